@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# torchfeed_add_jni_library(target folder): the JNI library from JavaCPP's generated sources.
+function(torchfeed_add_jni_library target folder)
+  find_package(JNI COMPONENTS JVM)
+  if(NOT JAVA_INCLUDE_PATH)
+    message(FATAL_ERROR "jni.h was not found; set JAVA_HOME to a JDK 17 or later.")
+  endif()
+  set(sources)
+  foreach(name IN ITEMS jnijavacpp.cpp ${target}.cpp)
+    # JavaCPP writes its files anew each time; a copy that keeps its date keeps Ninja idle.
+    set(copy "${CMAKE_CURRENT_BINARY_DIR}/jni/${name}")
+    file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/jni")
+    file(COPY_FILE "${folder}/${name}" "${copy}" ONLY_IF_DIFFERENT)
+    list(APPEND sources "${copy}")
+  endforeach()
+  add_library(${target} MODULE ${sources})
+  target_include_directories(${target} SYSTEM PRIVATE ${JAVA_INCLUDE_PATH} ${JAVA_INCLUDE_PATH2})
+  target_compile_options(${target} PRIVATE -w) # generated code
+  set_target_properties(
+    ${target}
+    PROPERTIES CXX_VISIBILITY_PRESET hidden
+               VISIBILITY_INLINES_HIDDEN ON
+               BUILD_WITH_INSTALL_RPATH ON
+               INSTALL_RPATH "$ORIGIN")
+  torchfeed_sanitize(${target})
+endfunction()

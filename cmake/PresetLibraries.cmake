@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# Unpacks the shared libraries of the JavaCPP PyTorch and OpenBLAS presets into the build folder and
+# gives them as LibTorch::cpu and LibTorch::c10, so that the facade links with the very libraries
+# that it will meet in the JVM.
+set(TORCHFEED_PYTORCH_JAR "" CACHE FILEPATH "Platform jar of the JavaCPP PyTorch presets")
+set(TORCHFEED_OPENBLAS_JAR "" CACHE FILEPATH "Platform jar of the JavaCPP OpenBLAS presets")
+
+function(torchfeed_unpack jar folder)
+  if(NOT EXISTS "${jar}")
+    message(
+      FATAL_ERROR
+        "The platform jar '${jar}' was not found. Maven passes its path; for a build by hand set "
+        "TORCHFEED_PYTORCH_JAR and TORCHFEED_OPENBLAS_JAR to the jars in the local repository.")
+  endif()
+  file(TIMESTAMP "${jar}" stamp)
+  set(stamp_file "${folder}/.unpacked")
+  if(EXISTS "${stamp_file}")
+    file(READ "${stamp_file}" unpacked)
+    if(unpacked STREQUAL "${jar} ${stamp}")
+      return()
+    endif()
+  endif()
+  file(REMOVE_RECURSE "${folder}")
+  file(ARCHIVE_EXTRACT INPUT "${jar}" DESTINATION "${folder}" PATTERNS "*/${TORCHFEED_PLATFORM}/*")
+  file(WRITE "${stamp_file}" "${jar} ${stamp}")
+endfunction()
+
+set(preset "${CMAKE_BINARY_DIR}/preset")
+torchfeed_unpack("${TORCHFEED_PYTORCH_JAR}" "${preset}/pytorch")
+torchfeed_unpack("${TORCHFEED_OPENBLAS_JAR}" "${preset}/openblas")
+set(TORCHFEED_PYTORCH_LIBRARIES "${preset}/pytorch/org/bytedeco/pytorch/${TORCHFEED_PLATFORM}")
+set(TORCHFEED_OPENBLAS_LIBRARIES "${preset}/openblas/org/bytedeco/openblas/${TORCHFEED_PLATFORM}")
+
+foreach(name IN ITEMS cpu c10)
+  set(file_name "${name}")
+  if(name STREQUAL "cpu")
+    set(file_name "torch_cpu")
+  endif()
+  add_library(LibTorch::${name} SHARED IMPORTED)
+  set_target_properties(
+    LibTorch::${name}
+    PROPERTIES
+      IMPORTED_LOCATION
+      "${TORCHFEED_PYTORCH_LIBRARIES}/${CMAKE_SHARED_LIBRARY_PREFIX}${file_name}${CMAKE_SHARED_LIBRARY_SUFFIX}"
+  )
+endforeach()
+# Their own dependencies (OpenBLAS, OpenMP) are met at run time.
+set_property(TARGET LibTorch::cpu APPEND PROPERTY INTERFACE_LINK_OPTIONS
+                                                  "LINKER:--allow-shlib-undefined")

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed;
+
+import io.torchfeed.bindings.torchfeed;
+import io.torchfeed.data.Batch;
+import io.torchfeed.data.Batches;
+import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.TensorDataset;
+import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.DistributedRandomSampler;
+import java.io.PrintStream;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.TreeMap;
+import org.bytedeco.javacpp.Loader;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
+
+/** What {@link Torchfeed#main} prints: each line a fact that was just tried on this machine. */
+final class SelfCheck {
+  private static final String LIBRARIES_HINT =
+      "put torchfeed-native, pytorch, openblas and javacpp of this platform (classifier %s) on the"
+          + " class path, all of the versions that torchfeed names";
+
+  private final PrintStream out;
+  private boolean healthy = true;
+
+  private SelfCheck(PrintStream out) {
+    this.out = out;
+  }
+
+  /** Runs every check; false when one failed. */
+  static boolean run(PrintStream out) {
+    SelfCheck check = new SelfCheck(out);
+    check.line("torchfeed", Torchfeed.version());
+    check.line(
+        "java", System.getProperty("java.version") + ", " + System.getProperty("java.vm.name"));
+    check.step("libtorch", LIBRARIES_HINT.formatted(Loader.getPlatform()), check::libraries);
+    if (check.healthy) {
+      check.step("devices", "libtorch could not look for devices", check::devices);
+      check.step("sampler", "report this with the lines above", check::sampler);
+      check.step("gather", "report this with the lines above", check::gather);
+    }
+    check.line("result", check.healthy ? "ok" : "NOT OK");
+    return check.healthy;
+  }
+
+  /** One check. */
+  private interface Step {
+    void run() throws Exception;
+  }
+
+  // The point is to report whatever goes wrong, missing libraries (errors) among it.
+  @SuppressWarnings("CatchingUnchecked")
+  private void step(String name, String hint, Step step) {
+    try {
+      step.run();
+    } catch (Exception | LinkageError e) {
+      healthy = false;
+      line(name, "FAILED: " + e);
+      line("", "hint: " + hint);
+    }
+  }
+
+  private void line(String name, String text) {
+    out.printf("%-10s %s%n", name, text);
+  }
+
+  private void libraries() {
+    Loader.load(torch.class);
+    Loader.load(torchfeed.class);
+    String compiled = torchfeed.compiled_libtorch_version().getString();
+    String loaded = torchfeed.loaded_libtorch_version().getString();
+    line("libtorch", loaded + ", facade compiled for " + compiled);
+    line("compiler", torchfeed.compiler_version().getString());
+    if (!compiled.equals(loaded)) {
+      throw new IllegalStateException(
+          "the facade was compiled for libtorch %s, loaded is %s".formatted(compiled, loaded));
+    }
+    for (Map.Entry<String, String> library : new TreeMap<>(Loader.getLoadedLibraries()).entrySet()) {
+      line("loaded", library.getKey() + " from " + library.getValue());
+    }
+  }
+
+  private void devices() {
+    long count = torchfeed.accelerator_count();
+    line("devices", "cpu" + (count == 0 ? "" : ", %d x %s".formatted(count, accelerator())));
+    line("threads", torch.get_num_threads() + " within an operation");
+    String obstacle = torchfeed.pinning_obstacle().getString();
+    line("pinning", obstacle.isEmpty() ? "memory can be pinned" : "not possible: " + obstacle);
+  }
+
+  private static String accelerator() {
+    return torchfeed.accelerator_name().getString();
+  }
+
+  private void sampler() {
+    // The order of libtorch 2.10.0 on Linux; algorithm: std::shuffle of libstdc++ with mt19937(0).
+    long[] expected = {0, 2, 1, 5, 9, 8, 4, 7, 6, 3};
+    long[] order = new long[10];
+    try (Cursor cursor = new DistributedRandomSampler(10, 1, 0).epoch(0)) {
+      cursor.next(order, 0, order.length);
+    }
+    boolean equal = Arrays.equals(order, expected);
+    line("sampler", Arrays.toString(order) + (equal ? "" : ", another order than on Linux"));
+    long[] sorted = order.clone();
+    Arrays.sort(sorted);
+    for (int i = 0; i < sorted.length; i++) {
+      if (sorted[i] != i) {
+        throw new IllegalStateException("the order is not a permutation: " + Arrays.toString(order));
+      }
+    }
+  }
+
+  private void gather() {
+    try (PointerScope scope = new PointerScope();
+        Tensor values = Tensor.create(new float[] {0, 10, 20, 30, 40}, 5, 1);
+        TensorDataset data = TensorDataset.of(values);
+        DataLoader loader =
+            DataLoader.over(data)
+                .sampler(new DistributedRandomSampler(5, 1, 0))
+                .batchSize(2)
+                .workers(1)
+                .build();
+        Batches batches = loader.epoch(0)) {
+      int rows = 0;
+      while (batches.hasNext()) {
+        Batch batch = batches.next();
+        for (int row = 0; row < batch.size(); row++) {
+          float value = batch.tensor(0).get(row).item_float();
+          if (value != 10f * batch.indices()[row]) {
+            throw new IllegalStateException(
+                "row %d of the dataset came out as %s".formatted(batch.indices()[row], value));
+          }
+          rows++;
+        }
+      }
+      line("gather", rows + " rows in " + loader.batches() + " batches, all as they should be");
+    }
+  }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+import io.torchfeed.bindings.NativeHandle;
+import java.util.Objects;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorVector;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The samples of one step: a tensor for each column of the dataset.
+ *
+ * <p>A batch from a pass is valid until the next one is taken or the pass is closed; the loader ends
+ * it. {@link #keep} gives one that lasts. Its memory is reused only when no tensor refers to it any
+ * more: a result computed from it, a view, or an autograd graph may live on. Not thread-safe.
+ */
+public final class Batch implements AutoCloseable {
+  private final long index;
+  private final long[] indices;
+  private final String name;
+  private Tensor @Nullable [] tensors;
+
+  Batch(long epoch, long index, long[] indices, Tensor[] tensors) {
+    this.index = index;
+    this.indices = indices;
+    this.name = "batch %d of epoch %d".formatted(index, epoch);
+    this.tensors = tensors;
+  }
+
+  private Batch(Batch other, Tensor[] tensors) {
+    this.index = other.index;
+    this.indices = other.indices;
+    this.name = "kept " + other.name;
+    this.tensors = tensors;
+  }
+
+  /** The tensors of {@code views} as objects of their own, outside of the caller's scopes. */
+  static Tensor[] ownTensors(TensorVector views) {
+    Tensor[] tensors = new Tensor[Math.toIntExact(views.size())];
+    for (int i = 0; i < tensors.length; i++) {
+      tensors[i] = copyOf(views.get(i));
+    }
+    return tensors;
+  }
+
+  private static Tensor copyOf(Tensor tensor) {
+    return NativeHandle.outsideOfScopes(() -> new Tensor(tensor));
+  }
+
+  /**
+   * One column of the batch, {@code [size(), ...]} in the dtype of the dataset's column.
+   *
+   * <p>The tensor is a view of the loader's memory and belongs to the batch: it is closed with it.
+   *
+   * @param column the number of the column
+   * @return the tensor, the same object each time
+   * @throws IllegalStateException if the batch has ended
+   * @throws IndexOutOfBoundsException if there is no such column
+   */
+  public Tensor tensor(int column) {
+    Tensor[] all = tensors();
+    return all[Objects.checkIndex(column, all.length)];
+  }
+
+  /**
+   * The number of samples in the batch.
+   *
+   * @return the batch size, smaller for the last batch of an epoch that does not divide
+   */
+  public int size() {
+    return indices.length;
+  }
+
+  /**
+   * The number of the batch in its epoch.
+   *
+   * @return the number, from 0 on
+   */
+  public long index() {
+    return index;
+  }
+
+  /**
+   * The dataset indices of the samples, int64, in the order of the rows.
+   *
+   * @return a copy
+   */
+  public long[] indices() {
+    return indices.clone();
+  }
+
+  /**
+   * The same batch for as long as the caller wants it, without a copy: its memory leaves the loader,
+   * which takes new memory for the next one.
+   *
+   * @return a batch that the caller closes
+   * @throws IllegalStateException if the batch has ended
+   */
+  public Batch keep() {
+    Tensor[] all = tensors();
+    Tensor[] kept = new Tensor[all.length];
+    for (int i = 0; i < all.length; i++) {
+      kept[i] = copyOf(all[i]);
+    }
+    return new Batch(this, kept);
+  }
+
+  private Tensor[] tensors() {
+    Tensor[] all = tensors;
+    if (all == null) {
+      throw new IllegalStateException(
+          name + " has ended; use it before the next batch is taken, or keep() it");
+    }
+    return all;
+  }
+
+  /** Ends the batch and closes its tensors. Silent the second time. */
+  @Override
+  public void close() {
+    Tensor[] all = tensors;
+    if (all != null) {
+      tensors = null;
+      for (Tensor tensor : all) {
+        tensor.close();
+      }
+    }
+  }
+
+  /** Ends the batch without freeing its tensors, which another thread may be using right now. */
+  void abandon() {
+    tensors = null;
+  }
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+import io.torchfeed.bindings.BatchFeed;
+import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.sampler.Batching;
+import io.torchfeed.sampler.Cursor;
+import java.util.Iterator;
+import java.util.NoSuchElementException;
+import java.util.concurrent.locks.ReentrantLock;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorVector;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One pass over the batches of one epoch, which can be left at any batch.
+ *
+ * <p>One thread takes the batches; {@link #close} may come at any moment from any thread. A batch
+ * ends when the next one is taken.
+ */
+// Both, since there is one sequence: for-each reads well, and next() alone is a step of a pipeline.
+@SuppressWarnings("IterableAndIterator")
+public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoCloseable {
+  /** What is known of a batch while its rows are being gathered. */
+  private static final class Requested {
+    final long[] indices;
+    final @Nullable SampleException failure;
+
+    Requested(long[] indices, @Nullable SampleException failure) {
+      this.indices = indices;
+      this.failure = failure;
+    }
+  }
+
+  private final DataLoader loader;
+  private final NativeHandle<BatchFeed> feed;
+  private final Cursor cursor;
+  private final Batching batching;
+  private final long epoch;
+  private final long first;
+
+  // The feed, the cursor and what follows belong to the holder of this lock.
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Requested[] ahead;
+  private long requested;
+  private long taken;
+  private long waitNanos;
+  private @Nullable Batch current;
+  private @Nullable Thread consumer;
+  private volatile boolean closed;
+
+  Batches(
+      DataLoader loader,
+      NativeHandle<BatchFeed> feed,
+      Cursor cursor,
+      long epoch,
+      long fromBatch) {
+    this.loader = loader;
+    this.feed = feed;
+    this.cursor = cursor;
+    this.batching = loader.batching();
+    this.epoch = epoch;
+    this.first = fromBatch;
+    this.ahead = new Requested[loader.prefetch() + 1];
+    this.requested = fromBatch;
+    this.taken = fromBatch;
+  }
+
+  void begin() {
+    lock.lock();
+    try {
+      requireOpen();
+      feed.run(BatchFeed::rewind);
+      for (int i = 0; i < loader.prefetch(); i++) {
+        requestOne();
+      }
+      feed.run(BatchFeed::start);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void requestOne() {
+    if (requested == batching.count()) {
+      return;
+    }
+    int size = batching.size(requested);
+    long[] indices = new long[size];
+    int delivered = cursor.next(indices, 0, size);
+    if (delivered != size) {
+      throw new IllegalStateException(
+          "the sampler promised %d indices but ended after %d"
+              .formatted(batching.samples(), requested * batching.batchSize() + delivered));
+    }
+    SampleException failure = check(indices);
+    if (failure == null) {
+      feed.run(native_ -> native_.request(indices, size));
+    }
+    ahead[slotOf(requested)] = new Requested(indices, failure);
+    requested++;
+  }
+
+  private @Nullable SampleException check(long[] indices) {
+    long size = loader.datasetSize();
+    for (long index : indices) {
+      if (index < 0 || index >= size) {
+        return new SampleException(
+            index, epoch, requested, "the index is outside of the dataset, [0, " + size + ")");
+      }
+    }
+    return null;
+  }
+
+  private int slotOf(long batch) {
+    return (int) (batch % ahead.length);
+  }
+
+  /**
+   * This pass itself: there is one sequence of batches, and a second iterator goes on where the
+   * first one is.
+   */
+  @Override
+  public Iterator<Batch> iterator() {
+    return this;
+  }
+
+  /**
+   * Whether the epoch has another batch.
+   *
+   * @throws IllegalStateException if the pass is closed
+   */
+  @Override
+  public boolean hasNext() {
+    lock.lock();
+    try {
+      requireOpen();
+      return taken < batching.count();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Waits for the next batch. The batch before it ends.
+   *
+   * @throws NoSuchElementException if the epoch is over
+   * @throws SampleException if a sample of the batch cannot be loaded; the pass can go on with the
+   *     next batch
+   * @throws IllegalStateException if the pass is closed, also while waiting
+   */
+  @Override
+  public Batch next() {
+    lock.lock();
+    try {
+      requireOpen();
+      if (taken == batching.count()) {
+        throw new NoSuchElementException(
+            "epoch %d has %d batches".formatted(epoch, batching.count()));
+      }
+      endCurrent();
+      consumer = Thread.currentThread();
+      requestOne();
+      Requested next = ahead[slotOf(taken)];
+      if (next.failure != null) {
+        taken++;
+        throw next.failure;
+      }
+      Batch batch = new Batch(epoch, taken, next.indices, takeTensors());
+      taken++;
+      current = batch;
+      return batch;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private Tensor[] takeTensors() {
+    long start = System.nanoTime();
+    try (TensorVector views = NativeHandle.outsideOfScopes(() -> feed.call(BatchFeed::take))) {
+      return Batch.ownTensors(views);
+    } catch (IllegalStateException e) {
+      requireOpen();
+      throw e;
+    } finally {
+      waitNanos += System.nanoTime() - start;
+    }
+  }
+
+  private void endCurrent() {
+    Batch batch = current;
+    current = null;
+    if (batch == null) {
+      return;
+    }
+    if (consumer == Thread.currentThread()) {
+      batch.close();
+    } else {
+      batch.abandon();
+    }
+  }
+
+  /**
+   * The number of batches of the epoch that lie before the next one, those before the start of this
+   * pass included. With {@link DataLoader#epoch(long, long)} another pass continues there.
+   *
+   * @return the number of batches
+   */
+  public long position() {
+    lock.lock();
+    try {
+      return taken;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * The time that {@link #next} has spent on the rows of its batches in this pass: the wait for
+   * the workers, or the gathering itself without workers.
+   *
+   * @return nanoseconds
+   */
+  public long waitNanos() {
+    lock.lock();
+    try {
+      return waitNanos;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void requireOpen() {
+    if (closed) {
+      throw new IllegalStateException(
+          "the pass over epoch %d, from batch %d on, is closed".formatted(epoch, first));
+    }
+  }
+
+  /**
+   * Leaves the epoch: unread batches are dropped, the current one ends. Silent the second time.
+   */
+  @Override
+  public void close() {
+    synchronized (cursor) {
+      if (closed) {
+        return;
+      }
+      closed = true;
+    }
+    feed.run(BatchFeed::interrupt);
+    lock.lock();
+    try {
+      endCurrent();
+      feed.run(BatchFeed::rewind);
+      cursor.close();
+    } finally {
+      lock.unlock();
+      loader.giveBack(this, feed);
+    }
+  }
+}

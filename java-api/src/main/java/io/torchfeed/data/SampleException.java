@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+/**
+ * A sample that could not be loaded. It reaches the consumer at the batch that would have held the
+ * sample; the pass goes on with the batch after it.
+ */
+public final class SampleException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  private final long index;
+  private final long epoch;
+  private final long batch;
+
+  SampleException(long index, long epoch, long batch, String problem) {
+    super("sample %d of epoch %d, batch %d: %s".formatted(index, epoch, batch, problem));
+    this.index = index;
+    this.epoch = epoch;
+    this.batch = batch;
+  }
+
+  /**
+   * The index of the sample in the dataset.
+   *
+   * @return the index that the sampler delivered
+   */
+  public long index() {
+    return index;
+  }
+
+  /**
+   * The epoch of the pass.
+   *
+   * @return the epoch
+   */
+  public long epoch() {
+    return epoch;
+  }
+
+  /**
+   * The number of the batch in the epoch.
+   *
+   * @return the number of the batch, from 0 on
+   */
+  public long batch() {
+    return batch;
+  }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+import io.torchfeed.bindings.NativeHandle;
+import java.util.Arrays;
+import java.util.Objects;
+import java.util.function.Function;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorVector;
+
+/**
+ * A dataset of tensor columns: sample {@code i} is row {@code i} of each of them.
+ *
+ * <p>The dataset refers to the tensors' memory and does not copy it, except that a column that is
+ * not contiguous is copied once. It stays usable when the caller closes or forgets the tensors; a
+ * write into them shows in batches gathered later. Thread-safe.
+ */
+public final class TensorDataset implements AutoCloseable {
+  private final NativeHandle<TensorVector> columns;
+  private final long[][] shapes;
+
+  private TensorDataset(NativeHandle<TensorVector> columns, long[][] shapes) {
+    this.columns = columns;
+    this.shapes = shapes;
+  }
+
+  /**
+   * A dataset over columns {@code [size, ...]} of any dtype.
+   *
+   * @param columns dense CPU tensors with at least one dimension and equal first dimension; they
+   *     stay the caller's
+   * @return the dataset; the caller closes it
+   * @throws IllegalArgumentException if there is no column, or one is undefined, not dense, not on
+   *     the CPU, without dimensions, or of another length than the first
+   */
+  public static TensorDataset of(Tensor... columns) {
+    if (columns.length == 0) {
+      throw new IllegalArgumentException("a TensorDataset needs at least one column");
+    }
+    long[][] shapes = new long[columns.length][];
+    for (int i = 0; i < columns.length; i++) {
+      shapes[i] = checkedShape(i, columns[i]);
+      if (shapes[i][0] != shapes[0][0]) {
+        throw new IllegalArgumentException(
+            "column %d must have as many rows as column 0 (%d), got %d"
+                .formatted(i, shapes[0][0], shapes[i][0]));
+      }
+    }
+    return new TensorDataset(
+        NativeHandle.create("TensorDataset", () -> contiguous(columns)), shapes);
+  }
+
+  private static long[] checkedShape(int column, Tensor tensor) {
+    Objects.requireNonNull(tensor, () -> "column " + column);
+    String wrong = null;
+    if (tensor.isNull() || !tensor.defined()) {
+      wrong = "an undefined tensor";
+    } else if (!tensor.device().is_cpu()) {
+      wrong = "a tensor on " + tensor.device().str().getString();
+    } else if (tensor.is_sparse() || tensor.is_quantized()) {
+      wrong = "a sparse or quantized tensor";
+    } else if (tensor.dim() == 0) {
+      wrong = "a tensor without dimensions";
+    }
+    if (wrong != null) {
+      throw new IllegalArgumentException(
+          "column %d must be a dense CPU tensor with rows, got %s".formatted(column, wrong));
+    }
+    return tensor.sizes().vec().get();
+  }
+
+  private static TensorVector contiguous(Tensor... columns) {
+    try (PointerScope scope = new PointerScope()) {
+      Tensor[] dense =
+          Arrays.stream(columns)
+              .map(tensor -> tensor.detach().contiguous())
+              .toArray(Tensor[]::new);
+      return NativeHandle.outsideOfScopes(() -> new TensorVector(dense));
+    }
+  }
+
+  /**
+   * The number of samples.
+   *
+   * @return the first dimension of every column
+   */
+  public long size() {
+    return shapes[0][0];
+  }
+
+  /**
+   * The number of columns, and so of tensors in a batch.
+   *
+   * @return the number of columns, at least 1
+   */
+  public int columns() {
+    return shapes.length;
+  }
+
+  /**
+   * The shape of a column, its first dimension being the number of samples.
+   *
+   * @param column the number of the column
+   * @return a copy of its shape
+   * @throws IndexOutOfBoundsException if there is no such column
+   */
+  public long[] shape(int column) {
+    return shapes[Objects.checkIndex(column, shapes.length)].clone();
+  }
+
+  <R> R withColumns(Function<? super TensorVector, ? extends R> body) {
+    return columns.call(body);
+  }
+
+  /**
+   * Lets go of the columns. Silent the second time; loaders that are already built go on, since they
+   * refer to the columns themselves.
+   */
+  @Override
+  public void close() {
+    columns.close();
+  }
+}

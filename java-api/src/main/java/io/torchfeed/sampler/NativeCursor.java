@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.sampler;
+
+import io.torchfeed.bindings.IndexCursor;
+import io.torchfeed.bindings.NativeException;
+import io.torchfeed.bindings.NativeHandle;
+import java.nio.LongBuffer;
+import java.util.Objects;
+import java.util.function.Supplier;
+import org.bytedeco.javacpp.LongPointer;
+import org.bytedeco.javacpp.Pointer;
+
+/**
+ * A cursor over one of libtorch's samplers.
+ *
+ * <p>Indices come through the native cursor's window: JavaCPP copies a {@code long[]} argument as a
+ * whole in both directions, however little of it is asked for.
+ */
+final class NativeCursor implements Cursor {
+  /** Below it the look at the system's memory costs more than the shuffle. */
+  private static final long SMALL_LIST_BYTES = 64L << 20;
+
+  private final NativeHandle<IndexCursor> handle;
+  private final long size;
+  private final int windowLength;
+  private final LongPointer window;
+  // the same memory, for the copy to the heap
+  private final LongBuffer view;
+
+  private NativeCursor(NativeHandle<IndexCursor> handle, long size) {
+    this.handle = handle;
+    this.size = size;
+    this.windowLength = handle.call(cursor -> Math.toIntExact(cursor.window_length()));
+    this.window = handle.call(IndexCursor::window).capacity(windowLength);
+    this.view = window.asBuffer();
+  }
+
+  static Cursor open(Sampler plan, Supplier<IndexCursor> factory) {
+    NativeHandle<IndexCursor> handle = NativeHandle.create("the cursor of " + plan, factory);
+    try {
+      return new NativeCursor(handle, plan.size());
+    } catch (RuntimeException | Error e) {
+      handle.close();
+      throw e;
+    }
+  }
+
+  /** Opens a cursor that holds a list of {@code indices} indices. */
+  static Cursor openList(Sampler plan, long indices, Supplier<IndexCursor> factory) {
+    long bytes = indices * Long.BYTES;
+    if (bytes > SMALL_LIST_BYTES && bytes > Pointer.availablePhysicalBytes()) {
+      throw new IllegalStateException(tooLarge(plan, bytes));
+    }
+    try {
+      return open(plan, factory);
+    } catch (NativeException e) {
+      if (e.code() == NativeException.Code.OUT_OF_MEMORY) {
+        throw new IllegalStateException(tooLarge(plan, bytes), e);
+      }
+      throw e;
+    }
+  }
+
+  private static String tooLarge(Sampler plan, long bytes) {
+    return ("the index list of %s takes %d bytes, but %d of %d bytes of memory are available; use a"
+            + " sequential sampler, which holds no list, or shuffle blocks of samples instead of"
+            + " samples")
+        .formatted(plan, bytes, Pointer.availablePhysicalBytes(), Pointer.totalPhysicalBytes());
+  }
+
+  @Override
+  public int next(long[] into, int from, int count) {
+    Objects.checkFromIndexSize(from, count, into.length);
+    if (count < 1) {
+      throw new IllegalArgumentException("count must be at least 1, got " + count);
+    }
+    return handle.call(cursor -> read(cursor, into, from, count));
+  }
+
+  private int read(IndexCursor cursor, long[] into, int from, int count) {
+    int done = 0;
+    while (done < count) {
+      int asked = Math.min(count - done, windowLength);
+      int read = (int) cursor.read(window, asked);
+      view.get(0, into, from + done, read);
+      done += read;
+      if (read < asked) {
+        break;
+      }
+    }
+    return done;
+  }
+
+  @Override
+  public long position() {
+    return handle.call(IndexCursor::offset);
+  }
+
+  @Override
+  public void seek(long position) {
+    if (position < 0 || position > size) {
+      throw new IllegalArgumentException(
+          "position must be in [0, %d], got %d".formatted(size, position));
+    }
+    handle.run(cursor -> cursor.seek(position));
+  }
+
+  @Override
+  public long remaining() {
+    return size - position();
+  }
+
+  @Override
+  public void close() {
+    handle.close();
+  }
+}

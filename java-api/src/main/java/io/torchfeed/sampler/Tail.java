@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.sampler;
+
+/** What becomes of the last samples when the ranks do not divide the dataset. */
+public enum Tail {
+  /**
+   * The list of all samples is padded to a multiple of the ranks, so that some samples are seen
+   * twice. libtorch: {@code allow_duplicates = true}.
+   */
+  PAD,
+
+  /**
+   * The list of all samples is cut to a multiple of the ranks, so that some samples are not seen.
+   * libtorch: {@code allow_duplicates = false}.
+   */
+  DROP
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Samplers, data loader and distributed training for libtorch on the JVM. */
+module io.torchfeed {
+  requires transitive org.bytedeco.pytorch;
+  requires io.torchfeed.bindings;
+  requires static org.jspecify;
+
+  exports io.torchfeed;
+  exports io.torchfeed.data;
+  exports io.torchfeed.distributed;
+  exports io.torchfeed.sampler;
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed;
+
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.function.Supplier;
+import org.bytedeco.pytorch.LinearImpl;
+import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.SGDOptions;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
+
+/** The program that the ranks of {@link DistributedTest} run; the first argument says which part. */
+public final class TestRank {
+  private static final int BATCH = 8;
+  private static final int LOST = 3;
+
+  private TestRank() {}
+
+  /** Two layers with a buffer-free state; rank-dependent initial values. */
+  static final class Net extends Module {
+    final LinearImpl first;
+    final LinearImpl second;
+
+    Net(long seed, long hidden) {
+      torch.manual_seed(seed);
+      first = register_module("first", new LinearImpl(20, hidden));
+      second = register_module("second", new LinearImpl(hidden, 5));
+    }
+
+    Tensor forward(Tensor input) {
+      return second.forward(torch.tanh(first.forward(input)));
+    }
+
+    Tensor loss(Tensor rows) {
+      return forward(rows).pow(new org.bytedeco.pytorch.Scalar(2)).mean();
+    }
+  }
+
+  /** Rows {@code [from, from + count)} of data that every process makes alike. */
+  static Tensor rows(int from, int count) {
+    torch.manual_seed(99);
+    return torch.randn(new long[] {96, 20}, new org.bytedeco.pytorch.TensorOptions())
+        .narrow(0, from, count);
+  }
+
+  public static void main(String[] args) throws Exception {
+    Duration timeout = Duration.ofMillis(Long.getLong("timeout", 60_000));
+    switch (args[0]) {
+      case "collectives" -> collectives(ProcessGroup.fromEnvironment(timeout));
+      case "gradients" -> gradients(ProcessGroup.fromEnvironment(timeout));
+      case "shapes" -> shapes(ProcessGroup.fromEnvironment(timeout));
+      case "unused" -> unused(ProcessGroup.fromEnvironment(timeout));
+      case "train" -> train(ProcessGroup.fromEnvironment(timeout), Boolean.getBoolean("plain"));
+      case "exit-open" -> exitOpen(ProcessGroup.fromEnvironment(timeout), args[1]);
+      case "fail" -> fail();
+      case "sleep" -> sleep();
+      default -> throw new IllegalArgumentException(args[0]);
+    }
+  }
+
+  private static void collectives(ProcessGroup group) {
+    int rank = group.rank();
+    Tensor sum = Tensor.create(new float[] {1 + rank, 2, 3, 4}, 2, 2);
+    group.allReduce(sum.t(), ReduceOp.SUM);
+    check("sum", floats(sum), group.size() * (group.size() + 1) / 2f, 2f * group.size());
+    Tensor mean = Tensor.create(new float[] {rank}, 1);
+    group.allReduce(mean, ReduceOp.MEAN);
+    check("mean", floats(mean), (group.size() - 1) / 2f);
+    Tensor most = Tensor.create(new long[] {rank}, 1);
+    group.allReduce(most, ReduceOp.MAX);
+    expect("max", most.item_long() == group.size() - 1);
+    Tensor sent = Tensor.create(new float[] {rank, rank}, 2);
+    group.broadcast(sent, group.size() - 1);
+    check("broadcast", floats(sent), group.size() - 1, group.size() - 1);
+    Tensor[] all = group.allGather(Tensor.create(new long[] {10L + rank}, 1));
+    for (int i = 0; i < all.length; i++) {
+      expect("gather " + i, all[i].item_long() == 10L + i);
+    }
+    refused(() -> call(() -> group.broadcast(sent, group.size())), "root must be in [0, ");
+    refused(() -> call(() -> group.allReduce(new Tensor(), ReduceOp.SUM)), "must be defined");
+    if (group.size() > 1) {
+      Tensor odd = torch.ones(new long[] {2 + rank}, new org.bytedeco.pytorch.TensorOptions());
+      refused(() -> call(() -> group.allReduce(odd, ReduceOp.SUM)), "all ranks must make the same");
+    }
+    group.barrier();
+    group.close();
+    group.close();
+    try {
+      group.barrier();
+      throw new AssertionError("barrier on a closed group");
+    } catch (IllegalStateException e) {
+      expect(e.getMessage(), e.getMessage().contains("ProcessGroup is closed"));
+    }
+  }
+
+  private static void gradients(ProcessGroup group) {
+    Net net = new Net(group.rank(), 16);
+    try (group;
+        var model =
+            DistributedDataParallel.wrap(
+                net, group, new DistributedDataParallel.Options(256, 512))) {
+      SGD sgd = new SGD(net.parameters(), new SGDOptions(0.1));
+      for (int step = 0; step < 5; step++) {
+        sgd.zero_grad();
+        Tensor loss = net.loss(rows(step * 2 * BATCH + group.rank() * BATCH, BATCH));
+        if (step % 2 == 0) {
+          model.backward(loss);
+        } else {
+          loss.backward();
+        }
+        sgd.step();
+      }
+      expect("reductions", model.reductions() == 5);
+      expect("nanos", model.reductionNanos() > 0);
+      String digest = model.verifyReplicas();
+      expect("digest", digest.equals(model.digest()));
+      joinedBatchIsEqual(group, net);
+      if (group.rank() == 1) {
+        try (var guard = new org.bytedeco.pytorch.NoGradGuard()) {
+          net.second.bias().add_(new org.bytedeco.pytorch.Scalar(1f));
+        }
+      }
+      try {
+        model.verifyReplicas();
+        throw new AssertionError("a changed replica was not noticed");
+      } catch (IllegalStateException e) {
+        expect(e.getMessage(), e.getMessage().contains("parameters of rank 1 differ"));
+      }
+    }
+  }
+
+  private static void joinedBatchIsEqual(ProcessGroup group, Net trained) {
+    Net alone = new Net(0, 16);
+    SGD sgd = new SGD(alone.parameters(), new SGDOptions(0.1));
+    for (int step = 0; step < 5; step++) {
+      sgd.zero_grad();
+      alone.loss(rows(step * 2 * BATCH, 2 * BATCH)).backward();
+      sgd.step();
+    }
+    expect("joined batch", group.size() == 2);
+    expect(
+        "joined batch, first layer",
+        torch.allclose(alone.first.weight(), trained.first.weight(), 1.3e-6, 5e-5, false));
+    expect(
+        "joined batch, second layer",
+        torch.allclose(alone.second.bias(), trained.second.bias(), 1.3e-6, 5e-5, false));
+  }
+
+  private static void shapes(ProcessGroup group) {
+    Net net = new Net(1, 16 + group.rank());
+    refused(
+        () -> DistributedDataParallel.wrap(net, group),
+        "rank 0 has parameter first.weight: Float [16, 20]; "
+            + "rank 1 has parameter first.weight: Float [17, 20]");
+    // The group is still good, and so is a module of one shape.
+    DistributedDataParallel.wrap(new Net(1, 8), group).close();
+    group.close();
+  }
+
+  private static void unused(ProcessGroup group) {
+    Net net = new Net(1, 16);
+    var model = DistributedDataParallel.wrap(net, group);
+    Tensor partial = net.first.forward(rows(0, BATCH)).mean();
+    try {
+      model.backward(partial);
+      throw new AssertionError("an unused parameter was not noticed");
+    } catch (IllegalStateException e) {
+      expect(e.getMessage(), e.getMessage().contains("parameter second.weight (2 in all) got no"));
+    }
+    try {
+      model.backward(net.loss(rows(0, BATCH)));
+      throw new AssertionError("a failed wrapper went on");
+    } catch (IllegalStateException e) {
+      expect(e.getMessage(), e.getMessage().contains("an earlier backward failed: parameter sec"));
+    }
+    long start = System.nanoTime();
+    model.close();
+    group.close();
+    expect("closed in time", System.nanoTime() - start < 4_000_000_000L);
+  }
+
+  private static void train(ProcessGroup group, boolean plain) {
+    Net net = new Net(1, 512);
+    var model = DistributedDataParallel.wrap(net, group);
+    System.out.println("training pid " + ProcessHandle.current().pid());
+    long last = System.nanoTime();
+    try {
+      for (int step = 0; ; step++) {
+        last = System.nanoTime();
+        Tensor loss = net.loss(rows(0, BATCH));
+        if (plain) {
+          loss.backward();
+        } else {
+          model.backward(loss);
+        }
+        if (step == 20) {
+          System.out.println("steady");
+        }
+      }
+    } catch (PeerLostException e) {
+      long now = System.currentTimeMillis();
+      System.out.println("lost at " + now + " waited " + e.waited().toMillis());
+      System.out.println(e.getMessage());
+      expect("rank", e.rank().getAsInt() == 1 - group.rank());
+      expect("backtrace", !e.getMessage().contains("Exception raised from"));
+    } catch (RuntimeException e) {
+      long waited = (System.nanoTime() - last) / 1_000_000;
+      System.out.println("lost at " + System.currentTimeMillis() + " waited " + waited);
+      System.out.println("plain: " + e.getMessage().lines().findFirst().orElse(""));
+    }
+    try {
+      model.backward(net.loss(rows(0, BATCH)));
+      throw new AssertionError("a failed wrapper went on");
+    } catch (IllegalStateException e) {
+      System.out.println(e.getMessage());
+    }
+    long start = System.nanoTime();
+    model.close();
+    group.close();
+    System.out.println("closed after " + (System.nanoTime() - start) / 1_000_000 + " ms");
+    System.exit(LOST);
+  }
+
+  private static void exitOpen(ProcessGroup group, String how) {
+    var model = DistributedDataParallel.wrap(new Net(1, 16), group);
+    model.backward(((Net) model.module()).loss(rows(0, BATCH)));
+    group.barrier();
+    if (how.equals("exit")) {
+      System.exit(0);
+    }
+  }
+
+  private static void fail() throws InterruptedException {
+    if (System.getenv("RANK").equals("1")) {
+      System.err.println("the reason");
+      System.exit(7);
+    }
+    sleep();
+  }
+
+  private static void sleep() throws InterruptedException {
+    ParentWatch.start(System.getenv());
+    System.out.println("sleeping pid " + ProcessHandle.current().pid());
+    Thread.sleep(600_000);
+  }
+
+  private static Object call(Runnable body) {
+    body.run();
+    return body;
+  }
+
+  private static void refused(Supplier<?> body, String text) {
+    try {
+      body.get();
+    } catch (IllegalArgumentException e) {
+      expect(e.getMessage(), e.getMessage().contains(text));
+      return;
+    }
+    throw new AssertionError("not refused: " + text);
+  }
+
+  private static float[] floats(Tensor tensor) {
+    float[] values = new float[Math.toIntExact(tensor.numel())];
+    new org.bytedeco.javacpp.FloatPointer(tensor.data_ptr()).get(values);
+    return values;
+  }
+
+  private static void check(String what, float[] got, float... expected) {
+    expect(
+        what + " " + Arrays.toString(got),
+        Arrays.equals(Arrays.copyOf(got, expected.length), expected));
+  }
+
+  private static void expect(String what, boolean holds) {
+    if (!holds) {
+      throw new AssertionError(what);
+    }
+  }
+}

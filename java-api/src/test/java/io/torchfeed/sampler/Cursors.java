@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.sampler;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/** What the tests read out of samplers. */
+final class Cursors {
+  private Cursors() {}
+
+  static long[] indices(Sampler sampler, long epoch) {
+    try (Cursor cursor = sampler.epoch(epoch)) {
+      return rest(cursor);
+    }
+  }
+
+  static long[] rest(Cursor cursor) {
+    return next(cursor, Math.toIntExact(cursor.remaining()));
+  }
+
+  static long[] next(Cursor cursor, int count) {
+    long[] indices = new long[count];
+    int read = count == 0 ? 0 : cursor.next(indices, 0, count);
+    return Arrays.copyOf(indices, read);
+  }
+
+  static List<long[]> batches(Cursor cursor, int batchSize) {
+    List<long[]> batches = new ArrayList<>();
+    for (long[] batch = next(cursor, batchSize);
+        batch.length > 0;
+        batch = next(cursor, batchSize)) {
+      batches.add(batch);
+    }
+    return batches;
+  }
+
+  /** The hash of the golden files: {@code h = 31h + x}. */
+  static long hash(long[] indices) {
+    long hash = 0;
+    for (long index : indices) {
+      hash = 31 * hash + index;
+    }
+    return hash;
+  }
+}

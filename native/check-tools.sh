@@ -1,0 +1,20 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Names every tool of the native build that is missing, in one message.
+missing=
+need() {
+  command -v "$1" >/dev/null 2>&1 || missing="$missing
+  $1: $2"
+}
+need cmake "install CMake 3.21 or later (Debian: cmake)"
+need ninja "install Ninja (Debian: ninja-build)"
+if [ -n "$CXX" ]; then
+  need "$CXX" "CXX names a compiler that is not there"
+elif ! command -v c++ >/dev/null 2>&1; then
+  missing="$missing
+  c++: install a C++20 compiler, g++ 11 or later (Debian: g++), or set CXX"
+fi
+if [ -n "$missing" ]; then
+  printf 'torchfeed: the native build needs tools that were not found:%s\n' "$missing" >&2
+  exit 1
+fi

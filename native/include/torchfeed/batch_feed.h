@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "torchfeed/export.h"
+
+namespace torchfeed {
+
+/// libtorch's C++ data loader over tensor columns: index lists go in, batches come out in order.
+///
+/// Workers gather rows straight into reused slabs; the tensors of a batch are views of its slab. A
+/// slab is written again only when nothing refers to it any more, so a tensor kept too long costs
+/// memory, never wrong data. One thread at a time, except `interrupt`, which any thread may call.
+class TORCHFEED_API BatchFeed {
+ public:
+  /// @param columns     dense CPU tensors of equal first dimension, kept alive by the feed
+  /// @param batch_rows  most rows of one batch, at least 1
+  /// @param workers     worker threads; with 0 the caller's thread gathers
+  /// @param prefetch    batches being gathered or waiting, at least 1
+  [[nodiscard]] static std::unique_ptr<BatchFeed> create(const std::vector<at::Tensor>& columns,
+                                                         int64_t batch_rows, int64_t workers,
+                                                         int64_t prefetch);
+  BatchFeed(const BatchFeed&) = delete;
+  BatchFeed& operator=(const BatchFeed&) = delete;
+  ~BatchFeed();
+
+  /// Drops what an earlier pass left unread and takes back the current batch.
+  void rewind();
+  /// Queues the rows `indices[0..count)` as one batch; at most `prefetch` before `start`.
+  void request(const int64_t* indices, int64_t count);
+  /// Sets the workers to the queued batches; once a pass, after the first requests.
+  void start();
+  /// Waits for the next batch and gives its columns, views of a slab: `[rows, ...]` each. The batch
+  /// before it is taken back. Queue the request that replaces it first.
+  std::vector<at::Tensor> take();
+  /// Makes unfinished work end at once, until the next `rewind`. Thread-safe.
+  void interrupt();
+
+ private:
+  class Impl;
+  explicit BatchFeed(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace torchfeed

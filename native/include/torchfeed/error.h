@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "torchfeed/export.h"
+
+namespace torchfeed {
+
+/// What kind of failure an `Error` reports; the Java side maps each to one exception type.
+enum class ErrorCode {
+  kInvalidArgument,
+  kIllegalState,
+  kOutOfMemory,
+  kPeerLost,
+  kTimeout,
+  kInternal,
+};
+
+/// The only exception that leaves the facade. `what()` is `CODE|message`, without a backtrace.
+class TORCHFEED_API Error : public std::runtime_error {
+ public:
+  Error(ErrorCode code, const std::string& message);
+  ~Error() override;
+  [[nodiscard]] ErrorCode code() const noexcept { return code_; }
+
+ private:
+  ErrorCode code_;
+};
+
+}  // namespace torchfeed

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.bindings;
+
+import java.util.Locale;
+
+/**
+ * A failure reported by native code, with its kind; the public packages turn it into their own
+ * types.
+ */
+public final class NativeException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  /** The kinds of failure that the facade tells apart, named as in {@code torchfeed/error.h}. */
+  public enum Code {
+    INVALID_ARGUMENT,
+    ILLEGAL_STATE,
+    OUT_OF_MEMORY,
+    PEER_LOST,
+    TIMEOUT,
+    INTERNAL
+  }
+
+  private final Code code;
+
+  private NativeException(Code code, String message, Throwable cause) {
+    super(message, cause);
+    this.code = code;
+  }
+
+  public Code code() {
+    return code;
+  }
+
+  /**
+   * Turns what JavaCPP threw into the exception that a caller should see: {@code CODE|message} is
+   * split, a backtrace is cut off, and the kinds that every package treats alike become the JDK's
+   * own types.
+   */
+  public static RuntimeException translate(RuntimeException thrown) {
+    if (thrown.getClass() != RuntimeException.class) {
+      return thrown; // not from JavaCPP
+    }
+    String text = String.valueOf(thrown.getMessage());
+    int bar = text.indexOf('|');
+    Code code = bar < 0 ? Code.INTERNAL : codeOf(text.substring(0, bar));
+    String message = code == Code.INTERNAL && !text.startsWith("INTERNAL|") ? text : text.substring(bar + 1);
+    int backtrace = message.indexOf("\nException raised from ");
+    if (backtrace >= 0) {
+      message = message.substring(0, backtrace);
+    }
+    return switch (code) {
+      case INVALID_ARGUMENT -> new IllegalArgumentException(message, thrown);
+      case ILLEGAL_STATE -> new IllegalStateException(message, thrown);
+      default -> new NativeException(code, message, thrown);
+    };
+  }
+
+  private static Code codeOf(String name) {
+    for (Code code : Code.values()) {
+      if (code.name().equals(name.toUpperCase(Locale.ROOT))) {
+        return code;
+      }
+    }
+    return Code.INTERNAL;
+  }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.bindings;
+
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.javacpp.PointerScope;
+
+/**
+ * Owner of one native object that is never freed under a running call.
+ *
+ * <p>{@link #close} may come at any moment from any thread and is silent the second time; the last
+ * user out frees. After it every call throws {@link IllegalStateException}. Thread-safe, as far as
+ * the native object is.
+ *
+ * @param <P> the generated class of the native object
+ */
+public final class NativeHandle<P extends Pointer> implements AutoCloseable {
+  private static final int CLOSED = Integer.MIN_VALUE;
+
+  private final String name;
+  private final P pointer;
+  private final AtomicInteger users = new AtomicInteger();
+
+  private NativeHandle(String name, P pointer) {
+    this.name = name;
+    this.pointer = pointer;
+  }
+
+  /**
+   * Creates the native object and owns it, outside of any {@link PointerScope} of the caller.
+   *
+   * @param name what messages call the object, for example {@code DataLoader}
+   */
+  public static <P extends Pointer> NativeHandle<P> create(String name, Supplier<P> factory) {
+    return new NativeHandle<>(name, outsideOfScopes(factory));
+  }
+
+  /** Runs {@code factory} and keeps its result out of every {@link PointerScope} of this thread. */
+  public static <P extends Pointer> P outsideOfScopes(Supplier<P> factory) {
+    try (PointerScope scope = new PointerScope()) {
+      P pointer = factory.get();
+      pointer.retainReference(); // detach gives up one reference
+      scope.detach(pointer);
+      return pointer;
+    } catch (RuntimeException e) {
+      throw NativeException.translate(e);
+    }
+  }
+
+  /** Calls into the native object; a native failure comes out translated. */
+  public <R> R call(Function<? super P, ? extends R> body) {
+    acquire();
+    try {
+      return body.apply(pointer);
+    } catch (RuntimeException e) {
+      throw NativeException.translate(e);
+    } finally {
+      release();
+    }
+  }
+
+  /** As {@link #call}, without a result. */
+  public void run(Consumer<? super P> body) {
+    acquire();
+    try {
+      body.accept(pointer);
+    } catch (RuntimeException e) {
+      throw NativeException.translate(e);
+    } finally {
+      release();
+    }
+  }
+
+  /** Keeps the native object alive until {@link #release}; for children that outlive a call. */
+  public void acquire() {
+    if (users.getAndUpdate(n -> n < 0 ? n : n + 1) < 0) {
+      throw new IllegalStateException(name + " is closed");
+    }
+  }
+
+  /** Ends one {@link #acquire}. */
+  public void release() {
+    if (users.decrementAndGet() == CLOSED) {
+      pointer.close();
+    }
+  }
+
+  public boolean isClosed() {
+    return users.get() < 0;
+  }
+
+  @Override
+  public void close() {
+    if (users.getAndUpdate(n -> n < 0 ? n : n + CLOSED) == 0) {
+      pointer.close();
+    }
+  }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.bindings;
+
+import org.bytedeco.javacpp.Loader;
+import org.bytedeco.javacpp.annotation.Platform;
+import org.bytedeco.javacpp.annotation.Properties;
+import org.bytedeco.javacpp.tools.Info;
+import org.bytedeco.javacpp.tools.InfoMap;
+import org.bytedeco.javacpp.tools.InfoMapper;
+
+/** Tells JavaCPP which facade headers to bind and which Java class stands for a tensor. */
+@Properties(
+    value =
+        @Platform(
+            include = {
+              "torchfeed/runtime.h",
+              "torchfeed/index_cursor.h",
+              "torchfeed/batch_feed.h",
+              "torchfeed/process_group.h",
+              "torchfeed/reducer.h",
+            },
+            link = "torchfeed"),
+    target = "io.torchfeed.bindings",
+    global = "io.torchfeed.bindings.torchfeed")
+public class TorchfeedPreset implements InfoMapper {
+  static {
+    // libtorch first, whichever class of ours is touched; while generating this does nothing.
+    Loader.load(org.bytedeco.pytorch.global.torch.class);
+  }
+
+  @Override
+  public void map(InfoMap map) {
+    map.put(new Info("TORCHFEED_API").cppTypes().annotations());
+    map.put(new Info("at::Tensor", "torch::Tensor").pointerTypes("org.bytedeco.pytorch.Tensor"));
+    map.put(
+        new Info("std::vector<at::Tensor>", "std::vector<torch::Tensor>")
+            .pointerTypes("org.bytedeco.pytorch.TensorVector"));
+  }
+}

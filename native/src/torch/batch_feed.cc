@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "torchfeed/batch_feed.h"
+
+#include <torch/data/dataloader/stateless.h>
+#include <torch/data/datasets/base.h>
+#include <torch/data/samplers/base.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/row_gather.h"
+#include "torch/guard.h"
+#include "torch/live_count.h"
+#include "torch/slab_pool.h"
+
+namespace torchfeed {
+namespace {
+
+using Rows = std::vector<size_t>;
+
+constexpr int64_t kAlignment = 64;
+
+struct Column {
+  at::Tensor data;
+  size_t row_bytes;
+  int64_t slab_offset;
+};
+
+/// What all workers share: the columns, where each lies in a slab, and the slabs.
+struct Source {
+  explicit Source(const std::vector<at::Tensor>& tensors, int64_t batch_rows)
+      : columns(lay_out(tensors, batch_rows)),
+        slabs(columns.back().slab_offset +
+              static_cast<int64_t>(columns.back().row_bytes) * batch_rows) {}
+
+  static std::vector<Column> lay_out(const std::vector<at::Tensor>& tensors, int64_t batch_rows) {
+    std::vector<Column> columns;
+    int64_t offset = 0;
+    for (const at::Tensor& tensor : tensors) {
+      const int64_t row_bytes =
+          tensor.size(0) == 0 ? 0 : static_cast<int64_t>(tensor.nbytes()) / tensor.size(0);
+      columns.push_back({tensor, static_cast<size_t>(row_bytes), offset});
+      offset += (row_bytes * batch_rows + kAlignment - 1) / kAlignment * kAlignment;
+    }
+    return columns;
+  }
+
+  [[nodiscard]] int64_t rows() const { return columns.front().data.size(0); }
+
+  const std::vector<Column> columns;
+  SlabPool slabs;
+  std::atomic<bool> interrupted{false};
+};
+
+struct Gathered {
+  at::Tensor slab;
+  int64_t rows = 0;
+  std::optional<Error> error;
+};
+
+/// libtorch's view of the columns. Copies, one a worker, share the source.
+class RowDataset : public torch::data::datasets::BatchDataset<RowDataset, Gathered, Rows> {
+ public:
+  explicit RowDataset(std::shared_ptr<Source> source) : source_(std::move(source)) {}
+
+  // An exception here would cost the loader its next job and end the epoch early: it travels as
+  // part of the batch instead.
+  Gathered get_batch(Rows rows) override {
+    Gathered gathered;
+    if (source_->interrupted.load(std::memory_order_relaxed)) {
+      return gathered;
+    }
+    try {
+      guarded([&] {
+        gathered.slab = source_->slabs.acquire();
+        auto* target = static_cast<std::byte*>(gathered.slab.mutable_data_ptr());
+        for (const Column& column : source_->columns) {
+          gather_rows(target + column.slab_offset,
+                      static_cast<const std::byte*>(column.data.const_data_ptr()),
+                      column.row_bytes, rows);
+        }
+        gathered.rows = static_cast<int64_t>(rows.size());
+      });
+    } catch (const Error& error) {
+      gathered.error = error;
+    }
+    return gathered;
+  }
+
+  [[nodiscard]] std::optional<size_t> size() const override {
+    return static_cast<size_t>(source_->rows());
+  }
+
+ private:
+  std::shared_ptr<Source> source_;
+};
+
+/// A libtorch sampler whose batches come from outside, in the order in which they were queued.
+class QueuedBatches : public torch::data::samplers::Sampler<Rows> {
+ public:
+  explicit QueuedBatches(std::shared_ptr<std::deque<Rows>> queue) : queue_(std::move(queue)) {}
+
+  void reset(std::optional<size_t> /*new_size*/ = std::nullopt) override {}
+  std::optional<Rows> next(size_t /*batch_size*/) override {
+    if (queue_->empty()) {
+      return std::nullopt;
+    }
+    Rows rows = std::move(queue_->front());
+    queue_->pop_front();
+    return rows;
+  }
+  void save(torch::serialize::OutputArchive& /*archive*/) const override {}
+  void load(torch::serialize::InputArchive& /*archive*/) override {}
+
+ private:
+  std::shared_ptr<std::deque<Rows>> queue_;
+};
+
+using StatelessLoader = torch::data::StatelessDataLoader<RowDataset, QueuedBatches>;
+
+/// libtorch's loader, with the way out in mid-epoch that its own iterator does not have.
+class Loader : public StatelessLoader {
+ public:
+  using StatelessLoader::StatelessLoader;
+
+  void start() {
+    delivered_ = 0;
+    begin();
+  }
+
+  std::optional<Gathered> take() {
+    // Its own top-up comes only after a result, so a loader that ran dry would stay dry.
+    while (sequence_number_ - delivered_ < options().max_jobs) {
+      const size_t before = sequence_number_;
+      prefetch(1);
+      if (sequence_number_ == before) {
+        break;
+      }
+    }
+    ++delivered_;
+    return next();
+  }
+
+  void drop_jobs() { shuttle_.drain(); }
+
+ private:
+  size_t delivered_ = 0;
+};
+
+void check_columns(const std::vector<at::Tensor>& columns) {
+  if (columns.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "a feed needs at least one column");
+  }
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const at::Tensor& column = columns[i];
+    const bool dense = column.defined() && column.layout() == at::kStrided && column.dim() >= 1 &&
+                       column.device().is_cpu() && column.is_contiguous();
+    if (!dense || column.size(0) != columns[0].size(0)) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  "column " + std::to_string(i) +
+                      " must be a contiguous CPU tensor with as many rows as column 0");
+    }
+  }
+}
+
+void check_range(const char* name, int64_t value, int64_t least) {
+  if (value < least) {
+    throw Error(ErrorCode::kInvalidArgument, std::string(name) + " must be at least " +
+                                                 std::to_string(least) + ", got " +
+                                                 std::to_string(value));
+  }
+}
+
+torch::data::DataLoaderOptions loader_options(int64_t batch_rows, int64_t workers,
+                                              int64_t prefetch) {
+  return torch::data::DataLoaderOptions(static_cast<size_t>(batch_rows))
+      .workers(static_cast<size_t>(workers))
+      .max_jobs(workers == 0 ? 0 : static_cast<size_t>(prefetch))  // jobs are for workers only
+      .enforce_ordering(true);
+}
+
+}  // namespace
+
+class BatchFeed::Impl {
+ public:
+  Impl(const std::vector<at::Tensor>& columns, int64_t batch_rows, int64_t workers,
+       int64_t prefetch)
+      : batch_rows_(batch_rows),
+        source_(std::make_shared<Source>(columns, batch_rows)),
+        queue_(std::make_shared<std::deque<Rows>>()),
+        loader_(RowDataset(source_), QueuedBatches(queue_),
+                loader_options(batch_rows, workers, prefetch)) {}
+
+  ~Impl() { source_->interrupted = true; }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  void rewind() {
+    source_->interrupted = true;
+    queue_->clear();
+    loader_.drop_jobs();
+    source_->interrupted = false;
+    take_back();
+  }
+
+  void request(const int64_t* indices, int64_t count) {
+    check_range("count", count, 1);
+    if (count > batch_rows_) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  "a batch holds at most " + std::to_string(batch_rows_) + " rows, got " +
+                      std::to_string(count));
+    }
+    Rows rows(static_cast<size_t>(count));
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (indices[i] < 0 || indices[i] >= source_->rows()) {
+        throw Error(ErrorCode::kInvalidArgument, "index " + std::to_string(indices[i]) +
+                                                     " is outside [0, " +
+                                                     std::to_string(source_->rows()) + ")");
+      }
+      rows[i] = static_cast<size_t>(indices[i]);
+    }
+    queue_->push_back(std::move(rows));
+  }
+
+  void start() { loader_.start(); }
+
+  std::vector<at::Tensor> take() {
+    take_back();
+    std::optional<Gathered> next = loader_.take();
+    if (!next) {
+      throw Error(ErrorCode::kIllegalState, "no batch was requested");
+    }
+    if (next->error) {
+      throw Error(*next->error);
+    }
+    if (!next->slab.defined()) {
+      throw Error(ErrorCode::kIllegalState, "the feed was interrupted");
+    }
+    current_ = std::move(next->slab);
+    return views(next->rows);
+  }
+
+  void interrupt() { source_->interrupted = true; }
+
+ private:
+  std::vector<at::Tensor> views(int64_t rows) const {
+    std::vector<at::Tensor> tensors;
+    tensors.reserve(source_->columns.size());
+    for (const Column& column : source_->columns) {
+      std::vector<int64_t> sizes = column.data.sizes().vec();
+      sizes[0] = rows;
+      at::Tensor view = at::empty({0}, column.data.options());
+      view.set_(current_.storage(),
+                column.slab_offset / static_cast<int64_t>(column.data.element_size()), sizes);
+      tensors.push_back(std::move(view));
+    }
+    return tensors;
+  }
+
+  void take_back() { source_->slabs.give_back(std::exchange(current_, at::Tensor())); }
+
+  const int64_t batch_rows_;
+  const LiveCount live_;
+  std::shared_ptr<Source> source_;
+  std::shared_ptr<std::deque<Rows>> queue_;
+  at::Tensor current_;
+  Loader loader_;  // last: its threads end before what they use
+};
+
+BatchFeed::BatchFeed(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+BatchFeed::~BatchFeed() = default;
+
+std::unique_ptr<BatchFeed> BatchFeed::create(const std::vector<at::Tensor>& columns,
+                                             int64_t batch_rows, int64_t workers,
+                                             int64_t prefetch) {
+  return guarded([&] {
+    check_columns(columns);
+    check_range("batch_rows", batch_rows, 1);
+    check_range("workers", workers, 0);
+    check_range("prefetch", prefetch, 1);
+    return std::unique_ptr<BatchFeed>(
+        new BatchFeed(std::make_unique<Impl>(columns, batch_rows, workers, prefetch)));
+  });
+}
+
+void BatchFeed::rewind() {
+  guarded([&] { impl_->rewind(); });
+}
+
+void BatchFeed::request(const int64_t* indices, int64_t count) {
+  guarded([&] { impl_->request(indices, count); });
+}
+
+void BatchFeed::start() {
+  guarded([&] { impl_->start(); });
+}
+
+std::vector<at::Tensor> BatchFeed::take() {
+  return guarded([&] { return impl_->take(); });
+}
+
+void BatchFeed::interrupt() { impl_->interrupt(); }
+
+}  // namespace torchfeed

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "torch/live_count.h"
+#include "torchfeed/process_group.h"
+
+namespace torchfeed {
+
+/// The group behind the facade; a reducer shares it, so it outlives a facade that is closed first.
+class ProcessGroup::Impl {
+ public:
+  Impl(c10::intrusive_ptr<c10d::ProcessGroup> group, int64_t rank, int64_t world_size);
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl();
+
+  [[nodiscard]] int64_t rank() const { return rank_; }
+  [[nodiscard]] int64_t world_size() const { return world_size_; }
+  /// Null in a group of one rank, where nothing is sent.
+  [[nodiscard]] const c10::intrusive_ptr<c10d::ProcessGroup>& group() const { return group_; }
+
+  void barrier();
+  void all_reduce(const at::Tensor& tensor, int32_t op);
+  void broadcast(const at::Tensor& tensor, int64_t root);
+  [[nodiscard]] at::Tensor all_gather(const at::Tensor& tensor);
+  /// The texts of all ranks, in rank order; they may differ in length.
+  [[nodiscard]] std::vector<std::string> gather_texts(const std::string& text);
+
+ private:
+  void agree(int64_t kind, int64_t detail, const at::Tensor& tensor);
+  [[nodiscard]] at::Tensor gather(const at::Tensor& tensor);
+
+  LiveCount live_;
+  std::mutex mutex_;
+  c10::intrusive_ptr<c10d::ProcessGroup> group_;
+  int64_t rank_;
+  int64_t world_size_;
+};
+
+}  // namespace torchfeed

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "torch/slab_pool.h"
+
+#include <ATen/ops/empty.h>
+
+#include <atomic>
+#include <utility>
+
+namespace torchfeed {
+
+at::Tensor SlabPool::acquire() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!free_.empty()) {
+      at::Tensor slab = std::move(free_.back());
+      free_.pop_back();
+      return slab;
+    }
+  }
+  return at::empty({slab_bytes_}, at::kByte);
+}
+
+void SlabPool::give_back(at::Tensor slab) {
+  if (!slab.defined() || slab.storage().use_count() != 1) {
+    return;
+  }
+  // What the last viewer read happens before what the next gather writes.
+  std::atomic_thread_fence(std::memory_order_acquire);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  free_.push_back(std::move(slab));
+}
+
+}  // namespace torchfeed

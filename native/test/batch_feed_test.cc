@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "torchfeed/batch_feed.h"
+
+#include <gtest/gtest.h>
+#include <torch/types.h>
+
+#include <functional>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "torchfeed/error.h"
+#include "torchfeed/runtime.h"
+
+namespace torchfeed {
+namespace {
+
+std::vector<at::Tensor> columns(int64_t rows) {
+  return {torch::arange(rows * 6, torch::kFloat32).view({rows, 2, 3}),
+          torch::arange(rows, torch::kInt64)};
+}
+
+class Feeds : public testing::TestWithParam<int64_t> {
+ protected:
+  ~Feeds() override { EXPECT_EQ(live_objects(), 0); }
+};
+
+TEST_P(Feeds, GivesTheRequestedRowsInOrder) {
+  const auto data = columns(100);
+  auto feed = BatchFeed::create(data, 8, GetParam(), 3);
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    feed->rewind();
+    std::vector<std::vector<int64_t>> batches;
+    for (int64_t b = 0; b < 13; ++b) {
+      batches.emplace_back();
+      for (int64_t i = 0; i < (b == 12 ? 4 : 8); ++i) {
+        batches.back().push_back((b * 37 + i * 11 + epoch) % 100);
+      }
+    }
+    size_t requested = 0;
+    const auto request = [&] {
+      if (requested < batches.size()) {
+        const auto& rows = batches[requested++];
+        feed->request(rows.data(), static_cast<int64_t>(rows.size()));
+      }
+    };
+    for (int i = 0; i < 3; ++i) {
+      request();
+    }
+    feed->start();
+    for (const auto& rows : batches) {
+      request();
+      const auto taken = feed->take();
+      const auto index = torch::tensor(rows);
+      ASSERT_EQ(taken.size(), 2U);
+      EXPECT_TRUE(torch::equal(taken[0], data[0].index_select(0, index)));
+      EXPECT_TRUE(torch::equal(taken[1], index));
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(taken[1].data_ptr()) % 64, 0U);
+    }
+    EXPECT_THROW(feed->take(), Error);
+  }
+}
+
+TEST_P(Feeds, CanBeLeftAtAnyMoment) {
+  const auto data = columns(64);
+  auto feed = BatchFeed::create(data, 4, GetParam(), 4);
+  std::mt19937 random(7);
+  const std::vector<int64_t> rows = {5, 6, 7, 8};
+  for (int epoch = 0; epoch < 2000; ++epoch) {
+    feed->rewind();
+    for (int i = 0; i < 4; ++i) {
+      feed->request(rows.data(), 4);
+    }
+    feed->start();
+    const auto batches = random() % 5;
+    for (size_t b = 0; b < batches; ++b) {
+      ASSERT_EQ(feed->take()[1][3].item<int64_t>(), 8);
+    }
+  }
+}
+
+TEST_P(Feeds, NeverOverwritesATensorThatIsStillHeld) {
+  auto feed = BatchFeed::create(columns(64), 2, GetParam(), 2);
+  std::vector<at::Tensor> kept;
+  for (int64_t b = 0; b < 32; ++b) {
+    if (b % 8 == 0) {
+      feed->rewind();
+    }
+    const std::vector<int64_t> rows = {b, 63 - b};
+    feed->request(rows.data(), 2);
+    if (b % 8 == 0) {
+      feed->start();
+    }
+    kept.push_back(feed->take()[1]);
+  }
+  for (int64_t b = 0; b < 32; ++b) {
+    EXPECT_EQ(kept[static_cast<size_t>(b)][0].item<int64_t>(), b);
+  }
+}
+
+TEST_P(Feeds, ReusesSlabsInSteadyState) {
+  auto feed = BatchFeed::create(columns(64), 2, GetParam(), 2);
+  const std::vector<int64_t> rows = {1, 2};
+  feed->request(rows.data(), 2);
+  feed->request(rows.data(), 2);
+  feed->start();
+  std::set<void*> slabs;
+  for (int b = 0; b < 500; ++b) {
+    feed->request(rows.data(), 2);
+    slabs.insert(feed->take()[0].data_ptr());
+  }
+  EXPECT_LE(slabs.size(), 3U);  // two prefetched and the consumer's
+}
+
+TEST_P(Feeds, AnInterruptFromAnotherThreadEndsThePass) {
+  auto feed = BatchFeed::create(columns(64), 2, GetParam(), 2);
+  const std::vector<int64_t> rows = {1, 2};
+  feed->request(rows.data(), 2);
+  feed->start();
+  std::thread other([&] { feed->interrupt(); });
+  EXPECT_THROW(
+      {
+        for (;;) {
+          feed->request(rows.data(), 2);
+          feed->take();
+        }
+      },
+      Error);
+  other.join();
+}
+
+INSTANTIATE_TEST_SUITE_P(Workers, Feeds, testing::Values(0, 1, 2, 5));
+
+void expect_refused(const std::string& phrase, const std::function<void()>& call) {
+  try {
+    call();
+    FAIL() << "accepted; expected: " << phrase;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    EXPECT_NE(std::string(error.what()).find(phrase), std::string::npos) << error.what();
+  }
+}
+
+TEST(BatchFeed, RefusesWhatLibtorchWouldCrashOn) {
+  const auto data = columns(10);
+  const auto create = [](const std::vector<at::Tensor>& tensors, int64_t batch_rows,
+                         int64_t workers, int64_t prefetch) {
+    EXPECT_EQ(BatchFeed::create(tensors, batch_rows, workers, prefetch), nullptr);
+  };
+  expect_refused("prefetch must be at least 1", [&] { create(data, 1, 1, 0); });
+  expect_refused("workers must be at least 0", [&] { create(data, 1, -1, 1); });
+  expect_refused("batch_rows must be at least 1", [&] { create(data, 0, 1, 1); });
+  expect_refused("at least one column", [&] { create({}, 1, 1, 1); });
+  expect_refused("column 1", [&] { create({data[0], at::Tensor()}, 1, 1, 1); });
+  expect_refused("column 1",
+                 [&] { create({data[0], torch::arange(11)}, 1, 1, 1); });
+  expect_refused("column 0",
+                 [&] { create({data[0].transpose(1, 2)}, 1, 1, 1); });
+
+  auto feed = BatchFeed::create(data, 2, 0, 1);
+  const std::vector<int64_t> outside = {0, 10};
+  const std::vector<int64_t> three = {0, 1, 2};
+  expect_refused("index 10 is outside [0, 10)", [&] { feed->request(outside.data(), 2); });
+  expect_refused("at most 2 rows, got 3", [&] { feed->request(three.data(), 3); });
+}
+
+}  // namespace
+}  // namespace torchfeed
