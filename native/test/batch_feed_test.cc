@@ -154,10 +154,8 @@ TEST(BatchFeed, RefusesWhatLibtorchWouldCrashOn) {
   expect_refused("batch_rows must be at least 1", [&] { create(data, 0, 1, 1); });
   expect_refused("at least one column", [&] { create({}, 1, 1, 1); });
   expect_refused("column 1", [&] { create({data[0], at::Tensor()}, 1, 1, 1); });
-  expect_refused("column 1",
-                 [&] { create({data[0], torch::arange(11)}, 1, 1, 1); });
-  expect_refused("column 0",
-                 [&] { create({data[0].transpose(1, 2)}, 1, 1, 1); });
+  expect_refused("column 1", [&] { create({data[0], torch::arange(11)}, 1, 1, 1); });
+  expect_refused("column 0", [&] { create({data[0].transpose(1, 2)}, 1, 1, 1); });
 
   auto feed = BatchFeed::create(data, 2, 0, 1);
   const std::vector<int64_t> outside = {0, 10};

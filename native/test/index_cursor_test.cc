@@ -115,9 +115,8 @@ void expect_same_batches(IndexCursor& cursor, const Pass& pass, const Indices& a
     int64_t full = 0;
     int64_t rest = 0;
     for (Indices batch; !(batch = read(cursor, batch_size)).empty();) {
-      static_cast<int64_t>(batch.size()) == batch_size
-          ? ++full
-          : rest = static_cast<int64_t>(batch.size());
+      static_cast<int64_t>(batch.size()) == batch_size ? ++full
+                                                       : rest = static_cast<int64_t>(batch.size());
       joined.insert(joined.end(), batch.begin(), batch.end());
     }
     EXPECT_EQ(joined, all);

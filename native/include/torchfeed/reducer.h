@@ -16,8 +16,8 @@ namespace torchfeed {
 /// Averages the gradients of one model over the ranks, in buckets, while backward still runs.
 ///
 /// After every backward, whoever started it, each gradient is the mean over the ranks and the
-/// buffers are those of rank 0; the reducer arms itself again. A backward that failed half-way leaves it unusable: all later ones fail with
-/// the first reason.
+/// buffers are those of rank 0; the reducer arms itself again. A backward that failed half-way
+/// leaves it unusable: all later ones fail with the first reason.
 class TORCHFEED_API GradientReducer {
  public:
   /// Compares the parameters and buffers of all ranks, then copies those of rank 0 to all.

@@ -81,8 +81,8 @@ class RowDataset : public torch::data::datasets::BatchDataset<RowDataset, Gather
         auto* target = static_cast<std::byte*>(gathered.slab.mutable_data_ptr());
         for (const Column& column : source_->columns) {
           gather_rows(target + column.slab_offset,
-                      static_cast<const std::byte*>(column.data.const_data_ptr()),
-                      column.row_bytes, rows);
+                      static_cast<const std::byte*>(column.data.const_data_ptr()), column.row_bytes,
+                      rows);
         }
         gathered.rows = static_cast<int64_t>(rows.size());
       });
@@ -211,9 +211,9 @@ class BatchFeed::Impl {
   void request(const int64_t* indices, int64_t count) {
     check_range("count", count, 1);
     if (count > batch_rows_) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  "a batch holds at most " + std::to_string(batch_rows_) + " rows, got " +
-                      std::to_string(count));
+      throw Error(ErrorCode::kInvalidArgument, "a batch holds at most " +
+                                                   std::to_string(batch_rows_) + " rows, got " +
+                                                   std::to_string(count));
     }
     Rows rows(static_cast<size_t>(count));
     for (size_t i = 0; i < rows.size(); ++i) {

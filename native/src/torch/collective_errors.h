@@ -24,12 +24,14 @@ inline bool contains_any(std::string_view text, const auto& needles) {
 /// Gloo throws plain runtime errors, so its wording is all there is to tell them apart.
 inline ErrorCode classify_collective_error(std::string text) {
   static constexpr std::array<std::string_view, 6> kTimeouts = {
-      "timed out", "timeout waiting", "wait timeout", "timeout after", "has timed out",
-      "application timeout"};
+      "timed out",     "timeout waiting", "wait timeout",
+      "timeout after", "has timed out",   "application timeout"};
   static constexpr std::array<std::string_view, 10> kLost = {
-      "connection reset", "connection closed", "closed by peer",       "broken pipe",
-      "socket closed",    "connection refused", "connection was closed", "failed to recv",
-      "failed to send",   "transport endpoint is not connected"};
+      "connection reset",      "connection closed",
+      "closed by peer",        "broken pipe",
+      "socket closed",         "connection refused",
+      "connection was closed", "failed to recv",
+      "failed to send",        "transport endpoint is not connected"};
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (contains_any(text, kTimeouts)) {

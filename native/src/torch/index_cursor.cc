@@ -96,9 +96,7 @@ class IndexCursor::Impl {
     return window_.get();
   }
 
-  [[nodiscard]] int64_t window_length() const {
-    return std::clamp<int64_t>(size_, 1, kChunk);
-  }
+  [[nodiscard]] int64_t window_length() const { return std::clamp<int64_t>(size_, 1, kChunk); }
   [[nodiscard]] int64_t size() const { return size_; }
   [[nodiscard]] virtual int64_t offset() const = 0;
   virtual void seek(int64_t offset) = 0;

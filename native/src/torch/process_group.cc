@@ -79,13 +79,12 @@ c10d::ReduceOp::RedOpType c10d_op(int32_t op) {
 
 void check_reducible(const at::Tensor& tensor, int32_t op) {
   if (op < 0 || op >= static_cast<int32_t>(kOpNames.size())) {
-    refuse("op must be in [0, " + std::to_string(kOpNames.size()) + "), got " +
-           std::to_string(op));
+    refuse("op must be in [0, " + std::to_string(kOpNames.size()) + "), got " + std::to_string(op));
   }
   const auto type = tensor.scalar_type();
   const bool integral = c10::isIntegralType(type, /*includeBool=*/false) && type != at::kShort;
-  const bool floating = type == at::kFloat || type == at::kDouble || type == at::kHalf ||
-                        type == at::kBFloat16;
+  const bool floating =
+      type == at::kFloat || type == at::kDouble || type == at::kHalf || type == at::kBFloat16;
   if (!integral && !floating) {
     refuse(std::string("an all-reduce takes float, double, half, bfloat16, int8, uint8, int32 or "
                        "int64, got ") +
@@ -201,8 +200,7 @@ void ProcessGroup::Impl::all_reduce(const at::Tensor& tensor, int32_t op) {
 void ProcessGroup::Impl::broadcast(const at::Tensor& tensor, int64_t root) {
   check_tensor(tensor);
   if (root < 0 || root >= world_size_) {
-    refuse("root must be in [0, " + std::to_string(world_size_) + "), got " +
-           std::to_string(root));
+    refuse("root must be in [0, " + std::to_string(world_size_) + "), got " + std::to_string(root));
   }
   const std::lock_guard lock(mutex_);
   const at::NoGradGuard no_grad;

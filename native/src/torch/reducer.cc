@@ -7,14 +7,14 @@
 #include <torch/csrc/autograd/graph_task.h>
 #include <torch/csrc/autograd/utils/lambda_post_hook.h>
 #include <torch/csrc/autograd/variable.h>
-#include <torch/csrc/distributed/c10d/comm.hpp>
-#include <torch/csrc/distributed/c10d/reducer.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <mutex>
 #include <stdexcept>
+#include <torch/csrc/distributed/c10d/comm.hpp>
+#include <torch/csrc/distributed/c10d/reducer.hpp>
 #include <unordered_map>
 #include <utility>
 
@@ -125,9 +125,9 @@ class GradientReducer::Impl {
     if (!loss.defined() || loss.numel() != 1 || !loss.requires_grad()) {
       throw Error(ErrorCode::kInvalidArgument,
                   "loss must be one number with a gradient, got " +
-                      (loss.defined() ? loss.toString() + " with " + std::to_string(loss.numel()) +
-                                            " elements"
-                                      : std::string("an undefined tensor")));
+                      (loss.defined()
+                           ? loss.toString() + " with " + std::to_string(loss.numel()) + " elements"
+                           : std::string("an undefined tensor")));
     }
     const int64_t before = reductions();
     try {
@@ -156,9 +156,7 @@ class GradientReducer::Impl {
     return failure_;
   }
 
-  [[nodiscard]] int64_t parameter_count() const {
-    return static_cast<int64_t>(parameters_.size());
-  }
+  [[nodiscard]] int64_t parameter_count() const { return static_cast<int64_t>(parameters_.size()); }
 
   [[nodiscard]] const NamedTensor& parameter(int64_t index) const {
     if (index < 0 || index >= parameter_count()) {
@@ -256,13 +254,12 @@ GradientReducer::~GradientReducer() = default;
 std::unique_ptr<GradientReducer> GradientReducer::create(
     const ProcessGroup& group, const std::string& parameter_names,
     const std::vector<torch::Tensor>& parameters, const std::string& buffer_names,
-    const std::vector<torch::Tensor>& buffers, int64_t first_bucket_bytes,
-    int64_t bucket_bytes) {
+    const std::vector<torch::Tensor>& buffers, int64_t first_bucket_bytes, int64_t bucket_bytes) {
   return detail::guarded_collective([&] {
     if (first_bucket_bytes < 1 || bucket_bytes < 1) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  "bucket sizes must be at least 1 byte, got " +
-                      std::to_string(first_bucket_bytes) + " and " + std::to_string(bucket_bytes));
+      throw Error(ErrorCode::kInvalidArgument, "bucket sizes must be at least 1 byte, got " +
+                                                   std::to_string(first_bucket_bytes) + " and " +
+                                                   std::to_string(bucket_bytes));
     }
     auto impl = std::make_unique<Impl>(
         group.impl_, detail::name_tensors(parameter_names, parameters, "parameter"),

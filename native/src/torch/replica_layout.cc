@@ -31,9 +31,9 @@ std::vector<NamedTensor> name_tensors(const std::string& names,
                                       const std::vector<at::Tensor>& tensors, const char* kind) {
   const auto lines = lines_of(names);
   if (lines.size() != tensors.size()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                std::string("each ") + kind + " needs one name, got " +
-                    std::to_string(lines.size()) + " names for " + std::to_string(tensors.size()));
+    throw Error(ErrorCode::kInvalidArgument, std::string("each ") + kind + " needs one name, got " +
+                                                 std::to_string(lines.size()) + " names for " +
+                                                 std::to_string(tensors.size()));
   }
   std::vector<NamedTensor> named;
   std::unordered_set<const c10::TensorImpl*> seen;
@@ -43,10 +43,9 @@ std::vector<NamedTensor> name_tensors(const std::string& names,
       continue;
     }
     if (!tensor.device().is_cpu() || tensor.layout() != at::kStrided) {
-      throw Error(ErrorCode::kInvalidArgument, std::string(kind) + ' ' + lines[i] +
-                                                   " must be dense and on cpu, got " +
-                                                   tensor.toString() + " on " +
-                                                   tensor.device().str());
+      throw Error(ErrorCode::kInvalidArgument,
+                  std::string(kind) + ' ' + lines[i] + " must be dense and on cpu, got " +
+                      tensor.toString() + " on " + tensor.device().str());
     }
     if (seen.insert(tensor.unsafeGetTensorImpl()).second) {
       named.push_back({lines[i], tensor});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "torchfeed/runtime.h"
 
-#include <ATen/DeviceAccelerator.h>
 #include <ATen/Context.h>
+#include <ATen/DeviceAccelerator.h>
 #include <ATen/Version.h>
 #include <ATen/ops/empty.h>
 #include <torch/version.h>

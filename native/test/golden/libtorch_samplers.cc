@@ -30,7 +30,7 @@ using Factory = std::function<std::unique_ptr<Sampler>()>;
 
 constexpr size_t kListed = 16;
 constexpr size_t kShown = 4;
-const std::vector<size_t> kSizes = {0,  1,  2,  3,   5,    7,     10,   11,
+const std::vector<size_t> kSizes = {0,  1,  2,   3,    5,     7,     10,   11,
                                     12, 64, 100, 1000, 65535, 65536, 70000};
 const std::vector<size_t> kWorldSizes = {1, 2, 3, 4, 5, 8};
 const std::vector<size_t> kBatchSizes = {1, 3, 64};
@@ -94,8 +94,8 @@ void print_rank(size_t n, size_t world_size, size_t rank, bool pad) {
   for (const size_t epoch : kEpochs) {
     print_pass("DistributedRandomSampler" + arguments.str() + " epoch=" + std::to_string(epoch), n,
                [=] {
-                 auto sampler = std::make_unique<samplers::DistributedRandomSampler>(
-                     n, world_size, rank, pad);
+                 auto sampler =
+                     std::make_unique<samplers::DistributedRandomSampler>(n, world_size, rank, pad);
                  sampler->set_epoch(epoch);
                  sampler->reset();
                  return sampler;

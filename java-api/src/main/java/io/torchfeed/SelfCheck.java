@@ -78,7 +78,8 @@ final class SelfCheck {
       throw new IllegalStateException(
           "the facade was compiled for libtorch %s, loaded is %s".formatted(compiled, loaded));
     }
-    for (Map.Entry<String, String> library : new TreeMap<>(Loader.getLoadedLibraries()).entrySet()) {
+    for (Map.Entry<String, String> library :
+        new TreeMap<>(Loader.getLoadedLibraries()).entrySet()) {
       line("loaded", library.getKey() + " from " + library.getValue());
     }
   }
@@ -108,7 +109,8 @@ final class SelfCheck {
     Arrays.sort(sorted);
     for (int i = 0; i < sorted.length; i++) {
       if (sorted[i] != i) {
-        throw new IllegalStateException("the order is not a permutation: " + Arrays.toString(order));
+        throw new IllegalStateException(
+            "the order is not a permutation: " + Arrays.toString(order));
       }
     }
   }

@@ -5,8 +5,8 @@
  * <p>Priorities, in order: nothing a user does crashes, hangs or leaks the JVM; the same plan gives
  * the same samples everywhere; speed.
  *
- * <p>The flow has one direction: {@link io.torchfeed.sampler.Sampler} (which samples, in what order)
- * → {@link io.torchfeed.data.DataLoader} (rows, in batches) → training step, with {@code
+ * <p>The flow has one direction: {@link io.torchfeed.sampler.Sampler} (which samples, in what
+ * order) → {@link io.torchfeed.data.DataLoader} (rows, in batches) → training step, with {@code
  * io.torchfeed.distributed} around it. A sampler knows nothing of rows, a loader nothing of ranks.
  *
  * <ul>
@@ -14,8 +14,8 @@
  *       size; no Java code runs per sample, and native code never calls Java.
  *   <li><b>Threads</b>: plans, datasets and loaders are thread-safe; a cursor, a pass or a batch
  *       serves one thread at a time. {@code close} may come at any moment from any thread.
- *   <li><b>Ownership</b>: whoever opens closes. Objects hold what they need of their parents, so the
- *       order of closing does not matter. Native memory is freed by the last user.
+ *   <li><b>Ownership</b>: whoever opens closes. Objects hold what they need of their parents, so
+ *       the order of closing does not matter. Native memory is freed by the last user.
  *   <li><b>Errors</b>: {@link IllegalArgumentException} for a wrong value, when it is given; {@link
  *       IllegalStateException} for a wrong moment, use after close among them; otherwise a typed
  *       exception of the package. Messages name the rule, the value and the cure.

@@ -5,20 +5,21 @@ import io.torchfeed.bindings.NativeHandle;
 import java.util.Objects;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The samples of one step: a tensor for each column of the dataset.
  *
- * <p>A batch from a pass is valid until the next one is taken or the pass is closed; the loader ends
- * it. {@link #keep} gives one that lasts. Its memory is reused only when no tensor refers to it any
- * more: a result computed from it, a view, or an autograd graph may live on. Not thread-safe.
+ * <p>A batch from a pass is valid until the next one is taken or the pass is closed; the loader
+ * ends it. {@link #keep} gives one that lasts. Its memory is reused only when no tensor refers to
+ * it any more: a result computed from it, a view, or an autograd graph may live on. Not
+ * thread-safe.
  */
 public final class Batch implements AutoCloseable {
   private final long index;
   private final long[] indices;
   private final String name;
-  private Tensor @Nullable [] tensors;
+  private final Tensor[] tensors;
+  private volatile boolean ended;
 
   Batch(long epoch, long index, long[] indices, Tensor[] tensors) {
     this.index = index;
@@ -90,8 +91,8 @@ public final class Batch implements AutoCloseable {
   }
 
   /**
-   * The same batch for as long as the caller wants it, without a copy: its memory leaves the loader,
-   * which takes new memory for the next one.
+   * The same batch for as long as the caller wants it, without a copy: its memory leaves the
+   * loader, which takes new memory for the next one.
    *
    * @return a batch that the caller closes
    * @throws IllegalStateException if the batch has ended
@@ -106,28 +107,24 @@ public final class Batch implements AutoCloseable {
   }
 
   private Tensor[] tensors() {
-    Tensor[] all = tensors;
-    if (all == null) {
+    if (ended) {
       throw new IllegalStateException(
           name + " has ended; use it before the next batch is taken, or keep() it");
     }
-    return all;
+    return tensors;
   }
 
   /** Ends the batch and closes its tensors. Silent the second time. */
   @Override
   public void close() {
-    Tensor[] all = tensors;
-    if (all != null) {
-      tensors = null;
-      for (Tensor tensor : all) {
-        tensor.close();
-      }
+    end();
+    for (Tensor tensor : tensors) {
+      tensor.close(); // silent the second time
     }
   }
 
-  /** Ends the batch without freeing its tensors, which another thread may be using right now. */
-  void abandon() {
-    tensors = null;
+  /** Ends the batch without freeing its tensors. Any thread may. */
+  void end() {
+    ended = true;
   }
 }

@@ -7,6 +7,7 @@ import io.torchfeed.sampler.Batching;
 import io.torchfeed.sampler.Cursor;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
@@ -47,14 +48,10 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   private long waitNanos;
   private @Nullable Batch current;
   private @Nullable Thread consumer;
-  private volatile boolean closed;
+  private final AtomicBoolean closed = new AtomicBoolean();
 
   Batches(
-      DataLoader loader,
-      NativeHandle<BatchFeed> feed,
-      Cursor cursor,
-      long epoch,
-      long fromBatch) {
+      DataLoader loader, NativeHandle<BatchFeed> feed, Cursor cursor, long epoch, long fromBatch) {
     this.loader = loader;
     this.feed = feed;
     this.cursor = cursor;
@@ -160,13 +157,12 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
       endCurrent();
       consumer = Thread.currentThread();
       requestOne();
-      Requested next = ahead[slotOf(taken)];
+      long number = taken++;
+      Requested next = ahead[slotOf(number)];
       if (next.failure != null) {
-        taken++;
         throw next.failure;
       }
-      Batch batch = new Batch(epoch, taken, next.indices, takeTensors());
-      taken++;
+      Batch batch = new Batch(epoch, number, next.indices, takeTensors());
       current = batch;
       return batch;
     } finally {
@@ -186,16 +182,19 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     }
   }
 
+  /**
+   * Ends the current batch. Its tensors are freed by the consumer alone, which may be inside of an
+   * operation on them while another thread closes the pass.
+   */
   private void endCurrent() {
     Batch batch = current;
-    current = null;
     if (batch == null) {
       return;
     }
+    batch.end();
     if (consumer == Thread.currentThread()) {
       batch.close();
-    } else {
-      batch.abandon();
+      current = null;
     }
   }
 
@@ -215,8 +214,8 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   }
 
   /**
-   * The time that {@link #next} has spent on the rows of its batches in this pass: the wait for
-   * the workers, or the gathering itself without workers.
+   * The time that {@link #next} has spent on the rows of its batches in this pass: the wait for the
+   * workers, or the gathering itself without workers.
    *
    * @return nanoseconds
    */
@@ -230,32 +229,32 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   }
 
   private void requireOpen() {
-    if (closed) {
+    if (closed.get()) {
+      endCurrent();
       throw new IllegalStateException(
           "the pass over epoch %d, from batch %d on, is closed".formatted(epoch, first));
     }
   }
 
-  /**
-   * Leaves the epoch: unread batches are dropped, the current one ends. Silent the second time.
-   */
+  /** Leaves the epoch: unread batches are dropped, the current one ends. Silent the second time. */
   @Override
   public void close() {
-    synchronized (cursor) {
-      if (closed) {
-        return;
-      }
-      closed = true;
+    boolean firstTime = closed.compareAndSet(false, true);
+    if (firstTime) {
+      feed.run(BatchFeed::interrupt);
     }
-    feed.run(BatchFeed::interrupt);
     lock.lock();
     try {
       endCurrent();
-      feed.run(BatchFeed::rewind);
-      cursor.close();
+      if (firstTime) {
+        feed.run(BatchFeed::rewind);
+        cursor.close();
+      }
     } finally {
       lock.unlock();
-      loader.giveBack(this, feed);
+      if (firstTime) {
+        loader.giveBack(this, feed);
+      }
     }
   }
 }

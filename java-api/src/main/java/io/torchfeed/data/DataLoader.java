@@ -101,12 +101,11 @@ public final class DataLoader implements AutoCloseable {
   private Batches open(long epoch, long fromBatch, Cursor cursor) {
     NativeHandle<BatchFeed> feed = takeFeed();
     Batches pass = new Batches(this, feed, cursor, epoch, fromBatch);
-    synchronized (lock) {
-      if (!closed) {
+    try {
+      synchronized (lock) {
+        requireOpen();
         open.add(pass);
       }
-    }
-    try {
       pass.begin();
     } catch (RuntimeException | Error e) {
       pass.close();

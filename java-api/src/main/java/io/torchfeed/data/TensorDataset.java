@@ -73,9 +73,7 @@ public final class TensorDataset implements AutoCloseable {
   private static TensorVector contiguous(Tensor... columns) {
     try (PointerScope scope = new PointerScope()) {
       Tensor[] dense =
-          Arrays.stream(columns)
-              .map(tensor -> tensor.detach().contiguous())
-              .toArray(Tensor[]::new);
+          Arrays.stream(columns).map(tensor -> tensor.detach().contiguous()).toArray(Tensor[]::new);
       return NativeHandle.outsideOfScopes(() -> new TensorVector(dense));
     }
   }
@@ -114,8 +112,8 @@ public final class TensorDataset implements AutoCloseable {
   }
 
   /**
-   * Lets go of the columns. Silent the second time; loaders that are already built go on, since they
-   * refer to the columns themselves.
+   * Lets go of the columns. Silent the second time; loaders that are already built go on, since
+   * they refer to the columns themselves.
    */
   @Override
   public void close() {

@@ -2,9 +2,9 @@
 /**
  * Datasets, the loader, and the batches it delivers.
  *
- * <p>A loader turns the order of a {@link io.torchfeed.sampler.Sampler} into batches of tensors. What
- * it delivers is a function of plan, epoch and dataset alone; workers and prefetch change speed,
- * never content. This package knows samplers and memory; it must not import {@code
+ * <p>A loader turns the order of a {@link io.torchfeed.sampler.Sampler} into batches of tensors.
+ * What it delivers is a function of plan, epoch and dataset alone; workers and prefetch change
+ * speed, never content. This package knows samplers and memory; it must not import {@code
  * io.torchfeed.distributed}.
  */
 @NullMarked

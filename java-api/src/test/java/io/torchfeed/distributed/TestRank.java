@@ -11,7 +11,9 @@ import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 
-/** The program that the ranks of {@link DistributedTest} run; the first argument says which part. */
+/**
+ * The program that the ranks of {@link DistributedTest} run; the first argument says which part.
+ */
 public final class TestRank {
   private static final int BATCH = 8;
   private static final int LOST = 3;
@@ -41,7 +43,8 @@ public final class TestRank {
   /** Rows {@code [from, from + count)} of data that every process makes alike. */
   static Tensor rows(int from, int count) {
     torch.manual_seed(99);
-    return torch.randn(new long[] {96, 20}, new org.bytedeco.pytorch.TensorOptions())
+    return torch
+        .randn(new long[] {96, 20}, new org.bytedeco.pytorch.TensorOptions())
         .narrow(0, from, count);
   }
 

@@ -43,7 +43,8 @@ public final class NativeException extends RuntimeException {
     String text = String.valueOf(thrown.getMessage());
     int bar = text.indexOf('|');
     Code code = bar < 0 ? Code.INTERNAL : codeOf(text.substring(0, bar));
-    String message = code == Code.INTERNAL && !text.startsWith("INTERNAL|") ? text : text.substring(bar + 1);
+    String message =
+        code == Code.INTERNAL && !text.startsWith("INTERNAL|") ? text : text.substring(bar + 1);
     int backtrace = message.indexOf("\nException raised from ");
     if (backtrace >= 0) {
       message = message.substring(0, backtrace);

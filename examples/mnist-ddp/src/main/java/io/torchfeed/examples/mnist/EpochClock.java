@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.mnist;
+
+import io.torchfeed.distributed.ProcessGroup;
+
+/** Times one epoch of one rank and adds up its losses. */
+final class EpochClock {
+  private static final double SMOOTHING = 0.95;
+
+  private final long start = System.nanoTime();
+  private final int rowsPerStep;
+  private final long reductionBefore;
+  private long steps;
+  private double lossSum;
+  private double recentLoss;
+  private double seconds;
+  private double waitSeconds;
+  private double reductionSeconds;
+
+  /**
+   * Starts.
+   *
+   * @param rowsPerStep samples of all ranks a step
+   * @param reductionBefore the reducer's clock now
+   */
+  EpochClock(int rowsPerStep, long reductionBefore) {
+    this.rowsPerStep = rowsPerStep;
+    this.reductionBefore = reductionBefore;
+  }
+
+  void step(double loss) {
+    recentLoss = steps == 0 ? loss : SMOOTHING * recentLoss + (1 - SMOOTHING) * loss;
+    lossSum += loss;
+    steps++;
+  }
+
+  void stop(long waitNanos, long reductionNow) {
+    seconds = (System.nanoTime() - start) / 1e9;
+    waitSeconds = waitNanos / 1e9;
+    reductionSeconds = (reductionNow - reductionBefore) / 1e9;
+  }
+
+  long steps() {
+    return steps;
+  }
+
+  double recentLoss() {
+    return recentLoss;
+  }
+
+  double rowsPerSecond() {
+    return steps * (double) rowsPerStep / ((System.nanoTime() - start) / 1e9);
+  }
+
+  /** Sums over the ranks; every rank must call it. */
+  EpochMetrics metrics(int epoch, ProcessGroup group, Evaluation evaluation, String digest) {
+    double[] sums = Collectives.sum(group, lossSum, steps, seconds, waitSeconds, reductionSeconds);
+    double meanSeconds = sums[2] / group.size();
+    return new EpochMetrics(
+        epoch,
+        sums[0] / sums[1],
+        evaluation.loss(),
+        evaluation.accuracy(),
+        meanSeconds,
+        steps * (double) rowsPerStep / meanSeconds,
+        sums[3] / sums[2],
+        sums[4] / sums[2],
+        digest);
+  }
+}

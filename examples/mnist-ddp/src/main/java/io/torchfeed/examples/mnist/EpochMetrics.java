@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.mnist;
+
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * What one epoch came to, over all ranks.
+ *
+ * @param epoch counted from 1
+ * @param trainLoss mean over the epoch's steps
+ * @param testLoss mean over the test set
+ * @param testAccuracy share of the test set, in [0, 1]
+ * @param seconds of training, evaluation left out
+ * @param rowsPerSecond samples of all ranks a second
+ * @param waitShare share of the seconds spent waiting for data, mean over ranks
+ * @param reductionShare share of the seconds spent waiting for gradient reduction, mean over ranks
+ * @param digest of the parameters, equal on every rank
+ */
+record EpochMetrics(
+    int epoch,
+    double trainLoss,
+    double testLoss,
+    double testAccuracy,
+    double seconds,
+    double rowsPerSecond,
+    double waitShare,
+    double reductionShare,
+    String digest) {
+
+  static final List<String> COLUMNS =
+      List.of(
+          "epoch",
+          "train_loss",
+          "test_loss",
+          "test_accuracy",
+          "seconds",
+          "rows_per_second",
+          "data_wait_share",
+          "reduction_share",
+          "parameter_digest");
+
+  String toCsv() {
+    return String.format(
+        Locale.ROOT,
+        "%d,%.6f,%.6f,%.4f,%.3f,%.1f,%.6f,%.6f,%s",
+        epoch,
+        trainLoss,
+        testLoss,
+        testAccuracy,
+        seconds,
+        rowsPerSecond,
+        waitShare,
+        reductionShare,
+        digest);
+  }
+
+  /**
+   * Reads a line of the CSV file.
+   *
+   * @throws IllegalArgumentException if it is no such line
+   */
+  static EpochMetrics parse(String line) {
+    String[] cells = line.split(",", -1);
+    if (cells.length != COLUMNS.size()) {
+      throw new IllegalArgumentException(
+          "a line has " + COLUMNS.size() + " cells, got " + cells.length + ": " + line);
+    }
+    return new EpochMetrics(
+        Integer.parseInt(cells[0]),
+        Double.parseDouble(cells[1]),
+        Double.parseDouble(cells[2]),
+        Double.parseDouble(cells[3]),
+        Double.parseDouble(cells[4]),
+        Double.parseDouble(cells[5]),
+        Double.parseDouble(cells[6]),
+        Double.parseDouble(cells[7]),
+        cells[8]);
+  }
+
+  /** One line for people. */
+  String toText(int epochs) {
+    return String.format(
+        Locale.ROOT,
+        "epoch %d/%d: train loss %.4f, test loss %.4f, test accuracy %.2f %%, %.1f s, %.0f rows/s,"
+            + " waiting for data %.2f %%, reduction %.2f %%, replicas equal (%s)",
+        epoch,
+        epochs,
+        trainLoss,
+        testLoss,
+        100 * testAccuracy,
+        seconds,
+        rowsPerSecond,
+        100 * waitShare,
+        100 * reductionShare,
+        digest.substring(0, Math.min(12, digest.length())));
+  }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.mnist;
+
+import static org.bytedeco.pytorch.global.torch.nll_loss;
+
+import io.torchfeed.distributed.ProcessGroup;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.LongOptional;
+import org.bytedeco.pytorch.NoGradGuard;
+import org.bytedeco.pytorch.Tensor;
+
+/**
+ * How good the net is on the test set.
+ *
+ * @param loss mean over the samples
+ * @param accuracy share of the samples whose largest output is their label
+ */
+record Evaluation(double loss, double accuracy) {
+  private static final int BATCH = 500;
+
+  /** Each rank takes its own slice, so that each sample counts once; then the sums are added up. */
+  @SuppressWarnings("try") // a scope works by being open
+  static Evaluation of(Net net, MnistTensors test, ProcessGroup group) {
+    int from = (int) ((long) test.size() * group.rank() / group.size());
+    int to = (int) ((long) test.size() * (group.rank() + 1) / group.size());
+    double loss = 0;
+    double correct = 0;
+    net.train(false);
+    try (NoGradGuard guard = new NoGradGuard()) {
+      for (int at = from; at < to; at += BATCH) {
+        int count = Math.min(BATCH, to - at);
+        try (PointerScope scope = new PointerScope()) {
+          Tensor labels = test.labels(at, count);
+          Tensor output = net.forward(test.images(at, count));
+          loss += nll_loss(output, labels).item_float() * (double) count;
+          correct += output.argmax(new LongOptional(1), false).eq(labels).sum().item_long();
+        }
+      }
+    } finally {
+      net.train(true);
+    }
+    double[] sums = Collectives.sum(group, loss, correct, to - from);
+    return new Evaluation(sums[0] / sums[2], sums[1] / sums[2]);
+  }
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.mnist;
+
+import io.torchfeed.distributed.PeerLostException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.time.LocalDateTime;
+import java.time.format.DateTimeFormatter;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/**
+ * The command line. Started by hand it is the launcher: it fetches the data and starts one process
+ * a rank. With {@code RANK} in the environment (set by the launcher, or by torchrun and its kin) it
+ * is that rank.
+ */
+@Command(
+    name = "train",
+    sortOptions = false,
+    usageHelpAutoWidth = true,
+    description = {
+      "Trains PyTorch's MNIST convnet with several Java processes on this machine.",
+      "Each process (a rank) sees its own part of the samples; gradients are averaged after each"
+          + " step, so all ranks hold the same parameters."
+    },
+    footer = {
+      "",
+      "Example: train --ranks 2 --epochs 3 --out runs/first",
+      "Go on:   train --ranks 2 --epochs 6 --out runs/first --resume",
+      "Exit status: 0 trained, 1 failed, 2 wrong options."
+    })
+final class Main implements Callable<Integer> {
+  /** How progress is shown. */
+  enum ProgressMode {
+    AUTO,
+    BAR,
+    LINES
+  }
+
+  private static final String RESUME_LATEST = "";
+
+  private @Spec @Nullable CommandSpec spec;
+
+  @Option(
+      names = "--ranks",
+      paramLabel = "N",
+      description = "Java processes to train with (default: ${DEFAULT-VALUE}).")
+  private int ranks = 2;
+
+  @Option(
+      names = "--epochs",
+      paramLabel = "N",
+      description =
+          "Passes over the 60,000 training samples in all, those of a resumed run included"
+              + " (default: ${DEFAULT-VALUE}).")
+  private int epochs = 3;
+
+  @Option(
+      names = "--batch-size",
+      paramLabel = "N",
+      description =
+          "Samples that each rank takes in one step; a step uses ranks x N samples"
+              + " (default: ${DEFAULT-VALUE}).")
+  private int batchSize = 64;
+
+  @Option(
+      names = "--lr",
+      paramLabel = "X",
+      description = "Learning rate of SGD (default: ${DEFAULT-VALUE}).")
+  private double lr = 0.02;
+
+  @Option(
+      names = "--momentum",
+      paramLabel = "X",
+      description = "Momentum of SGD, from 0 to below 1 (default: ${DEFAULT-VALUE}).")
+  private double momentum = 0.9;
+
+  @Option(
+      names = "--seed",
+      paramLabel = "N",
+      description =
+          "Fixes first parameters, dropout and the order of the samples: the same seed and the"
+              + " same number of ranks give the same run (default: ${DEFAULT-VALUE}).")
+  private long seed = 0;
+
+  @Option(
+      names = "--data",
+      paramLabel = "DIR",
+      description =
+          "Folder with MNIST's four idx files, not compressed (default: the cache of this user,"
+              + " filled from the network at the first run).")
+  private @Nullable Path data;
+
+  @Option(
+      names = "--workers",
+      paramLabel = "N",
+      description = "Threads of each rank that bring batches (default: ${DEFAULT-VALUE}).")
+  private int workers = 1;
+
+  @Option(
+      names = "--threads",
+      paramLabel = "N",
+      description =
+          "Threads of each rank inside one operation; 0 divides the cores of this machine among"
+              + " the ranks (default: ${DEFAULT-VALUE}).")
+  private int threads = 0;
+
+  @Option(
+      names = "--out",
+      paramLabel = "DIR",
+      description =
+          "Folder for metrics.csv, metrics.png and checkpoints/, created if missing (default: a"
+              + " new folder runs/mnist-DATE-TIME).")
+  private @Nullable Path out;
+
+  @Option(
+      names = "--resume",
+      arity = "0..1",
+      fallbackValue = RESUME_LATEST,
+      paramLabel = "PATH",
+      description =
+          "Go on after the last good checkpoint of --out, or of the run folder or checkpoint file"
+              + " PATH. Seed, ranks and batch size must be those of the checkpoint.")
+  private @Nullable String resume;
+
+  @Option(
+      names = "--progress",
+      paramLabel = "HOW",
+      description =
+          "auto, bar or lines; auto draws a bar on a terminal and prints lines in a log (default:"
+              + " auto).")
+  private ProgressMode progress = ProgressMode.AUTO;
+
+  @Option(
+      names = {"-h", "--help"},
+      usageHelp = true,
+      description = "Show this help and exit.")
+  private boolean help;
+
+  @Option(names = "--verified-data", hidden = true)
+  private @Nullable Path verifiedData;
+
+  @Option(names = "--json", hidden = true)
+  private @Nullable Path json;
+
+  @Option(names = "--max-steps", hidden = true)
+  private int maxSteps;
+
+  @Option(names = "--bare-steps", hidden = true)
+  private int bareSteps;
+
+  private final Map<String, String> environment;
+
+  Main(Map<String, String> environment) {
+    this.environment = environment;
+  }
+
+  /**
+   * Runs the launcher or a rank and ends the process.
+   *
+   * @param arguments see {@code --help}
+   */
+  public static void main(String[] arguments) {
+    System.exit(commandLine(System.getenv()).execute(arguments));
+  }
+
+  static CommandLine commandLine(Map<String, String> environment) {
+    return new CommandLine(new Main(environment))
+        .setCaseInsensitiveEnumValuesAllowed(true)
+        .setParameterExceptionHandler(
+            (wrong, arguments) -> {
+              PrintWriter err = wrong.getCommandLine().getErr();
+              err.println("error: " + wrong.getMessage());
+              err.println("train --help lists the options.");
+              return wrong.getCommandLine().getCommandSpec().exitCodeOnInvalidInput();
+            })
+        .setExecutionExceptionHandler(
+            (failure, command, parsed) -> {
+              if (failure instanceof TrainingException || failure instanceof PeerLostException) {
+                command.getErr().println("error: " + failure.getMessage());
+              } else {
+                failure.printStackTrace(command.getErr());
+              }
+              return 1;
+            });
+  }
+
+  @Override
+  public Integer call() {
+    Settings settings = settings();
+    if (environment.containsKey("RANK")) {
+      return Training.run(settings, verifiedData != null);
+    }
+    return Launch.run(settings);
+  }
+
+  Settings settings() {
+    Path resumePath = resumePath();
+    Path run = out;
+    if (run == null) {
+      run = resumePath == null ? newRun() : CheckpointFolder.runOf(resumePath);
+    }
+    try {
+      return new Settings(
+          ranks,
+          epochs,
+          batchSize,
+          lr,
+          momentum,
+          seed,
+          verifiedData != null ? verifiedData : data,
+          workers,
+          threads,
+          run,
+          resumePath,
+          progress == ProgressMode.AUTO ? onTerminal() : progress == ProgressMode.BAR,
+          new Settings.Bench(json, maxSteps, bareSteps));
+    } catch (IllegalArgumentException e) {
+      throw usageError(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private @Nullable Path resumePath() {
+    if (resume == null) {
+      return null;
+    }
+    if (!resume.equals(RESUME_LATEST)) {
+      return Path.of(resume);
+    }
+    if (out == null) {
+      throw usageError("--resume needs a path, or --out with the folder of the run to go on with");
+    }
+    return out;
+  }
+
+  private ParameterException usageError(String message) {
+    CommandSpec command = spec == null ? CommandSpec.create() : spec;
+    return new ParameterException(command.commandLine(), message);
+  }
+
+  private static Path newRun() {
+    DateTimeFormatter format = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss", Locale.ROOT);
+    return Path.of("runs", "mnist-" + LocalDateTime.now().format(format));
+  }
+
+  /** The script knows; without it the JVM's own answer asks for input and output at once. */
+  private static boolean onTerminal() {
+    String fromScript = System.getProperty("torchfeed.example.terminal");
+    return fromScript == null ? System.console() != null : Boolean.parseBoolean(fromScript);
+  }
+}

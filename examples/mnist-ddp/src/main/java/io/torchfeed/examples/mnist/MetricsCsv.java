@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.mnist;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** {@code metrics.csv} of a run: one line an epoch, each epoch once, also after a resume. */
+final class MetricsCsv {
+  private final Path file;
+  private final List<EpochMetrics> rows;
+
+  private MetricsCsv(Path file, List<EpochMetrics> rows) {
+    this.file = file;
+    this.rows = rows;
+  }
+
+  /** The metrics of a run that goes on after {@code epoch}: later lines are forgotten. */
+  static MetricsCsv after(Path file, int epoch) {
+    List<EpochMetrics> rows = new ArrayList<>();
+    if (epoch > 0 && Files.exists(file)) {
+      try {
+        Files.readAllLines(file, StandardCharsets.UTF_8).stream()
+            .skip(1)
+            .map(EpochMetrics::parse)
+            .filter(row -> row.epoch() <= epoch)
+            .forEach(rows::add);
+      } catch (IOException | IllegalArgumentException e) {
+        throw new TrainingException("Cannot read " + file + ": " + e.getMessage(), e);
+      }
+    }
+    return new MetricsCsv(file, rows);
+  }
+
+  List<EpochMetrics> rows() {
+    return List.copyOf(rows);
+  }
+
+  void add(EpochMetrics row) {
+    rows.add(row);
+    StringBuilder text = new StringBuilder(String.join(",", EpochMetrics.COLUMNS)).append('\n');
+    rows.forEach(each -> text.append(each.toCsv()).append('\n'));
+    try {
+      AtomicFile.write(file, text.toString().getBytes(StandardCharsets.UTF_8));
+    } catch (IOException e) {
+      throw new TrainingException("Cannot write " + file + ": " + MnistFolder.describe(e), e);
+    }
+  }
+}

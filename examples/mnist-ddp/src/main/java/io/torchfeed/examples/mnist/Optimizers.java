@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.mnist;
+
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.SGDOptions;
+import org.bytedeco.pytorch.TensorVector;
+
+/** Makes libtorch's SGD with momentum. */
+final class Optimizers {
+  private Optimizers() {}
+
+  static SGD sgd(Net net, Settings settings) {
+    try (TensorVector parameters = net.parameters();
+        SGDOptions options = new SGDOptions(settings.lr())) {
+      options.momentum().put(settings.momentum());
+      return new SGD(parameters, options);
+    }
+  }
+
+  /** Takes over the momentum buffers of a checkpoint; rate and momentum stay those of the run. */
+  @SuppressWarnings("try") // a scope works by being open
+  static void restore(SGD optimizer, byte[] archive, Settings settings) {
+    Archives.read(archive, optimizer::load);
+    try (PointerScope scope = new PointerScope()) {
+      SGDOptions options = new SGDOptions(optimizer.param_groups().get(0).options());
+      options.set_lr(settings.lr());
+      options.momentum().put(settings.momentum());
+    }
+  }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.mnist;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import org.bytedeco.pytorch.SGD;
+
+/**
+ * What a run leaves behind and says: metrics, plot, checkpoints, progress. Only rank 0 does; on the
+ * other ranks every call is silent.
+ */
+final class RunFiles {
+  private final Settings settings;
+  private final Checkpoint.Plan plan;
+  private final boolean first;
+  private final MetricsCsv metrics;
+  private double startSeconds;
+
+  private RunFiles(Settings settings, Checkpoint.Plan plan, boolean first, MetricsCsv metrics) {
+    this.settings = settings;
+    this.plan = plan;
+    this.first = first;
+    this.metrics = metrics;
+  }
+
+  static RunFiles of(Settings settings, Checkpoint.Plan plan, boolean first, int epochsDone) {
+    Path file = settings.out().resolve("metrics.csv");
+    return new RunFiles(settings, plan, first, MetricsCsv.after(file, first ? epochsDone : 0));
+  }
+
+  Progress progress(int epoch, long steps) {
+    if (!first) {
+      return Progress.silent();
+    }
+    String title = "epoch " + epoch + "/" + settings.epochs();
+    return settings.bar()
+        ? Progress.bar(title, steps, System.err)
+        : Progress.lines(title, steps, System.out);
+  }
+
+  void say(String line) {
+    if (first) {
+      System.out.println(line);
+    }
+  }
+
+  void firstBatch(double seconds) {
+    startSeconds = seconds;
+    say(String.format(Locale.ROOT, "process start to first batch: %.2f s", seconds));
+  }
+
+  void epochDone(EpochMetrics row, Net net, SGD optimizer) {
+    if (!first) {
+      return;
+    }
+    say(row.toText(settings.epochs()));
+    metrics.add(row);
+    CheckpointFolder.ofRun(settings.out())
+        .save(
+            new Checkpoint(
+                plan, row.epoch(), Archives.write(net::save), Archives.write(optimizer::save)));
+    plot();
+  }
+
+  /** A machine without fonts cannot draw; that must not cost anybody a trained net. */
+  private void plot() {
+    Path file = settings.out().resolve("metrics.png");
+    try {
+      MetricsPlot.write(metrics.rows(), file);
+    } catch (IOException | RuntimeException | LinkageError e) {
+      System.err.println("warning: " + file + " was not drawn: " + e);
+    }
+  }
+
+  /** Writes the figures that the comparison with Python reads. */
+  void bench(double bareMilliseconds) {
+    Path file = settings.bench().json();
+    if (!first || file == null) {
+      return;
+    }
+    List<String> epochs =
+        metrics.rows().stream()
+            .map(
+                row ->
+                    String.format(
+                        Locale.ROOT,
+                        "{\"seconds\": %.4f, \"data_wait_share\": %.6f, \"reduction_share\": %.6f,"
+                            + " \"test_accuracy\": %.4f}",
+                        row.seconds(),
+                        row.waitShare(),
+                        row.reductionShare(),
+                        row.testAccuracy()))
+            .toList();
+    String json =
+        String.format(
+            Locale.ROOT,
+            "{\"start_seconds\": %.3f, \"bare_step_ms\": %.4f, \"epochs\": [%s]}%n",
+            startSeconds,
+            bareMilliseconds,
+            String.join(", ", epochs));
+    try {
+      Files.writeString(file, json, StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new TrainingException("Cannot write " + file + ": " + MnistFolder.describe(e), e);
+    }
+  }
+}

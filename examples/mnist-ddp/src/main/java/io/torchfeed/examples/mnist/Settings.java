@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.mnist;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A validated run.
+ *
+ * @param ranks number of processes, at least 1
+ * @param epochs epochs in all, at least 1
+ * @param batchSize samples a rank and step, in [1, 60000]
+ * @param lr learning rate of SGD, above 0
+ * @param momentum of SGD, in [0, 1)
+ * @param seed of parameters, dropout and order; not negative
+ * @param data folder with the four verified files
+ * @param workers threads that bring batches, per rank
+ * @param threads threads inside an operation, per rank; 0 = cores divided by ranks
+ * @param out folder of the run's files
+ * @param resume checkpoint to go on from, or null
+ * @param bar whether progress is drawn as a bar
+ * @param bench what the peer comparison asks for
+ */
+record Settings(
+    int ranks,
+    int epochs,
+    int batchSize,
+    double lr,
+    double momentum,
+    long seed,
+    @Nullable Path data,
+    int workers,
+    int threads,
+    Path out,
+    @Nullable Path resume,
+    boolean bar,
+    Bench bench) {
+
+  /**
+   * Measurements for {@code examples/benchmarks/peers/compare}.
+   *
+   * @param json file for the figures of rank 0, or null
+   * @param maxSteps steps after which an epoch ends, or 0 for all
+   * @param bareSteps steps without loader and reduction to time after training
+   */
+  record Bench(@Nullable Path json, int maxSteps, int bareSteps) {}
+
+  Settings {
+    require("--ranks", ranks, 1, 1024);
+    require("--epochs", epochs, 1, 1_000_000);
+    require("--batch-size", batchSize, 1, 60_000);
+    require("--workers", workers, 1, 256);
+    require("--threads", threads, 0, 1024);
+    if (!(lr > 0 && lr <= 100)) {
+      throw new IllegalArgumentException("--lr must be in (0, 100], got " + lr);
+    }
+    if (!(momentum >= 0 && momentum < 1)) {
+      throw new IllegalArgumentException("--momentum must be in [0, 1), got " + momentum);
+    }
+    if (seed < 0 || seed > 0xffff_ffffL) {
+      throw new IllegalArgumentException("--seed must be in [0, 4294967295], got " + seed);
+    }
+  }
+
+  private static void require(String option, int value, int least, int most) {
+    if (value < least || value > most) {
+      throw new IllegalArgumentException(
+          option + " must be in [" + least + ", " + most + "], got " + value);
+    }
+  }
+
+  /** Threads inside an operation, chosen so that the ranks of this machine share its cores. */
+  int threadsPerRank() {
+    return threads > 0 ? threads : Math.max(1, Runtime.getRuntime().availableProcessors() / ranks);
+  }
+
+  /** Steps of an epoch that has {@code batches}. */
+  long steps(long batches) {
+    return bench.maxSteps > 0 ? Math.min(bench.maxSteps, batches) : batches;
+  }
+
+  Settings with(Path verifiedData, @Nullable Path checkpoint) {
+    return new Settings(
+        ranks,
+        epochs,
+        batchSize,
+        lr,
+        momentum,
+        seed,
+        verifiedData,
+        workers,
+        threads,
+        out,
+        checkpoint,
+        bar,
+        bench);
+  }
+
+  /** The arguments that give a rank this very run. */
+  List<String> toArguments() {
+    List<String> arguments =
+        new ArrayList<>(
+            List.of(
+                "--ranks=" + ranks,
+                "--epochs=" + epochs,
+                "--batch-size=" + batchSize,
+                "--lr=" + lr,
+                "--momentum=" + momentum,
+                "--seed=" + seed,
+                "--workers=" + workers,
+                "--threads=" + threadsPerRank(),
+                "--out=" + out.toAbsolutePath(),
+                "--progress=" + (bar ? "bar" : "lines"),
+                "--max-steps=" + bench.maxSteps,
+                "--bare-steps=" + bench.bareSteps));
+    if (data != null) {
+      arguments.add("--verified-data=" + data.toAbsolutePath());
+    }
+    if (resume != null) {
+      arguments.add("--resume=" + resume.toAbsolutePath());
+    }
+    if (bench.json != null) {
+      arguments.add("--json=" + bench.json.toAbsolutePath());
+    }
+    return List.copyOf(arguments);
+  }
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.mnist;
+
+import static org.bytedeco.pytorch.global.torch.manual_seed;
+import static org.bytedeco.pytorch.global.torch.nll_loss;
+
+import io.torchfeed.data.Batch;
+import io.torchfeed.data.Batches;
+import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.TensorDataset;
+import io.torchfeed.distributed.DistributedDataParallel;
+import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.sampler.DistributedRandomSampler;
+import java.nio.file.Path;
+import java.util.Objects;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.openblas.presets.openblas_nolapack;
+import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
+
+/** One rank: trains, and measures what it does. */
+final class Training {
+  private final Settings settings;
+  private final ProcessGroup group;
+  private final Net net;
+  private final DistributedDataParallel model;
+  private final SGD optimizer;
+  private final DataLoader loader;
+  private final RunFiles files;
+  private final long steps;
+  private double firstBatchSeconds;
+
+  private Training(
+      Settings settings,
+      ProcessGroup group,
+      Net net,
+      DistributedDataParallel model,
+      SGD optimizer,
+      DataLoader loader,
+      RunFiles files,
+      long steps) {
+    this.settings = settings;
+    this.group = group;
+    this.net = net;
+    this.model = model;
+    this.optimizer = optimizer;
+    this.loader = loader;
+    this.files = files;
+    this.steps = steps;
+  }
+
+  /**
+   * Trains as the rank that the environment says.
+   *
+   * @param verified whether {@code settings.data()} was checked by the launcher
+   * @return the exit status
+   */
+  static int run(Settings settings, boolean verified) {
+    Path data =
+        verified
+            ? Objects.requireNonNull(settings.data())
+            : MnistFolder.ofUser(System.err::println).locate(settings.data());
+    Checkpoint checkpoint =
+        settings.resume() == null
+            ? null
+            : CheckpointFolder.resolve(settings.resume(), System.err::println).checkpoint();
+    torch.set_num_threads(settings.threadsPerRank());
+    // libtorch's own setting does not reach OpenBLAS, which would take every core.
+    openblas_nolapack.blas_set_num_threads(settings.threadsPerRank());
+    manual_seed(settings.seed());
+    MnistTensors train = MnistTensors.open(data, MnistFile.TRAIN_IMAGES, MnistFile.TRAIN_LABELS);
+    MnistTensors test = MnistTensors.open(data, MnistFile.TEST_IMAGES, MnistFile.TEST_LABELS);
+    try (ProcessGroup group = ProcessGroup.fromEnvironment();
+        Net net = new Net();
+        Tensor images = train.images(0, train.size());
+        Tensor labels = train.labels(0, train.size());
+        TensorDataset dataset = TensorDataset.of(images, labels)) {
+      DistributedRandomSampler sampler =
+          new DistributedRandomSampler(dataset.size(), group.size(), group.rank());
+      // A digest names its rank; that of rank 0 stands for the run.
+      String digest = new DistributedRandomSampler(dataset.size(), group.size(), 0).digest();
+      Checkpoint.Plan plan =
+          new Checkpoint.Plan(settings.seed(), group.size(), settings.batchSize(), digest);
+      if (checkpoint != null) {
+        checkpoint.plan().requireSame(plan);
+        Archives.read(checkpoint.model(), net::load);
+      }
+      try (DataLoader loader =
+              DataLoader.over(dataset)
+                  .sampler(sampler)
+                  .batchSize(settings.batchSize())
+                  .workers(settings.workers())
+                  .build();
+          DistributedDataParallel model = DistributedDataParallel.wrap(net, group);
+          SGD optimizer = Optimizers.sgd(net, settings)) {
+        if (checkpoint != null) {
+          Optimizers.restore(optimizer, checkpoint.optimizer(), settings);
+        }
+        int done = checkpoint == null ? 0 : checkpoint.epoch();
+        RunFiles files = RunFiles.of(settings, plan, group.rank() == 0, done);
+        new Training(
+                settings,
+                group,
+                net,
+                model,
+                optimizer,
+                loader,
+                files,
+                settings.steps(loader.batches()))
+            .epochs(done, test);
+      }
+    }
+    return 0;
+  }
+
+  private void epochs(int done, MnistTensors test) {
+    for (int epoch = done + 1; epoch <= settings.epochs(); epoch++) {
+      EpochClock clock = trainEpoch(epoch);
+      Evaluation evaluation = Evaluation.of(net, test, group);
+      // Reads every parameter on every rank: a difference between ranks ends the run here.
+      String digest = model.verifyReplicas();
+      files.epochDone(clock.metrics(epoch, group, evaluation, digest), net, optimizer);
+    }
+    if (done >= settings.epochs()) {
+      files.say("Nothing to do: the checkpoint is behind epoch " + done);
+    }
+    if (settings.bench().bareSteps() > 0) {
+      files.bench(BareSteps.milliseconds(settings));
+    }
+  }
+
+  private EpochClock trainEpoch(int epoch) {
+    // Dropout's stream depends on nothing but these, so a resumed run draws the same.
+    manual_seed(streamSeed(settings.seed(), group.rank(), epoch));
+    EpochClock clock = new EpochClock(settings.batchSize() * group.size(), model.reductionNanos());
+    // The order of libtorch's sampler is a function of the epoch alone; PyTorch's adds the seed.
+    try (Batches batches = loader.epoch(settings.seed() + epoch - 1);
+        Progress progress = files.progress(epoch, steps)) {
+      while (clock.steps() < steps && batches.hasNext()) {
+        Batch batch = batches.next();
+        if (firstBatchSeconds == 0) {
+          firstBatchSeconds = ProcessAge.seconds();
+          files.firstBatch(firstBatchSeconds);
+        }
+        clock.step(step(batch));
+        progress.step(clock.rowsPerSecond(), clock.recentLoss());
+      }
+      clock.stop(batches.waitNanos(), model.reductionNanos());
+    }
+    return clock;
+  }
+
+  @SuppressWarnings("try") // a scope works by being open
+  private double step(Batch batch) {
+    try (PointerScope scope = new PointerScope()) {
+      optimizer.zero_grad();
+      Tensor loss = nll_loss(net.forward(batch.tensor(0)), batch.tensor(1));
+      model.backward(loss);
+      optimizer.step();
+      return loss.item_float();
+    }
+  }
+
+  /** The finaliser of SplitMix64 over the three, so that near numbers give far streams. */
+  private static long streamSeed(long seed, int rank, int epoch) {
+    long z = seed * 0x9E3779B97F4A7C15L + ((long) rank << 32) + epoch;
+    z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
+    z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
+    return z ^ (z >>> 31);
+  }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.mnist;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
+
+class MainTest {
+  private final StringWriter output = new StringWriter();
+
+  private CommandLine commandLine() {
+    return Main.commandLine(Map.of())
+        .setOut(new PrintWriter(output, true))
+        .setErr(new PrintWriter(output, true));
+  }
+
+  private Settings parse(String... arguments) {
+    CommandLine command = commandLine();
+    command.parseArgs(arguments);
+    return command.<Main>getCommand().settings();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "--ranks=0, '--ranks must be in [1, 1024], got 0'",
+    "--epochs=0, '--epochs must be in [1, 1000000], got 0'",
+    "--batch-size=60001, '--batch-size must be in [1, 60000], got 60001'",
+    "--lr=0, '--lr must be in (0, 100], got 0.0'",
+    "--lr=NaN, '--lr must be in (0, 100], got NaN'",
+    "--momentum=1, '--momentum must be in [0, 1), got 1.0'",
+    "--seed=-1, '--seed must be in [0, 4294967295], got -1'",
+    "--workers=0, '--workers must be in [1, 256], got 0'",
+    "--threads=-1, '--threads must be in [0, 1024], got -1'",
+    "--resume, --resume needs a path",
+    "--epochs=many, many",
+    "--batchsize=3, Unknown option"
+  })
+  void aWrongOptionIsAUsageError(String argument, String message) {
+    assertThat(commandLine().execute(argument)).isEqualTo(2);
+    assertThat(output.toString()).contains(message).contains("train --help");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "--ranks",
+        "--epochs",
+        "--batch-size",
+        "--lr",
+        "--momentum",
+        "--seed",
+        "--data",
+        "--workers",
+        "--threads",
+        "--out",
+        "--resume",
+        "--progress"
+      })
+  void theHelpDescribesEachOptionWithItsDefault(String option) {
+    assertThat(commandLine().execute("--help")).isZero();
+    assertThat(output.toString()).contains(option);
+    assertThat(output.toString()).contains("(default: 64)", "(default: 0.02)");
+    assertThat(output.toString()).doesNotContain("--bare-steps");
+  }
+
+  @Test
+  void aRankGetsTheLaunchersRun() {
+    Settings launcher =
+        parse("--ranks=3", "--lr=0.5", "--seed=9", "--threads=2", "--progress=bar", "--out=o")
+            .with(Path.of("/data"), Path.of("/o/checkpoints/epoch-0001.ckpt"));
+    Settings rank = parse(launcher.toArguments().toArray(new String[0]));
+    assertThat(rank.toArguments()).isEqualTo(launcher.toArguments());
+    assertThat(rank.data()).isEqualTo(Path.of("/data"));
+    assertThat(rank.resume()).isEqualTo(Path.of("/o/checkpoints/epoch-0001.ckpt"));
+    assertThat(rank.bar()).isTrue();
+  }
+
+  @Test
+  void aNewRunGetsAFolderOfItsOwnBelowRuns() {
+    assertThat(parse().out().toString()).matches("runs/mnist-\\d{8}-\\d{6}");
+  }
+
+  @Test
+  void resumeAloneMeansTheFolderOfTheRun() {
+    assertThat(parse("--out=runs/a", "--resume").resume()).isEqualTo(Path.of("runs/a"));
+    assertThat(parse("--resume", "runs/a/checkpoints/epoch-0002.ckpt").out().endsWith("runs/a"))
+        .isTrue();
+  }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.mnist;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import java.awt.image.BufferedImage;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import javax.imageio.ImageIO;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class MetricsTest {
+  @TempDir Path folder = Path.of("");
+
+  private static EpochMetrics row(int epoch) {
+    return new EpochMetrics(
+        epoch, 0.3 / epoch, 0.25 / epoch, 1 - 0.1 / epoch, 60, 1000, 0.001, 0.02, "ab12");
+  }
+
+  @Test
+  void aLineReadsBackAsItWasWritten() {
+    EpochMetrics read = EpochMetrics.parse(row(4).toCsv());
+    assertThat(read.toCsv()).isEqualTo(row(4).toCsv());
+    assertThat(read.epoch()).isEqualTo(4);
+    assertThat(read.testAccuracy()).isEqualTo(0.975);
+  }
+
+  @Test
+  void aLineWithAnotherNumberOfCellsIsRefused() {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> EpochMetrics.parse("1,2,3"))
+        .withMessageContaining("9 cells, got 3");
+  }
+
+  @Test
+  void aResumedRunHasEachEpochOnce() throws IOException {
+    Path file = folder.resolve("metrics.csv");
+    MetricsCsv first = MetricsCsv.after(file, 0);
+    for (int epoch = 1; epoch <= 3; epoch++) {
+      first.add(row(epoch));
+    }
+    MetricsCsv resumed = MetricsCsv.after(file, 2);
+    resumed.add(row(3));
+    resumed.add(row(4));
+    List<String> lines = Files.readAllLines(file);
+    assertThat(lines.get(0)).startsWith("epoch,train_loss,test_loss,test_accuracy,seconds");
+    assertThat(lines.stream().skip(1).map(line -> line.substring(0, 2)))
+        .containsExactly("1,", "2,", "3,", "4,");
+  }
+
+  @Test
+  void aNewRunBeginsAnEmptyFile() throws IOException {
+    Path file = folder.resolve("metrics.csv");
+    MetricsCsv.after(file, 0).add(row(1));
+    MetricsCsv.after(file, 0).add(row(1));
+    assertThat(Files.readAllLines(file)).hasSize(2);
+  }
+
+  @Test
+  void aSpoiltFileIsAClearError() throws IOException {
+    Path file = Files.writeString(folder.resolve("metrics.csv"), "epoch\nnonsense\n");
+    assertThatExceptionOfType(TrainingException.class)
+        .isThrownBy(() -> MetricsCsv.after(file, 1))
+        .withMessageContaining("metrics.csv");
+  }
+
+  @Test
+  void thePlotShowsThreePanelsSideBySide() throws IOException {
+    Path file = folder.resolve("metrics.png");
+    MetricsPlot.write(List.of(row(1), row(2), row(3)), file);
+    BufferedImage image = ImageIO.read(file.toFile());
+    assertThat(image.getWidth()).isEqualTo(3 * 480);
+    assertThat(image.getHeight()).isEqualTo(360);
+  }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed;
+
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** What the environment says about this process: the variables that torchrun and others set. */
+record Environment(
+    int rank, int worldSize, int localRank, String masterAddress, int masterPort, String attempt) {
+  private static final String HINT =
+      "; start the program by Launcher or torchrun, or set RANK=0 WORLD_SIZE=1 for a single process";
+
+  /** Reads and checks the variables; each error names the variable, its value and the range. */
+  static Environment of(Map<String, String> variables) {
+    int worldSize = number(variables, "WORLD_SIZE", 1, Integer.MAX_VALUE);
+    int rank = number(variables, "RANK", 0, worldSize - 1);
+    int localRank =
+        variables.containsKey("LOCAL_RANK") ? number(variables, "LOCAL_RANK", 0, rank) : rank;
+    if (worldSize == 1) {
+      return new Environment(rank, worldSize, localRank, "", 0, "");
+    }
+    return new Environment(
+        rank,
+        worldSize,
+        localRank,
+        text(variables, "MASTER_ADDR"),
+        number(variables, "MASTER_PORT", 1, 65_535),
+        agentAttempt(variables));
+  }
+
+  /** Whether the ranks meet on this machine, so that no other interface is needed. */
+  boolean isLoopback() {
+    return masterAddress.equals("localhost")
+        || masterAddress.equals("::1")
+        || masterAddress.startsWith("127.");
+  }
+
+  /** Whether torchrun's agent serves the store already, as its static rendezvous does. */
+  boolean isStoreServedElsewhere() {
+    return !attempt.isEmpty();
+  }
+
+  String master() {
+    return masterAddress + ":" + masterPort;
+  }
+
+  private static String agentAttempt(Map<String, String> variables) {
+    return "True".equals(variables.get("TORCHELASTIC_USE_AGENT_STORE"))
+        ? "attempt_" + variables.getOrDefault("TORCHELASTIC_RESTART_COUNT", "0")
+        : "";
+  }
+
+  private static String text(Map<String, String> variables, String name) {
+    @Nullable String value = variables.get(name);
+    if (value == null || value.isBlank()) {
+      throw new IllegalArgumentException(
+          "environment variable "
+              + name
+              + " must be set, got "
+              + (value == null ? "nothing" : "'" + value + "'")
+              + HINT);
+    }
+    return value.strip();
+  }
+
+  private static int number(Map<String, String> variables, String name, int least, int most) {
+    String value = text(variables, name);
+    try {
+      int number = Integer.parseInt(value);
+      if (number >= least && number <= most) {
+        return number;
+      }
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException(rangeMessage(name, value, least, most), e);
+    }
+    throw new IllegalArgumentException(rangeMessage(name, value, least, most));
+  }
+
+  private static String rangeMessage(String name, String value, int least, int most) {
+    String range =
+        most == Integer.MAX_VALUE ? "at least " + least : "in [" + least + ", " + most + "]";
+    return "environment variable "
+        + name
+        + " must be an integer "
+        + range
+        + ", got '"
+        + value
+        + "'";
+  }
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed;
+
+import io.torchfeed.bindings.NativeException;
+import io.torchfeed.bindings.NativeHandle;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import org.bytedeco.javacpp.Loader;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.javacpp.chrono.Milliseconds;
+import org.bytedeco.pytorch.GlooDeviceVector;
+import org.bytedeco.pytorch.PrefixStore;
+import org.bytedeco.pytorch.ProcessGroupGloo;
+import org.bytedeco.pytorch.Store;
+import org.bytedeco.pytorch.StringVector;
+import org.bytedeco.pytorch.TCPStore;
+import org.bytedeco.pytorch.TCPStoreOptions;
+import org.bytedeco.pytorch.gloo.Device;
+import org.jspecify.annotations.Nullable;
+
+/** How the ranks find each other: a store on the master, then a Gloo mesh between all of them. */
+final class Rendezvous {
+  private static final String ROOT = "torchfeed/";
+  private static final long MOST_BETWEEN_POLLS_MILLIS = 50;
+
+  private final Environment environment;
+  private final Map<String, String> variables;
+  private final Duration timeout;
+  private long start;
+
+  Rendezvous(Environment environment, Map<String, String> variables, Duration timeout) {
+    this.environment = environment;
+    this.variables = variables;
+    this.timeout = timeout;
+  }
+
+  /** Returns when all ranks are connected. */
+  NativeHandle<io.torchfeed.bindings.ProcessGroup> join() {
+    int rank = environment.rank();
+    int worldSize = environment.worldSize();
+    if (worldSize == 1) {
+      return NativeHandle.create(
+          "ProcessGroup", () -> io.torchfeed.bindings.ProcessGroup.adopt(0, rank, worldSize));
+    }
+    Loader.load(org.bytedeco.pytorch.presets.torch_gloo.class);
+    start = System.nanoTime(); // a cold cache can take seconds to load libraries from
+    // The facade shares the backend, which shares the store: nothing of the scope is needed longer.
+    try (PointerScope scope = new PointerScope()) {
+      Store store = openStore();
+      awaitAllRanks(store);
+      ProcessGroupGloo backend = connect(store);
+      return NativeHandle.create(
+          "ProcessGroup",
+          () -> io.torchfeed.bindings.ProcessGroup.adopt(backend.address(), rank, worldSize));
+    }
+  }
+
+  private Store openStore() {
+    TCPStoreOptions options =
+        new TCPStoreOptions()
+            .port((short) environment.masterPort()) // 16 bits without a sign on the native side
+            .isServer(environment.rank() == 0 && !environment.isStoreServedElsewhere())
+            .waitWorkers(false)
+            .timeout(new Milliseconds(timeout.toMillis()));
+    try {
+      Store store = new TCPStore(environment.masterAddress(), options);
+      return new PrefixStore(ROOT + environment.attempt(), store);
+    } catch (RuntimeException e) {
+      throw failure("the store at " + environment.master() + " cannot be reached or served", e);
+    }
+  }
+
+  private void awaitAllRanks(Store store) {
+    try {
+      if (store.add("rank/" + environment.rank(), 1) > 1) {
+        throw new IllegalStateException(
+            "RANK "
+                + environment.rank()
+                + " is taken: another process at "
+                + environment.master()
+                + " has it; each process needs its own RANK");
+      }
+      long joined = store.add("joined", 1);
+      for (long pause = 1; joined < environment.worldSize(); pause = nextPause(pause)) {
+        if (System.nanoTime() - start > timeout.toNanos()) {
+          throw failure(missingRanks(store, joined), null);
+        }
+        sleep(pause);
+        joined = store.add("joined", 0);
+      }
+    } catch (PeerLostException | IllegalStateException e) {
+      throw e;
+    } catch (RuntimeException e) {
+      throw failure("the store at " + environment.master() + " was lost", e);
+    }
+  }
+
+  private ProcessGroupGloo connect(Store store) {
+    try {
+      ProcessGroupGloo.Options options =
+          ProcessGroupGloo.Options.create(new Milliseconds(timeout.toMillis()));
+      options.devices(new GlooDeviceVector(device()));
+      return new ProcessGroupGloo(store, environment.rank(), environment.worldSize(), options);
+    } catch (RuntimeException e) {
+      throw failure("the ranks met at " + environment.master() + " but cannot connect", e);
+    }
+  }
+
+  private Device device() {
+    @Nullable String networkInterface = variables.get("GLOO_SOCKET_IFNAME");
+    if (environment.isLoopback()) {
+      String host = environment.masterAddress();
+      return ProcessGroupGloo.createDeviceForHostname(
+          host.equals("localhost") ? "127.0.0.1" : host);
+    }
+    return networkInterface == null || networkInterface.isBlank()
+        ? ProcessGroupGloo.createDefaultDevice()
+        : ProcessGroupGloo.createDeviceForInterface(networkInterface);
+  }
+
+  private String missingRanks(Store store, long joined) {
+    List<String> missing = new ArrayList<>();
+    for (int rank = 0; rank < environment.worldSize(); rank++) {
+      if (!store.check(new StringVector("rank/" + rank))) {
+        missing.add(Integer.toString(rank));
+      }
+    }
+    return joined
+        + " of "
+        + environment.worldSize()
+        + " ranks came to "
+        + environment.master()
+        + ", missing "
+        + String.join(", ", missing);
+  }
+
+  private PeerLostException failure(String reason, @Nullable RuntimeException cause) {
+    Duration waited = Duration.ofNanos(System.nanoTime() - start);
+    String detail = cause == null ? "" : " (" + NativeException.translate(cause).getMessage() + ")";
+    return new PeerLostException("rendezvous", waited, OptionalInt.empty(), reason + detail, cause);
+  }
+
+  private static long nextPause(long pause) {
+    return Math.min(2 * pause, MOST_BETWEEN_POLLS_MILLIS);
+  }
+
+  private static void sleep(long millis) {
+    try {
+      Thread.sleep(millis);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted while waiting for the other ranks", e);
+    }
+  }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.junit.AnalyzeClasses;
+import com.tngtech.archunit.junit.ArchTest;
+import com.tngtech.archunit.lang.ArchRule;
+
+@AnalyzeClasses(packages = "io.torchfeed", importOptions = ImportOption.DoNotIncludeTests.class)
+class ArchitectureTest {
+  @ArchTest
+  static final ArchRule bindingsStandAlone =
+      noClasses()
+          .that()
+          .resideInAPackage("io.torchfeed.bindings")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(
+              "io.torchfeed",
+              "io.torchfeed.data..",
+              "io.torchfeed.distributed..",
+              "io.torchfeed.memory..",
+              "io.torchfeed.partition..",
+              "io.torchfeed.sampler..");
+
+  @ArchTest
+  static final ArchRule samplersKnowBindingsOnly =
+      noClasses()
+          .that()
+          .resideInAPackage("io.torchfeed.sampler..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(
+              "io.torchfeed",
+              "io.torchfeed.data..",
+              "io.torchfeed.distributed..",
+              "io.torchfeed.memory..",
+              "io.torchfeed.partition..");
+
+  @ArchTest
+  static final ArchRule samplersSeeNoTensor =
+      noClasses()
+          .that()
+          .resideInAPackage("io.torchfeed.sampler..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAPackage("org.bytedeco.pytorch..");
+
+  @ArchTest
+  static final ArchRule dataKnowsNothingOfRanks =
+      noClasses()
+          .that()
+          .resideInAPackage("io.torchfeed.data..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(
+              "io.torchfeed", "io.torchfeed.distributed..", "io.torchfeed.partition..");
+
+  @ArchTest
+  static final ArchRule distributedKnowsNothingOfData =
+      noClasses()
+          .that()
+          .resideInAPackage("io.torchfeed.distributed..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage("io.torchfeed", "io.torchfeed.data..");
+
+  @ArchTest
+  static final ArchRule publicClassesAreFinalOrInterfaces =
+      classes()
+          .that()
+          .arePublic()
+          .and()
+          .resideOutsideOfPackage("io.torchfeed.bindings")
+          .and()
+          .areNotInterfaces()
+          .and()
+          .areNotEnums()
+          .should()
+          .haveModifier(com.tngtech.archunit.core.domain.JavaModifier.FINAL);
+}

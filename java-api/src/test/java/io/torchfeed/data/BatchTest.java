@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.bytedeco.pytorch.Scalar;
+import org.bytedeco.pytorch.Tensor;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class BatchTest {
+  private final TensorDataset data = Rows.dataset(64);
+
+  @AfterEach
+  void closeData() {
+    data.close();
+  }
+
+  private DataLoader loader(int workers) {
+    return DataLoader.over(data).batchSize(4).workers(workers).build();
+  }
+
+  @Test
+  void aBatchEndsWhenTheNextIsTaken() {
+    try (DataLoader loader = loader(1);
+        Batches batches = loader.epoch(0)) {
+      Batch first = batches.next();
+      Tensor held = first.tensor(0);
+      batches.next();
+      assertThatIllegalStateException()
+          .isThrownBy(() -> first.tensor(0))
+          .withMessage(
+              "batch 0 of epoch 0 has ended; use it before the next batch is taken, or keep() it");
+      assertThat(held.isNull()).isTrue();
+      assertThat(first.indices()).containsExactly(0, 1, 2, 3);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 3})
+  void keptBatchesOutliveTheLoader(int workers) {
+    List<Batch> kept = new ArrayList<>();
+    try (DataLoader loader = loader(workers);
+        Batches batches = loader.epoch(0)) {
+      for (Batch batch : batches) {
+        kept.add(batch.keep());
+      }
+    }
+    for (int i = 0; i < kept.size(); i++) {
+      Rows.assertHolds(kept.get(i), 4L * i, 4L * i + 1, 4L * i + 2, 4L * i + 3);
+      kept.get(i).close();
+      kept.get(i).close();
+      assertThatIllegalStateException().isThrownBy(kept.get(i)::keep);
+    }
+  }
+
+  @Test
+  void aViewHeldTooLongIsNeverOverwritten() {
+    List<Tensor> views = new ArrayList<>();
+    try (DataLoader loader = loader(2);
+        Batches batches = loader.epoch(0)) {
+      for (Batch batch : batches) {
+        views.add(batch.tensor(1).slice());
+      }
+    }
+    for (int i = 0; i < views.size(); i++) {
+      assertThat(Rows.longs(views.get(i)))
+          .containsExactly(4L * i, 4L * i + 1, 4L * i + 2, 4L * i + 3);
+    }
+  }
+
+  @Test
+  void slabsAreReusedWhenNothingIsHeld() {
+    Set<Long> addresses = new HashSet<>();
+    try (DataLoader loader = loader(2)) {
+      for (int epoch = 0; epoch < 50; epoch++) {
+        try (Batches batches = loader.epoch(epoch)) {
+          for (Batch batch : batches) {
+            batch.tensor(0).mul(new Scalar(2)).close();
+            addresses.add(batch.tensor(0).data_ptr().address());
+          }
+        }
+      }
+    }
+    assertThat(addresses).hasSizeLessThanOrEqualTo(5); // four prefetched and the consumer's
+  }
+
+  @Test
+  void aColumnThatIsNotThereIsRefused() {
+    try (DataLoader loader = loader(1);
+        Batches batches = loader.epoch(0)) {
+      Batch batch = batches.next();
+      assertThatThrownBy(() -> batch.tensor(2)).isInstanceOf(IndexOutOfBoundsException.class);
+    }
+  }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import io.torchfeed.bindings.torchfeed;
+import io.torchfeed.sampler.DistributedRandomSampler;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class DataLoaderCloseTest {
+  private final TensorDataset data = Rows.dataset(256);
+
+  @AfterEach
+  void closeData() {
+    data.close();
+  }
+
+  private DataLoader loader(int workers) {
+    return DataLoader.over(data)
+        .sampler(new DistributedRandomSampler(256, 1, 0))
+        .batchSize(16)
+        .workers(workers)
+        .build();
+  }
+
+  @Test
+  void closingTwiceIsSilent() {
+    DataLoader loader = loader(2);
+    Batches batches = loader.epoch(0);
+    batches.close();
+    batches.close();
+    loader.close();
+    loader.close();
+    data.close();
+    data.close();
+  }
+
+  @Test
+  void theLoaderMayBeClosedBeforeItsPasses() {
+    DataLoader loader = loader(2);
+    Batches batches = loader.epoch(0);
+    Batch batch = batches.next();
+    loader.close();
+    assertThatIllegalStateException()
+        .isThrownBy(batches::next)
+        .withMessage("the pass over epoch 0, from batch 0 on, is closed");
+    assertThatIllegalStateException().isThrownBy(batches::hasNext);
+    assertThatIllegalStateException().isThrownBy(() -> batch.tensor(0));
+    batches.close();
+  }
+
+  @Test
+  void useAfterCloseSaysWhatIsClosed() {
+    DataLoader loader = loader(1);
+    loader.close();
+    assertThatIllegalStateException()
+        .isThrownBy(() -> loader.epoch(0))
+        .withMessage("DataLoader is closed");
+    data.close();
+    assertThatIllegalStateException()
+        .isThrownBy(() -> loader(1))
+        .withMessage("TensorDataset is closed");
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 3})
+  void closingFromAnotherThreadEndsTheConsumerWithAnException(int workers) throws Exception {
+    for (int round = 0; round < 300; round++) {
+      DataLoader loader = loader(workers);
+      AtomicReference<Throwable> end = new AtomicReference<>();
+      Thread consumer =
+          new Thread(
+              () -> {
+                try {
+                  for (long epoch = 0; ; epoch++) {
+                    try (Batches batches = loader.epoch(epoch)) {
+                      for (Batch batch : batches) {
+                        batch.size();
+                      }
+                    }
+                  }
+                } catch (Throwable e) {
+                  end.set(e);
+                }
+              });
+      consumer.start();
+      Thread.onSpinWait();
+      if (round % 3 == 0) {
+        Thread.yield();
+      }
+      loader.close();
+      consumer.join(30_000);
+      assertThat(consumer.isAlive()).isFalse();
+      assertThat(end.get())
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("closed");
+    }
+  }
+
+  @Test
+  @EnabledOnOs(OS.LINUX)
+  void tenThousandEpochsLeftEarlyKeepMemoryAndThreadsFlat() throws Exception {
+    Random random = new Random(5);
+    long objects = torchfeed.live_objects();
+    try (DataLoader loader = loader(2)) {
+      leaveEarly(loader, random, 500);
+      long threads = status("Threads:");
+      long resident = status("VmRSS:");
+      leaveEarly(loader, random, 10_000);
+      assertThat(status("Threads:")).isLessThanOrEqualTo(threads + 2); // the JVM's own come and go
+      assertThat(status("VmRSS:") - resident).as("growth in KiB").isLessThan(64 << 10);
+      assertThat(torchfeed.live_objects()).isEqualTo(objects + 1);
+    }
+  }
+
+  private static void leaveEarly(DataLoader loader, Random random, int epochs) {
+    for (int epoch = 0; epoch < epochs; epoch++) {
+      try (Batches batches = loader.epoch(epoch)) {
+        for (int batch = random.nextInt(17); batch > 0; batch--) {
+          batches.next();
+        }
+      }
+    }
+  }
+
+  private static long status(String key) throws IOException {
+    for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
+      if (line.startsWith(key)) {
+        return Long.parseLong(line.replaceAll("[^0-9]", ""));
+      }
+    }
+    throw new IOException("no " + key);
+  }
+}

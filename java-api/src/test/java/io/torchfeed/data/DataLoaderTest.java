@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.DistributedRandomSampler;
+import io.torchfeed.sampler.Sampler;
+import java.util.Arrays;
+import java.util.NoSuchElementException;
+import org.bytedeco.javacpp.PointerScope;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class DataLoaderTest {
+  private static final int SIZE = 103;
+
+  private final TensorDataset data = Rows.dataset(SIZE);
+  private final Sampler sampler = new DistributedRandomSampler(SIZE, 2, 1);
+
+  @AfterEach
+  void closeData() {
+    data.close();
+  }
+
+  private long[] orderOf(long epoch) {
+    long[] order = new long[(int) sampler.size()];
+    try (Cursor cursor = sampler.epoch(epoch)) {
+      assertThat(cursor.next(order, 0, order.length)).isEqualTo(order.length);
+    }
+    return order;
+  }
+
+  private DataLoader loader(int workers, int batchSize) {
+    return DataLoader.over(data).sampler(sampler).batchSize(batchSize).workers(workers).build();
+  }
+
+  @ParameterizedTest
+  @CsvSource({"0,1", "0,7", "1,7", "2,7", "4,1", "2,52", "3,1000"})
+  void deliversTheSamplersOrderWhateverTheWorkers(int workers, int batchSize) {
+    try (DataLoader loader = loader(workers, batchSize)) {
+      for (long epoch = 0; epoch < 3; epoch++) {
+        long[] order = orderOf(epoch);
+        int position = 0;
+        try (Batches batches = loader.epoch(epoch)) {
+          for (Batch batch : batches) {
+            assertThat(batch.index()).isEqualTo(position / batchSize);
+            int end = Math.min(order.length, position + batchSize);
+            Rows.assertHolds(batch, Arrays.copyOfRange(order, position, end));
+            position = end;
+          }
+          assertThat(batches.position()).isEqualTo(loader.batches());
+        }
+        assertThat(position).isEqualTo(order.length);
+      }
+    }
+  }
+
+  @Test
+  void aLastBatchThatIsNotFullIsLeftOutOnRequest() {
+    try (DataLoader loader =
+        DataLoader.over(data).sampler(sampler).batchSize(10).dropLast(true).build()) {
+      assertThat(loader.batches()).isEqualTo(5);
+      try (Batches batches = loader.epoch(0)) {
+        for (Batch batch : batches) {
+          assertThat(batch.size()).isEqualTo(10);
+        }
+        assertThat(batches.position()).isEqualTo(5);
+        assertThatThrownBy(batches::next).isInstanceOf(NoSuchElementException.class);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {0, 1, 4, 5, 6})
+  void aPassFromTheMiddleDeliversTheRest(long from) {
+    long[] order = orderOf(3);
+    try (DataLoader loader = loader(2, 10);
+        Batches batches = loader.epoch(3, from)) {
+      int position = (int) from * 10;
+      for (Batch batch : batches) {
+        int end = Math.min(order.length, position + 10);
+        Rows.assertHolds(batch, Arrays.copyOfRange(order, position, end));
+        position = end;
+      }
+      assertThat(position).isGreaterThanOrEqualTo(order.length);
+    }
+  }
+
+  @Test
+  void passesRunSideBySide() {
+    try (DataLoader loader = loader(2, 7);
+        Batches first = loader.epoch(0);
+        Batches second = loader.epoch(1);
+        Batches third = loader.epoch(0)) {
+      while (first.hasNext()) {
+        Batch one = first.next();
+        Batch two = second.next();
+        assertThat(third.next().indices()).isEqualTo(one.indices());
+        assertThat(Rows.longs(two.tensor(1))).isEqualTo(two.indices());
+        assertThat(Rows.longs(one.tensor(1))).isEqualTo(one.indices());
+      }
+    }
+  }
+
+  @Test
+  void anEmptyDatasetHasNoBatches() {
+    try (TensorDataset none = Rows.dataset(0);
+        DataLoader loader = DataLoader.over(none).batchSize(4).workers(1).build();
+        Batches batches = loader.epoch(0)) {
+      assertThat(loader.batches()).isZero();
+      assertThat(batches.hasNext()).isFalse();
+    }
+  }
+
+  @Test
+  void theDatasetMayBeClosedUnderARunningLoader() {
+    try (DataLoader loader = loader(2, 7);
+        Batches batches = loader.epoch(0)) {
+      data.close();
+      for (Batch batch : batches) {
+        assertThat(Rows.longs(batch.tensor(1))).isEqualTo(batch.indices());
+      }
+    }
+  }
+
+  @Test
+  void aScopeOfTheCallerFreesNothingOfTheLoaders() {
+    try (DataLoader loader = scoped(() -> loader(2, 7));
+        Batches batches = scoped(() -> loader.epoch(0))) {
+      Batch batch = scoped(batches::next);
+      assertThat(Rows.longs(batch.tensor(1))).isEqualTo(batch.indices());
+    }
+  }
+
+  private static <T> T scoped(java.util.function.Supplier<T> body) {
+    try (PointerScope scope = new PointerScope()) {
+      return body.get();
+    }
+  }
+
+  @Nested
+  class Failures {
+    @Test
+    void anIndexOutsideOfTheDatasetReachesTheConsumerAtItsBatch() {
+      Sampler plan = Rows.plan(6, 0, 1, 2, SIZE, 4, 5);
+      try (DataLoader loader = DataLoader.over(data).sampler(plan).batchSize(2).workers(2).build();
+          Batches batches = loader.epoch(9)) {
+        Rows.assertHolds(batches.next(), 0, 1);
+        assertThatThrownBy(batches::next)
+            .isInstanceOfSatisfying(
+                SampleException.class,
+                e -> {
+                  assertThat(e.index()).isEqualTo(SIZE);
+                  assertThat(e.epoch()).isEqualTo(9);
+                  assertThat(e.batch()).isEqualTo(1);
+                })
+            .hasMessage(
+                "sample 103 of epoch 9, batch 1: the index is outside of the dataset, [0, 103)");
+        Rows.assertHolds(batches.next(), 4, 5);
+        assertThat(batches.hasNext()).isFalse();
+      }
+    }
+
+    @Test
+    void aSamplerThatEndsEarlyIsNamed() {
+      try (DataLoader loader =
+          DataLoader.over(data).sampler(Rows.plan(6, 0, 1, 2)).batchSize(2).build()) {
+        assertThatIllegalStateException()
+            .isThrownBy(() -> loader.epoch(0))
+            .withMessage("the sampler promised 6 indices but ended after 3");
+      }
+    }
+
+    @Test
+    void optionsOutOfRangeAreRefused() {
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> DataLoader.over(data).batchSize(0).build())
+          .withMessage("batchSize must be at least 1, got 0");
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> DataLoader.over(data).workers(-1).build())
+          .withMessage("workers must be in [0, 1024], got -1");
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> DataLoader.over(data).workers(1).prefetch(0).build())
+          .withMessage("prefetch must be in [1, 65536], got 0");
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> DataLoader.over(data).workers(0).prefetch(2).build())
+          .withMessage("prefetch needs workers, got workers 0 and prefetch 2");
+      assertThatIllegalStateException()
+          .isThrownBy(() -> DataLoader.over(data).workers(1).workers(2))
+          .withMessage("workers was already set to 1");
+    }
+
+    @Test
+    void aPassOutsideOfTheEpochIsRefused() {
+      try (DataLoader loader = loader(1, 10)) {
+        assertThatIllegalArgumentException()
+            .isThrownBy(() -> loader.epoch(0, 7))
+            .withMessage("fromBatch must be in [0, 6], got 7");
+        assertThatIllegalArgumentException().isThrownBy(() -> loader.epoch(-1));
+      }
+    }
+  }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.Sampler;
+import org.bytedeco.pytorch.Tensor;
+
+/** A dataset whose rows say which row they are, and plans over it for tests. */
+final class Rows {
+  static final int WIDTH = 3;
+
+  private Rows() {}
+
+  /** Column 0: float32 [size, 3], row i is 3i, 3i+1, 3i+2. Column 1: int64 [size], row i is i. */
+  static TensorDataset dataset(int size) {
+    float[] values = new float[size * WIDTH];
+    long[] labels = new long[size];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = i;
+    }
+    for (int i = 0; i < size; i++) {
+      labels[i] = i;
+    }
+    return TensorDataset.of(Tensor.create(values, size, WIDTH), Tensor.create(labels, size));
+  }
+
+  static void assertHolds(Batch batch, long... indices) {
+    assertThat(batch.indices()).isEqualTo(indices);
+    assertThat(batch.size()).isEqualTo(indices.length);
+    assertThat(batch.tensor(0).sizes().vec().get()).containsExactly(indices.length, WIDTH);
+    assertThat(batch.tensor(1).sizes().vec().get()).containsExactly(indices.length);
+    float[] values = new float[indices.length * WIDTH];
+    batch.tensor(0).data_ptr_float().get(values);
+    long[] labels = longs(batch.tensor(1));
+    for (int row = 0; row < indices.length; row++) {
+      assertThat(labels[row]).isEqualTo(indices[row]);
+      for (int i = 0; i < WIDTH; i++) {
+        assertThat(values[row * WIDTH + i]).isEqualTo(indices[row] * WIDTH + i);
+      }
+    }
+  }
+
+  static long[] longs(Tensor tensor) {
+    long[] values = new long[(int) tensor.numel()];
+    tensor.data_ptr_long().get(values);
+    return values;
+  }
+
+  /** A plan that delivers the given indices, and at most so many whatever it promises. */
+  static Sampler plan(long promised, long... indices) {
+    return new Sampler() {
+      @Override
+      public long size() {
+        return promised;
+      }
+
+      @Override
+      public Cursor epoch(long epoch) {
+        return new ArrayCursor(indices);
+      }
+
+      @Override
+      public String digest() {
+        return "test";
+      }
+    };
+  }
+
+  private static final class ArrayCursor implements Cursor {
+    private final long[] indices;
+    private int position;
+
+    ArrayCursor(long... indices) {
+      this.indices = indices;
+    }
+
+    @Override
+    public int next(long[] into, int from, int count) {
+      int length = Math.min(count, indices.length - position);
+      System.arraycopy(indices, position, into, from, length);
+      position += length;
+      return length;
+    }
+
+    @Override
+    public long position() {
+      return position;
+    }
+
+    @Override
+    public void seek(long position) {
+      this.position = (int) position;
+    }
+
+    @Override
+    public long remaining() {
+      return indices.length - position;
+    }
+
+    @Override
+    public void close() {}
+  }
+}

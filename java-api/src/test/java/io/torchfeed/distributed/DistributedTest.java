@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Real ranks, each a JVM that runs a part of {@link TestRank}. */
+class DistributedTest {
+  private static final int LOST = 3;
+
+  @TempDir private Path folder;
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 3})
+  void collectivesAreRight(int ranks) throws InterruptedException {
+    launch(ranks, "collectives");
+  }
+
+  @Test
+  void gradientsEqualThoseOfTheJoinedBatchOnAllRanks() throws InterruptedException {
+    launch(2, "gradients");
+  }
+
+  @Test
+  void oneRankTrainsAlone() throws InterruptedException {
+    launch(1, "exit-open", "return");
+  }
+
+  @Test
+  void differentShapesAreRefusedOnEveryRank() throws InterruptedException {
+    launch(2, "shapes");
+  }
+
+  @Test
+  void anUnusedParameterIsNamedAndTheWrapperRefusesToGoOn() throws InterruptedException {
+    launch(2, "unused");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"exit", "return"})
+  void aProcessMayEndWithAnOpenGroup(String how) throws InterruptedException {
+    launch(2, "exit-open", how);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"KILL, false, 60000, 0", "KILL, true, 60000, 0", "STOP, false, 8000, 8000"})
+  void aLostPeerEndsTheOthersInTime(String signal, String plain, String timeout, long silence)
+      throws Exception {
+    List<String> options = List.of("-Dtimeout=" + timeout, "-Dplain=" + plain);
+    int port = freePort();
+    try (TestJvm survivor = rank(0, 2, port, options);
+        TestJvm victim = rank(1, 2, port, options)) {
+      survivor.await(lines -> lines.contains("steady"));
+      victim.await(lines -> lines.contains("steady"));
+      long struck = System.currentTimeMillis();
+      victim.signal(signal);
+      assertThat(survivor.exitCode()).as("%s", survivor.output()).isEqualTo(LOST);
+      List<String> lines = survivor.output();
+      long noticed = Long.parseLong(word(lines, "lost at", 2));
+      assertThat(noticed - struck).isLessThan(silence + 1_000);
+      assertThat(lines).anyMatch(line -> line.startsWith("an earlier backward failed: "));
+      if (plain.equals("false")) {
+        assertThat(lines).anyMatch(line -> line.startsWith("rank 1 was lost during backward"));
+      }
+    }
+  }
+
+  @Test
+  void aMissingRankIsNamedAfterTheTimeout() throws Exception {
+    Map<String, String> variables = variables(0, 3, freePort());
+    PeerLostException failure =
+        catchThrowableOfType(
+            PeerLostException.class,
+            () -> ProcessGroup.fromEnvironment(variables, Duration.ofMillis(300)));
+    assertThat(failure.operation()).isEqualTo("rendezvous");
+    assertThat(failure.waited()).isBetween(Duration.ofMillis(300), Duration.ofMillis(1_300));
+    assertThat(failure)
+        .hasMessageContaining("1 of 3 ranks came to 127.0.0.1:" + variables.get("MASTER_PORT"))
+        .hasMessageContaining("missing 1, 2");
+  }
+
+  @Test
+  void aMissingMasterIsNamedAfterTheTimeout() throws Exception {
+    Map<String, String> variables = variables(1, 2, freePort());
+    PeerLostException failure =
+        catchThrowableOfType(
+            PeerLostException.class,
+            () -> ProcessGroup.fromEnvironment(variables, Duration.ofMillis(1_000)));
+    assertThat(failure).hasMessageContaining("127.0.0.1:" + variables.get("MASTER_PORT"));
+    assertThat(failure.waited()).isLessThan(Duration.ofMillis(3_000));
+  }
+
+  private static void launch(int ranks, String... arguments) throws InterruptedException {
+    Launcher.builder()
+        .ranks(ranks)
+        .mainClass(TestRank.class)
+        .jvmOptions("-Xcheck:jni", "-XX:TieredStopAtLevel=1")
+        .arguments(arguments)
+        .prefixRankZero(true)
+        .build()
+        .run();
+  }
+
+  private TestJvm rank(int rank, int worldSize, int port, List<String> options) throws Exception {
+    return TestJvm.start(
+        folder, variables(rank, worldSize, port), options, TestRank.class.getName(), "train");
+  }
+
+  private static Map<String, String> variables(int rank, int worldSize, int port) {
+    Map<String, String> variables = new HashMap<>();
+    variables.put("RANK", Integer.toString(rank));
+    variables.put("WORLD_SIZE", Integer.toString(worldSize));
+    variables.put("MASTER_ADDR", "127.0.0.1");
+    variables.put("MASTER_PORT", Integer.toString(port));
+    variables.put("OMP_NUM_THREADS", "1");
+    return variables;
+  }
+
+  private static int freePort() throws Exception {
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return socket.getLocalPort();
+    }
+  }
+
+  private static String word(List<String> lines, String start, int index) {
+    return lines.stream()
+        .filter(line -> line.startsWith(start))
+        .map(line -> line.split(" ")[index])
+        .findFirst()
+        .orElseThrow();
+  }
+}

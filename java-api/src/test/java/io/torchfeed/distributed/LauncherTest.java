@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class LauncherTest {
+  private static final Pattern PID = Pattern.compile("sleeping pid (\\d+)");
+
+  @TempDir private Path folder;
+
+  @Test
+  void theFirstFailingRankIsShownAndTheOthersAreEnded() {
+    long start = System.nanoTime();
+    LaunchException failure =
+        catchThrowableOfType(
+            LaunchException.class,
+            () ->
+                Launcher.builder()
+                    .ranks(3)
+                    .mainClass(TestRank.class)
+                    .arguments("fail")
+                    .prefixRankZero(true)
+                    .build()
+                    .run());
+    assertThat(failure.rank()).isEqualTo(1);
+    assertThat(failure.exitCode()).isEqualTo(7);
+    assertThat(failure.errorTail()).contains("the reason");
+    assertThat(failure).hasMessageContaining("rank 1 was the first to fail, with exit code 7");
+    assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(60));
+    assertThat(ProcessHandle.current().children().filter(LauncherTest::isRank)).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"INT", "TERM", "KILL"})
+  void noRankOutlivesTheLauncher(String signal) throws Exception {
+    try (TestJvm launcher =
+        TestJvm.start(folder, Map.of(), List.of(), TestLauncher.class.getName())) {
+      List<ProcessHandle> ranks =
+          launcher.await(lines -> pids(lines).size() == 2).stream()
+              .flatMap(line -> pids(List.of(line)).stream())
+              .map(pid -> ProcessHandle.of(pid).orElseThrow())
+              .toList();
+      launcher.signal(signal);
+      launcher.exitCode();
+      for (ProcessHandle rank : ranks) {
+        rank.onExit().get(3, TimeUnit.SECONDS);
+      }
+    }
+  }
+
+  @Test
+  void anInterruptEndsTheRanks() throws Exception {
+    Thread.currentThread().interrupt();
+    assertThatThrownBy(
+            () ->
+                Launcher.builder()
+                    .ranks(2)
+                    .mainClass(TestRank.class)
+                    .arguments("sleep")
+                    .build()
+                    .run())
+        .isInstanceOf(InterruptedException.class);
+    boolean interrupted = Thread.interrupted();
+    assertThat(ProcessHandle.current().children().filter(LauncherTest::isRank)).isEmpty();
+    assertThat(interrupted).isFalse();
+  }
+
+  @Test
+  void wrongOptionsAreRefused() {
+    Launcher.Builder builder = Launcher.builder();
+    assertThatThrownBy(() -> builder.ranks(0)).hasMessage("ranks must be at least 1, got 0");
+    assertThatThrownBy(builder::build).hasMessage("mainClass must be set");
+  }
+
+  private static boolean isRank(ProcessHandle process) {
+    return process.isAlive()
+        && process.info().commandLine().orElse("").contains(TestRank.class.getName());
+  }
+
+  private static List<Long> pids(List<String> lines) {
+    return lines.stream()
+        .map(PID::matcher)
+        .filter(Matcher::find)
+        .map(found -> Long.parseLong(found.group(1)))
+        .toList();
+  }
+}

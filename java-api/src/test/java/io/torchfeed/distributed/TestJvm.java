@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
+
+/** A JVM of the test's own class path whose output goes to a file; killed when closed. */
+final class TestJvm implements AutoCloseable {
+  private static final long PATIENCE_SECONDS = 120;
+
+  private final Process process;
+  private final Path output;
+
+  private TestJvm(Process process, Path output) {
+    this.process = process;
+    this.output = output;
+  }
+
+  static TestJvm start(
+      Path folder, Map<String, String> variables, List<String> options, String... command)
+      throws IOException {
+    List<String> all = new ArrayList<>();
+    all.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    all.addAll(options);
+    all.addAll(List.of("-cp", System.getProperty("java.class.path")));
+    all.addAll(List.of(command));
+    Path output = Files.createTempFile(folder, "jvm", ".txt");
+    ProcessBuilder builder = new ProcessBuilder(all).redirectErrorStream(true);
+    builder.environment().putAll(variables);
+    return new TestJvm(builder.redirectOutput(output.toFile()).start(), output);
+  }
+
+  /** The lines so far, once {@code ready} holds for them. */
+  List<String> await(Predicate<List<String>> ready) throws IOException, InterruptedException {
+    long deadline = System.nanoTime() + Duration.ofSeconds(PATIENCE_SECONDS).toNanos();
+    while (true) {
+      List<String> lines = Files.readAllLines(output);
+      if (ready.test(lines)) {
+        return lines;
+      }
+      assertThat(process.isAlive()).as("still running, output %s", lines).isTrue();
+      assertThat(System.nanoTime()).as("in time, output %s", lines).isLessThan(deadline);
+      Thread.sleep(20);
+    }
+  }
+
+  void signal(String name) throws IOException, InterruptedException {
+    new ProcessBuilder("kill", "-" + name, Long.toString(process.pid())).start().waitFor();
+  }
+
+  int exitCode() throws InterruptedException {
+    assertThat(process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)).as("ended in time").isTrue();
+    return process.exitValue();
+  }
+
+  List<String> output() throws IOException {
+    return Files.readAllLines(output);
+  }
+
+  @Override
+  public void close() {
+    process.destroyForcibly();
+  }
+}
