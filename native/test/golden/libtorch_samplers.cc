@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Prints what libtorch's own samplers deliver over a grid of arguments: the golden file
-// libtorch_samplers.txt. It uses nothing of torchfeed. One line is one pass:
+// libtorch_samplers.txt. It uses nothing of torchfeed. To remake the file, build the target
+// libtorch_samplers and run it with the folders of libtorch and OpenBLAS in LD_LIBRARY_PATH.
+// One line is one pass:
 //   <class> <arguments> count=<indices> hash=<h = 31h + x in signed 64 bits>
 //   head=<first indices> tail=<last indices> batches=<B>:<full batches>+<rest>,...
 //   overflow=<indices that are not in the dataset>
@@ -18,7 +20,9 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 

@@ -8,8 +8,13 @@ package io.torchfeed.data;
 public final class SampleException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
+  /** The index that the sampler delivered. */
   private final long index;
+
+  /** The epoch of the pass. */
   private final long epoch;
+
+  /** The number of the batch in the epoch. */
   private final long batch;
 
   SampleException(long index, long epoch, long batch, String problem) {

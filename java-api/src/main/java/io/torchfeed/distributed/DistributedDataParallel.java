@@ -46,7 +46,12 @@ public final class DistributedDataParallel implements AutoCloseable {
    * @param bucketBytes size of the others, at least 1
    */
   public record Options(long firstBucketBytes, long bucketBytes) {
-    /** Checks the sizes. */
+    /**
+     * Checks the sizes.
+     *
+     * @param firstBucketBytes size of the bucket that is reduced first, at least 1
+     * @param bucketBytes size of the others, at least 1
+     */
     public Options {
       check("firstBucketBytes", firstBucketBytes);
       check("bucketBytes", bucketBytes);
@@ -104,6 +109,7 @@ public final class DistributedDataParallel implements AutoCloseable {
    *     differ: then on every rank, with the name of the first difference
    * @throws PeerLostException if a rank is gone or does not come within the timeout
    */
+  @SuppressWarnings("try") // the scope frees what the body makes
   public static DistributedDataParallel wrap(Module module, ProcessGroup group, Options options) {
     Objects.requireNonNull(options, "options");
     try (PointerScope scope = new PointerScope()) {
@@ -196,6 +202,7 @@ public final class DistributedDataParallel implements AutoCloseable {
    *     rank, and is thrown on every rank
    * @throws PeerLostException if a rank is gone or does not come within the timeout
    */
+  @SuppressWarnings("try") // the scope frees what the body makes
   public String verifyReplicas() {
     byte[] mine = hash();
     try (PointerScope scope = new PointerScope()) {
@@ -222,6 +229,7 @@ public final class DistributedDataParallel implements AutoCloseable {
     handle.close();
   }
 
+  @SuppressWarnings("try") // the scope frees what the body makes
   private byte[] hash() {
     MessageDigest digest = sha256();
     long count = handle.call(GradientReducer::parameter_count);

@@ -8,14 +8,17 @@ import org.jspecify.annotations.Nullable;
 record Environment(
     int rank, int worldSize, int localRank, String masterAddress, int masterPort, String attempt) {
   private static final String HINT =
-      "; start the program by Launcher or torchrun, or set RANK=0 WORLD_SIZE=1 for a single process";
+      "; start the program by Launcher or torchrun, or set RANK=0 WORLD_SIZE=1 for a single"
+          + " process";
 
   /** Reads and checks the variables; each error names the variable, its value and the range. */
   static Environment of(Map<String, String> variables) {
     int worldSize = number(variables, "WORLD_SIZE", 1, Integer.MAX_VALUE);
     int rank = number(variables, "RANK", 0, worldSize - 1);
     int localRank =
-        variables.containsKey("LOCAL_RANK") ? number(variables, "LOCAL_RANK", 0, rank) : rank;
+        variables.containsKey("LOCAL_RANK")
+            ? number(variables, "LOCAL_RANK", 0, worldSize - 1)
+            : rank;
     if (worldSize == 1) {
       return new Environment(rank, worldSize, localRank, "", 0, "");
     }

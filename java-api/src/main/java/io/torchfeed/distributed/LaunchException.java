@@ -7,8 +7,13 @@ import org.jspecify.annotations.Nullable;
 public final class LaunchException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
+  /** See {@link #rank()}. */
   private final int rank;
+
+  /** See {@link #exitCode()}. */
   private final int exitCode;
+
+  /** See {@link #errorTail()}. */
   private final String errorTail;
 
   LaunchException(int rank, int exitCode, String errorTail, @Nullable Throwable cause) {

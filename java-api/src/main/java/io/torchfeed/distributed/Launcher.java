@@ -111,7 +111,7 @@ public final class Launcher {
         started.add(start(rank, port));
       }
       RankProcess process = started.get(rank);
-      process.process().onExit().thenRun(() -> ended.add(process));
+      var unused = process.process().onExit().thenRun(() -> ended.add(process));
     }
     return ended;
   }

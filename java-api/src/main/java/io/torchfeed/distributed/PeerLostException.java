@@ -15,8 +15,13 @@ public final class PeerLostException extends RuntimeException {
   private static final long serialVersionUID = 1L;
   private static final int UNKNOWN = -1;
 
+  /** See {@link #operation()}. */
   private final String operation;
+
+  /** See {@link #waited()}. */
   private final Duration waited;
+
+  /** The rank, or a negative number. */
   private final int rank;
 
   PeerLostException(

@@ -38,6 +38,7 @@ final class Rendezvous {
   }
 
   /** Returns when all ranks are connected. */
+  @SuppressWarnings("try") // the scope frees what the body makes
   NativeHandle<io.torchfeed.bindings.ProcessGroup> join() {
     int rank = environment.rank();
     int worldSize = environment.worldSize();

@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -95,10 +96,7 @@ class DataLoaderCloseTest {
                 }
               });
       consumer.start();
-      Thread.onSpinWait();
-      if (round % 3 == 0) {
-        Thread.yield();
-      }
+      LockSupport.parkNanos(round * 10_000L); // anywhere from its start to some epochs later
       loader.close();
       consumer.join(30_000);
       assertThat(consumer.isAlive()).isFalse();

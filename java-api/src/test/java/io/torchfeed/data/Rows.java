@@ -37,7 +37,7 @@ final class Rows {
     for (int row = 0; row < indices.length; row++) {
       assertThat(labels[row]).isEqualTo(indices[row]);
       for (int i = 0; i < WIDTH; i++) {
-        assertThat(values[row * WIDTH + i]).isEqualTo(indices[row] * WIDTH + i);
+        assertThat(values[row * WIDTH + i]).isEqualTo((float) (indices[row] * WIDTH + i));
       }
     }
   }
@@ -96,7 +96,7 @@ final class Rows {
 
     @Override
     public long remaining() {
-      return indices.length - position;
+      return (long) indices.length - position;
     }
 
     @Override

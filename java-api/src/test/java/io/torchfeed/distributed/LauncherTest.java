@@ -20,8 +20,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 class LauncherTest {
   private static final Pattern PID = Pattern.compile("sleeping pid (\\d+)");
 
-  @TempDir private Path folder;
-
   @Test
   void theFirstFailingRankIsShownAndTheOthersAreEnded() {
     long start = System.nanoTime();
@@ -46,7 +44,7 @@ class LauncherTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"INT", "TERM", "KILL"})
-  void noRankOutlivesTheLauncher(String signal) throws Exception {
+  void noRankOutlivesTheLauncher(String signal, @TempDir Path folder) throws Exception {
     try (TestJvm launcher =
         TestJvm.start(folder, Map.of(), List.of(), TestLauncher.class.getName())) {
       List<ProcessHandle> ranks =

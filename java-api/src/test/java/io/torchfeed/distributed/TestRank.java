@@ -3,12 +3,15 @@ package io.torchfeed.distributed;
 
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.function.Supplier;
+import org.bytedeco.javacpp.FloatPointer;
 import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
+import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.global.torch;
 
 /**
@@ -36,16 +39,14 @@ public final class TestRank {
     }
 
     Tensor loss(Tensor rows) {
-      return forward(rows).pow(new org.bytedeco.pytorch.Scalar(2)).mean();
+      return forward(rows).pow(new Scalar(2)).mean();
     }
   }
 
   /** Rows {@code [from, from + count)} of data that every process makes alike. */
   static Tensor rows(int from, int count) {
     torch.manual_seed(99);
-    return torch
-        .randn(new long[] {96, 20}, new org.bytedeco.pytorch.TensorOptions())
-        .narrow(0, from, count);
+    return torch.randn(new long[] {96, 20}, new TensorOptions()).narrow(0, from, count);
   }
 
   public static void main(String[] args) throws Exception {
@@ -81,23 +82,19 @@ public final class TestRank {
     for (int i = 0; i < all.length; i++) {
       expect("gather " + i, all[i].item_long() == 10L + i);
     }
-    refused(() -> call(() -> group.broadcast(sent, group.size())), "root must be in [0, ");
-    refused(() -> call(() -> group.allReduce(new Tensor(), ReduceOp.SUM)), "must be defined");
+    refused(() -> group.broadcast(sent, group.size()), "root must be in [0, ");
+    refused(() -> group.allReduce(new Tensor(), ReduceOp.SUM), "must be defined");
     if (group.size() > 1) {
-      Tensor odd = torch.ones(new long[] {2 + rank}, new org.bytedeco.pytorch.TensorOptions());
-      refused(() -> call(() -> group.allReduce(odd, ReduceOp.SUM)), "all ranks must make the same");
+      Tensor odd = torch.ones(new long[] {2 + rank}, new TensorOptions());
+      refused(() -> group.allReduce(odd, ReduceOp.SUM), "all ranks must make the same");
     }
     group.barrier();
     group.close();
     group.close();
-    try {
-      group.barrier();
-      throw new AssertionError("barrier on a closed group");
-    } catch (IllegalStateException e) {
-      expect(e.getMessage(), e.getMessage().contains("ProcessGroup is closed"));
-    }
+    broken(group::barrier, "ProcessGroup is closed");
   }
 
+  @SuppressWarnings("try") // the guard
   private static void gradients(ProcessGroup group) {
     Net net = new Net(group.rank(), 16);
     try (group;
@@ -121,16 +118,11 @@ public final class TestRank {
       expect("digest", digest.equals(model.digest()));
       joinedBatchIsEqual(group, net);
       if (group.rank() == 1) {
-        try (var guard = new org.bytedeco.pytorch.NoGradGuard()) {
-          net.second.bias().add_(new org.bytedeco.pytorch.Scalar(1f));
+        try (var guard = new NoGradGuard()) {
+          net.second.bias().add_(new Scalar(1f));
         }
       }
-      try {
-        model.verifyReplicas();
-        throw new AssertionError("a changed replica was not noticed");
-      } catch (IllegalStateException e) {
-        expect(e.getMessage(), e.getMessage().contains("parameters of rank 1 differ"));
-      }
+      broken(model::verifyReplicas, "parameters of rank 1 differ");
     }
   }
 
@@ -166,18 +158,10 @@ public final class TestRank {
     Net net = new Net(1, 16);
     var model = DistributedDataParallel.wrap(net, group);
     Tensor partial = net.first.forward(rows(0, BATCH)).mean();
-    try {
-      model.backward(partial);
-      throw new AssertionError("an unused parameter was not noticed");
-    } catch (IllegalStateException e) {
-      expect(e.getMessage(), e.getMessage().contains("parameter second.weight (2 in all) got no"));
-    }
-    try {
-      model.backward(net.loss(rows(0, BATCH)));
-      throw new AssertionError("a failed wrapper went on");
-    } catch (IllegalStateException e) {
-      expect(e.getMessage(), e.getMessage().contains("an earlier backward failed: parameter sec"));
-    }
+    broken(() -> model.backward(partial), "parameter second.weight (2 in all) got no gradient");
+    broken(
+        () -> model.backward(net.loss(rows(0, BATCH))),
+        "an earlier backward failed: parameter second.weight");
     long start = System.nanoTime();
     model.close();
     group.close();
@@ -207,11 +191,11 @@ public final class TestRank {
       System.out.println("lost at " + now + " waited " + e.waited().toMillis());
       System.out.println(e.getMessage());
       expect("rank", e.rank().getAsInt() == 1 - group.rank());
-      expect("backtrace", !e.getMessage().contains("Exception raised from"));
+      expect("backtrace", !message(e).contains("Exception raised from"));
     } catch (RuntimeException e) {
       long waited = (System.nanoTime() - last) / 1_000_000;
       System.out.println("lost at " + System.currentTimeMillis() + " waited " + waited);
-      System.out.println("plain: " + e.getMessage().lines().findFirst().orElse(""));
+      System.out.println("plain: " + message(e).lines().findFirst().orElse(""));
     }
     try {
       model.backward(net.loss(rows(0, BATCH)));
@@ -249,24 +233,31 @@ public final class TestRank {
     Thread.sleep(600_000);
   }
 
-  private static Object call(Runnable body) {
-    body.run();
-    return body;
+  private static void refused(Runnable body, String text) {
+    fails(IllegalArgumentException.class, body, text);
   }
 
-  private static void refused(Supplier<?> body, String text) {
+  private static void broken(Runnable body, String text) {
+    fails(IllegalStateException.class, body, text);
+  }
+
+  private static void fails(Class<? extends RuntimeException> type, Runnable body, String text) {
     try {
-      body.get();
-    } catch (IllegalArgumentException e) {
-      expect(e.getMessage(), e.getMessage().contains(text));
+      body.run();
+    } catch (RuntimeException e) {
+      expect(e.toString(), type.isInstance(e) && message(e).contains(text));
       return;
     }
-    throw new AssertionError("not refused: " + text);
+    throw new AssertionError("went through, instead of: " + text);
+  }
+
+  private static String message(Throwable failure) {
+    return String.valueOf(failure.getMessage());
   }
 
   private static float[] floats(Tensor tensor) {
     float[] values = new float[Math.toIntExact(tensor.numel())];
-    new org.bytedeco.javacpp.FloatPointer(tensor.data_ptr()).get(values);
+    new FloatPointer(tensor.data_ptr()).get(values);
     return values;
   }
 

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.torchfeed.bindings.torchfeed;
 import java.util.Arrays;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -15,8 +14,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -25,8 +22,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** One pass over an epoch: reading, seeking, closing. */
 class CursorTest {
-  private long liveBefore;
-
   static Stream<Sampler> samplers() {
     return Stream.of(
         new DistributedRandomSampler(20_001, 2, 1),
@@ -34,16 +29,6 @@ class CursorTest {
         new DistributedSequentialSampler(20_001, 2, 1),
         new RandomSampler(20_001, 9),
         new SequentialSampler(20_001));
-  }
-
-  @BeforeEach
-  void countLiveObjects() {
-    liveBefore = torchfeed.live_objects();
-  }
-
-  @AfterEach
-  void nothingIsLeftOpen() {
-    assertThat(torchfeed.live_objects()).isEqualTo(liveBefore);
   }
 
   @ParameterizedTest

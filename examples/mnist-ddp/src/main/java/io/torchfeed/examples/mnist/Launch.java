@@ -3,25 +3,25 @@ package io.torchfeed.examples.mnist;
 
 import io.torchfeed.distributed.LaunchException;
 import io.torchfeed.distributed.Launcher;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 
 /** The process that the user starts: checks all that can be checked once, then starts the ranks. */
 final class Launch {
   /**
-   * One thread collects garbage, since each rank has few cores and a small heap. JavaCPP's own
-   * limit on the memory of the process reads /proc at each allocation, and libtorch's memory is
-   * bounded by the scopes of the training loop.
+   * A rank spends its time in libtorch: one thread collects garbage, and the quick compiler alone
+   * starts faster and leaves the cores to libtorch. JavaCPP's own limit on the memory of the
+   * process reads /proc at each allocation; the scopes of the training loop bound it here.
    */
-  private static final String[] RANK_OPTIONS = {
-    "-XX:+UseSerialGC",
-    "-Xmx512m",
-    "-Xshare:auto",
-    "-XX:-UsePerfData",
-    "-Dorg.bytedeco.javacpp.maxBytes=0",
-    "-Dorg.bytedeco.javacpp.maxPhysicalBytes=0"
-  };
+  private static final List<String> RANK_OPTIONS =
+      List.of(
+          "-XX:+UseSerialGC",
+          "-XX:TieredStopAtLevel=1",
+          "-XX:-UsePerfData",
+          "-Xmx512m",
+          "-Dorg.bytedeco.javacpp.maxBytes=0",
+          "-Dorg.bytedeco.javacpp.maxPhysicalBytes=0");
 
   private Launch() {}
 
@@ -40,12 +40,7 @@ final class Launch {
       checkpoint = found.file();
       System.out.println("Resuming after epoch " + found.checkpoint().epoch() + ": " + checkpoint);
     }
-    try {
-      Files.createDirectories(settings.out());
-    } catch (IOException e) {
-      throw new TrainingException(
-          "Cannot create --out " + settings.out() + ": " + MnistFolder.describe(e), e);
-    }
+    RunFiles.createFolder(settings.out());
     System.out.println(
         "Training with " + settings.ranks() + " processes; files go to " + settings.out());
     return startRanks(settings.with(data, checkpoint));
@@ -56,7 +51,7 @@ final class Launch {
         Launcher.builder()
             .ranks(settings.ranks())
             .mainClass(Main.class)
-            .jvmOptions(RANK_OPTIONS)
+            .jvmOptions(rankOptions().toArray(new String[0]))
             .environment("OMP_NUM_THREADS", Integer.toString(settings.threadsPerRank()))
             .arguments(settings.toArguments().toArray(new String[0]))
             .build();
@@ -69,5 +64,15 @@ final class Launch {
       Thread.currentThread().interrupt();
       throw new TrainingException("interrupted; all ranks were ended", e);
     }
+  }
+
+  private static List<String> rankOptions() {
+    List<String> options = new ArrayList<>(RANK_OPTIONS);
+    String archive = System.getProperty("torchfeed.example.archive");
+    if (archive != null) {
+      options.add("-XX:SharedArchiveFile=" + archive);
+      options.add("-Xlog:disable");
+    }
+    return options;
   }
 }

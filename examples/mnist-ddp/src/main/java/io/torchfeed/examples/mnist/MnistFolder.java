@@ -3,6 +3,7 @@ package io.torchfeed.examples.mnist;
 
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -152,6 +153,11 @@ final class MnistFolder {
       return "permission denied: " + denied.getFile();
     }
     String message = e.getMessage();
-    return message == null ? e.getClass().getSimpleName() : message;
+    String kind = e.getClass().getSimpleName();
+    if (message == null) {
+      return kind;
+    }
+    // The message of these is no more than the file's name.
+    return e instanceof FileSystemException ? kind + ": " + message : message;
   }
 }

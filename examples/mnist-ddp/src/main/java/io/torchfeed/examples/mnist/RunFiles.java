@@ -28,8 +28,19 @@ final class RunFiles {
   }
 
   static RunFiles of(Settings settings, Checkpoint.Plan plan, boolean first, int epochsDone) {
+    if (first) {
+      createFolder(settings.out());
+    }
     Path file = settings.out().resolve("metrics.csv");
     return new RunFiles(settings, plan, first, MetricsCsv.after(file, first ? epochsDone : 0));
+  }
+
+  static void createFolder(Path out) {
+    try {
+      Files.createDirectories(out);
+    } catch (IOException e) {
+      throw new TrainingException("Cannot create --out " + out + ": " + MnistFolder.describe(e), e);
+    }
   }
 
   Progress progress(int epoch, long steps) {

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.benchmarks;
+
+import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.DistributedRandomSampler;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OperationsPerInvocation;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * The order of one million samples: nanoseconds an index, for the shuffle and for reading it.
+ *
+ * <p>The same loops over libtorch's class in C++: {@code native/test/bench/sampler_loop.cc}.
+ */
+@State(Scope.Thread)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@Fork(3)
+@Warmup(iterations = 3, time = 1)
+@Measurement(iterations = 5, time = 1)
+public class SamplerBenchmark {
+  private static final int SIZE = 1_000_000;
+  private static final int READ = 8192;
+
+  private final DistributedRandomSampler sampler = new DistributedRandomSampler(SIZE, 1, 0);
+  private final long[] indices = new long[READ];
+  private final long[] list = new long[SIZE];
+  private Cursor cursor;
+  private long epoch;
+
+  /** Opens the cursor that is read. */
+  @Setup
+  public void open() {
+    cursor = sampler.epoch(0);
+  }
+
+  /** Closes it. */
+  @TearDown
+  public void close() {
+    cursor.close();
+  }
+
+  /** All indices of an epoch, 8192 at a time. */
+  @Benchmark
+  @OperationsPerInvocation(SIZE)
+  public long nativeRead() {
+    cursor.seek(0);
+    long sum = 0;
+    for (int read = cursor.next(indices, 0, READ); read > 0; read = cursor.next(indices, 0, READ)) {
+      sum += indices[read - 1];
+    }
+    return sum;
+  }
+
+  /** The same from an array. */
+  @Benchmark
+  @OperationsPerInvocation(SIZE)
+  public long plainJavaRead() {
+    long sum = 0;
+    for (int position = 0; position < SIZE; position += READ) {
+      int read = Math.min(READ, SIZE - position);
+      System.arraycopy(list, position, indices, 0, read);
+      sum += indices[read - 1];
+    }
+    return sum;
+  }
+
+  /** Opening an epoch: libtorch's shuffle and what torchfeed adds to it. */
+  @Benchmark
+  @OperationsPerInvocation(SIZE)
+  public long nativeShuffle() {
+    try (Cursor shuffled = sampler.epoch(++epoch)) {
+      return shuffled.next(indices, 0, 1);
+    }
+  }
+
+  /** A shuffle as people write it today. */
+  @Benchmark
+  @OperationsPerInvocation(SIZE)
+  public long plainJavaShuffle() {
+    Random random = new Random(++epoch);
+    for (int i = 0; i < SIZE; i++) {
+      list[i] = i;
+    }
+    for (int i = SIZE - 1; i > 0; i--) {
+      int j = random.nextInt(i + 1);
+      long other = list[j];
+      list[j] = list[i];
+      list[i] = other;
+    }
+    return list[0];
+  }
+}
