@@ -109,7 +109,6 @@ public final class DistributedDataParallel implements AutoCloseable {
    *     differ: then on every rank, with the name of the first difference
    * @throws PeerLostException if a rank is gone or does not come within the timeout
    */
-  @SuppressWarnings("try") // the scope frees what the body makes
   public static DistributedDataParallel wrap(Module module, ProcessGroup group, Options options) {
     Objects.requireNonNull(options, "options");
     try (PointerScope scope = new PointerScope()) {
@@ -202,7 +201,6 @@ public final class DistributedDataParallel implements AutoCloseable {
    *     rank, and is thrown on every rank
    * @throws PeerLostException if a rank is gone or does not come within the timeout
    */
-  @SuppressWarnings("try") // the scope frees what the body makes
   public String verifyReplicas() {
     byte[] mine = hash();
     try (PointerScope scope = new PointerScope()) {
@@ -229,7 +227,6 @@ public final class DistributedDataParallel implements AutoCloseable {
     handle.close();
   }
 
-  @SuppressWarnings("try") // the scope frees what the body makes
   private byte[] hash() {
     MessageDigest digest = sha256();
     long count = handle.call(GradientReducer::parameter_count);

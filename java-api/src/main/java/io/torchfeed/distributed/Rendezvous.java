@@ -3,6 +3,7 @@ package io.torchfeed.distributed;
 
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.torchfeed;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -12,6 +13,7 @@ import org.bytedeco.javacpp.Loader;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.javacpp.chrono.Milliseconds;
 import org.bytedeco.pytorch.GlooDeviceVector;
+import org.bytedeco.pytorch.IntOptional;
 import org.bytedeco.pytorch.PrefixStore;
 import org.bytedeco.pytorch.ProcessGroupGloo;
 import org.bytedeco.pytorch.Store;
@@ -38,7 +40,6 @@ final class Rendezvous {
   }
 
   /** Returns when all ranks are connected. */
-  @SuppressWarnings("try") // the scope frees what the body makes
   NativeHandle<io.torchfeed.bindings.ProcessGroup> join() {
     int rank = environment.rank();
     int worldSize = environment.worldSize();
@@ -67,11 +68,19 @@ final class Rendezvous {
             .waitWorkers(false)
             .timeout(new Milliseconds(timeout.toMillis()));
     try {
+      if (options.isServer() && environment.isLoopback()) {
+        options.masterListenFd(new IntOptional(listenOnLoopback()));
+      }
       Store store = new TCPStore(environment.masterAddress(), options);
       return new PrefixStore(ROOT + environment.attempt(), store);
     } catch (RuntimeException e) {
       throw failure("the store at " + environment.master() + " cannot be reached or served", e);
     }
+  }
+
+  /** A socket for the store, which would listen on all interfaces; the store closes it. */
+  private int listenOnLoopback() {
+    return torchfeed.listen_on_loopback(environment.masterAddress(), environment.masterPort());
   }
 
   private void awaitAllRanks(Store store) {

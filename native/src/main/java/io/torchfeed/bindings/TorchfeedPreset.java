@@ -16,6 +16,7 @@ import org.bytedeco.javacpp.tools.InfoMapper;
               "torchfeed/runtime.h",
               "torchfeed/index_cursor.h",
               "torchfeed/batch_feed.h",
+              "torchfeed/loopback.h",
               "torchfeed/process_group.h",
               "torchfeed/reducer.h",
             },

@@ -18,18 +18,49 @@ import java.util.Arrays;
  *
  * <p>There is no random state in it: dropout's stream and the sample order are functions of seed,
  * rank and epoch, so that (seed, epoch) is that state.
- *
- * @param plan what the order of samples depends on
- * @param epoch how many epochs are behind it, at least 1
- * @param model libtorch's archive of the parameters
- * @param optimizer libtorch's archive of the optimizer, momentum buffers included
  */
-record Checkpoint(Plan plan, int epoch, byte[] model, byte[] optimizer) {
+final class Checkpoint {
   /** First bytes of the file; the digit is the version of the format. */
   private static final byte[] MAGIC =
       "torchfeed mnist-ddp checkpoint 1\n".getBytes(StandardCharsets.US_ASCII);
 
   private static final int DIGEST_BYTES = 32;
+
+  private final Plan plan;
+  private final int epoch;
+  private final byte[] model;
+  private final byte[] optimizer;
+
+  /**
+   * The state after an epoch; keeps the arrays.
+   *
+   * @param plan what the order of samples depends on
+   * @param epoch how many epochs are behind it, at least 1
+   * @param model libtorch's archive of the parameters
+   * @param optimizer libtorch's archive of the optimizer, momentum buffers included
+   */
+  Checkpoint(Plan plan, int epoch, byte[] model, byte[] optimizer) {
+    this.plan = plan;
+    this.epoch = epoch;
+    this.model = model;
+    this.optimizer = optimizer;
+  }
+
+  Plan plan() {
+    return plan;
+  }
+
+  int epoch() {
+    return epoch;
+  }
+
+  byte[] model() {
+    return model;
+  }
+
+  byte[] optimizer() {
+    return optimizer;
+  }
 
   /**
    * What must be the same in a resumed run.

@@ -54,7 +54,8 @@ final class EpochClock {
 
   /** Sums over the ranks; every rank must call it. */
   EpochMetrics metrics(int epoch, ProcessGroup group, Evaluation evaluation, String digest) {
-    double[] sums = Collectives.sum(group, lossSum, steps, seconds, waitSeconds, reductionSeconds);
+    double[] sums =
+        Collectives.sum(group, lossSum, (double) steps, seconds, waitSeconds, reductionSeconds);
     double meanSeconds = sums[2] / group.size();
     return new EpochMetrics(
         epoch,

@@ -5,6 +5,7 @@ import io.torchfeed.distributed.PeerLostException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.LocalDateTime;
+import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
 import java.util.Locale;
 import java.util.Map;
@@ -143,6 +144,7 @@ final class Main implements Callable<Integer> {
       names = {"-h", "--help"},
       usageHelp = true,
       description = "Show this help and exit.")
+  @SuppressWarnings("UnusedVariable") // picocli acts on it
   private boolean help;
 
   @Option(names = "--verified-data", hidden = true)
@@ -221,7 +223,7 @@ final class Main implements Callable<Integer> {
           threads,
           run,
           resumePath,
-          progress == ProgressMode.AUTO ? onTerminal() : progress == ProgressMode.BAR,
+          isBar(),
           new Settings.Bench(json, maxSteps, bareSteps));
     } catch (IllegalArgumentException e) {
       throw usageError(String.valueOf(e.getMessage()));
@@ -248,12 +250,13 @@ final class Main implements Callable<Integer> {
 
   private static Path newRun() {
     DateTimeFormatter format = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss", Locale.ROOT);
-    return Path.of("runs", "mnist-" + LocalDateTime.now().format(format));
+    return Path.of("runs", "mnist-" + LocalDateTime.now(ZoneId.systemDefault()).format(format));
   }
 
-  /** The script knows; without it the JVM's own answer asks for input and output at once. */
-  private static boolean onTerminal() {
-    String fromScript = System.getProperty("torchfeed.example.terminal");
-    return fromScript == null ? System.console() != null : Boolean.parseBoolean(fromScript);
+  /** Only the script can tell whether this is a terminal: the JDK's answer differs by version. */
+  private boolean isBar() {
+    return progress == ProgressMode.AUTO
+        ? Boolean.getBoolean("torchfeed.example.terminal")
+        : progress == ProgressMode.BAR;
   }
 }
