@@ -171,6 +171,9 @@ final class Main implements Callable<Integer> {
    * @param arguments see {@code --help}
    */
   public static void main(String[] arguments) {
+    if (System.getenv().containsKey("RANK")) {
+      LibtorchLoading.start();
+    }
     System.exit(commandLine(System.getenv()).execute(arguments));
   }
 

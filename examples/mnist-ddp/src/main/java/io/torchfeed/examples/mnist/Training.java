@@ -65,6 +65,7 @@ final class Training {
         settings.resume() == null
             ? null
             : CheckpointFolder.resolve(settings.resume(), System.err::println).checkpoint();
+    LibtorchLoading.await();
     torch.set_num_threads(settings.threadsPerRank());
     // libtorch's own setting does not reach OpenBLAS, which would take every core.
     openblas_nolapack.blas_set_num_threads(settings.threadsPerRank());
