@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # torchfeed_user_cache(result): the per-user folder for downloads, made if it is not there.
 function(torchfeed_user_cache result)
-  if(DEFINED ENV{TORCHFEED_CACHE})
-    set(folder "$ENV{TORCHFEED_CACHE}")
-  elseif(DEFINED ENV{XDG_CACHE_HOME})
+  if(DEFINED ENV{XDG_CACHE_HOME})
     set(folder "$ENV{XDG_CACHE_HOME}/torchfeed")
   else()
     set(folder "$ENV{HOME}/.cache/torchfeed")
