@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.bindings;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.torchfeed.bindings.NativeException.Code;
+import org.bytedeco.pytorch.TensorVector;
+import org.bytedeco.pytorch.global.torch;
+import org.junit.jupiter.api.Test;
+
+class NativeExceptionTest {
+  private static NativeHandle<BatchFeed> feed() {
+    return NativeHandle.create(
+        "feed", () -> BatchFeed.create(new TensorVector(torch.zeros(5, 2)), 2, 0, 1));
+  }
+
+  @Test
+  void aWrongValueInNativeCodeIsAnIllegalArgument() {
+    try (NativeHandle<BatchFeed> feed = feed()) {
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> feed.run(f -> f.request(new long[] {0, 5}, 2)))
+          .withMessage("index 5 is outside [0, 5)");
+    }
+  }
+
+  @Test
+  void aWrongMomentInNativeCodeIsAnIllegalState() {
+    try (NativeHandle<BatchFeed> feed = feed()) {
+      assertThatIllegalStateException()
+          .isThrownBy(() -> feed.call(BatchFeed::take))
+          .withMessage("no batch was requested");
+    }
+  }
+
+  @Test
+  void libtorchsOwnErrorsLoseTheirBacktrace() {
+    assertThatThrownBy(
+            () -> NativeHandle.outsideOfScopes(() -> torch.zeros(2, 3).mm(torch.zeros(2, 3))))
+        .isInstanceOfSatisfying(
+            NativeException.class, e -> assertThat(e.code()).isEqualTo(Code.INTERNAL))
+        .hasMessageContaining("mat1 and mat2 shapes cannot be multiplied")
+        .hasMessageNotContaining("frame #0")
+        .hasMessageNotContaining("Exception raised from");
+  }
+
+  @Test
+  void exceptionsOfJavaCodePassUnchanged() {
+    UnsupportedOperationException thrown = new UnsupportedOperationException("ILLEGAL_STATE|x");
+    assertThat(NativeException.translate(thrown)).isSameAs(thrown);
+  }
+
+  @Test
+  void theCodeInFrontDecidesTheType() {
+    assertThat(NativeException.translate(new RuntimeException("PEER_LOST|gone | really")))
+        .isInstanceOfSatisfying(
+            NativeException.class, e -> assertThat(e.code()).isEqualTo(Code.PEER_LOST))
+        .hasMessage("gone | really");
+    assertThat(NativeException.translate(new RuntimeException("no code | here")))
+        .hasMessage("no code | here");
+  }
+}
