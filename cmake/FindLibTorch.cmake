@@ -6,7 +6,7 @@
 # version, the per-user cache, and a PyTorch wheel downloaded by pip, whose headers go to the cache.
 include(${CMAKE_CURRENT_LIST_DIR}/UserCache.cmake)
 
-set(TORCHFEED_LIBTORCH "" CACHE PATH "Folder of a libtorch whose include/ holds the headers")
+set(TORCHFEED_LIBTORCH "$ENV{TORCHFEED_LIBTORCH}" CACHE PATH "Folder of a libtorch whose include/ holds the headers")
 
 function(torchfeed_libtorch_version include_dir result)
   set(${result} "" PARENT_SCOPE)
@@ -62,7 +62,7 @@ function(torchfeed_download_headers version cache)
       "torch==${version}" --dest "${download}"
     RESULT_VARIABLE status
     ERROR_VARIABLE error)
-  file(GLOB wheel "${download}/torch-${version}-*.whl")
+  file(GLOB wheel "${download}/torch-${version}*.whl")
   if(NOT status EQUAL 0 OR NOT wheel)
     file(REMOVE_RECURSE "${download}")
     message(
@@ -107,6 +107,13 @@ function(torchfeed_find_headers version result)
   set(${result} "${headers}" PARENT_SCOPE)
 endfunction()
 
+# What was found before may be gone, or of the version before.
+if(LibTorch_INCLUDE_DIR)
+  torchfeed_libtorch_version("${LibTorch_INCLUDE_DIR}" LibTorch_VERSION)
+  if(NOT LibTorch_VERSION STREQUAL LibTorch_FIND_VERSION)
+    unset(LibTorch_INCLUDE_DIR CACHE)
+  endif()
+endif()
 if(NOT LibTorch_INCLUDE_DIR)
   torchfeed_find_headers(${LibTorch_FIND_VERSION} headers)
   set(LibTorch_INCLUDE_DIR "${headers}" CACHE PATH "Headers of libtorch")

@@ -14,6 +14,9 @@ elif ! command -v c++ >/dev/null 2>&1; then
   missing="$missing
   c++: install a C++20 compiler, g++ 11 or later (Debian: g++), or set CXX"
 fi
+command -v python3 >/dev/null 2>&1 || [ -n "${TORCHFEED_LIBTORCH:-}" ] ||
+  missing="$missing
+  python3: install Python 3 with pip (Debian: python3-pip); it fetches libtorch's headers"
 if [ -n "$missing" ]; then
   printf 'torchfeed: the native build needs tools that were not found:%s\n' "$missing" >&2
   exit 1

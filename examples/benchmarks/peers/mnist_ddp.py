@@ -26,7 +26,7 @@ def parse_arguments():
     parser.add_argument("--ranks", type=int, default=2, help="processes (default: %(default)s)")
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--batch-size", type=int, default=64, help="samples a rank and step")
-    parser.add_argument("--lr", type=float, default=0.02)
+    parser.add_argument("--lr", type=float, default=0.03)
     parser.add_argument("--momentum", type=float, default=0.9)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--data", required=True, help="folder with MNIST's four idx files")

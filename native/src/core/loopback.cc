@@ -55,8 +55,7 @@ int32_t listen_on_loopback(const std::string& address, int32_t port) {
   const Address parsed = parse(address, port);
   const int descriptor = socket(parsed.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int on = 1;
-  if (descriptor < 0 ||
-      setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
+  if (descriptor < 0 || setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
       bind(descriptor, reinterpret_cast<const sockaddr*>(&parsed.storage), parsed.length) != 0 ||
       listen(descriptor, kBacklog) != 0) {
     const std::string reason = std::strerror(errno);

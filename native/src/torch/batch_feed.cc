@@ -57,8 +57,24 @@ struct Source {
   std::atomic<bool> interrupted{false};
 };
 
+/// A slab on loan; it goes back when the last holder lets go, in whatever queue that is.
+class Loan {
+ public:
+  explicit Loan(std::shared_ptr<Source> source)
+      : source_(std::move(source)), slab_(source_->slabs.acquire()) {}
+  Loan(const Loan&) = delete;
+  Loan& operator=(const Loan&) = delete;
+  ~Loan() { source_->slabs.give_back(std::move(slab_)); }
+
+  [[nodiscard]] const at::Tensor& slab() const { return slab_; }
+
+ private:
+  std::shared_ptr<Source> source_;
+  at::Tensor slab_;
+};
+
 struct Gathered {
-  at::Tensor slab;
+  std::shared_ptr<const Loan> loan;
   int64_t rows = 0;
   std::optional<Error> error;
 };
@@ -77,8 +93,8 @@ class RowDataset : public torch::data::datasets::BatchDataset<RowDataset, Gather
     }
     try {
       guarded([&] {
-        gathered.slab = source_->slabs.acquire();
-        auto* target = static_cast<std::byte*>(gathered.slab.mutable_data_ptr());
+        gathered.loan = std::make_shared<const Loan>(source_);
+        auto* target = static_cast<std::byte*>(gathered.loan->slab().mutable_data_ptr());
         for (const Column& column : source_->columns) {
           gather_rows(target + column.slab_offset,
                       static_cast<const std::byte*>(column.data.const_data_ptr()), column.row_bytes,
@@ -159,7 +175,8 @@ void check_columns(const std::vector<at::Tensor>& columns) {
   for (size_t i = 0; i < columns.size(); ++i) {
     const at::Tensor& column = columns[i];
     const bool dense = column.defined() && column.layout() == at::kStrided && column.dim() >= 1 &&
-                       column.device().is_cpu() && column.is_contiguous();
+                       column.device().is_cpu() && column.is_contiguous() && !column.is_conj() &&
+                       !column.is_neg();
     if (!dense || column.size(0) != columns[0].size(0)) {
       throw Error(ErrorCode::kInvalidArgument,
                   "column " + std::to_string(i) +
@@ -205,7 +222,7 @@ class BatchFeed::Impl {
     queue_->clear();
     loader_.drop_jobs();
     source_->interrupted = false;
-    take_back();
+    current_.reset();
   }
 
   void request(const int64_t* indices, int64_t count) {
@@ -230,7 +247,7 @@ class BatchFeed::Impl {
   void start() { loader_.start(); }
 
   std::vector<at::Tensor> take() {
-    take_back();
+    current_.reset();
     std::optional<Gathered> next = loader_.take();
     if (!next) {
       throw Error(ErrorCode::kIllegalState, "no batch was requested");
@@ -238,10 +255,10 @@ class BatchFeed::Impl {
     if (next->error) {
       throw Error(*next->error);
     }
-    if (!next->slab.defined()) {
+    if (!next->loan) {
       throw Error(ErrorCode::kIllegalState, "the feed was interrupted");
     }
-    current_ = std::move(next->slab);
+    current_ = std::move(next->loan);
     return views(next->rows);
   }
 
@@ -255,20 +272,18 @@ class BatchFeed::Impl {
       std::vector<int64_t> sizes = column.data.sizes().vec();
       sizes[0] = rows;
       at::Tensor view = at::empty({0}, column.data.options());
-      view.set_(current_.storage(),
+      view.set_(current_->slab().storage(),
                 column.slab_offset / static_cast<int64_t>(column.data.element_size()), sizes);
       tensors.push_back(std::move(view));
     }
     return tensors;
   }
 
-  void take_back() { source_->slabs.give_back(std::exchange(current_, at::Tensor())); }
-
   const int64_t batch_rows_;
   const LiveCount live_;
   std::shared_ptr<Source> source_;
   std::shared_ptr<std::deque<Rows>> queue_;
-  at::Tensor current_;
+  std::shared_ptr<const Loan> current_;
   Loader loader_;  // last: its threads end before what they use
 };
 

@@ -21,9 +21,10 @@ namespace {
 
 constexpr int64_t kFingerprintWords = 16;
 constexpr int64_t kHeaderWords = 4;
+constexpr int64_t kMostDimensions = kFingerprintWords - kHeaderWords;
 constexpr std::array<const char*, 5> kOpNames = {"sum", "mean", "product", "minimum", "maximum"};
 
-enum Kind : int64_t { kBarrier, kAllReduce, kBroadcast, kAllGather };
+enum Kind : int64_t { kRefused = -1, kBarrier, kAllReduce, kBroadcast, kAllGather };
 
 [[noreturn]] void refuse(const std::string& message) {
   throw Error(ErrorCode::kInvalidArgument, message);
@@ -48,7 +49,7 @@ std::string describe(const int64_t* words) {
   } else if (words[0] == kBroadcast) {
     out << " from rank " << words[1];
   }
-  const auto dims = static_cast<size_t>(std::min(words[3], kFingerprintWords - kHeaderWords));
+  const auto dims = static_cast<size_t>(std::min(words[3], kMostDimensions));
   out << " of " << c10::toString(static_cast<c10::ScalarType>(words[2])) << ' '
       << shape_text(at::IntArrayRef(words + kHeaderWords, dims));
   return out.str();
@@ -62,6 +63,21 @@ void check_tensor(const at::Tensor& tensor) {
     refuse("tensor must be dense and on cpu, got " + tensor.toString() + " on " +
            tensor.device().str());
   }
+  if (tensor.dim() > kMostDimensions) {
+    refuse("tensor must have at most " + std::to_string(kMostDimensions) + " dimensions, got " +
+           std::to_string(tensor.dim()));
+  }
+}
+
+/// Why `check` refuses; empty when it does not.
+template <class Check>
+std::string refusal_by(Check check) {
+  try {
+    check();
+  } catch (const Error& e) {
+    return std::strchr(e.what(), '|') + 1;
+  }
+  return {};
 }
 
 c10d::ReduceOp::RedOpType c10d_op(int32_t op) {
@@ -95,8 +111,13 @@ void check_reducible(const at::Tensor& tensor, int32_t op) {
   }
 }
 
-/// Gloo sends memory as it lies, so strided tensors travel as a dense copy.
-at::Tensor dense(const at::Tensor& tensor) { return tensor.detach().contiguous(); }
+/// Gloo sends memory as it lies, so strided, conjugated or negated tensors travel as a dense copy.
+at::Tensor dense(const at::Tensor& tensor) {
+  return tensor.detach().resolve_conj().resolve_neg().contiguous();
+}
+
+/// The same memory as bytes: Gloo knows few dtypes.
+at::Tensor as_bytes(const at::Tensor& dense) { return dense.reshape({-1}).view(at::kByte); }
 
 void copy_back(const at::Tensor& tensor, const at::Tensor& sent) {
   if (!sent.is_alias_of(tensor)) {
@@ -135,32 +156,45 @@ at::Tensor ProcessGroup::Impl::gather(const at::Tensor& tensor) {
   if (!group_) {
     result.select(0, 0).copy_(tensor);
   } else if (tensor.numel() > 0) {
-    std::vector<std::vector<at::Tensor>> outputs = {result.unbind(0)};
-    std::vector<at::Tensor> inputs = {dense(tensor)};
+    std::vector<std::vector<at::Tensor>> outputs(1);
+    for (int64_t rank = 0; rank < world_size_; ++rank) {
+      outputs[0].push_back(as_bytes(result.select(0, rank)));
+    }
+    std::vector<at::Tensor> inputs = {as_bytes(dense(tensor))};
     group_->allgather(outputs, inputs)->wait();
   }
   return result;
 }
 
 // A difference of sizes ends the process inside of Gloo, therefore it is found before.
-void ProcessGroup::Impl::agree(int64_t kind, int64_t detail, const at::Tensor& tensor) {
+// A rank that refuses its own call says so, or the others would wait for it.
+void ProcessGroup::Impl::agree(int64_t kind, int64_t detail, const at::Tensor& tensor,
+                               const std::string& refusal) {
   if (!group_) {
+    if (!refusal.empty()) {
+      refuse(refusal);
+    }
     return;
   }
   at::Tensor words = at::zeros({kFingerprintWords}, at::kLong);
   auto* mine = words.mutable_data_ptr<int64_t>();
-  mine[0] = kind;
+  mine[0] = refusal.empty() ? kind : int64_t{kRefused};
   mine[1] = detail;
-  if (tensor.defined()) {
+  if (refusal.empty() && tensor.defined()) {
     mine[2] = static_cast<int64_t>(tensor.scalar_type());
     mine[3] = tensor.dim();
-    if (tensor.dim() > kFingerprintWords - kHeaderWords) {
-      refuse("tensor must have at most 12 dimensions, got " + std::to_string(tensor.dim()));
-    }
     std::copy(tensor.sizes().begin(), tensor.sizes().end(), mine + kHeaderWords);
   }
   const at::Tensor all = gather(words);
   const auto* rows = all.const_data_ptr<int64_t>();
+  if (!refusal.empty()) {
+    refuse(refusal);
+  }
+  for (int64_t other = 0; other < world_size_; ++other) {
+    if (rows[other * kFingerprintWords] == kRefused) {
+      refuse("rank " + std::to_string(other) + " refuses the arguments of its own call; see there");
+    }
+  }
   for (int64_t other = 1; other < world_size_; ++other) {
     const auto* row = rows + other * kFingerprintWords;
     if (!std::equal(rows, rows + kFingerprintWords, row)) {
@@ -172,18 +206,20 @@ void ProcessGroup::Impl::agree(int64_t kind, int64_t detail, const at::Tensor& t
 
 void ProcessGroup::Impl::barrier() {
   const std::lock_guard lock(mutex_);
-  agree(kBarrier, 0, at::Tensor());
+  agree(kBarrier, 0, at::Tensor(), {});
   if (group_) {
     group_->barrier()->wait();
   }
 }
 
 void ProcessGroup::Impl::all_reduce(const at::Tensor& tensor, int32_t op) {
-  check_tensor(tensor);
-  check_reducible(tensor, op);
+  const auto refusal = refusal_by([&] {
+    check_tensor(tensor);
+    check_reducible(tensor, op);
+  });
   const std::lock_guard lock(mutex_);
   const at::NoGradGuard no_grad;
-  agree(kAllReduce, op, tensor);
+  agree(kAllReduce, op, tensor, refusal);
   if (!group_ || tensor.numel() == 0) {
     return;
   }
@@ -198,28 +234,32 @@ void ProcessGroup::Impl::all_reduce(const at::Tensor& tensor, int32_t op) {
 }
 
 void ProcessGroup::Impl::broadcast(const at::Tensor& tensor, int64_t root) {
-  check_tensor(tensor);
-  if (root < 0 || root >= world_size_) {
-    refuse("root must be in [0, " + std::to_string(world_size_) + "), got " + std::to_string(root));
-  }
+  const auto refusal = refusal_by([&] {
+    check_tensor(tensor);
+    if (root < 0 || root >= world_size_) {
+      refuse("root must be in [0, " + std::to_string(world_size_) + "), got " +
+             std::to_string(root));
+    }
+  });
   const std::lock_guard lock(mutex_);
   const at::NoGradGuard no_grad;
-  agree(kBroadcast, root, tensor);
+  agree(kBroadcast, root, tensor, refusal);
   if (!group_ || tensor.numel() == 0) {
     return;
   }
-  std::vector<at::Tensor> sent = {dense(tensor)};
+  const at::Tensor copy = dense(tensor);
+  std::vector<at::Tensor> sent = {as_bytes(copy)};
   c10d::BroadcastOptions options;
   options.rootRank = root;
   group_->broadcast(sent, options)->wait();
-  copy_back(tensor, sent[0]);
+  copy_back(tensor, copy);
 }
 
 at::Tensor ProcessGroup::Impl::all_gather(const at::Tensor& tensor) {
-  check_tensor(tensor);
+  const auto refusal = refusal_by([&] { check_tensor(tensor); });
   const std::lock_guard lock(mutex_);
   const at::NoGradGuard no_grad;
-  agree(kAllGather, 0, tensor);
+  agree(kAllGather, 0, tensor, refusal);
   return gather(tensor);
 }
 

@@ -33,7 +33,7 @@ class ProcessGroup::Impl {
   [[nodiscard]] std::vector<std::string> gather_texts(const std::string& text);
 
  private:
-  void agree(int64_t kind, int64_t detail, const at::Tensor& tensor);
+  void agree(int64_t kind, int64_t detail, const at::Tensor& tensor, const std::string& refusal);
   [[nodiscard]] at::Tensor gather(const at::Tensor& tensor);
 
   LiveCount live_;

@@ -220,12 +220,12 @@ class GradientReducer::Impl {
                  "the loss, on every rank";
       throw Error(ErrorCode::kIllegalState, failure_);
     }
-    reduction_time_ += Clock::now() - last_gradient_;
     if (reducer_) {
       reducer_->rebuild_buckets();
       reducer_->prepare_for_backward({});
     }
     broadcast_from_rank_0(buffers_);
+    reduction_time_ += Clock::now() - last_gradient_;
     ++reductions_;
     task_ = kNoTask;
   }

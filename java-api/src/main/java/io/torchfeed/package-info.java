@@ -13,7 +13,9 @@
  *   <li><b>Hot path</b>: one batch costs a fixed number of calls into native code, whatever its
  *       size; no Java code runs per sample, and native code never calls Java.
  *   <li><b>Threads</b>: plans, datasets and loaders are thread-safe; a cursor, a pass or a batch
- *       serves one thread at a time. {@code close} may come at any moment from any thread.
+ *       serves one thread at a time. {@code close} may come at any moment from any thread; but not
+ *       that of a {@code DistributedDataParallel} during another thread's {@code loss.backward()},
+ *       which libtorch runs without asking it.
  *   <li><b>Ownership</b>: whoever opens closes. Objects hold what they need of their parents, so
  *       the order of closing does not matter. Native memory is freed by the last user.
  *   <li><b>Errors</b>: {@link IllegalArgumentException} for a wrong value, when it is given; {@link

@@ -2,6 +2,7 @@
 package io.torchfeed.data;
 
 import io.torchfeed.bindings.BatchFeed;
+import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.sampler.Batching;
 import io.torchfeed.sampler.Cursor;
@@ -46,6 +47,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   private long requested;
   private long taken;
   private long waitNanos;
+  private boolean cursorIsLost;
   private @Nullable Batch current;
   private @Nullable Thread consumer;
   private final AtomicBoolean closed = new AtomicBoolean();
@@ -81,9 +83,19 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     if (requested == batching.count()) {
       return;
     }
+    if (cursorIsLost) {
+      cursor.seek(batching.start(requested));
+      cursorIsLost = false;
+    }
     int size = batching.size(requested);
     long[] indices = new long[size];
-    int delivered = cursor.next(indices, 0, size);
+    int delivered;
+    try {
+      delivered = cursor.next(indices, 0, size);
+    } catch (RuntimeException | Error e) {
+      cursorIsLost = true; // it may have moved before it failed
+      throw e;
+    }
     if (delivered != size) {
       throw new IllegalStateException(
           "the sampler promised %d indices but ended after %d"
@@ -154,8 +166,8 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
         throw new NoSuchElementException(
             "epoch %d has %d batches".formatted(epoch, batching.count()));
       }
+      consumer = Thread.currentThread(); // a pass may change hands: who takes, owns
       endCurrent();
-      consumer = Thread.currentThread();
       requestOne();
       long number = taken++;
       Requested next = ahead[slotOf(number)];
@@ -177,6 +189,11 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     } catch (IllegalStateException e) {
       requireOpen();
       throw e;
+    } catch (NativeException e) {
+      throw new IllegalStateException(
+          "batch %d of epoch %d, of %d rows, could not be gathered: %s; lower batchSize or prefetch"
+              .formatted(taken - 1, epoch, batching.batchSize(), e.getMessage()),
+          e);
     } finally {
       waitNanos += System.nanoTime() - start;
     }
@@ -248,12 +265,12 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
       endCurrent();
       if (firstTime) {
         feed.run(BatchFeed::rewind);
-        cursor.close();
       }
     } finally {
       lock.unlock();
       if (firstTime) {
         loader.giveBack(this, feed);
+        cursor.close();
       }
     }
   }

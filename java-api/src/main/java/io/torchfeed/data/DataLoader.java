@@ -4,6 +4,7 @@ package io.torchfeed.data;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.BatchFeed;
+import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.sampler.Batching;
 import io.torchfeed.sampler.Cursor;
@@ -15,6 +16,7 @@ import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import org.bytedeco.pytorch.TensorVector;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,7 +30,8 @@ public final class DataLoader implements AutoCloseable {
   /** Feeds kept for the next pass; more are needed only while passes run side by side. */
   private static final int IDLE_FEEDS = 2;
 
-  private final TensorDataset dataset;
+  private final NativeHandle<TensorVector> columns;
+  private final long datasetSize;
   private final Sampler sampler;
   private final Batching batching;
   private final int workers;
@@ -39,13 +42,14 @@ public final class DataLoader implements AutoCloseable {
   private final Set<Batches> open = new HashSet<>();
   private boolean closed;
 
-  private DataLoader(Builder builder, NativeHandle<BatchFeed> feed) {
-    this.dataset = builder.dataset;
+  private DataLoader(Builder builder, NativeHandle<TensorVector> columns) {
+    this.columns = columns;
+    this.datasetSize = builder.dataset.size();
     this.sampler = builder.samplerOrDefault();
     this.batching = builder.batching();
     this.workers = builder.workersOrDefault();
     this.prefetch = builder.prefetchOrDefault();
-    this.idle.add(feed);
+    this.idle.add(createFeed());
   }
 
   /**
@@ -122,15 +126,20 @@ public final class DataLoader implements AutoCloseable {
         return feed;
       }
     }
-    return createFeed(dataset, batching.batchSize(), workers, prefetch);
+    return createFeed();
   }
 
-  private static NativeHandle<BatchFeed> createFeed(
-      TensorDataset dataset, int batchSize, int workers, int prefetch) {
-    return dataset.withColumns(
-        columns ->
-            NativeHandle.create(
-                "DataLoader", () -> BatchFeed.create(columns, batchSize, workers, prefetch)));
+  private NativeHandle<BatchFeed> createFeed() {
+    try {
+      return columns.call(
+          shared ->
+              NativeHandle.create(
+                  "DataLoader",
+                  () -> BatchFeed.create(shared, batching.batchSize(), workers, prefetch)));
+    } catch (NativeException e) {
+      throw new IllegalStateException(
+          "%d worker threads could not be started: %s".formatted(workers, e.getMessage()), e);
+    }
   }
 
   /** Ends a pass: its feed waits for the next one, or is freed. */
@@ -171,7 +180,7 @@ public final class DataLoader implements AutoCloseable {
   }
 
   long datasetSize() {
-    return dataset.size();
+    return datasetSize;
   }
 
   /**
@@ -186,11 +195,30 @@ public final class DataLoader implements AutoCloseable {
       closed = true;
       passes = new ArrayList<>(open);
     }
-    passes.forEach(Batches::close);
+    RuntimeException failure = null;
+    for (Batches pass : passes) {
+      try {
+        pass.close();
+      } catch (RuntimeException e) { // of a sampler's cursor; all the others end all the same
+        failure = firstOf(failure, e);
+      }
+    }
     synchronized (lock) {
       idle.forEach(NativeHandle::close);
       idle.clear();
     }
+    columns.close();
+    if (failure != null) {
+      throw failure;
+    }
+  }
+
+  private static RuntimeException firstOf(@Nullable RuntimeException first, RuntimeException next) {
+    if (first == null) {
+      return next;
+    }
+    first.addSuppressed(next);
+    return first;
   }
 
   /** The description of a loader. Each option may be set once. Not thread-safe. */
@@ -271,7 +299,7 @@ public final class DataLoader implements AutoCloseable {
      * @return the loader; the caller closes it
      * @throws IllegalArgumentException if an option is out of range, or prefetch is set without
      *     workers
-     * @throws IllegalStateException if the dataset is closed
+     * @throws IllegalStateException if the dataset is closed, or the threads cannot be started
      */
     public DataLoader build() {
       requireRange("workers", workersOrDefault(), 0, MOST_WORKERS);
@@ -280,9 +308,14 @@ public final class DataLoader implements AutoCloseable {
             "prefetch needs workers, got workers 0 and prefetch " + prefetch);
       }
       requireRange("prefetch", prefetchOrDefault(), 1, MOST_PREFETCH);
-      Batching shape = batching();
-      return new DataLoader(
-          this, createFeed(dataset, shape.batchSize(), workersOrDefault(), prefetchOrDefault()));
+      batching(); // checks the batch size
+      NativeHandle<TensorVector> columns = dataset.share("DataLoader");
+      try {
+        return new DataLoader(this, columns);
+      } catch (RuntimeException | Error e) {
+        columns.close();
+        throw e;
+      }
     }
 
     private Sampler samplerOrDefault() {

@@ -4,7 +4,6 @@ package io.torchfeed.data;
 import io.torchfeed.bindings.NativeHandle;
 import java.util.Arrays;
 import java.util.Objects;
-import java.util.function.Function;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
@@ -13,8 +12,8 @@ import org.bytedeco.pytorch.TensorVector;
  * A dataset of tensor columns: sample {@code i} is row {@code i} of each of them.
  *
  * <p>The dataset refers to the tensors' memory and does not copy it, except that a column that is
- * not contiguous is copied once. It stays usable when the caller closes or forgets the tensors; a
- * write into them shows in batches gathered later. Thread-safe.
+ * not contiguous, or lazily conjugated or negated, is copied once. It stays usable when the caller
+ * closes or forgets the tensors; a write into them shows in batches gathered later. Thread-safe.
  */
 public final class TensorDataset implements AutoCloseable {
   private final NativeHandle<TensorVector> columns;
@@ -73,7 +72,9 @@ public final class TensorDataset implements AutoCloseable {
   private static TensorVector contiguous(Tensor... columns) {
     try (PointerScope scope = new PointerScope()) {
       Tensor[] dense =
-          Arrays.stream(columns).map(tensor -> tensor.detach().contiguous()).toArray(Tensor[]::new);
+          Arrays.stream(columns)
+              .map(tensor -> tensor.detach().resolve_conj().resolve_neg().contiguous())
+              .toArray(Tensor[]::new);
       return NativeHandle.outsideOfScopes(() -> new TensorVector(dense));
     }
   }
@@ -107,8 +108,9 @@ public final class TensorDataset implements AutoCloseable {
     return shapes[Objects.checkIndex(column, shapes.length)].clone();
   }
 
-  <R> R withColumns(Function<? super TensorVector, ? extends R> body) {
-    return columns.call(body);
+  /** The columns once more, with a life of their own. */
+  NativeHandle<TensorVector> share(String owner) {
+    return columns.call(vector -> NativeHandle.create(owner, () -> new TensorVector(vector.get())));
   }
 
   /**

@@ -35,6 +35,9 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  */
 public final class Launcher {
+  /** How long the ranks have after a failure to show that it was another one's. */
+  private static final Duration SETTLE = Duration.ofSeconds(3);
+
   private static final int NEVER_STARTED = -1;
 
   private final int ranks;
@@ -89,8 +92,10 @@ public final class Launcher {
         RankProcess rank = ended.take();
         int exitCode = rank.process().exitValue();
         if (exitCode != 0) {
+          RankProcess cause = causeAmong(rank, ended);
           end(started);
-          throw new LaunchException(rank.rank(), exitCode, rank.errorTail(), null);
+          throw new LaunchException(
+              cause.rank(), cause.process().exitValue(), cause.errorTail(), null);
         }
         rank.errorTail(); // its last lines are out before the call returns
       }
@@ -98,6 +103,34 @@ public final class Launcher {
       end(started);
       removeHook(hook);
     }
+  }
+
+  /**
+   * The rank whose failure ended the others. It need not exit first: one that lost its peer to an
+   * exception there may be quicker than the peer, which still closes its group.
+   */
+  private static RankProcess causeAmong(RankProcess first, BlockingQueue<RankProcess> ended)
+      throws InterruptedException {
+    List<RankProcess> failed = new ArrayList<>(List.of(first));
+    long deadline = System.nanoTime() + SETTLE.toNanos();
+    for (long left = SETTLE.toNanos(); left > 0; left = deadline - System.nanoTime()) {
+      RankProcess next = ended.poll(left, TimeUnit.NANOSECONDS);
+      if (next != null && next.process().exitValue() != 0) {
+        failed.add(next);
+      }
+    }
+    for (RankProcess rank : failed) {
+      String tail = rank.errorTail();
+      if (!tail.isEmpty() && !tail.contains(PeerLostException.class.getSimpleName())) {
+        return rank;
+      }
+    }
+    for (RankProcess rank : failed) {
+      if (!rank.errorTail().contains(PeerLostException.class.getSimpleName())) {
+        return rank;
+      }
+    }
+    return first;
   }
 
   private BlockingQueue<RankProcess> startAll(List<RankProcess> started, AtomicBoolean ending) {

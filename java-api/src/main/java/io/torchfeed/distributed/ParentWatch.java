@@ -2,7 +2,6 @@
 package io.torchfeed.distributed;
 
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
@@ -23,17 +22,35 @@ final class ParentWatch {
 
   static void start(Map<String, String> variables) {
     @Nullable String pid = variables.get(VARIABLE);
-    if (pid == null || !STARTED.compareAndSet(false, true)) {
+    if (pid == null) {
       return;
     }
-    Optional<ProcessHandle> parent = ProcessHandle.of(Long.parseLong(pid));
-    Thread thread = new Thread(() -> watch(parent), "torchfeed-launcher-watch");
+    long launcher = launcher(pid);
+    // A process below a rank inherits the variable, but the launcher is not its parent.
+    if (!isChildOf(launcher) || !STARTED.compareAndSet(false, true)) {
+      return;
+    }
+    Thread thread = new Thread(() -> watch(launcher), "torchfeed-launcher-watch");
     thread.setDaemon(true);
     thread.start();
   }
 
-  private static void watch(Optional<ProcessHandle> parent) {
-    while (parent.isPresent() && parent.get().isAlive()) {
+  private static long launcher(String pid) {
+    try {
+      return Long.parseLong(pid);
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException(
+          "environment variable " + VARIABLE + " must be a process id, got '" + pid + "'", e);
+    }
+  }
+
+  /** Ranks are direct children of the launcher, so they get another parent when it is gone. */
+  private static boolean isChildOf(long launcher) {
+    return ProcessHandle.current().parent().map(ProcessHandle::pid).orElse(-1L) == launcher;
+  }
+
+  private static void watch(long launcher) {
+    while (isChildOf(launcher)) {
       try {
         Thread.sleep(POLL_MILLIS);
       } catch (InterruptedException e) {

@@ -19,7 +19,9 @@ import org.bytedeco.pytorch.Tensor;
  * {@link DistributedDataParallel}, since the ranks could order the two differently.
  *
  * <p>{@link #close} is silent the second time and may come at any moment from any thread; it waits
- * at most two seconds for what is in flight. A process that ends without it is fine too.
+ * at most two seconds for what a failed operation left in flight. A call that is running in another
+ * thread is not woken: it ends by itself or by the timeout. A process that ends without it is fine
+ * too.
  */
 public final class ProcessGroup implements AutoCloseable {
   /** How long an operation waits for the other ranks unless told otherwise: 30 minutes. */
@@ -57,7 +59,7 @@ public final class ProcessGroup implements AutoCloseable {
    * @param timeout how long joining and each later operation waits for the others, at least 1 ms
    * @return the group, connected to all ranks; the caller closes it
    * @throws IllegalArgumentException if a variable is missing or wrong, or the timeout too short
-   * @throws IllegalStateException if another process has this rank already
+   * @throws IllegalStateException if another process has this rank, or the master's port, already
    * @throws PeerLostException if not all ranks come within the timeout
    */
   public static ProcessGroup fromEnvironment(Duration timeout) {
@@ -156,9 +158,6 @@ public final class ProcessGroup implements AutoCloseable {
    */
   public void broadcast(Tensor tensor, int root) {
     Objects.requireNonNull(tensor, "tensor");
-    if (root < 0 || root >= size()) {
-      throw new IllegalArgumentException("root must be in [0, " + size() + "), got " + root);
-    }
     collective(
         "broadcast",
         group -> {

@@ -67,10 +67,10 @@ final class Rendezvous {
             .isServer(environment.rank() == 0 && !environment.isStoreServedElsewhere())
             .waitWorkers(false)
             .timeout(new Milliseconds(timeout.toMillis()));
+    if (options.isServer() && environment.isLoopback()) {
+      options.masterListenFd(new IntOptional(listenOnLoopback()));
+    }
     try {
-      if (options.isServer() && environment.isLoopback()) {
-        options.masterListenFd(new IntOptional(listenOnLoopback()));
-      }
       Store store = new TCPStore(environment.masterAddress(), options);
       return new PrefixStore(ROOT + environment.attempt(), store);
     } catch (RuntimeException e) {
@@ -80,7 +80,11 @@ final class Rendezvous {
 
   /** A socket for the store, which would listen on all interfaces; the store closes it. */
   private int listenOnLoopback() {
-    return torchfeed.listen_on_loopback(environment.masterAddress(), environment.masterPort());
+    try {
+      return torchfeed.listen_on_loopback(environment.masterAddress(), environment.masterPort());
+    } catch (RuntimeException e) {
+      throw NativeException.translate(e);
+    }
   }
 
   private void awaitAllRanks(Store store) {

@@ -123,11 +123,27 @@ class DataLoaderTest {
   @Test
   void theDatasetMayBeClosedUnderARunningLoader() {
     try (DataLoader loader = loader(2, 7);
-        Batches batches = loader.epoch(0)) {
+        Batches before = loader.epoch(0)) {
       data.close();
-      for (Batch batch : batches) {
-        assertThat(Rows.longs(batch.tensor(1))).isEqualTo(batch.indices());
+      try (Batches after = loader.epoch(0)) { // beside the other, so with a feed of its own
+        for (Batch batch : before) {
+          assertThat(Rows.longs(batch.tensor(1))).isEqualTo(batch.indices());
+          assertThat(after.next().indices()).isEqualTo(batch.indices());
+        }
       }
+    }
+  }
+
+  @Test
+  void aPassMayChangeHands() throws Exception {
+    try (DataLoader loader = loader(2, 7);
+        Batches batches = loader.epoch(0)) {
+      while (batches.hasNext()) {
+        Thread taker = new Thread(batches::next); // what it leaves open would fail the LeakCheck
+        taker.start();
+        taker.join();
+      }
+      assertThat(batches.position()).isEqualTo(loader.batches());
     }
   }
 
@@ -166,6 +182,20 @@ class DataLoaderTest {
                 "sample 103 of epoch 9, batch 1: the index is outside of the dataset, [0, 103)");
         Rows.assertHolds(batches.next(), 4, 5);
         assertThat(batches.hasNext()).isFalse();
+      }
+    }
+
+    @Test
+    void aPassGoesOnWhereItWasWhenTheSamplerFailedOnce() {
+      Sampler plan = Rows.failingOnce(3, 0, 1, 2, 3, 4, 5, 6, 7);
+      try (DataLoader loader =
+              DataLoader.over(data).sampler(plan).batchSize(2).workers(1).prefetch(1).build();
+          Batches batches = loader.epoch(0)) {
+        Rows.assertHolds(batches.next(), 0, 1);
+        assertThatThrownBy(batches::next).hasMessage("once");
+        Rows.assertHolds(batches.next(), 2, 3);
+        Rows.assertHolds(batches.next(), 4, 5);
+        Rows.assertHolds(batches.next(), 6, 7);
       }
     }
 

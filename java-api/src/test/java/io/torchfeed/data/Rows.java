@@ -48,8 +48,30 @@ final class Rows {
     return values;
   }
 
+  /** A plan whose cursor moves on and then fails, at its call number {@code failing}, once. */
+  static Sampler failingOnce(int failing, long... indices) {
+    return plan(
+        indices.length,
+        new ArrayCursor(indices) {
+          private int calls;
+
+          @Override
+          public int next(long[] into, int from, int count) {
+            int delivered = super.next(into, from, count);
+            if (++calls == failing) {
+              throw new IllegalArgumentException("once");
+            }
+            return delivered;
+          }
+        });
+  }
+
   /** A plan that delivers the given indices, and at most so many whatever it promises. */
   static Sampler plan(long promised, long... indices) {
+    return plan(promised, new ArrayCursor(indices));
+  }
+
+  private static Sampler plan(long promised, Cursor cursor) {
     return new Sampler() {
       @Override
       public long size() {
@@ -58,7 +80,7 @@ final class Rows {
 
       @Override
       public Cursor epoch(long epoch) {
-        return new ArrayCursor(indices);
+        return cursor;
       }
 
       @Override
@@ -68,7 +90,7 @@ final class Rows {
     };
   }
 
-  private static final class ArrayCursor implements Cursor {
+  private static class ArrayCursor implements Cursor {
     private final long[] indices;
     private int position;
 

@@ -31,6 +31,21 @@ class TensorDatasetTest {
   }
 
   @Test
+  void aLazilyNegatedColumnComesOutRight() {
+    Tensor complex = torch.view_as_complex(torch.ones(4, 2));
+    Tensor negated = torch.imag(complex.conj()); // minus one, noted in a bit only
+    assertThat(negated.is_neg()).isTrue();
+    try (TensorDataset data = TensorDataset.of(negated, complex.conj());
+        DataLoader loader = DataLoader.over(data).batchSize(4).workers(0).build();
+        Batches batches = loader.epoch(0)) {
+      Batch batch = batches.next();
+      assertThat(torch.equal(batch.tensor(0), torch.full(new long[] {4}, new Scalar(-1f))))
+          .isTrue();
+      assertThat(torch.equal(torch.imag(batch.tensor(1)), negated)).isTrue();
+    }
+  }
+
+  @Test
   void theTensorsMayBeClosedByTheirOwner() {
     Tensor column = torch.arange(new Scalar(4));
     try (TensorDataset data = TensorDataset.of(column)) {

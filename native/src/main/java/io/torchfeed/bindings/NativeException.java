@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.bindings;
 
-import java.util.Locale;
-
 /**
  * A failure reported by native code, with its kind; the public packages turn it into their own
  * types.
@@ -58,7 +56,7 @@ public final class NativeException extends RuntimeException {
 
   private static Code codeOf(String name) {
     for (Code code : Code.values()) {
-      if (code.name().equals(name.toUpperCase(Locale.ROOT))) {
+      if (code.name().equals(name)) {
         return code;
       }
     }

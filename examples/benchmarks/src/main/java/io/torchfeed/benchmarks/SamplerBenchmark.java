@@ -21,7 +21,7 @@ import org.openjdk.jmh.annotations.Warmup;
 /**
  * The order of one million samples: nanoseconds an index, for the shuffle and for reading it.
  *
- * <p>The same loops over libtorch's class in C++: {@code native/test/bench/sampler_loop.cc}.
+ * <p>The same loops over libtorch's class in C++: {@code native/bench/sampler_loop.cc}.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)

@@ -76,7 +76,7 @@ final class Main implements Callable<Integer> {
       names = "--lr",
       paramLabel = "X",
       description = "Learning rate of SGD (default: ${DEFAULT-VALUE}).")
-  private double lr = 0.02;
+  private double lr = 0.03;
 
   @Option(
       names = "--momentum",

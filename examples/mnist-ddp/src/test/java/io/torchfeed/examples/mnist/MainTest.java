@@ -67,7 +67,7 @@ class MainTest {
   void theHelpDescribesEachOptionWithItsDefault(String option) {
     assertThat(commandLine().execute("--help")).isZero();
     assertThat(output.toString()).contains(option);
-    assertThat(output.toString()).contains("(default: 64)", "(default: 0.02)");
+    assertThat(output.toString()).contains("(default: 64)", "(default: 0.03)");
     assertThat(output.toString()).doesNotContain("--bare-steps");
   }
 

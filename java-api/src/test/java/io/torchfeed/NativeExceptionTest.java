@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.bindings;
+package io.torchfeed;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.torchfeed.bindings.BatchFeed;
+import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeException.Code;
+import io.torchfeed.bindings.NativeHandle;
 import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch;
 import org.junit.jupiter.api.Test;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.bindings;
+package io.torchfeed;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.torchfeed.bindings.IndexCursor;
+import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.torchfeed;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CyclicBarrier;
