@@ -99,7 +99,7 @@ record CheckpointFolder(Path folder) {
   }
 
   /**
-   * A file newer than {@code latest} was left by a kill between the two writes; it comes second.
+   * A file newer than {@code latest} was left by a kill between the two writes; it is passed over.
    */
   private void moveLatestToFront(List<Path> files) {
     try {

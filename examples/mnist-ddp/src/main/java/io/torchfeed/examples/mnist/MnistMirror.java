@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist;
 
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
-import java.io.InputStream;
 import java.net.ProxySelector;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -11,6 +11,9 @@ import java.net.http.HttpResponse;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.zip.GZIPInputStream;
 
 /**
@@ -21,6 +24,7 @@ import java.util.zip.GZIPInputStream;
 record MnistMirror(String base) implements MnistFolder.Source {
   private static final Duration CONNECT = Duration.ofSeconds(4);
   private static final Duration RESPONSE = Duration.ofSeconds(20);
+  private static final Duration TRANSFER = Duration.ofMinutes(3);
 
   @Override
   public String name() {
@@ -38,19 +42,31 @@ record MnistMirror(String base) implements MnistFolder.Source {
     for (MnistFile file : missing) {
       URI address = URI.create(base + file.fileName() + ".gz");
       HttpRequest request = HttpRequest.newBuilder(address).timeout(RESPONSE).build();
-      try {
-        HttpResponse<InputStream> response =
-            client.send(request, HttpResponse.BodyHandlers.ofInputStream());
-        try (InputStream body = response.body()) {
-          if (response.statusCode() != 200) {
-            throw new IOException(address + " answered with status " + response.statusCode());
-          }
-          CacheEntry.store(file, new GZIPInputStream(body), folder);
-        }
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        throw new IOException("interrupted while fetching " + address, e);
+      HttpResponse<byte[]> response = fetch(client, request);
+      if (response.statusCode() != 200) {
+        throw new IOException(address + " answered with status " + response.statusCode());
       }
+      CacheEntry.store(
+          file, new GZIPInputStream(new ByteArrayInputStream(response.body())), folder);
+    }
+  }
+
+  /** The request's own timeout ends with the headers, so the whole of it has a limit here. */
+  private static HttpResponse<byte[]> fetch(HttpClient client, HttpRequest request)
+      throws IOException {
+    var answer = client.sendAsync(request, HttpResponse.BodyHandlers.ofByteArray());
+    try {
+      return answer.get(TRANSFER.toSeconds(), TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      answer.cancel(true);
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted while fetching " + request.uri(), e);
+    } catch (TimeoutException e) {
+      answer.cancel(true);
+      throw new IOException(
+          "%s was not through after %d s".formatted(request.uri(), TRANSFER.toSeconds()), e);
+    } catch (ExecutionException e) {
+      throw e.getCause() instanceof IOException cause ? cause : new IOException(e.getCause());
     }
   }
 }
