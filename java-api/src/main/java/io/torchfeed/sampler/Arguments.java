@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler;
 
+import static java.util.Objects.requireNonNull;
+
 /** The checks that stand before the C++ classes, which make none. */
 final class Arguments {
   /** The longest {@code std::vector<size_t>}, and the longest int64 tensor. */
@@ -32,6 +34,14 @@ final class Arguments {
       throw new IllegalArgumentException(
           "datasetSize must be in [0, %d] for %d ranks, the longest list that libtorch can hold, got %d"
               .formatted(most, worldSize, datasetSize));
+    }
+  }
+
+  /** Requires a tail that libtorch's samplers have. */
+  static void requireEvenTail(Tail tail) {
+    if (requireNonNull(tail, "tail") == Tail.UNEVEN) {
+      throw new IllegalArgumentException(
+          "tail must be PAD or DROP, since libtorch's ranks are of equal size, got UNEVEN");
     }
   }
 

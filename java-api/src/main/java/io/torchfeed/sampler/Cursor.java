@@ -52,6 +52,19 @@ public interface Cursor extends AutoCloseable {
   long remaining();
 
   /**
+   * Whether the index at a position only fills up: the ranks do not divide the order, so a sample
+   * that some rank has anyway is delivered once more. An evaluation that leaves these out counts
+   * every sample once.
+   *
+   * @param position a position of this epoch, in [0, size of the sampler); it need not have been
+   *     read
+   * @return true for padding
+   * @throws IndexOutOfBoundsException if {@code position} is outside of that range
+   * @throws IllegalStateException if the cursor is closed
+   */
+  boolean isPadding(long position);
+
+  /**
    * Frees the cursor. Silent the second time; a call that is running in another thread ends well.
    */
   @Override

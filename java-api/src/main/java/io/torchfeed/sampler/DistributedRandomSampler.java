@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler;
 
-import static java.util.Objects.requireNonNull;
-
 import io.torchfeed.bindings.IndexCursor;
 
 /**
@@ -40,11 +38,11 @@ public record DistributedRandomSampler(long datasetSize, int worldSize, int rank
    *     after padding
    * @param worldSize number of ranks, at least 1
    * @param rank this rank, in [0, worldSize - 1]
-   * @param tail what happens when the ranks do not divide the dataset
+   * @param tail what happens when the ranks do not divide the dataset; not {@link Tail#UNEVEN}
    * @throws IllegalArgumentException if an argument is outside of its range
    */
   public DistributedRandomSampler {
-    requireNonNull(tail, "tail");
+    Arguments.requireEvenTail(tail);
     Arguments.requireRank(datasetSize, worldSize, rank);
     Arguments.requireListable(datasetSize, worldSize, tail);
   }
@@ -73,12 +71,17 @@ public record DistributedRandomSampler(long datasetSize, int worldSize, int rank
     return NativeCursor.openList(
         this,
         Math.max(datasetSize, size() * worldSize),
+        new ShuffledPadding(datasetSize, worldSize, rank, size(), epoch),
         () ->
             IndexCursor.distributed_random(datasetSize, worldSize, rank, tail == Tail.PAD, epoch));
   }
 
   @Override
-  public String digest() {
-    return PlanDigest.of("libtorch.DistributedRandomSampler", datasetSize, worldSize, rank, tail);
+  public PlanParameters parameters() {
+    return PlanParameters.of("libtorch.DistributedRandomSampler")
+        .with("datasetSize", datasetSize)
+        .with("worldSize", worldSize)
+        .with("rank", rank)
+        .with("tail", tail);
   }
 }

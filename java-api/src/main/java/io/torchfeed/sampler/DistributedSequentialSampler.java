@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler;
 
-import static java.util.Objects.requireNonNull;
-
 import io.torchfeed.bindings.IndexCursor;
 
 /**
@@ -27,11 +25,11 @@ public record DistributedSequentialSampler(long datasetSize, int worldSize, int 
    * @param datasetSize number of samples in the dataset, at least 0
    * @param worldSize number of ranks, at least 1
    * @param rank this rank, in [0, worldSize - 1]
-   * @param tail what happens when the ranks do not divide the dataset
+   * @param tail what happens when the ranks do not divide the dataset; not {@link Tail#UNEVEN}
    * @throws IllegalArgumentException if an argument is outside of its range
    */
   public DistributedSequentialSampler {
-    requireNonNull(tail, "tail");
+    Arguments.requireEvenTail(tail);
     Arguments.requireRank(datasetSize, worldSize, rank);
   }
 
@@ -57,12 +55,16 @@ public record DistributedSequentialSampler(long datasetSize, int worldSize, int 
     Arguments.requireEpoch(epoch);
     return NativeCursor.open(
         this,
+        position -> rank * size() + position >= datasetSize,
         () -> IndexCursor.distributed_sequential(datasetSize, worldSize, rank, tail == Tail.PAD));
   }
 
   @Override
-  public String digest() {
-    return PlanDigest.of(
-        "libtorch.DistributedSequentialSampler", datasetSize, worldSize, rank, tail);
+  public PlanParameters parameters() {
+    return PlanParameters.of("libtorch.DistributedSequentialSampler")
+        .with("datasetSize", datasetSize)
+        .with("worldSize", worldSize)
+        .with("rank", rank)
+        .with("tail", tail);
   }
 }

@@ -6,6 +6,7 @@ import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import java.nio.LongBuffer;
 import java.util.Objects;
+import java.util.function.LongPredicate;
 import java.util.function.Supplier;
 import org.bytedeco.javacpp.LongPointer;
 import org.bytedeco.javacpp.Pointer;
@@ -22,23 +23,30 @@ final class NativeCursor implements Cursor {
 
   private final NativeHandle<IndexCursor> handle;
   private final long size;
+  private final LongPredicate padding;
   private final int windowLength;
   private final LongPointer window;
   // the same memory, for the copy to the heap
   private final LongBuffer view;
 
-  private NativeCursor(NativeHandle<IndexCursor> handle, long size) {
+  private NativeCursor(NativeHandle<IndexCursor> handle, long size, LongPredicate padding) {
     this.handle = handle;
     this.size = size;
+    this.padding = padding;
     this.windowLength = handle.call(cursor -> Math.toIntExact(cursor.window_length()));
     this.window = handle.call(IndexCursor::window).capacity(windowLength);
     this.view = window.asBuffer();
   }
 
-  static Cursor open(Sampler plan, Supplier<IndexCursor> factory) {
+  /**
+   * Opens a cursor.
+   *
+   * @param padding whether the index at a position is padding
+   */
+  static Cursor open(Sampler plan, LongPredicate padding, Supplier<IndexCursor> factory) {
     NativeHandle<IndexCursor> handle = NativeHandle.create("the cursor of " + plan, factory);
     try {
-      return new NativeCursor(handle, plan.size());
+      return new NativeCursor(handle, plan.size(), padding);
     } catch (RuntimeException | Error e) {
       handle.close();
       throw e;
@@ -46,13 +54,14 @@ final class NativeCursor implements Cursor {
   }
 
   /** Opens a cursor that holds a list of {@code indices} indices. */
-  static Cursor openList(Sampler plan, long indices, Supplier<IndexCursor> factory) {
+  static Cursor openList(
+      Sampler plan, long indices, LongPredicate padding, Supplier<IndexCursor> factory) {
     long bytes = indices * Long.BYTES;
     if (bytes > SMALL_LIST_BYTES && bytes > Pointer.availablePhysicalBytes()) {
       throw new IllegalStateException(tooLarge(plan, bytes));
     }
     try {
-      return open(plan, factory);
+      return open(plan, padding, factory);
     } catch (NativeException e) {
       if (e.code() == NativeException.Code.OUT_OF_MEMORY) {
         throw new IllegalStateException(tooLarge(plan, bytes), e);
@@ -108,6 +117,12 @@ final class NativeCursor implements Cursor {
   @Override
   public long remaining() {
     return size - position();
+  }
+
+  @Override
+  public boolean isPadding(long position) {
+    Objects.checkIndex(position, size);
+    return handle.call(cursor -> padding.test(position));
   }
 
   @Override

@@ -38,11 +38,13 @@ public record RandomSampler(long datasetSize, long seed) implements Sampler {
   public Cursor epoch(long epoch) {
     Arguments.requireEpoch(epoch);
     return NativeCursor.openList(
-        this, datasetSize, () -> IndexCursor.random(datasetSize, seed, epoch));
+        this, datasetSize, position -> false, () -> IndexCursor.random(datasetSize, seed, epoch));
   }
 
   @Override
-  public String digest() {
-    return PlanDigest.of("libtorch.RandomSampler", datasetSize, seed);
+  public PlanParameters parameters() {
+    return PlanParameters.of("libtorch.RandomSampler")
+        .with("datasetSize", datasetSize)
+        .with("seed", seed);
   }
 }

@@ -26,11 +26,18 @@ public interface Sampler {
   Cursor epoch(long epoch);
 
   /**
-   * A digest of the kind of plan and its parameters. Equal plans have equal digests, on every
-   * machine and in every version that delivers the same order; a checkpoint keeps it, to be
-   * compared when it is resumed.
+   * What the order depends on: the kind of plan and its parameters by name.
+   *
+   * @return the parameters; equal ones mean equal orders
+   */
+  PlanParameters parameters();
+
+  /**
+   * The digest of {@link #parameters}: a checkpoint keeps it, to be compared when it is resumed.
    *
    * @return 64 hexadecimal digits
    */
-  String digest();
+  default String digest() {
+    return parameters().digest();
+  }
 }

@@ -31,11 +31,11 @@ public record SequentialSampler(long datasetSize) implements Sampler {
   @Override
   public Cursor epoch(long epoch) {
     Arguments.requireEpoch(epoch);
-    return NativeCursor.open(this, () -> IndexCursor.sequential(datasetSize));
+    return NativeCursor.open(this, position -> false, () -> IndexCursor.sequential(datasetSize));
   }
 
   @Override
-  public String digest() {
-    return PlanDigest.of("libtorch.SequentialSampler", datasetSize);
+  public PlanParameters parameters() {
+    return PlanParameters.of("libtorch.SequentialSampler").with("datasetSize", datasetSize);
   }
 }

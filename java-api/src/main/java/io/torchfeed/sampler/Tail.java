@@ -13,5 +13,12 @@ public enum Tail {
    * The list of all samples is cut to a multiple of the ranks, so that some samples are not seen.
    * libtorch: {@code allow_duplicates = false}.
    */
-  DROP
+  DROP,
+
+  /**
+   * The list of all samples is dealt out as it is, so that every sample is seen once, and the first
+   * ranks see one more than the others. For evaluation; in training, ranks with unequal numbers of
+   * steps wait for each other. libtorch's samplers do not have it.
+   */
+  UNEVEN
 }

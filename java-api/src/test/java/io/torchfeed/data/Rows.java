@@ -4,6 +4,7 @@ package io.torchfeed.data;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import org.bytedeco.pytorch.Tensor;
 
@@ -84,8 +85,8 @@ final class Rows {
       }
 
       @Override
-      public String digest() {
-        return "test";
+      public PlanParameters parameters() {
+        return PlanParameters.of("test");
       }
     };
   }
@@ -119,6 +120,11 @@ final class Rows {
     @Override
     public long remaining() {
       return (long) indices.length - position;
+    }
+
+    @Override
+    public boolean isPadding(long position) {
+      return false;
     }
 
     @Override

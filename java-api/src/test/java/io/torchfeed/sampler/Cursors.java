@@ -4,6 +4,7 @@ package io.torchfeed.sampler;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /** What the tests read out of samplers. */
 final class Cursors {
@@ -12,6 +13,16 @@ final class Cursors {
   static long[] indices(Sampler sampler, long epoch) {
     try (Cursor cursor = sampler.epoch(epoch)) {
       return rest(cursor);
+    }
+  }
+
+  static long[] withoutPadding(Sampler sampler, long epoch) {
+    try (Cursor cursor = sampler.epoch(epoch)) {
+      long[] all = rest(cursor);
+      return IntStream.range(0, all.length)
+          .filter(position -> !cursor.isPadding(position))
+          .mapToLong(position -> all[position])
+          .toArray();
     }
   }
 

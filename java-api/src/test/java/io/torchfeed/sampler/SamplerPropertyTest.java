@@ -77,6 +77,25 @@ class SamplerPropertyTest {
     }
   }
 
+  @Property(tries = 200)
+  void whatLibtorchDoesNotPadIsEverySampleOnce(
+      @ForAll @LongRange(min = 1, max = 300) long datasetSize,
+      @ForAll @IntRange(min = 1, max = 64) int worldSize,
+      @ForAll @LongRange(min = 0, max = Long.MAX_VALUE) long epoch,
+      @ForAll boolean random) {
+    long[] seen =
+        IntStream.range(0, worldSize)
+            .mapToObj(
+                rank ->
+                    random
+                        ? new DistributedRandomSampler(datasetSize, worldSize, rank)
+                        : new DistributedSequentialSampler(datasetSize, worldSize, rank))
+            .flatMapToLong(sampler -> LongStream.of(Cursors.withoutPadding(sampler, epoch)))
+            .sorted()
+            .toArray();
+    assertThat(seen).isEqualTo(LongStream.range(0, datasetSize).toArray());
+  }
+
   private static long[] visits(long datasetSize, int worldSize, Tail tail, long epoch) {
     return IntStream.range(0, worldSize)
         .mapToObj(rank -> new DistributedRandomSampler(datasetSize, worldSize, rank, tail))

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.sampler;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
+
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Collections;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * What an order depends on: the kind of plan and its parameters by name. Immutable.
+ *
+ * <p>Two plans with equal parameters deliver the same order, on every machine and in every version.
+ * Lists (weights, costs, indices) are present as their hash, so parameters stay small at any
+ * dataset size.
+ *
+ * @param kind dialect and class, such as {@code libtorch.DistributedRandomSampler}
+ * @param values the parameters in the order of the plan's definition
+ */
+public record PlanParameters(String kind, Map<String, String> values) {
+  private static final String SEPARATOR = "|";
+
+  /**
+   * Parameters with the given names and values.
+   *
+   * @param kind dialect and class
+   * @param values the parameters in the order of the plan's definition
+   * @throws IllegalArgumentException if the kind or a value contains a vertical bar
+   */
+  public PlanParameters {
+    values = Collections.unmodifiableMap(new LinkedHashMap<>(values));
+    requireNoSeparator(kind);
+    values.values().forEach(PlanParameters::requireNoSeparator);
+  }
+
+  /**
+   * A plan without parameters; {@link #with} adds them.
+   *
+   * @param kind dialect and class
+   * @return the parameters, none yet
+   */
+  public static PlanParameters of(String kind) {
+    return new PlanParameters(kind, Map.of());
+  }
+
+  /**
+   * These parameters and one more, or one replaced.
+   *
+   * @param name the name, as the plan's constructor has it
+   * @param value a number, an enum constant, a boolean or the hash of a list
+   * @return the new parameters
+   */
+  public PlanParameters with(String name, Object value) {
+    Map<String, String> more = new LinkedHashMap<>(values);
+    more.put(requireNonNull(name, "name"), value.toString());
+    return new PlanParameters(kind, more);
+  }
+
+  /**
+   * A digest of kind and values, to be stored with checkpoints.
+   *
+   * @return 64 hexadecimal digits
+   */
+  public String digest() {
+    StringBuilder text = new StringBuilder(kind); // stored digests: this text must never change
+    values.values().forEach(value -> text.append(SEPARATOR).append(value));
+    try {
+      byte[] digest = MessageDigest.getInstance("SHA-256").digest(text.toString().getBytes(UTF_8));
+      return HexFormat.of().formatHex(digest);
+    } catch (NoSuchAlgorithmException e) {
+      throw new AssertionError("every Java platform has SHA-256", e);
+    }
+  }
+
+  private static void requireNoSeparator(String text) {
+    if (text.contains(SEPARATOR)) {
+      throw new IllegalArgumentException("kind and values must not contain '|', got " + text);
+    }
+  }
+}
