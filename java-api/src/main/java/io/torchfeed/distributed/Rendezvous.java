@@ -4,11 +4,13 @@ package io.torchfeed.distributed;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.torchfeed;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
+import java.util.concurrent.TimeoutException;
 import org.bytedeco.javacpp.Loader;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.javacpp.chrono.Milliseconds;
@@ -28,10 +30,13 @@ final class Rendezvous {
   private static final String ROOT = "torchfeed/";
   private static final long MOST_BETWEEN_POLLS_MILLIS = 50;
 
+  /** For the store's and Gloo's own timeouts, which say more than ours. */
+  private static final Duration GRACE = Duration.ofMillis(500);
+
   private final Environment environment;
   private final Map<String, String> variables;
   private final Duration timeout;
-  private long start;
+  private volatile long start;
 
   Rendezvous(Environment environment, Map<String, String> variables, Duration timeout) {
     this.environment = environment;
@@ -49,6 +54,16 @@ final class Rendezvous {
     }
     Loader.load(org.bytedeco.pytorch.presets.torch_gloo.class);
     start = System.nanoTime(); // a cold cache can take seconds to load libraries from
+    try {
+      // Not every wait of the store and of Gloo has a limit.
+      return new BoundedCall<>("torchfeed-rendezvous", this::meet, NativeHandle::close)
+          .await(timeout.plus(GRACE));
+    } catch (TimeoutException e) {
+      throw failure("the store at " + environment.master() + " or a rank does not answer", e);
+    }
+  }
+
+  private NativeHandle<io.torchfeed.bindings.ProcessGroup> meet() {
     // The facade shares the backend, which shares the store: nothing of the scope is needed longer.
     try (PointerScope scope = new PointerScope()) {
       Store store = openStore();
@@ -56,11 +71,16 @@ final class Rendezvous {
       ProcessGroupGloo backend = connect(store);
       return NativeHandle.create(
           "ProcessGroup",
-          () -> io.torchfeed.bindings.ProcessGroup.adopt(backend.address(), rank, worldSize));
+          () ->
+              io.torchfeed.bindings.ProcessGroup.adopt(
+                  backend.address(), environment.rank(), environment.worldSize()));
     }
   }
 
   private Store openStore() {
+    if (environment.rank() != 0 || environment.isStoreServedElsewhere()) {
+      awaitMaster();
+    }
     TCPStoreOptions options =
         new TCPStoreOptions()
             .port((short) environment.masterPort()) // 16 bits without a sign on the native side
@@ -74,7 +94,16 @@ final class Rendezvous {
       Store store = new TCPStore(environment.masterAddress(), options);
       return new PrefixStore(ROOT + environment.attempt(), store);
     } catch (RuntimeException e) {
-      throw failure("the store at " + environment.master() + " cannot be reached or served", e);
+      throw nativeFailure(
+          "the store at " + environment.master() + " cannot be reached or served", e);
+    }
+  }
+
+  private void awaitMaster() {
+    try {
+      MasterProbe.await(environment.masterAddress(), environment.masterPort(), timeout);
+    } catch (IOException e) {
+      throw failure("nobody serves the store at " + environment.master() + ": " + e, e);
     }
   }
 
@@ -108,7 +137,7 @@ final class Rendezvous {
     } catch (PeerLostException | IllegalStateException e) {
       throw e;
     } catch (RuntimeException e) {
-      throw failure("the store at " + environment.master() + " was lost", e);
+      throw nativeFailure("the store at " + environment.master() + " was lost", e);
     }
   }
 
@@ -119,7 +148,7 @@ final class Rendezvous {
       options.devices(new GlooDeviceVector(device()));
       return new ProcessGroupGloo(store, environment.rank(), environment.worldSize(), options);
     } catch (RuntimeException e) {
-      throw failure("the ranks met at " + environment.master() + " but cannot connect", e);
+      throw nativeFailure("the ranks met at " + environment.master() + " but cannot connect", e);
     }
   }
 
@@ -151,17 +180,20 @@ final class Rendezvous {
         + String.join(", ", missing);
   }
 
-  private PeerLostException failure(String reason, @Nullable RuntimeException cause) {
+  private PeerLostException nativeFailure(String reason, RuntimeException cause) {
+    return failure(reason + " (" + NativeException.translate(cause).getMessage() + ")", cause);
+  }
+
+  private PeerLostException failure(String reason, @Nullable Exception cause) {
     Duration waited = Duration.ofNanos(System.nanoTime() - start);
-    String detail = cause == null ? "" : " (" + NativeException.translate(cause).getMessage() + ")";
-    return new PeerLostException("rendezvous", waited, OptionalInt.empty(), reason + detail, cause);
+    return new PeerLostException("rendezvous", waited, OptionalInt.empty(), reason, cause);
   }
 
   private static long nextPause(long pause) {
     return Math.min(2 * pause, MOST_BETWEEN_POLLS_MILLIS);
   }
 
-  private static void sleep(long millis) {
+  static void sleep(long millis) {
     try {
       Thread.sleep(millis);
     } catch (InterruptedException e) {

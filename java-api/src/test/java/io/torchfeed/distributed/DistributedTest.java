@@ -2,6 +2,7 @@
 package io.torchfeed.distributed;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import java.net.InetAddress;
@@ -98,8 +99,44 @@ class DistributedTest {
         catchThrowableOfType(
             PeerLostException.class,
             () -> ProcessGroup.fromEnvironment(variables, Duration.ofSeconds(1)));
-    assertThat(failure).hasMessageContaining("127.0.0.1:" + variables.get("MASTER_PORT"));
-    assertThat(failure.waited()).isLessThan(Duration.ofSeconds(30));
+    assertThat(failure)
+        .hasMessageContaining(
+            "nobody serves the store at 127.0.0.1:" + variables.get("MASTER_PORT"));
+    assertThat(failure.waited()).isBetween(Duration.ofMillis(900), Duration.ofSeconds(2));
+  }
+
+  @Test
+  void aMasterThatDoesNotAnswerIsNamedAfterTheTimeout() throws Exception {
+    try (ServerSocket silent = new ServerSocket(0, 8, InetAddress.getLoopbackAddress())) {
+      Map<String, String> variables = variables(1, 2, silent.getLocalPort());
+      PeerLostException failure =
+          catchThrowableOfType(
+              PeerLostException.class,
+              () -> ProcessGroup.fromEnvironment(variables, Duration.ofMillis(300)));
+      assertThat(failure).hasMessageContaining("does not answer");
+      assertThat(failure.waited()).isBetween(Duration.ofMillis(300), Duration.ofMillis(1_800));
+    }
+    awaitTheEndOf("torchfeed-rendezvous"); // the closed socket frees it
+  }
+
+  @Test
+  void aRankThatIsInterruptedAtTheRendezvousGivesUp() throws Exception {
+    Map<String, String> variables = variables(0, 2, freePort());
+    Thread.currentThread().interrupt();
+    assertThatIllegalStateException()
+        .isThrownBy(() -> ProcessGroup.fromEnvironment(variables, Duration.ofMinutes(1)))
+        .withMessageContaining("interrupted");
+    assertThat(Thread.interrupted()).isTrue();
+    awaitTheEndOf("torchfeed-rendezvous");
+  }
+
+  private static void awaitTheEndOf(String thread) throws InterruptedException {
+    for (Thread other : Thread.getAllStackTraces().keySet()) {
+      if (other.getName().equals(thread)) {
+        other.join(10_000);
+        assertThat(other.isAlive()).isFalse();
+      }
+    }
   }
 
   private static void launch(int ranks, String... arguments) throws InterruptedException {
