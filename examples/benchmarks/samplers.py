@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the table of `samplers`: nanoseconds an index from Java and from C++, and their ratio."""
+"""Prints the table of `samplers`: nanoseconds an index from Java and from C++, and their ratio.
+
+Each ratio is the median over the turns, each turn against the C++ loops right before and after it,
+so that a machine that drifts cannot decide it; behind it stand the lowest and the highest turn.
+"""
 import json
 import pathlib
+import statistics
 import sys
 
 folder = pathlib.Path(sys.argv[1])
 loops = [json.loads(line) for line in (folder / "cpp.jsonl").read_text().splitlines()]
-java = {
-    run["benchmark"].rsplit(".", 1)[1]: run["primaryMetric"]
-    for run in json.loads((folder / "jmh.json").read_text())
-}
+turns = [
+    {
+        run["benchmark"].rsplit(".", 1)[1]: run["primaryMetric"]["score"]
+        for run in json.loads((folder / f"jmh-{turn}.json").read_text())
+    }
+    for turn in range(1, len(loops))
+]
 
-
-def cpp(key):
-    return sum(loop[key] for loop in loops) / len(loops)
-
-
-print(f"{'ns an index':<34}{'Java':>8}{'+-':>7}{'C++':>8}{'ratio':>8}")
+print(f"{'ns an index, median':<34}{'Java':>8}{'C++':>8}{'ratio':>8}{'turns':>14}")
 for label, name, key in [
     ("shuffle (new cursor; C++: reset)", "nativeShuffle", "shuffle"),
     ("shuffle (C++: new sampler)", "nativeShuffle", "constructShuffle"),
@@ -24,9 +27,13 @@ for label, name, key in [
     ("plain Java: shuffle", "plainJavaShuffle", None),
     ("plain Java: array copy", "plainJavaRead", None),
 ]:
-    if name not in java:
+    if name not in turns[0]:
         continue
-    score, error = java[name]["score"], java[name]["scoreError"]
-    error = f"{error:.2f}" if isinstance(error, float) else "-"
-    peer = f"{cpp(key):8.2f}{score / cpp(key):8.2f}" if key else ""
-    print(f"{label:<34}{score:8.2f}{error:>7}{peer}")
+    java = [turn[name] for turn in turns]
+    line = f"{label:<34}{statistics.median(java):8.2f}"
+    if key:
+        peer = [(before[key] + after[key]) / 2 for before, after in zip(loops, loops[1:])]
+        ratios = [ours / theirs for ours, theirs in zip(java, peer)]
+        line += f"{statistics.median(peer):8.2f}{statistics.median(ratios):8.2f}"
+        line += f"{min(ratios):8.2f}{max(ratios):6.2f}"
+    print(line)

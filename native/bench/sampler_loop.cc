@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kSize = 1'000'000;
 constexpr size_t kRead = 8192;
-constexpr int kRounds = 30;
+constexpr int kRounds = 80;
 constexpr int kWarmUp = 5;
 
 double nanos_per_index(const std::vector<double>& seconds) {
