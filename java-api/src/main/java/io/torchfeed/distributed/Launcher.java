@@ -39,6 +39,7 @@ public final class Launcher {
   private static final Duration SETTLE = Duration.ofSeconds(3);
 
   private static final int NEVER_STARTED = -1;
+  private static final Duration DEFAULT_GRACE = Duration.ofSeconds(5);
 
   private final int ranks;
   private final String mainClass;
@@ -49,13 +50,13 @@ public final class Launcher {
   private final Duration grace;
 
   private Launcher(Builder builder, String mainClass) {
-    this.ranks = builder.ranks;
+    this.ranks = builder.ranks == null ? 1 : builder.ranks;
     this.mainClass = mainClass;
     this.arguments = List.copyOf(builder.arguments);
     this.jvmOptions = List.copyOf(builder.jvmOptions);
     this.environment = Map.copyOf(builder.environment);
-    this.prefixRankZero = builder.prefixRankZero;
-    this.grace = builder.grace;
+    this.prefixRankZero = Boolean.TRUE.equals(builder.prefixRankZero);
+    this.grace = builder.grace == null ? DEFAULT_GRACE : builder.grace;
   }
 
   /**
@@ -227,13 +228,13 @@ public final class Launcher {
 
   /** Describes a launch; each option may be set once, except those that add. */
   public static final class Builder {
-    private int ranks = 1;
+    private @Nullable Integer ranks;
     private @Nullable String mainClass;
     private final List<String> arguments = new ArrayList<>();
     private final List<String> jvmOptions = new ArrayList<>();
     private final Map<String, String> environment = new HashMap<>();
-    private boolean prefixRankZero;
-    private Duration grace = Duration.ofSeconds(5);
+    private @Nullable Boolean prefixRankZero;
+    private @Nullable Duration grace;
 
     private Builder() {}
 
@@ -247,7 +248,7 @@ public final class Launcher {
       if (ranks < 1) {
         throw new IllegalArgumentException("ranks must be at least 1, got " + ranks);
       }
-      this.ranks = ranks;
+      this.ranks = once("ranks", this.ranks, ranks);
       return this;
     }
 
@@ -269,7 +270,8 @@ public final class Launcher {
      * @return this
      */
     public Builder mainClass(String mainClass) {
-      this.mainClass = Objects.requireNonNull(mainClass, "mainClass");
+      this.mainClass =
+          once("mainClass", this.mainClass, Objects.requireNonNull(mainClass, "mainClass"));
       return this;
     }
 
@@ -315,7 +317,7 @@ public final class Launcher {
      * @return this
      */
     public Builder prefixRankZero(boolean prefixRankZero) {
-      this.prefixRankZero = prefixRankZero;
+      this.prefixRankZero = once("prefixRankZero", this.prefixRankZero, prefixRankZero);
       return this;
     }
 
@@ -329,7 +331,7 @@ public final class Launcher {
       if (grace.isNegative()) {
         throw new IllegalArgumentException("grace must be at least 0, got " + grace);
       }
-      this.grace = grace;
+      this.grace = once("grace", this.grace, grace);
       return this;
     }
 
@@ -344,6 +346,13 @@ public final class Launcher {
         throw new IllegalStateException("mainClass must be set");
       }
       return new Launcher(this, mainClass);
+    }
+
+    private static <T> T once(String option, @Nullable T before, T value) {
+      if (before != null) {
+        throw new IllegalStateException(option + " was already set to " + before);
+      }
+      return value;
     }
   }
 }

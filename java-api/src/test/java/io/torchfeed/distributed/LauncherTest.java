@@ -82,6 +82,14 @@ class LauncherTest {
     Launcher.Builder builder = Launcher.builder();
     assertThatThrownBy(() -> builder.ranks(0)).hasMessage("ranks must be at least 1, got 0");
     assertThatThrownBy(builder::build).hasMessage("mainClass must be set");
+    builder.ranks(2).mainClass("a.B").prefixRankZero(false).grace(Duration.ZERO);
+    assertThatThrownBy(() -> builder.ranks(3)).hasMessage("ranks was already set to 2");
+    assertThatThrownBy(() -> builder.mainClass("c.D"))
+        .hasMessage("mainClass was already set to a.B");
+    assertThatThrownBy(() -> builder.prefixRankZero(true))
+        .hasMessage("prefixRankZero was already set to false");
+    assertThatThrownBy(() -> builder.grace(Duration.ofSeconds(1)))
+        .hasMessage("grace was already set to PT0S");
   }
 
   private static boolean isRank(ProcessHandle process) {
