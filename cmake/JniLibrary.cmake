@@ -5,12 +5,15 @@ function(torchfeed_add_jni_library target folder)
   if(NOT JAVA_INCLUDE_PATH)
     message(FATAL_ERROR "jni.h was not found; set JAVA_HOME to a JDK 17 or later.")
   endif()
+  find_program(TORCHFEED_PYTHON python3 REQUIRED)
   set(sources)
   foreach(name IN ITEMS jnijavacpp.cpp ${target}.cpp)
     # JavaCPP writes its files anew each time; a copy that keeps its date keeps Ninja idle.
     set(copy "${CMAKE_CURRENT_BINARY_DIR}/jni/${name}")
     file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/jni")
-    file(COPY_FILE "${folder}/${name}" "${copy}" ONLY_IF_DIFFERENT)
+    execute_process(
+      COMMAND "${TORCHFEED_PYTHON}" "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/sort_jni_functions.py"
+              "${folder}/${name}" "${copy}" COMMAND_ERROR_IS_FATAL ANY)
     list(APPEND sources "${copy}")
   endforeach()
   add_library(${target} MODULE ${sources})
@@ -22,5 +25,6 @@ function(torchfeed_add_jni_library target folder)
                VISIBILITY_INLINES_HIDDEN ON
                BUILD_WITH_INSTALL_RPATH ON
                INSTALL_RPATH "$ORIGIN")
+  torchfeed_without_paths(${target})
   torchfeed_sanitize(${target})
 endfunction()

@@ -14,9 +14,7 @@ elif ! command -v c++ >/dev/null 2>&1; then
   missing="$missing
   c++: install a C++20 compiler, g++ 11 or later (Debian: g++), or set CXX"
 fi
-command -v python3 >/dev/null 2>&1 || [ -n "${TORCHFEED_LIBTORCH:-}" ] ||
-  missing="$missing
-  python3: install Python 3 with pip (Debian: python3-pip); it fetches libtorch's headers"
+need python3 "install Python 3 with pip (Debian: python3-pip); it fetches headers and sorts JNI sources"
 if [ -n "$missing" ]; then
   printf 'torchfeed: the native build needs tools that were not found:%s\n' "$missing" >&2
   exit 1
