@@ -15,13 +15,15 @@ import org.bytedeco.pytorch.TensorVector;
  * thread-safe.
  */
 public final class Batch implements AutoCloseable {
+  private final Batches pass;
   private final long index;
   private final long[] indices;
   private final String name;
   private final Tensor[] tensors;
   private volatile boolean ended;
 
-  Batch(long epoch, long index, long[] indices, Tensor[] tensors) {
+  Batch(Batches pass, long epoch, long index, long[] indices, Tensor[] tensors) {
+    this.pass = pass;
     this.index = index;
     this.indices = indices;
     this.name = "batch %d of epoch %d".formatted(index, epoch);
@@ -29,6 +31,7 @@ public final class Batch implements AutoCloseable {
   }
 
   private Batch(Batch other, Tensor[] tensors) {
+    this.pass = other.pass;
     this.index = other.index;
     this.indices = other.indices;
     this.name = "kept " + other.name;
@@ -88,6 +91,19 @@ public final class Batch implements AutoCloseable {
    */
   public long[] indices() {
     return indices.clone();
+  }
+
+  /**
+   * Whether a sample only fills up, because the ranks do not divide the dataset: an evaluation that
+   * leaves such rows out counts every sample once. While the pass is open, also of a kept batch.
+   *
+   * @param row the row of the sample, in [0, size())
+   * @return true for padding
+   * @throws IndexOutOfBoundsException if there is no such row
+   * @throws IllegalStateException if the pass is closed
+   */
+  public boolean isPadding(int row) {
+    return pass.isPadding(index, Objects.checkIndex(row, size()));
   }
 
   /**

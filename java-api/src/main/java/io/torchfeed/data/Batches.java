@@ -4,8 +4,8 @@ package io.torchfeed.data;
 import io.torchfeed.bindings.BatchFeed;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
-import io.torchfeed.sampler.Batching;
-import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.BatchCursor;
+import java.util.Arrays;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -36,14 +36,15 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
 
   private final DataLoader loader;
   private final NativeHandle<BatchFeed> feed;
-  private final Cursor cursor;
-  private final Batching batching;
+  private final BatchCursor cursor;
+  private final long count;
   private final long epoch;
   private final long first;
 
   // The feed, the cursor and what follows belong to the holder of this lock.
   private final ReentrantLock lock = new ReentrantLock();
   private final Requested[] ahead;
+  private final long[] scratch;
   private long requested;
   private long taken;
   private long waitNanos;
@@ -53,14 +54,19 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   private final AtomicBoolean closed = new AtomicBoolean();
 
   Batches(
-      DataLoader loader, NativeHandle<BatchFeed> feed, Cursor cursor, long epoch, long fromBatch) {
+      DataLoader loader,
+      NativeHandle<BatchFeed> feed,
+      BatchCursor cursor,
+      long epoch,
+      long fromBatch) {
     this.loader = loader;
     this.feed = feed;
     this.cursor = cursor;
-    this.batching = loader.batching();
+    this.count = loader.batches(epoch);
     this.epoch = epoch;
     this.first = fromBatch;
     this.ahead = new Requested[loader.prefetch() + 1];
+    this.scratch = new long[loader.largestBatch()];
     this.requested = fromBatch;
     this.taken = fromBatch;
   }
@@ -80,27 +86,25 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   }
 
   private void requestOne() {
-    if (requested == batching.count()) {
+    if (requested == count) {
       return;
     }
     if (cursorIsLost) {
-      cursor.seek(batching.start(requested));
+      cursor.seek(requested);
       cursorIsLost = false;
     }
-    int size = batching.size(requested);
-    long[] indices = new long[size];
-    int delivered;
+    int size;
     try {
-      delivered = cursor.next(indices, 0, size);
+      size = cursor.next(scratch, 0);
     } catch (RuntimeException | Error e) {
       cursorIsLost = true; // it may have moved before it failed
       throw e;
     }
-    if (delivered != size) {
+    if (size == 0) {
       throw new IllegalStateException(
-          "the sampler promised %d indices but ended after %d"
-              .formatted(batching.samples(), requested * batching.batchSize() + delivered));
+          "the batch sampler promised %d batches but ended after %d".formatted(count, requested));
     }
+    long[] indices = Arrays.copyOf(scratch, size);
     SampleException failure = check(indices);
     if (failure == null) {
       feed.run(native_ -> native_.request(indices, size));
@@ -143,7 +147,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     lock.lock();
     try {
       requireOpen();
-      return taken < batching.count();
+      return taken < count;
     } finally {
       lock.unlock();
     }
@@ -162,9 +166,8 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     lock.lock();
     try {
       requireOpen();
-      if (taken == batching.count()) {
-        throw new NoSuchElementException(
-            "epoch %d has %d batches".formatted(epoch, batching.count()));
+      if (taken == count) {
+        throw new NoSuchElementException("epoch %d has %d batches".formatted(epoch, count));
       }
       consumer = Thread.currentThread(); // a pass may change hands: who takes, owns
       endCurrent();
@@ -174,7 +177,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
       if (next.failure != null) {
         throw next.failure;
       }
-      Batch batch = new Batch(epoch, number, next.indices, takeTensors());
+      Batch batch = new Batch(this, epoch, number, next.indices, takeTensors());
       current = batch;
       return batch;
     } finally {
@@ -191,8 +194,9 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
       throw e;
     } catch (NativeException e) {
       throw new IllegalStateException(
-          "batch %d of epoch %d, of %d rows, could not be gathered: %s; lower batchSize or prefetch"
-              .formatted(taken - 1, epoch, batching.batchSize(), e.getMessage()),
+          ("batch %d of epoch %d, of at most %d rows, could not be gathered: %s; make batches"
+                  + " smaller or lower prefetch")
+              .formatted(taken - 1, epoch, loader.largestBatch(), e.getMessage()),
           e);
     } finally {
       waitNanos += System.nanoTime() - start;
@@ -212,6 +216,16 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     if (consumer == Thread.currentThread()) {
       batch.close();
       current = null;
+    }
+  }
+
+  boolean isPadding(long batch, int element) {
+    lock.lock();
+    try {
+      requireOpen();
+      return cursor.isPadding(batch, element);
+    } finally {
+      lock.unlock();
     }
   }
 

@@ -6,8 +6,10 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.bindings.BatchFeed;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
-import io.torchfeed.sampler.Batching;
-import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.BatchCursor;
+import io.torchfeed.sampler.BatchSampler;
+import io.torchfeed.sampler.Batching.LastBatch;
+import io.torchfeed.sampler.FixedBatches;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.SequentialSampler;
 import java.util.ArrayDeque;
@@ -32,8 +34,7 @@ public final class DataLoader implements AutoCloseable {
 
   private final NativeHandle<TensorVector> columns;
   private final long datasetSize;
-  private final Sampler sampler;
-  private final Batching batching;
+  private final BatchSampler plan;
   private final int workers;
   private final int prefetch;
 
@@ -45,8 +46,7 @@ public final class DataLoader implements AutoCloseable {
   private DataLoader(Builder builder, NativeHandle<TensorVector> columns) {
     this.columns = columns;
     this.datasetSize = builder.dataset.size();
-    this.sampler = builder.samplerOrDefault();
-    this.batching = builder.batching();
+    this.plan = builder.plan();
     this.workers = builder.workersOrDefault();
     this.prefetch = builder.prefetchOrDefault();
     this.idle.add(createFeed());
@@ -79,21 +79,22 @@ public final class DataLoader implements AutoCloseable {
    * from batch {@code fromBatch} on.
    *
    * @param epoch the number of the epoch, at least 0
-   * @param fromBatch the first batch to deliver, in [0, {@link #batches()}]
+   * @param fromBatch the first batch to deliver, in [0, {@link #batches(long)}]
    * @return the pass; the caller closes it
    * @throws IllegalArgumentException if {@code epoch} or {@code fromBatch} is out of range
    * @throws IllegalStateException if the loader is closed
    */
   public Batches epoch(long epoch, long fromBatch) {
-    if (fromBatch < 0 || fromBatch > batching.count()) {
+    long count = plan.batches(epoch);
+    if (fromBatch < 0 || fromBatch > count) {
       throw new IllegalArgumentException(
-          "fromBatch must be in [0, %d], got %d".formatted(batching.count(), fromBatch));
+          "fromBatch must be in [0, %d], got %d".formatted(count, fromBatch));
     }
     requireOpen();
-    Cursor cursor = sampler.epoch(epoch);
+    BatchCursor cursor = plan.epoch(epoch);
     try {
       if (fromBatch > 0) {
-        cursor.seek(Math.min(sampler.size(), fromBatch * batching.batchSize()));
+        cursor.seek(fromBatch);
       }
       return open(epoch, fromBatch, cursor);
     } catch (RuntimeException | Error e) {
@@ -102,7 +103,7 @@ public final class DataLoader implements AutoCloseable {
     }
   }
 
-  private Batches open(long epoch, long fromBatch, Cursor cursor) {
+  private Batches open(long epoch, long fromBatch, BatchCursor cursor) {
     NativeHandle<BatchFeed> feed = takeFeed();
     Batches pass = new Batches(this, feed, cursor, epoch, fromBatch);
     try {
@@ -135,7 +136,7 @@ public final class DataLoader implements AutoCloseable {
           shared ->
               NativeHandle.create(
                   "DataLoader",
-                  () -> BatchFeed.create(shared, batching.batchSize(), workers, prefetch)));
+                  () -> BatchFeed.create(shared, plan.largestBatch(), workers, prefetch)));
     } catch (NativeException e) {
       throw new IllegalStateException(
           "%d worker threads could not be started: %s".formatted(workers, e.getMessage()), e);
@@ -165,14 +166,26 @@ public final class DataLoader implements AutoCloseable {
   /**
    * The number of batches that an epoch delivers to this rank.
    *
-   * @return the number of batches, the same in every epoch
+   * @return the number of batches, the same in every epoch unless a batch sampler varies it; then
+   *     that of epoch 0
    */
   public long batches() {
-    return batching.count();
+    return batches(0);
   }
 
-  Batching batching() {
-    return batching;
+  /**
+   * The number of batches that one epoch delivers to this rank.
+   *
+   * @param epoch the number of the epoch, at least 0
+   * @return the number of batches
+   * @throws IllegalArgumentException if {@code epoch} is negative
+   */
+  public long batches(long epoch) {
+    return plan.batches(epoch);
+  }
+
+  int largestBatch() {
+    return plan.largestBatch();
   }
 
   int prefetch() {
@@ -228,6 +241,7 @@ public final class DataLoader implements AutoCloseable {
 
     private final TensorDataset dataset;
     private @Nullable Sampler sampler;
+    private @Nullable BatchSampler batchSampler;
     private @Nullable Integer batchSize;
     private @Nullable Integer workers;
     private @Nullable Integer prefetch;
@@ -245,6 +259,19 @@ public final class DataLoader implements AutoCloseable {
      */
     public Builder sampler(Sampler sampler) {
       this.sampler = once("sampler", this.sampler, requireNonNull(sampler, "sampler"));
+      return this;
+    }
+
+    /**
+     * The order of the samples and where its batches begin and end, instead of a sampler, a batch
+     * size and {@code dropLast}.
+     *
+     * @param batchSampler a plan whose indices lie in the dataset
+     * @return this builder
+     */
+    public Builder batchSampler(BatchSampler batchSampler) {
+      this.batchSampler =
+          once("batchSampler", this.batchSampler, requireNonNull(batchSampler, "batchSampler"));
       return this;
     }
 
@@ -297,8 +324,8 @@ public final class DataLoader implements AutoCloseable {
      * Builds the loader and starts its worker threads.
      *
      * @return the loader; the caller closes it
-     * @throws IllegalArgumentException if an option is out of range, or prefetch is set without
-     *     workers
+     * @throws IllegalArgumentException if an option is out of range, prefetch is set without
+     *     workers, or a batch sampler beside a sampler, a batch size or {@code dropLast}
      * @throws IllegalStateException if the dataset is closed, or the threads cannot be started
      */
     public DataLoader build() {
@@ -308,7 +335,7 @@ public final class DataLoader implements AutoCloseable {
             "prefetch needs workers, got workers 0 and prefetch " + prefetch);
       }
       requireRange("prefetch", prefetchOrDefault(), 1, MOST_PREFETCH);
-      batching(); // checks the batch size
+      plan(); // checks the batch size
       NativeHandle<TensorVector> columns = dataset.share("DataLoader");
       try {
         return new DataLoader(this, columns);
@@ -322,11 +349,18 @@ public final class DataLoader implements AutoCloseable {
       return sampler == null ? new SequentialSampler(dataset.size()) : sampler;
     }
 
-    private Batching batching() {
-      return new Batching(
-          samplerOrDefault().size(),
-          batchSize == null ? 1 : batchSize,
-          Boolean.TRUE.equals(dropLast) ? Batching.LastBatch.DROP : Batching.LastBatch.KEEP);
+    private BatchSampler plan() {
+      if (batchSampler == null) {
+        return new FixedBatches(
+            samplerOrDefault(),
+            batchSize == null ? 1 : batchSize,
+            Boolean.TRUE.equals(dropLast) ? LastBatch.DROP : LastBatch.KEEP);
+      }
+      if (sampler != null || batchSize != null || dropLast != null) {
+        throw new IllegalArgumentException(
+            "batchSampler decides order and batches: leave out sampler, batchSize and dropLast");
+      }
+      return batchSampler;
     }
 
     private int workersOrDefault() {

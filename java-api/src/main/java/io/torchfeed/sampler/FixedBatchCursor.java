@@ -22,7 +22,13 @@ final class FixedBatchCursor implements BatchCursor {
     }
     int size = batching.size(batch);
     Objects.checkFromIndexSize(from, size, into.length);
-    return cursor.next(into, from, size);
+    int read = cursor.next(into, from, size);
+    if (read != size) {
+      throw new IllegalStateException(
+          "the sampler promised %d indices but ended after %d"
+              .formatted(batching.samples(), batching.start(batch) + read));
+    }
+    return read;
   }
 
   @Override

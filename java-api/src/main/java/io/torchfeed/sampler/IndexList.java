@@ -23,8 +23,7 @@ abstract class IndexList {
 
   /** A copy of these numbers. */
   static IndexList copyOf(Object plan, long[] indices) {
-    IndexList list =
-        ofLength(plan, indices.length, LongStream.of(indices).max().orElse(0));
+    IndexList list = ofLength(plan, indices.length, LongStream.of(indices).max().orElse(0));
     for (int i = 0; i < indices.length; i++) {
       list.set(i, indices[i]);
     }

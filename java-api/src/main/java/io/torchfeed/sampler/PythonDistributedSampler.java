@@ -17,11 +17,11 @@ import java.util.List;
  * new PythonDistributedSampler(50_000, 8, rank).withSeed(42).withTail(Tail.DROP)
  * }</pre>
  *
- * <p>Epoch e is a pass after {@code set_epoch(e)}: its generator is seeded with {@code seed + e}, of
- * which the low 32 bits count, so (seed 0, epoch 1) and (seed 1, epoch 0) are the same order.
- * {@link Tail#PAD} is {@code drop_last=False}: behind the end the order counts on from its start, as
- * often as needed. {@link Tail#DROP} is {@code drop_last=True}: the order is cut after the shuffle,
- * so that each epoch leaves out other samples. PyTorch does not have {@link Tail#UNEVEN}.
+ * <p>Epoch e is a pass after {@code set_epoch(e)}: its generator is seeded with {@code seed + e},
+ * of which the low 32 bits count, so (seed 0, epoch 1) and (seed 1, epoch 0) are the same order.
+ * {@link Tail#PAD} is {@code drop_last=False}: behind the end the order counts on from its start,
+ * as often as needed. {@link Tail#DROP} is {@code drop_last=True}: the order is cut after the
+ * shuffle, so that each epoch leaves out other samples. PyTorch does not have {@link Tail#UNEVEN}.
  *
  * <p>A shuffled epoch holds 4 bytes for each sample of the dataset in an open cursor, and opening
  * it takes one shuffle of the whole dataset, on each rank, as in PyTorch. Without shuffle both are

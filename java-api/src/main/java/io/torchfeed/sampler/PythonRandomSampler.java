@@ -7,14 +7,14 @@ import static java.util.Objects.requireNonNull;
  * The order of PyTorch's Python {@code RandomSampler} with a generator of its own, bit for bit: a
  * permutation of the dataset, or any number of draws from it.
  *
- * <p>Source: torch 2.10.0, {@code torch/utils/data/sampler.py}, {@code randperm} and {@code randint}
- * on the CPU, in pure Java; golden/python_samplers.py. Draws without replacement are whole
+ * <p>Source: torch 2.10.0, {@code torch/utils/data/sampler.py}, {@code randperm} and {@code
+ * randint} on the CPU, in pure Java; golden/python_samplers.py. Draws without replacement are whole
  * permutations, one after the other, the last one cut.
  *
  * <p>Epoch e is pass e, counted from 0, over a sampler whose generator was seeded once, with {@code
  * seed}, when every pass before ran to its end. As in PyTorch such a pass draws one more
- * permutation than it delivers; with numSamples = datasetSize epoch e is therefore permutation 2e of
- * the generator.
+ * permutation than it delivers; with numSamples = datasetSize epoch e is therefore permutation 2e
+ * of the generator.
  *
  * <p>An open cursor holds 4 bytes for each draw (8 when drawing with replacement from more than
  * 2147483648 samples), and while it opens, for the last permutation, 4 bytes for each sample.
@@ -45,8 +45,7 @@ public record PythonRandomSampler(
     if (datasetSize < 1 || datasetSize > most) {
       throw new IllegalArgumentException(
           "datasetSize must be in [1, %d] %s replacement, got %d"
-              .formatted(
-                  most, replacement == Replacement.WITH ? "with" : "without", datasetSize));
+              .formatted(most, replacement == Replacement.WITH ? "with" : "without", datasetSize));
     }
     Passes.requireSamples(numSamples);
   }

@@ -10,7 +10,8 @@ import java.util.List;
  *
  * <p>Source: torch 2.10.0, {@code torch/utils/data/dataset.py} and {@code randperm} on the CPU with
  * a generator that was seeded right before, in pure Java; golden/python_samplers.py. The parts are
- * consecutive pieces of one permutation. A part can be the dataset of a {@link SubsetRandomSampler}:
+ * consecutive pieces of one permutation. A part can be the dataset of a {@link
+ * SubsetRandomSampler}:
  *
  * <pre>{@code
  * List<long[]> parts = RandomSplit.byFractions(50_000, new double[] {0.9, 0.1}, 42);

@@ -10,10 +10,10 @@ import static java.util.Objects.requireNonNull;
  * <p>Source: torch 2.10.0, {@code torch/utils/data/sampler.py} and {@code multinomial} on the CPU,
  * in pure Java; golden/python_samplers.py. With replacement, and more than one draw, the order is
  * PyTorch's bit for bit: a search in the running sums. Otherwise PyTorch divides each weight by
- * exponential noise and takes the largest; Java's logarithm differs from the C library's in the last
- * bit of some values, so two indices can change places where the quotients are that close. Equal
- * quotients have no defined order in PyTorch; here the lower index comes first, and weights of 0
- * come last.
+ * exponential noise and takes the largest; Java's logarithm differs from the C library's in the
+ * last bit of some values, so two indices can change places where the quotients are that close.
+ * Equal quotients have no defined order in PyTorch; here the lower index comes first, and weights
+ * of 0 come last.
  *
  * <p>Epoch e is pass e, counted from 0, over a sampler whose generator was seeded once, with {@code
  * seed}. PyTorch checks weights at the draw; here the constructor does.

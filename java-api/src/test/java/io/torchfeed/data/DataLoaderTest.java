@@ -2,12 +2,15 @@
 package io.torchfeed.data;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.DistributedRandomSampler;
+import io.torchfeed.sampler.DistributedSequentialSampler;
 import io.torchfeed.sampler.Sampler;
 import java.util.Arrays;
 import java.util.NoSuchElementException;
@@ -207,6 +210,60 @@ class DataLoaderTest {
         assertThatIllegalStateException()
             .isThrownBy(() -> loader.epoch(0))
             .withMessage("the sampler promised 6 indices but ended after 3");
+      }
+    }
+
+    @Test
+    void aBatchSamplerDecidesWhereBatchesEnd() {
+      long[][] plan = {{4}, {0, 1, 2, 3}, {9, 5}};
+      try (DataLoader loader = DataLoader.over(data).batchSampler(Rows.batches(plan)).build()) {
+        assertThat(loader.batches(3)).isEqualTo(3);
+        for (int from = 0; from <= plan.length; from++) {
+          try (Batches batches = loader.epoch(0, from)) {
+            for (int i = from; i < plan.length; i++) {
+              Rows.assertHolds(batches.next(), plan[i]);
+            }
+            assertThat(batches.hasNext()).isFalse();
+          }
+        }
+      }
+    }
+
+    @Test
+    void aBatchSamplerThatEndsEarlyIsNamed() {
+      BatchSampler plan = Rows.batches(new long[][] {{1, 2}, {}});
+      try (DataLoader loader = DataLoader.over(data).batchSampler(plan).build()) {
+        assertThatIllegalStateException()
+            .isThrownBy(() -> loader.epoch(0))
+            .withMessage("the batch sampler promised 2 batches but ended after 1");
+      }
+    }
+
+    @Test
+    void aBatchSamplerStandsAlone() {
+      BatchSampler plan = Rows.batches(new long[][] {{1, 2}});
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> DataLoader.over(data).batchSampler(plan).batchSize(2).build())
+          .withMessageContaining("leave out sampler, batchSize and dropLast");
+    }
+
+    @Test
+    void paddingIsVisibleWhileThePassIsOpen() {
+      Sampler sampler = new DistributedSequentialSampler(10, 4, 3); // 9, then padding: 0 and 1
+      Batch kept;
+      try (DataLoader loader = DataLoader.over(data).sampler(sampler).batchSize(2).build()) {
+        try (Batches batches = loader.epoch(0)) {
+          Batch first = batches.next();
+          assertThat(first.isPadding(0)).isFalse();
+          assertThat(first.isPadding(1)).isTrue();
+          assertThatExceptionOfType(IndexOutOfBoundsException.class)
+              .isThrownBy(() -> first.isPadding(2));
+          kept = first.keep();
+          assertThat(batches.next().isPadding(0)).isTrue();
+          assertThat(kept.isPadding(0)).isFalse();
+        }
+        assertThatIllegalStateException().isThrownBy(() -> kept.isPadding(0));
+        kept.close();
       }
     }
 

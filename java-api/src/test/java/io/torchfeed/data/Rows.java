@@ -3,9 +3,12 @@ package io.torchfeed.data;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.torchfeed.sampler.BatchCursor;
+import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
+import java.util.stream.Stream;
 import org.bytedeco.pytorch.Tensor;
 
 /** A dataset whose rows say which row they are, and plans over it for tests. */
@@ -72,6 +75,31 @@ final class Rows {
     return plan(promised, new ArrayCursor(indices));
   }
 
+  /** A plan of the given batches, every epoch the same. */
+  static BatchSampler batches(long[]... batches) {
+    return new BatchSampler() {
+      @Override
+      public long batches(long epoch) {
+        return batches.length;
+      }
+
+      @Override
+      public int largestBatch() {
+        return Stream.of(batches).mapToInt(batch -> batch.length).max().orElse(1);
+      }
+
+      @Override
+      public BatchCursor epoch(long epoch) {
+        return new ArrayBatchCursor(batches);
+      }
+
+      @Override
+      public PlanParameters parameters() {
+        return PlanParameters.of("test");
+      }
+    };
+  }
+
   private static Sampler plan(long promised, Cursor cursor) {
     return new Sampler() {
       @Override
@@ -89,6 +117,48 @@ final class Rows {
         return PlanParameters.of("test");
       }
     };
+  }
+
+  private static class ArrayBatchCursor implements BatchCursor {
+    private final long[][] batches;
+    private int position;
+
+    ArrayBatchCursor(long[][] batches) {
+      this.batches = batches;
+    }
+
+    @Override
+    public int next(long[] into, int from) {
+      if (position == batches.length) {
+        return 0;
+      }
+      long[] batch = batches[position++];
+      System.arraycopy(batch, 0, into, from, batch.length);
+      return batch.length;
+    }
+
+    @Override
+    public long position() {
+      return position;
+    }
+
+    @Override
+    public void seek(long position) {
+      this.position = (int) position;
+    }
+
+    @Override
+    public long remaining() {
+      return (long) batches.length - position;
+    }
+
+    @Override
+    public boolean isPadding(long batch, int element) {
+      return false;
+    }
+
+    @Override
+    public void close() {}
   }
 
   private static class ArrayCursor implements Cursor {

@@ -219,8 +219,7 @@ class PythonGoldenTest {
       long seed = number("seed");
       return switch (text("name")) {
         case "SequentialSampler" -> new SequentialSampler(n);
-        case "RandomSampler" ->
-            new PythonRandomSampler(n, replacement(), number("draws"), seed);
+        case "RandomSampler" -> new PythonRandomSampler(n, replacement(), number("draws"), seed);
         case "SubsetRandomSampler" -> new SubsetRandomSampler(list("indices"), seed);
         case "WeightedRandomSampler" ->
             new WeightedRandomSampler(decimals("weights"), number("draws"), replacement(), seed);
