@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler;
 
+import java.math.BigInteger;
+
 /**
  * The Mersenne Twister with 32-bit words, as the C++ standard defines it and PyTorch's CPU
  * generator uses it. Not thread-safe.
  */
 final class Mt19937 {
-  private static final int WORDS = 624;
-  private static final int MIDDLE = 397;
-  private static final int TWIST = 0x9908b0df;
+  static final int WORDS = 624;
+  static final int MIDDLE = 397;
+  static final int TWIST = 0x9908b0df;
+
+  /** From about here on a jump is faster than the steps. */
+  private static final BigInteger JUMP_FROM = BigInteger.ONE.shiftLeft(24);
+
   private static final long LOW_53_BITS = (1L << 53) - 1;
   private static final double ULP_OF_53_BITS = 0x1p-53;
 
@@ -68,6 +74,16 @@ final class Mt19937 {
     }
   }
 
+  /** Passes over outputs of 32 bits, over many in a time that hardly depends on how many. */
+  void skip(BigInteger outputs) {
+    if (outputs.compareTo(JUMP_FROM) < 0) {
+      skip(outputs.longValue());
+      return;
+    }
+    Mt19937Jump.jump(state, outputs.subtract(BigInteger.valueOf(WORDS - next)));
+    next = WORDS;
+  }
+
   private void refill() {
     int k = 0;
     for (; k < WORDS - MIDDLE; k++) {
@@ -80,7 +96,7 @@ final class Mt19937 {
     next = 0;
   }
 
-  private static int twist(int high, int low, int far) {
+  static int twist(int high, int low, int far) {
     int y = (high & 0x80000000) | (low & 0x7fffffff);
     return far ^ (y >>> 1) ^ (-(y & 1) & TWIST);
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler;
 
+import java.math.BigInteger;
+
 /** The passes over a sampler of Python's that has a generator of its own, seeded once. */
 final class Passes {
   private Passes() {}
@@ -8,13 +10,8 @@ final class Passes {
   /** The generator at the start of a pass, when all passes before it ran to their end. */
   static Mt19937 generator(long seed, long epoch, long outputsOfAPass) {
     Arguments.requireEpoch(epoch);
-    if (outputsOfAPass > 0 && epoch > Long.MAX_VALUE / outputsOfAPass) {
-      throw new IllegalArgumentException(
-          "epoch must be at most %d, since each of them takes %d numbers from one generator, got %d"
-              .formatted(Long.MAX_VALUE / outputsOfAPass, outputsOfAPass, epoch));
-    }
     Mt19937 generator = new Mt19937(seed);
-    generator.skip(epoch * outputsOfAPass);
+    generator.skip(BigInteger.valueOf(epoch).multiply(BigInteger.valueOf(outputsOfAPass)));
     return generator;
   }
 
