@@ -4,9 +4,12 @@
  *
  * <p>A {@link io.torchfeed.sampler.Sampler} is an immutable plan; {@link
  * io.torchfeed.sampler.Sampler#epoch epoch(e)} opens an independent {@link
- * io.torchfeed.sampler.Cursor} on one epoch, which delivers dataset indices in bulk. The four plans
- * here run the C++ classes of the same name in libtorch 2.10.0, so indices and batch boundaries
- * equal theirs, bit for bit:
+ * io.torchfeed.sampler.Cursor} on one epoch, which delivers dataset indices in bulk. The plans that
+ * are named as the C++ classes of libtorch 2.10.0 ({@link io.torchfeed.sampler.SequentialSampler},
+ * {@link io.torchfeed.sampler.RandomSampler}, {@link
+ * io.torchfeed.sampler.DistributedSequentialSampler}, {@link
+ * io.torchfeed.sampler.DistributedRandomSampler}) run these, so indices and batch boundaries equal
+ * theirs, bit for bit:
  *
  * <pre>{@code
  * Sampler sampler = new DistributedRandomSampler(10, 3, 0);
@@ -15,6 +18,12 @@
  *   int read = cursor.next(indices, 0, 4); // 4: the indices 0, 2, 1, 5
  * }
  * }</pre>
+ *
+ * <p>Those of PyTorch's Python package are computed here, in pure Java, from its random numbers:
+ * {@link io.torchfeed.sampler.PythonDistributedSampler}, {@link
+ * io.torchfeed.sampler.PythonRandomSampler}, {@link io.torchfeed.sampler.SubsetRandomSampler},
+ * {@link io.torchfeed.sampler.WeightedRandomSampler}, {@link io.torchfeed.sampler.FixedBatches}
+ * (its {@code BatchSampler}) and {@link io.torchfeed.sampler.RandomSplit}.
  *
  * <p>Where the C++ classes crash or leave the dataset, these do not: arguments are checked before
  * C++ sees them, and padding always lies inside the dataset.
