@@ -36,12 +36,7 @@ final class Stride {
     long prefix = 0;
     for (Segment segment : delivered) {
       long left = orderSize - prefix;
-      long most = sizeOfARank(left, segment.worldSize(), 0, tail);
-      if (segment.deliveredByEachRank() > most) {
-        throw new IllegalArgumentException(
-            "each rank of a segment can have delivered %d indices at most, got %s"
-                .formatted(most, segment));
-      }
+      segment.requireAtMost(sizeOfARank(left, segment.worldSize(), 0, tail));
       prefix += Math.min(left, segment.deliveredByEachRank() * segment.worldSize());
     }
     return prefix;
