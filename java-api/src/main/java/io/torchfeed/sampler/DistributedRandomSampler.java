@@ -2,6 +2,7 @@
 package io.torchfeed.sampler;
 
 import io.torchfeed.bindings.IndexCursor;
+import java.util.List;
 
 /**
  * The order of libtorch's C++ {@code DistributedRandomSampler}: one rank's part of a shuffled
@@ -23,6 +24,11 @@ import io.torchfeed.bindings.IndexCursor;
  * dataset; here they are taken modulo its size. Opening an epoch costs one shuffle, {@link
  * Cursor#seek} constant time.
  *
+ * <p>{@link #resume} is torchfeed's own and computed in Java, for datasets of up to 2<sup>31</sup>
+ * - 9 samples: what the slices of the last segment left, in the order of the list, is cut into one
+ * slice a rank. Padding is discarded, what {@link Tail#DROP} cut off comes last, and the new end is
+ * padded with the first samples of the epoch's list.
+ *
  * @param datasetSize number of samples in the dataset; at least 0, and at most 2<sup>60</sup> - 1
  *     after padding
  * @param worldSize number of ranks, at least 1
@@ -30,7 +36,7 @@ import io.torchfeed.bindings.IndexCursor;
  * @param tail what happens when the ranks do not divide the dataset
  */
 public record DistributedRandomSampler(long datasetSize, int worldSize, int rank, Tail tail)
-    implements Sampler {
+    implements DistributedSampler {
   /**
    * A plan with the given tail.
    *
@@ -74,6 +80,30 @@ public record DistributedRandomSampler(long datasetSize, int worldSize, int rank
         new ShuffledPadding(datasetSize, worldSize, rank, size(), epoch),
         () ->
             IndexCursor.distributed_random(datasetSize, worldSize, rank, tail == Tail.PAD, epoch));
+  }
+
+  @Override
+  public Cursor resume(long epoch, List<Segment> delivered) {
+    Arguments.requireEpoch(epoch);
+    return new ShuffledSlices(this, epoch).open(Segment.withoutEmptyOnes(delivered));
+  }
+
+  /**
+   * The same plan without libtorch: equal parameters and equal orders, computed in Java for
+   * datasets of up to 2<sup>31</sup> - 9 samples. An open cursor holds 4 bytes for each sample of
+   * its rank, and opening one 4 bytes more for each sample of the dataset.
+   *
+   * @return a plan that loads no native library
+   */
+  public DistributedSampler inJava() {
+    return new InJava(this);
+  }
+
+  @Override
+  public PlanParameters order() {
+    return PlanParameters.of("libtorch.DistributedRandomSampler")
+        .with("datasetSize", datasetSize)
+        .with("tail", tail);
   }
 
   @Override

@@ -34,6 +34,15 @@ public record SequentialSampler(long datasetSize) implements Sampler {
     return NativeCursor.open(this, position -> false, () -> IndexCursor.sequential(datasetSize));
   }
 
+  /**
+   * The same plan without libtorch: equal parameters and equal orders, computed in Java.
+   *
+   * @return a plan that loads no native library
+   */
+  public Sampler inJava() {
+    return new SequentialInJava(this);
+  }
+
   @Override
   public PlanParameters parameters() {
     return PlanParameters.of("libtorch.SequentialSampler").with("datasetSize", datasetSize);

@@ -53,6 +53,40 @@ class GoldenSamplerTest {
     passes.forEach(GoldenSamplerTest::check);
   }
 
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"DistributedRandomSampler", "DistributedSequentialSampler", "SequentialSampler"})
+  void theSameOrdersAndPaddingComeWithoutLibtorchOverTheWholeGrid(String name) {
+    List<Pass> passes =
+        lines.stream().filter(line -> line.startsWith(name + " ")).map(Pass::new).toList();
+    assertThat(passes).hasSizeGreaterThanOrEqualTo(15);
+    for (Pass pass : passes) {
+      Sampler sampler = pass.sampler();
+      Sampler inJava = inJava(sampler);
+      assertThat(inJava.parameters()).isEqualTo(sampler.parameters());
+      long epoch = pass.number("epoch");
+      try (Cursor cursor = sampler.epoch(epoch);
+          Cursor same = inJava.epoch(epoch)) {
+        assertThat(Cursors.rest(same)).as(pass.line()).isEqualTo(Cursors.rest(cursor));
+        for (long position = 0; position < Math.min(sampler.size(), 1_000); position++) {
+          if (same.isPadding(position) != cursor.isPadding(position)) {
+            throw new AssertionError("padding at " + position + " of " + pass.line());
+          }
+        }
+      }
+    }
+  }
+
+  private static Sampler inJava(Sampler sampler) {
+    if (sampler instanceof DistributedRandomSampler plan) {
+      return plan.inJava();
+    }
+    if (sampler instanceof DistributedSequentialSampler plan) {
+      return plan.inJava();
+    }
+    return ((SequentialSampler) sampler).inJava();
+  }
+
   private static void check(Pass pass) {
     Sampler sampler = pass.sampler();
     assertThat(sampler.size()).as(pass.line()).isEqualTo(pass.number("count"));
