@@ -2,6 +2,7 @@
 /** Samplers, data loader and distributed training for libtorch on the JVM. */
 module io.torchfeed {
   requires transitive org.bytedeco.pytorch;
+  requires com.fasterxml.jackson.core;
   requires io.torchfeed.bindings;
   requires static org.jspecify;
 

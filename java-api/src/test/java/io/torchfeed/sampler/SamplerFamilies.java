@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.sampler;
+
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/**
+ * The plans that {@link SamplerContractTest} holds to the contract. A new sampler is one line: in
+ * {@link #WHOLE} if it orders a whole dataset, in {@link #OWN_DIVISIONS} if it divides it itself.
+ */
+final class SamplerFamilies {
+  private static final Set<Tail> EVEN = Set.of(Tail.PAD, Tail.DROP);
+  private static final Set<Tail> ANY = Set.of(Tail.values());
+
+  private SamplerFamilies() {}
+
+  /** Plans of whole datasets, each sample once; dealt by stride they are divided too. */
+  static final List<Whole> WHOLE =
+      List.of(
+          new Whole("RandomSampler", RandomSampler::new),
+          new Whole("SequentialSampler", (n, seed) -> new SequentialSampler(n)),
+          new Whole("SequentialSampler in Java", (n, seed) -> new SequentialSampler(n).inJava()),
+          new Whole(
+              "DistributedRandomSampler of one rank",
+              (n, seed) -> new DistributedRandomSampler(n, 1, 0)));
+
+  /** Plans that divide a dataset over ranks by a rule of their own, each sample once. */
+  static final List<Divided> OWN_DIVISIONS =
+      List.of(
+          new Divided("DistributedRandomSampler", EVEN, SamplerFamilies::random),
+          new Divided(
+              "DistributedRandomSampler in Java",
+              EVEN,
+              (n, worldSize, rank, tail, seed) -> random(n, worldSize, rank, tail, seed).inJava()),
+          new Divided("DistributedSequentialSampler", EVEN, SamplerFamilies::sequential),
+          new Divided(
+              "DistributedSequentialSampler in Java",
+              EVEN,
+              (n, worldSize, rank, tail, seed) ->
+                  sequential(n, worldSize, rank, tail, seed).inJava()));
+
+  /** All plans that are divided. */
+  static final List<Divided> DIVIDED =
+      Stream.concat(OWN_DIVISIONS.stream(), WHOLE.stream().map(SamplerFamilies::byStride)).toList();
+
+  /** All rules of division, each with the order that is opened the fastest. */
+  static final List<Divided> DIVISIONS =
+      Stream.concat(
+              OWN_DIVISIONS.stream(),
+              Stream.of(
+                  byStride(new Whole("order", (n, seed) -> new SequentialSampler(n).inJava()))))
+          .toList();
+
+  private static Divided byStride(Whole whole) {
+    return new Divided(
+        whole.name() + " dealt by stride",
+        ANY,
+        (n, worldSize, rank, tail, seed) ->
+            new StridedSampler(whole.plans().of(n, seed), worldSize, rank, tail));
+  }
+
+  private static DistributedRandomSampler random(
+      long n, int worldSize, int rank, Tail tail, long seed) {
+    return new DistributedRandomSampler(n, worldSize, rank, tail);
+  }
+
+  private static DistributedSequentialSampler sequential(
+      long n, int worldSize, int rank, Tail tail, long seed) {
+    return new DistributedSequentialSampler(n, worldSize, rank, tail);
+  }
+
+  /** One kind of plan of a whole dataset. */
+  record Whole(String name, WholePlans plans) {
+    @Override
+    public String toString() {
+      return name;
+    }
+  }
+
+  interface WholePlans {
+    Sampler of(long datasetSize, long seed);
+  }
+
+  /** One kind of plan that divides a dataset. */
+  record Divided(String name, Set<Tail> tails, DividedPlans plans) {
+    DistributedSampler plan(long datasetSize, int worldSize, int rank, Tail tail, long seed) {
+      return plans.of(datasetSize, worldSize, rank, tail, seed);
+    }
+
+    @Override
+    public String toString() {
+      return name;
+    }
+  }
+
+  interface DividedPlans {
+    DistributedSampler of(long datasetSize, int worldSize, int rank, Tail tail, long seed);
+  }
+}

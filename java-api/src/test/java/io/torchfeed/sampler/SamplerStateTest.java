@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.sampler;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import java.util.zip.CRC32C;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What a checkpoint keeps of a sampler. */
+class SamplerStateTest {
+  private static final String JSON =
+      "{\"version\":1,\"kind\":\"libtorch.DistributedRandomSampler\","
+          + "\"parameters\":{\"datasetSize\":\"10\",\"tail\":\"PAD\"},\"epoch\":4,"
+          + "\"segments\":[{\"worldSize\":3,\"deliveredByEachRank\":2},"
+          + "{\"worldSize\":2,\"deliveredByEachRank\":1}],\"finished\":false,"
+          + "\"orderDigest\":\"00000000000000ff\"}";
+
+  private static final SamplerState STATE =
+      new SamplerState(
+          new DistributedRandomSampler(10, 3, 0).order(),
+          4,
+          List.of(new Segment(3, 2), new Segment(2, 1)),
+          false,
+          255);
+
+  static Stream<Sampler> samplersOfManySamples() {
+    long n = 1L << 60;
+    return Stream.of(
+        new DistributedRandomSampler(n - (1 << 20), 1 << 20, 7),
+        new DistributedSequentialSampler(n, Integer.MAX_VALUE, 7, Tail.DROP),
+        new RandomSampler(n - 1, Long.MIN_VALUE),
+        new SequentialSampler(n),
+        new StridedSampler(new RandomSampler(n - 1, Long.MIN_VALUE), 1 << 20, 7, Tail.UNEVEN));
+  }
+
+  @Nested
+  class Forms {
+    @Test
+    void jsonNamesEverything() {
+      assertThat(STATE.toJson()).isEqualTo(JSON);
+      assertThat(SamplerState.fromJson(JSON)).isEqualTo(STATE);
+    }
+
+    @Test
+    void loadingThenSavingGivesTheSameState() {
+      for (SamplerState state : List.of(STATE, STATE.asFinished())) {
+        assertThat(SamplerState.fromJson(state.toJson()).toJson()).isEqualTo(state.toJson());
+        assertThat(SamplerState.fromBytes(state.toBytes()).toBytes()).isEqualTo(state.toBytes());
+        assertThat(SamplerState.fromBytes(state.toBytes())).isEqualTo(state);
+      }
+    }
+
+    @Test
+    void anyTextAndNumberSurvives() {
+      PlanParameters odd =
+          PlanParameters.of("k\"\\\n\u00e4\u0000\ud83d\ude00").with("", "").with("=\u2028", "'{}");
+      SamplerState state =
+          new SamplerState(
+              odd,
+              Long.MAX_VALUE,
+              List.of(new Segment(Integer.MAX_VALUE, Long.MAX_VALUE)),
+              false,
+              Long.MIN_VALUE);
+      assertThat(SamplerState.fromJson(state.toJson())).isEqualTo(state);
+      assertThat(SamplerState.fromBytes(state.toBytes())).isEqualTo(state);
+    }
+
+    @ParameterizedTest
+    @MethodSource("io.torchfeed.sampler.SamplerStateTest#samplersOfManySamples")
+    void anySizeOfDatasetFitsOneKilobyte(Sampler sampler) {
+      SamplerState state = SamplerState.of(sampler, Long.MAX_VALUE, sampler.size());
+      assertThat(state.toBytes()).hasSizeLessThan(1024);
+      assertThat(state.toJson().getBytes(UTF_8)).hasSizeLessThan(1024);
+    }
+  }
+
+  @Nested
+  class Bytes {
+    @Test
+    void damagedAnywhereAreRefused() {
+      byte[] bytes = STATE.toBytes();
+      for (int at = 0; at < bytes.length; at++) {
+        for (int flip = 1; flip < 256; flip++) {
+          byte[] damaged = bytes.clone();
+          damaged[at] ^= (byte) flip;
+          assertThatThrownBy(() -> SamplerState.fromBytes(damaged))
+              .isExactlyInstanceOf(IllegalArgumentException.class)
+              .hasMessageContaining("sampler state");
+        }
+      }
+    }
+
+    @Test
+    void tooFewOrTooManyAreRefused() {
+      byte[] bytes = STATE.toBytes();
+      for (int length = 0; length < 2 * bytes.length; length++) {
+        byte[] other = Arrays.copyOf(bytes, length);
+        if (length != bytes.length) {
+          assertThatIllegalArgumentException()
+              .isThrownBy(() -> SamplerState.fromBytes(other))
+              .withMessageContaining("sampler state");
+        }
+      }
+    }
+
+    /** A checksum that fits keeps no nonsense out: each byte changed, the checksum made anew. */
+    @Test
+    void withAChecksumThatFitsNonsenseAreRefusedOrGiveAnotherState() {
+      byte[] bytes = STATE.toBytes();
+      for (int at = 0; at < bytes.length - 4; at++) {
+        for (int flip = 1; flip < 256; flip <<= 1) {
+          byte[] damaged = bytes.clone();
+          damaged[at] ^= (byte) flip;
+          CRC32C checksum = new CRC32C();
+          checksum.update(damaged, 0, damaged.length - 4);
+          ByteBuffer.wrap(damaged).putInt(damaged.length - 4, (int) checksum.getValue());
+          try {
+            assertThat(SamplerState.fromBytes(damaged)).isNotEqualTo(STATE);
+          } catch (IllegalArgumentException e) {
+            assertThat(e).hasMessageNotContainingAny("null");
+          }
+        }
+      }
+    }
+
+    @Test
+    void ofAnotherVersionAreRefused() {
+      byte[] bytes = STATE.toBytes();
+      bytes[5] = 2;
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> SamplerState.fromBytes(bytes))
+          .withMessage("the version of a sampler state must be 1, got 2");
+    }
+  }
+
+  @Nested
+  class Json {
+    @ParameterizedTest
+    @CsvSource(
+        delimiter = '|',
+        quoteCharacter = '`',
+        value = {
+          "\"version\":1,|``|lacks the field version",
+          "\"version\":1|\"version\":2|the version of a sampler state must be 1, got 2",
+          "\"version\":1|\"version\":\"1\"|must have a whole number at",
+          "\"epoch\":4,|``|lacks the field epoch",
+          "\"epoch\":4|\"epoch\":-1|epoch must be at least 0, got -1",
+          "\"epoch\":4|\"epoch\":4.0|must have a whole number at",
+          "\"epoch\":4|\"epoch\":9223372036854775808|out of range of long",
+          "\"epoch\":4|\"epoch\":4,\"epoch\":4|Duplicate field 'epoch'",
+          "\"epoch\":4|\"epoch\":4,\"rank\":0|has no field rank",
+          "\"kind\"|\"Kind\"|has no field Kind",
+          "\"10\"|10|must have a text at",
+          "{\"datasetSize\":\"10\",\"tail\":\"PAD\"}|[]|must have an object at",
+          "\"worldSize\":3,|``|lacks the field segments.worldSize",
+          "\"worldSize\":3|\"worldSize\":0|worldSize must be at least 1, got 0",
+          "\"worldSize\":3|\"worldSize\":2|must differ in worldSize",
+          "\"worldSize\":3|\"worldSize\":2147483648|out of range of int",
+          "\"worldSize\":3|\"ranks\":3|a segment has no field ranks",
+          "Rank\":2|Rank\":-1|deliveredByEachRank must be at least 0, got -1",
+          "Rank\":2|Rank\":0|segments must not be empty",
+          "false|true|a finished epoch must be below",
+          "false|0|must have true or false at",
+          "00ff|00fg|digit",
+          "00ff|00f|16 hexadecimal digits",
+          "}]|}|must have an object at",
+        })
+    void thatIsWrongIsRefusedWithTheReason(String part, String instead, String reason) {
+      String json = JSON.replaceFirst(Pattern.quote(part), instead);
+      assertThat(json).isNotEqualTo(JSON);
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> SamplerState.fromJson(json))
+          .withMessageContaining(reason);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", " ", "[]", "1", "null", "{", "{}", "{} {}", "\u0000"})
+    void thatIsNoStateIsRefused(String json) {
+      assertThatIllegalArgumentException().isThrownBy(() -> SamplerState.fromJson(json));
+    }
+
+    @Test
+    void cutOffAnywhereIsRefused() {
+      for (int length = 0; length < JSON.length(); length++) {
+        String json = JSON.substring(0, length);
+        assertThatIllegalArgumentException().isThrownBy(() -> SamplerState.fromJson(json));
+      }
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> SamplerState.fromJson(JSON + "1"))
+          .withMessageContaining("nothing after the object");
+    }
+
+    @Test
+    void mayBeSpacedAndInAnotherOrder() {
+      String json = JSON.replace(",", " ,\n ").replace("\"version\":1 ,", "");
+      assertThat(SamplerState.fromJson(json.substring(0, json.length() - 1) + ",\"version\": 1}"))
+          .isEqualTo(STATE);
+    }
+  }
+
+  @Nested
+  class Mismatch {
+    @ParameterizedTest
+    @CsvSource({
+      "11, 5, PAD, datasetSize, 10, 11",
+      "10, 6, PAD, seed, 5, 6",
+      "10, 5, DROP, tail, PAD, DROP"
+    })
+    void namesTheParameterAndBothValues(
+        long datasetSize, long seed, Tail tail, String name, String saved, String present) {
+      SamplerState state =
+          SamplerState.of(new StridedSampler(new RandomSampler(10, 5), 2, 0), 1, 3);
+      Sampler other = new StridedSampler(new RandomSampler(datasetSize, seed), 2, 0, tail);
+      assertThatExceptionOfType(ResumeMismatchException.class)
+          .isThrownBy(() -> state.resume(other))
+          .withMessageStartingWith(
+              "the state was saved with %s %s, but the plan has %s", name, saved, present)
+          .satisfies(
+              e -> assertThat(e.parameter()).isEqualTo(name),
+              e -> assertThat(e.saved()).isEqualTo(saved),
+              e -> assertThat(e.present()).isEqualTo(present));
+    }
+
+    @Test
+    void namesTheKindFirst() {
+      SamplerState state = SamplerState.of(new SequentialSampler(10), 1, 3);
+      assertThatExceptionOfType(ResumeMismatchException.class)
+          .isThrownBy(() -> state.resume(new RandomSampler(11, 0)))
+          .satisfies(e -> assertThat(e.parameter()).isEqualTo("kind"));
+    }
+
+    @Test
+    void namesAParameterThatOnlyOnePlanHas() {
+      Sampler whole = new SequentialSampler(10);
+      assertThatExceptionOfType(ResumeMismatchException.class)
+          .isThrownBy(() -> SamplerState.of(whole, 1, 3).resume(new StridedSampler(whole, 1, 0)))
+          .withMessageContaining("tail none, but the plan has PAD");
+      assertThatExceptionOfType(ResumeMismatchException.class)
+          .isThrownBy(() -> SamplerState.of(new StridedSampler(whole, 1, 0), 1, 3).resume(whole))
+          .withMessageContaining("tail PAD, but the plan has none");
+    }
+
+    @Test
+    void ofTheOrderAloneIsSeenToo() {
+      SamplerState good = SamplerState.of(new RandomSampler(10, 5), 1, 3);
+      SamplerState other =
+          new SamplerState(
+              good.plan(),
+              1,
+              good.segments(),
+              false,
+              SamplerState.of(new RandomSampler(10, 5), 2, 3).orderDigest());
+      assertThatExceptionOfType(ResumeMismatchException.class)
+          .isThrownBy(() -> other.resume(new RandomSampler(10, 5)))
+          .satisfies(e -> assertThat(e.parameter()).isEqualTo("order digest"));
+    }
+
+    @Test
+    void isAnotherDialectsPlanButNotTheOneInJava() {
+      DistributedRandomSampler plan = new DistributedRandomSampler(10, 3, 0);
+      assertThat(SamplerState.of(plan.inJava(), 1, 2)).isEqualTo(SamplerState.of(plan, 1, 2));
+    }
+  }
+
+  @Nested
+  class Limits {
+    @ParameterizedTest
+    @ValueSource(longs = {-1, 5, Long.MIN_VALUE, Long.MAX_VALUE})
+    void positionsOutsideOfTheEpochAreRefused(long position) {
+      Sampler sampler = new DistributedRandomSampler(10, 3, 1);
+      String message = "position must be in [0, 4], got " + position;
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> SamplerState.of(sampler, 0, position))
+          .withMessage(message);
+      try (ResumableCursor cursor = ResumableCursor.open(sampler, 0)) {
+        assertThatIllegalArgumentException()
+            .isThrownBy(() -> cursor.stateAt(position))
+            .withMessage(message);
+      }
+    }
+
+    @Test
+    void negativeEpochsAreRefused() {
+      Sampler sampler = new SequentialSampler(10);
+      assertThatIllegalArgumentException().isThrownBy(() -> SamplerState.of(sampler, -1, 0));
+      assertThatIllegalArgumentException().isThrownBy(() -> ResumableCursor.open(sampler, -1));
+    }
+
+    @Test
+    void aStateWithMoreThanThePlanHasIsRefused() {
+      DistributedSampler plan = new DistributedRandomSampler(10, 3, 1);
+      SamplerState state = SamplerState.of(plan, 0, 4);
+      for (int worldSize : new int[] {3, 2}) {
+        SamplerState more =
+            new SamplerState(
+                state.plan(), 0, List.of(new Segment(3, 5)), false, state.orderDigest());
+        assertThatIllegalArgumentException()
+            .isThrownBy(() -> more.resume(new DistributedRandomSampler(10, worldSize, 1)));
+      }
+    }
+
+    @Test
+    void segmentsOfRanksSuitNoPlanThatIsNotDivided() {
+      SamplerState state = SamplerState.of(new SequentialSampler(10), 0, 4);
+      SamplerState divided =
+          new SamplerState(state.plan(), 0, List.of(new Segment(3, 2)), false, state.orderDigest());
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> divided.resume(new SequentialSampler(10)))
+          .withMessageContaining("must have worldSize 1");
+    }
+
+    @Test
+    void aFinishedEpochHasASuccessor() {
+      PlanParameters plan = new SequentialSampler(10).parameters();
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> new SamplerState(plan, Long.MAX_VALUE, List.of(), true, 0));
+    }
+
+    @Test
+    void ranksOfUnequalSizeShareAStateAtTheEnd() {
+      Sampler longer = new StridedSampler(new SequentialSampler(10), 3, 0, Tail.UNEVEN);
+      Sampler shorter = new StridedSampler(new SequentialSampler(10), 3, 2, Tail.UNEVEN);
+      try (ResumableCursor cursor = SamplerState.of(longer, 0, 4).resume(shorter)) {
+        assertThat(cursor.remaining()).isZero();
+      }
+    }
+  }
+}
