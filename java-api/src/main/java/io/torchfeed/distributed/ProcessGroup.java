@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalInt;
 import java.util.function.Function;
+import org.bytedeco.javacpp.LongPointer;
 import org.bytedeco.pytorch.Tensor;
 
 /**
@@ -184,6 +185,35 @@ public final class ProcessGroup implements AutoCloseable {
       }
       return tensors;
     }
+  }
+
+  /**
+   * The numbers of all ranks, in the form that {@code PlanCheck} of the samplers takes:
+   *
+   * <pre>{@code
+   * PlanCheck.beforeEpoch(sampler, epoch, batchSize, group::allGatherLongs);
+   * }</pre>
+   *
+   * @param mine the numbers of this rank, at least one and on all ranks equally many; only read
+   * @return one new array a rank, in rank order
+   * @throws IllegalArgumentException if {@code mine} is empty, or the ranks' lengths differ
+   * @throws PeerLostException if a rank is gone or does not come within the timeout
+   * @throws IllegalStateException if the group is closed
+   */
+  public long[][] allGatherLongs(long[] mine) {
+    if (mine.length == 0) {
+      throw new IllegalArgumentException("mine must hold at least 1 number, got 0");
+    }
+    long[][] all = new long[size()][mine.length];
+    try (Tensor tensor = Tensor.create(mine, mine.length)) {
+      Tensor[] gathered = allGather(tensor);
+      for (int i = 0; i < gathered.length; i++) {
+        try (Tensor each = gathered[i]) {
+          new LongPointer(each.data_ptr()).get(all[i]);
+        }
+      }
+    }
+    return all;
   }
 
   @Override

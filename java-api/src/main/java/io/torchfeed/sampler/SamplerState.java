@@ -27,8 +27,9 @@ import java.util.Set;
  * workers and prefetching: a position counts what was delivered to the consumer.
  *
  * <p>The state of a {@link DistributedSampler} holds neither rank nor world size of the plan, so
- * ranks that delivered equally much have equal states, and any of them may save it for all. After a
- * crash take the state of the rank that is least far: that repeats samples, but loses none.
+ * ranks that delivered equally much have equal states, and any of them may save it ({@link
+ * PlanCheck#ofState} checks that). After a crash take the state of the rank that is least far: that
+ * repeats samples, but loses none.
  *
  * <p>Rule of the segments: over all of them each sample of the epoch is delivered exactly once,
  * apart from padding and, with {@link Tail#DROP}, fewer samples than there are ranks at the end.

@@ -34,6 +34,11 @@ class DistributedTest {
   }
 
   @Test
+  void ranksWithDifferentPlansOrTheSamePartAreRefusedOnEveryRank() throws InterruptedException {
+    launch(2, "plans");
+  }
+
+  @Test
   void oneRankTrainsAlone() throws InterruptedException {
     launch(1, "exit-open", "return");
   }

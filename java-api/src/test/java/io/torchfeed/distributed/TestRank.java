@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
+import io.torchfeed.sampler.PlanCheck;
+import io.torchfeed.sampler.RandomSampler;
+import io.torchfeed.sampler.Sampler;
+import io.torchfeed.sampler.SamplerState;
+import io.torchfeed.sampler.StridedSampler;
 import java.time.Duration;
 import java.util.Arrays;
 import org.bytedeco.javacpp.FloatPointer;
@@ -53,6 +58,7 @@ public final class TestRank {
     Duration timeout = Duration.ofMillis(Long.getLong("timeout", 60_000));
     switch (args[0]) {
       case "collectives" -> collectives(ProcessGroup.fromEnvironment(timeout));
+      case "plans" -> plans(ProcessGroup.fromEnvironment(timeout));
       case "gradients" -> gradients(ProcessGroup.fromEnvironment(timeout));
       case "shapes" -> shapes(ProcessGroup.fromEnvironment(timeout));
       case "unused" -> unused(ProcessGroup.fromEnvironment(timeout));
@@ -92,6 +98,33 @@ public final class TestRank {
     group.close();
     group.close();
     broken(group::barrier, "ProcessGroup is closed");
+  }
+
+  private static void plans(ProcessGroup group) {
+    int rank = group.rank();
+    long[][] all = group.allGatherLongs(new long[] {rank, Long.MIN_VALUE + rank, -1});
+    for (int i = 0; i < group.size(); i++) {
+      expect("longs " + i, Arrays.equals(all[i], new long[] {i, Long.MIN_VALUE + i, -1}));
+    }
+    refused(() -> group.allGatherLongs(new long[0]), "at least 1 number");
+    refused(() -> group.allGatherLongs(new long[1 + rank]), "all ranks must make the same");
+
+    PlanCheck.beforeEpoch(plan(5, group, rank), 3, BATCH, group::allGatherLongs);
+    SamplerState state = SamplerState.of(plan(5, group, rank), 3, BATCH);
+    PlanCheck.ofState(state, group::allGatherLongs);
+    broken(
+        () -> PlanCheck.beforeEpoch(plan(5 + rank, group, rank), 3, BATCH, group::allGatherLongs),
+        "differ in seed: rank 0 has 5, rank 1 has 6");
+    broken(
+        () -> PlanCheck.beforeEpoch(plan(5, group, 1), 3, BATCH, group::allGatherLongs),
+        "processes 0 and 1 deliver the same samples: both have the plan of rank 1");
+    SamplerState ahead = SamplerState.of(plan(5, group, rank), 3, BATCH + rank);
+    broken(() -> PlanCheck.ofState(ahead, group::allGatherLongs), "states differ in segments");
+    group.close();
+  }
+
+  private static Sampler plan(long seed, ProcessGroup group, int rank) {
+    return new StridedSampler(new RandomSampler(1_000, seed), group.size(), rank);
   }
 
   @SuppressWarnings("try") // the guard

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.sampler;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.BrokenBarrierException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.BiConsumer;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Ranks, here threads, that compare their plans. */
+class PlanCheckTest {
+  private static final int BATCH = 4;
+
+  private static DistributedSampler plan(long datasetSize, long seed, int worldSize, int rank) {
+    return new StridedSampler(new RandomSampler(datasetSize, seed), worldSize, rank);
+  }
+
+  @Nested
+  class RanksOfOnePlan {
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 5})
+    void agreeInOneExchange(int worldSize) {
+      for (SamplerFamilies.Divided family : SamplerFamilies.DIVIDED) {
+        for (Tail tail : family.tails()) {
+          List<Sampler> plans = new ArrayList<>();
+          for (int rank = 0; rank < worldSize; rank++) {
+            plans.add(family.plan(23, worldSize, rank, tail, 9));
+          }
+          Ranks ranks = new Ranks(worldSize);
+          assertThat(ranks.check(plans, 3)).allMatch(String::isEmpty);
+          assertThat(ranks.exchanges).isEqualTo(1);
+        }
+      }
+    }
+
+    @Test
+    void haveOneDigestThatDiffersBetweenEpochs() {
+      assertThat(PlanCheck.digest(plan(50, 7, 2, 0), 3, BATCH))
+          .isEqualTo(PlanCheck.digest(plan(50, 7, 2, 1), 3, BATCH))
+          .isNotEqualTo(PlanCheck.digest(plan(50, 7, 2, 0), 4, BATCH));
+    }
+
+    @Test
+    void agreeAboutOrdersThatNoMemoryHolds() {
+      long n = 1L << 59;
+      assertThatCode(
+              () -> {
+                PlanCheck.digest(new DistributedRandomSampler(n, 3, 1), 0, BATCH);
+                PlanCheck.digest(plan(n, 1, 3, 1), 0, BATCH);
+                PlanCheck.digest(new DistributedSequentialSampler(n, 3, 1), 0, BATCH);
+              })
+          .doesNotThrowAnyException();
+    }
+  }
+
+  @Nested
+  class RanksOfDifferentPlans {
+    @Test
+    void nameTheDatasetSize() {
+      differ(
+          "the ranks' plans differ in datasetSize: rank 0 has 50, rank 1 has 51, rank 2 has 50",
+          plan(50, 7, 3, 0),
+          plan(51, 7, 3, 1),
+          plan(50, 7, 3, 2));
+    }
+
+    @Test
+    void nameTheSeed() {
+      differ(
+          "the ranks' plans differ in seed: rank 0 has 7, rank 1 has -8",
+          plan(50, 7, 2, 0),
+          plan(50, -8, 2, 1));
+    }
+
+    @Test
+    void nameTheKind() {
+      differ(
+          "differ in kind: rank 0 has libtorch.DistributedRandomSampler, "
+              + "rank 1 has libtorch.DistributedSequentialSampler",
+          new DistributedRandomSampler(50, 2, 0),
+          new DistributedSequentialSampler(50, 2, 1));
+    }
+
+    @Test
+    void nameTheWorldSize() {
+      differ(
+          "differ in worldSize: rank 0 has 2, rank 1 has 3", plan(50, 7, 2, 0), plan(50, 7, 3, 1));
+    }
+
+    @Test
+    void nameTheTail() {
+      differ(
+          "differ in tail: rank 0 has PAD, rank 1 has DROP",
+          new DistributedRandomSampler(50, 2, 0),
+          new DistributedRandomSampler(50, 2, 1, Tail.DROP));
+    }
+
+    @Test
+    void nameTheEpochAndTheBatchSize() {
+      assertThat(
+              new Ranks(2)
+                  .run(
+                      (rank, gather) ->
+                          PlanCheck.beforeEpoch(plan(50, 7, 2, rank), 5L + rank, BATCH, gather)))
+          .allMatch(m -> m.equals("the ranks' plans differ in epoch: rank 0 has 5, rank 1 has 6"));
+      assertThat(
+              new Ranks(2)
+                  .run(
+                      (rank, gather) ->
+                          PlanCheck.beforeEpoch(plan(50, 7, 2, rank), 5, 4 + rank, gather)))
+          .allMatch(m -> m.contains("differ in batchSize: rank 0 has 4, rank 1 has 5"));
+    }
+
+    @Test
+    void nameTheStepsOfAPlanThatForgetsAParameter() {
+      differ(
+          "differ in steps: rank 0 has 10, rank 1 has 5",
+          new Forgetful(plan(80, 7, 2, 0)),
+          new Forgetful(plan(40, 7, 2, 1)));
+    }
+
+    @Test
+    void nameTheFirstSampleOfAnOrderThatDiffersForNoKnownReason() {
+      differ(
+          "differ in the sample at 0/64 of the order: rank 0 has 1, rank 1 has 0",
+          new StridedSampler(new Mislabelled(new SequentialSampler(2), 1), 2, 0),
+          new StridedSampler(new Mislabelled(new SequentialSampler(2), 0), 2, 1));
+    }
+
+    private static void differ(String message, Sampler... plans) {
+      List<String> messages = new Ranks(plans.length).check(List.of(plans), 0);
+      assertThat(messages).hasSize(plans.length).allMatch(each -> each.contains(message));
+    }
+  }
+
+  @Nested
+  class Parts {
+    @Test
+    void thatTwoProcessesHaveAreNamed() {
+      List<Sampler> plans = List.of(plan(50, 7, 3, 0), plan(50, 7, 3, 2), plan(50, 7, 3, 2));
+      assertThat(new Ranks(3).check(plans, 0))
+          .allMatch(
+              m ->
+                  m.equals(
+                      "processes 1 and 2 deliver the same samples: both have the plan of rank 2"));
+    }
+
+    @Test
+    void thatNobodyHasAreNamed() {
+      List<Sampler> plans = List.of(plan(50, 7, 3, 0), plan(50, 7, 3, 1));
+      assertThat(new Ranks(2).check(plans, 0))
+          .allMatch(m -> m.endsWith("over 3 ranks, but 2 processes take part"));
+    }
+
+    @Test
+    void ofAPlanThatIsNotDividedAreTheSameForAll() {
+      List<Sampler> plans = List.of(new SequentialSampler(50), new SequentialSampler(50));
+      assertThat(new Ranks(2).check(plans, 0))
+          .allMatch(m -> m.endsWith("over 1 ranks, but 2 processes take part"));
+    }
+  }
+
+  @Nested
+  class States {
+    @Test
+    void ofRanksThatDeliveredEquallyMuchAgree() {
+      assertThat(
+              new Ranks(3)
+                  .run(
+                      (rank, gather) ->
+                          PlanCheck.ofState(SamplerState.of(plan(50, 7, 3, rank), 2, 8), gather)))
+          .allMatch(String::isEmpty);
+    }
+
+    @Test
+    void ofRanksThatDidNotNameWhatEachDelivered() {
+      assertThat(
+              new Ranks(2)
+                  .run(
+                      (rank, gather) ->
+                          PlanCheck.ofState(
+                              SamplerState.of(plan(50, 7, 2, rank), 2, 8 + 4L * rank), gather)))
+          .allMatch(
+              m ->
+                  m.startsWith("the ranks' states differ in segments: rank 0 has")
+                      && m.contains("deliveredByEachRank=8")
+                      && m.contains("deliveredByEachRank=12"));
+    }
+  }
+
+  @Nested
+  class BadInput {
+    @Test
+    void isRefused() {
+      Sampler sampler = plan(50, 7, 1, 0);
+      PlanCheck.AllGather alone = mine -> new long[][] {mine};
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> PlanCheck.beforeEpoch(sampler, -1, 4, alone))
+          .withMessage("epoch must be at least 0, got -1");
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> PlanCheck.beforeEpoch(sampler, 0, 0, alone))
+          .withMessage("batchSize must be at least 1, got 0");
+    }
+
+    @Test
+    void ofAnAllGatherIsNamed() {
+      Sampler sampler = plan(50, 7, 1, 0);
+      for (PlanCheck.AllGather bad :
+          List.<PlanCheck.AllGather>of(mine -> new long[0][], mine -> new long[][] {mine, {}})) {
+        assertThatThrownBy(() -> PlanCheck.beforeEpoch(sampler, 0, 4, bad))
+            .isInstanceOf(IllegalStateException.class)
+            .hasMessageContaining("one array of 2 numbers a rank");
+      }
+    }
+  }
+
+  /** Ranks as threads, with an all-gather over a barrier. */
+  private static final class Ranks {
+    private final int size;
+    private final CyclicBarrier barrier;
+    private final long[][] sent;
+    private int exchanges;
+
+    Ranks(int size) {
+      this.size = size;
+      this.barrier = new CyclicBarrier(size);
+      this.sent = new long[size][];
+    }
+
+    List<String> check(List<Sampler> plans, long epoch) {
+      return run((rank, gather) -> PlanCheck.beforeEpoch(plans.get(rank), epoch, BATCH, gather));
+    }
+
+    /** The message of each rank's IllegalStateException, empty if it went through. */
+    List<String> run(BiConsumer<Integer, PlanCheck.AllGather> body) {
+      return IntStream.range(0, size).mapToObj(rank -> start(rank, body)).toList().stream()
+          .map(PlanCheckTest::await)
+          .toList();
+    }
+
+    private CompletableFuture<String> start(
+        int rank, BiConsumer<Integer, PlanCheck.AllGather> body) {
+      var message = new CompletableFuture<String>();
+      new Thread(
+              () -> {
+                try {
+                  body.accept(rank, mine -> gather(rank, mine));
+                  message.complete("");
+                } catch (IllegalStateException e) {
+                  message.complete(String.valueOf(e.getMessage()));
+                } catch (RuntimeException | Error e) {
+                  message.completeExceptionally(e);
+                }
+              })
+          .start();
+      return message;
+    }
+
+    private long[][] gather(int rank, long[] mine) {
+      try {
+        sent[rank] = mine;
+        exchanges += rank == 0 ? 1 : 0;
+        barrier.await(20, TimeUnit.SECONDS);
+        long[][] all = sent.clone();
+        barrier.await(20, TimeUnit.SECONDS);
+        return all;
+      } catch (InterruptedException | BrokenBarrierException | TimeoutException e) {
+        throw new AssertionError(e);
+      }
+    }
+  }
+
+  private static String await(CompletableFuture<String> message) {
+    return message.orTimeout(30, TimeUnit.SECONDS).join();
+  }
+
+  /** A plan whose parameters lack the size of the dataset. */
+  private record Forgetful(DistributedSampler plan) implements DistributedSampler {
+    @Override
+    public int worldSize() {
+      return plan.worldSize();
+    }
+
+    @Override
+    public int rank() {
+      return plan.rank();
+    }
+
+    @Override
+    public PlanParameters order() {
+      return PlanParameters.of("test.Forgetful");
+    }
+
+    @Override
+    public Cursor resume(long epoch, List<Segment> delivered) {
+      return plan.resume(epoch, delivered);
+    }
+
+    @Override
+    public long size() {
+      return plan.size();
+    }
+
+    @Override
+    public Cursor epoch(long epoch) {
+      return plan.epoch(epoch);
+    }
+
+    @Override
+    public PlanParameters parameters() {
+      return order();
+    }
+  }
+
+  /** Two samples, of which the first is {@code first}, under equal parameters. */
+  private record Mislabelled(Sampler plan, long first) implements Sampler {
+    @Override
+    public long size() {
+      return plan.size();
+    }
+
+    @Override
+    public Cursor epoch(long epoch) {
+      return new PositionCursor(this, 2) {
+        @Override
+        void read(long start, long stride, long[] into, int from, int count) {
+          for (int i = 0; i < count; i++) {
+            into[from + i] = (start + i * stride + first) % 2;
+          }
+        }
+      };
+    }
+
+    @Override
+    public PlanParameters parameters() {
+      return new PlanParameters("test.Mislabelled", Map.of());
+    }
+  }
+}
