@@ -82,7 +82,7 @@ final class Multinomial {
   private static long[] sorted(long[] ranks) {
     long[] order = new long[ranks.length];
     for (int i = 0; i < order.length; i++) {
-      order[i] = ranks[i] & ~INDEX_MASK | i;
+      order[i] = (ranks[i] & ~INDEX_MASK) | i;
     }
     Arrays.sort(order);
     int start = 0;
@@ -101,7 +101,7 @@ final class Multinomial {
     }
     for (int i = start; i < end; i++) {
       long index = order[i] & INDEX_MASK;
-      order[i] = (ranks[(int) index] & INDEX_MASK) << INDEX_BITS | index;
+      order[i] = ((ranks[(int) index] & INDEX_MASK) << INDEX_BITS) | index;
     }
     Arrays.sort(order, start, end);
   }

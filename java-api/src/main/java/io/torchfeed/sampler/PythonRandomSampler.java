@@ -14,12 +14,12 @@ import static java.util.Objects.requireNonNull;
  * <p>Epoch e is pass e, counted from 0, over a sampler whose generator was seeded once, with {@code
  * seed}, when every pass before ran to its end. As in PyTorch such a pass draws one more
  * permutation than it delivers; with numSamples = datasetSize epoch e is therefore permutation 2e
- * of the generator.
+ * of the generator. (Without a generator PyTorch seeds each pass from the process-wide one.)
  *
  * <p>An open cursor holds 4 bytes for each draw (8 when drawing with replacement from more than
- * 2147483648 samples), and while it opens, for the last permutation, 4 bytes for each sample.
- * Opening passes over the random numbers of the epochs before, in constant time when they are many;
- * {@link Cursor#seek} is constant.
+ * 2147483648 samples), and while it opens at most 4 bytes for each sample in addition. Opening
+ * passes over the random numbers of the epochs before, in constant time when they are many; {@link
+ * Cursor#seek} is constant.
  *
  * @param datasetSize number of samples in the dataset, at least 1; without replacement at most
  *     2147483639

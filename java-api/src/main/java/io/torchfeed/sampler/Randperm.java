@@ -12,6 +12,9 @@ final class Randperm {
   /** A part at most this small is computed without the list that it is a part of. */
   private static final int SMALL_PART = 64;
 
+  /** Swaps wait for memory; with their draws out of the way, several wait at once. */
+  private static final int BLOCK = 1024;
+
   private Randperm() {}
 
   /** How many outputs of the generator a permutation of n takes. */
@@ -44,12 +47,28 @@ final class Randperm {
     for (int i = 0; i < n; i++) {
       into[from + i] = i;
     }
-    for (int i = 0; i < steps; i++) {
+    int[] distances = new int[Math.min(BLOCK, Math.max(0, steps))];
+    for (int start = 0; start < steps; start += BLOCK) {
+      int count = Math.min(BLOCK, steps - start);
+      draw(generator, n - start, distances, count);
+      swap(into, from + start, distances, count);
+    }
+  }
+
+  /** How far the next positions are from those they are swapped with. */
+  private static void draw(Mt19937 generator, int left, int[] distances, int count) {
+    for (int i = 0; i < count; i++) {
+      distances[i] = below(left - i, generator);
+    }
+  }
+
+  private static void swap(int[] list, int from, int[] distances, int count) {
+    for (int i = 0; i < count; i++) {
       int left = from + i;
-      int right = left + below(n - i, generator);
-      int value = into[left];
-      into[left] = into[right];
-      into[right] = value;
+      int right = left + distances[i];
+      int value = list[left];
+      list[left] = list[right];
+      list[right] = value;
     }
   }
 
@@ -65,7 +84,7 @@ final class Randperm {
   }
 
   /** The rule for long lists; positions from {@code count} on are never read again. */
-  private static void writeInsideOut(Mt19937 generator, int n, int[] into, int from, int count) {
+  static void writeInsideOut(Mt19937 generator, int n, int[] into, int from, int count) {
     for (int i = 0; i < n; i++) {
       int other = (int) Long.remainderUnsigned(generator.nextLong(), i + 1L);
       if (i < count) {
