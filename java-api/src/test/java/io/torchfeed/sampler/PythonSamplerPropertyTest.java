@@ -28,9 +28,9 @@ class PythonSamplerPropertyTest {
         .isEqualTo(Arrays.copyOf(shuffled(n, new Mt19937(seed)), into.length - from));
   }
 
-  @Property(tries = 100)
+  @Property(tries = 20)
   void aSmallPartOfAPermutationIsWhatTheShuffledListBeginsWith(
-      @ForAll @IntRange(min = 64, max = 60_000) int n, @ForAll long seed) {
+      @ForAll @IntRange(min = 500_000, max = 1_000_000) int n, @ForAll long seed) {
     int[] into = new int[n / 64];
     Randperm.write(new Mt19937(seed), n, into, 0, into.length);
     assertThat(into).isEqualTo(Arrays.copyOf(shuffled(n, new Mt19937(seed)), into.length));
