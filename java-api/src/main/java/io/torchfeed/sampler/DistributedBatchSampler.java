@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.sampler;
+
+import static java.util.Objects.requireNonNull;
+
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * The batches of any order dealt over the ranks: whole batches in turns, or a share of each global
+ * batch.
+ *
+ * <p>Dealt whole, step k of W ranks is the batches kW, kW+1, … of the order, one a rank: a batch
+ * stays as the order made it (class-cycling, bucketed). Split, step k is one global batch, of which
+ * rank r has the positions r, r+W, … Either way a step is a consecutive piece of the order, all
+ * ranks have the same number of batches, and all batches are full. {@link Tail#PAD} fills the last
+ * step with the first samples of the order, flagged; {@link Tail#DROP} leaves out a last step that
+ * is not full. (PyTorch's {@code BatchSampler} over a {@code DistributedSampler} makes its batches
+ * after the division.)
+ *
+ * <p>Time and memory are those of the order. Immutable; any number of threads may open cursors.
+ */
+public final class DistributedBatchSampler implements BatchSampler {
+  private final Sampler dataset;
+  private final int batchSize;
+  private final int worldSize;
+  private final int rank;
+  private final boolean split;
+  private final Tail tail;
+
+  private DistributedBatchSampler(
+      Sampler dataset, int batchSize, int worldSize, int rank, boolean split, Tail tail) {
+    this.dataset = Orders.requireWhole(dataset, "dataset");
+    Arguments.requireRank(dataset.size(), worldSize, rank);
+    if (requireNonNull(tail, "tail") == Tail.UNEVEN) {
+      throw new IllegalArgumentException(
+          "tail must be PAD or DROP, since ranks have equal numbers of full batches, got UNEVEN");
+    }
+    this.batchSize = batchSize;
+    this.worldSize = worldSize;
+    this.rank = rank;
+    this.split = split;
+    this.tail = tail;
+  }
+
+  /**
+   * A plan of whole batches in turns that pads.
+   *
+   * @param dataset the plan of the whole order, which does not divide it itself
+   * @param batchSize number of indices in a batch, at least 1
+   * @param worldSize number of ranks, at least 1
+   * @param rank this rank, in [0, worldSize - 1]
+   * @return the plan
+   * @throws IllegalArgumentException if an argument is outside of its range, or {@code dataset} is
+   *     one rank's plan already
+   */
+  public static DistributedBatchSampler ofWholeBatches(
+      Sampler dataset, int batchSize, int worldSize, int rank) {
+    if (batchSize < 1) {
+      throw new IllegalArgumentException("batchSize must be at least 1, got " + batchSize);
+    }
+    return new DistributedBatchSampler(dataset, batchSize, worldSize, rank, false, Tail.PAD);
+  }
+
+  /**
+   * A plan of a share of each global batch that pads.
+   *
+   * @param dataset the plan of the whole order, which does not divide it itself
+   * @param globalBatch number of indices in a batch of all ranks together, a multiple of {@code
+   *     worldSize}, at least 1
+   * @param worldSize number of ranks, at least 1
+   * @param rank this rank, in [0, worldSize - 1]
+   * @return the plan
+   * @throws IllegalArgumentException if an argument is outside of its range, or {@code dataset} is
+   *     one rank's plan already
+   */
+  public static DistributedBatchSampler ofGlobalBatches(
+      Sampler dataset, int globalBatch, int worldSize, int rank) {
+    if (globalBatch < 1 || (worldSize > 0 && globalBatch % worldSize != 0)) {
+      throw new IllegalArgumentException(
+          "globalBatch must be a multiple of worldSize (%d) and at least 1, got %d"
+              .formatted(worldSize, globalBatch));
+    }
+    int batchSize = globalBatch / Math.max(1, worldSize);
+    return new DistributedBatchSampler(dataset, batchSize, worldSize, rank, true, Tail.PAD);
+  }
+
+  /**
+   * The same plan with another tail.
+   *
+   * @param newTail what becomes of a last step that is not full; not {@link Tail#UNEVEN}
+   * @return the plan
+   * @throws IllegalArgumentException if {@code newTail} is {@link Tail#UNEVEN}
+   */
+  public DistributedBatchSampler withTail(Tail newTail) {
+    return new DistributedBatchSampler(dataset, batchSize, worldSize, rank, split, newTail);
+  }
+
+  private long step() {
+    return (long) batchSize * worldSize;
+  }
+
+  private long stepsOf(long positions) {
+    long whole = positions / step();
+    return tail == Tail.PAD && positions % step() != 0 ? whole + 1 : whole;
+  }
+
+  @Override
+  public long batches(long epoch) {
+    Arguments.requireEpoch(epoch);
+    return stepsOf(dataset.size());
+  }
+
+  @Override
+  public int largestBatch() {
+    return batchSize;
+  }
+
+  @Override
+  public BatchCursor epoch(long epoch) {
+    return resume(epoch, List.of());
+  }
+
+  /**
+   * Opens this rank's part of what other numbers of ranks have left of an epoch. Each of their
+   * steps took a consecutive piece of the order: a global batch of this plan's size where these are
+   * split, else one batch of this plan's size a rank. Padding is discarded, the new end padded
+   * anew.
+   *
+   * @param epoch the number of the epoch, at least 0
+   * @param delivered what was delivered, the oldest part first, counted in batches; empty for a
+   *     whole epoch
+   * @return a new cursor over this rank's part of the rest, which the caller owns and closes
+   * @throws IllegalArgumentException if {@code epoch} is negative, or a segment is longer than what
+   *     the ones before it left
+   */
+  public BatchCursor resume(long epoch, List<Segment> delivered) {
+    Arguments.requireEpoch(epoch);
+    long first = 0;
+    for (Segment segment : delivered) {
+      long step = split ? step() : (long) batchSize * segment.worldSize();
+      long left = dataset.size() - first;
+      long most = left / step + (tail == Tail.PAD && left % step != 0 ? 1 : 0);
+      if (segment.deliveredByEachRank() > most) {
+        throw new IllegalArgumentException(
+            "each rank of a segment can have delivered %d batches at most, got %s"
+                .formatted(most, segment));
+      }
+      first += Math.min(left, segment.deliveredByEachRank() * step);
+    }
+    return new DealtBatches(epoch, first);
+  }
+
+  /**
+   * What order and batches depend on.
+   *
+   * @return the parameters; equal ones mean equal batches
+   */
+  @Override
+  public PlanParameters parameters() {
+    return PlanParameters.of("torchfeed.DistributedBatchSampler")
+        .with("dataset", dataset.digest())
+        .with("split", split)
+        .with("batchSize", split ? step() : batchSize)
+        .with("tail", tail)
+        .with("worldSize", worldSize)
+        .with("rank", rank);
+  }
+
+  @Override
+  public String toString() {
+    return ("DistributedBatchSampler[dataset=%s, batchSize=%d, split=%b, tail=%s, worldSize=%d,"
+            + " rank=%d]")
+        .formatted(dataset, batchSize, split, tail, worldSize, rank);
+  }
+
+  /** The batches of a rank from a position of the order on. */
+  private final class DealtBatches implements BatchCursor {
+    private final PositionCursor order;
+    private final long first;
+    private final long batches;
+    private long position;
+    private volatile boolean closed;
+
+    DealtBatches(long epoch, long first) {
+      this.order = PositionCursor.over(dataset, epoch);
+      this.first = first;
+      this.batches = stepsOf(dataset.size() - first);
+    }
+
+    private void requireOpen() {
+      if (closed) {
+        throw new IllegalStateException(
+            "the cursor of " + DistributedBatchSampler.this + " is closed");
+      }
+    }
+
+    /** The position in the order of an element of a batch, past its end for padding. */
+    private long inOrder(long batch, int element) {
+      long inStep = split ? (long) element * worldSize + rank : (long) rank * batchSize + element;
+      return first + batch * step() + inStep;
+    }
+
+    @Override
+    public int next(long[] into, int from) {
+      requireOpen();
+      if (position == batches) {
+        return 0;
+      }
+      Objects.checkFromIndexSize(from, batchSize, into.length);
+      int stride = split ? worldSize : 1;
+      int done = 0;
+      while (done < batchSize) {
+        long at = inOrder(position, done) % dataset.size();
+        int read = (int) Math.min((dataset.size() - 1 - at) / stride + 1, batchSize - done);
+        order.read(at, stride, into, from + done, read);
+        done += read;
+      }
+      position++;
+      return batchSize;
+    }
+
+    @Override
+    public long position() {
+      requireOpen();
+      return position;
+    }
+
+    @Override
+    public void seek(long newPosition) {
+      requireOpen();
+      if (newPosition < 0 || newPosition > batches) {
+        throw new IllegalArgumentException(
+            "position must be in [0, %d], got %d".formatted(batches, newPosition));
+      }
+      position = newPosition;
+    }
+
+    @Override
+    public long remaining() {
+      requireOpen();
+      return batches - position;
+    }
+
+    @Override
+    public boolean isPadding(long batch, int element) {
+      requireOpen();
+      long at = inOrder(Objects.checkIndex(batch, batches), Objects.checkIndex(element, batchSize));
+      return at >= dataset.size() || order.paddingAt(at);
+    }
+
+    @Override
+    public void close() {
+      closed = true;
+      order.close();
+    }
+  }
+}
