@@ -10,7 +10,7 @@ final class ContentHash {
   private long state;
 
   ContentHash add(long value) {
-    state = CounterRandom.fold(state, value);
+    state = Mix64.fold(state, value);
     return this;
   }
 
@@ -39,6 +39,22 @@ final class ContentHash {
     add(values.length);
     for (int value : values) {
       add(value);
+    }
+    return this;
+  }
+
+  ContentHash add(double[] values) {
+    add(values.length);
+    for (double value : values) {
+      add(value);
+    }
+    return this;
+  }
+
+  ContentHash add(IndexList list) {
+    add(list.length());
+    for (int i = 0; i < list.length(); i++) {
+      add(list.get(i));
     }
     return this;
   }

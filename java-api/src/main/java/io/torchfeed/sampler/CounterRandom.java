@@ -6,34 +6,22 @@ package io.torchfeed.sampler;
  * function of its position.
  */
 final class CounterRandom {
-  private static final long GAMMA = 0x9E3779B97F4A7C15L;
   private static final double ULP = 0x1.0p-53;
 
   private CounterRandom() {}
 
-  static long mix64(long value) {
-    long z = (value ^ value >>> 30) * 0xBF58476D1CE4E5B9L;
-    z = (z ^ z >>> 27) * 0x94D049BB133111EBL;
-    return z ^ z >>> 31;
-  }
-
   /** The key of an epoch: neither seed and epoch nor two purposes (salts) are merely added. */
   static long key(long salt, long seed, long epoch) {
-    return mix64(mix64(seed ^ salt) + epoch * GAMMA + 1);
+    return Mix64.mix(Mix64.mix(seed ^ salt) + epoch * Mix64.GAMMA + 1);
   }
 
   /** The seed of one of many streams of a plan. */
   static long seedOf(long seed, long stream) {
-    return mix64(seed + stream * GAMMA);
+    return Mix64.mix(seed + stream * Mix64.GAMMA);
   }
 
   static long word(long key, long number) {
-    return mix64(key + (number + 1) * GAMMA);
-  }
-
-  /** One step of a digest. */
-  static long fold(long digest, long field) {
-    return mix64((digest ^ field) + GAMMA);
+    return Mix64.mix(key + (number + 1) * Mix64.GAMMA);
   }
 
   /**

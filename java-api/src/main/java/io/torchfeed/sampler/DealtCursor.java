@@ -43,7 +43,7 @@ final class DealtCursor extends PositionCursor {
     for (int i = 0; i < chain.size(); i++) {
       Segment segment = chain.get(i);
       Dealing dealing = rule.deal(left, segment.worldSize());
-      requireDelivered(segment, dealing.longest());
+      segment.requireAtMost(dealing.longest());
       if (i == chain.size() - 1 && segment.worldSize() == plan.worldSize()) {
         skip = segment.deliveredByEachRank();
       } else {
@@ -52,14 +52,6 @@ final class DealtCursor extends PositionCursor {
       }
     }
     return new DealtCursor(plan, order.get(), rule.deal(left, plan.worldSize()), skip);
-  }
-
-  private static void requireDelivered(Segment segment, long most) {
-    if (segment.deliveredByEachRank() > most) {
-      throw new IllegalArgumentException(
-          "each rank of a segment can have delivered %d indices at most, got %s"
-              .formatted(most, segment));
-    }
   }
 
   /** The segments that delivered something, neighbours of equal world size as one. */

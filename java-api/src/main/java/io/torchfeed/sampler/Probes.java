@@ -42,6 +42,12 @@ final class Probes {
     if (plan instanceof StridedSampler strided) {
       return of(strided.dataset(), epoch, 1);
     }
+    if (plan instanceof ShuffledSampler part) {
+      return read(new ShuffledSampler(part.datasetSize(), part.seed()), epoch);
+    }
+    if (plan instanceof PythonDistributedSampler part) {
+      return of(part, epoch);
+    }
     if (plan instanceof DistributedSequentialSampler || plan instanceof SequentialSampler) {
       return positions(datasetSize(plan));
     }
@@ -54,6 +60,13 @@ final class Probes {
 
   private static long datasetSize(Sampler plan) {
     return plan instanceof DistributedSequentialSampler part ? part.datasetSize() : plan.size();
+  }
+
+  private static long[] of(PythonDistributedSampler plan, long epoch) {
+    Sampler whole =
+        new PythonDistributedSampler(
+            plan.datasetSize(), 1, 0, plan.shuffle(), plan.seed(), plan.tail());
+    return plan.shuffle() && whole.size() > LONGEST_LIST ? NONE : read(whole, epoch);
   }
 
   private static long[] of(DistributedRandomSampler plan, long epoch, int worldSize) {

@@ -41,6 +41,16 @@ public record RandomSampler(long datasetSize, long seed) implements Sampler {
         this, datasetSize, position -> false, () -> IndexCursor.random(datasetSize, seed, epoch));
   }
 
+  /**
+   * The same plan without libtorch: equal parameters and equal orders, computed in Java. An epoch
+   * takes 4 bytes for each sample, of which there may be 2147483639.
+   *
+   * @return a plan that loads no native library
+   */
+  public Sampler inJava() {
+    return new RandomInJava(this);
+  }
+
   @Override
   public PlanParameters parameters() {
     return PlanParameters.of("libtorch.RandomSampler")

@@ -22,9 +22,6 @@ import java.util.List;
  * shuffle. Any thread may call.
  */
 public final class RandomSplit {
-  /** By how much a sum of fractions may miss 1: the tolerance of Python's {@code isclose}. */
-  private static final double TOLERANCE = 1e-9;
-
   private RandomSplit() {}
 
   /**
@@ -65,31 +62,8 @@ public final class RandomSplit {
       throw new IllegalArgumentException(
           "datasetSize must be in [0, %d], got %d".formatted(IndexList.LONGEST, datasetSize));
     }
-    requireFractions(fractions);
-    long[] lengths = new long[fractions.length];
-    long left = datasetSize;
-    for (int i = 0; i < lengths.length; i++) {
-      lengths[i] = Math.min(left, (long) Math.floor(datasetSize * fractions[i]));
-      left -= lengths[i];
-    }
-    for (int i = 0; left > 0; i = (i + 1) % lengths.length, left--) {
-      lengths[i]++;
-    }
+    long[] lengths = PartLengths.ofFractions((int) datasetSize, fractions);
     return cut(lengths, (int) datasetSize, seed);
-  }
-
-  private static void requireFractions(double[] fractions) {
-    double sum = 0;
-    for (int i = 0; i < fractions.length; i++) {
-      if (!(fractions[i] >= 0 && fractions[i] <= 1)) {
-        throw new IllegalArgumentException(
-            "fractions must be in [0, 1], got %s at position %d".formatted(fractions[i], i));
-      }
-      sum += fractions[i];
-    }
-    if (Math.abs(sum - 1) > TOLERANCE) {
-      throw new IllegalArgumentException("fractions must sum to 1, got " + sum);
-    }
   }
 
   private static List<long[]> cut(long[] lengths, int datasetSize, long seed) {

@@ -34,11 +34,7 @@ public record StridedSampler(Sampler dataset, int worldSize, int rank, Tail tail
   public StridedSampler {
     requireNonNull(tail, "tail");
     Arguments.requireRank(dataset.size(), worldSize, rank);
-    if (dataset instanceof DistributedSampler divided && divided.worldSize() > 1) {
-      throw new IllegalArgumentException(
-          "dataset must be a plan of the whole order, got rank %d of %d of one: %s"
-              .formatted(divided.rank(), divided.worldSize(), dataset));
-    }
+    Orders.requireWhole(dataset, "dataset");
   }
 
   /**

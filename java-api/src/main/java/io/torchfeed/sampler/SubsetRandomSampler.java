@@ -37,7 +37,7 @@ public final class SubsetRandomSampler implements Sampler {
     this.seed = seed;
     this.parameters =
         PlanParameters.of("python.SubsetRandomSampler")
-            .with("indices", ListHash.of(this.indices))
+            .with("indices", new ContentHash().add(this.indices).hex())
             .with("size", indices.length)
             .with("seed", seed);
   }

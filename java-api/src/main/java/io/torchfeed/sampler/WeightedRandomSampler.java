@@ -59,7 +59,7 @@ public final class WeightedRandomSampler implements Sampler {
     this.seed = seed;
     this.parameters =
         PlanParameters.of("python.WeightedRandomSampler")
-            .with("weights", ListHash.of(this.weights))
+            .with("weights", new ContentHash().add(this.weights).hex())
             .with("datasetSize", weights.length)
             .with("numSamples", numSamples)
             .with("replacement", replacement)

@@ -41,8 +41,8 @@ final class WideNetwork implements Bijection {
       long high = value >>> lowBits;
       long low = value & ((1L << lowBits) - 1);
       for (int i = 0; i < ROUNDS; i += 2) {
-        high ^= SplitMix.mix64(low + keys[i]) >>> (Long.SIZE - highBits);
-        low ^= SplitMix.mix64(high + keys[i + 1]) >>> (Long.SIZE - lowBits);
+        high ^= Mix64.mix(low + keys[i]) >>> (Long.SIZE - highBits);
+        low ^= Mix64.mix(high + keys[i + 1]) >>> (Long.SIZE - lowBits);
       }
       value = (high << lowBits) | low;
     } while (value >= n);
@@ -56,8 +56,8 @@ final class WideNetwork implements Bijection {
       long high = index >>> lowBits;
       long low = index & ((1L << lowBits) - 1);
       for (int i = ROUNDS - 2; i >= 0; i -= 2) {
-        low ^= SplitMix.mix64(high + keys[i + 1]) >>> (Long.SIZE - lowBits);
-        high ^= SplitMix.mix64(low + keys[i]) >>> (Long.SIZE - highBits);
+        low ^= Mix64.mix(high + keys[i + 1]) >>> (Long.SIZE - lowBits);
+        high ^= Mix64.mix(low + keys[i]) >>> (Long.SIZE - highBits);
       }
       index = (high << lowBits) | low;
     } while (index >= n);

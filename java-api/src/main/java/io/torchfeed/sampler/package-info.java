@@ -2,6 +2,9 @@
 /**
  * Which samples a rank sees, and in what order.
  *
+ * <p>Where to begin: {@link io.torchfeed.sampler.ShuffledSampler}, unless another program's order
+ * has to be met.
+ *
  * <p>A {@link io.torchfeed.sampler.Sampler} is an immutable plan; {@link
  * io.torchfeed.sampler.Sampler#epoch epoch(e)} opens an independent {@link
  * io.torchfeed.sampler.Cursor} on one epoch, which delivers dataset indices in bulk. The plans that
@@ -24,6 +27,21 @@
  * io.torchfeed.sampler.PythonRandomSampler}, {@link io.torchfeed.sampler.SubsetRandomSampler},
  * {@link io.torchfeed.sampler.WeightedRandomSampler}, {@link io.torchfeed.sampler.FixedBatches}
  * (its {@code BatchSampler}) and {@link io.torchfeed.sampler.RandomSplit}.
+ *
+ * <p>torchfeed's own: {@link io.torchfeed.sampler.ShuffledSampler} computes its order instead of
+ * holding a list; {@link io.torchfeed.sampler.WeightedSampler} and {@link
+ * io.torchfeed.sampler.ClassCyclingSampler} draw by weight and by class; {@link
+ * io.torchfeed.sampler.ConcatenatedSampler}, {@link io.torchfeed.sampler.MixedSampler}, {@link
+ * io.torchfeed.sampler.RepeatedSampler} and {@link io.torchfeed.sampler.ListSampler} combine plans;
+ * {@link io.torchfeed.sampler.GroupSplit} and {@link io.torchfeed.sampler.StratifiedSplit} split a
+ * dataset. A {@link io.torchfeed.sampler.DistributedSampler} is one rank's part: {@link
+ * io.torchfeed.sampler.StridedSampler} and {@link io.torchfeed.sampler.BlockedSampler} divide any
+ * plan, {@link io.torchfeed.sampler.ShardedSampler} data that lie in shards. A {@link
+ * io.torchfeed.sampler.BatchSampler} also says where batches end.
+ *
+ * <p>{@link io.torchfeed.sampler.SamplerState} is what a checkpoint keeps of a plan, {@link
+ * io.torchfeed.sampler.PlanCheck} compares the ranks' plans before an epoch, and {@link
+ * io.torchfeed.sampler.Cursor#isPadding} tells which samples only fill up.
  *
  * <p>Where the C++ classes crash or leave the dataset, these do not: arguments are checked before
  * C++ sees them, and padding always lies inside the dataset.

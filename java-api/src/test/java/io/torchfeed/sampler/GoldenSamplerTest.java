@@ -55,7 +55,12 @@ class GoldenSamplerTest {
 
   @ParameterizedTest
   @ValueSource(
-      strings = {"DistributedRandomSampler", "DistributedSequentialSampler", "SequentialSampler"})
+      strings = {
+        "DistributedRandomSampler",
+        "DistributedSequentialSampler",
+        "RandomSampler",
+        "SequentialSampler"
+      })
   void theSameOrdersAndPaddingComeWithoutLibtorchOverTheWholeGrid(String name) {
     List<Pass> passes =
         lines.stream().filter(line -> line.startsWith(name + " ")).map(Pass::new).toList();
@@ -82,6 +87,9 @@ class GoldenSamplerTest {
       return plan.inJava();
     }
     if (sampler instanceof DistributedSequentialSampler plan) {
+      return plan.inJava();
+    }
+    if (sampler instanceof RandomSampler plan) {
       return plan.inJava();
     }
     return ((SequentialSampler) sampler).inJava();

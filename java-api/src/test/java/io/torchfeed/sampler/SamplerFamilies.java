@@ -3,6 +3,7 @@ package io.torchfeed.sampler;
 
 import java.util.List;
 import java.util.Set;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
 /**
@@ -19,11 +20,18 @@ final class SamplerFamilies {
   static final List<Whole> WHOLE =
       List.of(
           new Whole("RandomSampler", RandomSampler::new),
+          new Whole("RandomSampler in Java", (n, seed) -> new RandomSampler(n, seed).inJava()),
           new Whole("SequentialSampler", (n, seed) -> new SequentialSampler(n)),
           new Whole("SequentialSampler in Java", (n, seed) -> new SequentialSampler(n).inJava()),
           new Whole(
               "DistributedRandomSampler of one rank",
-              (n, seed) -> new DistributedRandomSampler(n, 1, 0)));
+              (n, seed) -> new DistributedRandomSampler(n, 1, 0)),
+          new Whole("ShuffledSampler of one rank", ShuffledSampler::new),
+          new Whole("SubsetRandomSampler", (n, seed) -> new SubsetRandomSampler(range(n), seed)),
+          new Whole("ListSampler", (n, seed) -> ListSampler.shuffled(seed, range(n))),
+          new Whole(
+              "ShardShuffleSampler",
+              (n, seed) -> ShardShuffleSampler.of(new long[] {n / 3, n - n / 3}, 1, seed)));
 
   /** Plans that divide a dataset over ranks by a rule of their own, each sample once. */
   static final List<Divided> OWN_DIVISIONS =
@@ -38,7 +46,17 @@ final class SamplerFamilies {
               "DistributedSequentialSampler in Java",
               EVEN,
               (n, worldSize, rank, tail, seed) ->
-                  sequential(n, worldSize, rank, tail, seed).inJava()));
+                  sequential(n, worldSize, rank, tail, seed).inJava()),
+          new Divided(
+              "PythonDistributedSampler",
+              ANY,
+              (n, worldSize, rank, tail, seed) ->
+                  new PythonDistributedSampler(n, worldSize, rank, true, seed, tail)),
+          new Divided(
+              "ShuffledSampler",
+              ANY,
+              (n, worldSize, rank, tail, seed) ->
+                  new ShuffledSampler(n, worldSize, rank, seed, tail)));
 
   /** All plans that are divided. */
   static final List<Divided> DIVIDED =
@@ -58,6 +76,10 @@ final class SamplerFamilies {
         ANY,
         (n, worldSize, rank, tail, seed) ->
             new StridedSampler(whole.plans().of(n, seed), worldSize, rank, tail));
+  }
+
+  private static long[] range(long n) {
+    return LongStream.range(0, n).toArray();
   }
 
   private static DistributedRandomSampler random(

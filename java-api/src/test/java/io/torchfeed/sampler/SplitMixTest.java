@@ -10,13 +10,6 @@ import org.junit.jupiter.api.Test;
 /** The stream of SplitMix64. */
 class SplitMixTest {
   @Test
-  void theFinaliserHasItsKnownValues() {
-    assertThat(SplitMix.mix64(0)).isZero();
-    assertThat(SplitMix.mix64(1)).isEqualTo(0x5692161D100B05E5L);
-    assertThat(SplitMix.mix64(SplitMix.GAMMA)).isEqualTo(0xE220A8397B1DCDAFL);
-  }
-
-  @Test
   void theStreamIsThatOfTheJavaPlatform() {
     SplitMix ours = new SplitMix(42);
     SplittableRandom platform = new SplittableRandom(42);
