@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.sampler;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.PriorityQueue;
+import java.util.stream.IntStream;
+
+/**
+ * The largest differencing method of Karmarkar and Karp for any number of sets: the two partial
+ * divisions that differ most are joined against each other, until one is left.
+ *
+ * <p>Source of the rules for ties: verl, {@code verl/utils/seqlen_balancing.py}.
+ */
+final class KarmarkarKarp {
+  private static final Set EMPTY = new Set(0, new int[0]);
+
+  private KarmarkarKarp() {}
+
+  /**
+   * Sets of equal counts.
+   *
+   * @param costs their number is a multiple of {@code sets}
+   * @return the positions of each set, ascending; the dearest set first
+   */
+  static int[][] equalCounts(long[] costs, int sets) {
+    Integer[] order = ascending(costs);
+    List<State> states = new ArrayList<>();
+    for (int first = 0; first < order.length; first += sets) {
+      states.add(
+          State.of(
+              Arrays.stream(order, first, first + sets).map(i -> Set.of(costs, i)).toList()));
+    }
+    return join(states, sets);
+  }
+
+  /**
+   * Sets of any counts.
+   *
+   * @return the positions of each set, ascending; the dearest set first
+   */
+  static int[][] freeCounts(long[] costs, int sets) {
+    List<State> states = new ArrayList<>();
+    for (int position : ascending(costs)) {
+      List<Set> one = new ArrayList<>(List.of(Set.of(costs, position)));
+      while (one.size() < sets) {
+        one.add(EMPTY);
+      }
+      states.add(State.of(one));
+    }
+    return join(states, sets);
+  }
+
+  private static Integer[] ascending(long[] costs) {
+    return IntStream.range(0, costs.length)
+        .boxed()
+        .sorted(Comparator.comparingLong((Integer i) -> costs[i]))
+        .toArray(Integer[]::new);
+  }
+
+  private static int[][] join(List<State> states, int sets) {
+    if (states.isEmpty()) {
+      return new int[sets][0];
+    }
+    PriorityQueue<State> queue = new PriorityQueue<>(states);
+    while (queue.size() > 1) {
+      queue.add(queue.remove().against(queue.remove()));
+    }
+    return queue.remove().sets.stream()
+        .map(set -> Arrays.stream(set.positions).sorted().toArray())
+        .toArray(int[][]::new);
+  }
+
+  /** A set of a partial division; the positions are in the order in which they came. */
+  private record Set(long sum, int[] positions) implements Comparable<Set> {
+    static Set of(long[] costs, int position) {
+      return new Set(costs[position], new int[] {position});
+    }
+
+    Set with(Set other) {
+      int[] all = Arrays.copyOf(positions, positions.length + other.positions.length);
+      System.arraycopy(other.positions, 0, all, positions.length, other.positions.length);
+      return new Set(sum + other.sum, all);
+    }
+
+    @Override
+    public int compareTo(Set other) {
+      int bySum = Long.compare(sum, other.sum);
+      int byCount = Integer.compare(positions.length, other.positions.length);
+      return bySum != 0
+          ? bySum
+          : byCount != 0 ? byCount : Arrays.compare(positions, other.positions);
+    }
+  }
+
+  /** A partial division, its sets descending. In a queue the one with the largest spread leads. */
+  private record State(List<Set> sets) implements Comparable<State> {
+    static State of(List<Set> sets) {
+      return new State(sets.stream().sorted(Comparator.reverseOrder()).toList());
+    }
+
+    State against(State other) {
+      int count = sets.size();
+      return of(
+          IntStream.range(0, count)
+              .mapToObj(i -> sets.get(i).with(other.sets.get(count - 1 - i)))
+              .toList());
+    }
+
+    long spread() {
+      return sets.get(0).sum - sets.get(sets.size() - 1).sum;
+    }
+
+    @Override
+    public int compareTo(State other) {
+      int bySpread = Long.compare(other.spread(), spread());
+      return bySpread != 0 ? bySpread : other.sets.get(0).compareTo(sets.get(0));
+    }
+  }
+}
