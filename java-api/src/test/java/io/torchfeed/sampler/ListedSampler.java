@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.sampler;
+
+/** A sampler whose epochs are written out; indices below 0 are padding of their complement. */
+record ListedSampler(long[]... epochs) implements Sampler {
+  @Override
+  public long size() {
+    return epochs[0].length;
+  }
+
+  @Override
+  public Cursor epoch(long epoch) {
+    long[] list = epochs[(int) (epoch % epochs.length)];
+    return new PositionCursor(this, list.length) {
+      @Override
+      void read(long start, long stride, long[] into, int from, int count) {
+        for (int i = 0; i < count; i++) {
+          long index = list[(int) (start + i * stride)];
+          into[from + i] = index < 0 ? ~index : index;
+        }
+      }
+
+      @Override
+      boolean paddingAt(long position) {
+        return list[(int) position] < 0;
+      }
+    };
+  }
+
+  @Override
+  public PlanParameters parameters() {
+    return PlanParameters.of("test.ListedSampler");
+  }
+}
