@@ -27,8 +27,6 @@ final class BalanceMeter {
   private int[] stepSizes = new int[0];
   private final Correlation withCost = new Correlation();
   private final Correlation betweenEpochs = new Correlation();
-  private final Again batchMates = new Again();
-  private final Again stepMates = new Again();
 
   private long batchCost;
   private long batchLongest;
@@ -46,7 +44,9 @@ final class BalanceMeter {
 
   BalanceReport measure(long epoch) {
     readFirst(epoch);
-    readNext(epoch + 1);
+    Again batchMates = new Again(batchSizes);
+    Again stepMates = new Again(stepSizes);
+    readNext(epoch + 1, batchMates, stepMates);
     double realSum = Arrays.stream(totals).sum();
     double paddedSum = Arrays.stream(paddedTotals).sum();
     return new BalanceReport(
@@ -149,7 +149,7 @@ final class BalanceMeter {
     return index;
   }
 
-  private void readNext(long epoch) {
+  private void readNext(long epoch, Again batchMates, Again stepMates) {
     int stepsOfNext = steps(epoch);
     int[] earlier = new int[indices.length];
     int[] earlierOfStep = new int[indices.length];
@@ -166,7 +166,7 @@ final class BalanceMeter {
               betweenEpochs.add(batch / ranks.length, step);
             }
           }
-          batchMates.add(earlier, count, batchSizes);
+          batchMates.add(earlier, count);
           if (earlierOfStep.length < inStep + count) {
             earlierOfStep = Arrays.copyOf(earlierOfStep, 2 * (inStep + count));
           }
@@ -174,7 +174,7 @@ final class BalanceMeter {
             earlierOfStep[inStep++] = earlier[i] / ranks.length;
           }
         }
-        stepMates.add(earlierOfStep, inStep, stepSizes);
+        stepMates.add(earlierOfStep, inStep);
       }
     }
   }
@@ -237,24 +237,30 @@ final class BalanceMeter {
 
   /** Which share of those who were together in groups are together again. */
   private static final class Again {
+    private final int[] sizes;
+    private final int[] together;
     private double sum;
     private long count;
 
-    /** Adds a group of the next epoch: the earlier groups of its members, which get sorted. */
-    void add(int[] earlier, int members, int[] sizes) {
-      Arrays.sort(earlier, 0, members);
-      for (int start = 0; start < members; ) {
-        int end = start + 1;
-        while (end < members && earlier[end] == earlier[start]) {
-          end++;
-        }
-        int mates = sizes[earlier[start]] - 1;
+    /** Meetings of the members of groups of given sizes. */
+    Again(int[] sizes) {
+      this.sizes = sizes;
+      together = new int[sizes.length];
+    }
+
+    /** Adds a group of the next epoch: the earlier groups of its members. */
+    void add(int[] earlier, int members) {
+      for (int i = 0; i < members; i++) {
+        together[earlier[i]]++;
+      }
+      for (int i = 0; i < members; i++) {
+        int mates = sizes[earlier[i]] - 1;
+        long met = together[earlier[i]];
+        together[earlier[i]] = 0;
         if (mates > 0) {
-          long together = end - start;
-          sum += (double) together * (together - 1) / mates;
-          count += together;
+          sum += (double) met * (met - 1) / mates;
+          count += met;
         }
-        start = end;
       }
     }
 

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The whole epoch is planned when its first cursor is opened (or {@link #batches} is asked), in
  * O(n log n), and kept until another epoch is asked for: 4 bytes a sample, shared by the samplers
- * that {@link #ofRank} makes. {@link BatchCursor#seek} takes constant time. Immutable otherwise;
+ * that {@link #forRank} makes. {@link BatchCursor#seek} takes constant time. Immutable otherwise;
  * any number of threads may open cursors. The batches are a function of the parameters, the same on
  * every machine.
  *
@@ -68,7 +68,7 @@ public final class TokenBudgetBatchSampler implements BatchSampler {
    * @return that rank's sampler
    * @throws IllegalArgumentException if {@code rank} is outside of its range
    */
-  public TokenBudgetBatchSampler ofRank(int rank) {
+  public TokenBudgetBatchSampler forRank(int rank) {
     Arguments.requireRank(options.costs.size(), options.worldSize(), rank);
     return new TokenBudgetBatchSampler(options, plan, rank, largestBatch);
   }

@@ -44,7 +44,7 @@ class TokenBudgetBatchSamplerTest {
     List<Long> once = new ArrayList<>();
     int padding = 0;
     for (int rank = 0; rank < worldSize; rank++) {
-      TokenBudgetBatchSampler sampler = first.ofRank(rank);
+      TokenBudgetBatchSampler sampler = first.forRank(rank);
       List<long[]> batches = batches(sampler, epoch);
       assertThat((long) batches.size()).isEqualTo(first.batches(epoch));
       try (BatchCursor cursor = sampler.epoch(epoch)) {
@@ -107,7 +107,7 @@ class TokenBudgetBatchSamplerTest {
     Costs costs = load(load);
     TokenBudgetBatchSampler sampler =
         TokenBudgetBatchSampler.builder(costs, budget(costs)).ranks(worldSize, 0).seed(7).build();
-    BalanceReport report = BalanceReport.over(costs, worldSize).batchSamplers(sampler::ofRank);
+    BalanceReport report = BalanceReport.over(costs, worldSize).batchSamplers(sampler::forRank);
     assertThat(report.samples()).isEqualTo(SAMPLES);
     assertThat(report.padded().mean()).isLessThanOrEqualTo(1.008);
     assertThat(report.padded().p99()).isLessThanOrEqualTo(1.04);
@@ -123,13 +123,13 @@ class TokenBudgetBatchSamplerTest {
     Costs costs = Costs.computed(samples, index -> 1 + Mix64.mix(index) >>> 57);
     TokenBudgetBatchSampler sampler =
         TokenBudgetBatchSampler.builder(costs, 1000).ranks(2, 0).build();
-    BalanceReport report = BalanceReport.over(costs, 2).batchSamplers(sampler::ofRank);
+    BalanceReport report = BalanceReport.over(costs, 2).batchSamplers(sampler::forRank);
     assertThat(report.samples()).isEqualTo(samples);
     assertThat(report.paddingSamples()).isZero();
     assertThat(report.padded().mean()).isLessThanOrEqualTo(1.008);
     boolean[] seen = new boolean[samples];
     for (int rank = 0; rank < 2; rank++) {
-      for (long[] batch : batches(sampler.ofRank(rank), 0)) {
+      for (long[] batch : batches(sampler.forRank(rank), 0)) {
         for (long index : batch) {
           assertThat(seen[(int) index]).isFalse();
           seen[(int) index] = true;
@@ -144,7 +144,7 @@ class TokenBudgetBatchSamplerTest {
     TokenBudgetBatchSampler.Builder options =
         TokenBudgetBatchSampler.builder(costs, 200).ranks(2, 1);
     BatchSampler sampler = options.build();
-    BatchSampler same = TokenBudgetBatchSampler.builder(costs, 200).ranks(2, 0).build().ofRank(1);
+    BatchSampler same = TokenBudgetBatchSampler.builder(costs, 200).ranks(2, 0).build().forRank(1);
     BatchSampler other = options.seed(1L << 40).build();
     assertThat(same.digest()).isEqualTo(sampler.digest()).isNotEqualTo(other.digest());
     assertThat(batches(sampler, 3)).usingRecursiveComparison().isEqualTo(batches(same, 3));
@@ -169,10 +169,10 @@ class TokenBudgetBatchSamplerTest {
           TokenBudgetBatchSampler.builder(Costs.of(4, 9), 9).ranks(5, 0).build();
       int flagged = 0;
       for (int rank = 0; rank < 5; rank++) {
-        assertThat(batches(sampler.ofRank(rank), 0))
+        assertThat(batches(sampler.forRank(rank), 0))
             .hasSize(1)
             .allMatch(batch -> batch.length == 1);
-        try (BatchCursor cursor = sampler.ofRank(rank).epoch(0)) {
+        try (BatchCursor cursor = sampler.forRank(rank).epoch(0)) {
           flagged += cursor.isPadding(0, 0) ? 1 : 0;
         }
       }
