@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.planner;
+
+import io.torchfeed.sampler.BalanceReport;
+import io.torchfeed.sampler.Costs;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** The command line: reads costs, plans an epoch with each sampler, prints and draws the result. */
+@Command(
+    name = "plan",
+    sortOptions = false,
+    usageHelpAutoWidth = true,
+    description = {
+      "Shows what each sampler would do with your samples, before anything is trained.",
+      "A step of distributed training lasts as long as its slowest rank. From the cost of each"
+          + " sample (its length, its bytes, its time) this plans one epoch with each sampler and"
+          + " says how unequal the ranks are, how much is padding, how often the same samples meet,"
+          + " and how much faster than a random order an epoch would be."
+    },
+    footer = {
+      "",
+      "Example: plan lengths.csv --column tokens --world-size 8 --batch-size 32 --out plan.png",
+      "Exit status: 0 planned, 1 failed, 2 wrong options or input."
+    })
+final class Main implements Callable<Integer> {
+  private static final int WRONG_INPUT = 2;
+
+  private @Spec @Nullable CommandSpec spec;
+
+  @Parameters(
+      paramLabel = "FILE",
+      description = "CSV file with one line a sample; a first line may name the columns.")
+  private Path file = Path.of("");
+
+  @Option(
+      names = "--column",
+      paramLabel = "NAME|N",
+      description =
+          "Column that holds the costs, by its name in the first line or its number from 1 on"
+              + " (default: ${DEFAULT-VALUE}).")
+  private String column = "1";
+
+  @Option(
+      names = "--world-size",
+      paramLabel = "N",
+      description = "Ranks that train together (default: ${DEFAULT-VALUE}).")
+  private int worldSize = 8;
+
+  @Option(
+      names = "--batch-size",
+      paramLabel = "N",
+      description = "Samples that each rank takes in one step (default: ${DEFAULT-VALUE}).")
+  private int batchSize = 32;
+
+  @Option(
+      names = "--budget",
+      paramLabel = "COST",
+      description =
+          "For batches of varying size: the most that one may cost, which is its number of samples"
+              + " times the longest (default: what --batch-size samples cost on average, and at"
+              + " least the largest cost).")
+  private @Nullable Long budget;
+
+  @Option(
+      names = "--seed",
+      paramLabel = "N",
+      description = "Fixes all random choices (default: ${DEFAULT-VALUE}).")
+  private long seed = 0;
+
+  @Option(
+      names = "--sample",
+      paramLabel = "N",
+      description =
+          "Plan with N costs drawn at random where the file holds more; 0 plans with all, however"
+              + " long that takes (default: ${DEFAULT-VALUE}).")
+  private int sample = 200_000;
+
+  @Option(
+      names = "--out",
+      paramLabel = "FILE",
+      description = "Where to draw the result as a PNG (default: ${DEFAULT-VALUE}).")
+  private Path out = Path.of("plan.png");
+
+  @Option(
+      names = {"-h", "--help"},
+      usageHelp = true,
+      description = "Show this help and exit.")
+  @SuppressWarnings("UnusedVariable") // picocli acts on it
+  private boolean help;
+
+  Main() {}
+
+  /**
+   * Runs the planner and ends the process.
+   *
+   * @param arguments see {@code --help}
+   */
+  public static void main(String[] arguments) {
+    System.exit(commandLine().execute(arguments));
+  }
+
+  static CommandLine commandLine() {
+    return new CommandLine(new Main())
+        .setParameterExceptionHandler(
+            (wrong, arguments) -> {
+              PrintWriter err = wrong.getCommandLine().getErr();
+              err.println("error: " + wrong.getMessage());
+              err.println("plan --help lists the options.");
+              return WRONG_INPUT;
+            })
+        .setExecutionExceptionHandler(
+            (failure, command, parsed) -> {
+              if (failure instanceof PlannerException) {
+                command.getErr().println("error: " + failure.getMessage());
+                return WRONG_INPUT;
+              }
+              failure.printStackTrace(command.getErr());
+              return 1;
+            });
+  }
+
+  @Override
+  public Integer call() throws IOException {
+    if (sample < 0) {
+      throw new PlannerException("--sample must be at least 0, got " + sample);
+    }
+    Path folder = out.toAbsolutePath().getParent();
+    if (folder == null || !folder.toFile().isDirectory() || out.toFile().isDirectory()) {
+      throw new PlannerException("--out must be a file in a folder that exists, got " + out);
+    }
+    Costs all = CostFile.read(file, column);
+    Costs costs = Setup.drawn(all, sample, seed);
+    long most = budget == null ? Setup.budgetOf(costs, batchSize) : budget;
+    Setup setup = new Setup(costs, worldSize, batchSize, most, seed);
+    PrintWriter output = (spec == null ? CommandSpec.create() : spec).commandLine().getOut();
+    output.println(heading(all.size(), setup));
+    List<Result> results = results(setup);
+    output.println(ResultTable.of(results));
+    for (Strategy strategy : Strategy.all()) {
+      output.printf("%-16s %s%n", strategy.name(), strategy.meaning());
+    }
+    ResultChart.write(results, out);
+    output.printf("%nDrawn in %s%n", out);
+    return 0;
+  }
+
+  private static List<Result> results(Setup setup) {
+    List<Strategy> strategies = Strategy.all();
+    List<BalanceReport> reports =
+        strategies.parallelStream().map(each -> each.report().apply(setup)).toList();
+    return strategies.stream()
+        .map(each -> Result.of(each.name(), reports.get(strategies.indexOf(each)), reports.get(0)))
+        .toList();
+  }
+
+  private static String heading(int samplesOfFile, Setup setup) {
+    String samples = String.format(Locale.ROOT, "%,d samples", samplesOfFile);
+    if (setup.costs().size() < samplesOfFile) {
+      samples =
+          String.format(
+              Locale.ROOT, "%,d samples drawn from %,d", setup.costs().size(), samplesOfFile);
+    }
+    return String.format(
+        Locale.ROOT,
+        "%s, %d ranks, batches of %d or of cost %,d at most%n",
+        samples,
+        setup.worldSize(),
+        setup.batchSize(),
+        setup.budget());
+  }
+}

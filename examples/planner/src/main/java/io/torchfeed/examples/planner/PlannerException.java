@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.planner;
+
+/** The input is of no use; the message is for the user. */
+final class PlannerException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  PlannerException(String message) {
+    super(message);
+  }
+
+  PlannerException(String message, Throwable cause) {
+    super(message, cause);
+  }
+}

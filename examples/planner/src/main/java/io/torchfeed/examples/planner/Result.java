@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.planner;
+
+import io.torchfeed.sampler.BalanceReport;
+
+/**
+ * What a sampler would do.
+ *
+ * @param name of the sampler
+ * @param report on its plan
+ * @param speedUp how many times as fast an epoch is as with the first sampler, if a rank's time is
+ *     its real cost
+ * @param paddedSpeedUp the same if its time is the padded cost
+ */
+record Result(String name, BalanceReport report, double speedUp, double paddedSpeedUp) {
+  static Result of(String name, BalanceReport report, BalanceReport first) {
+    return new Result(
+        name,
+        report,
+        ratio(first.slowestCost(), report.slowestCost()),
+        ratio(first.slowestPaddedCost(), report.slowestPaddedCost()));
+  }
+
+  private static double ratio(double first, double other) {
+    return other == 0 ? 1 : first / other;
+  }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.planner;
+
+import io.torchfeed.sampler.Costs;
+import io.torchfeed.sampler.SeekablePermutation;
+
+/**
+ * What is planned.
+ *
+ * @param costs the cost of each sample
+ * @param worldSize number of ranks, in [1, 65536]
+ * @param batchSize samples of a rank in a step, where that is fixed; at least 1
+ * @param budget the most that a batch of varying size may cost when padded
+ * @param seed of all random choices
+ */
+record Setup(Costs costs, int worldSize, int batchSize, long budget, long seed) {
+  Setup {
+    requireInRange("--world-size", worldSize, 1 << 16);
+    requireInRange("--batch-size", batchSize, 1 << 20);
+    requireInRange("--budget", budget, (1L << 42) - 1);
+    long longest = longest(costs);
+    if (budget < longest) {
+      throw new PlannerException(
+          "--budget must hold the largest cost %d, got %d".formatted(longest, budget));
+    }
+  }
+
+  /** What {@code batchSize} samples cost on average, and at least the largest cost. */
+  static long budgetOf(Costs costs, int batchSize) {
+    double sum = 0;
+    for (int i = 0; i < costs.size(); i++) {
+      sum += costs.at(i);
+    }
+    long average = (long) Math.min((1L << 42) - 1.0, sum / costs.size() * batchSize);
+    return Math.max(1, Math.max(longest(costs), average));
+  }
+
+  /** Some of the costs, drawn at random without replacement; all if there are no more. */
+  static Costs drawn(Costs costs, int wanted, long seed) {
+    if (wanted == 0 || wanted >= costs.size()) {
+      return costs;
+    }
+    SeekablePermutation order = SeekablePermutation.of(costs.size(), seed, 0);
+    return Costs.computed(wanted, position -> costs.at(order.at(position)));
+  }
+
+  private static long longest(Costs costs) {
+    long longest = 0;
+    for (int i = 0; i < costs.size(); i++) {
+      longest = Math.max(longest, costs.at(i));
+    }
+    return longest;
+  }
+
+  private static void requireInRange(String option, long value, long most) {
+    if (value < 1 || value > most) {
+      throw new PlannerException("%s must be in [1, %d], got %d".formatted(option, most, value));
+    }
+  }
+}
