@@ -111,7 +111,7 @@ final class BalanceMeter {
     slowestPadded += mostPadded;
     real[step] = ratio(most, sum);
     padded[step] = ratio(mostPadded, paddedSum);
-    bound[step] = Math.max(1, ratio(longest, sum));
+    bound[step] = Math.max(1, ratio((double) longest, sum));
   }
 
   private double ratio(double largest, double sum) {
@@ -128,7 +128,7 @@ final class BalanceMeter {
       long cost = costs.at(index);
       batchCost += cost;
       batchLongest = Math.max(batchLongest, cost);
-      withCost.add(step, cost);
+      withCost.add(step, (double) cost);
       if (cursors.isPadding(rank, i)) {
         paddingSamples++;
       } else {
@@ -163,7 +163,8 @@ final class BalanceMeter {
             int batch = batchOf[(int) requireCosts(indices[i], rank)];
             if (batch >= 0 && !cursors.isPadding(rank, i)) {
               earlier[count++] = batch;
-              betweenEpochs.add(batch / ranks.length, step);
+              int earlierStep = batch / ranks.length;
+              betweenEpochs.add(earlierStep, step);
             }
           }
           batchMates.add(earlier, count);

@@ -54,7 +54,7 @@ final class TokenBudgetCursor implements BatchCursor {
   @Override
   public long remaining() {
     requireOpen();
-    return batches.steps() - position;
+    return (long) batches.steps() - position;
   }
 
   @Override
