@@ -88,7 +88,7 @@ class CostEstimatorTest {
   void recentEpochsCountMoreWhenEarlierOnesFade() {
     CostEstimator estimator = new CostEstimator(LENGTHS, 1);
     for (int i = 0; i < 50; i++) {
-      estimator.add(new long[] {i}, 1, 10 + LENGTHS.at(i));
+      estimator.add(new long[] {i}, 1, 10.0 + LENGTHS.at(i));
     }
     estimator.forget(0.9);
     double[] faded = estimator.sums();

@@ -2,7 +2,13 @@
 package io.torchfeed.sampler;
 
 /** A sampler whose epochs are written out; indices below 0 are padding of their complement. */
-record ListedSampler(long[]... epochs) implements Sampler {
+final class ListedSampler implements Sampler {
+  private final long[][] epochs;
+
+  ListedSampler(long[]... epochs) {
+    this.epochs = epochs;
+  }
+
   @Override
   public long size() {
     return epochs[0].length;

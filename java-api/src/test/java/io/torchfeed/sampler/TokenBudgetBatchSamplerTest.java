@@ -113,14 +113,14 @@ class TokenBudgetBatchSamplerTest {
     assertThat(report.padded().p99()).isLessThanOrEqualTo(1.04);
     assertThat(report.padding()).isLessThanOrEqualTo(0.04);
     assertThat(report.randomness().batchMates()).isLessThanOrEqualTo(0.1);
-    double sigma = 1 / Math.sqrt(report.steps()); // samples of like length move as one
+    double sigma = 1 / Math.sqrt((double) report.steps()); // samples of like length move as one
     assertThat(report.randomness().betweenEpochs()).isBetween(-5 * sigma, 5 * sigma);
   }
 
   @Test
   void manyWindowsAreOneEpoch() {
     int samples = 700_000;
-    Costs costs = Costs.computed(samples, index -> 1 + Mix64.mix(index) >>> 57);
+    Costs costs = Costs.computed(samples, index -> 1 + (Mix64.mix(index) >>> 57));
     TokenBudgetBatchSampler sampler =
         TokenBudgetBatchSampler.builder(costs, 1000).ranks(2, 0).build();
     BalanceReport report = BalanceReport.over(costs, 2).batchSamplers(sampler::forRank);
