@@ -173,7 +173,7 @@ public record BalanceReport(
       if (batchSize < 1) {
         throw new IllegalArgumentException("batchSize must be at least 1, got " + batchSize);
       }
-      return batchSamplers(rank -> new FixedSizeBatches(plan.apply(rank), batchSize));
+      return batchSamplers(rank -> new FixedBatches(plan.apply(rank), batchSize));
     }
 
     /**

@@ -24,15 +24,18 @@ public final class Costs {
   private final long @Nullable [] large;
   private final int size;
   private final long hash;
+  private final long largest;
 
   private Costs(long size, LongUnaryOperator costOfAnIndex) {
     this.size = requireSize(size);
     int[] narrow = new int[this.size];
     long[] wide = null;
     long digest = 0;
+    long most = 0;
     for (int i = 0; i < this.size; i++) {
       long cost = requireCost(i, costOfAnIndex.applyAsLong(i));
       digest = Mix64.fold(digest, cost);
+      most = Math.max(most, cost);
       if (wide == null && cost > Integer.MAX_VALUE) {
         wide = widen(narrow, i);
       }
@@ -45,6 +48,7 @@ public final class Costs {
     small = wide == null ? narrow : null;
     large = wide;
     hash = digest;
+    largest = most;
   }
 
   /**
@@ -121,6 +125,11 @@ public final class Costs {
     return small != null ? small[i] : requireNonNull(large)[i];
   }
 
+  /** The largest cost, 0 if there is none. */
+  long largest() {
+    return largest;
+  }
+
   /**
    * A digest of all costs in order, which stands for them in the parameters of a plan.
    *
@@ -131,6 +140,7 @@ public final class Costs {
   }
 
   @Override
+  @SuppressWarnings("exports") // the annotation is not needed at run time
   public boolean equals(@Nullable Object other) {
     return other instanceof Costs costs
         && hash == costs.hash

@@ -9,20 +9,18 @@ import java.util.PriorityQueue;
 import java.util.stream.IntStream;
 
 /**
- * The largest differencing method of Karmarkar and Karp for any number of sets: the two partial
+ * The largest differencing method of Karmarkar and Karp for sets of equal counts: the two partial
  * divisions that differ most are joined against each other, until one is left.
  *
  * <p>Source of the rules for ties: verl, {@code verl/utils/seqlen_balancing.py}.
  */
 final class KarmarkarKarp {
-  private static final Set EMPTY = new Set(0, new int[0]);
-
   private KarmarkarKarp() {}
 
   /**
    * Sets of equal counts.
    *
-   * @param costs their number is a multiple of {@code sets}
+   * @param costs at least one for each set; their number is a multiple of {@code sets}
    * @return the positions of each set, ascending; the dearest set first
    */
   static int[][] equalCounts(long[] costs, int sets) {
@@ -30,27 +28,9 @@ final class KarmarkarKarp {
     List<State> states = new ArrayList<>();
     for (int first = 0; first < order.length; first += sets) {
       states.add(
-          State.of(
-              Arrays.stream(order, first, first + sets).map(i -> Set.of(costs, i)).toList()));
+          State.of(Arrays.stream(order, first, first + sets).map(i -> Set.of(costs, i)).toList()));
     }
-    return join(states, sets);
-  }
-
-  /**
-   * Sets of any counts.
-   *
-   * @return the positions of each set, ascending; the dearest set first
-   */
-  static int[][] freeCounts(long[] costs, int sets) {
-    List<State> states = new ArrayList<>();
-    for (int position : ascending(costs)) {
-      List<Set> one = new ArrayList<>(List.of(Set.of(costs, position)));
-      while (one.size() < sets) {
-        one.add(EMPTY);
-      }
-      states.add(State.of(one));
-    }
-    return join(states, sets);
+    return join(states);
   }
 
   private static Integer[] ascending(long[] costs) {
@@ -60,10 +40,7 @@ final class KarmarkarKarp {
         .toArray(Integer[]::new);
   }
 
-  private static int[][] join(List<State> states, int sets) {
-    if (states.isEmpty()) {
-      return new int[sets][0];
-    }
+  private static int[][] join(List<State> states) {
     PriorityQueue<State> queue = new PriorityQueue<>(states);
     while (queue.size() > 1) {
       queue.add(queue.remove().against(queue.remove()));
@@ -74,7 +51,15 @@ final class KarmarkarKarp {
   }
 
   /** A set of a partial division; the positions are in the order in which they came. */
-  private record Set(long sum, int[] positions) implements Comparable<Set> {
+  private static final class Set {
+    private final long sum;
+    private final int[] positions;
+
+    Set(long sum, int[] positions) {
+      this.sum = sum;
+      this.positions = positions;
+    }
+
     static Set of(long[] costs, int position) {
       return new Set(costs[position], new int[] {position});
     }
@@ -85,20 +70,16 @@ final class KarmarkarKarp {
       return new Set(sum + other.sum, all);
     }
 
-    @Override
-    public int compareTo(Set other) {
+    int compare(Set other) {
       int bySum = Long.compare(sum, other.sum);
-      int byCount = Integer.compare(positions.length, other.positions.length);
-      return bySum != 0
-          ? bySum
-          : byCount != 0 ? byCount : Arrays.compare(positions, other.positions);
+      return bySum != 0 ? bySum : Arrays.compare(positions, other.positions);
     }
   }
 
   /** A partial division, its sets descending. In a queue the one with the largest spread leads. */
   private record State(List<Set> sets) implements Comparable<State> {
     static State of(List<Set> sets) {
-      return new State(sets.stream().sorted(Comparator.reverseOrder()).toList());
+      return new State(sets.stream().sorted((a, b) -> b.compare(a)).toList());
     }
 
     State against(State other) {
@@ -116,7 +97,7 @@ final class KarmarkarKarp {
     @Override
     public int compareTo(State other) {
       int bySpread = Long.compare(other.spread(), spread());
-      return bySpread != 0 ? bySpread : other.sets.get(0).compareTo(sets.get(0));
+      return bySpread != 0 ? bySpread : other.sets.get(0).compare(sets.get(0));
     }
   }
 }

@@ -25,6 +25,11 @@ final class SplitMix {
     return Mix64.mix(state);
   }
 
+  /** The next number in [0, 1), a multiple of 2^-53. */
+  double nextDouble() {
+    return (nextLong() >>> 11) * 0x1p-53;
+  }
+
   /**
    * The next number in [0, range), each equally likely.
    *

@@ -4,12 +4,11 @@ package io.torchfeed.sampler;
 import java.util.Arrays;
 
 /**
- * Deals the samples of one step over the ranks, a fixed number to each, so that the costs of the
+ * Deals the samples of one step over the ranks, equal counts to each, so that the costs of the
  * ranks are as equal as can be. One that is used again allocates nothing. Not thread-safe.
  *
  * <p>An item is a cost and a position inside of the step in one number, so that items sort by
- * (cost, position). Ranks take turns in being favoured where sums are equal: everything happens on
- * seats 0..W-1, and seat q of step t is rank (q + t) mod W.
+ * (cost, position). Which rank has which of the seats 0..W-1 is decided elsewhere.
  */
 final class StepPartition {
   /** Bits of an item that hold the position; the cost takes the others. */
@@ -22,7 +21,7 @@ final class StepPartition {
   private static final int MOST_SWAPS = 1000;
 
   private final int worldSize;
-  private final int[] starts; // of each seat's items in seats, and their end
+  private final int batchSize;
   private final long[] seats;
   private final long[] sums;
   private final int[] counts;
@@ -34,24 +33,16 @@ final class StepPartition {
 
   /** A dealer of steps of {@code worldSize * batchSize} items, at most {@link #MOST_ITEMS}. */
   StepPartition(int worldSize, int batchSize) {
-    this(equalCounts(worldSize, batchSize));
-  }
-
-  /** A dealer that gives each seat the number of items that stands in {@code itemsOfSeats}. */
-  StepPartition(int[] itemsOfSeats) {
-    worldSize = itemsOfSeats.length;
-    starts = new int[worldSize + 1];
-    for (int seat = 0; seat < worldSize; seat++) {
-      starts[seat + 1] = starts[seat] + itemsOfSeats[seat];
-    }
-    seats = new long[starts[worldSize]];
+    this.worldSize = worldSize;
+    this.batchSize = batchSize;
+    seats = new long[worldSize * batchSize];
     sums = new long[worldSize];
     counts = new int[worldSize];
     heap = new int[worldSize];
   }
 
   static long item(long cost, int position) {
-    return cost << POSITION_BITS | position;
+    return (cost << POSITION_BITS) | position;
   }
 
   static long cost(long item) {
@@ -62,25 +53,17 @@ final class StepPartition {
     return (int) (item & POSITION_MASK);
   }
 
-  /** Deals by LPT with fixed counts, then repairs by swaps. The items are sorted afterwards. */
-  void deal(long[] items) {
-    dealLargestFirst(items);
-    repair();
-  }
-
   /**
-   * LPT with fixed counts: the largest item left (ties: smallest position) goes to the seat with
+   * LPT with equal counts: the largest item left (ties: smallest position) goes to the seat with
    * the smallest (sum, seat) that is not full. The items are sorted afterwards.
    */
   void dealLargestFirst(long[] items) {
     Arrays.sort(items);
     Arrays.fill(sums, 0);
     Arrays.fill(counts, 0);
-    heapSize = 0;
+    heapSize = worldSize;
     for (int seat = 0; seat < worldSize; seat++) {
-      if (starts[seat + 1] > starts[seat]) {
-        heap[heapSize++] = seat;
-      }
+      heap[seat] = seat;
     }
     int end = items.length;
     while (end > 0) {
@@ -93,16 +76,18 @@ final class StepPartition {
     sortSeats();
   }
 
-  /** Takes a division that was made elsewhere: the items seat by seat. */
-  void take(long[] itemsSeatBySeat) {
-    System.arraycopy(itemsSeatBySeat, 0, seats, 0, seats.length);
-    sortSeats();
+  /** Deals by the differencing method of {@link KarmarkarKarp}; the dearest set to seat 0. */
+  void dealByDifferencing(long[] items) {
+    long[] costs = Arrays.stream(items).map(StepPartition::cost).toArray();
+    int[][] sets = KarmarkarKarp.equalCounts(costs, worldSize);
     for (int seat = 0; seat < worldSize; seat++) {
       sums[seat] = 0;
-      for (int i = starts[seat]; i < starts[seat + 1]; i++) {
-        sums[seat] += cost(seats[i]);
+      for (int i = 0; i < batchSize; i++) {
+        seats[seat * batchSize + i] = items[sets[seat][i]];
+        sums[seat] += costs[sets[seat][i]];
       }
     }
+    sortSeats();
   }
 
   /**
@@ -123,35 +108,24 @@ final class StepPartition {
     }
   }
 
-  /** The sum of the costs of a rank in step {@code step}. */
-  long sum(int rank, long step) {
-    return sums[seat(rank, step)];
+  /** The sum of the costs of a seat. */
+  long sum(int seat) {
+    return sums[seat];
   }
 
-  /** Writes the items of a rank in step {@code step}, ascending by (cost, position). */
-  void batch(int rank, long step, long[] into) {
-    int seat = seat(rank, step);
-    System.arraycopy(seats, starts[seat], into, 0, starts[seat + 1] - starts[seat]);
-  }
-
-  private int seat(int rank, long step) {
-    return Math.floorMod(rank - step, worldSize);
+  /** Writes the items of a seat, ascending by (cost, position). */
+  void copy(int seat, long[] into) {
+    System.arraycopy(seats, seat * batchSize, into, 0, batchSize);
   }
 
   private void sortSeats() {
     for (int seat = 0; seat < worldSize; seat++) {
-      Arrays.sort(seats, starts[seat], starts[seat + 1]);
+      Arrays.sort(seats, seat * batchSize, (seat + 1) * batchSize);
     }
   }
 
-  private static int[] equalCounts(int worldSize, int batchSize) {
-    int[] counts = new int[worldSize];
-    Arrays.fill(counts, batchSize);
-    return counts;
-  }
-
   /** The first item with the cost of the one at {@code last}. */
-  static int startOfEqualCosts(long[] items, int last) {
+  private static int startOfEqualCosts(long[] items, int last) {
     int start = last;
     while (start > 0 && cost(items[start - 1]) == cost(items[last])) {
       start--;
@@ -161,9 +135,9 @@ final class StepPartition {
 
   private void give(long item) {
     int seat = heap[0];
-    seats[starts[seat] + counts[seat]++] = item;
+    seats[(seat + 1) * batchSize - ++counts[seat]] = item; // from the end: nearly sorted
     sums[seat] += cost(item);
-    if (starts[seat] + counts[seat] == starts[seat + 1]) {
+    if (counts[seat] == batchSize) {
       heap[0] = heap[--heapSize];
     }
     sink();
@@ -186,7 +160,7 @@ final class StepPartition {
   }
 
   private boolean before(int seat, int other) {
-    return sums[seat] < sums[other] || sums[seat] == sums[other] && seat <= other;
+    return sums[seat] < sums[other] || (sums[seat] == sums[other] && seat <= other);
   }
 
   /**
@@ -195,13 +169,13 @@ final class StepPartition {
    */
   private boolean swapBest(int high, int low) {
     long gap = sums[high] - sums[low];
-    int startOfHigh = starts[high];
-    int endOfLow = starts[low + 1];
+    int startOfHigh = high * batchSize;
+    int endOfLow = (low + 1) * batchSize;
     int below = -1; // start of the last run of equal costs at least half a gap below a
-    int above = starts[low]; // start of the run after it
+    int above = low * batchSize; // start of the run after it
     bestOfHigh = -1;
     bestMiss = gap; // a swap that changes nothing
-    for (int a = startOfHigh; a < starts[high + 1]; a++) {
+    for (int a = startOfHigh; a < (high + 1) * batchSize; a++) {
       if (a > startOfHigh && cost(seats[a - 1]) == cost(seats[a])) {
         continue; // of equal costs the first has the smallest position
       }
@@ -225,7 +199,7 @@ final class StepPartition {
 
   private void consider(int a, int b, long gap) {
     long miss = Math.abs(2 * (cost(seats[a]) - cost(seats[b])) - gap);
-    if (miss < bestMiss || miss == bestMiss && bestOfHigh >= 0 && isFirst(a, b)) {
+    if (miss < bestMiss || (miss == bestMiss && bestOfHigh >= 0 && isFirst(a, b))) {
       bestOfHigh = a;
       bestOfLow = b;
       bestMiss = miss;
@@ -234,7 +208,7 @@ final class StepPartition {
 
   private boolean isFirst(int a, int b) {
     int byHigh = Integer.compare(position(seats[a]), position(seats[bestOfHigh]));
-    return byHigh < 0 || byHigh == 0 && position(seats[b]) < position(seats[bestOfLow]);
+    return byHigh < 0 || (byHigh == 0 && position(seats[b]) < position(seats[bestOfLow]));
   }
 
   private void swap(int high, int low) {
@@ -248,8 +222,8 @@ final class StepPartition {
 
   /** Replaces an item of a seat, which stays sorted. */
   private void put(int seat, int at, long item) {
-    int start = starts[seat];
-    int end = starts[seat + 1];
+    int start = seat * batchSize;
+    int end = (seat + 1) * batchSize;
     int to = at;
     for (; to > start && seats[to - 1] > item; to--) {
       seats[to] = seats[to - 1];

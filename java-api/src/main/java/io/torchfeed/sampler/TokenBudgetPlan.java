@@ -72,7 +72,7 @@ final class TokenBudgetPlan {
     int[] samples = new int[0];
     long[] lengths = new long[0];
     for (int w = 0; w < windows; w++) {
-      SplitMix64 random = new SplitMix64(Mix64.fold(key, w));
+      SplitMix random = new SplitMix(Mix64.fold(key, w));
       int first = (int) ((long) costs.size() * w / windows);
       int count = (int) ((long) costs.size() * (w + 1) / windows) - first;
       if (keys.length < count) {
@@ -103,7 +103,7 @@ final class TokenBudgetPlan {
     return Costs.LIMIT - 1 - (key >>> POSITION_BITS);
   }
 
-  private void shuffleBlocks(long[] keys, int count, SplitMix64 random) {
+  private void shuffleBlocks(long[] keys, int count, SplitMix random) {
     double share = random.nextDouble();
     for (int start = 0; start < count; ) {
       long longest = lengthOf(keys[start]);
@@ -115,7 +115,7 @@ final class TokenBudgetPlan {
         end++;
       }
       for (int i = end - 1; i > start; i--) {
-        int j = start + random.next(i - start + 1);
+        int j = start + (int) random.nextBelow(i - start + 1);
         long swapped = keys[i];
         keys[i] = keys[j];
         keys[j] = swapped;
@@ -158,7 +158,7 @@ final class TokenBudgetPlan {
       return padding.get(starts[step * worldSize + rank] + element);
     }
 
-    private void add(TokenBudgetWindow window, long[] keys, int[] samples, SplitMix64 random) {
+    private void add(TokenBudgetWindow window, long[] keys, int[] samples, SplitMix random) {
       int[] byStep = window.batchesByStep();
       makeRoom(byStep.length, starts[batches] + window.start(byStep.length));
       for (int step : shuffled(window.steps(), random)) {
@@ -186,10 +186,10 @@ final class TokenBudgetPlan {
       }
     }
 
-    private static int[] shuffled(int count, SplitMix64 random) {
+    private static int[] shuffled(int count, SplitMix random) {
       int[] order = new int[count];
       for (int i = 0; i < count; i++) {
-        int j = random.next(i + 1);
+        int j = (int) random.nextBelow(i + 1);
         order[i] = order[j];
         order[j] = i;
       }

@@ -114,10 +114,8 @@ class CostsTest {
 
   @Test
   void indicesOutsideOfTheDatasetAreRefused() {
-    assertThatExceptionOfType(IndexOutOfBoundsException.class)
-        .isThrownBy(() -> Costs.of(1).at(1));
-    assertThatExceptionOfType(IndexOutOfBoundsException.class)
-        .isThrownBy(() -> Costs.of(1).at(-1));
+    assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> Costs.of(1).at(1));
+    assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> Costs.of(1).at(-1));
   }
 
   private static long[] values(Costs costs) {

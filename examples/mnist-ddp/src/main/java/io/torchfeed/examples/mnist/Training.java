@@ -11,6 +11,7 @@ import io.torchfeed.data.TensorDataset;
 import io.torchfeed.distributed.DistributedDataParallel;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.sampler.DistributedRandomSampler;
+import io.torchfeed.sampler.PlanCheck;
 import java.nio.file.Path;
 import java.util.Objects;
 import org.bytedeco.javacpp.PointerScope;
@@ -26,6 +27,7 @@ final class Training {
   private final Net net;
   private final DistributedDataParallel model;
   private final SGD optimizer;
+  private final DistributedRandomSampler sampler;
   private final DataLoader loader;
   private final RunFiles files;
   private final long steps;
@@ -37,6 +39,7 @@ final class Training {
       Net net,
       DistributedDataParallel model,
       SGD optimizer,
+      DistributedRandomSampler sampler,
       DataLoader loader,
       RunFiles files,
       long steps) {
@@ -45,6 +48,7 @@ final class Training {
     this.net = net;
     this.model = model;
     this.optimizer = optimizer;
+    this.sampler = sampler;
     this.loader = loader;
     this.files = files;
     this.steps = steps;
@@ -106,6 +110,7 @@ final class Training {
                 net,
                 model,
                 optimizer,
+                sampler,
                 loader,
                 files,
                 settings.steps(loader.batches()))
@@ -136,7 +141,9 @@ final class Training {
     manual_seed(streamSeed(settings.seed(), group.rank(), epoch));
     EpochClock clock = new EpochClock(settings.batchSize() * group.size(), model.reductionNanos());
     // The order of libtorch's sampler is a function of the epoch alone; PyTorch's adds the seed.
-    try (Batches batches = loader.epoch(settings.seed() + epoch - 1);
+    long order = settings.seed() + epoch - 1;
+    PlanCheck.beforeEpoch(sampler, order, settings.batchSize(), group::allGatherLongs);
+    try (Batches batches = loader.epoch(order);
         Progress progress = files.progress(epoch, steps)) {
       while (clock.steps() < steps && batches.hasNext()) {
         Batch batch = batches.next();

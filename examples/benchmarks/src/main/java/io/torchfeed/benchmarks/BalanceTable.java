@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.benchmarks;
+
+import io.torchfeed.sampler.BaguaLoadBalancingSampler;
+import io.torchfeed.sampler.BalanceReport;
+import io.torchfeed.sampler.Costs;
+import io.torchfeed.sampler.StepDealing;
+import io.torchfeed.sampler.Grouping;
+import io.torchfeed.sampler.LoadBalancingDistributedSampler;
+import io.torchfeed.sampler.PythonDistributedSampler;
+import io.torchfeed.sampler.Sampler;
+import java.io.PrintStream;
+import java.util.Locale;
+import java.util.Random;
+import java.util.function.IntFunction;
+
+/**
+ * Prints how balanced, how padded and how random each plan is, on five loads of 50,000 samples with
+ * batches of 32 at 8 and 64 ranks.
+ *
+ * <p>{@code real} is the cost of a step's slowest rank over the mean of the ranks, {@code bound}
+ * what its largest sample alone makes it; {@code totals} the spread of the ranks over the epoch;
+ * {@code padding} to the longest sample of a batch; {@code again} the share of batch-mates that are
+ * batch-mates again in the next epoch.
+ */
+public final class BalanceTable {
+  private static final int SAMPLES = 50_000;
+  private static final int BATCH_SIZE = 32;
+  private static final int[] WORLD_SIZES = {8, 64};
+  private static final long SEED = 1;
+
+  private BalanceTable() {}
+
+  /**
+   * Prints the table.
+   *
+   * @param args none
+   */
+  public static void main(String[] args) {
+    PrintStream out = System.out;
+    out.println(
+        "load       ranks  plan                 real mean     p99   bound  totals %  padding %"
+            + "  again %");
+    for (Load load : Load.values()) {
+      Costs costs = load.costs();
+      for (int worldSize : WORLD_SIZES) {
+        for (Plan plan : Plan.values()) {
+          BalanceReport report =
+              BalanceReport.over(costs, worldSize)
+                  .samplers(BATCH_SIZE, plan.ranks(costs, worldSize));
+          out.println(line(load, worldSize, plan, report));
+        }
+      }
+    }
+  }
+
+  private static String line(Load load, int worldSize, Plan plan, BalanceReport report) {
+    return String.format(
+        Locale.ROOT,
+        "%-10s %5d  %-20s %9.4f  %6.4f  %6.3f  %8.3f  %9.2f  %7.2f",
+        load.name().toLowerCase(Locale.ROOT),
+        worldSize,
+        plan.label,
+        report.real().mean(),
+        report.real().p99(),
+        report.bound().mean(),
+        100 * report.rankSpread(),
+        100 * report.padding(),
+        100 * report.randomness().batchMates());
+  }
+
+  private enum Load {
+    LOGNORMAL,
+    ZIPF,
+    UNIFORM,
+    CLUSTERS,
+    GIANT;
+
+    Costs costs() {
+      Random random = new Random(SEED);
+      return Costs.computed(SAMPLES, index -> cost(index, random));
+    }
+
+    private long cost(long index, Random random) {
+      return switch (this) {
+        case LOGNORMAL -> Math.max(1, Math.round(Math.exp(4 + 0.8 * random.nextGaussian())));
+        case ZIPF -> Math.min(5_000, 10 * zipf(random, 1.5));
+        case UNIFORM -> 10 + random.nextInt(491);
+        case CLUSTERS -> random.nextBoolean() ? 50 : 500;
+        case GIANT -> index == SAMPLES / 3 ? 1_000_000 : 100;
+      };
+    }
+
+    /** Devroye, Non-Uniform Random Variate Generation (1986), chapter X.6. */
+    private static long zipf(Random random, double exponent) {
+      double power = Math.pow(2, exponent - 1);
+      while (true) {
+        double x = Math.floor(Math.pow(1 - random.nextDouble(), -1 / (exponent - 1)));
+        double t = Math.pow(1 + 1 / x, exponent - 1);
+        if (random.nextDouble() * x * (t - 1) / (power - 1) <= t / power) {
+          return (long) Math.min(x, 1_000_000);
+        }
+      }
+    }
+  }
+
+  private enum Plan {
+    RANDOM("random") {
+      @Override
+      IntFunction<Sampler> ranks(Costs costs, int worldSize) {
+        return rank -> new PythonDistributedSampler(costs.size(), worldSize, rank);
+      }
+    },
+    BAGUA("Bagua") {
+      @Override
+      IntFunction<Sampler> ranks(Costs costs, int worldSize) {
+        return rank -> new BaguaLoadBalancingSampler(costs, worldSize, rank);
+      }
+    },
+    LARGEST_FIRST("LPT") {
+      @Override
+      IntFunction<Sampler> ranks(Costs costs, int worldSize) {
+        return balanced(builder(costs, worldSize).grouping(Grouping.MIXED).window(1));
+      }
+    },
+    KARMARKAR_KARP("Karmarkar-Karp") {
+      @Override
+      IntFunction<Sampler> ranks(Costs costs, int worldSize) {
+        return balanced(
+            builder(costs, worldSize)
+                .grouping(Grouping.MIXED)
+                .window(1)
+                .dealing(StepDealing.KARMARKAR_KARP));
+      }
+    },
+    MIXED("(a) equal counts") {
+      @Override
+      IntFunction<Sampler> ranks(Costs costs, int worldSize) {
+        return balanced(builder(costs, worldSize).grouping(Grouping.MIXED));
+      }
+    },
+    BUCKETED("(b) bucketed") {
+      @Override
+      IntFunction<Sampler> ranks(Costs costs, int worldSize) {
+        return balanced(builder(costs, worldSize));
+      }
+    };
+
+    private final String label;
+
+    Plan(String label) {
+      this.label = label;
+    }
+
+    abstract IntFunction<Sampler> ranks(Costs costs, int worldSize);
+
+    private static LoadBalancingDistributedSampler.Builder builder(Costs costs, int worldSize) {
+      return LoadBalancingDistributedSampler.builder(costs, worldSize, 0, BATCH_SIZE);
+    }
+
+    private static IntFunction<Sampler> balanced(LoadBalancingDistributedSampler.Builder builder) {
+      LoadBalancingDistributedSampler rank0 = builder.build();
+      return rank0::forRank;
+    }
+  }
+}
