@@ -28,6 +28,7 @@ final class BalanceMeter {
   private final Correlation withCost = new Correlation();
   private final Correlation betweenEpochs = new Correlation();
 
+  private long[] stepCosts = new long[0];
   private long batchCost;
   private long batchLongest;
 
@@ -91,9 +92,11 @@ final class BalanceMeter {
     double most = 0;
     double mostPadded = 0;
     long longest = 0;
-    long count = 0;
+    int count = 0;
+    int fewest = Integer.MAX_VALUE;
     for (int rank = 0; rank < ranks.length; rank++) {
-      int size = readBatch(cursors, step, rank);
+      int size = readBatch(cursors, step, rank, count);
+      fewest = Math.min(fewest, size);
       double cost = batchCost;
       double paddedCost = (double) size * batchLongest;
       totals[rank] += cost;
@@ -112,14 +115,30 @@ final class BalanceMeter {
     real[step] = ratio(most, sum);
     padded[step] = ratio(mostPadded, paddedSum);
     bound[step] = Math.max(1, ratio((double) longest, sum));
+    if (bound[step] > 1) {
+      bound[step] = ratio(leastOfTheSlowest(count, fewest), sum);
+    }
+  }
+
+  /** The largest sample of a step and, since each rank has so many, the smallest ones. */
+  private double leastOfTheSlowest(int count, int fewest) {
+    Arrays.sort(stepCosts, 0, count);
+    double least = stepCosts[count - 1];
+    for (int i = 0; i < fewest - 1; i++) {
+      least += stepCosts[i];
+    }
+    return least;
   }
 
   private double ratio(double largest, double sum) {
     return sum == 0 ? 1 : largest * ranks.length / sum;
   }
 
-  private int readBatch(Cursors cursors, int step, int rank) {
+  private int readBatch(Cursors cursors, int step, int rank, int before) {
     int size = cursors.next(rank);
+    if (stepCosts.length < before + size) {
+      stepCosts = Arrays.copyOf(stepCosts, 2 * (before + size));
+    }
     int batch = step * ranks.length + rank;
     batchCost = 0;
     batchLongest = 0;
@@ -128,6 +147,7 @@ final class BalanceMeter {
       long cost = costs.at(index);
       batchCost += cost;
       batchLongest = Math.max(batchLongest, cost);
+      stepCosts[before + i] = cost;
       withCost.add(step, (double) cost);
       if (cursors.isPadding(rank, i)) {
         paddingSamples++;

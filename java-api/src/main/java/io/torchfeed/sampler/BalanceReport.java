@@ -28,8 +28,9 @@ import java.util.function.IntFunction;
  * @param paddingSamples how many of those are flagged as padding
  * @param real imbalance of the real cost over the steps
  * @param padded imbalance of the padded cost over the steps
- * @param bound what no division of the same steps can be below in real cost: 1, or the largest
- *     sample of the step over the mean of the ranks
+ * @param bound what no division of the same steps can be below in real cost: 1, or where one sample
+ *     is larger than the mean of the ranks, that sample and as many of the smallest ones of the
+ *     step as the smallest batch still needs
  * @param rankSpread how the ranks' real cost of the whole epoch differs: (max - min) / mean
  * @param paddedRankSpread the same for the padded cost
  * @param padding share of the padded cost that is not real, in [0, 1]

@@ -4,24 +4,28 @@ package io.torchfeed.benchmarks;
 import io.torchfeed.sampler.BaguaLoadBalancingSampler;
 import io.torchfeed.sampler.BalanceReport;
 import io.torchfeed.sampler.Costs;
-import io.torchfeed.sampler.StepDealing;
 import io.torchfeed.sampler.Grouping;
 import io.torchfeed.sampler.LoadBalancingDistributedSampler;
 import io.torchfeed.sampler.PythonDistributedSampler;
 import io.torchfeed.sampler.Sampler;
+import io.torchfeed.sampler.StepDealing;
+import io.torchfeed.sampler.TokenBudgetBatchSampler;
 import java.io.PrintStream;
 import java.util.Locale;
+import java.util.LongSummaryStatistics;
 import java.util.Random;
 import java.util.function.IntFunction;
+import java.util.stream.LongStream;
 
 /**
  * Prints how balanced, how padded and how random each plan is, on five loads of 50,000 samples with
  * batches of 32 at 8 and 64 ranks.
  *
  * <p>{@code real} is the cost of a step's slowest rank over the mean of the ranks, {@code bound}
- * what its largest sample alone makes it; {@code totals} the spread of the ranks over the epoch;
- * {@code padding} to the longest sample of a batch; {@code again} the share of batch-mates that are
- * batch-mates again in the next epoch.
+ * what its largest sample alone makes it; {@code padded} counts each sample as the longest of its
+ * batch; {@code totals} the spread of the ranks over the epoch; {@code padding} to the longest
+ * sample of a batch; {@code again} the share of batch-mates that are batch-mates again in the next
+ * epoch.
  */
 public final class BalanceTable {
   private static final int SAMPLES = 50_000;
@@ -39,16 +43,13 @@ public final class BalanceTable {
   public static void main(String[] args) {
     PrintStream out = System.out;
     out.println(
-        "load       ranks  plan                 real mean     p99   bound  totals %  padding %"
-            + "  again %");
+        "load       ranks  plan                 real mean     p99   bound  padded mean     p99"
+            + "  totals %  padding %  again %");
     for (Load load : Load.values()) {
       Costs costs = load.costs();
       for (int worldSize : WORLD_SIZES) {
         for (Plan plan : Plan.values()) {
-          BalanceReport report =
-              BalanceReport.over(costs, worldSize)
-                  .samplers(BATCH_SIZE, plan.ranks(costs, worldSize));
-          out.println(line(load, worldSize, plan, report));
+          out.println(line(load, worldSize, plan, plan.report(costs, worldSize)));
         }
       }
     }
@@ -57,13 +58,15 @@ public final class BalanceTable {
   private static String line(Load load, int worldSize, Plan plan, BalanceReport report) {
     return String.format(
         Locale.ROOT,
-        "%-10s %5d  %-20s %9.4f  %6.4f  %6.3f  %8.3f  %9.2f  %7.2f",
+        "%-10s %5d  %-20s %9.4f  %6.4f  %6.3f  %11.4f  %6.4f  %8.3f  %9.2f  %7.2f",
         load.name().toLowerCase(Locale.ROOT),
         worldSize,
         plan.label,
         report.real().mean(),
         report.real().p99(),
         report.bound().mean(),
+        report.padded().mean(),
+        report.padded().p99(),
         100 * report.rankSpread(),
         100 * report.padding(),
         100 * report.randomness().batchMates());
@@ -87,7 +90,7 @@ public final class BalanceTable {
         case ZIPF -> Math.min(5_000, 10 * zipf(random, 1.5));
         case UNIFORM -> 10 + random.nextInt(491);
         case CLUSTERS -> random.nextBoolean() ? 50 : 500;
-        case GIANT -> index == SAMPLES / 3 ? 1_000_000 : 100;
+        case GIANT -> index == SAMPLES / 3 ? 20_000 : 10 + random.nextInt(491);
       };
     }
 
@@ -107,42 +110,61 @@ public final class BalanceTable {
   private enum Plan {
     RANDOM("random") {
       @Override
-      IntFunction<Sampler> ranks(Costs costs, int worldSize) {
-        return rank -> new PythonDistributedSampler(costs.size(), worldSize, rank);
+      BalanceReport report(Costs costs, int worldSize) {
+        return equal(
+            costs, worldSize, rank -> new PythonDistributedSampler(costs.size(), worldSize, rank));
       }
     },
     BAGUA("Bagua") {
       @Override
-      IntFunction<Sampler> ranks(Costs costs, int worldSize) {
-        return rank -> new BaguaLoadBalancingSampler(costs, worldSize, rank);
+      BalanceReport report(Costs costs, int worldSize) {
+        return equal(
+            costs, worldSize, rank -> new BaguaLoadBalancingSampler(costs, worldSize, rank));
       }
     },
     LARGEST_FIRST("LPT") {
       @Override
-      IntFunction<Sampler> ranks(Costs costs, int worldSize) {
-        return balanced(builder(costs, worldSize).grouping(Grouping.MIXED).window(1));
+      BalanceReport report(Costs costs, int worldSize) {
+        return equal(
+            costs,
+            worldSize,
+            balanced(builder(costs, worldSize).grouping(Grouping.MIXED).window(1)));
       }
     },
     KARMARKAR_KARP("Karmarkar-Karp") {
       @Override
-      IntFunction<Sampler> ranks(Costs costs, int worldSize) {
-        return balanced(
-            builder(costs, worldSize)
-                .grouping(Grouping.MIXED)
-                .window(1)
-                .dealing(StepDealing.KARMARKAR_KARP));
+      BalanceReport report(Costs costs, int worldSize) {
+        return equal(
+            costs,
+            worldSize,
+            balanced(
+                builder(costs, worldSize)
+                    .grouping(Grouping.MIXED)
+                    .window(1)
+                    .dealing(StepDealing.KARMARKAR_KARP)));
       }
     },
     MIXED("(a) equal counts") {
       @Override
-      IntFunction<Sampler> ranks(Costs costs, int worldSize) {
-        return balanced(builder(costs, worldSize).grouping(Grouping.MIXED));
+      BalanceReport report(Costs costs, int worldSize) {
+        return equal(
+            costs, worldSize, balanced(builder(costs, worldSize).grouping(Grouping.MIXED)));
       }
     },
     BUCKETED("(b) bucketed") {
       @Override
-      IntFunction<Sampler> ranks(Costs costs, int worldSize) {
-        return balanced(builder(costs, worldSize));
+      BalanceReport report(Costs costs, int worldSize) {
+        return equal(costs, worldSize, balanced(builder(costs, worldSize)));
+      }
+    },
+    TOKEN_BUDGET("(c) token budget") {
+      @Override
+      BalanceReport report(Costs costs, int worldSize) {
+        LongSummaryStatistics all = LongStream.range(0, SAMPLES).map(costs::at).summaryStatistics();
+        long budget = Math.max(all.getMax(), BATCH_SIZE * all.getSum() / SAMPLES);
+        TokenBudgetBatchSampler rank0 =
+            TokenBudgetBatchSampler.builder(costs, budget).ranks(worldSize, 0).seed(SEED).build();
+        return BalanceReport.over(costs, worldSize).batchSamplers(rank0::forRank);
       }
     };
 
@@ -152,7 +174,11 @@ public final class BalanceTable {
       this.label = label;
     }
 
-    abstract IntFunction<Sampler> ranks(Costs costs, int worldSize);
+    abstract BalanceReport report(Costs costs, int worldSize);
+
+    private static BalanceReport equal(Costs costs, int worldSize, IntFunction<Sampler> ranks) {
+      return BalanceReport.over(costs, worldSize).samplers(BATCH_SIZE, ranks);
+    }
 
     private static LoadBalancingDistributedSampler.Builder builder(Costs costs, int worldSize) {
       return LoadBalancingDistributedSampler.builder(costs, worldSize, 0, BATCH_SIZE);
