@@ -3,6 +3,7 @@ package io.torchfeed.sampler;
 
 import static java.util.Objects.requireNonNull;
 
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Objects;
 import java.util.function.LongUnaryOperator;
@@ -19,6 +20,9 @@ import org.jspecify.annotations.Nullable;
 public final class Costs {
   /** One more than the largest cost: sums and sort keys of costs below it fit 64 bits. */
   static final long LIMIT = 1L << 42;
+
+  /** The longest array that every virtual machine can make. */
+  static final int MOST = Integer.MAX_VALUE - 8;
 
   private final int @Nullable [] small;
   private final long @Nullable [] large;
@@ -102,6 +106,41 @@ public final class Costs {
   public static Costs ofDoubles(double[] costs, double scale) {
     requireScale(scale);
     return new Costs(costs.length, i -> scaled(i, costs[(int) i], scale));
+  }
+
+  /**
+   * Costs from a text file: a whole number on each line, of which the first is the cost of index 0.
+   * There is no header and no blank line; spaces around a number and either kind of line end do not
+   * matter. Takes up to 24 bytes a line while it reads.
+   *
+   * @param file the file
+   * @return the costs
+   * @throws IllegalArgumentException if a line is no whole number in [0, 2^42), with its number
+   * @throws java.io.UncheckedIOException if the file cannot be read
+   */
+  public static Costs read(Path file) {
+    return of(
+        CostFile.read(
+            file, (index, text) -> requireCost(index, Long.parseLong(text)), "a whole number"));
+  }
+
+  /**
+   * Costs from a text file of decimal fractions, which are scaled and rounded as those of {@link
+   * #ofDoubles}; otherwise as {@link #read(Path)}.
+   *
+   * @param file the file
+   * @param scale what each number is multiplied by, positive and finite
+   * @return the costs
+   * @throws IllegalArgumentException if the scale is outside of its range; or if a line is no
+   *     number as {@link Double#parseDouble} reads it, negative, NaN, infinite, or 2^42 or more
+   *     when multiplied, with its number
+   * @throws java.io.UncheckedIOException if the file cannot be read
+   */
+  public static Costs read(Path file, double scale) {
+    requireScale(scale);
+    return of(
+        CostFile.read(
+            file, (index, text) -> scaled(index, Double.parseDouble(text), scale), "a number"));
   }
 
   /**
@@ -195,9 +234,8 @@ public final class Costs {
   }
 
   private static int requireSize(long size) {
-    int most = Integer.MAX_VALUE - 8; // the longest array that every virtual machine can make
-    if (size < 0 || size > most) {
-      throw new IllegalArgumentException("size must be in [0, %d], got %d".formatted(most, size));
+    if (size < 0 || size > MOST) {
+      throw new IllegalArgumentException("size must be in [0, %d], got %d".formatted(MOST, size));
     }
     return (int) size;
   }
