@@ -8,7 +8,8 @@ import java.util.List;
 /**
  * The order of Bagua's {@code LoadBalancingDistributedSampler}, bit for bit: samples sorted by
  * cost, cut into chunks of one sample for each rank, the chunks in random order. For runs that must
- * equal Bagua's; {@link LoadBalancingDistributedSampler} is the better plan.
+ * equal Bagua's; {@link LoadBalancingDistributedSampler} is the better plan, and {@link
+ * BaguaLoadBalancingBatchSampler} cuts this one into batches of varying size.
  *
  * <p>Source: BaguaSys/bagua 3e480d29, {@code load_balancing_data_loader.py}, with the generator of
  * torch 2.10.0. The defaults are Bagua's, and what differs from them follows by name:
@@ -120,6 +121,11 @@ public record BaguaLoadBalancingSampler(
    * @throws IllegalArgumentException if {@code tail} is {@link Tail#UNEVEN}
    */
   public BaguaLoadBalancingSampler withTail(Tail tail) {
+    return new BaguaLoadBalancingSampler(costs, worldSize, rank, shuffle, seed, level, tail);
+  }
+
+  /** The plan of another rank. */
+  BaguaLoadBalancingSampler forRank(int rank) {
     return new BaguaLoadBalancingSampler(costs, worldSize, rank, shuffle, seed, level, tail);
   }
 

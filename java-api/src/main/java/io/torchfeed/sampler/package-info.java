@@ -28,13 +28,21 @@
  * {@link io.torchfeed.sampler.WeightedRandomSampler}, {@link io.torchfeed.sampler.FixedBatches}
  * (its {@code BatchSampler}) and {@link io.torchfeed.sampler.RandomSplit}.
  *
+ * <p>Those of Bagua's load balancing loader are {@link
+ * io.torchfeed.sampler.BaguaLoadBalancingSampler}, with its orders bit for bit, and {@link
+ * io.torchfeed.sampler.BaguaLoadBalancingBatchSampler}, with the defects of its batches corrected.
+ *
  * <p>torchfeed's own: {@link io.torchfeed.sampler.ShuffledSampler} computes its order instead of
  * holding a list; {@link io.torchfeed.sampler.WeightedSampler} and {@link
  * io.torchfeed.sampler.ClassCyclingSampler} draw by weight and by class; {@link
  * io.torchfeed.sampler.ConcatenatedSampler}, {@link io.torchfeed.sampler.MixedSampler}, {@link
  * io.torchfeed.sampler.RepeatedSampler} and {@link io.torchfeed.sampler.ListSampler} combine plans;
  * {@link io.torchfeed.sampler.GroupSplit} and {@link io.torchfeed.sampler.StratifiedSplit} split a
- * dataset. A {@link io.torchfeed.sampler.DistributedSampler} is one rank's part: {@link
+ * dataset. {@link io.torchfeed.sampler.LoadBalancingDistributedSampler} and {@link
+ * io.torchfeed.sampler.TokenBudgetBatchSampler} give the ranks of a step equal work: {@link
+ * io.torchfeed.sampler.Costs} says what samples cost, {@link io.torchfeed.sampler.CostEstimator}
+ * learns it, and {@link io.torchfeed.sampler.BalanceReport} shows how equal the work is. A {@link
+ * io.torchfeed.sampler.DistributedSampler} is one rank's part: {@link
  * io.torchfeed.sampler.StridedSampler} and {@link io.torchfeed.sampler.BlockedSampler} divide any
  * plan, {@link io.torchfeed.sampler.ShardedSampler} data that lie in shards. A {@link
  * io.torchfeed.sampler.BatchSampler} also says where batches end.
