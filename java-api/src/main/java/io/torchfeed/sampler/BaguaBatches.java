@@ -22,7 +22,7 @@ final class BaguaBatches {
   /** Forms the batches of all ranks and keeps those of the plan's rank. */
   static BaguaBatches of(BaguaLoadBalancingBatchSampler plan, long epoch) {
     BaguaLoadBalancingSampler sampler = plan.sampler();
-    BaguaChunks chunks = new BaguaChunks(sampler, epoch);
+    BaguaChunks chunks = HeapMemory.planned(sampler, () -> new BaguaChunks(sampler, epoch));
     int[] sorted = chunks.sorted();
     int[] order = chunks.order(sampler.worldSize());
     BaguaCursor own = new BaguaCursor(sampler, sorted, order, 0);

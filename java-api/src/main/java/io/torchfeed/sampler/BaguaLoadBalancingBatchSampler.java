@@ -41,6 +41,8 @@ import org.jspecify.annotations.Nullable;
  * any number of threads may open cursors.
  */
 public final class BaguaLoadBalancingBatchSampler implements BatchSampler {
+  private static final int LONGEST_NAME = 128;
+
   private final BaguaLoadBalancingSampler sampler;
   private final String name;
   private final BatchFunction function;
@@ -83,9 +85,10 @@ public final class BaguaLoadBalancingBatchSampler implements BatchSampler {
   public static BaguaLoadBalancingBatchSampler of(
       BaguaLoadBalancingSampler sampler, String name, BatchFunction function) {
     requireNonNull(function, "function");
-    if (name.isBlank() || name.contains("|")) {
+    if (name.isBlank() || name.contains("|") || name.length() > LONGEST_NAME) {
       throw new IllegalArgumentException(
-          "name must not be blank and must not contain '|', got \"" + name + "\"");
+          "name must have 1 to %d characters, none of them '|', and not be blank, got \"%s\""
+              .formatted(LONGEST_NAME, name));
     }
     return new BaguaLoadBalancingBatchSampler(
         sampler, name, function, Tail.PAD, (int) Math.max(1, sampler.size()));

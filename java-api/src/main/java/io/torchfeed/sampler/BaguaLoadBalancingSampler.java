@@ -142,7 +142,7 @@ public record BaguaLoadBalancingSampler(
   @Override
   public Cursor resume(long epoch, List<Segment> delivered) {
     Arguments.requireEpoch(epoch);
-    BaguaChunks chunks = new BaguaChunks(this, epoch);
+    BaguaChunks chunks = HeapMemory.planned(this, () -> new BaguaChunks(this, epoch));
     int ranks = worldSize;
     long start = 0;
     boolean begun = false;

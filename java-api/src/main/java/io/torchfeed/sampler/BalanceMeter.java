@@ -7,6 +7,8 @@ import java.util.Arrays;
 
 /** Adds up what a {@link BalanceReport} says, in one pass over an epoch and one over the next. */
 final class BalanceMeter {
+  private static final int MOST_BATCHES = 1 << 28;
+
   private final Costs costs;
   private final BatchSampler[] ranks;
   private final long[] indices;
@@ -72,7 +74,7 @@ final class BalanceMeter {
     real = new double[steps];
     padded = new double[steps];
     bound = new double[steps];
-    batchSizes = new int[Math.multiplyExact(steps, ranks.length)];
+    batchSizes = new int[steps * ranks.length];
     stepSizes = new int[steps];
     try (Cursors cursors = new Cursors(epoch)) {
       for (int step = 0; step < steps; step++) {
@@ -83,7 +85,12 @@ final class BalanceMeter {
 
   private int steps(long epoch) {
     long most = Arrays.stream(ranks).mapToLong(rank -> rank.batches(epoch)).max().orElse(0);
-    return Math.toIntExact(most);
+    if (most > MOST_BATCHES / ranks.length) {
+      throw new IllegalArgumentException(
+          "a report has at most %d batches of all ranks, got %d ranks with %d batches"
+              .formatted(MOST_BATCHES, ranks.length, most));
+    }
+    return (int) most;
   }
 
   private void readStep(Cursors cursors, int step) {

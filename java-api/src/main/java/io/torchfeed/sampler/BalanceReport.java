@@ -86,7 +86,7 @@ public record BalanceReport(
    * @param costs the cost of each sample of the dataset
    * @param worldSize number of ranks, at least 1
    * @return what reads a plan and makes the report
-   * @throws IllegalArgumentException if {@code worldSize} is less than 1
+   * @throws IllegalArgumentException if {@code worldSize} is outside of [1, 1048576]
    */
   public static Reader over(Costs costs, int worldSize) {
     return new Reader(requireNonNull(costs, "costs"), worldSize, 0);
@@ -139,6 +139,8 @@ public record BalanceReport(
    * what the cursors need.
    */
   public static final class Reader {
+    private static final int MOST_RANKS = 1 << 20;
+
     private final Costs costs;
     private final int worldSize;
     private final long epoch;
@@ -146,6 +148,14 @@ public record BalanceReport(
     private Reader(Costs costs, int worldSize, long epoch) {
       Arguments.requireRank(costs.size(), worldSize, 0);
       Arguments.requireEpoch(epoch);
+      if (worldSize > MOST_RANKS) {
+        throw new IllegalArgumentException(
+            "worldSize must be in [1, %d], got %d".formatted(MOST_RANKS, worldSize));
+      }
+      if (epoch == Long.MAX_VALUE) {
+        throw new IllegalArgumentException(
+            "epoch must be below %d, since it is compared with the next one".formatted(epoch));
+      }
       this.costs = costs;
       this.worldSize = worldSize;
       this.epoch = epoch;
@@ -156,7 +166,8 @@ public record BalanceReport(
      *
      * @param epoch the number of the epoch, at least 0
      * @return the reader of that epoch
-     * @throws IllegalArgumentException if {@code epoch} is negative
+     * @throws IllegalArgumentException if {@code epoch} is negative, or the last one, which no
+     *     other one follows
      */
     public Reader epoch(long epoch) {
       return new Reader(costs, worldSize, epoch);

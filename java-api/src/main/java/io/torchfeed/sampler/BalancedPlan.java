@@ -96,7 +96,7 @@ final class BalancedPlan {
   BalancedWindow window(long number) {
     BalancedWindow known = latest;
     if (known == null || known.number() != number) {
-      known = plan(number);
+      known = HeapMemory.planned("a balanced plan", () -> plan(number));
       latest = known;
     }
     return known;

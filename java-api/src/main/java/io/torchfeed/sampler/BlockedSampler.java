@@ -113,9 +113,16 @@ public final class BlockedSampler implements DistributedSampler {
         DealtCursor.joined(delivered));
   }
 
+  /** The plan that is dealt. */
+  Sampler dataset() {
+    return dataset;
+  }
+
   @Override
   public PlanParameters order() {
-    return dataset.parameters().with("blockSize", blockSize).with("tail", tail);
+    return Orders.dealt(dataset, "blocked", "blockSize", "tail")
+        .with("blockSize", blockSize)
+        .with("tail", tail);
   }
 
   @Override

@@ -115,7 +115,7 @@ public final class ClassCyclingSampler implements Sampler {
     if (distinctBatch == 0) {
       return new ComputedCursor(this, samples, cycle::sampleAt);
     }
-    int[] order = cycle.distinct((int) samples, distinctBatch);
+    int[] order = HeapMemory.planned(this, () -> cycle.distinct((int) samples, distinctBatch));
     return new ComputedCursor(this, samples, position -> order[(int) position]);
   }
 

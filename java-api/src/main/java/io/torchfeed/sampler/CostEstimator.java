@@ -152,7 +152,7 @@ public final class CostEstimator {
    * on ratios only. They are the same for the same sums, on every machine.
    *
    * @return the cost of each sample: its prior cost times the rate of its bucket
-   * @throws IllegalStateException if no batch was added yet
+   * @throws IllegalStateException if no batch was added yet, or the sums overflowed
    */
   public Costs estimate() {
     if (sums[sums.length - 1] == 0) {
@@ -180,6 +180,13 @@ public final class CostEstimator {
       cost += sums[bucket];
     }
     double average = time / cost;
+    if (!(average > 0 && average <= Double.MAX_VALUE)) {
+      throw new IllegalStateException(
+          "an estimate needs measured costs of which the sum is positive and finite, got "
+              + time
+              + " for prior costs of "
+              + cost);
+    }
     double[] matrix = Arrays.copyOf(sums, unknowns * unknowns);
     double[] right = Arrays.copyOfRange(sums, matrix.length, matrix.length + unknowns);
     double mean = 0;

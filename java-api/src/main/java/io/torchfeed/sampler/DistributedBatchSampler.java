@@ -30,7 +30,7 @@ public final class DistributedBatchSampler implements BatchSampler {
 
   private DistributedBatchSampler(
       Sampler dataset, int batchSize, int worldSize, int rank, boolean split, Tail tail) {
-    this.dataset = Orders.requireWhole(dataset, "dataset");
+    this.dataset = Orders.requireDealable(dataset, "dataset");
     Arguments.requireRank(dataset.size(), worldSize, rank);
     if (requireNonNull(tail, "tail") == Tail.UNEVEN) {
       throw new IllegalArgumentException(

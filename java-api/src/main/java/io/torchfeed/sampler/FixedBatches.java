@@ -63,6 +63,10 @@ public record FixedBatches(Sampler sampler, int batchSize, Batching.LastBatch la
 
   @Override
   public PlanParameters parameters() {
-    return sampler.parameters().with("batchSize", batchSize).with("lastBatch", lastBatch);
+    return sampler
+        .parameters()
+        .inside("batches", "batchSize", "lastBatch")
+        .with("batchSize", batchSize)
+        .with("lastBatch", lastBatch);
   }
 }

@@ -18,6 +18,15 @@ final class Orders {
     return samples;
   }
 
+  /** Requires a whole plan, short enough to be dealt over any number of ranks. */
+  static Sampler requireDealable(Sampler plan, String name) {
+    if (requireWhole(plan, name).size() > LONGEST) {
+      throw new IllegalArgumentException(
+          "%s must have at most %d indices, got %d".formatted(name, LONGEST, plan.size()));
+    }
+    return plan;
+  }
+
   /** Requires a plan that is not one rank's part of another. */
   static Sampler requireWhole(Sampler plan, String name) {
     requireNonNull(plan, name);
@@ -27,6 +36,13 @@ final class Orders {
               .formatted(name, divided.rank(), divided.worldSize(), plan));
     }
     return plan;
+  }
+
+  /** The order of a plan that deals another one by a rule, apart from the rule's own parameters. */
+  static PlanParameters dealt(Sampler plan, String rule, String... ownNames) {
+    PlanParameters whole =
+        plan instanceof DistributedSampler ofOneRank ? ofOneRank.order() : plan.parameters();
+    return whole.inside(rule, ownNames);
   }
 
   /** Kind and parameters, as the records print themselves. */

@@ -7,17 +7,18 @@ import java.util.Arrays;
  * Checks that all ranks divide the same order, each of them another part: what nobody notices in
  * training until the result is bad.
  *
- * <p>Ranks exchange a digest of plan, epoch and 64 samples of the order; only if digests differ
- * they exchange what went into them, and then <em>every</em> rank throws, naming the first
+ * <p>Ranks exchange a digest of plan, epoch and, as below, 64 samples of the order; only if digests
+ * differ they exchange what went into them, and then <em>every</em> rank throws, naming the first
  * difference and the value on each rank. All ranks must make the same calls. Any all-gather does:
  *
  * <pre>{@code
  * PlanCheck.beforeEpoch(sampler, epoch, batchSize, group::allGatherLongs);
  * }</pre>
  *
- * <p>The check costs one exchange of 16 bytes a rank. Orders that are computed position by position
- * are probed in constant time; one that needs a list is made once more for it, up to 2<sup>24</sup>
- * samples, and is compared by its parameters only beyond.
+ * <p>The check costs one exchange of 16 bytes a rank. {@link ShuffledSampler} and sequential orders
+ * are probed in constant time; an order that may need a list is made once more for it, up to
+ * 2<sup>24</sup> samples, and compared by its parameters only beyond. So are the balanced plans at
+ * any size: their order depends on the number of ranks.
  */
 public final class PlanCheck {
   /** Collects an array from each rank. */
@@ -69,7 +70,8 @@ public final class PlanCheck {
 
   /**
    * Checks, when a state is saved, that all ranks have delivered equally much of the same epoch of
-   * the same plan, so that any of them may save it for all.
+   * the same plan, so that any of them may save it for all. Not for states of plans in batches
+   * ({@link SamplerState#ofBatches}), which belong to one rank.
    *
    * @param state the state of this rank
    * @param gather collects from all ranks

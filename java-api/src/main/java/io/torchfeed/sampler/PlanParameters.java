@@ -10,6 +10,7 @@ import java.util.Collections;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * What an order depends on: the kind of plan and its parameters by name. Immutable.
@@ -23,17 +24,19 @@ import java.util.Map;
  */
 public record PlanParameters(String kind, Map<String, String> values) {
   private static final String SEPARATOR = "|";
+  private static final String INNER = "inner.";
 
   /**
    * Parameters with the given names and values.
    *
    * @param kind dialect and class
    * @param values the parameters in the order of the plan's definition
-   * @throws IllegalArgumentException if the kind or a value contains a vertical bar
+   * @throws IllegalArgumentException if the kind, a name or a value contains a vertical bar
    */
   public PlanParameters {
     values = Collections.unmodifiableMap(new LinkedHashMap<>(values));
     requireNoSeparator(kind);
+    values.keySet().forEach(PlanParameters::requireNoSeparator);
     values.values().forEach(PlanParameters::requireNoSeparator);
   }
 
@@ -61,13 +64,28 @@ public record PlanParameters(String kind, Map<String, String> values) {
   }
 
   /**
-   * A digest of kind and values, to be stored with checkpoints.
+   * The parameters of a plan around this one, which says more by names of its own.
+   *
+   * @param rule what the plan around it does; becomes part of the kind
+   * @param ownNames the names that it adds; inner ones that are equal are told from them
+   */
+  PlanParameters inside(String rule, String... ownNames) {
+    Set<String> own = Set.of(ownNames);
+    Map<String, String> inner = new LinkedHashMap<>();
+    values.forEach(
+        (name, value) ->
+            inner.put(own.contains(name) || name.startsWith(INNER) ? INNER + name : name, value));
+    return new PlanParameters(kind + "/" + rule, inner);
+  }
+
+  /**
+   * A digest of kind, names and values, to be stored with checkpoints.
    *
    * @return 64 hexadecimal digits
    */
   public String digest() {
     StringBuilder text = new StringBuilder(kind); // stored digests: this text must never change
-    values.values().forEach(value -> text.append(SEPARATOR).append(value));
+    values.forEach((name, value) -> text.append(SEPARATOR).append(name).append('=').append(value));
     try {
       byte[] digest = MessageDigest.getInstance("SHA-256").digest(text.toString().getBytes(UTF_8));
       return HexFormat.of().formatHex(digest);
@@ -78,7 +96,8 @@ public record PlanParameters(String kind, Map<String, String> values) {
 
   private static void requireNoSeparator(String text) {
     if (text.contains(SEPARATOR)) {
-      throw new IllegalArgumentException("kind and values must not contain '|', got " + text);
+      throw new IllegalArgumentException(
+          "kind, names and values must not contain '|', got " + text);
     }
   }
 }

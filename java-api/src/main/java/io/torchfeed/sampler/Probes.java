@@ -42,6 +42,12 @@ final class Probes {
     if (plan instanceof StridedSampler strided) {
       return of(strided.dataset(), epoch, 1);
     }
+    if (plan instanceof BlockedSampler blocked) {
+      return of(blocked.dataset(), epoch, 1);
+    }
+    if (plan instanceof ShardedSampler sharded) {
+      return of(sharded.dataset(), epoch, 1);
+    }
     if (plan instanceof ShuffledSampler part) {
       return read(new ShuffledSampler(part.datasetSize(), part.seed()), epoch);
     }

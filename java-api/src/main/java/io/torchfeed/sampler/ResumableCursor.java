@@ -52,7 +52,7 @@ public final class ResumableCursor implements Cursor {
     }
     Cursor cursor = openRest(sampler, state.epoch(), before);
     try {
-      cursor.seek(inside(sampler, position, cursor.remaining()));
+      cursor.seek(inside(sampler, state, position, cursor.remaining()));
     } catch (RuntimeException e) {
       cursor.close();
       throw e;
@@ -72,10 +72,14 @@ public final class ResumableCursor implements Cursor {
         "segments of a plan that is not divided must have worldSize 1, got " + before);
   }
 
-  /** Where ranks are of unequal size, the last index of the longer ones is past the shorter. */
-  private static long inside(Sampler sampler, long position, long size) {
+  /** Where ranks are of unequal size, the longest may be past the end of the others. */
+  private static long inside(Sampler sampler, SamplerState state, long position, long size) {
     boolean uneven = Tail.UNEVEN.name().equals(sampler.parameters().values().get("tail"));
-    return uneven && position == size + 1 ? size : position;
+    if (!uneven || position <= size) {
+      return position;
+    }
+    openRest(sampler, state.epoch(), state.segments()).close(); // checks it with the longest rank
+    return size;
   }
 
   /**

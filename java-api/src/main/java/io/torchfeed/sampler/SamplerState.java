@@ -105,7 +105,8 @@ public record SamplerState(
 
   /**
    * The state of an undisturbed epoch of a plan in batches. It belongs to this rank and number of
-   * ranks, which are among the parameters of such a plan.
+   * ranks, which are among the parameters of such a plan: each rank saves its own, and another
+   * number of ranks cannot resume it.
    *
    * @param sampler the plan
    * @param epoch the number of the epoch, at least 0
@@ -169,6 +170,11 @@ public record SamplerState(
     if (finished) {
       return sampler.epoch(epoch + 1);
     }
+    if (segments.size() > 1 || (segments.size() == 1 && segments.get(0).worldSize() != 1)) {
+      throw new IllegalArgumentException(
+          "the state of a plan in batches has one segment of one rank, got " + segments);
+    }
+    requireSameOrder(digest(plan, epoch, new long[0]));
     long position = segments.isEmpty() ? 0 : segments.get(0).deliveredByEachRank();
     requirePosition(position, sampler.batches(epoch));
     BatchCursor cursor = sampler.epoch(epoch);

@@ -157,10 +157,14 @@ public final class ShardedSampler implements DistributedSampler {
     return new ShardDealing(left, rule.ranks(starts, world), world, tail);
   }
 
+  /** The plan that is dealt. */
+  Sampler dataset() {
+    return dataset;
+  }
+
   @Override
   public PlanParameters order() {
-    return dataset
-        .parameters()
+    return Orders.dealt(dataset, "sharded", "shardsPerBlock", "tail")
         .with("shardsPerBlock", rule.block() == ShardRule.CONTIGUOUS ? "contiguous" : rule.block())
         .with("tail", tail);
   }

@@ -14,7 +14,8 @@ import java.util.List;
  * positions behind the end count on from the start of the order. Memory and time are those of the
  * order; a plan of libtorch's is read as a whole by each rank.
  *
- * @param dataset the plan of the whole order, which does not divide it itself
+ * @param dataset the plan of the whole order, of at most 2<sup>62</sup> indices, which does not
+ *     divide it itself
  * @param worldSize number of ranks, at least 1
  * @param rank this rank, in [0, worldSize - 1]
  * @param tail what happens when the ranks do not divide the order
@@ -34,7 +35,7 @@ public record StridedSampler(Sampler dataset, int worldSize, int rank, Tail tail
   public StridedSampler {
     requireNonNull(tail, "tail");
     Arguments.requireRank(dataset.size(), worldSize, rank);
-    Orders.requireWhole(dataset, "dataset");
+    Orders.requireDealable(dataset, "dataset");
   }
 
   /**
@@ -69,7 +70,7 @@ public record StridedSampler(Sampler dataset, int worldSize, int rank, Tail tail
 
   @Override
   public PlanParameters order() {
-    return dataset.parameters().with("tail", tail);
+    return Orders.dealt(dataset, "strided", "tail").with("tail", tail);
   }
 
   @Override

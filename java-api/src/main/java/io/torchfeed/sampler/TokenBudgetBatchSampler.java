@@ -105,7 +105,7 @@ public final class TokenBudgetBatchSampler implements BatchSampler {
   @Override
   public BatchCursor epoch(long epoch) {
     Arguments.requireEpoch(epoch);
-    return new TokenBudgetCursor(this, plan.epoch(epoch), rank);
+    return new TokenBudgetCursor(this, HeapMemory.planned(this, () -> plan.epoch(epoch)), rank);
   }
 
   @Override

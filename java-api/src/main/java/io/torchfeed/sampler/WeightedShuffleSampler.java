@@ -71,13 +71,17 @@ public final class WeightedShuffleSampler implements Sampler {
   @Override
   public Cursor epoch(long epoch) {
     Arguments.requireEpoch(epoch);
+    int[] order = HeapMemory.planned(this, () -> order(epoch));
+    return new ComputedCursor(this, samples, position -> order[(int) position]);
+  }
+
+  private int[] order(long epoch) {
     long key = CounterRandom.key(SALT, seed, epoch);
     double[] keys = new double[weights.count()];
     for (int i = 0; i < keys.length; i++) {
       keys[i] = key(CounterRandom.word(key, i), weights.get(i));
     }
-    int[] order = Arrays.copyOf(KeyOrder.ascending(keys), samples);
-    return new ComputedCursor(this, samples, position -> order[(int) position]);
+    return Arrays.copyOf(KeyOrder.ascending(keys), samples);
   }
 
   /** Finite where the weight is positive, so that the weights of 0 come last and are cut off. */

@@ -125,6 +125,16 @@ class CostEstimatorTest {
   }
 
   @Test
+  void timesThatOverflowAreNoEstimate() {
+    CostEstimator estimator = new CostEstimator(LENGTHS, 2);
+    estimator.add(new long[] {0}, 1, 1e308);
+    estimator.add(new long[] {1}, 1, 1e308);
+    assertThatIllegalStateException()
+        .isThrownBy(estimator::estimate)
+        .withMessageContaining("positive and finite");
+  }
+
+  @Test
   void wrongArgumentsAreRefused() {
     CostEstimator estimator = new CostEstimator(LENGTHS, 256);
     assertThatIllegalArgumentException()

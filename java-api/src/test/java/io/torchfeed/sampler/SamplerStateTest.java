@@ -246,12 +246,22 @@ class SamplerStateTest {
     @Test
     void namesAParameterThatOnlyOnePlanHas() {
       Sampler whole = new SequentialSampler(10);
+      PlanParameters more = whole.parameters().with("more", 1);
+      PlanParameters fewer = PlanParameters.of(whole.parameters().kind());
+      assertThatExceptionOfType(ResumeMismatchException.class)
+          .isThrownBy(() -> new SamplerState(more, 1, List.of(), false, 0).resume(whole))
+          .withMessageContaining("more 1, but the plan has none");
+      assertThatExceptionOfType(ResumeMismatchException.class)
+          .isThrownBy(() -> new SamplerState(fewer, 1, List.of(), false, 0).resume(whole))
+          .withMessageContaining("datasetSize none, but the plan has 10");
+    }
+
+    @Test
+    void namesAPlanThatDealsTheOther() {
+      Sampler whole = new SequentialSampler(10);
       assertThatExceptionOfType(ResumeMismatchException.class)
           .isThrownBy(() -> SamplerState.of(whole, 1, 3).resume(new StridedSampler(whole, 1, 0)))
-          .withMessageContaining("tail none, but the plan has PAD");
-      assertThatExceptionOfType(ResumeMismatchException.class)
-          .isThrownBy(() -> SamplerState.of(new StridedSampler(whole, 1, 0), 1, 3).resume(whole))
-          .withMessageContaining("tail PAD, but the plan has none");
+          .withMessageContaining("libtorch.SequentialSampler/strided");
     }
 
     @Test

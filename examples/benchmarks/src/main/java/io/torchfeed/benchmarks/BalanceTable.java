@@ -22,10 +22,10 @@ import java.util.stream.LongStream;
  * batches of 32 at 8 and 64 ranks.
  *
  * <p>{@code real} is the cost of a step's slowest rank over the mean of the ranks, {@code bound}
- * what its largest sample alone makes it; {@code padded} counts each sample as the longest of its
- * batch; {@code totals} the spread of the ranks over the epoch; {@code padding} to the longest
- * sample of a batch; {@code again} the share of batch-mates that are batch-mates again in the next
- * epoch.
+ * what no division of that step with the same counts can be below; {@code padded} counts each
+ * sample as the longest of its batch; {@code totals} the spread of the ranks over the epoch; {@code
+ * padding} to the longest sample of a batch; {@code again} the share of batch-mates that are
+ * batch-mates again in the next epoch.
  */
 public final class BalanceTable {
   private static final int SAMPLES = 50_000;

@@ -17,6 +17,7 @@ record Setup(Costs costs, int worldSize, int batchSize, long budget, long seed) 
   Setup {
     requireInRange("--world-size", worldSize, 1 << 16);
     requireInRange("--batch-size", batchSize, 1 << 20);
+    requireInRange("--world-size times --batch-size", (long) worldSize * batchSize, 1 << 21);
     requireInRange("--budget", budget, (1L << 42) - 1);
     long longest = longest(costs);
     if (budget < longest) {

@@ -69,6 +69,7 @@ class MainTest {
     "--column=words, has no column words",
     "--world-size=0, '--world-size must be in [1, 65536], got 0'",
     "--batch-size=0, '--batch-size must be in [1, 1048576], got 0'",
+    "--batch-size=1000000, '--world-size times --batch-size must be in [1, 2097152], got 8000000'",
     "--budget=10, '--budget must hold the largest cost 997, got 10'",
     "--budget=0, '--budget must be in [1, 4398046511103], got 0'",
     "--sample=-1, '--sample must be at least 0, got -1'",
