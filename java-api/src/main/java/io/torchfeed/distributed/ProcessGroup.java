@@ -73,16 +73,17 @@ public final class ProcessGroup implements AutoCloseable {
     }
     Environment environment = Environment.of(variables);
     ParentWatch.start(variables);
-    ProcessGroup group =
-        new ProcessGroup(new Rendezvous(environment, variables, timeout).join(), environment);
-    try {
-      // Nobody may leave, and take the store along, while another rank still connects.
-      group.barrier();
-    } catch (RuntimeException e) {
-      group.close();
-      throw e;
+    try (Rendezvous rendezvous = new Rendezvous(environment, variables, timeout)) {
+      ProcessGroup group = new ProcessGroup(rendezvous.join(), environment);
+      try {
+        // Nobody may leave, and take the store along, while another rank still connects.
+        group.barrier();
+      } catch (RuntimeException e) {
+        group.close();
+        throw e;
+      }
+      return group;
     }
-    return group;
   }
 
   /**

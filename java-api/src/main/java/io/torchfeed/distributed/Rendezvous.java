@@ -25,8 +25,13 @@ import org.bytedeco.pytorch.TCPStoreOptions;
 import org.bytedeco.pytorch.gloo.Device;
 import org.jspecify.annotations.Nullable;
 
-/** How the ranks find each other: a store on the master, then a Gloo mesh between all of them. */
-final class Rendezvous {
+/**
+ * How the ranks find each other: a store on the master, then a Gloo mesh between all of them.
+ *
+ * <p>The store, which the master serves, stays until {@link #close}: a rank that is connected may
+ * be ahead of others that still read from it.
+ */
+final class Rendezvous implements AutoCloseable {
   private static final String ROOT = "torchfeed/";
   private static final long MOST_BETWEEN_POLLS_MILLIS = 50;
 
@@ -37,6 +42,7 @@ final class Rendezvous {
   private final Map<String, String> variables;
   private final Duration timeout;
   private volatile long start;
+  private volatile List<Store> kept = List.of();
 
   Rendezvous(Environment environment, Map<String, String> variables, Duration timeout) {
     this.environment = environment;
@@ -56,28 +62,50 @@ final class Rendezvous {
     start = System.nanoTime(); // a cold cache can take seconds to load libraries from
     try {
       // Not every wait of the store and of Gloo has a limit.
-      return new BoundedCall<>("torchfeed-rendezvous", this::meet, NativeHandle::close)
+      return new BoundedCall<>("torchfeed-rendezvous", this::meet, this::undo)
           .await(timeout.plus(GRACE));
     } catch (TimeoutException e) {
       throw failure("the store at " + environment.master() + " or a rank does not answer", e);
     }
   }
 
+  /** Takes a group that nobody waits for any more. */
+  private void undo(NativeHandle<io.torchfeed.bindings.ProcessGroup> group) {
+    group.close();
+    close();
+  }
+
+  /** Closes the store: on the master for all ranks, which must have left the rendezvous. */
+  @Override
+  public void close() {
+    List<Store> stores = kept;
+    kept = List.of();
+    stores.forEach(Store::close);
+  }
+
   private NativeHandle<io.torchfeed.bindings.ProcessGroup> meet() {
-    // The facade shares the backend, which shares the store: nothing of the scope is needed longer.
     try (PointerScope scope = new PointerScope()) {
-      Store store = openStore();
+      TCPStore server = openStore();
+      Store store = new PrefixStore(ROOT + environment.attempt(), server);
       awaitAllRanks(store);
       ProcessGroupGloo backend = connect(store);
-      return NativeHandle.create(
-          "ProcessGroup",
-          () ->
-              io.torchfeed.bindings.ProcessGroup.adopt(
-                  backend.address(), environment.rank(), environment.worldSize()));
+      NativeHandle<io.torchfeed.bindings.ProcessGroup> group =
+          NativeHandle.create(
+              "ProcessGroup", // shares the backend
+              () ->
+                  io.torchfeed.bindings.ProcessGroup.adopt(
+                      backend.address(), environment.rank(), environment.worldSize()));
+      // Both: with the prefix store alone the server was seen to end under ranks that read from it.
+      kept = List.of(store, server);
+      for (Store needed : kept) {
+        needed.retainReference(); // detach gives up one reference
+        scope.detach(needed);
+      }
+      return group;
     }
   }
 
-  private Store openStore() {
+  private TCPStore openStore() {
     if (environment.rank() != 0 || environment.isStoreServedElsewhere()) {
       awaitMaster();
     }
@@ -91,8 +119,7 @@ final class Rendezvous {
       options.masterListenFd(new IntOptional(listenOnLoopback()));
     }
     try {
-      Store store = new TCPStore(environment.masterAddress(), options);
-      return new PrefixStore(ROOT + environment.attempt(), store);
+      return new TCPStore(environment.masterAddress(), options);
     } catch (RuntimeException e) {
       throw nativeFailure(
           "the store at " + environment.master() + " cannot be reached or served", e);
