@@ -156,12 +156,7 @@ public record BaguaLoadBalancingSampler(
       }
       begun = true;
       ranks = segment.worldSize();
-      long most = chunks.count(ranks) - start;
-      if (segment.deliveredByEachRank() > most) {
-        throw new IllegalArgumentException(
-            "each rank of a segment can have delivered %d indices at most, got %s"
-                .formatted(most, segment));
-      }
+      segment.requireAtMost(chunks.count(ranks) - start);
       start += segment.deliveredByEachRank();
     }
     if (ranks != worldSize) {

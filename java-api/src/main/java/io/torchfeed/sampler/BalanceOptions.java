@@ -36,7 +36,7 @@ record BalanceOptions(
 
   /** The seed of a segment's groups and jitter: other ranks get other steps. */
   long seedOf(int segment) {
-    return segment == 0 ? seed : Mix64.mix(seed + segment * Mix64.GAMMA);
+    return segment == 0 ? seed : CounterRandom.seedOf(seed, segment);
   }
 
   /** The number of steps that so many samples make. */

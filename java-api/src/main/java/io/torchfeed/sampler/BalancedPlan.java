@@ -126,7 +126,7 @@ final class BalancedPlan {
     if (j == 0) {
       return WindowOrder.sorted(costs.size(), costs.largest(), costs::at);
     }
-    long epochKey = Mix64.mix(Mix64.mix(seed ^ JITTER_SEED) + epoch * Mix64.GAMMA + 1);
+    long epochKey = CounterRandom.key(JITTER_SEED, seed, epoch);
     return WindowOrder.sorted(
         costs.size(),
         costs.largest() * ((1L << JITTER_BITS) + j),
@@ -140,7 +140,7 @@ final class BalancedPlan {
   private int[] layered(Costs costs, int count, long windowSeed) {
     int[][] chunkOf = new int[options.batchSize()][];
     for (int layer = 0; layer < chunkOf.length; layer++) {
-      long layerSeed = Mix64.mix((seed ^ LAYERS_SEED) + layer * Mix64.GAMMA);
+      long layerSeed = CounterRandom.seedOf(seed ^ LAYERS_SEED, layer);
       chunkOf[layer] = shuffled(count, layerSeed, windowSeed);
     }
     int[] byCost = WindowOrder.sorted(costs.size(), costs.largest(), costs::at);

@@ -43,10 +43,10 @@ public final class ClassCyclingSampler implements Sampler {
     this.reshuffled = builder.reshuffled != null && builder.reshuffled;
     this.distinctBatch = builder.distinctBatch == null ? 0 : builder.distinctBatch;
     this.hash = lists.hash();
-    if (distinctBatch > 0 && samples > LibtorchShuffle.LONGEST) {
+    if (distinctBatch > 0 && samples > IndexList.LONGEST) {
       throw new IllegalArgumentException(
           "distinctInBatch lists the epoch, so samples must be at most %d, got %d"
-              .formatted(LibtorchShuffle.LONGEST, samples));
+              .formatted(IndexList.LONGEST, samples));
     }
   }
 

@@ -61,11 +61,11 @@ final class CostFile {
   }
 
   private static int longer(Path file, int length) {
-    if (length == Costs.MOST) {
+    if (length == IndexList.LONGEST) {
       throw new IllegalArgumentException(
-          "%s must have %d lines at most, got more".formatted(file, Costs.MOST));
+          "%s must have %d lines at most, got more".formatted(file, IndexList.LONGEST));
     }
-    return (int) Math.min(Costs.MOST, 2L * length);
+    return (int) Math.min(IndexList.LONGEST, 2L * length);
   }
 
   private static String shortened(String text) {

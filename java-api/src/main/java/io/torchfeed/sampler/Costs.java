@@ -21,9 +21,6 @@ public final class Costs {
   /** One more than the largest cost: sums and sort keys of costs below it fit 64 bits. */
   static final long LIMIT = 1L << 42;
 
-  /** The longest array that every virtual machine can make. */
-  static final int MOST = Integer.MAX_VALUE - 8;
-
   private final int @Nullable [] small;
   private final long @Nullable [] large;
   private final int size;
@@ -234,8 +231,9 @@ public final class Costs {
   }
 
   private static int requireSize(long size) {
-    if (size < 0 || size > MOST) {
-      throw new IllegalArgumentException("size must be in [0, %d], got %d".formatted(MOST, size));
+    if (size < 0 || size > IndexList.LONGEST) {
+      throw new IllegalArgumentException(
+          "size must be in [0, %d], got %d".formatted(IndexList.LONGEST, size));
     }
     return (int) size;
   }

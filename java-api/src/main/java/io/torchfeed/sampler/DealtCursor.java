@@ -72,10 +72,21 @@ final class DealtCursor extends PositionCursor {
 
   @Override
   void read(long start, long stride, long[] into, int from, int count) {
-    for (int i = 0; i < count; i++) {
-      long position = part.applyAsLong(skipped + start + i * stride);
-      order.read(position, 1, into, from + i, 1);
+    int done = 0;
+    while (done < count) {
+      long position = position(start + done * stride);
+      int run = 1;
+      while (done + run < count && position(start + (done + run) * stride) == position + run) {
+        run++;
+      }
+      order.read(position, 1, into, from + done, run);
+      done += run;
     }
+  }
+
+  /** The position in the order. */
+  private long position(long ownPosition) {
+    return part.applyAsLong(skipped + ownPosition);
   }
 
   @Override

@@ -4,7 +4,6 @@ package io.torchfeed.sampler;
 import static java.util.Objects.requireNonNull;
 
 import java.util.List;
-import java.util.Objects;
 
 /**
  * The batches of any order dealt over the ranks: whole batches in turns, or a share of each global
@@ -175,24 +174,14 @@ public final class DistributedBatchSampler implements BatchSampler {
   }
 
   /** The batches of a rank from a position of the order on. */
-  private final class DealtBatches implements BatchCursor {
+  private final class DealtBatches extends NumberedBatchCursor {
     private final PositionCursor order;
     private final long first;
-    private final long batches;
-    private long position;
-    private volatile boolean closed;
 
     DealtBatches(long epoch, long first) {
+      super(DistributedBatchSampler.this, stepsOf(dataset.size() - first));
       this.order = PositionCursor.over(dataset, epoch);
       this.first = first;
-      this.batches = stepsOf(dataset.size() - first);
-    }
-
-    private void requireOpen() {
-      if (closed) {
-        throw new IllegalStateException(
-            "the cursor of " + DistributedBatchSampler.this + " is closed");
-      }
     }
 
     /** The position in the order of an element of a batch, past its end for padding. */
@@ -202,56 +191,30 @@ public final class DistributedBatchSampler implements BatchSampler {
     }
 
     @Override
-    public int next(long[] into, int from) {
-      requireOpen();
-      if (position == batches) {
-        return 0;
-      }
-      Objects.checkFromIndexSize(from, batchSize, into.length);
-      int stride = split ? worldSize : 1;
-      int done = 0;
-      while (done < batchSize) {
-        long at = inOrder(position, done) % dataset.size();
-        int read = (int) Math.min((dataset.size() - 1 - at) / stride + 1, batchSize - done);
-        order.read(at, stride, into, from + done, read);
-        done += read;
-      }
-      position++;
+    int size(long batch) {
       return batchSize;
     }
 
     @Override
-    public long position() {
-      requireOpen();
-      return position;
-    }
-
-    @Override
-    public void seek(long newPosition) {
-      requireOpen();
-      if (newPosition < 0 || newPosition > batches) {
-        throw new IllegalArgumentException(
-            "position must be in [0, %d], got %d".formatted(batches, newPosition));
+    void read(long batch, long[] into, int from) {
+      int stride = split ? worldSize : 1;
+      int done = 0;
+      while (done < batchSize) {
+        long at = inOrder(batch, done) % dataset.size();
+        int read = (int) Math.min((dataset.size() - 1 - at) / stride + 1, batchSize - done);
+        order.read(at, stride, into, from + done, read);
+        done += read;
       }
-      position = newPosition;
     }
 
     @Override
-    public long remaining() {
-      requireOpen();
-      return batches - position;
-    }
-
-    @Override
-    public boolean isPadding(long batch, int element) {
-      requireOpen();
-      long at = inOrder(Objects.checkIndex(batch, batches), Objects.checkIndex(element, batchSize));
+    boolean paddingAt(long batch, int element) {
+      long at = inOrder(batch, element);
       return at >= dataset.size() || order.paddingAt(at);
     }
 
     @Override
-    public void close() {
-      closed = true;
+    void release() {
       order.close();
     }
   }

@@ -77,7 +77,7 @@ public record DistributedRandomSampler(long datasetSize, int worldSize, int rank
     return NativeCursor.openList(
         this,
         Math.max(datasetSize, size() * worldSize),
-        new ShuffledPadding(datasetSize, worldSize, rank, size(), epoch),
+        new ShuffledPadding(this, epoch),
         () ->
             IndexCursor.distributed_random(datasetSize, worldSize, rank, tail == Tail.PAD, epoch));
   }

@@ -1,72 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler;
 
-import java.util.Objects;
+/** A cursor in batches of one size over a cursor, which it owns. */
+final class FixedBatchCursor extends NumberedBatchCursor {
+  private static final long UNKNOWN = -1;
 
-/** A cursor in batches of one size over a cursor, which it owns and whose position is its own. */
-final class FixedBatchCursor implements BatchCursor {
   private final Cursor cursor;
   private final Batching batching;
+  private long cursorAt; // known here, since asking a native cursor is a call into C++
 
-  FixedBatchCursor(Cursor cursor, Batching batching) {
+  /** Takes a cursor at its start. */
+  FixedBatchCursor(Object plan, Cursor cursor, Batching batching) {
+    super(plan, batching.count());
     this.cursor = cursor;
     this.batching = batching;
   }
 
   @Override
-  public int next(long[] into, int from) {
-    long batch = position();
-    if (batch == batching.count()) {
-      Objects.checkFromIndexSize(from, 0, into.length);
-      return 0;
+  int size(long batch) {
+    return batching.size(batch);
+  }
+
+  @Override
+  void read(long batch, long[] into, int from) {
+    long start = batching.start(batch);
+    if (cursorAt != start) {
+      cursor.seek(start);
     }
+    cursorAt = UNKNOWN; // it may have moved before it fails
     int size = batching.size(batch);
-    Objects.checkFromIndexSize(from, size, into.length);
     int read = cursor.next(into, from, size);
     if (read != size) {
       throw new IllegalStateException(
           "the sampler promised %d indices but ended after %d"
-              .formatted(batching.samples(), batching.start(batch) + read));
+              .formatted(batching.samples(), start + read));
     }
-    return read;
+    cursorAt = start + size;
   }
 
   @Override
-  public long position() {
-    long position = cursor.position();
-    long full = position / batching.batchSize();
-    return position % batching.batchSize() == 0 ? full : full + 1;
+  boolean paddingAt(long batch, int element) {
+    return cursor.isPadding(batching.start(batch) + element);
   }
 
   @Override
-  public void seek(long position) {
-    long count = batching.count();
-    if (position < 0 || position > count) {
-      throw new IllegalArgumentException(
-          "position must be in [0, %d], got %d".formatted(count, position));
-    }
-    cursor.seek(position == count ? end() : batching.start(position));
-  }
-
-  /** The position of the cursor behind the last batch. */
-  private long end() {
-    long count = batching.count();
-    return count == 0 ? 0 : batching.start(count - 1) + batching.size(count - 1);
-  }
-
-  @Override
-  public long remaining() {
-    return batching.count() - position();
-  }
-
-  @Override
-  public boolean isPadding(long batch, int element) {
-    return cursor.isPadding(
-        batching.start(batch) + Objects.checkIndex(element, batching.size(batch)));
-  }
-
-  @Override
-  public void close() {
+  void release() {
     cursor.close();
   }
 }

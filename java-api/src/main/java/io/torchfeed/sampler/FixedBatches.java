@@ -58,7 +58,7 @@ public record FixedBatches(Sampler sampler, int batchSize, Batching.LastBatch la
 
   @Override
   public BatchCursor epoch(long epoch) {
-    return new FixedBatchCursor(sampler.epoch(epoch), batching());
+    return new FixedBatchCursor(this, sampler.epoch(epoch), batching());
   }
 
   @Override

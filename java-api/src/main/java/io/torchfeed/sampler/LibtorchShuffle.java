@@ -8,9 +8,6 @@ package io.torchfeed.sampler;
  * <p>The standard leaves the draws of {@code std::shuffle} open; other libraries differ.
  */
 final class LibtorchShuffle {
-  /** The longest list that fits an array. */
-  static final int LONGEST = Integer.MAX_VALUE - 8;
-
   private static final long RANGE = 1L << 32;
 
   /** Up to this length libstdc++ takes two positions out of one draw. */

@@ -56,8 +56,7 @@ public final class SeekablePermutation {
 
   /** The stream of words that the permutation of a seed and an epoch is made of. */
   static SplitMix keys(long seed, long epoch) {
-    long mixed = Mix64.mix(seed ^ DOMAIN) + epoch * Mix64.GAMMA + 1;
-    return new SplitMix(Mix64.mix(mixed));
+    return new SplitMix(CounterRandom.key(DOMAIN, seed, epoch));
   }
 
   /**

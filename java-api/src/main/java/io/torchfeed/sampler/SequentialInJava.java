@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler;
 
-import java.util.List;
-
 /** The dataset from its first sample to its last, without libtorch. */
 record SequentialInJava(SequentialSampler plan) implements Sampler {
   @Override
@@ -13,8 +11,7 @@ record SequentialInJava(SequentialSampler plan) implements Sampler {
   @Override
   public Cursor epoch(long epoch) {
     Arguments.requireEpoch(epoch);
-    SlicedRest whole = new SlicedRest(size(), Tail.PAD, List.of());
-    return new SliceCursor(this, whole, size(), 0, size());
+    return new RangeCursor(this, size());
   }
 
   @Override

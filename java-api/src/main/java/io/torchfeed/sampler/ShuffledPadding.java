@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler;
 
-import java.util.Arrays;
 import java.util.function.LongPredicate;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -11,49 +9,25 @@ import org.jspecify.annotations.Nullable;
  * class forgets it: it shuffles the padded list. So the first question shuffles once more, in Java.
  */
 final class ShuffledPadding implements LongPredicate {
-  private final long datasetSize;
-  private final int worldSize;
-  private final int rank;
-  private final long sizeOfARank;
+  private final DistributedRandomSampler plan;
   private final long epoch;
-  private long @Nullable [] positions;
+  private @Nullable Cursor inJava;
 
-  ShuffledPadding(long datasetSize, int worldSize, int rank, long sizeOfARank, long epoch) {
-    this.datasetSize = datasetSize;
-    this.worldSize = worldSize;
-    this.rank = rank;
-    this.sizeOfARank = sizeOfARank;
+  ShuffledPadding(DistributedRandomSampler plan, long epoch) {
+    this.plan = plan;
     this.epoch = epoch;
   }
 
   @Override
   public boolean test(long position) {
-    if (sizeOfARank * worldSize <= datasetSize) {
-      return false;
-    }
-    return Arrays.binarySearch(positions(), position) >= 0;
+    return plan.size() * plan.worldSize() > plan.datasetSize() && inJava().isPadding(position);
   }
 
-  private void requireListable() {
-    long length = sizeOfARank * worldSize;
-    if (length > LibtorchShuffle.LONGEST) {
-      throw new IllegalStateException(
-          "which positions are padding is known for lists of at most %d indices, got %d; Tail.DROP does not pad"
-              .formatted(LibtorchShuffle.LONGEST, length));
+  /** Holds a list in heap memory only: nothing to close. */
+  private synchronized Cursor inJava() {
+    if (inJava == null) {
+      inJava = plan.inJava().epoch(epoch);
     }
-  }
-
-  private synchronized long[] positions() {
-    if (positions == null) {
-      requireListable();
-      int[] list = LibtorchShuffle.shuffled(Math.toIntExact(sizeOfARank * worldSize), epoch);
-      int first = Math.toIntExact(rank * sizeOfARank);
-      positions =
-          IntStream.range(0, Math.toIntExact(sizeOfARank))
-              .filter(position -> list[first + position] >= datasetSize)
-              .asLongStream()
-              .toArray();
-    }
-    return positions;
+    return inJava;
   }
 }

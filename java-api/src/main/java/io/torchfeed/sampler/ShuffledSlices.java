@@ -33,10 +33,10 @@ final class ShuffledSlices {
   int[] list(int worldSize) {
     long n = plan.datasetSize();
     long length = Arguments.samplesOfARank(n, worldSize, plan.tail()) * worldSize;
-    if (Math.max(n, length) > LibtorchShuffle.LONGEST) {
+    if (Math.max(n, length) > IndexList.LONGEST) {
       throw new IllegalStateException(
           "an order in Java has at most %d indices, got %d of %s; the plan's own epoch, computed by libtorch, has no such limit"
-              .formatted(LibtorchShuffle.LONGEST, Math.max(n, length), plan));
+              .formatted(IndexList.LONGEST, Math.max(n, length), plan));
     }
     try {
       return LibtorchShuffle.shuffled((int) length, epoch);

@@ -67,7 +67,7 @@ final class TokenBudgetPlan {
     }
     SeekablePermutation order = SeekablePermutation.of(costs.size(), seed, epoch);
     TokenBudgetWindow window = new TokenBudgetWindow(worldSize, budget, largestBatch);
-    long key = Mix64.mix(Mix64.mix(seed ^ STREAM) + epoch * Mix64.GAMMA + 1);
+    long key = CounterRandom.key(STREAM, seed, epoch);
     long[] keys = new long[0];
     int[] samples = new int[0];
     long[] lengths = new long[0];
