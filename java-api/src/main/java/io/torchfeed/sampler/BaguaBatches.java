@@ -4,61 +4,84 @@ package io.torchfeed.sampler;
 import static java.util.Objects.requireNonNull;
 
 import java.util.Arrays;
+import java.util.BitSet;
 
-/** The batches of one rank's epoch, as many as every other rank has. Immutable. */
+/** The batches of one rank's epoch, or of what is left of it: as many as every other rank has. */
 final class BaguaBatches {
+  private final BaguaLoadBalancingBatchSampler plan;
   private final long epoch;
-  private final PositionCursor order; // read by position only, which has no state
+  private final BaguaChunks chunks;
+  private final BaguaCursor order; // read by position only, which has no state
   private final int[] ends; // of the rank's own batches
   private final int count;
 
-  private BaguaBatches(long epoch, PositionCursor order, int[] ends, int count) {
+  /** Forms the batches of all ranks and keeps those of the plan's rank, if it is one of them. */
+  BaguaBatches(BaguaLoadBalancingBatchSampler plan, long epoch, BaguaChunks chunks) {
+    this.plan = plan;
     this.epoch = epoch;
-    this.order = order;
-    this.ends = ends;
-    this.count = count;
-  }
-
-  /** Forms the batches of all ranks and keeps those of the plan's rank. */
-  static BaguaBatches of(BaguaLoadBalancingBatchSampler plan, long epoch) {
-    BaguaLoadBalancingSampler sampler = plan.sampler();
-    BaguaChunks chunks = HeapMemory.planned(sampler, () -> new BaguaChunks(sampler, epoch));
-    int[] sorted = chunks.sorted();
-    int[] order = chunks.order(sampler.worldSize());
-    BaguaCursor own = new BaguaCursor(sampler, sorted, order, 0);
-    if (order.length == 0) {
-      return new BaguaBatches(epoch, own, new int[0], 0);
-    }
-    int[] ends = {};
-    int least = Integer.MAX_VALUE;
+    this.chunks = chunks;
+    int[] chunkOrder = chunks.order();
+    order = cursor(chunkOrder, plan.rank());
+    int[] own = {};
+    int least = chunkOrder.length == 0 ? 0 : Integer.MAX_VALUE;
     int most = 0;
-    for (int rank = 0; rank < sampler.worldSize(); rank++) {
-      long[] indices = new long[order.length];
-      new BaguaCursor(sampler.forRank(rank), sorted, order, 0)
-          .read(0, 1, indices, 0, indices.length);
-      int[] sizes = sizes(plan, indices, rank);
-      least = Math.min(least, sizes.length);
-      most = Math.max(most, sizes.length);
-      if (rank == sampler.rank()) {
-        ends = sizes;
-        Arrays.parallelPrefix(ends, Integer::sum);
+    for (int rank = 0; rank < chunks.worldSize() && chunkOrder.length > 0; rank++) {
+      int[] theirs = ends(chunkOrder, rank);
+      least = Math.min(least, theirs.length);
+      most = Math.max(most, theirs.length);
+      if (rank == plan.rank()) {
+        own = theirs;
       }
     }
-    return new BaguaBatches(epoch, own, ends, plan.tail() == Tail.PAD ? most : least);
+    ends = own;
+    count = plan.tail() == Tail.PAD ? most : least;
+  }
+
+  /** What is left when each rank has delivered so many batches, for another number of ranks. */
+  BaguaBatches after(long delivered, int worldSize) {
+    int[] chunkOrder = chunks.order();
+    int[] sorted = chunks.sorted();
+    BitSet places = new BitSet(sorted.length);
+    for (int rank = 0; rank < chunks.worldSize() && chunkOrder.length > 0; rank++) {
+      int[] theirs = ends(chunkOrder, rank);
+      int end = theirs[(int) Math.min(delivered, theirs.length) - 1];
+      BaguaCursor ofRank = cursor(chunkOrder, rank);
+      for (int i = 0; i < end; i++) {
+        long place = ofRank.place(i);
+        if (place < sorted.length) {
+          places.set((int) place);
+        }
+      }
+    }
+    return new BaguaBatches(plan, epoch, chunks.without(places, worldSize));
+  }
+
+  private BaguaCursor cursor(int[] chunkOrder, int rank) {
+    return new BaguaCursor(plan, chunks, chunkOrder, rank, 0);
+  }
+
+  private int[] ends(int[] chunkOrder, int rank) {
+    long[] indices = new long[chunkOrder.length];
+    cursor(chunkOrder, rank).read(0, 1, indices, 0, indices.length);
+    boolean present = chunks.worldSize() == plan.worldSize();
+    int[] ends = sizes(plan, indices, rank, present ? plan.largestBatch() : Integer.MAX_VALUE);
+    Arrays.parallelPrefix(ends, Integer::sum);
+    return ends;
   }
 
   /** What the batch function makes of a rank's indices, checked and copied. */
-  private static int[] sizes(BaguaLoadBalancingBatchSampler plan, long[] indices, int rank) {
+  private static int[] sizes(
+      BaguaLoadBalancingBatchSampler plan, long[] indices, int rank, int largest) {
     int expected = indices.length;
     String rule = "the batch function " + plan.name() + " must give sizes ";
     int[] sizes = requireNonNull(plan.function().sizes(indices), rule + "and gave null").clone();
     long sum = 0;
     for (int i = 0; i < sizes.length; i++) {
-      if (sizes[i] < 1 || sizes[i] > plan.largestBatch()) {
+      if (sizes[i] < 1 || sizes[i] > largest) {
         throw new IllegalStateException(
             rule
                 + "in [1, %d], got %d for batch %d of rank %d"
-                    .formatted(plan.largestBatch(), sizes[i], i, rank));
+                    .formatted(largest, sizes[i], i, rank));
       }
       sum += sizes[i];
     }

@@ -2,17 +2,24 @@
 package io.torchfeed.sampler;
 
 import java.util.Arrays;
+import java.util.BitSet;
 
-/** The samples of an epoch of Bagua's plan, sorted, and the chunks that they make. */
+/**
+ * The samples of an epoch of Bagua's plan that are left, sorted, and the chunks that they make for
+ * a number of ranks. Immutable.
+ */
 final class BaguaChunks {
   private final BaguaLoadBalancingSampler plan;
   private final long epoch;
+  private final int worldSize;
   private final long bound; // of the noise
-  private int[] sorted;
+  private final int[] sorted;
 
-  BaguaChunks(BaguaLoadBalancingSampler plan, long epoch) {
+  /** The chunks of a whole epoch. */
+  BaguaChunks(BaguaLoadBalancingSampler plan, long epoch, int worldSize) {
     this.plan = plan;
     this.epoch = epoch;
+    this.worldSize = worldSize;
     Costs costs = plan.costs();
     long least = costs.largest();
     for (int i = 0; i < costs.size(); i++) {
@@ -22,19 +29,31 @@ final class BaguaChunks {
     sorted = plan.shuffle() ? sortedWithNoise() : sortedByCost();
   }
 
+  private BaguaChunks(BaguaChunks all, int[] left, int worldSize) {
+    plan = all.plan;
+    epoch = all.epoch;
+    bound = all.bound;
+    sorted = left;
+    this.worldSize = worldSize;
+  }
+
+  int worldSize() {
+    return worldSize;
+  }
+
   /** The samples that are left, in ascending order of cost with noise. */
   int[] sorted() {
     return sorted;
   }
 
   /** How many chunks the samples that are left make. */
-  int count(int worldSize) {
+  int count() {
     return (int) Stride.sizeOfARank(sorted.length, worldSize, 0, plan.tail());
   }
 
   /** The chunks in the order in which they are delivered. */
-  int[] order(int worldSize) {
-    int count = count(worldSize);
+  int[] order() {
+    int count = count();
     int[] order = new int[count];
     if (plan.shuffle()) {
       Mt19937 generator = new Mt19937(plan.seed() + epoch);
@@ -46,22 +65,26 @@ final class BaguaChunks {
     return order;
   }
 
-  /** Takes out the samples of the first chunks that each rank has delivered. */
-  void remove(int worldSize, long chunks) {
-    int[] order = order(worldSize);
-    boolean[] delivered = new boolean[sorted.length];
+  /** What is left when each rank has delivered so many chunks, for another number of ranks. */
+  BaguaChunks after(long chunks, int newWorldSize) {
+    int[] order = order();
+    BitSet delivered = new BitSet(sorted.length);
     for (int i = 0; i < chunks; i++) {
       long first = (long) order[i] * worldSize;
-      int end = (int) Math.min(sorted.length, first + worldSize);
-      Arrays.fill(delivered, (int) first, end, true);
+      delivered.set((int) first, (int) Math.min(sorted.length, first + worldSize));
     }
-    int left = 0;
-    for (int i = 0; i < sorted.length; i++) {
-      if (!delivered[i]) {
-        sorted[left++] = sorted[i];
-      }
+    return without(delivered, newWorldSize);
+  }
+
+  /** What is left without the samples at some places of the sorted list. */
+  BaguaChunks without(BitSet delivered, int newWorldSize) {
+    int[] left = new int[sorted.length - delivered.cardinality()];
+    int place = delivered.nextClearBit(0);
+    for (int i = 0; i < left.length; i++) {
+      left[i] = sorted[place];
+      place = delivered.nextClearBit(place + 1);
     }
-    sorted = Arrays.copyOf(sorted, left);
+    return new BaguaChunks(this, left, newWorldSize);
   }
 
   private int[] sortedByCost() {

@@ -12,17 +12,17 @@ final class BaguaCursor extends PositionCursor {
   /**
    * A cursor.
    *
-   * @param sorted the samples in order of cost
+   * @param plan names the cursor in messages
    * @param order the chunks in the order in which they come
    * @param delivered how many chunks were delivered before
    */
-  BaguaCursor(BaguaLoadBalancingSampler plan, int[] sorted, int[] order, int delivered) {
+  BaguaCursor(Object plan, BaguaChunks chunks, int[] order, int rank, int delivered) {
     super(plan, order.length - delivered);
-    this.sorted = sorted;
     this.order = order;
+    this.rank = rank;
     this.delivered = delivered;
-    worldSize = plan.worldSize();
-    rank = plan.rank();
+    sorted = chunks.sorted();
+    worldSize = chunks.worldSize();
   }
 
   @Override
@@ -37,7 +37,8 @@ final class BaguaCursor extends PositionCursor {
     return place(position) >= sorted.length;
   }
 
-  private long place(long position) {
+  /** The place in the sorted list, past its end for padding. */
+  long place(long position) {
     return (long) order[delivered + (int) position] * worldSize + rank;
   }
 }

@@ -3,6 +3,7 @@ package io.torchfeed.sampler;
 
 import static java.util.Objects.requireNonNull;
 
+import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
@@ -167,13 +168,50 @@ public final class BaguaLoadBalancingBatchSampler implements BatchSampler {
    */
   @Override
   public BatchCursor epoch(long epoch) {
-    return new BaguaBatchCursor(this, planned(epoch));
+    return resume(epoch, List.of());
+  }
+
+  /**
+   * {@inheritDoc}
+   *
+   * <p>The samples that are left are sorted and divided anew, as those of the sampler are, and cut
+   * into batches then.
+   *
+   * @throws IllegalStateException if the batch function gives a size that is less than 1 or more
+   *     than {@link #largestBatch}, or sizes whose sum is not the number of indices
+   */
+  @Override
+  public BatchCursor resume(long epoch, List<Segment> delivered) {
+    Arguments.requireEpoch(epoch);
+    EpochProgress<BaguaBatches> progress =
+        EpochProgress.of(new Division(epoch), delivered, worldSize());
+    BatchCursor cursor = new BaguaBatchCursor(this, progress.part());
+    cursor.seek(progress.delivered());
+    return cursor;
+  }
+
+  @Override
+  public int worldSize() {
+    return sampler.worldSize();
+  }
+
+  @Override
+  public int rank() {
+    return sampler.rank();
+  }
+
+  @Override
+  public PlanParameters order() {
+    return inBatches(sampler.order());
   }
 
   @Override
   public PlanParameters parameters() {
-    return new PlanParameters(
-            "bagua.LoadBalancingDistributedBatchSampler", sampler.parameters().values())
+    return inBatches(sampler.parameters());
+  }
+
+  private PlanParameters inBatches(PlanParameters samples) {
+    return new PlanParameters("bagua.LoadBalancingDistributedBatchSampler", samples.values())
         .with("batchFunction", name)
         .with("batchTail", tail);
   }
@@ -181,10 +219,6 @@ public final class BaguaLoadBalancingBatchSampler implements BatchSampler {
   @Override
   public String toString() {
     return "BaguaLoadBalancingBatchSampler" + parameters().values();
-  }
-
-  BaguaLoadBalancingSampler sampler() {
-    return sampler;
   }
 
   String name() {
@@ -203,9 +237,39 @@ public final class BaguaLoadBalancingBatchSampler implements BatchSampler {
     Arguments.requireEpoch(epoch);
     BaguaBatches known = latest.get();
     if (known == null || known.epoch() != epoch) {
-      known = BaguaBatches.of(this, epoch);
+      known = whole(epoch, worldSize());
       latest.set(known);
     }
     return known;
+  }
+
+  private BaguaBatches whole(long epoch, int ranks) {
+    return HeapMemory.planned(
+        this, () -> new BaguaBatches(this, epoch, new BaguaChunks(sampler, epoch, ranks)));
+  }
+
+  /** The batches of an epoch, and of what is left of it. */
+  private final class Division implements EpochProgress.Division<BaguaBatches> {
+    private final long epoch;
+
+    Division(long epoch) {
+      this.epoch = epoch;
+    }
+
+    @Override
+    public BaguaBatches begin(int ranks) {
+      return ranks == worldSize() ? planned(epoch) : whole(epoch, ranks);
+    }
+
+    @Override
+    public BaguaBatches divideRest(BaguaBatches part, long delivered, int ranks) {
+      return HeapMemory.planned(
+          BaguaLoadBalancingBatchSampler.this, () -> part.after(delivered, ranks));
+    }
+
+    @Override
+    public long size(BaguaBatches part) {
+      return part.count();
+    }
   }
 }

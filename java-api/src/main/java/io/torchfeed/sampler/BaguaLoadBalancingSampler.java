@@ -124,11 +124,6 @@ public record BaguaLoadBalancingSampler(
     return new BaguaLoadBalancingSampler(costs, worldSize, rank, shuffle, seed, level, tail);
   }
 
-  /** The plan of another rank. */
-  BaguaLoadBalancingSampler forRank(int rank) {
-    return new BaguaLoadBalancingSampler(costs, worldSize, rank, shuffle, seed, level, tail);
-  }
-
   @Override
   public long size() {
     return Stride.sizeOfARank(costs.size(), worldSize, rank, tail);
@@ -142,28 +137,39 @@ public record BaguaLoadBalancingSampler(
   @Override
   public Cursor resume(long epoch, List<Segment> delivered) {
     Arguments.requireEpoch(epoch);
-    BaguaChunks chunks = HeapMemory.planned(this, () -> new BaguaChunks(this, epoch));
-    int ranks = worldSize;
-    long start = 0;
-    boolean begun = false;
-    for (Segment segment : delivered) {
-      if (segment.deliveredByEachRank() == 0) {
-        continue;
-      }
-      if (begun && segment.worldSize() != ranks) {
-        chunks.remove(ranks, start);
-        start = 0;
-      }
-      begun = true;
-      ranks = segment.worldSize();
-      segment.requireAtMost(chunks.count(ranks) - start);
-      start += segment.deliveredByEachRank();
+    return HeapMemory.planned(
+        this,
+        () -> {
+          EpochProgress<BaguaChunks> progress =
+              EpochProgress.of(new Division(epoch), delivered, worldSize);
+          BaguaChunks chunks = progress.part();
+          int position = (int) progress.delivered();
+          return new BaguaCursor(this, chunks, chunks.order(), rank, position);
+        });
+  }
+
+  /** The chunks of an epoch, and of what is left of it. */
+  private final class Division implements EpochProgress.Division<BaguaChunks> {
+    private final long epoch;
+
+    Division(long epoch) {
+      this.epoch = epoch;
     }
-    if (ranks != worldSize) {
-      chunks.remove(ranks, start);
-      start = 0;
+
+    @Override
+    public BaguaChunks begin(int ranks) {
+      return new BaguaChunks(BaguaLoadBalancingSampler.this, epoch, ranks);
     }
-    return new BaguaCursor(this, chunks.sorted(), chunks.order(worldSize), (int) start);
+
+    @Override
+    public BaguaChunks divideRest(BaguaChunks part, long delivered, int ranks) {
+      return part.after(delivered, ranks);
+    }
+
+    @Override
+    public long size(BaguaChunks part) {
+      return part.count();
+    }
   }
 
   @Override

@@ -25,26 +25,37 @@ final class BalancedCursor extends PositionCursor {
   @Override
   void read(long start, long stride, long[] into, int from, int count) {
     for (int i = 0; i < count; i++) {
-      into[from + i] = plan.sampleAt(place(delivered + start + i * stride));
+      long own = delivered + start + i * stride;
+      BalancedWindow window = windowOf(own);
+      into[from + i] = window.sampleAt(place(window, own));
     }
   }
 
   @Override
   boolean paddingAt(long position) {
     long own = delivered + position;
-    return plan.hasPadding(own / plan.windowSize()) && plan.isPadding(place(own));
+    if (!plan.hasPadding(own / plan.windowSize())) {
+      return false;
+    }
+    BalancedWindow window = windowOf(own);
+    return plan.isPadding(window.firstPosition() + place(window, own));
   }
 
-  /** The position in what is left of the epoch that is this rank's {@code own}-th. */
-  private long place(long own) {
+  /** The window that has this rank's {@code own}-th index. */
+  private BalancedWindow windowOf(long own) {
     long number = own / plan.windowSize();
     BalancedWindow window = current;
     if (window == null || window.number() != number) {
       window = plan.window(number);
       current = window;
     }
+    return window;
+  }
+
+  /** The position within its window of this rank's {@code own}-th index. */
+  private int place(BalancedWindow window, long own) {
     int inWindow = (int) (own % plan.windowSize());
     int batchSize = plan.batchSize();
-    return window.firstPosition() + window.at(inWindow / batchSize, rank, inWindow % batchSize);
+    return window.at(inWindow / batchSize, rank, inWindow % batchSize);
   }
 }

@@ -19,6 +19,7 @@ final class BalancedPlan {
   private final int worldSize;
   private final RestOfEpoch rest;
   private final long epoch;
+  private final int segment;
   private final long seed;
   private final int group;
   private final int window;
@@ -35,6 +36,7 @@ final class BalancedPlan {
     this.worldSize = worldSize;
     this.rest = rest;
     this.epoch = epoch;
+    this.segment = segment;
     seed = options.seedOf(segment);
     group = options.group(worldSize);
     window = options.windowOf(rest.size(), worldSize);
@@ -44,6 +46,11 @@ final class BalancedPlan {
   /** The number of indices of each rank. */
   long size() {
     return steps * options.batchSize();
+  }
+
+  /** How often the number of ranks had changed in this epoch. */
+  int segment() {
+    return segment;
   }
 
   int worldSize() {
@@ -57,11 +64,6 @@ final class BalancedPlan {
   /** The number of indices of each rank in a window, except the last one. */
   int windowSize() {
     return window * options.batchSize();
-  }
-
-  /** The dataset index at a position of what is left. */
-  long sampleAt(long position) {
-    return rest.sampleAt(position);
   }
 
   /** Whether a position of what is left lies behind its end. */
@@ -106,8 +108,8 @@ final class BalancedPlan {
     long firstStep = number * window;
     int count = (int) Math.min(window, steps - firstStep);
     long first = firstStep * group;
-    Costs costs =
-        Costs.computed((long) count * group, i -> options.costs().at(rest.sampleAt(first + i)));
+    int[] samples = rest.samples(first, Math.multiplyExact(count, group));
+    Costs costs = Costs.computed(samples.length, i -> options.costs().at(samples[(int) i]));
     long windowSeed = (epoch << WINDOW_BITS) + number;
     int[] members =
         options.grouping() == Grouping.BUCKETED
@@ -117,7 +119,7 @@ final class BalancedPlan {
         new DealtGroups(worldSize, options.batchSize(), members, options.dealing(), costs);
     groups.exchange();
     int[] groupOfStep = shuffled(count, seed ^ GROUPS_SEED, windowSeed);
-    return new BalancedWindow(number, groups, groupOfStep, firstStep);
+    return new BalancedWindow(number, groups, groupOfStep, firstStep, samples);
   }
 
   /** Positions by cost, each cost moved by up to the jitter: consecutive ones make a group. */
@@ -150,11 +152,6 @@ final class BalancedPlan {
   }
 
   private static int[] shuffled(int count, long seed, long epoch) {
-    SeekablePermutation order = SeekablePermutation.of(count, seed, epoch);
-    int[] shuffled = new int[count];
-    for (int i = 0; i < count; i++) {
-      shuffled[i] = (int) order.at(i);
-    }
-    return shuffled;
+    return RestOfEpoch.whole(count, seed, epoch).samples(0, count);
   }
 }

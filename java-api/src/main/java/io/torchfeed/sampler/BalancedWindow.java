@@ -13,6 +13,7 @@ final class BalancedWindow {
   private final int worldSize;
   private final int batchSize;
   private final int[] cells; // positions within the window: step by step, rank by rank
+  private final int[] samples;
   private final long firstPosition;
 
   /**
@@ -22,9 +23,12 @@ final class BalancedWindow {
    *
    * @param groups the groups, dealt to seats
    * @param groupOfStep the group of each step of the window
+   * @param samples the dataset index at each position within the window
    */
-  BalancedWindow(long number, DealtGroups groups, int[] groupOfStep, long firstStep) {
+  BalancedWindow(
+      long number, DealtGroups groups, int[] groupOfStep, long firstStep, int[] samples) {
     this.number = number;
+    this.samples = samples;
     worldSize = groups.worldSize();
     batchSize = groups.batchSize();
     firstPosition = firstStep * worldSize * batchSize;
@@ -65,6 +69,11 @@ final class BalancedWindow {
   /** The number of positions. */
   int size() {
     return cells.length;
+  }
+
+  /** The dataset index at a position within the window. */
+  long sampleAt(int position) {
+    return samples[position];
   }
 
   /** A position within the window. */

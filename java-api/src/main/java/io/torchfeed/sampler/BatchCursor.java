@@ -58,6 +58,17 @@ public interface BatchCursor extends AutoCloseable {
    */
   boolean isPadding(long batch, int element);
 
+  /**
+   * How much of the plan lies before a batch, in the unit in which its {@link Segment segments}
+   * count: batches, unless the plan says otherwise.
+   *
+   * @param position a position of this cursor, in batches
+   * @return the deliveries of this rank up to there
+   */
+  default long delivered(long position) {
+    return position;
+  }
+
   /** Frees the cursor. Silent the second time. */
   @Override
   void close();

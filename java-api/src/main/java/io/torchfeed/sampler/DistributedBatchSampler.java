@@ -99,15 +99,15 @@ public final class DistributedBatchSampler implements BatchSampler {
     return (long) batchSize * worldSize;
   }
 
-  private long stepsOf(long positions) {
-    long whole = positions / step();
-    return tail == Tail.PAD && positions % step() != 0 ? whole + 1 : whole;
+  private long steps(long positions, long step) {
+    long whole = positions / step;
+    return tail == Tail.PAD && positions % step != 0 ? whole + 1 : whole;
   }
 
   @Override
   public long batches(long epoch) {
     Arguments.requireEpoch(epoch);
-    return stepsOf(dataset.size());
+    return steps(dataset.size(), step());
   }
 
   @Override
@@ -121,49 +121,71 @@ public final class DistributedBatchSampler implements BatchSampler {
   }
 
   /**
-   * Opens this rank's part of what other numbers of ranks have left of an epoch. Each of their
-   * steps took a consecutive piece of the order: a global batch of this plan's size where these are
-   * split, else one batch of this plan's size a rank. Padding is discarded, the new end padded
-   * anew.
+   * {@inheritDoc}
    *
-   * @param epoch the number of the epoch, at least 0
-   * @param delivered what was delivered, the oldest part first, counted in batches; empty for a
-   *     whole epoch
-   * @return a new cursor over this rank's part of the rest, which the caller owns and closes
-   * @throws IllegalArgumentException if {@code epoch} is negative, or a segment is longer than what
-   *     the ones before it left
-   */
-  public BatchCursor resume(long epoch, List<Segment> delivered) {
-    Arguments.requireEpoch(epoch);
-    long first = 0;
-    for (Segment segment : delivered) {
-      long step = split ? step() : (long) batchSize * segment.worldSize();
-      long left = dataset.size() - first;
-      long most = left / step + (tail == Tail.PAD && left % step != 0 ? 1 : 0);
-      if (segment.deliveredByEachRank() > most) {
-        throw new IllegalArgumentException(
-            "each rank of a segment can have delivered %d batches at most, got %s"
-                .formatted(most, segment));
-      }
-      first += Math.min(left, segment.deliveredByEachRank() * step);
-    }
-    return new DealtBatches(epoch, first);
-  }
-
-  /**
-   * What order and batches depend on.
-   *
-   * @return the parameters; equal ones mean equal batches
+   * <p>Each step of the ranks before took a consecutive piece of the order: a global batch of this
+   * plan's size where these are split, else one batch of this plan's size a rank.
    */
   @Override
+  public BatchCursor resume(long epoch, List<Segment> delivered) {
+    Arguments.requireEpoch(epoch);
+    EpochProgress<Part> progress = EpochProgress.of(new Division(), delivered, worldSize);
+    BatchCursor cursor = new DealtBatches(epoch, progress.part().first);
+    cursor.seek(progress.delivered());
+    return cursor;
+  }
+
+  /** What is left of the order from a position on, and how many ranks share it. */
+  private record Part(long first, int worldSize) {}
+
+  private final class Division implements EpochProgress.Division<Part> {
+    private long stepOf(Part part) {
+      return split ? step() : (long) batchSize * part.worldSize;
+    }
+
+    @Override
+    public Part begin(int ranks) {
+      return new Part(0, ranks);
+    }
+
+    @Override
+    public Part divideRest(Part part, long delivered, int ranks) {
+      return new Part(Math.min(dataset.size(), part.first + delivered * stepOf(part)), ranks);
+    }
+
+    @Override
+    public long size(Part part) {
+      return steps(dataset.size() - part.first, stepOf(part));
+    }
+  }
+
+  @Override
+  public int worldSize() {
+    return worldSize;
+  }
+
+  @Override
+  public int rank() {
+    return rank;
+  }
+
+  /** The plan of the whole order. */
+  Sampler dataset() {
+    return dataset;
+  }
+
+  @Override
   public PlanParameters parameters() {
+    return order().with("worldSize", worldSize).with("rank", rank);
+  }
+
+  @Override
+  public PlanParameters order() {
     return PlanParameters.of("torchfeed.DistributedBatchSampler")
         .with("dataset", dataset.digest())
         .with("split", split)
         .with("batchSize", split ? step() : batchSize)
-        .with("tail", tail)
-        .with("worldSize", worldSize)
-        .with("rank", rank);
+        .with("tail", tail);
   }
 
   @Override
@@ -179,7 +201,7 @@ public final class DistributedBatchSampler implements BatchSampler {
     private final long first;
 
     DealtBatches(long epoch, long first) {
-      super(DistributedBatchSampler.this, stepsOf(dataset.size() - first));
+      super(DistributedBatchSampler.this, steps(dataset.size() - first, step()));
       this.order = PositionCursor.over(dataset, epoch);
       this.first = first;
     }

@@ -6,14 +6,28 @@ final class FixedBatchCursor extends NumberedBatchCursor {
   private static final long UNKNOWN = -1;
 
   private final Cursor cursor;
+  private final long origin;
   private final Batching batching;
   private long cursorAt; // known here, since asking a native cursor is a call into C++
 
-  /** Takes a cursor at its start. */
-  FixedBatchCursor(Object plan, Cursor cursor, Batching batching) {
+  /**
+   * Takes a cursor at the start of a batch, and begins there.
+   *
+   * @param origin the cursor's position at which the first batch begins
+   */
+  FixedBatchCursor(Object plan, Cursor cursor, long origin, Batching batching) {
     super(plan, batching.count());
     this.cursor = cursor;
+    this.origin = origin;
     this.batching = batching;
+    cursorAt = cursor.position();
+    // past the last batch where that is short and dropped
+    seek(Math.min(batching.count(), (cursorAt - origin) / batching.batchSize()));
+  }
+
+  @Override
+  public long delivered(long position) {
+    return origin + Math.min(position * batching.batchSize(), batching.samples());
   }
 
   @Override
@@ -23,7 +37,7 @@ final class FixedBatchCursor extends NumberedBatchCursor {
 
   @Override
   void read(long batch, long[] into, int from) {
-    long start = batching.start(batch);
+    long start = origin + batching.start(batch);
     if (cursorAt != start) {
       cursor.seek(start);
     }
@@ -33,14 +47,14 @@ final class FixedBatchCursor extends NumberedBatchCursor {
     if (read != size) {
       throw new IllegalStateException(
           "the sampler promised %d indices but ended after %d"
-              .formatted(batching.samples(), start + read));
+              .formatted(origin + batching.samples(), start + read));
     }
     cursorAt = start + size;
   }
 
   @Override
   boolean paddingAt(long batch, int element) {
-    return cursor.isPadding(batching.start(batch) + element);
+    return cursor.isPadding(origin + batching.start(batch) + element);
   }
 
   @Override

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler;
 
+import java.util.List;
+
 /**
  * Any order in batches of one size, the short last batch kept or dropped.
  *
@@ -41,14 +43,14 @@ public record FixedBatches(Sampler sampler, int batchSize, Batching.LastBatch la
     this(sampler, batchSize, Batching.LastBatch.KEEP);
   }
 
-  private Batching batching() {
-    return new Batching(sampler.size(), batchSize, lastBatch);
+  private Batching batching(long samples) {
+    return new Batching(samples, batchSize, lastBatch);
   }
 
   @Override
   public long batches(long epoch) {
     Arguments.requireEpoch(epoch);
-    return batching().count();
+    return batching(sampler.size()).count();
   }
 
   @Override
@@ -58,7 +60,44 @@ public record FixedBatches(Sampler sampler, int batchSize, Batching.LastBatch la
 
   @Override
   public BatchCursor epoch(long epoch) {
-    return new FixedBatchCursor(this, sampler.epoch(epoch), batching());
+    return resume(epoch, List.of());
+  }
+
+  /**
+   * {@inheritDoc}
+   *
+   * <p>Segments count indices, so that the size of batches may change together with the number of
+   * ranks. Where this one does not divide what was delivered, batches are cut, and counted, from
+   * there on.
+   */
+  @Override
+  public BatchCursor resume(long epoch, List<Segment> delivered) {
+    Cursor order = ResumableCursor.openAt(sampler, epoch, delivered);
+    long position = order.position();
+    long origin = position % batchSize == 0 ? 0 : position;
+    long samples = position + order.remaining() - origin;
+    return new FixedBatchCursor(this, order, origin, batching(samples));
+  }
+
+  @Override
+  public int worldSize() {
+    return SamplerState.worldSize(sampler);
+  }
+
+  @Override
+  public int rank() {
+    return SamplerState.rank(sampler);
+  }
+
+  /**
+   * The parameters of the order: the batches are no part of it, and a state of the sampler is one
+   * of the batches.
+   *
+   * @return the parameters that {@link SamplerState} and {@link PlanCheck} compare
+   */
+  @Override
+  public PlanParameters order() {
+    return SamplerState.order(sampler);
   }
 
   @Override

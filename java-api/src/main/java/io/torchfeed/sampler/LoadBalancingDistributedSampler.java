@@ -42,7 +42,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Immutable; any number of threads may open cursors. A cursor plans the window that it reads, in
  * O(window) time and about 20 bytes for each of the window's {@code window * worldSize * batchSize}
- * positions, of which it keeps 4; the samplers made by {@link #forRank} share the window planned
+ * positions, of which it keeps 8; the samplers made by {@link #forRank} share the window planned
  * last. Seeking costs one window.
  *
  * <p>Source: torchfeed's own, from LPT with equal counts; the compatible form of Bagua's class of
@@ -121,14 +121,9 @@ public final class LoadBalancingDistributedSampler implements DistributedSampler
   @Override
   public Cursor resume(long epoch, List<Segment> delivered) {
     Arguments.requireEpoch(epoch);
-    Chain chain = new Chain(epoch);
-    for (Segment segment : delivered) {
-      if (segment.deliveredByEachRank() > 0) {
-        chain.deliver(segment);
-      }
-    }
-    BalancedPlan plan = chain.continueWith(worldSize);
-    return new BalancedCursor(this, plan, rank, chain.delivered);
+    EpochProgress<BalancedPlan> progress =
+        EpochProgress.of(new Division(epoch), delivered, worldSize);
+    return new BalancedCursor(this, progress.part(), rank, progress.delivered());
   }
 
   @Override
@@ -154,37 +149,27 @@ public final class LoadBalancingDistributedSampler implements DistributedSampler
   private record Epoch(long number, BalancedPlan plan) {}
 
   /** The plans of an epoch, one for each number of ranks that has delivered a part of it. */
-  private final class Chain {
+  private final class Division implements EpochProgress.Division<BalancedPlan> {
     private final long epoch;
-    private @Nullable BalancedPlan plan;
-    private long delivered; // by each rank of the plan
-    private int changes;
 
-    Chain(long epoch) {
+    Division(long epoch) {
       this.epoch = epoch;
     }
 
-    BalancedPlan continueWith(int ranks) {
-      BalancedPlan next = plan;
-      if (next == null) {
-        next = wholeEpoch(ranks, epoch);
-      } else if (next.worldSize() != ranks) {
-        changes++;
-        next = new BalancedPlan(options, ranks, next.after(delivered), epoch, changes);
-        delivered = 0;
-      }
-      plan = next;
-      return next;
+    @Override
+    public BalancedPlan begin(int ranks) {
+      return wholeEpoch(ranks, epoch);
     }
 
-    void deliver(Segment segment) {
-      long most = continueWith(segment.worldSize()).size() - delivered;
-      if (segment.deliveredByEachRank() > most) {
-        throw new IllegalArgumentException(
-            "each rank of a segment can have delivered %d indices at most, got %s"
-                .formatted(most, segment));
-      }
-      delivered += segment.deliveredByEachRank();
+    @Override
+    public BalancedPlan divideRest(BalancedPlan part, long delivered, int ranks) {
+      RestOfEpoch rest = part.after(delivered);
+      return new BalancedPlan(options, ranks, rest, epoch, part.segment() + 1);
+    }
+
+    @Override
+    public long size(BalancedPlan part) {
+      return part.size();
     }
   }
 

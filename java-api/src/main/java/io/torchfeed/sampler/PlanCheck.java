@@ -62,16 +62,32 @@ public final class PlanCheck {
    */
   public static void beforeEpoch(Sampler sampler, long epoch, int batchSize, AllGather gather) {
     PlanFields fields = PlanFields.of(sampler, epoch, batchSize);
-    int rank = sampler instanceof DistributedSampler part ? part.rank() : 0;
+    check(fields, SamplerState.rank(sampler), SamplerState.worldSize(sampler), gather);
+  }
+
+  /**
+   * Checks the same of a plan in batches, before the first batch of an epoch.
+   *
+   * @param sampler the plan of this rank; a plan that is not divided suits one process only
+   * @param epoch the number of the epoch, at least 0
+   * @param gather collects from all ranks
+   * @throws IllegalStateException on every rank, if the plans differ, if two processes have the
+   *     same rank, or if the plan divides over another number of ranks than take part
+   * @throws IllegalArgumentException if {@code epoch} is negative
+   */
+  public static void beforeEpoch(BatchSampler sampler, long epoch, AllGather gather) {
+    check(PlanFields.of(sampler, epoch), sampler.rank(), sampler.worldSize(), gather);
+  }
+
+  private static void check(PlanFields fields, int rank, int worldSize, AllGather gather) {
     long[][] all = gather(gather, fields.digest(), rank);
     requireSame("plans", fields, all, gather);
-    requireDisjoint(all, SamplerState.worldSize(sampler));
+    requireDisjoint(all, worldSize);
   }
 
   /**
    * Checks, when a state is saved, that all ranks have delivered equally much of the same epoch of
-   * the same plan, so that any of them may save it for all. Not for states of plans in batches
-   * ({@link SamplerState#ofBatches}), which belong to one rank.
+   * the same plan, so that any of them may save it for all.
    *
    * @param state the state of this rank
    * @param gather collects from all ranks

@@ -27,15 +27,20 @@ record PlanFields(long digest, Map<String, String> values) {
   private static final String MISSING = "none";
 
   static PlanFields of(Sampler sampler, long epoch, int batchSize) {
+    return of(new FixedBatches(sampler, batchSize), epoch, batchSize);
+  }
+
+  static PlanFields of(BatchSampler sampler, long epoch) {
+    return of(sampler, epoch, sampler.largestBatch());
+  }
+
+  private static PlanFields of(BatchSampler sampler, long epoch, int batchSize) {
     Arguments.requireEpoch(epoch);
-    PlanParameters order = SamplerState.order(sampler);
-    int worldSize = SamplerState.worldSize(sampler);
+    PlanParameters order = sampler.order();
+    int worldSize = sampler.worldSize();
     String tail = order.values().getOrDefault("tail", MISSING);
     // ranks of unequal size may differ by a step
-    long steps =
-        tail.equals(Tail.UNEVEN.name())
-            ? 0
-            : new Batching(sampler.size(), batchSize, Batching.LastBatch.KEEP).count();
+    long steps = tail.equals(Tail.UNEVEN.name()) ? 0 : sampler.batches(epoch);
     long[] probes = Probes.of(sampler, epoch, worldSize);
 
     long digest =

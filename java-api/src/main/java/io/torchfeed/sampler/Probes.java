@@ -64,6 +64,14 @@ final class Probes {
     return partOnly || plan.size() > LONGEST_LIST ? NONE : read(plan, epoch);
   }
 
+  /** The probes of the order that the ranks share in batches, or none. */
+  static long[] of(BatchSampler plan, long epoch, int worldSize) {
+    if (plan instanceof FixedBatches fixed) {
+      return of(fixed.sampler(), epoch, worldSize);
+    }
+    return plan instanceof DistributedBatchSampler dealt ? of(dealt.dataset(), epoch, 1) : NONE;
+  }
+
   private static long datasetSize(Sampler plan) {
     return plan instanceof DistributedSequentialSampler part ? part.datasetSize() : plan.size();
   }

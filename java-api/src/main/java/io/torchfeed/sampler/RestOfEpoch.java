@@ -2,10 +2,13 @@
 package io.torchfeed.sampler;
 
 /**
- * The samples of an epoch that are still to be delivered, in the epoch's random base order. They
- * are numbered anew from 0; behind the end the epoch's whole order begins again, as padding.
+ * The samples of an epoch, fewer than 2<sup>31</sup>, that are still to be delivered, in the
+ * epoch's random base order. They are numbered anew from 0; behind the end the epoch's whole order
+ * begins again, as padding.
  */
 final class RestOfEpoch {
+  private static final int PIECE = 1024; // read in bulk, in a buffer that the cache holds
+
   private final SeekablePermutation order;
   private final long datasetSize;
   private final long[] head; // places in the base order, ascending
@@ -29,9 +32,23 @@ final class RestOfEpoch {
     return head.length + datasetSize - tail;
   }
 
-  /** The dataset index at a position; from {@link #size} on it is padding. */
-  long sampleAt(long position) {
-    return order.at(position < size() ? place(position) : (position - size()) % datasetSize);
+  /** The dataset indices at so many positions; from {@link #size} on they are padding. */
+  int[] samples(long first, int count) {
+    int[] samples = new int[count];
+    long[] piece = new long[Math.min(count, PIECE)];
+    int done = 0;
+    while (done < count) {
+      long position = first + done;
+      long start = position < size() ? place(position) : (position - size()) % datasetSize;
+      long end = position >= size() || position >= head.length ? datasetSize : start + 1;
+      int length = (int) Math.min(Math.min(piece.length, count - done), end - start);
+      order.at(start, 1, piece, 0, length);
+      for (int i = 0; i < length; i++) {
+        samples[done + i] = (int) piece[i];
+      }
+      done += length;
+    }
+    return samples;
   }
 
   /**

@@ -43,22 +43,29 @@ public final class ResumableCursor implements Cursor {
 
   /** Opens a cursor at a state that has segments and whose plan has been compared. */
   static ResumableCursor resume(Sampler sampler, SamplerState state) {
-    List<Segment> before = state.segments();
-    Segment last = before.get(before.size() - 1);
-    long position = 0;
-    if (last.worldSize() == SamplerState.worldSize(sampler)) {
-      before = before.subList(0, before.size() - 1);
-      position = last.deliveredByEachRank();
+    return new ResumableCursor(
+        sampler,
+        state.epoch(),
+        Segment.before(state.segments(), SamplerState.worldSize(sampler)),
+        openAt(sampler, state.epoch(), state.segments()),
+        OptionalLong.of(state.orderDigest()));
+  }
+
+  /** Opens a cursor where segments end: see {@link BatchSampler#resume}. */
+  static Cursor openAt(Sampler sampler, long epoch, List<Segment> delivered) {
+    List<Segment> before = Segment.before(delivered, SamplerState.worldSize(sampler));
+    Cursor cursor = openRest(sampler, epoch, before);
+    if (before.size() == delivered.size()) {
+      return cursor;
     }
-    Cursor cursor = openRest(sampler, state.epoch(), before);
     try {
-      cursor.seek(inside(sampler, state, position, cursor.remaining()));
+      long position = delivered.get(before.size()).deliveredByEachRank();
+      cursor.seek(inside(sampler, epoch, delivered, position, cursor.remaining()));
     } catch (RuntimeException e) {
       cursor.close();
       throw e;
     }
-    return new ResumableCursor(
-        sampler, state.epoch(), before, cursor, OptionalLong.of(state.orderDigest()));
+    return cursor;
   }
 
   private static Cursor openRest(Sampler sampler, long epoch, List<Segment> before) {
@@ -73,12 +80,13 @@ public final class ResumableCursor implements Cursor {
   }
 
   /** Where ranks are of unequal size, the longest may be past the end of the others. */
-  private static long inside(Sampler sampler, SamplerState state, long position, long size) {
+  private static long inside(
+      Sampler sampler, long epoch, List<Segment> delivered, long position, long size) {
     boolean uneven = Tail.UNEVEN.name().equals(sampler.parameters().values().get("tail"));
     if (!uneven || position <= size) {
       return position;
     }
-    openRest(sampler, state.epoch(), state.segments()).close(); // checks it with the longest rank
+    openRest(sampler, epoch, delivered).close(); // checks it with the longest rank
     return size;
   }
 

@@ -26,10 +26,10 @@ import java.util.Set;
  * ({@link #toJson}) each time the number of ranks changes within one epoch. It knows nothing of
  * workers and prefetching: a position counts what was delivered to the consumer.
  *
- * <p>The state of a {@link DistributedSampler} holds neither rank nor world size of the plan, so
- * ranks that delivered equally much have equal states, and any of them may save it ({@link
- * PlanCheck#ofState} checks that). After a crash take the state of the rank that is least far: that
- * repeats samples, but loses none.
+ * <p>The state of a divided plan holds neither rank nor world size of the plan, so ranks that
+ * delivered equally much have equal states, and any of them may save it ({@link PlanCheck#ofState}
+ * checks that). After a crash take the state of the rank that is least far: that repeats samples,
+ * but loses none.
  *
  * <p>Rule of the segments: over all of them each sample of the epoch is delivered exactly once,
  * apart from padding and, with {@link Tail#DROP}, fewer samples than there are ranks at the end.
@@ -40,8 +40,7 @@ import java.util.Set;
  *     Sampler#parameters} of other plans
  * @param epoch the number of the epoch, at least 0
  * @param segments what was delivered of it, the oldest part first; neighbours differ in world size,
- *     and none is empty. A plan that is not divided counts as one rank, a plan in batches counts
- *     batches.
+ *     and none is empty. A plan that is not divided counts as one rank.
  * @param finished whether the end of the epoch was reported, so that the next epoch is due; there
  *     are no segments then
  * @param orderDigest a digest of plan, epoch and 64 samples of the epoch's order, of which orders
@@ -104,9 +103,8 @@ public record SamplerState(
   }
 
   /**
-   * The state of an undisturbed epoch of a plan in batches. It belongs to this rank and number of
-   * ranks, which are among the parameters of such a plan: each rank saves its own, and another
-   * number of ranks cannot resume it.
+   * The state of an undisturbed epoch of a plan in batches. For one that was itself resumed see
+   * {@link ResumableBatchCursor#stateAt}.
    *
    * @param sampler the plan
    * @param epoch the number of the epoch, at least 0
@@ -115,11 +113,9 @@ public record SamplerState(
    * @throws IllegalArgumentException if an argument is outside of its range
    */
   public static SamplerState ofBatches(BatchSampler sampler, long epoch, long position) {
-    Arguments.requireEpoch(epoch);
-    requirePosition(position, sampler.batches(epoch));
-    PlanParameters plan = sampler.parameters();
-    return unfinished(
-        plan, epoch, List.of(), new Segment(1, position), digest(plan, epoch, new long[0]));
+    try (ResumableBatchCursor cursor = ResumableBatchCursor.open(sampler, epoch)) {
+      return cursor.stateAt(position);
+    }
   }
 
   static SamplerState unfinished(
@@ -160,26 +156,24 @@ public record SamplerState(
    * Opens a cursor over batches that goes on where the state was taken. The caller owns and closes
    * it.
    *
-   * @param sampler the plan that saved the state
-   * @return the cursor; at the first batch of the next epoch if the state is finished
+   * <p>As in {@link #resume(Sampler)}; see {@link BatchSampler#resume} for the positions.
+   *
+   * @param sampler the plan that saved the state, of any rank and world size
+   * @return the cursor
    * @throws ResumeMismatchException if the plan differs from the one that saved the state
-   * @throws IllegalArgumentException if more batches were delivered than the plan has
+   * @throws IllegalArgumentException if more was delivered than the plan has, or the number of
+   *     ranks has changed and the plan cannot divide the rest
    */
-  public BatchCursor resumeBatches(BatchSampler sampler) {
-    requireSamePlan(sampler.parameters());
+  public ResumableBatchCursor resumeBatches(BatchSampler sampler) {
+    requireSamePlan(sampler.order());
     if (finished) {
-      return sampler.epoch(epoch + 1);
+      return ResumableBatchCursor.open(sampler, epoch + 1);
     }
-    if (segments.size() > 1 || (segments.size() == 1 && segments.get(0).worldSize() != 1)) {
-      throw new IllegalArgumentException(
-          "the state of a plan in batches has one segment of one rank, got " + segments);
+    if (segments.isEmpty()) {
+      return ResumableBatchCursor.open(sampler, epoch);
     }
-    requireSameOrder(digest(plan, epoch, new long[0]));
-    long position = segments.isEmpty() ? 0 : segments.get(0).deliveredByEachRank();
-    requirePosition(position, sampler.batches(epoch));
-    BatchCursor cursor = sampler.epoch(epoch);
-    cursor.seek(position);
-    return cursor;
+    requireSameOrder(digest(sampler, epoch, segments.get(0).worldSize()));
+    return ResumableBatchCursor.resume(sampler, this);
   }
 
   /**
@@ -241,6 +235,10 @@ public record SamplerState(
     return sampler instanceof DistributedSampler part ? part.worldSize() : 1;
   }
 
+  static int rank(Sampler sampler) {
+    return sampler instanceof DistributedSampler part ? part.rank() : 0;
+  }
+
   /** What each rank of a plan delivered since its division. */
   static Segment segment(Sampler sampler, long position) {
     return new Segment(worldSize(sampler), position);
@@ -252,6 +250,10 @@ public record SamplerState(
 
   private static long digest(Sampler sampler, long epoch, int worldSize) {
     return digest(order(sampler), epoch, Probes.of(sampler, epoch, worldSize));
+  }
+
+  static long digest(BatchSampler sampler, long epoch, int worldSize) {
+    return digest(sampler.order(), epoch, Probes.of(sampler, epoch, worldSize));
   }
 
   private static long digest(PlanParameters plan, long epoch, long[] probes) {

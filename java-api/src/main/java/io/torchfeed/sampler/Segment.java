@@ -4,17 +4,18 @@ package io.torchfeed.sampler;
 import java.util.List;
 
 /**
- * A part of an epoch that one number of ranks delivered, each rank the same number of indices.
+ * A part of an epoch that one number of ranks delivered, each rank equally much: indices, or
+ * batches where a plan is divided in whole batches ({@link BatchCursor#delivered}).
  *
  * @param worldSize number of ranks, at least 1
- * @param deliveredByEachRank number of indices that each of them delivered, at least 0
+ * @param deliveredByEachRank how much each of them delivered, at least 0
  */
 public record Segment(int worldSize, long deliveredByEachRank) {
   /**
    * A part of an epoch.
    *
    * @param worldSize number of ranks, at least 1
-   * @param deliveredByEachRank number of indices that each of them delivered, at least 0
+   * @param deliveredByEachRank how much each of them delivered, at least 0
    * @throws IllegalArgumentException if an argument is too small
    */
   public Segment {
@@ -32,12 +33,18 @@ public record Segment(int worldSize, long deliveredByEachRank) {
     return segments.stream().filter(segment -> segment.deliveredByEachRank() > 0).toList();
   }
 
+  /** The segments that precede what is delivered by so many ranks now. */
+  static List<Segment> before(List<Segment> segments, int worldSize) {
+    int last = segments.size() - 1;
+    boolean goesOn = last >= 0 && segments.get(last).worldSize() == worldSize;
+    return goesOn ? segments.subList(0, last) : segments;
+  }
+
   /** Requires that each rank had that much to deliver. */
   void requireAtMost(long most) {
     if (deliveredByEachRank > most) {
       throw new IllegalArgumentException(
-          "each rank of a segment can have delivered %d indices at most, got %s"
-              .formatted(most, this));
+          "each rank of a segment can have delivered %d at most, got %s".formatted(most, this));
     }
   }
 }

@@ -3,6 +3,7 @@ package io.torchfeed.sampler;
 
 import static java.util.Objects.requireNonNull;
 
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -73,20 +74,12 @@ public final class TokenBudgetBatchSampler implements BatchSampler {
     return new TokenBudgetBatchSampler(options, plan, rank, largestBatch);
   }
 
-  /**
-   * The number of ranks.
-   *
-   * @return the world size, at least 1
-   */
+  @Override
   public int worldSize() {
     return options.worldSize();
   }
 
-  /**
-   * The rank whose batches these are.
-   *
-   * @return the rank, in [0, worldSize() - 1]
-   */
+  @Override
   public int rank() {
     return rank;
   }
@@ -104,20 +97,39 @@ public final class TokenBudgetBatchSampler implements BatchSampler {
 
   @Override
   public BatchCursor epoch(long epoch) {
+    return resume(epoch, List.of());
+  }
+
+  /**
+   * {@inheritDoc}
+   *
+   * <p>Where the rest is divided anew, its plan takes the memory of an epoch of that many samples,
+   * which the cursor holds.
+   */
+  @Override
+  public BatchCursor resume(long epoch, List<Segment> delivered) {
     Arguments.requireEpoch(epoch);
-    return new TokenBudgetCursor(this, HeapMemory.planned(this, () -> plan.epoch(epoch)), rank);
+    EpochProgress<TokenBudgetPlan.Epoch> progress =
+        HeapMemory.planned(
+            this, () -> EpochProgress.of(plan.division(epoch), delivered, worldSize()));
+    BatchCursor cursor = new TokenBudgetCursor(this, progress.part(), rank);
+    cursor.seek(progress.delivered());
+    return cursor;
   }
 
   @Override
   public PlanParameters parameters() {
+    return order().with("worldSize", options.worldSize()).with("rank", rank);
+  }
+
+  @Override
+  public PlanParameters order() {
     return PlanParameters.of("torchfeed.TokenBudgetBatchSampler")
         .with("costs", options.costs.digest())
         .with("datasetSize", options.costs.size())
         .with("budget", options.budget)
         .with("mostSamples", options.mostSamples())
-        .with("seed", options.seed())
-        .with("worldSize", options.worldSize())
-        .with("rank", rank);
+        .with("seed", options.seed());
   }
 
   @Override

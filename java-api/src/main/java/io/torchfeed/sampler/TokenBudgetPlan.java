@@ -29,7 +29,7 @@ final class TokenBudgetPlan {
   private final long budget;
   private final int largestBatch;
   private final long seed;
-  private final int windows;
+  private final double window; // samples, about
   private long plannedEpoch;
   private @Nullable Epoch planned;
 
@@ -44,44 +44,88 @@ final class TokenBudgetPlan {
       sum += length(i);
     }
     double aBatch = Math.min(largestBatch, budget * (costs.size() / Math.max(1, sum)));
-    double window =
+    window =
         Math.min(LARGEST_WINDOW, Math.max(SMALLEST_WINDOW, aBatch * worldSize * STEPS_OF_A_WINDOW));
-    windows = (int) Math.ceil(costs.size() / window);
+  }
+
+  /** An epoch, and what is left of it, divided over any number of ranks. */
+  EpochProgress.Division<Epoch> division(long epoch) {
+    return new EpochProgress.Division<>() {
+      @Override
+      public Epoch begin(int ranks) {
+        return plan(ranks).epoch(epoch);
+      }
+
+      @Override
+      public Epoch divideRest(Epoch part, long delivered, int ranks) {
+        return plan(ranks).rest(epoch, part, (int) delivered);
+      }
+
+      @Override
+      public long size(Epoch part) {
+        return part.steps();
+      }
+    };
+  }
+
+  private TokenBudgetPlan plan(int ranks) {
+    return ranks == worldSize
+        ? this
+        : new TokenBudgetPlan(costs, ranks, budget, largestBatch, seed);
   }
 
   synchronized Epoch epoch(long epoch) {
     Epoch result = planned;
     if (result == null || plannedEpoch != epoch) {
       planned = null;
-      result = new Epoch(costs.size());
-      plan(epoch, result);
+      RestOfEpoch order = RestOfEpoch.whole(costs.size(), seed, epoch);
+      result = plan(epoch, order::samples, costs.size(), 0);
       planned = result;
       plannedEpoch = epoch;
     }
     return result;
   }
 
-  private void plan(long epoch, Epoch into) {
-    if (costs.size() == 0) {
-      return;
-    }
-    SeekablePermutation order = SeekablePermutation.of(costs.size(), seed, epoch);
-    TokenBudgetWindow window = new TokenBudgetWindow(worldSize, budget, largestBatch);
-    long key = CounterRandom.key(STREAM, seed, epoch);
+  /** What is left of an epoch after some steps, for the ranks of this plan. */
+  private Epoch rest(long epoch, Epoch part, int deliveredSteps) {
+    int[] left = part.samplesFrom(deliveredSteps);
+    int segment = part.segment + 1;
+    return plan(
+        epoch, (first, count) -> copyOfRange(left, (int) first, count), left.length, segment);
+  }
+
+  private static int[] copyOfRange(int[] samples, int first, int count) {
+    return Arrays.copyOfRange(samples, first, first + count);
+  }
+
+  /** A random order of samples. */
+  private interface Order {
+    int[] samples(long first, int count);
+  }
+
+  /**
+   * Plans so many samples.
+   *
+   * @param segment how often the number of ranks has changed in this epoch
+   */
+  private Epoch plan(long epoch, Order order, int size, int segment) {
+    Epoch into = new Epoch(worldSize, size, segment);
+    TokenBudgetWindow cutter = new TokenBudgetWindow(worldSize, budget, largestBatch);
+    long segmentSeed = segment == 0 ? seed : CounterRandom.seedOf(seed, segment);
+    long key = CounterRandom.key(STREAM, segmentSeed, epoch);
     long[] keys = new long[0];
-    int[] samples = new int[0];
     long[] lengths = new long[0];
+    int windows = (int) Math.ceil(size / window);
     for (int w = 0; w < windows; w++) {
       SplitMix random = new SplitMix(Mix64.fold(key, w));
-      int first = (int) ((long) costs.size() * w / windows);
-      int count = (int) ((long) costs.size() * (w + 1) / windows) - first;
+      int first = (int) ((long) size * w / windows);
+      int count = (int) ((long) size * (w + 1) / windows) - first;
       if (keys.length < count) {
         keys = new long[count];
-        samples = new int[count];
         lengths = new long[count];
       }
+      int[] samples = order.samples(first, count);
       for (int i = 0; i < count; i++) {
-        samples[i] = (int) order.at(first + i);
         keys[i] = (Costs.LIMIT - 1 - length(samples[i])) << POSITION_BITS | i;
       }
       Arrays.sort(keys, 0, count);
@@ -89,9 +133,10 @@ final class TokenBudgetPlan {
       for (int i = 0; i < count; i++) {
         lengths[i] = lengthOf(keys[i]);
       }
-      window.plan(lengths, count);
-      into.add(window, keys, samples, random);
+      cutter.plan(lengths, count);
+      into.add(cutter, keys, samples, random);
     }
+    return into;
   }
 
   /** The length that counts: a batch of nothing but empty samples has to end somewhere. */
@@ -125,14 +170,21 @@ final class TokenBudgetPlan {
     }
   }
 
-  /** The batches of one epoch, step by step and rank by rank. Immutable once planned. */
-  final class Epoch {
+  /**
+   * The batches of one epoch, or of what is left of it, step by step and rank by rank. Immutable
+   * once planned.
+   */
+  static final class Epoch {
+    private final int worldSize;
+    private final int segment;
     private int[] indices;
     private int[] starts;
     private int batches;
     private final BitSet padding = new BitSet();
 
-    private Epoch(int samples) {
+    private Epoch(int worldSize, int samples, int segment) {
+      this.worldSize = worldSize;
+      this.segment = segment;
       indices = new int[samples];
       starts = new int[16];
     }
@@ -156,6 +208,20 @@ final class TokenBudgetPlan {
 
     boolean isPadding(int step, int rank, int element) {
       return padding.get(starts[step * worldSize + rank] + element);
+    }
+
+    /** The samples of the steps from one on, without padding, in the order of the steps. */
+    private int[] samplesFrom(int step) {
+      int first = starts[step * worldSize];
+      int end = starts[batches];
+      int[] samples = new int[end - first - padding.get(first, end).cardinality()];
+      int count = 0;
+      for (int i = first; i < end; i++) {
+        if (!padding.get(i)) {
+          samples[count++] = indices[i];
+        }
+      }
+      return samples;
     }
 
     private void add(TokenBudgetWindow window, long[] keys, int[] samples, SplitMix random) {

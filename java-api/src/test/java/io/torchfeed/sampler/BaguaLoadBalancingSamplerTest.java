@@ -131,7 +131,7 @@ class BaguaLoadBalancingSamplerTest {
         .withMessageContaining("epoch must be at least 0");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> plan(TEN, 3, 0).resume(0, List.of(new Segment(3, 5))))
-        .withMessageContaining("can have delivered 4 indices at most");
+        .withMessageContaining("can have delivered 4 at most");
   }
 
   private static BaguaLoadBalancingSampler plan(Costs costs, int worldSize, int rank) {

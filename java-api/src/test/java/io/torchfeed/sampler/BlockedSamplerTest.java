@@ -157,7 +157,7 @@ class BlockedSamplerTest {
   void theRankWithTheMostSamplesBoundsASegment() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> rests(blocks(10, 3, Tail.PAD), 2, List.of(new Segment(3, 5))))
-        .withMessageContaining("can have delivered 4 indices at most, got Segment");
+        .withMessageContaining("can have delivered 4 at most, got Segment");
   }
 
   @Nested

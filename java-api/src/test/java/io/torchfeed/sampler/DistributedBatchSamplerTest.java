@@ -195,7 +195,7 @@ class DistributedBatchSamplerTest {
     assertThatIllegalArgumentException().isThrownBy(() -> plan.batches(-1));
     assertThatIllegalArgumentException()
         .isThrownBy(() -> plan.resume(0, List.of(new Segment(2, 3))))
-        .withMessageStartingWith("each rank of a segment can have delivered 2 batches at most");
+        .withMessageStartingWith("each rank of a segment can have delivered 2 at most");
     Sampler half = new StridedSampler(order, 2, 0);
     assertThatIllegalArgumentException()
         .isThrownBy(() -> DistributedBatchSampler.ofWholeBatches(half, 4, 2, 1))

@@ -102,7 +102,7 @@ class ElasticResumeTest {
             new DistributedRandomSampler(10, 4, 1), new DistributedSequentialSampler(10, 4, 1))) {
       assertThatIllegalArgumentException()
           .isThrownBy(() -> plan.resume(0, tooLong))
-          .withMessageContaining("can have delivered " + most + " indices at most");
+          .withMessageContaining("can have delivered " + most + " at most");
     }
   }
 

@@ -215,10 +215,10 @@ class LoadBalancingDistributedSamplerTest {
           LoadBalancingDistributedSampler.builder(TWELVE, 2, 0, 2).build();
       assertThatIllegalArgumentException()
           .isThrownBy(() -> plan.resume(0, List.of(new Segment(2, 4), new Segment(2, 3))))
-          .withMessageContaining("can have delivered 2 indices at most");
+          .withMessageContaining("can have delivered 2 at most");
       assertThatIllegalArgumentException()
           .isThrownBy(() -> plan.resume(0, List.of(new Segment(3, 4), new Segment(1, 1))))
-          .withMessageContaining("can have delivered 0 indices at most");
+          .withMessageContaining("can have delivered 0 at most");
       assertThatIllegalArgumentException()
           .isThrownBy(() -> plan.resume(-1, List.of()))
           .withMessageContaining("epoch must be at least 0");

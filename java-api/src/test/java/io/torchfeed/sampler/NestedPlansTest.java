@@ -71,7 +71,7 @@ class NestedPlansTest {
             SamplerState.of(plan, 0, 1).orderDigest());
     assertThatIllegalArgumentException()
         .isThrownBy(() -> state.resume(plan))
-        .withMessageContaining("can have delivered 14 indices at most");
+        .withMessageContaining("can have delivered 14 at most");
   }
 
   @Test

@@ -68,6 +68,70 @@ class PlanCheckTest {
   }
 
   @Nested
+  class PlansInBatches {
+    private static final Costs COSTS = Costs.computed(60, index -> 1 + index % 7);
+
+    private List<String> check(BatchSampler... plans) {
+      return new Ranks(plans.length)
+          .run((rank, gather) -> PlanCheck.beforeEpoch(plans[rank], 1, gather));
+    }
+
+    private BatchSampler budget(long budget, int rank) {
+      return TokenBudgetBatchSampler.builder(COSTS, budget).ranks(2, rank).build();
+    }
+
+    @Test
+    void agree() {
+      assertThat(check(budget(20, 0), budget(20, 1))).containsOnly("");
+      BaguaLoadBalancingSampler samples = new BaguaLoadBalancingSampler(COSTS, 2, 0);
+      BaguaLoadBalancingSampler others = new BaguaLoadBalancingSampler(COSTS, 2, 1);
+      assertThat(
+              check(
+                  BaguaLoadBalancingBatchSampler.bySumOfCosts(samples, COSTS, 20),
+                  BaguaLoadBalancingBatchSampler.bySumOfCosts(others, COSTS, 20)))
+          .containsOnly("");
+      assertThat(check(dealt(4, 0), dealt(4, 1))).containsOnly("");
+      assertThat(check(fixed(4, 0), fixed(4, 1))).containsOnly("");
+    }
+
+    private BatchSampler dealt(int batchSize, int rank) {
+      return DistributedBatchSampler.ofWholeBatches(new ShuffledSampler(60, 3), batchSize, 2, rank);
+    }
+
+    private BatchSampler fixed(int batchSize, int rank) {
+      return new FixedBatches(plan(60, 3, 2, rank), batchSize);
+    }
+
+    @Test
+    void nameWhatDiffers() {
+      assertThat(check(budget(20, 0), budget(21, 1)))
+          .containsOnly("the ranks' plans differ in budget: rank 0 has 20, rank 1 has 21");
+      assertThat(check(fixed(4, 0), fixed(5, 1)))
+          .containsOnly("the ranks' plans differ in batchSize: rank 0 has 4, rank 1 has 5");
+      assertThat(check(dealt(4, 0), fixed(4, 1)))
+          .allMatch(message -> message.startsWith("the ranks' plans differ in kind: "));
+    }
+
+    @Test
+    void nameRanksThatDeliverTheSame() {
+      assertThat(check(budget(20, 1), budget(20, 1)))
+          .containsOnly("processes 0 and 1 deliver the same samples: both have the plan of rank 1");
+      assertThat(check(budget(20, 0)))
+          .containsOnly("the plan divides the order over 2 ranks, but 1 processes take part");
+    }
+
+    @Test
+    void haveStatesThatAgree() {
+      List<String> agree =
+          new Ranks(2)
+              .run(
+                  (rank, gather) ->
+                      PlanCheck.ofState(SamplerState.ofBatches(budget(20, rank), 0, 3), gather));
+      assertThat(agree).containsOnly("");
+    }
+  }
+
+  @Nested
   class RanksOfDifferentPlans {
     @Test
     void nameTheDatasetSize() {

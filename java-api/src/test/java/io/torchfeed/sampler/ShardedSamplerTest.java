@@ -174,7 +174,7 @@ class ShardedSamplerTest {
       ShardedSampler plan = ShardedSampler.strided(two, 2, 0).withTail(Tail.UNEVEN);
       assertThatIllegalArgumentException()
           .isThrownBy(() -> plan.resume(0, List.of(new Segment(2, 4))))
-          .withMessageContaining("can have delivered 3 indices at most");
+          .withMessageContaining("can have delivered 3 at most");
       assertThatIllegalArgumentException()
           .isThrownBy(() -> plan.resume(0, List.of(new Segment((1 << 24) + 1, 1))))
           .withMessageContaining("worldSize");

@@ -80,7 +80,7 @@ class StridedSamplerTest {
   void aSegmentLongerThanTheOrderIsRefused() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> rest(TEN, 2, List.of(new Segment(3, 4), new Segment(1, 1))))
-        .withMessageContaining("can have delivered 0 indices at most");
+        .withMessageContaining("can have delivered 0 at most");
   }
 
   @Test

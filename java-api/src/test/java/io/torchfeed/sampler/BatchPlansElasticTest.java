@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.sampler;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Plans in batches: stopped at any batch, and resumed by any number of ranks. */
+class BatchPlansElasticTest {
+  private static final long EPOCH = 2;
+  private static final int SAMPLES = 41;
+  private static final Costs COSTS = costs();
+
+  private static Costs costs() {
+    Random random = new Random(3);
+    return Costs.computed(SAMPLES, index -> random.nextInt(30));
+  }
+
+  /** Makes the plan of a rank. */
+  private interface Plans {
+    BatchSampler plan(int worldSize, int rank);
+  }
+
+  /** Plans that deliver each sample once an epoch, on some numbers of ranks. */
+  private record Family(String name, List<Integer> worldSizes, Plans plans) {
+    @Override
+    public String toString() {
+      return name;
+    }
+  }
+
+  static Stream<Family> families() {
+    List<Integer> all = List.of(1, 2, 3, 4, 5, 6, 7, 11, 17);
+    ShuffledSampler order = new ShuffledSampler(SAMPLES, 5);
+    return Stream.of(
+        new Family(
+            "fixed batches of shuffled",
+            all,
+            (worldSize, rank) ->
+                new FixedBatches(new ShuffledSampler(SAMPLES, worldSize, rank, 5), 3)),
+        new Family(
+            "fixed batches of strided",
+            all,
+            (worldSize, rank) ->
+                new FixedBatches(new StridedSampler(order, worldSize, rank, Tail.UNEVEN), 4)),
+        new Family(
+            "fixed batches of balanced",
+            all,
+            (worldSize, rank) ->
+                new FixedBatches(
+                    LoadBalancingDistributedSampler.builder(COSTS, worldSize, rank, 2).build(), 2)),
+        new Family(
+            "whole batches",
+            all,
+            (worldSize, rank) -> DistributedBatchSampler.ofWholeBatches(order, 3, worldSize, rank)),
+        new Family(
+            "global batches",
+            List.of(1, 2, 3, 4, 6, 12),
+            (worldSize, rank) ->
+                DistributedBatchSampler.ofGlobalBatches(order, 12, worldSize, rank)),
+        new Family(
+            "token budget",
+            all,
+            (worldSize, rank) ->
+                TokenBudgetBatchSampler.builder(COSTS, 60).ranks(worldSize, rank).seed(9).build()),
+        new Family(
+            "Bagua's batches",
+            all,
+            (worldSize, rank) ->
+                BaguaLoadBalancingBatchSampler.bySumOfCosts(
+                    new BaguaLoadBalancingSampler(COSTS, worldSize, rank), COSTS, 40)));
+  }
+
+  @ParameterizedTest
+  @MethodSource("families")
+  void betweenAnyThreeNumbersOfRanksEverySampleIsDeliveredOnce(Family family) {
+    for (int first : family.worldSizes) {
+      for (long stop : LongStream.of(0, 1, 3, 100).toArray()) {
+        Run stopped = Run.start(family).deliver(first, stop);
+        for (int second : family.worldSizes) {
+          Run again = stopped.deliver(second, 1);
+          for (int third : List.of(family.worldSizes.get(1), first)) {
+            assertThat(again.deliver(third, Long.MAX_VALUE).delivered)
+                .as("%d ranks for %d batches, %d for one, %d", first, stop, second, third)
+                .containsExactlyInAnyOrderElementsOf(LongStream.range(0, SAMPLES).boxed().toList());
+          }
+        }
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("families")
+  void asManyRanksGoOnAtTheSameBatch(Family family) {
+    for (int worldSize : family.worldSizes) {
+      for (int rank = 0; rank < worldSize; rank++) {
+        BatchSampler plan = family.plans.plan(worldSize, rank);
+        List<long[]> all = rest(plan.epoch(EPOCH));
+        for (int position = 0; position <= all.size(); position++) {
+          SamplerState state = SamplerState.ofBatches(plan, EPOCH, position);
+          byte[] saved = state.toBytes();
+          ResumableBatchCursor cursor = SamplerState.fromBytes(saved).resumeBatches(plan);
+          assertThat(cursor.state()).isEqualTo(state);
+          assertThat(cursor.epoch()).isEqualTo(EPOCH);
+          assertThat(rest(cursor).toArray(long[][]::new))
+              .isDeepEqualTo(all.subList(position, all.size()).toArray(long[][]::new));
+        }
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("families")
+  void ranksHaveEqualStatesAndOrders(Family family) {
+    BatchSampler first = family.plans.plan(3, 0);
+    BatchSampler last = family.plans.plan(3, 2);
+    assertThat(last.order()).isEqualTo(first.order());
+    assertThat(family.plans.plan(2, 1).order()).isEqualTo(first.order());
+    assertThat(List.of(last.worldSize(), last.rank())).containsExactly(3, 2);
+    assertThat(SamplerState.ofBatches(last, EPOCH, 2))
+        .isEqualTo(SamplerState.ofBatches(first, EPOCH, 2));
+    assertThat(last.parameters()).isNotEqualTo(first.parameters());
+  }
+
+  @ParameterizedTest
+  @MethodSource("families")
+  void afterTheEndComesTheNextEpoch(Family family) {
+    BatchSampler plan = family.plans.plan(2, 1);
+    try (ResumableBatchCursor cursor = ResumableBatchCursor.open(plan, EPOCH)) {
+      while (cursor.next(new long[plan.largestBatch()], 0) > 0) {
+        assertThat(cursor.state().finished()).isFalse();
+      }
+      assertThat(cursor.state().finished()).isTrue();
+      try (ResumableBatchCursor next = cursor.state().resumeBatches(family.plans.plan(3, 1))) {
+        assertThat(next.epoch()).isEqualTo(EPOCH + 1);
+        assertThat(next.position()).isZero();
+      }
+      cursor.seek(1);
+      assertThat(cursor.state()).isEqualTo(SamplerState.ofBatches(plan, EPOCH, 1));
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("families")
+  void moreThanThereIsIsRefused(Family family) {
+    BatchSampler plan = family.plans.plan(2, 1);
+    SamplerState state = SamplerState.ofBatches(plan, EPOCH, 1);
+    for (int ranks : new int[] {2, 3}) {
+      SamplerState more =
+          new SamplerState(
+              state.plan(),
+              EPOCH,
+              List.of(new Segment(ranks, 1000)),
+              false,
+              SamplerState.ofBatches(family.plans.plan(ranks, 0), EPOCH, 1).orderDigest());
+      assertThatIllegalArgumentException().isThrownBy(() -> more.resumeBatches(plan));
+    }
+  }
+
+  @Test
+  void fixedBatchesMayChangeTheirSizeAndAreCutFromThereOn() {
+    FixedBatches threes = new FixedBatches(new SequentialSampler(20), 3);
+    SamplerState state = SamplerState.ofBatches(threes, 0, 3);
+    FixedBatches fours = new FixedBatches(new SequentialSampler(20), 4);
+    try (ResumableBatchCursor cursor = state.resumeBatches(fours)) {
+      assertThat(cursor.position()).isZero();
+      long[] batch = new long[4];
+      assertThat(cursor.next(batch, 0)).isEqualTo(4);
+      assertThat(batch).containsExactly(9, 10, 11, 12);
+      assertThat(cursor.state()).isEqualTo(SamplerState.of(new SequentialSampler(20), 0, 13));
+      assertThat(cursor.remaining()).isEqualTo(2);
+      assertThat(cursor.isPadding(0, 3)).isFalse();
+    }
+  }
+
+  @Test
+  void aStateOfTheOrderIsOneOfItsFixedBatches() {
+    Sampler order = new ShuffledSampler(20, 2, 0, 1);
+    SamplerState state = SamplerState.of(order, 4, 6);
+    try (ResumableBatchCursor cursor = state.resumeBatches(new FixedBatches(order, 3))) {
+      assertThat(cursor.position()).isEqualTo(2);
+      try (ResumableCursor indices = cursor.state().resume(order)) {
+        assertThat(indices.position()).isEqualTo(6);
+      }
+    }
+  }
+
+  @Test
+  void plansThatDoNotSayHowToDivideTheRestRefuseOtherRanks() {
+    BatchSampler plan =
+        new BatchSampler() {
+          @Override
+          public long batches(long epoch) {
+            return 5;
+          }
+
+          @Override
+          public int largestBatch() {
+            return 1;
+          }
+
+          @Override
+          public BatchCursor epoch(long epoch) {
+            return new FixedBatches(new SequentialSampler(5), 1).epoch(epoch);
+          }
+
+          @Override
+          public PlanParameters parameters() {
+            return PlanParameters.of("test.Five");
+          }
+        };
+    SamplerState state = SamplerState.ofBatches(plan, 0, 2);
+    try (BatchCursor cursor = state.resumeBatches(plan)) {
+      assertThat(cursor.position()).isEqualTo(2);
+    }
+    SamplerState other =
+        new SamplerState(state.plan(), 0, List.of(new Segment(2, 1)), false, state.orderDigest());
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> other.resumeBatches(plan))
+        .withMessageContaining("cannot be divided anew");
+  }
+
+  @Test
+  void anotherPlanIsNamed() {
+    BatchSampler plan = TokenBudgetBatchSampler.builder(COSTS, 60).ranks(2, 0).build();
+    SamplerState state = SamplerState.ofBatches(plan, 0, 1);
+    assertThatExceptionOfType(ResumeMismatchException.class)
+        .isThrownBy(
+            () ->
+                state.resumeBatches(TokenBudgetBatchSampler.builder(COSTS, 61).ranks(2, 0).build()))
+        .satisfies(e -> assertThat(e.parameter()).isEqualTo("budget"));
+  }
+
+  /** An epoch, and how far several numbers of ranks, one after the other, have got. */
+  private record Run(Family family, List<Long> delivered, List<SamplerState> state) {
+    static Run start(Family family) {
+      return new Run(family, List.of(), List.of());
+    }
+
+    /** Lets each rank deliver so many batches more, or all that it has. */
+    Run deliver(int worldSize, long batches) {
+      List<Long> all = new ArrayList<>(delivered);
+      List<SamplerState> after = new ArrayList<>();
+      for (int rank = 0; rank < worldSize; rank++) {
+        BatchSampler plan = family.plans.plan(worldSize, rank);
+        try (ResumableBatchCursor cursor =
+            state.isEmpty()
+                ? ResumableBatchCursor.open(plan, EPOCH)
+                : SamplerState.fromJson(state.get(0).toJson()).resumeBatches(plan)) {
+          long[] batch = new long[plan.largestBatch()];
+          for (long i = Math.min(batches, cursor.remaining()); i > 0; i--) {
+            long position = cursor.position();
+            int size = cursor.next(batch, 0);
+            for (int element = 0; element < size; element++) {
+              if (!cursor.isPadding(position, element)) {
+                all.add(batch[element]);
+              }
+            }
+          }
+          after.add(cursor.state());
+        }
+      }
+      if (!family.name.equals("fixed batches of strided")) { // its ranks are not equally long
+        assertThat(after).allMatch(after.get(0)::equals);
+      }
+      return new Run(family, all, after);
+    }
+  }
+
+  private static List<long[]> rest(BatchCursor cursor) {
+    List<long[]> batches = new ArrayList<>();
+    long[] batch = new long[100];
+    try (cursor) {
+      for (int size = cursor.next(batch, 0); size > 0; size = cursor.next(batch, 0)) {
+        batches.add(Arrays.copyOf(batch, size));
+      }
+    }
+    return batches;
+  }
+}
