@@ -37,6 +37,11 @@ final class ClassLists {
     if (classes < 1) {
       throw new IllegalArgumentException("classes must be at least 1, got " + classes);
     }
+    return HeapMemory.planned(
+        "lists of " + classes + " classes", () -> make(classes, classesOfSample, ignored));
+  }
+
+  private static ClassLists make(int classes, int[][] classesOfSample, Set<Integer> ignored) {
     int[][] lists = new int[classes][0];
     int[] lengths = new int[classes];
     for (int sample = 0; sample < classesOfSample.length; sample++) {

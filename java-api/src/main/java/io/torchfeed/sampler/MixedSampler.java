@@ -163,10 +163,11 @@ public final class MixedSampler implements Sampler {
     }
 
     private static long firstEpoch(long epoch, long laps) {
-      if (epoch > Long.MAX_VALUE / laps - 1) {
+      long last = (Long.MAX_VALUE - (laps - 1)) / laps;
+      if (epoch > last) {
         throw new IllegalArgumentException(
             "epoch must be at most %d where a source is repeated %d times, got %d"
-                .formatted(Long.MAX_VALUE / laps - 1, laps, epoch));
+                .formatted(last, laps, epoch));
       }
       return epoch * laps;
     }

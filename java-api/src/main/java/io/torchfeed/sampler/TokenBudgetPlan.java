@@ -128,7 +128,7 @@ final class TokenBudgetPlan {
       for (int i = 0; i < count; i++) {
         keys[i] = (Costs.LIMIT - 1 - length(samples[i])) << POSITION_BITS | i;
       }
-      Arrays.sort(keys, 0, count);
+      RadixSort.sort(keys, count, POSITION_BITS, Long.SIZE - 1);
       shuffleBlocks(keys, count, random);
       for (int i = 0; i < count; i++) {
         lengths[i] = lengthOf(keys[i]);

@@ -4,7 +4,7 @@ package io.torchfeed.sampler;
 import java.util.Arrays;
 import java.util.function.IntToLongFunction;
 
-/** Sorts the positions 0..n-1 by a key of 62 bits, equal keys by position, in 8 bytes each. */
+/** Sorts the positions 0..n-1 by a key of 62 bits, equal keys by position, in 16 bytes each. */
 final class WindowOrder {
   private WindowOrder() {}
 
@@ -20,7 +20,7 @@ final class WindowOrder {
     for (int i = 0; i < count; i++) {
       packed[i] = ((keyOfAPosition.applyAsLong(i) >>> cut) << positionBits) | i;
     }
-    Arrays.sort(packed);
+    RadixSort.sort(packed, count, positionBits, bits(largestKey >>> cut) + positionBits);
     long positionMask = (1L << positionBits) - 1;
     if (cut > 0) {
       sortLowBits(packed, positionBits, (1L << cut) - 1, keyOfAPosition);

@@ -158,6 +158,14 @@ class ClassCyclingSamplerTest {
     }
 
     @Test
+    void moreClassesThanTheHeapHoldsAreNamed() {
+      ClassCyclingSampler.Builder builder = ClassCyclingSampler.ofLabels(Integer.MAX_VALUE, 0);
+      assertThatIllegalStateException()
+          .isThrownBy(builder::build)
+          .withMessageContaining("lists of 2147483647 classes does not fit the Java heap");
+    }
+
+    @Test
     void datasetsWithoutAnySampleOfAClassAreRefused() {
       assertThatIllegalArgumentException()
           .isThrownBy(() -> ClassCyclingSampler.ofLabels(2).build())

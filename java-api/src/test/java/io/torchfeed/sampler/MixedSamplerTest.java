@@ -50,6 +50,18 @@ class MixedSamplerTest {
   }
 
   @Test
+  void epochsGoOnUntilTheLapsHaveNoNumbersLeft() {
+    MixedSampler once = MixedSampler.ofLength(4, sources(2), 1, 1);
+    assertThat(Cursors.indices(once, Long.MAX_VALUE)).hasSize(4);
+    MixedSampler threeLaps = MixedSampler.ofLength(60, sources(2), 1, 1);
+    long last = Long.MAX_VALUE / 3 - 1;
+    assertThat(Cursors.indices(threeLaps, last)).hasSize(60);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> threeLaps.epoch(last + 1))
+        .withMessageContaining("epoch must be at most " + last);
+  }
+
+  @Test
   void eachSourceKeepsItsOrderAndEveryLapIsAnEpochOfIt() {
     List<Source> sources = sources(2);
     MixedSampler mixed = MixedSampler.ofLength(60, sources, 1, 1);
