@@ -2,9 +2,11 @@
 package io.torchfeed.data;
 
 import io.torchfeed.bindings.NativeHandle;
+import java.util.Arrays;
 import java.util.Objects;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The samples of one step: a tensor for each column of the dataset.
@@ -18,23 +20,31 @@ public final class Batch implements AutoCloseable {
   private final Batches pass;
   private final long index;
   private final long[] indices;
-  private final String name;
+  private final long epoch;
+  private final boolean kept;
+  private final int @Nullable [] elements; // of the list of indices, where samples were skipped
   private final Tensor[] tensors;
   private volatile boolean ended;
 
-  Batch(Batches pass, long epoch, long index, long[] indices, Tensor[] tensors) {
+  Batch(Batches pass, long epoch, long index, long[] requested, Gathered gathered) {
     this.pass = pass;
+    this.epoch = epoch;
     this.index = index;
-    this.indices = indices;
-    this.name = "batch %d of epoch %d".formatted(index, epoch);
-    this.tensors = tensors;
+    this.kept = false;
+    this.tensors = gathered.tensors;
+    int[] rows = gathered.elements;
+    this.elements = rows;
+    this.indices =
+        rows == null ? requested : Arrays.stream(rows).mapToLong(row -> requested[row]).toArray();
   }
 
   private Batch(Batch other, Tensor[] tensors) {
     this.pass = other.pass;
     this.index = other.index;
+    this.epoch = other.epoch;
     this.indices = other.indices;
-    this.name = "kept " + other.name;
+    this.elements = other.elements;
+    this.kept = true;
     this.tensors = tensors;
   }
 
@@ -69,7 +79,8 @@ public final class Batch implements AutoCloseable {
   /**
    * The number of samples in the batch.
    *
-   * @return the batch size, smaller for the last batch of an epoch that does not divide
+   * @return the batch size, smaller for the last batch of an epoch that does not divide, and where
+   *     samples were skipped
    */
   public int size() {
     return indices.length;
@@ -103,7 +114,8 @@ public final class Batch implements AutoCloseable {
    * @throws IllegalStateException if the pass is closed
    */
   public boolean isPadding(int row) {
-    return pass.isPadding(index, Objects.checkIndex(row, size()));
+    int element = Objects.checkIndex(row, size());
+    return pass.isPadding(index, elements == null ? element : elements[element]);
   }
 
   /**
@@ -125,7 +137,8 @@ public final class Batch implements AutoCloseable {
   private Tensor[] tensors() {
     if (ended) {
       throw new IllegalStateException(
-          name + " has ended; use it before the next batch is taken, or keep() it");
+          "%sbatch %d of epoch %d has ended; use it before the next batch is taken, or keep() it"
+              .formatted(kept ? "kept " : "", index, epoch));
     }
     return tensors;
   }

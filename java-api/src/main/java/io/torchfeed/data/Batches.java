@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
-import io.torchfeed.bindings.BatchFeed;
-import io.torchfeed.bindings.NativeException;
-import io.torchfeed.bindings.NativeHandle;
-import io.torchfeed.sampler.BatchCursor;
+import io.torchfeed.sampler.ResumableBatchCursor;
+import io.torchfeed.sampler.SamplerState;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
-import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.TensorVector;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,9 +31,11 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     }
   }
 
+  private static final long PATIENCE_MILLIS = 900;
+
   private final DataLoader loader;
-  private final NativeHandle<BatchFeed> feed;
-  private final BatchCursor cursor;
+  private final Feed feed;
+  private final ResumableBatchCursor cursor;
   private final long count;
   private final long epoch;
   private final long first;
@@ -49,46 +48,46 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   private long taken;
   private long waitNanos;
   private boolean cursorIsLost;
+  private boolean exhausted;
+  private boolean cleanedUp;
   private @Nullable Batch current;
   private @Nullable Thread consumer;
   private final AtomicBoolean closed = new AtomicBoolean();
+  private final Object closing = new Object(); // held while a pass is closed and its feed told
 
-  Batches(
-      DataLoader loader,
-      NativeHandle<BatchFeed> feed,
-      BatchCursor cursor,
-      long epoch,
-      long fromBatch) {
+  /** Takes over a cursor, at the batch to begin with. */
+  Batches(DataLoader loader, Feed feed, ResumableBatchCursor cursor) {
     this.loader = loader;
     this.feed = feed;
     this.cursor = cursor;
-    this.count = loader.batches(epoch);
-    this.epoch = epoch;
-    this.first = fromBatch;
+    this.epoch = cursor.epoch();
+    this.first = cursor.position();
+    this.count = first + cursor.remaining();
     this.ahead = new Requested[loader.prefetch() + 1];
     this.scratch = new long[loader.largestBatch()];
-    this.requested = fromBatch;
-    this.taken = fromBatch;
+    this.requested = first;
+    this.taken = first;
   }
 
   void begin() {
     lock.lock();
     try {
       requireOpen();
-      feed.run(BatchFeed::rewind);
-      for (int i = 0; i < loader.prefetch(); i++) {
-        requestOne();
-      }
-      feed.run(BatchFeed::start);
+      feed.rewind(epoch);
+      requestUpTo(loader.prefetch());
+      feed.start();
     } finally {
       lock.unlock();
     }
   }
 
-  private void requestOne() {
-    if (requested == count) {
-      return;
+  private void requestUpTo(int ahead) {
+    while (requested < count && requested - taken < ahead) {
+      requestOne();
     }
+  }
+
+  private void requestOne() {
     if (cursorIsLost) {
       cursor.seek(requested);
       cursorIsLost = false;
@@ -107,7 +106,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     long[] indices = Arrays.copyOf(scratch, size);
     SampleException failure = check(indices);
     if (failure == null) {
-      feed.run(native_ -> native_.request(indices, size));
+      feed.request(requested, indices);
     }
     ahead[slotOf(requested)] = new Requested(indices, failure);
     requested++;
@@ -147,7 +146,8 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     lock.lock();
     try {
       requireOpen();
-      return taken < count;
+      exhausted = taken == count;
+      return !exhausted;
     } finally {
       lock.unlock();
     }
@@ -159,6 +159,8 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
    * @throws NoSuchElementException if the epoch is over
    * @throws SampleException if a sample of the batch cannot be loaded; the pass can go on with the
    *     next batch
+   * @throws LoaderTimeoutException if the batch takes longer than the loader's timeout; the call
+   *     can be repeated
    * @throws IllegalStateException if the pass is closed, also while waiting
    */
   @Override
@@ -167,37 +169,39 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     try {
       requireOpen();
       if (taken == count) {
+        exhausted = true;
         throw new NoSuchElementException("epoch %d has %d batches".formatted(epoch, count));
       }
       consumer = Thread.currentThread(); // a pass may change hands: who takes, owns
       endCurrent();
-      requestOne();
-      long number = taken++;
-      Requested next = ahead[slotOf(number)];
+      requestUpTo(ahead.length);
+      Requested next = ahead[slotOf(taken)];
       if (next.failure != null) {
+        taken++;
         throw next.failure;
       }
-      Batch batch = new Batch(this, epoch, number, next.indices, takeTensors());
+      Gathered gathered = take();
+      Batch batch = new Batch(this, epoch, taken - 1, next.indices, gathered);
       current = batch;
       return batch;
     } finally {
+      cleanUpIfClosed();
       lock.unlock();
     }
   }
 
-  private Tensor[] takeTensors() {
+  private Gathered take() {
     long start = System.nanoTime();
-    try (TensorVector views = NativeHandle.outsideOfScopes(() -> feed.call(BatchFeed::take))) {
-      return Batch.ownTensors(views);
-    } catch (IllegalStateException e) {
+    try {
+      Gathered gathered = feed.take(taken);
+      taken++;
+      return gathered;
+    } catch (LoaderTimeoutException e) {
+      throw e;
+    } catch (RuntimeException e) {
+      taken++;
       requireOpen();
       throw e;
-    } catch (NativeException e) {
-      throw new IllegalStateException(
-          ("batch %d of epoch %d, of at most %d rows, could not be gathered: %s; make batches"
-                  + " smaller or lower prefetch")
-              .formatted(taken - 1, epoch, loader.largestBatch(), e.getMessage()),
-          e);
     } finally {
       waitNanos += System.nanoTime() - start;
     }
@@ -267,22 +271,75 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     }
   }
 
+  /**
+   * How far the consumer has got: {@link DataLoader#resume} delivers what {@link #next} has not, on
+   * any number of ranks and with any workers. After {@link #hasNext} said that there is no more,
+   * the state is that of the next epoch.
+   *
+   * @return the state; to be saved before the batch after the current one is taken
+   * @throws IllegalStateException if the pass is closed
+   */
+  public SamplerState state() {
+    lock.lock();
+    try {
+      requireOpen();
+      SamplerState state = cursor.stateAt(taken);
+      return exhausted ? state.asFinished() : state;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** Leaves the epoch: unread batches are dropped, the current one ends. Silent the second time. */
   @Override
   public void close() {
-    boolean firstTime = closed.compareAndSet(false, true);
-    if (firstTime) {
-      feed.run(BatchFeed::interrupt);
-    }
-    lock.lock();
-    try {
-      endCurrent();
-      if (firstTime) {
-        feed.run(BatchFeed::rewind);
+    synchronized (closing) {
+      if (!closed.compareAndSet(false, true)) {
+        endCurrentIfIdle();
+        return;
       }
-    } finally {
-      lock.unlock();
-      if (firstTime) {
+      feed.interrupt();
+    }
+    boolean locked = false;
+    try {
+      locked = lock.tryLock(PATIENCE_MILLIS, TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      locked = lock.tryLock();
+      Thread.currentThread().interrupt();
+    }
+    // A consumer that is held up in the code of a dataset cleans up when it comes out.
+    if (locked) {
+      try {
+        cleanUpIfClosed();
+      } finally {
+        lock.unlock();
+      }
+    }
+  }
+
+  private void endCurrentIfIdle() {
+    if (lock.tryLock()) {
+      try {
+        endCurrent();
+      } finally {
+        lock.unlock();
+      }
+    }
+  }
+
+  private void cleanUpIfClosed() {
+    if (!closed.get() || lock.getHoldCount() > 1) {
+      return;
+    }
+    endCurrent();
+    if (!cleanedUp) {
+      cleanedUp = true;
+      synchronized (closing) {
+        // whoever closes has interrupted this feed, and will not interrupt its next pass
+      }
+      try {
+        feed.rewind(epoch);
+      } finally {
         loader.giveBack(this, feed);
         cursor.close();
       }

@@ -3,53 +3,53 @@ package io.torchfeed.data;
 
 import static java.util.Objects.requireNonNull;
 
-import io.torchfeed.bindings.BatchFeed;
-import io.torchfeed.bindings.NativeException;
-import io.torchfeed.bindings.NativeHandle;
-import io.torchfeed.sampler.BatchCursor;
+import io.torchfeed.memory.RowSpec;
+import io.torchfeed.memory.Slab;
 import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.Batching.LastBatch;
 import io.torchfeed.sampler.FixedBatches;
+import io.torchfeed.sampler.ResumableBatchCursor;
 import io.torchfeed.sampler.Sampler;
+import io.torchfeed.sampler.SamplerState;
 import io.torchfeed.sampler.SequentialSampler;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import org.bytedeco.pytorch.TensorVector;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Brings the samples of a dataset as batches of tensors, in the order of a sampler.
  *
- * <p>The work is done by libtorch's C++ data loader: its worker threads gather the rows of a batch
- * straight into reused memory. Each {@link #epoch} is a pass of its own; passes may be left early
- * and may run side by side. Thread-safe, the passes it hands out are not.
+ * <p>Tensor columns are loaded by libtorch's C++ data loader: its worker threads gather the rows of
+ * a batch straight into reused memory. A {@link Dataset} runs on threads of the JVM and writes its
+ * samples there. What is delivered, and how, is the same with both. Each {@link #epoch} is a pass
+ * of its own; passes may be left early and may run side by side. Thread-safe, the passes it hands
+ * out are not.
  */
 public final class DataLoader implements AutoCloseable {
   /** Feeds kept for the next pass; more are needed only while passes run side by side. */
   private static final int IDLE_FEEDS = 2;
 
-  private final NativeHandle<TensorVector> columns;
+  private final Engine engine;
   private final long datasetSize;
   private final BatchSampler plan;
-  private final int workers;
   private final int prefetch;
 
   private final Object lock = new Object();
-  private final Deque<NativeHandle<BatchFeed>> idle = new ArrayDeque<>();
+  private final Deque<Feed> idle = new ArrayDeque<>();
   private final Set<Batches> open = new HashSet<>();
   private boolean closed;
 
-  private DataLoader(Builder builder, NativeHandle<TensorVector> columns) {
-    this.columns = columns;
-    this.datasetSize = builder.dataset.size();
-    this.plan = builder.plan();
-    this.workers = builder.workersOrDefault();
-    this.prefetch = builder.prefetchOrDefault();
-    this.idle.add(createFeed());
+  private DataLoader(Engine engine, long datasetSize, BatchSampler plan, int prefetch) {
+    this.engine = engine;
+    this.datasetSize = datasetSize;
+    this.plan = plan;
+    this.prefetch = prefetch;
+    this.idle.add(engine.createFeed());
   }
 
   /**
@@ -59,7 +59,26 @@ public final class DataLoader implements AutoCloseable {
    * @return a builder
    */
   public static Builder over(TensorDataset dataset) {
-    return new Builder(requireNonNull(dataset, "dataset"));
+    requireNonNull(dataset, "dataset");
+    return new Builder(dataset.size(), dataset, null);
+  }
+
+  /**
+   * Begins the description of a loader of samples that Java code makes, on worker threads of the
+   * JVM.
+   *
+   * @param dataset what to load; it stays the caller's
+   * @return a builder
+   * @throws IllegalArgumentException if the dataset has no column or a negative size
+   */
+  public static Builder over(Dataset dataset) {
+    requireNonNull(dataset, "dataset");
+    if (dataset.size() < 0 || dataset.columns().isEmpty()) {
+      throw new IllegalArgumentException(
+          "a dataset must have at least 0 samples and 1 column, got %d and %d"
+              .formatted(dataset.size(), dataset.columns().size()));
+    }
+    return new Builder(dataset.size(), null, dataset);
   }
 
   /**
@@ -91,21 +110,41 @@ public final class DataLoader implements AutoCloseable {
           "fromBatch must be in [0, %d], got %d".formatted(count, fromBatch));
     }
     requireOpen();
-    BatchCursor cursor = plan.epoch(epoch);
-    try {
-      if (fromBatch > 0) {
+    ResumableBatchCursor cursor = ResumableBatchCursor.open(plan, epoch);
+    if (fromBatch > 0) {
+      try {
         cursor.seek(fromBatch);
+      } catch (RuntimeException | Error e) {
+        cursor.close();
+        throw e;
       }
-      return open(epoch, fromBatch, cursor);
+    }
+    return open(cursor);
+  }
+
+  /**
+   * Opens a pass that goes on where another one stopped: it delivers exactly what that one had not
+   * delivered. The number of ranks, workers and engine may have changed since.
+   *
+   * @param state what {@link Batches#state} gave, on any rank
+   * @return the pass, over the next epoch if that of the state was finished; the caller closes it
+   * @throws io.torchfeed.sampler.ResumeMismatchException if the state is one of another order
+   * @throws IllegalArgumentException if more was delivered than the order has
+   * @throws IllegalStateException if the loader is closed
+   */
+  public Batches resume(SamplerState state) {
+    requireOpen();
+    return open(state.resumeBatches(plan));
+  }
+
+  private Batches open(ResumableBatchCursor cursor) {
+    Batches pass;
+    try {
+      pass = new Batches(this, takeFeed(), cursor);
     } catch (RuntimeException | Error e) {
       cursor.close();
       throw e;
     }
-  }
-
-  private Batches open(long epoch, long fromBatch, BatchCursor cursor) {
-    NativeHandle<BatchFeed> feed = takeFeed();
-    Batches pass = new Batches(this, feed, cursor, epoch, fromBatch);
     try {
       synchronized (lock) {
         requireOpen();
@@ -119,32 +158,19 @@ public final class DataLoader implements AutoCloseable {
     return pass;
   }
 
-  private NativeHandle<BatchFeed> takeFeed() {
+  private Feed takeFeed() {
     synchronized (lock) {
       requireOpen();
-      NativeHandle<BatchFeed> feed = idle.poll();
+      Feed feed = idle.poll();
       if (feed != null) {
         return feed;
       }
     }
-    return createFeed();
-  }
-
-  private NativeHandle<BatchFeed> createFeed() {
-    try {
-      return columns.call(
-          shared ->
-              NativeHandle.create(
-                  "DataLoader",
-                  () -> BatchFeed.create(shared, plan.largestBatch(), workers, prefetch)));
-    } catch (NativeException e) {
-      throw new IllegalStateException(
-          "%d worker threads could not be started: %s".formatted(workers, e.getMessage()), e);
-    }
+    return engine.createFeed();
   }
 
   /** Ends a pass: its feed waits for the next one, or is freed. */
-  void giveBack(Batches pass, NativeHandle<BatchFeed> feed) {
+  void giveBack(Batches pass, Feed feed) {
     synchronized (lock) {
       open.remove(pass);
       if (!closed && idle.size() < IDLE_FEEDS) {
@@ -217,10 +243,10 @@ public final class DataLoader implements AutoCloseable {
       }
     }
     synchronized (lock) {
-      idle.forEach(NativeHandle::close);
+      idle.forEach(Feed::close);
       idle.clear();
     }
-    columns.close();
+    engine.close();
     if (failure != null) {
       throw failure;
     }
@@ -239,16 +265,24 @@ public final class DataLoader implements AutoCloseable {
     private static final int MOST_WORKERS = 1024;
     private static final int MOST_PREFETCH = 1 << 16;
 
-    private final TensorDataset dataset;
+    private final long datasetSize;
+    private final @Nullable TensorDataset tensors;
+    private final @Nullable Dataset samples;
     private @Nullable Sampler sampler;
     private @Nullable BatchSampler batchSampler;
     private @Nullable Integer batchSize;
     private @Nullable Integer workers;
     private @Nullable Integer prefetch;
     private @Nullable Boolean dropLast;
+    private @Nullable FailurePolicy onFailure;
+    private @Nullable Duration timeout;
+    private @Nullable WorkerHooks workerHooks;
+    private @Nullable Long seed;
 
-    private Builder(TensorDataset dataset) {
-      this.dataset = dataset;
+    private Builder(long datasetSize, @Nullable TensorDataset tensors, @Nullable Dataset samples) {
+      this.datasetSize = datasetSize;
+      this.tensors = tensors;
+      this.samples = samples;
     }
 
     /**
@@ -321,32 +355,128 @@ public final class DataLoader implements AutoCloseable {
     }
 
     /**
+     * What becomes of a batch of which a sample cannot be made; by default the consumer gets a
+     * {@link SampleException} in its place. Only with a {@link Dataset}.
+     *
+     * @param onFailure the policy
+     * @return this builder
+     */
+    public Builder onFailure(FailurePolicy onFailure) {
+      this.onFailure = once("onFailure", this.onFailure, requireNonNull(onFailure, "onFailure"));
+      return this;
+    }
+
+    /**
+     * How long {@link Batches#next} waits for a batch before it throws {@link
+     * LoaderTimeoutException}; by default for ever. Only with a {@link Dataset} and workers.
+     *
+     * @param timeout the limit for each call, longer than 0
+     * @return this builder
+     */
+    public Builder timeout(Duration timeout) {
+      this.timeout = once("timeout", this.timeout, requireNonNull(timeout, "timeout"));
+      return this;
+    }
+
+    /**
+     * What each worker does before its first sample and after its last. Only with a {@link
+     * Dataset}.
+     *
+     * @param workerHooks called in the workers' threads; without workers in the consumer's, for
+     *     worker 0
+     * @return this builder
+     */
+    public Builder workerHooks(WorkerHooks workerHooks) {
+      this.workerHooks =
+          once("workerHooks", this.workerHooks, requireNonNull(workerHooks, "workerHooks"));
+      return this;
+    }
+
+    /**
+     * What {@link SampleWriter#random} depends on, beside epoch and index; by default 0. Only with
+     * a {@link Dataset}.
+     *
+     * @param seed any number
+     * @return this builder
+     */
+    public Builder seed(long seed) {
+      this.seed = once("seed", this.seed, seed);
+      return this;
+    }
+
+    /**
      * Builds the loader and starts its worker threads.
      *
      * @return the loader; the caller closes it
-     * @throws IllegalArgumentException if an option is out of range, prefetch is set without
-     *     workers, or a batch sampler beside a sampler, a batch size or {@code dropLast}
+     * @throws IllegalArgumentException if an option is out of range, prefetch or timeout is set
+     *     without workers, a batch sampler beside a sampler, a batch size or {@code dropLast}, or
+     *     an option for Java code over tensors
      * @throws IllegalStateException if the dataset is closed, or the threads cannot be started
      */
     public DataLoader build() {
       requireRange("workers", workersOrDefault(), 0, MOST_WORKERS);
-      if (prefetch != null && workersOrDefault() == 0) {
-        throw new IllegalArgumentException(
-            "prefetch needs workers, got workers 0 and prefetch " + prefetch);
+      requireWorkersFor("prefetch", prefetch);
+      requireWorkersFor("timeout", timeout);
+      if (timeout != null && (timeout.isZero() || timeout.isNegative())) {
+        throw new IllegalArgumentException("timeout must be longer than 0, got " + timeout);
       }
       requireRange("prefetch", prefetchOrDefault(), 1, MOST_PREFETCH);
-      plan(); // checks the batch size
-      NativeHandle<TensorVector> columns = dataset.share("DataLoader");
+      BatchSampler plan = plan();
+      Engine engine = engine(plan.largestBatch());
       try {
-        return new DataLoader(this, columns);
+        return new DataLoader(engine, datasetSize, plan, prefetchOrDefault());
       } catch (RuntimeException | Error e) {
-        columns.close();
+        engine.close();
         throw e;
       }
     }
 
+    private void requireWorkersFor(String option, @Nullable Object value) {
+      if (value != null && workersOrDefault() == 0) {
+        throw new IllegalArgumentException(
+            "%s needs workers, got workers 0 and %s %s".formatted(option, option, value));
+      }
+    }
+
+    private Engine engine(int batchRows) {
+      if (samples != null) {
+        return javaEngine(samples, batchRows);
+      }
+      requireUnsetOverTensors("onFailure", onFailure);
+      requireUnsetOverTensors("timeout", timeout);
+      requireUnsetOverTensors("workerHooks", workerHooks);
+      requireUnsetOverTensors("seed", seed);
+      return new NativeEngine(
+          requireNonNull(tensors).share("DataLoader"),
+          batchRows,
+          workersOrDefault(),
+          prefetchOrDefault());
+    }
+
+    private static void requireUnsetOverTensors(String option, @Nullable Object value) {
+      if (value != null) {
+        throw new IllegalArgumentException(
+            "%s is for datasets that are Java code, got %s over tensors".formatted(option, value));
+      }
+    }
+
+    private Engine javaEngine(Dataset dataset, int batchRows) {
+      List<RowSpec> columns = List.copyOf(dataset.columns());
+      Slab.requireFits(columns, batchRows);
+      return new JavaEngine(
+          new JavaFeed.Options(
+              dataset,
+              columns,
+              batchRows,
+              workersOrDefault(),
+              onFailure == null ? FailurePolicy.stop() : onFailure,
+              timeout,
+              workerHooks == null ? new WorkerHooks() {} : workerHooks,
+              seed == null ? 0 : seed));
+    }
+
     private Sampler samplerOrDefault() {
-      return sampler == null ? new SequentialSampler(dataset.size()) : sampler;
+      return sampler == null ? new SequentialSampler(datasetSize) : sampler;
     }
 
     private BatchSampler plan() {

@@ -2,8 +2,8 @@
 package io.torchfeed.data;
 
 /**
- * A sample that could not be loaded. It reaches the consumer at the batch that would have held the
- * sample; the pass goes on with the batch after it.
+ * A sample that could not be loaded; its cause is what the dataset threw, if it did. It reaches the
+ * consumer at the batch that would have held the sample; the pass goes on with the batch after it.
  */
 public final class SampleException extends RuntimeException {
   private static final long serialVersionUID = 1L;
@@ -19,6 +19,13 @@ public final class SampleException extends RuntimeException {
 
   SampleException(long index, long epoch, long batch, String problem) {
     super("sample %d of epoch %d, batch %d: %s".formatted(index, epoch, batch, problem));
+    this.index = index;
+    this.epoch = epoch;
+    this.batch = batch;
+  }
+
+  SampleException(long index, long epoch, long batch, Throwable cause) {
+    super("sample %d of epoch %d, batch %d: %s".formatted(index, epoch, batch, cause), cause);
     this.index = index;
     this.epoch = epoch;
     this.batch = batch;

@@ -60,7 +60,7 @@ public record FixedBatches(Sampler sampler, int batchSize, Batching.LastBatch la
 
   @Override
   public BatchCursor epoch(long epoch) {
-    return resume(epoch, List.of());
+    return new FixedBatchCursor(this, sampler.epoch(epoch), 0, batching(sampler.size()));
   }
 
   /**

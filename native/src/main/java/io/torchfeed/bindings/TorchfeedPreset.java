@@ -19,6 +19,7 @@ import org.bytedeco.javacpp.tools.InfoMapper;
               "torchfeed/loopback.h",
               "torchfeed/process_group.h",
               "torchfeed/reducer.h",
+              "torchfeed/slab.h",
             },
             link = "torchfeed"),
     target = "io.torchfeed.bindings",

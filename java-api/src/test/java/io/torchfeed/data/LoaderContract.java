@@ -14,6 +14,7 @@ import io.torchfeed.sampler.DistributedSequentialSampler;
 import io.torchfeed.sampler.Sampler;
 import java.util.Arrays;
 import java.util.NoSuchElementException;
+import java.util.function.IntFunction;
 import org.bytedeco.javacpp.PointerScope;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Nested;
@@ -22,10 +23,15 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class DataLoaderTest {
+abstract class LoaderContract {
   private static final int SIZE = 103;
 
-  private final TensorDataset data = Rows.dataset(SIZE);
+  private final RowData data;
+
+  LoaderContract(IntFunction<RowData> engine) {
+    data = engine.apply(SIZE);
+  }
+
   private final Sampler sampler = new DistributedRandomSampler(SIZE, 2, 1);
 
   @AfterEach
@@ -42,7 +48,7 @@ class DataLoaderTest {
   }
 
   private DataLoader loader(int workers, int batchSize) {
-    return DataLoader.over(data).sampler(sampler).batchSize(batchSize).workers(workers).build();
+    return data.over().sampler(sampler).batchSize(batchSize).workers(workers).build();
   }
 
   @ParameterizedTest
@@ -68,8 +74,7 @@ class DataLoaderTest {
 
   @Test
   void aLastBatchThatIsNotFullIsLeftOutOnRequest() {
-    try (DataLoader loader =
-        DataLoader.over(data).sampler(sampler).batchSize(10).dropLast(true).build()) {
+    try (DataLoader loader = data.over().sampler(sampler).batchSize(10).dropLast(true).build()) {
       assertThat(loader.batches()).isEqualTo(5);
       try (Batches batches = loader.epoch(0)) {
         for (Batch batch : batches) {
@@ -171,7 +176,7 @@ class DataLoaderTest {
     @Test
     void anIndexOutsideOfTheDatasetReachesTheConsumerAtItsBatch() {
       Sampler plan = Rows.plan(6, 0, 1, 2, SIZE, 4, 5);
-      try (DataLoader loader = DataLoader.over(data).sampler(plan).batchSize(2).workers(2).build();
+      try (DataLoader loader = data.over().sampler(plan).batchSize(2).workers(2).build();
           Batches batches = loader.epoch(9)) {
         Rows.assertHolds(batches.next(), 0, 1);
         assertThatThrownBy(batches::next)
@@ -193,7 +198,7 @@ class DataLoaderTest {
     void aPassGoesOnWhereItWasWhenTheSamplerFailedOnce() {
       Sampler plan = Rows.failingOnce(3, 0, 1, 2, 3, 4, 5, 6, 7);
       try (DataLoader loader =
-              DataLoader.over(data).sampler(plan).batchSize(2).workers(1).prefetch(1).build();
+              data.over().sampler(plan).batchSize(2).workers(1).prefetch(1).build();
           Batches batches = loader.epoch(0)) {
         Rows.assertHolds(batches.next(), 0, 1);
         assertThatThrownBy(batches::next).hasMessage("once");
@@ -205,8 +210,7 @@ class DataLoaderTest {
 
     @Test
     void aSamplerThatEndsEarlyIsNamed() {
-      try (DataLoader loader =
-          DataLoader.over(data).sampler(Rows.plan(6, 0, 1, 2)).batchSize(2).build()) {
+      try (DataLoader loader = data.over().sampler(Rows.plan(6, 0, 1, 2)).batchSize(2).build()) {
         assertThatIllegalStateException()
             .isThrownBy(() -> loader.epoch(0))
             .withMessage("the sampler promised 6 indices but ended after 3");
@@ -216,7 +220,7 @@ class DataLoaderTest {
     @Test
     void aBatchSamplerDecidesWhereBatchesEnd() {
       long[][] plan = {{4}, {0, 1, 2, 3}, {9, 5}};
-      try (DataLoader loader = DataLoader.over(data).batchSampler(Rows.batches(plan)).build()) {
+      try (DataLoader loader = data.over().batchSampler(Rows.batches(plan)).build()) {
         assertThat(loader.batches(3)).isEqualTo(3);
         for (int from = 0; from <= plan.length; from++) {
           try (Batches batches = loader.epoch(0, from)) {
@@ -232,7 +236,7 @@ class DataLoaderTest {
     @Test
     void aBatchSamplerThatEndsEarlyIsNamed() {
       BatchSampler plan = Rows.batches(new long[][] {{1, 2}, {}});
-      try (DataLoader loader = DataLoader.over(data).batchSampler(plan).build()) {
+      try (DataLoader loader = data.over().batchSampler(plan).build()) {
         assertThatIllegalStateException()
             .isThrownBy(() -> loader.epoch(0))
             .withMessage("the batch sampler promised 2 batches but ended after 1");
@@ -243,7 +247,7 @@ class DataLoaderTest {
     void aBatchSamplerStandsAlone() {
       BatchSampler plan = Rows.batches(new long[][] {{1, 2}});
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> DataLoader.over(data).batchSampler(plan).batchSize(2).build())
+          .isThrownBy(() -> data.over().batchSampler(plan).batchSize(2).build())
           .withMessageContaining("leave out sampler, batchSize and dropLast");
     }
 
@@ -251,7 +255,7 @@ class DataLoaderTest {
     void paddingIsVisibleWhileThePassIsOpen() {
       Sampler sampler = new DistributedSequentialSampler(10, 4, 3); // 9, then padding: 0 and 1
       Batch kept;
-      try (DataLoader loader = DataLoader.over(data).sampler(sampler).batchSize(2).build()) {
+      try (DataLoader loader = data.over().sampler(sampler).batchSize(2).build()) {
         try (Batches batches = loader.epoch(0)) {
           Batch first = batches.next();
           assertThat(first.isPadding(0)).isFalse();
@@ -270,19 +274,19 @@ class DataLoaderTest {
     @Test
     void optionsOutOfRangeAreRefused() {
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> DataLoader.over(data).batchSize(0).build())
+          .isThrownBy(() -> data.over().batchSize(0).build())
           .withMessage("batchSize must be at least 1, got 0");
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> DataLoader.over(data).workers(-1).build())
+          .isThrownBy(() -> data.over().workers(-1).build())
           .withMessage("workers must be in [0, 1024], got -1");
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> DataLoader.over(data).workers(1).prefetch(0).build())
+          .isThrownBy(() -> data.over().workers(1).prefetch(0).build())
           .withMessage("prefetch must be in [1, 65536], got 0");
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> DataLoader.over(data).workers(0).prefetch(2).build())
+          .isThrownBy(() -> data.over().workers(0).prefetch(2).build())
           .withMessage("prefetch needs workers, got workers 0 and prefetch 2");
       assertThatIllegalStateException()
-          .isThrownBy(() -> DataLoader.over(data).workers(1).workers(2))
+          .isThrownBy(() -> data.over().workers(1).workers(2))
           .withMessage("workers was already set to 1");
     }
 

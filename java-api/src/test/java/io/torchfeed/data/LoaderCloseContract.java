@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.IntFunction;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -19,8 +20,12 @@ import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class DataLoaderCloseTest {
-  private final TensorDataset data = Rows.dataset(256);
+abstract class LoaderCloseContract {
+  private final RowData data;
+
+  LoaderCloseContract(IntFunction<RowData> engine) {
+    data = engine.apply(256);
+  }
 
   @AfterEach
   void closeData() {
@@ -28,7 +33,7 @@ class DataLoaderCloseTest {
   }
 
   private DataLoader loader(int workers) {
-    return DataLoader.over(data)
+    return data.over()
         .sampler(new DistributedRandomSampler(256, 1, 0))
         .batchSize(16)
         .workers(workers)
@@ -68,10 +73,6 @@ class DataLoaderCloseTest {
     assertThatIllegalStateException()
         .isThrownBy(() -> loader.epoch(0))
         .withMessage("DataLoader is closed");
-    data.close();
-    assertThatIllegalStateException()
-        .isThrownBy(() -> loader(1))
-        .withMessage("TensorDataset is closed");
   }
 
   @ParameterizedTest
@@ -118,8 +119,9 @@ class DataLoaderCloseTest {
       leaveEarly(loader, random, 10_000);
       assertThat(status("Threads:")).isLessThanOrEqualTo(threads + 2); // the JVM's own come and go
       assertThat(status("VmRSS:") - resident).as("growth in KiB").isLessThan(64 << 10);
-      assertThat(torchfeed.live_objects()).isEqualTo(objects + 1);
+      assertThat(torchfeed.live_objects() - objects).isLessThan(10); // a feed, or slabs
     }
+    assertThat(torchfeed.live_objects()).isEqualTo(objects);
   }
 
   private static void leaveEarly(DataLoader loader, Random random, int epochs) {

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.IntFunction;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.junit.jupiter.api.AfterEach;
@@ -16,8 +17,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class BatchTest {
-  private final TensorDataset data = Rows.dataset(64);
+abstract class BatchContract {
+  private final RowData data;
+
+  BatchContract(IntFunction<RowData> engine) {
+    data = engine.apply(64);
+  }
 
   @AfterEach
   void closeData() {
@@ -25,7 +30,7 @@ class BatchTest {
   }
 
   private DataLoader loader(int workers) {
-    return DataLoader.over(data).batchSize(4).workers(workers).build();
+    return data.over().batchSize(4).workers(workers).build();
   }
 
   @Test

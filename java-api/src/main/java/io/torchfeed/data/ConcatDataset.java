@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+import io.torchfeed.memory.RowSpec;
+import java.util.Arrays;
+import java.util.List;
+
+/** Datasets one behind the other. */
+final class ConcatDataset implements Dataset {
+  private final List<Dataset> parts;
+  private final long[] ends;
+
+  ConcatDataset(List<Dataset> parts) {
+    if (parts.isEmpty()) {
+      throw new IllegalArgumentException("at least one dataset is needed, got none");
+    }
+    this.parts = parts;
+    ends = new long[parts.size()];
+    long end = 0;
+    for (int i = 0; i < ends.length; i++) {
+      if (!parts.get(i).columns().equals(parts.get(0).columns())) {
+        throw new IllegalArgumentException(
+            "all datasets must have the columns of the first, %s, got %s in number %d"
+                .formatted(parts.get(0).columns(), parts.get(i).columns(), i));
+      }
+      end = Math.addExact(end, parts.get(i).size());
+      ends[i] = end;
+    }
+  }
+
+  @Override
+  public long size() {
+    return ends[ends.length - 1];
+  }
+
+  @Override
+  public List<RowSpec> columns() {
+    return parts.get(0).columns();
+  }
+
+  @Override
+  public void read(long index, SampleWriter sample) throws Exception {
+    int found = Arrays.binarySearch(ends, index + 1);
+    int part = found >= 0 ? found : -found - 1;
+    while (part > 0 && ends[part - 1] == ends[part]) {
+      part--; // behind the part that ends there come empty ones
+    }
+    parts.get(part).read(part == 0 ? index : index - ends[part - 1], sample);
+  }
+}

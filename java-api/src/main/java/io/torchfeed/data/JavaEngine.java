@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+/** Worker threads that run the code of a dataset. */
+record JavaEngine(JavaFeed.Options options) implements Engine {
+  @Override
+  public Feed createFeed() {
+    return new JavaFeed(options);
+  }
+
+  @Override
+  public void close() {}
+}

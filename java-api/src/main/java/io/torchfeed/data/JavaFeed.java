@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+import io.torchfeed.memory.RowSpec;
+import io.torchfeed.memory.Slab;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.List;
+import java.util.StringJoiner;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.bytedeco.pytorch.Tensor;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The engine for datasets that are Java code: each worker makes the samples of one batch in a slab
+ * of its own. There are as many slabs as batches asked for and one at the consumer; a slab that a
+ * tensor still views is left to it.
+ */
+final class JavaFeed implements Feed {
+  /** How long a pass that is left waits for samples that are being made. */
+  private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+  /** How long closing waits for them. */
+  private static final long LAST_PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+  /** What the batches depend on, and how they are made. */
+  record Options(
+      Dataset dataset,
+      List<RowSpec> columns,
+      int batchRows,
+      int workers,
+      FailurePolicy onFailure,
+      @Nullable Duration timeout,
+      WorkerHooks hooks,
+      long seed) {}
+
+  private final Options options;
+
+  // What follows belongs to the holder of the lock.
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition queueChanged = lock.newCondition();
+  private final Condition taskEnded = lock.newCondition();
+  private final Deque<FillTask> queue = new ArrayDeque<>(); // not begun
+  private final Deque<FillTask> asked = new ArrayDeque<>(); // not taken
+  private final List<FeedWorker> crew = new ArrayList<>();
+  private final Deque<Slab> slabs = new ArrayDeque<>(); // nobody's
+  private @Nullable Slab current; // the consumer's
+  private @Nullable FillTask own; // that the consumer itself fills
+  private @Nullable Thread consumer; // while it does
+  private @Nullable SampleWriter ownWriter;
+  private boolean ownBegun;
+  private long epoch;
+  private boolean interrupted;
+  private boolean closed;
+
+  JavaFeed(Options options) {
+    this.options = options;
+  }
+
+  @Override
+  public void rewind(long newEpoch) {
+    lock.lock();
+    try {
+      interrupted = true;
+      sendHome(PATIENCE_NANOS);
+      epoch = newEpoch;
+      interrupted = false;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Cancels everything, and gives up workers that do not come back in time. */
+  private void sendHome(long patienceNanos) {
+    cancelRunning();
+    queue.clear();
+    awaitIdle(patienceNanos);
+    for (FeedWorker worker : crew) {
+      worker.dismissed |= worker.current != null && worker != Thread.currentThread();
+    }
+    crew.removeIf(worker -> worker.dismissed);
+    for (FillTask task : asked) {
+      if (task.done) {
+        takeBack(task.slab);
+      }
+    }
+    asked.clear();
+    takeBackCurrent();
+  }
+
+  private void cancelRunning() {
+    for (FeedWorker worker : crew) {
+      if (worker.current != null) {
+        worker.current.cancelled = true;
+        if (worker != Thread.currentThread()) {
+          worker.interrupt();
+        }
+      }
+    }
+    if (own != null && consumer != null) {
+      own.cancelled = true;
+      if (consumer != Thread.currentThread()) {
+        consumer.interrupt();
+      }
+    }
+  }
+
+  private void awaitIdle(long patienceNanos) {
+    long left = patienceNanos;
+    boolean wasInterrupted = false;
+    while (left > 0 && crew.stream().anyMatch(this::isBusy)) {
+      try {
+        left = taskEnded.awaitNanos(left);
+      } catch (InterruptedException e) {
+        wasInterrupted = true;
+      }
+    }
+    if (wasInterrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private boolean isBusy(FeedWorker worker) {
+    return worker.current != null && worker != Thread.currentThread();
+  }
+
+  @Override
+  public void request(long batch, long[] indices) {
+    lock.lock();
+    try {
+      takeBackCurrent(); // for this batch, at best
+      FillTask task = new FillTask(epoch, batch, indices);
+      asked.add(task);
+      if (options.workers > 0) {
+        queue.add(task);
+        queueChanged.signal();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public void start() {
+    lock.lock();
+    try {
+      while (crew.size() < options.workers && !closed) {
+        FeedWorker worker = new FeedWorker(this, freeNumber());
+        worker.start();
+        crew.add(worker);
+      }
+    } catch (OutOfMemoryError e) { // how the JVM says that there are no more threads
+      throw new IllegalStateException(
+          "%d worker threads could not be started: %s".formatted(options.workers, e.getMessage()),
+          e);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private int freeNumber() {
+    int number = 0;
+    while (isTaken(number)) {
+      number++;
+    }
+    return number;
+  }
+
+  private boolean isTaken(int number) {
+    return crew.stream().anyMatch(worker -> worker.number() == number);
+  }
+
+  @Override
+  public Gathered take(long batch) {
+    lock.lock();
+    try {
+      takeBackCurrent();
+      FillTask task = asked.element();
+      if (options.workers == 0) {
+        fillHere(task);
+      } else {
+        await(task);
+      }
+      asked.remove();
+      return result(task);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void await(FillTask task) {
+    Duration timeout = options.timeout;
+    long left = timeout == null ? Long.MAX_VALUE : timeout.toNanos();
+    boolean wasInterrupted = false;
+    try {
+      while (!task.done) {
+        requireUndisturbed();
+        if (left <= 0 && timeout != null) {
+          throw new LoaderTimeoutException(task.epoch, task.batch, timeout, describeWorkers());
+        }
+        try {
+          left = taskEnded.awaitNanos(left);
+        } catch (InterruptedException e) {
+          wasInterrupted = true; // the consumer's own business: it sees it after the batch
+        }
+      }
+      requireUndisturbed();
+    } finally {
+      if (wasInterrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private void requireUndisturbed() {
+    if (interrupted || closed) {
+      throw new IllegalStateException("the feed was interrupted");
+    }
+  }
+
+  private void fillHere(FillTask task) {
+    SampleWriter writer = ownWriter;
+    if (writer == null) {
+      writer = new SampleWriter(options.columns);
+      ownWriter = writer;
+    }
+    own = task;
+    consumer = Thread.currentThread();
+    boolean before = Thread.interrupted();
+    lock.unlock();
+    try {
+      if (!ownBegun) {
+        ownBegun = true;
+        options.hooks.start(0);
+      }
+      fill(task, writer);
+    } catch (Throwable e) {
+      task.error = e;
+    } finally {
+      lock.lock();
+      own = null;
+      consumer = null;
+      task.done = true;
+      Thread.interrupted(); // the dataset's, or that of whoever cancelled
+      if (before) {
+        Thread.currentThread().interrupt();
+      }
+    }
+    if (interrupted || closed) {
+      takeBack(task.slab);
+      asked.clear();
+    }
+    requireUndisturbed();
+  }
+
+  private Gathered result(FillTask task) {
+    Slab slab = task.slab;
+    if (task.failure != null || task.error != null || slab == null) {
+      takeBack(slab);
+      if (task.failure != null) {
+        throw task.failure;
+      }
+      throw new IllegalStateException(
+          "batch %d of epoch %d, of at most %d rows, could not be made: %s"
+              .formatted(task.batch, task.epoch, options.batchRows, task.error),
+          task.error);
+    }
+    current = slab;
+    int[] elements = task.elements == null ? null : Arrays.copyOf(task.elements, task.rows);
+    Tensor[] tensors = new Tensor[options.columns.size()];
+    for (int i = 0; i < tensors.length; i++) {
+      tensors[i] = slab.view(i, task.rows);
+    }
+    return new Gathered(tensors, elements);
+  }
+
+  /** What a worker does until it is sent home. */
+  void work(FeedWorker worker) {
+    boolean begun = false;
+    Throwable cannotBegin = null;
+    try {
+      options.hooks.start(worker.number());
+      begun = true;
+    } catch (Throwable e) {
+      cannotBegin = e;
+    }
+    SampleWriter writer = new SampleWriter(options.columns);
+    for (FillTask task = nextTask(worker); task != null; task = nextTask(worker)) {
+      try {
+        if (cannotBegin == null) {
+          fill(task, writer);
+        } else {
+          task.error = cannotBegin;
+        }
+      } catch (Throwable e) {
+        task.error = e;
+      }
+      endTask(worker, task);
+    }
+    if (begun) {
+      stopQuietly(worker.number());
+    }
+  }
+
+  @SuppressWarnings("EmptyCatch") // the hook's contract: nobody is left to tell
+  private void stopQuietly(int worker) {
+    try {
+      options.hooks.stop(worker);
+    } catch (Throwable ignored) {
+    }
+  }
+
+  private @Nullable FillTask nextTask(FeedWorker worker) {
+    lock.lock();
+    try {
+      while (queue.isEmpty() && !closed && !worker.dismissed) {
+        queueChanged.awaitUninterruptibly();
+      }
+      if (closed || worker.dismissed) {
+        return null;
+      }
+      Thread.interrupted(); // of a task that is over
+      worker.current = queue.remove();
+      return worker.current;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void endTask(FeedWorker worker, FillTask task) {
+    lock.lock();
+    try {
+      worker.current = null;
+      task.done = true;
+      if (task.cancelled || worker.dismissed || closed) {
+        takeBack(task.slab);
+        task.slab = null;
+      }
+      taskEnded.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void fill(FillTask task, SampleWriter writer) {
+    Slab slab = slab();
+    task.slab = slab;
+    for (int element = 0; element < task.indices.length && !task.cancelled; element++) {
+      Throwable failure = make(task, element, slab, writer);
+      if (failure == null) {
+        if (task.elements != null) {
+          task.elements[task.rows] = element;
+        }
+        task.rows++;
+      } else if (task.cancelled) {
+        return;
+      } else if (options.onFailure.skip()) {
+        if (task.elements == null) {
+          task.elements = new int[task.indices.length];
+          Arrays.setAll(task.elements, i -> i);
+        }
+      } else {
+        task.failure = new SampleException(task.indices[element], task.epoch, task.batch, failure);
+        return;
+      }
+    }
+  }
+
+  /** Makes a sample; gives what it threw in its last attempt. */
+  private @Nullable Throwable make(FillTask task, int element, Slab slab, SampleWriter writer) {
+    long index = task.indices[element];
+    Throwable failure = null;
+    for (int attempt = 0; attempt <= options.onFailure.retries() && !task.cancelled; attempt++) {
+      task.since.lazySet(System.nanoTime());
+      task.sample.lazySet(index);
+      try {
+        writer.begin(slab, task.rows, options.seed, task.epoch, index);
+        options.dataset.read(index, writer);
+        writer.end();
+        return null;
+      } catch (Throwable e) {
+        failure = e;
+      } finally {
+        writer.abandon();
+      }
+      Thread.interrupted(); // a dataset may interrupt itself
+    }
+    return failure;
+  }
+
+  private Slab slab() {
+    lock.lock();
+    try {
+      Slab free = slabs.poll();
+      if (free != null) {
+        return free;
+      }
+    } finally {
+      lock.unlock();
+    }
+    return Slab.allocate(options.columns, options.batchRows);
+  }
+
+  private void takeBackCurrent() {
+    takeBack(current);
+    current = null;
+  }
+
+  /** Takes a slab back, unless a tensor still views it. */
+  private void takeBack(@Nullable Slab slab) {
+    if (slab == null) {
+      return;
+    }
+    if (!closed && slab.isFree()) {
+      slabs.add(slab);
+    } else {
+      slab.close();
+    }
+  }
+
+  private String describeWorkers() {
+    StringJoiner description = new StringJoiner("; ");
+    long now = System.nanoTime();
+    for (FeedWorker worker : crew) {
+      FillTask task = worker.current;
+      if (task == null) {
+        description.add("worker %d is idle".formatted(worker.number()));
+      } else {
+        description.add(
+            "worker %d has been reading sample %d of batch %d for %.1f s, %s"
+                .formatted(
+                    worker.number(),
+                    task.sample.get(),
+                    task.batch,
+                    (now - task.since.get()) / 1e9,
+                    place(worker)));
+      }
+    }
+    return description.toString();
+  }
+
+  /** Where a thread is, in the code of whoever wrote the dataset. */
+  private static String place(Thread thread) {
+    StackTraceElement[] frames = thread.getStackTrace();
+    for (StackTraceElement frame : frames) {
+      String module = frame.getModuleName();
+      if (module == null || !module.startsWith("java.")) {
+        return "at " + frame;
+      }
+    }
+    return frames.length == 0 ? "ended" : "at " + frames[0];
+  }
+
+  @Override
+  public void interrupt() {
+    lock.lock();
+    try {
+      interrupted = true;
+      cancelRunning();
+      taskEnded.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public void close() {
+    List<FeedWorker> leaving;
+    lock.lock();
+    try {
+      if (closed) {
+        return;
+      }
+      closed = true;
+      leaving = List.copyOf(crew);
+      queueChanged.signalAll();
+      taskEnded.signalAll();
+      sendHome(LAST_PATIENCE_NANOS);
+      slabs.forEach(Slab::close);
+      slabs.clear();
+    } finally {
+      lock.unlock();
+    }
+    if (ownBegun) {
+      stopQuietly(0);
+    }
+    joinBriefly(leaving);
+  }
+
+  /** Those that are in a sample that does not end are left behind; they free what they hold. */
+  private static void joinBriefly(List<FeedWorker> workers) {
+    long end = System.nanoTime() + LAST_PATIENCE_NANOS;
+    boolean wasInterrupted = false;
+    for (FeedWorker worker : workers) {
+      long left = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
+      if (worker != Thread.currentThread() && left > 0) {
+        try {
+          worker.join(left);
+        } catch (InterruptedException e) {
+          wasInterrupted = true;
+        }
+      }
+    }
+    if (wasInterrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

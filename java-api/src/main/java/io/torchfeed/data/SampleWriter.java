@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+import io.torchfeed.memory.RowSpec;
+import io.torchfeed.memory.Slab;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Takes one sample, column by column, into the memory of its batch.
+ *
+ * <p>Each put goes on where the last one into the same column ended; at the end of {@link
+ * Dataset#read} every column must be full. A writer is valid inside of that call and in its thread
+ * only; any other use is an {@link IllegalStateException} and writes nothing.
+ */
+public final class SampleWriter {
+  private final List<RowSpec> columns;
+  private final int[] elements; // of a row, by column
+  private final int[] written;
+  private final SampleRandom random = new SampleRandom();
+  private final byte[] oneByte = new byte[1];
+  private final short[] oneShort = new short[1];
+  private final int[] oneInt = new int[1];
+  private final long[] oneLong = new long[1];
+  private final float[] oneFloat = new float[1];
+  private final double[] oneDouble = new double[1];
+
+  private @Nullable Slab slab;
+  private @Nullable Thread owner;
+  private int row;
+  private long index;
+  private long epoch;
+
+  SampleWriter(List<RowSpec> columns) {
+    this.columns = columns;
+    elements = columns.stream().mapToInt(RowSpec::elements).toArray();
+    written = new int[elements.length];
+  }
+
+  /** Begins a sample in a row of a slab. */
+  void begin(Slab into, int row, long seed, long epoch, long index) {
+    slab = into;
+    owner = Thread.currentThread();
+    this.row = row;
+    this.index = index;
+    this.epoch = epoch;
+    Arrays.fill(written, 0);
+    random.begin(seed, epoch, index);
+  }
+
+  /** Ends the sample; nothing is written after it. */
+  void abandon() {
+    owner = null;
+    slab = null;
+  }
+
+  /**
+   * Ends the sample.
+   *
+   * @throws IllegalStateException if a column is not full
+   */
+  void end() {
+    abandon();
+    for (int column = 0; column < elements.length; column++) {
+      if (written[column] != elements[column]) {
+        throw new IllegalStateException(
+            "column %d takes %d elements of a sample (%s), got %d"
+                .formatted(column, elements[column], columns.get(column), written[column]));
+      }
+    }
+  }
+
+  /**
+   * The sample that is to be written.
+   *
+   * @return its dataset index
+   */
+  public long index() {
+    return index;
+  }
+
+  /**
+   * The epoch that it is for.
+   *
+   * @return the number of the epoch, at least 0
+   */
+  public long epoch() {
+    return epoch;
+  }
+
+  /**
+   * Random numbers for this sample, for example to augment it: the same for the same seed of the
+   * loader, epoch and index, whatever the workers do.
+   *
+   * @return a generator that is valid in this call only
+   */
+  public RandomGenerator random() {
+    return random;
+  }
+
+  private Slab requireOpen() {
+    Slab into = slab;
+    if (into == null || owner != Thread.currentThread()) {
+      throw new IllegalStateException(
+          "a SampleWriter is valid in its call and thread only, not after the sample or elsewhere");
+    }
+    return into;
+  }
+
+  /** Where the next elements of a column go, from the start of the column in the slab. */
+  private int advance(int column, int count) {
+    Objects.checkIndex(column, elements.length);
+    if (count < 0 || count > elements[column] - written[column]) {
+      throw new IllegalArgumentException(
+          "column %d takes %d elements of a sample (%s), got %d after %d"
+              .formatted(column, elements[column], columns.get(column), count, written[column]));
+    }
+    return row * elements[column] + written[column];
+  }
+
+  /**
+   * Writes the next elements of a column of dtype bool, uint8 or int8.
+   *
+   * @param column the number of the column
+   * @param values the elements
+   * @throws IllegalArgumentException if the column has another dtype, or fewer elements are left of
+   *     the sample
+   */
+  public void put(int column, byte[] values) {
+    put(column, values, 0, values.length);
+  }
+
+  /**
+   * Writes the next elements of a column of dtype bool, uint8 or int8.
+   *
+   * @param column the number of the column
+   * @param values holds the elements from {@code from} on
+   * @param from the first element
+   * @param count how many
+   * @throws IllegalArgumentException if the column has another dtype, or fewer elements are left of
+   *     the sample
+   * @throws IndexOutOfBoundsException if the range does not fit the array
+   */
+  public void put(int column, byte[] values, int from, int count) {
+    Slab into = requireOpen();
+    into.put(column, advance(column, count), values, from, count);
+    written[column] += count;
+  }
+
+  /**
+   * Writes the next element of a column of dtype bool, uint8 or int8.
+   *
+   * @param column the number of the column
+   * @param value the element
+   * @throws IllegalArgumentException if the column has another dtype, or is full
+   */
+  public void putByte(int column, byte value) {
+    oneByte[0] = value;
+    put(column, oneByte, 0, 1);
+  }
+
+  /**
+   * Writes the next elements of a column of dtype int16.
+   *
+   * @param column the number of the column
+   * @param values the elements
+   * @throws IllegalArgumentException if the column has another dtype, or fewer elements are left of
+   *     the sample
+   */
+  public void put(int column, short[] values) {
+    put(column, values, 0, values.length);
+  }
+
+  /**
+   * Writes the next elements of a column of dtype int16.
+   *
+   * @param column the number of the column
+   * @param values holds the elements from {@code from} on
+   * @param from the first element
+   * @param count how many
+   * @throws IllegalArgumentException if the column has another dtype, or fewer elements are left of
+   *     the sample
+   * @throws IndexOutOfBoundsException if the range does not fit the array
+   */
+  public void put(int column, short[] values, int from, int count) {
+    Slab into = requireOpen();
+    into.put(column, advance(column, count), values, from, count);
+    written[column] += count;
+  }
+
+  /**
+   * Writes the next element of a column of dtype int16.
+   *
+   * @param column the number of the column
+   * @param value the element
+   * @throws IllegalArgumentException if the column has another dtype, or is full
+   */
+  public void putShort(int column, short value) {
+    oneShort[0] = value;
+    put(column, oneShort, 0, 1);
+  }
+
+  /**
+   * Writes the next elements of a column of dtype int32.
+   *
+   * @param column the number of the column
+   * @param values the elements
+   * @throws IllegalArgumentException if the column has another dtype, or fewer elements are left of
+   *     the sample
+   */
+  public void put(int column, int[] values) {
+    put(column, values, 0, values.length);
+  }
+
+  /**
+   * Writes the next elements of a column of dtype int32.
+   *
+   * @param column the number of the column
+   * @param values holds the elements from {@code from} on
+   * @param from the first element
+   * @param count how many
+   * @throws IllegalArgumentException if the column has another dtype, or fewer elements are left of
+   *     the sample
+   * @throws IndexOutOfBoundsException if the range does not fit the array
+   */
+  public void put(int column, int[] values, int from, int count) {
+    Slab into = requireOpen();
+    into.put(column, advance(column, count), values, from, count);
+    written[column] += count;
+  }
+
+  /**
+   * Writes the next element of a column of dtype int32.
+   *
+   * @param column the number of the column
+   * @param value the element
+   * @throws IllegalArgumentException if the column has another dtype, or is full
+   */
+  public void putInt(int column, int value) {
+    oneInt[0] = value;
+    put(column, oneInt, 0, 1);
+  }
+
+  /**
+   * Writes the next elements of a column of dtype int64.
+   *
+   * @param column the number of the column
+   * @param values the elements
+   * @throws IllegalArgumentException if the column has another dtype, or fewer elements are left of
+   *     the sample
+   */
+  public void put(int column, long[] values) {
+    put(column, values, 0, values.length);
+  }
+
+  /**
+   * Writes the next elements of a column of dtype int64.
+   *
+   * @param column the number of the column
+   * @param values holds the elements from {@code from} on
+   * @param from the first element
+   * @param count how many
+   * @throws IllegalArgumentException if the column has another dtype, or fewer elements are left of
+   *     the sample
+   * @throws IndexOutOfBoundsException if the range does not fit the array
+   */
+  public void put(int column, long[] values, int from, int count) {
+    Slab into = requireOpen();
+    into.put(column, advance(column, count), values, from, count);
+    written[column] += count;
+  }
+
+  /**
+   * Writes the next element of a column of dtype int64.
+   *
+   * @param column the number of the column
+   * @param value the element
+   * @throws IllegalArgumentException if the column has another dtype, or is full
+   */
+  public void putLong(int column, long value) {
+    oneLong[0] = value;
+    put(column, oneLong, 0, 1);
+  }
+
+  /**
+   * Writes the next elements of a column of dtype float32.
+   *
+   * @param column the number of the column
+   * @param values the elements
+   * @throws IllegalArgumentException if the column has another dtype, or fewer elements are left of
+   *     the sample
+   */
+  public void put(int column, float[] values) {
+    put(column, values, 0, values.length);
+  }
+
+  /**
+   * Writes the next elements of a column of dtype float32.
+   *
+   * @param column the number of the column
+   * @param values holds the elements from {@code from} on
+   * @param from the first element
+   * @param count how many
+   * @throws IllegalArgumentException if the column has another dtype, or fewer elements are left of
+   *     the sample
+   * @throws IndexOutOfBoundsException if the range does not fit the array
+   */
+  public void put(int column, float[] values, int from, int count) {
+    Slab into = requireOpen();
+    into.put(column, advance(column, count), values, from, count);
+    written[column] += count;
+  }
+
+  /**
+   * Writes the next element of a column of dtype float32.
+   *
+   * @param column the number of the column
+   * @param value the element
+   * @throws IllegalArgumentException if the column has another dtype, or is full
+   */
+  public void putFloat(int column, float value) {
+    oneFloat[0] = value;
+    put(column, oneFloat, 0, 1);
+  }
+
+  /**
+   * Writes the next elements of a column of dtype float64.
+   *
+   * @param column the number of the column
+   * @param values the elements
+   * @throws IllegalArgumentException if the column has another dtype, or fewer elements are left of
+   *     the sample
+   */
+  public void put(int column, double[] values) {
+    put(column, values, 0, values.length);
+  }
+
+  /**
+   * Writes the next elements of a column of dtype float64.
+   *
+   * @param column the number of the column
+   * @param values holds the elements from {@code from} on
+   * @param from the first element
+   * @param count how many
+   * @throws IllegalArgumentException if the column has another dtype, or fewer elements are left of
+   *     the sample
+   * @throws IndexOutOfBoundsException if the range does not fit the array
+   */
+  public void put(int column, double[] values, int from, int count) {
+    Slab into = requireOpen();
+    into.put(column, advance(column, count), values, from, count);
+    written[column] += count;
+  }
+
+  /**
+   * Writes the next element of a column of dtype float64.
+   *
+   * @param column the number of the column
+   * @param value the element
+   * @throws IllegalArgumentException if the column has another dtype, or is full
+   */
+  public void putDouble(int column, double value) {
+    oneDouble[0] = value;
+    put(column, oneDouble, 0, 1);
+  }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+import io.torchfeed.memory.RowSpec;
+import java.util.List;
+
+/** Some samples of a dataset. */
+final class SubsetDataset implements Dataset {
+  private final Dataset dataset;
+  private final long[] indices;
+
+  /** Takes over the array. */
+  SubsetDataset(Dataset dataset, long[] indices) {
+    this.dataset = dataset;
+    this.indices = indices;
+    long size = dataset.size();
+    for (long index : indices) {
+      if (index < 0 || index >= size) {
+        throw new IllegalArgumentException(
+            "indices must be in [0, %d), got %d".formatted(size, index));
+      }
+    }
+  }
+
+  @Override
+  public long size() {
+    return indices.length;
+  }
+
+  @Override
+  public List<RowSpec> columns() {
+    return dataset.columns();
+  }
+
+  @Override
+  public void read(long index, SampleWriter sample) throws Exception {
+    dataset.read(indices[(int) index], sample);
+  }
+}

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.memory;
+
+import io.torchfeed.bindings.NativeException;
+import io.torchfeed.bindings.NativeHandle;
+import java.nio.Buffer;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.DoubleBuffer;
+import java.nio.FloatBuffer;
+import java.nio.IntBuffer;
+import java.nio.LongBuffer;
+import java.nio.ShortBuffer;
+import java.util.List;
+import java.util.Objects;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.MemoryFormatOptional;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorOptions;
+import org.bytedeco.pytorch.TensorVector;
+import org.bytedeco.pytorch.global.torch;
+
+/**
+ * One block of host memory that holds a batch: dense rows, column by column, each column at a
+ * multiple of 64 bytes.
+ *
+ * <p>Rows are written from Java arrays, checked against the column; what was written is seen as
+ * tensors without a copy ({@link #view}). A view keeps the memory alive, also after {@link #close},
+ * and {@link #isFree} tells when none is left. One thread writes at a time; {@link #close} may come
+ * at any moment from any thread and never frees under a write.
+ */
+public final class Slab implements AutoCloseable {
+  private static final long LONGEST_COLUMN = Integer.MAX_VALUE;
+
+  private final List<RowSpec> columns;
+  private final int rows;
+  private final NativeHandle<io.torchfeed.bindings.Slab> handle;
+  private final Buffer[] elements; // of each column, as its dtype
+
+  private Slab(List<RowSpec> columns, int rows, NativeHandle<io.torchfeed.bindings.Slab> handle) {
+    this.columns = columns;
+    this.rows = rows;
+    this.handle = handle;
+    elements = new Buffer[columns.size()];
+    for (int i = 0; i < elements.length; i++) {
+      elements[i] = elements(i);
+    }
+  }
+
+  /**
+   * A slab with memory of its own, whose content is undefined.
+   *
+   * @param columns what a row of each column looks like, at least one
+   * @param rows most rows of a batch, at least 1
+   * @return the slab; the caller closes it
+   * @throws IllegalArgumentException if there is no column or row, or a column of that many rows
+   *     has 2^31 bytes or more
+   * @throws IllegalStateException if the machine has not that much memory
+   */
+  public static Slab allocate(List<RowSpec> columns, int rows) {
+    List<RowSpec> specs = List.copyOf(columns);
+    requireFits(specs, rows);
+    try {
+      return new Slab(specs, rows, NativeHandle.create("Slab", () -> create(specs, rows)));
+    } catch (NativeException e) {
+      throw new IllegalStateException(
+          "a slab of %d rows of %s could not be allocated: %s"
+              .formatted(rows, specs, e.getMessage()),
+          e);
+    }
+  }
+
+  /**
+   * Requires that {@link #allocate} could take these arguments.
+   *
+   * @param columns what a row of each column looks like
+   * @param rows most rows of a batch
+   * @throws IllegalArgumentException if there is no column or row, or a column of that many rows
+   *     has 2^31 bytes or more
+   */
+  public static void requireFits(List<RowSpec> columns, int rows) {
+    if (columns.isEmpty() || rows < 1) {
+      throw new IllegalArgumentException(
+          "a slab needs at least one column and one row, got %d and %d"
+              .formatted(columns.size(), rows));
+    }
+    for (int i = 0; i < columns.size(); i++) {
+      if ((long) columns.get(i).bytes() * rows > LONGEST_COLUMN) {
+        throw new IllegalArgumentException(
+            ("a column of a slab must have fewer than 2^31 bytes, got %d rows of %s in column %d;"
+                    + " make batches smaller")
+                .formatted(rows, columns.get(i), i));
+      }
+    }
+  }
+
+  private static io.torchfeed.bindings.Slab create(List<RowSpec> columns, int rows) {
+    try (PointerScope scope = new PointerScope()) {
+      Tensor[] prototypes = new Tensor[columns.size()];
+      for (int i = 0; i < prototypes.length; i++) {
+        RowSpec spec = columns.get(i);
+        long[] sizes = new long[spec.shape().size() + 1];
+        for (int d = 1; d < sizes.length; d++) {
+          sizes[d] = spec.shape().get(d - 1);
+        }
+        TensorOptions options = new TensorOptions(spec.dtype().scalarType());
+        prototypes[i] = torch.empty(sizes, options, new MemoryFormatOptional());
+      }
+      TensorVector vector = new TensorVector(prototypes);
+      return NativeHandle.outsideOfScopes(() -> io.torchfeed.bindings.Slab.create(vector, rows));
+    }
+  }
+
+  private Buffer elements(int column) {
+    if (columns.get(column).bytes() == 0) {
+      return elements(column, ByteBuffer.allocate(0));
+    }
+    return elements(
+        column,
+        handle.call(
+            slab -> {
+              long start = slab.column_offset(column);
+              long end = start + slab.column_bytes(column);
+              return slab.data().position(start).capacity(end).asByteBuffer().slice();
+            }));
+  }
+
+  private Buffer elements(int column, ByteBuffer memory) {
+    ByteBuffer bytes = memory.order(ByteOrder.nativeOrder());
+    return switch (columns.get(column).dtype()) {
+      case BOOL, UINT8, INT8 -> bytes;
+      case INT16 -> bytes.asShortBuffer();
+      case INT32 -> bytes.asIntBuffer();
+      case INT64 -> bytes.asLongBuffer();
+      case FLOAT32 -> bytes.asFloatBuffer();
+      case FLOAT64 -> bytes.asDoubleBuffer();
+    };
+  }
+
+  /**
+   * What a row of each column looks like.
+   *
+   * @return the columns, at least one
+   */
+  public List<RowSpec> columns() {
+    return columns;
+  }
+
+  /**
+   * How many rows fit.
+   *
+   * @return at least 1
+   */
+  public int rows() {
+    return rows;
+  }
+
+  /**
+   * The first rows of a column as a tensor that shares the slab's memory and keeps it alive.
+   *
+   * @param column the number of the column
+   * @param count how many rows, in [0, rows()]
+   * @return a tensor {@code [count, shape...]}, which the caller closes
+   * @throws IndexOutOfBoundsException if there is no such column or fewer rows
+   * @throws IllegalStateException if the slab is closed
+   */
+  public Tensor view(int column, int count) {
+    Objects.checkIndex(column, columns.size());
+    Objects.checkFromToIndex(0, count, rows);
+    return NativeHandle.outsideOfScopes(() -> handle.call(slab -> slab.view(column, count)));
+  }
+
+  /**
+   * Whether no tensor views the slab any more, so that it may be written again.
+   *
+   * @return false while a view, or what was computed as a view of one, is alive
+   * @throws IllegalStateException if the slab is closed
+   */
+  public boolean isFree() {
+    return handle.call(io.torchfeed.bindings.Slab::is_free);
+  }
+
+  /**
+   * Writes into a column of dtype bool, uint8 or int8.
+   *
+   * @param column the number of the column
+   * @param element where to begin, in elements from the start of the column
+   * @param values holds the numbers from {@code from} on
+   * @param from the first number
+   * @param count how many
+   * @throws IllegalArgumentException if the column has another dtype
+   * @throws IndexOutOfBoundsException if the numbers do not fit the array or the column
+   * @throws IllegalStateException if the slab is closed
+   */
+  public void put(int column, int element, byte[] values, int from, int count) {
+    ByteBuffer target = target(ByteBuffer.class, column);
+    handle.acquire();
+    try {
+      target.put(element, values, from, count);
+    } finally {
+      handle.release();
+    }
+  }
+
+  /**
+   * Writes into a column of dtype int16.
+   *
+   * @param column the number of the column
+   * @param element where to begin, in elements from the start of the column
+   * @param values holds the numbers from {@code from} on
+   * @param from the first number
+   * @param count how many
+   * @throws IllegalArgumentException if the column has another dtype
+   * @throws IndexOutOfBoundsException if the numbers do not fit the array or the column
+   * @throws IllegalStateException if the slab is closed
+   */
+  public void put(int column, int element, short[] values, int from, int count) {
+    ShortBuffer target = target(ShortBuffer.class, column);
+    handle.acquire();
+    try {
+      target.put(element, values, from, count);
+    } finally {
+      handle.release();
+    }
+  }
+
+  /**
+   * Writes into a column of dtype int32.
+   *
+   * @param column the number of the column
+   * @param element where to begin, in elements from the start of the column
+   * @param values holds the numbers from {@code from} on
+   * @param from the first number
+   * @param count how many
+   * @throws IllegalArgumentException if the column has another dtype
+   * @throws IndexOutOfBoundsException if the numbers do not fit the array or the column
+   * @throws IllegalStateException if the slab is closed
+   */
+  public void put(int column, int element, int[] values, int from, int count) {
+    IntBuffer target = target(IntBuffer.class, column);
+    handle.acquire();
+    try {
+      target.put(element, values, from, count);
+    } finally {
+      handle.release();
+    }
+  }
+
+  /**
+   * Writes into a column of dtype int64.
+   *
+   * @param column the number of the column
+   * @param element where to begin, in elements from the start of the column
+   * @param values holds the numbers from {@code from} on
+   * @param from the first number
+   * @param count how many
+   * @throws IllegalArgumentException if the column has another dtype
+   * @throws IndexOutOfBoundsException if the numbers do not fit the array or the column
+   * @throws IllegalStateException if the slab is closed
+   */
+  public void put(int column, int element, long[] values, int from, int count) {
+    LongBuffer target = target(LongBuffer.class, column);
+    handle.acquire();
+    try {
+      target.put(element, values, from, count);
+    } finally {
+      handle.release();
+    }
+  }
+
+  /**
+   * Writes into a column of dtype float32.
+   *
+   * @param column the number of the column
+   * @param element where to begin, in elements from the start of the column
+   * @param values holds the numbers from {@code from} on
+   * @param from the first number
+   * @param count how many
+   * @throws IllegalArgumentException if the column has another dtype
+   * @throws IndexOutOfBoundsException if the numbers do not fit the array or the column
+   * @throws IllegalStateException if the slab is closed
+   */
+  public void put(int column, int element, float[] values, int from, int count) {
+    FloatBuffer target = target(FloatBuffer.class, column);
+    handle.acquire();
+    try {
+      target.put(element, values, from, count);
+    } finally {
+      handle.release();
+    }
+  }
+
+  /**
+   * Writes into a column of dtype float64.
+   *
+   * @param column the number of the column
+   * @param element where to begin, in elements from the start of the column
+   * @param values holds the numbers from {@code from} on
+   * @param from the first number
+   * @param count how many
+   * @throws IllegalArgumentException if the column has another dtype
+   * @throws IndexOutOfBoundsException if the numbers do not fit the array or the column
+   * @throws IllegalStateException if the slab is closed
+   */
+  public void put(int column, int element, double[] values, int from, int count) {
+    DoubleBuffer target = target(DoubleBuffer.class, column);
+    handle.acquire();
+    try {
+      target.put(element, values, from, count);
+    } finally {
+      handle.release();
+    }
+  }
+
+  private <B extends Buffer> B target(Class<B> type, int column) {
+    Buffer target = elements[Objects.checkIndex(column, elements.length)];
+    if (!type.isInstance(target)) {
+      throw new IllegalArgumentException(
+          "column %d is %s, which no %s holds"
+              .formatted(column, columns.get(column), type.getSimpleName()));
+    }
+    return type.cast(target);
+  }
+
+  /**
+   * Lets go of the memory; what views it keeps it. Silent the second time. Every other call throws
+   * {@link IllegalStateException} then.
+   */
+  @Override
+  public void close() {
+    handle.close();
+  }
+}

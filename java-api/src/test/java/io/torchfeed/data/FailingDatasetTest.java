@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import io.torchfeed.bindings.torchfeed;
+import io.torchfeed.memory.DType;
+import io.torchfeed.memory.RowSpec;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Whatever the code of a dataset does, the loader and the JVM go on. */
+@Timeout(60)
+class FailingDatasetTest {
+  private static final int SIZE = 12;
+  private static final int BAD = 5;
+
+  private long objects;
+
+  @BeforeEach
+  void count() {
+    objects = torchfeed.live_objects();
+  }
+
+  @AfterEach
+  void leavesNothing() throws InterruptedException {
+    for (int i = 0; i < 200 && torchfeed.live_objects() > objects; i++) {
+      Thread.sleep(10); // workers that were held up come home
+    }
+    assertThat(torchfeed.live_objects()).isEqualTo(objects);
+  }
+
+  /** What one sample does. */
+  private interface Deed {
+    void run(SampleWriter sample) throws Exception;
+  }
+
+  /** Rows as in {@link Rows}; before one of them, something happens. */
+  private record Misbehaving(Deed deed) implements Dataset {
+    @Override
+    public long size() {
+      return SIZE;
+    }
+
+    @Override
+    public List<RowSpec> columns() {
+      return new RowData.Samples(SIZE).columns();
+    }
+
+    @Override
+    public void read(long index, SampleWriter sample) throws Exception {
+      if (index == BAD) {
+        deed.run(sample);
+      }
+      new RowData.Samples(SIZE).read(index, sample);
+    }
+  }
+
+  private static DataLoader.Builder loader(int workers, Deed deed) {
+    return DataLoader.over(new Misbehaving(deed)).batchSize(3).workers(workers);
+  }
+
+  @SuppressWarnings("InfiniteRecursion") // that is the point
+  private static int overflow(int depth) {
+    return overflow(depth + 1) + 1;
+  }
+
+  enum Throwing implements Deed {
+    CHECKED,
+    UNCHECKED,
+    ERROR,
+    STACK_OVERFLOW,
+    OUT_OF_MEMORY,
+    INTERRUPTED,
+    TOO_MUCH,
+    TOO_MUCH_LATER,
+    WRONG_DTYPE,
+    NO_SUCH_COLUMN;
+
+    @Override
+    public void run(SampleWriter sample) throws Exception {
+      switch (this) {
+        case CHECKED -> throw new IOException("disk on fire");
+        case UNCHECKED -> throw new IllegalStateException("no state");
+        case ERROR -> throw new AssertionError("wrong");
+        case STACK_OVERFLOW -> overflow(0);
+        case OUT_OF_MEMORY -> sample.put(0, new float[Integer.MAX_VALUE]);
+        case INTERRUPTED -> throw new InterruptedException("by itself");
+        case TOO_MUCH -> sample.put(0, new float[Rows.WIDTH + 1]);
+        case TOO_MUCH_LATER -> sample.put(0, new float[1]);
+        case WRONG_DTYPE -> sample.putInt(1, 3);
+        case NO_SUCH_COLUMN -> sample.putLong(2, 3);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void whatASampleThrowsReachesTheConsumerAtItsBatch(Throwing deed) {
+    for (int workers : new int[] {0, 1, 2}) {
+      try (DataLoader loader = loader(workers, deed).build()) {
+        for (long epoch = 0; epoch < 2; epoch++) {
+          try (Batches batches = loader.epoch(epoch)) {
+            long number = epoch;
+            Rows.assertHolds(batches.next(), 0, 1, 2);
+            assertThatExceptionOfType(SampleException.class)
+                .isThrownBy(batches::next)
+                .satisfies(
+                    e -> {
+                      assertThat(e.index()).isEqualTo(BAD);
+                      assertThat(e.epoch()).isEqualTo(number);
+                      assertThat(e.batch()).isEqualTo(1);
+                      assertThat(e).hasCauseInstanceOf(Throwable.class);
+                      assertThat(e).hasMessageContaining("sample 5 of epoch");
+                    });
+            Rows.assertHolds(batches.next(), 6, 7, 8);
+            Rows.assertHolds(batches.next(), 9, 10, 11);
+            assertThat(batches.hasNext()).isFalse();
+          }
+        }
+      }
+    }
+  }
+
+  @Test
+  void aSampleThatIsNotWholeIsNamed() {
+    Dataset half =
+        new Dataset() {
+          @Override
+          public long size() {
+            return 1;
+          }
+
+          @Override
+          public List<RowSpec> columns() {
+            return List.of(RowSpec.of(DType.UINT8, 2, 2));
+          }
+
+          @Override
+          public void read(long index, SampleWriter sample) {
+            sample.put(0, new byte[3]);
+          }
+        };
+    try (DataLoader loader = DataLoader.over(half).build();
+        Batches batches = loader.epoch(0)) {
+      assertThatExceptionOfType(SampleException.class)
+          .isThrownBy(batches::next)
+          .withMessageContaining("column 0 takes 4 elements of a sample (uint8 [2, 2]), got 3");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 2})
+  void badSamplesAreSkippedOnRequest(int workers) {
+    try (DataLoader loader =
+            loader(workers, Throwing.CHECKED).onFailure(FailurePolicy.skipSample()).build();
+        Batches batches = loader.epoch(0)) {
+      Rows.assertHolds(batches.next(), 0, 1, 2);
+      Batch shorter = batches.next();
+      Rows.assertHolds(shorter, 3, 4);
+      assertThat(shorter.isPadding(1)).isFalse();
+      Rows.assertHolds(batches.next(), 6, 7, 8);
+    }
+  }
+
+  @Test
+  void aBatchOfWhichAllSamplesAreSkippedIsEmpty() {
+    Dataset data = new Misbehaving(Throwing.UNCHECKED).subset(BAD, BAD, 0, BAD, 1, 2);
+    try (DataLoader loader =
+            DataLoader.over(data).batchSize(2).onFailure(FailurePolicy.skipSample()).build();
+        Batches batches = loader.epoch(0)) {
+      Batch none = batches.next();
+      assertThat(none.size()).isZero();
+      assertThat(none.tensor(0).sizes().vec().get()).containsExactly(0, Rows.WIDTH);
+      assertThat(batches.next().indices()).containsExactly(2);
+      assertThat(batches.next().indices()).containsExactly(4, 5);
+    }
+  }
+
+  @Test
+  void badSamplesAreRetriedOnRequest() {
+    AtomicInteger attempts = new AtomicInteger();
+    Deed twice =
+        sample -> {
+          sample.putFloat(0, -1); // is written over
+          if (attempts.incrementAndGet() <= 2) {
+            throw new IOException("not yet");
+          }
+          sample.put(0, new float[Rows.WIDTH]); // one too many: the row was begun
+        };
+    try (DataLoader loader =
+            loader(1, twice).onFailure(FailurePolicy.stop().afterRetries(2)).build();
+        Batches batches = loader.epoch(0)) {
+      batches.next();
+      assertThatExceptionOfType(SampleException.class)
+          .isThrownBy(batches::next)
+          .withMessageContaining("got 3 after 1");
+      assertThat(attempts).hasValue(3);
+    }
+    attempts.set(0);
+    Deed once =
+        sample -> {
+          if (attempts.incrementAndGet() == 1) {
+            throw new IOException("not yet");
+          }
+        };
+    try (DataLoader loader =
+            loader(1, once).onFailure(FailurePolicy.skipSample().afterRetries(1)).build();
+        Batches batches = loader.epoch(0)) {
+      batches.next();
+      Rows.assertHolds(batches.next(), 3, 4, 5);
+      assertThat(attempts).hasValue(2);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1})
+  void aSampleMayInterruptItsThread(int workers) {
+    try (DataLoader loader = loader(workers, sample -> Thread.currentThread().interrupt()).build();
+        Batches batches = loader.epoch(0)) {
+      for (int first = 0; first < SIZE; first += 3) {
+        Rows.assertHolds(batches.next(), first, first + 1, first + 2);
+      }
+      assertThat(Thread.currentThread().isInterrupted()).isFalse();
+    }
+  }
+
+  @Test
+  void anInterruptOfTheConsumerIsItsOwn() {
+    try (DataLoader loader = loader(1, sample -> {}).build();
+        Batches batches = loader.epoch(0)) {
+      Thread.currentThread().interrupt();
+      Rows.assertHolds(batches.next(), 0, 1, 2);
+      assertThat(Thread.interrupted()).isTrue();
+    }
+  }
+
+  @Test
+  void aSampleThatBlocksIsToldByTheTimeoutAndTheCallMayBeRepeated() {
+    CountDownLatch go = new CountDownLatch(1);
+    try (DataLoader loader =
+            loader(2, sample -> go.await()).timeout(Duration.ofMillis(200)).build();
+        Batches batches = loader.epoch(4)) {
+      Rows.assertHolds(batches.next(), 0, 1, 2);
+      for (int i = 0; i < 3; i++) {
+        assertThatExceptionOfType(LoaderTimeoutException.class)
+            .isThrownBy(batches::next)
+            .withMessageContaining("batch 1 of epoch 4 did not come within PT0.2S")
+            .withMessageContaining("has been reading sample 5 of batch 1 for")
+            .withMessageContaining("FailingDatasetTest")
+            .satisfies(
+                e -> {
+                  assertThat(List.of(e.batch(), e.epoch())).containsExactly(1L, 4L);
+                  assertThat(e.waited()).isEqualTo(Duration.ofMillis(200));
+                });
+      }
+      assertThat(batches.position()).isEqualTo(1);
+      go.countDown();
+      Rows.assertHolds(batches.next(), 3, 4, 5);
+      Rows.assertHolds(batches.next(), 6, 7, 8);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2})
+  void aPassWithABlockedSampleIsLeftAndTheNextOneRuns(int workers) {
+    AtomicInteger calls = new AtomicInteger();
+    Deed first =
+        sample -> {
+          if (calls.incrementAndGet() == 1) {
+            Thread.sleep(3_600_000);
+          }
+        };
+    try (DataLoader loader = loader(workers, first).build()) {
+      try (Batches batches = loader.epoch(0)) {
+        batches.next();
+      }
+      try (Batches batches = loader.epoch(1)) {
+        for (int row = 0; row < SIZE; row += 3) {
+          Rows.assertHolds(batches.next(), row, row + 1, row + 2);
+        }
+      }
+    }
+  }
+
+  @Test
+  void workersThatCannotBeInterruptedAreLeftBehindAndReplaced() {
+    CountDownLatch go = new CountDownLatch(1);
+    AtomicInteger calls = new AtomicInteger();
+    Deed deaf =
+        sample -> {
+          if (calls.incrementAndGet() == 1) {
+            awaitWhateverComes(go);
+          }
+        };
+    try (DataLoader loader = loader(1, deaf).build()) {
+      try (Batches batches = loader.epoch(0)) {
+        batches.next();
+      }
+      try (Batches batches = loader.epoch(1)) {
+        batches.next();
+        Rows.assertHolds(batches.next(), 3, 4, 5);
+      }
+    } finally {
+      go.countDown(); // it writes into its slab, which is its own by now
+    }
+  }
+
+  private static void awaitWhateverComes(CountDownLatch latch) {
+    while (latch.getCount() > 0) {
+      Thread.onSpinWait();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1})
+  void closingEndsABlockedSampleWithinASecondOrLeavesIt(int workers) throws Exception {
+    CountDownLatch blocked = new CountDownLatch(1);
+    Deed sleepy =
+        sample -> {
+          blocked.countDown();
+          Thread.sleep(3_600_000);
+        };
+    DataLoader loader = loader(workers, sleepy).build();
+    AtomicReference<Throwable> end = new AtomicReference<>();
+    Thread consumer =
+        new Thread(
+            () -> {
+              try (Batches batches = loader.epoch(0)) {
+                batches.next();
+                batches.next();
+              } catch (Throwable e) {
+                end.set(e);
+              }
+            });
+    consumer.start();
+    blocked.await();
+    loader.close();
+    consumer.join(10_000);
+    assertThat(consumer.isAlive()).isFalse();
+    assertThat(end.get()).isInstanceOf(IllegalStateException.class).hasMessageContaining("closed");
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 2})
+  void aSampleMayCloseItsLoader(int workers) {
+    CompletableFuture<DataLoader> own = new CompletableFuture<>();
+    DataLoader loader = loader(workers, sample -> own.join().close()).build();
+    own.complete(loader);
+    try (Batches batches = loader.epoch(0)) {
+      assertThatIllegalStateException()
+          .isThrownBy(
+              () -> {
+                while (true) {
+                  batches.next();
+                }
+              })
+          .withMessageContaining("closed");
+    }
+    assertThatCode(loader::close).doesNotThrowAnyException();
+  }
+
+  @Test
+  void aWriterIsOfNoUseAfterItsSampleOrInAnotherThread() {
+    List<SampleWriter> kept = new ArrayList<>();
+    AtomicReference<Throwable> elsewhere = new AtomicReference<>();
+    Deed keeping =
+        sample -> {
+          kept.add(sample);
+          Thread other =
+              new Thread(
+                  () -> {
+                    try {
+                      sample.putFloat(0, 7);
+                    } catch (Throwable e) {
+                      elsewhere.set(e);
+                    }
+                  });
+          other.start();
+          other.join();
+        };
+    try (DataLoader loader = loader(1, keeping).build();
+        Batches batches = loader.epoch(0)) {
+      batches.next();
+      Rows.assertHolds(batches.next(), 3, 4, 5);
+      assertThatIllegalStateException().isThrownBy(() -> kept.get(0).putFloat(0, 7));
+    }
+    assertThat(elsewhere.get()).isInstanceOf(IllegalStateException.class);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 2})
+  void hooksRunInEachWorker(int workers) {
+    List<String> events = new ArrayList<>();
+    WorkerHooks hooks =
+        new WorkerHooks() {
+          @Override
+          public void start(int worker) {
+            add("start " + worker);
+          }
+
+          @Override
+          public void stop(int worker) {
+            add("stop " + worker);
+          }
+
+          private void add(String event) {
+            synchronized (events) {
+              events.add(event);
+            }
+          }
+        };
+    try (DataLoader loader = loader(workers, sample -> {}).workerHooks(hooks).build();
+        Batches batches = loader.epoch(0)) {
+      while (batches.hasNext()) {
+        batches.next();
+      }
+    }
+    List<String> expected =
+        workers == 0
+            ? List.of("start 0", "stop 0")
+            : List.of("start 0", "stop 0", "start 1", "stop 1");
+    assertThat(events).containsExactlyInAnyOrderElementsOf(expected);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1})
+  void aHookThatFailsIsToldAtTheFirstBatch(int workers) {
+    WorkerHooks hooks =
+        new WorkerHooks() {
+          @Override
+          public void start(int worker) throws IOException {
+            throw new IOException("no connection");
+          }
+        };
+    try (DataLoader loader = loader(workers, sample -> {}).workerHooks(hooks).build();
+        Batches batches = loader.epoch(0)) {
+      assertThatIllegalStateException()
+          .isThrownBy(batches::next)
+          .withMessageContaining("batch 0 of epoch 0")
+          .withMessageContaining("no connection");
+    }
+  }
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+/** Batches, with the Java engine. */
+class JavaBatchTest extends BatchContract {
+  JavaBatchTest() {
+    super(RowData::samples);
+  }
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+/** Closing a loader, with the Java engine. */
+class JavaLoaderCloseTest extends LoaderCloseContract {
+  JavaLoaderCloseTest() {
+    super(RowData::samples);
+  }
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+/** Batches, with the native engine. */
+class NativeBatchTest extends BatchContract {
+  NativeBatchTest() {
+    super(RowData::tensors);
+  }
+}

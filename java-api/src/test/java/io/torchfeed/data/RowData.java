@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+import io.torchfeed.memory.DType;
+import io.torchfeed.memory.RowSpec;
+import java.util.List;
+
+/** The rows of {@link Rows#dataset} for one of the two engines. */
+abstract class RowData implements AutoCloseable {
+  /** Tensors, for the native engine. */
+  static RowData tensors(int size) {
+    TensorDataset dataset = Rows.dataset(size);
+    return new RowData() {
+      @Override
+      DataLoader.Builder over() {
+        return DataLoader.over(dataset);
+      }
+
+      @Override
+      public void close() {
+        dataset.close();
+      }
+    };
+  }
+
+  /** Java code. */
+  static RowData samples(int size) {
+    return new RowData() {
+      @Override
+      DataLoader.Builder over() {
+        return DataLoader.over(new Samples(size));
+      }
+
+      @Override
+      public void close() {}
+    };
+  }
+
+  /** A loader to be described. */
+  abstract DataLoader.Builder over();
+
+  @Override
+  public abstract void close();
+
+  /** The rows, made by Java code. */
+  record Samples(long size) implements Dataset {
+    @Override
+    public List<RowSpec> columns() {
+      return List.of(RowSpec.of(DType.FLOAT32, Rows.WIDTH), RowSpec.of(DType.INT64));
+    }
+
+    @Override
+    public void read(long index, SampleWriter sample) {
+      for (int i = 0; i < Rows.WIDTH; i++) {
+        sample.putFloat(0, (float) (index * Rows.WIDTH + i));
+      }
+      sample.putLong(1, index);
+    }
+  }
+}

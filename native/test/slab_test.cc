@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "torchfeed/slab.h"
+
+#include <ATen/ops/empty.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <thread>
+
+#include "torchfeed/error.h"
+
+namespace torchfeed {
+namespace {
+
+std::vector<at::Tensor> prototypes() {
+  return {at::empty({0, 3}, at::kByte), at::empty({0}, at::kLong)};
+}
+
+TEST(Slab, ColumnsBeginAtMultiplesOf64) {
+  const auto slab = Slab::create(prototypes(), 5);
+  EXPECT_EQ(slab->column_offset(0), 0);
+  EXPECT_EQ(slab->column_bytes(0), 15);
+  EXPECT_EQ(slab->column_offset(1), 64);
+  EXPECT_EQ(slab->column_bytes(1), 40);
+  EXPECT_EQ(slab->bytes(), 128);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(slab->data()) % 64, 0U);
+}
+
+TEST(Slab, ViewsShowWhatWasWritten) {
+  const auto slab = Slab::create(prototypes(), 5);
+  slab->data()[4] = 7;
+  reinterpret_cast<int64_t*>(slab->data() + 64)[2] = -9;
+  const at::Tensor bytes = slab->view(0, 4);
+  const at::Tensor longs = slab->view(1, 3);
+  EXPECT_EQ(bytes.sizes(), (std::vector<int64_t>{4, 3}));
+  EXPECT_EQ(bytes[1][1].item<int64_t>(), 7);
+  EXPECT_EQ(longs.sizes(), (std::vector<int64_t>{3}));
+  EXPECT_EQ(longs[2].item<int64_t>(), -9);
+}
+
+TEST(Slab, IsFreeOnlyWhenNothingViewsIt) {
+  const auto slab = Slab::create(prototypes(), 5);
+  EXPECT_TRUE(slab->is_free());
+  at::Tensor part = slab->view(0, 5).slice(0, 1, 2);
+  EXPECT_FALSE(slab->is_free());
+  std::thread([&part] { part.reset(); }).join();
+  EXPECT_TRUE(slab->is_free());
+}
+
+TEST(Slab, ViewsOutliveIt) {
+  auto slab = Slab::create(prototypes(), 5);
+  slab->data()[0] = 3;
+  const at::Tensor view = slab->view(0, 1);
+  slab.reset();
+  EXPECT_EQ(view[0][0].item<int64_t>(), 3);
+}
+
+TEST(Slab, RefusesWhatItCannotHold) {
+  EXPECT_THROW(static_cast<void>(Slab::create({}, 5)), Error);
+  EXPECT_THROW(static_cast<void>(Slab::create(prototypes(), 0)), Error);
+  EXPECT_THROW(static_cast<void>(Slab::create({at::Tensor()}, 1)), Error);
+  EXPECT_THROW(static_cast<void>(Slab::create(prototypes(), std::numeric_limits<int64_t>::max())),
+               Error);
+  const auto slab = Slab::create(prototypes(), 5);
+  EXPECT_THROW(static_cast<void>(slab->view(2, 1)), Error);
+  EXPECT_THROW(static_cast<void>(slab->view(0, 6)), Error);
+  EXPECT_THROW(static_cast<void>(slab->column_offset(-1)), Error);
+}
+
+}  // namespace
+}  // namespace torchfeed
