@@ -279,17 +279,20 @@ class FailingDatasetTest {
 
   @ParameterizedTest
   @ValueSource(ints = {1, 2})
-  void aPassWithABlockedSampleIsLeftAndTheNextOneRuns(int workers) {
+  void aPassWithABlockedSampleIsLeftAndTheNextOneRuns(int workers) throws Exception {
+    CountDownLatch blocked = new CountDownLatch(1);
     AtomicInteger calls = new AtomicInteger();
     Deed first =
         sample -> {
           if (calls.incrementAndGet() == 1) {
+            blocked.countDown();
             Thread.sleep(3_600_000);
           }
         };
     try (DataLoader loader = loader(workers, first).build()) {
       try (Batches batches = loader.epoch(0)) {
         batches.next();
+        blocked.await();
       }
       try (Batches batches = loader.epoch(1)) {
         for (int row = 0; row < SIZE; row += 3) {
@@ -300,18 +303,21 @@ class FailingDatasetTest {
   }
 
   @Test
-  void workersThatCannotBeInterruptedAreLeftBehindAndReplaced() {
+  void workersThatCannotBeInterruptedAreLeftBehindAndReplaced() throws Exception {
+    CountDownLatch blocked = new CountDownLatch(1);
     CountDownLatch go = new CountDownLatch(1);
     AtomicInteger calls = new AtomicInteger();
     Deed deaf =
         sample -> {
           if (calls.incrementAndGet() == 1) {
+            blocked.countDown();
             awaitWhateverComes(go);
           }
         };
     try (DataLoader loader = loader(1, deaf).build()) {
       try (Batches batches = loader.epoch(0)) {
         batches.next();
+        blocked.await();
       }
       try (Batches batches = loader.epoch(1)) {
         batches.next();
