@@ -11,7 +11,9 @@
  *
  * <ul>
  *   <li><b>Hot path</b>: one batch costs a fixed number of calls into native code, whatever its
- *       size; no Java code runs per sample, and native code never calls Java.
+ *       size, and native code never calls Java. Java code runs per sample only where the dataset is
+ *       Java code ({@link io.torchfeed.data.Dataset}): on threads of the JVM, straight into the
+ *       batch's memory ({@link io.torchfeed.memory.Slab}).
  *   <li><b>Threads</b>: plans, datasets and loaders are thread-safe; a cursor, a pass or a batch
  *       serves one thread at a time. {@code close} may come at any moment from any thread; but not
  *       that of a {@code DistributedDataParallel} during another thread's {@code loss.backward()},

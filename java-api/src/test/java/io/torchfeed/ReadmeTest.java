@@ -24,7 +24,9 @@ class ReadmeTest {
       import static org.bytedeco.pytorch.global.torch.nll_loss;
       import io.torchfeed.data.*;
       import io.torchfeed.distributed.*;
+      import io.torchfeed.memory.*;
       import io.torchfeed.sampler.*;
+      import java.util.List;
       import org.bytedeco.javacpp.PointerScope;
       import org.bytedeco.pytorch.Module;
       import org.bytedeco.pytorch.Optimizer;
@@ -38,6 +40,8 @@ class ReadmeTest {
         static void run(Tensor images, Tensor labels, Net net, Optimizer optimizer) {
       %s
         }
+
+      %s
       }
       """;
 
@@ -45,8 +49,10 @@ class ReadmeTest {
   void compiles(@TempDir Path folder) throws IOException {
     Matcher block = JAVA_BLOCK.matcher(Files.readString(Path.of("..", "README.md")));
     assertThat(block.find()).isTrue();
+    String loop = block.group(1);
+    assertThat(block.find()).isTrue();
     Path source = folder.resolve("Program.java");
-    Files.writeString(source, FRAME.formatted(block.group(1)));
+    Files.writeString(source, FRAME.formatted(loop, block.group(1)));
     StringWriter messages = new StringWriter();
     PrintWriter printer = new PrintWriter(messages);
     int errors =

@@ -6,9 +6,13 @@ import io.torchfeed.sampler.SamplerState;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
+import java.util.Spliterator;
+import java.util.Spliterators;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -134,6 +138,19 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   @Override
   public Iterator<Batch> iterator() {
     return this;
+  }
+
+  /**
+   * The batches that are still to come, in order. A batch is valid until the next one is taken, so
+   * they cannot be collected, unless they are kept.
+   *
+   * @return a sequential stream, which closes this pass when it is closed
+   */
+  public Stream<Batch> stream() {
+    return StreamSupport.stream(
+            Spliterators.spliteratorUnknownSize(this, Spliterator.ORDERED | Spliterator.NONNULL),
+            false)
+        .onClose(this::close);
   }
 
   /**

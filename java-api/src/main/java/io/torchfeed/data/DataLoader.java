@@ -19,6 +19,7 @@ import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.Flow;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -120,6 +121,18 @@ public final class DataLoader implements AutoCloseable {
       }
     }
     return open(cursor);
+  }
+
+  /**
+   * The batches of an epoch for subscribers: each has a pass and a thread of its own and gets
+   * batches as it asks for them. A batch is valid in its call of {@code onNext}, unless it is kept.
+   * What a pass throws ends the subscription.
+   *
+   * @param epoch the number of the epoch, at least 0
+   * @return the publisher; subscriptions end with the loader
+   */
+  public Flow.Publisher<Batch> publisher(long epoch) {
+    return new BatchPublisher(this, epoch);
   }
 
   /**

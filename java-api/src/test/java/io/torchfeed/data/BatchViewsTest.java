@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Flow;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Passes as streams and for subscribers. */
+@Timeout(60)
+class BatchViewsTest {
+  private final DataLoader loader =
+      DataLoader.over(new RowData.Samples(10)).batchSize(3).workers(2).build();
+
+  @AfterEach
+  void close() {
+    loader.close();
+  }
+
+  @Test
+  void aStreamHasWhatIsStillToComeAndClosesThePass() {
+    Batches batches = loader.epoch(0);
+    batches.next();
+    try (Stream<Batch> stream = batches.stream()) {
+      assertThat(stream.mapToLong(Batch::size).sum()).isEqualTo(7);
+    }
+    assertThatIllegalStateException().isThrownBy(batches::next);
+  }
+
+  /** Takes some batches and then asks for no more. */
+  private static final class Taker implements Flow.Subscriber<Batch> {
+    final List<Long> seen = new CopyOnWriteArrayList<>();
+    final CompletableFuture<String> end = new CompletableFuture<>();
+    final CompletableFuture<Flow.Subscription> subscription = new CompletableFuture<>();
+    private final long first;
+    private final boolean askForMore;
+
+    Taker(long first, boolean askForMore) {
+      this.first = first;
+      this.askForMore = askForMore;
+    }
+
+    @Override
+    public void onSubscribe(Flow.Subscription subscription) {
+      this.subscription.complete(subscription);
+      subscription.request(first);
+    }
+
+    @Override
+    public void onNext(Batch batch) {
+      seen.add(Rows.longs(batch.tensor(1))[0]);
+      if (askForMore) {
+        subscription.join().request(1);
+      }
+    }
+
+    @Override
+    public void onError(Throwable failure) {
+      end.complete(String.valueOf(failure.getMessage()));
+    }
+
+    @Override
+    public void onComplete() {
+      end.complete("complete");
+    }
+  }
+
+  @Test
+  void subscribersGetWhatTheyAskFor() throws Exception {
+    Taker all = new Taker(Long.MAX_VALUE, true);
+    Taker oneByOne = new Taker(1, true);
+    Taker two = new Taker(2, false);
+    for (Taker taker : List.of(all, oneByOne, two)) {
+      loader.publisher(0).subscribe(taker);
+    }
+    assertThat(all.end.get(30, TimeUnit.SECONDS)).isEqualTo("complete");
+    assertThat(oneByOne.end.get(30, TimeUnit.SECONDS)).isEqualTo("complete");
+    assertThat(all.seen).containsExactly(0L, 3L, 6L, 9L);
+    assertThat(oneByOne.seen).containsExactly(0L, 3L, 6L, 9L);
+    assertThat(two.end).isNotDone();
+    two.subscription.get().request(2);
+    assertThat(two.end.get(30, TimeUnit.SECONDS)).isEqualTo("complete");
+    assertThat(two.seen).containsExactly(0L, 3L, 6L, 9L);
+  }
+
+  @Test
+  void aSubscriptionEndsOnRequestOrWithAnError() throws Exception {
+    Taker cancelled = new Taker(1, false);
+    loader.publisher(0).subscribe(cancelled);
+    cancelled.subscription.get(30, TimeUnit.SECONDS).cancel();
+    Taker wrong = new Taker(0, false);
+    loader.publisher(0).subscribe(wrong);
+    assertThat(wrong.end.get(30, TimeUnit.SECONDS)).contains("at least 1 batch, got 0");
+    Taker none = new Taker(1, false);
+    loader.publisher(-1).subscribe(none);
+    assertThat(none.end.get(30, TimeUnit.SECONDS)).contains("epoch");
+    Taker waiting = new Taker(1, false);
+    loader.publisher(0).subscribe(waiting);
+    while (waiting.seen.isEmpty()) {
+      Thread.sleep(1);
+    }
+    loader.close();
+    assertThat(waiting.end.get(30, TimeUnit.SECONDS)).contains("closed");
+    assertThat(cancelled.end).isNotDone();
+  }
+}
