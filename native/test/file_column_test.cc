@@ -147,8 +147,8 @@ TEST(FileColumn, NamesTheFirstRowThatATruncatedFileLacks) {
   std::filesystem::resize_file(path, 29);  // in the middle of its row 2, the column's 5
 
   const std::string found = path +
-                            ": row 2, bytes 25 to 35, cannot be read: the file ends at byte 29 "
-                            "now, it had 45 bytes when it was opened";
+                            ": row 2, bytes 25 to 35, cannot be read: the file has 29 bytes now, "
+                            "it had 45 when it was opened";
   expect_unreadable(column, {5}, 5, found);
   expect_unreadable(column, {2, 3, 4, 5, 6}, 5, found);
   expect_unreadable(column, {6, 5}, 6, "row 3, bytes 35 to 45");

@@ -133,16 +133,21 @@ void FileColumn::read(const File& file, std::byte* target, std::span<const std::
     }
     const int error = got < 0 ? errno : 0;
     const int64_t row = first + done / row_bytes_;
-    const int64_t begin = file.position_of(row);
-    const std::string where = file.path + ": row " + std::to_string(row - file.first) + ", bytes " +
-                              std::to_string(begin) + " to " + std::to_string(begin + row_bytes_) +
-                              ", cannot be read: ";
-    throw UnreadableRow(
-        row,
-        where + (error == 0 ? "the file ends at byte " + std::to_string(from + done) +
-                                  " now, it had " + bytes(file.opened_bytes) + " when it was opened"
-                            : reason(error)));
+    throw UnreadableRow(row, described(file, row) + (error == 0 ? shrunk(file) : reason(error)));
   }
+}
+
+std::string FileColumn::described(const File& file, int64_t row) const {
+  const int64_t begin = file.position_of(row);
+  return file.path + ": row " + std::to_string(row - file.first) + ", bytes " +
+         std::to_string(begin) + " to " + std::to_string(begin + row_bytes_) + ", cannot be read: ";
+}
+
+std::string FileColumn::shrunk(const File& file) {
+  struct stat now {};
+  const bool known = ::fstat(file.descriptor.value(), &now) == 0;
+  return "the file has " + (known ? bytes(now.st_size) : "fewer bytes") + " now, it had " +
+         std::to_string(file.opened_bytes) + " when it was opened";
 }
 
 bool FileColumn::gather(std::byte* target, std::span<const std::size_t> rows,

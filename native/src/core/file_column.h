@@ -65,6 +65,8 @@ class FileColumn {
   [[nodiscard]] const File& file_of(int64_t row) const;
   [[nodiscard]] std::size_t run_of(const File& file, std::span<const std::size_t> rows) const;
   void read(const File& file, std::byte* target, std::span<const std::size_t> run) const;
+  [[nodiscard]] std::string described(const File& file, int64_t row) const;
+  [[nodiscard]] static std::string shrunk(const File& file);
 
   const int64_t row_bytes_;
   const int64_t swap_bytes_;
