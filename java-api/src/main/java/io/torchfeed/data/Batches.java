@@ -193,6 +193,9 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
       requireOpen();
       throw e;
     } catch (NativeException e) {
+      if (e.code() == NativeException.Code.UNREADABLE) {
+        throw unreadable(e);
+      }
       throw new IllegalStateException(
           ("batch %d of epoch %d, of at most %d rows, could not be gathered: %s; make batches"
                   + " smaller or lower prefetch")
@@ -201,6 +204,14 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     } finally {
       waitNanos += System.nanoTime() - start;
     }
+  }
+
+  private SampleException unreadable(NativeException cause) {
+    long row = feed.call(BatchFeed::unreadable_row);
+    SampleException failure =
+        new SampleException(row, epoch, taken - 1, String.valueOf(cause.getMessage()));
+    failure.initCause(cause);
+    return failure;
   }
 
   /**

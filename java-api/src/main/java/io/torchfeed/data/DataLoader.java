@@ -18,7 +18,7 @@ import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import org.bytedeco.pytorch.TensorVector;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,7 +32,7 @@ public final class DataLoader implements AutoCloseable {
   /** Feeds kept for the next pass; more are needed only while passes run side by side. */
   private static final int IDLE_FEEDS = 2;
 
-  private final NativeHandle<TensorVector> columns;
+  private final HeldRows rows;
   private final long datasetSize;
   private final BatchSampler plan;
   private final int workers;
@@ -43,9 +43,9 @@ public final class DataLoader implements AutoCloseable {
   private final Set<Batches> open = new HashSet<>();
   private boolean closed;
 
-  private DataLoader(Builder builder, NativeHandle<TensorVector> columns) {
-    this.columns = columns;
-    this.datasetSize = builder.dataset.size();
+  private DataLoader(Builder builder, HeldRows rows) {
+    this.rows = rows;
+    this.datasetSize = builder.datasetSize;
     this.plan = builder.plan();
     this.workers = builder.workersOrDefault();
     this.prefetch = builder.prefetchOrDefault();
@@ -59,7 +59,18 @@ public final class DataLoader implements AutoCloseable {
    * @return a builder
    */
   public static Builder over(TensorDataset dataset) {
-    return new Builder(requireNonNull(dataset, "dataset"));
+    return new Builder(requireNonNull(dataset, "dataset").size(), dataset::share);
+  }
+
+  /**
+   * Begins the description of a loader that reads from files.
+   *
+   * @param dataset what to load; it stays the caller's and may be closed once the loader is built,
+   *     which keeps the files open
+   * @return a builder
+   */
+  public static Builder over(FileDataset dataset) {
+    return new Builder(requireNonNull(dataset, "dataset").size(), dataset::share);
   }
 
   /**
@@ -132,11 +143,7 @@ public final class DataLoader implements AutoCloseable {
 
   private NativeHandle<BatchFeed> createFeed() {
     try {
-      return columns.call(
-          shared ->
-              NativeHandle.create(
-                  "DataLoader",
-                  () -> BatchFeed.create(shared, plan.largestBatch(), workers, prefetch)));
+      return rows.feed(plan.largestBatch(), workers, prefetch);
     } catch (NativeException e) {
       throw new IllegalStateException(
           "%d worker threads could not be started: %s".formatted(workers, e.getMessage()), e);
@@ -220,7 +227,7 @@ public final class DataLoader implements AutoCloseable {
       idle.forEach(NativeHandle::close);
       idle.clear();
     }
-    columns.close();
+    rows.close();
     if (failure != null) {
       throw failure;
     }
@@ -239,7 +246,8 @@ public final class DataLoader implements AutoCloseable {
     private static final int MOST_WORKERS = 1024;
     private static final int MOST_PREFETCH = 1 << 16;
 
-    private final TensorDataset dataset;
+    private final long datasetSize;
+    private final Function<String, HeldRows> dataset;
     private @Nullable Sampler sampler;
     private @Nullable BatchSampler batchSampler;
     private @Nullable Integer batchSize;
@@ -247,7 +255,8 @@ public final class DataLoader implements AutoCloseable {
     private @Nullable Integer prefetch;
     private @Nullable Boolean dropLast;
 
-    private Builder(TensorDataset dataset) {
+    private Builder(long datasetSize, Function<String, HeldRows> dataset) {
+      this.datasetSize = datasetSize;
       this.dataset = dataset;
     }
 
@@ -336,17 +345,17 @@ public final class DataLoader implements AutoCloseable {
       }
       requireRange("prefetch", prefetchOrDefault(), 1, MOST_PREFETCH);
       plan(); // checks the batch size
-      NativeHandle<TensorVector> columns = dataset.share("DataLoader");
+      HeldRows rows = dataset.apply("DataLoader");
       try {
-        return new DataLoader(this, columns);
+        return new DataLoader(this, rows);
       } catch (RuntimeException | Error e) {
-        columns.close();
+        rows.close();
         throw e;
       }
     }
 
     private Sampler samplerOrDefault() {
-      return sampler == null ? new SequentialSampler(dataset.size()) : sampler;
+      return sampler == null ? new SequentialSampler(datasetSize) : sampler;
     }
 
     private BatchSampler plan() {
