@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/file_column.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -12,6 +15,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -91,6 +95,33 @@ TEST(FileColumn, ReadsNeighboursThatAreLongerThanOneRead) {
   FileColumn column(static_cast<int64_t>(row_bytes), 1);
   column.add_file(files.write("rows", content), 0, static_cast<int64_t>(row_bytes), 7);
   EXPECT_TRUE(gathered(column, {0, 1, 2, 3, 4, 5, 6}) == content);
+}
+
+TEST(FileColumn, ReadsWhatIsNotInThePageCache) {
+  const RowFiles files;
+  const size_t row_bytes = 5000;
+  const Bytes content = counted(300 * row_bytes);
+  const std::string path = files.write("rows", content);
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(::fsync(file.value()), 0);
+  FileColumn column(static_cast<int64_t>(row_bytes), 1);
+  column.add_file(path, 0, static_cast<int64_t>(row_bytes), 300);
+  std::vector<size_t> rows(300);
+  std::iota(rows.begin(), rows.end(), size_t{0});
+  for (unsigned seed = 0; seed < 5; ++seed) {
+    // In part, so that a row may begin in the cache and end on the disk.
+    ASSERT_EQ(::posix_fadvise(file.value(), 4096 * static_cast<int64_t>(seed), 700'000,
+                              POSIX_FADV_DONTNEED),
+              0);
+    std::shuffle(rows.begin(), rows.end(), std::mt19937(seed));
+    const Bytes target = gathered(column, rows);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const auto expected = content.begin() + static_cast<int64_t>(rows[i] * row_bytes);
+      ASSERT_TRUE(std::equal(expected, expected + static_cast<int64_t>(row_bytes),
+                             target.begin() + static_cast<int64_t>(i * row_bytes)))
+          << rows[i];
+    }
+  }
 }
 
 TEST(FileColumn, ReversesTheBytesOfEachUnit) {

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,7 +49,14 @@ void swap_bytes(std::byte* data, std::size_t length, int64_t unit_bytes) {
   }
 }
 
-/// Where the last of `rows` rows ends; overflow counts as beyond every file.
+/// Whether the file system can read without waiting for a disk.
+bool tells_what_is_cached(const FileDescriptor& file) {
+  std::byte byte{};
+  const iovec one{&byte, 1};
+  return ::preadv2(file.value(), &one, 1, 0, RWF_NOWAIT) >= 0 || errno != EOPNOTSUPP;
+}
+
+/// Whether the last of `rows` rows ends in the file; overflow counts as beyond every file.
 bool fits(int64_t size, int64_t offset, int64_t stride, int64_t row_bytes, int64_t rows) {
   int64_t end = 0;
   return rows == 0 || (!__builtin_mul_overflow(rows - 1, stride, &end) &&
@@ -94,7 +102,9 @@ void FileColumn::add_file(const std::string& path, int64_t offset_bytes, int64_t
            ", one every " + bytes(stride_bytes) + " from byte " + std::to_string(offset_bytes) +
            " on, got a file of " + bytes(size));
   }
-  files_.push_back({path, std::move(opened), size, offset_bytes, stride_bytes, this->rows(), end});
+  const bool tells = tells_what_is_cached(opened);
+  files_.push_back(
+      {path, std::move(opened), tells, size, offset_bytes, stride_bytes, this->rows(), end});
 }
 
 const FileColumn::File& FileColumn::file_of(int64_t row) const {
@@ -116,14 +126,15 @@ std::size_t FileColumn::run_of(const File& file, std::span<const std::size_t> ro
   return run;
 }
 
-void FileColumn::read(const File& file, std::byte* target, std::span<const std::size_t> run) const {
+void FileColumn::read(const File& file, std::byte* target, std::span<const std::size_t> run,
+                      Patience patience, int64_t& done) const {
   const auto first = static_cast<int64_t>(run[0]);
   const int64_t wanted = static_cast<int64_t>(run.size()) * row_bytes_;
   const int64_t from = file.position_of(first);
-  int64_t done = 0;
   while (done < wanted) {
-    const ssize_t got = ::pread(file.descriptor.value(), target + done,
-                                static_cast<std::size_t>(wanted - done), from + done);
+    iovec rest{target + done, static_cast<std::size_t>(wanted - done)};
+    const ssize_t got = ::preadv2(file.descriptor.value(), &rest, 1, from + done,
+                                  patience == Patience::kNone ? RWF_NOWAIT : 0);
     if (got > 0) {
       done += got;
       continue;
@@ -131,9 +142,22 @@ void FileColumn::read(const File& file, std::byte* target, std::span<const std::
     if (got < 0 && errno == EINTR) {
       continue;
     }
+    if (patience == Patience::kNone) {
+      return;  // whatever it is, the patient reader finds it again
+    }
     const int error = got < 0 ? errno : 0;
     const int64_t row = first + done / row_bytes_;
     throw UnreadableRow(row, described(file, row) + (error == 0 ? shrunk(file) : reason(error)));
+  }
+}
+
+void FileColumn::read_ahead(std::span<const std::size_t> rows) const {
+  for (std::size_t done = 0; done < rows.size();) {
+    const File& file = file_of(static_cast<int64_t>(rows[done]));
+    const std::size_t run = run_of(file, rows.subspan(done));
+    ::posix_fadvise(file.descriptor.value(), file.position_of(static_cast<int64_t>(rows[done])),
+                    static_cast<int64_t>(run) * row_bytes_, POSIX_FADV_WILLNEED);
+    done += run;
   }
 }
 
@@ -155,6 +179,7 @@ bool FileColumn::gather(std::byte* target, std::span<const std::size_t> rows,
   if (row_bytes_ == 0) {
     return true;
   }
+  bool asked = false;
   for (std::size_t done = 0; done < rows.size();) {
     if (stop.load(std::memory_order_relaxed)) {
       return false;
@@ -162,7 +187,15 @@ bool FileColumn::gather(std::byte* target, std::span<const std::size_t> rows,
     const File& file = file_of(static_cast<int64_t>(rows[done]));
     const auto run = rows.subspan(done, run_of(file, rows.subspan(done)));
     std::byte* place = target + static_cast<int64_t>(done) * row_bytes_;
-    read(file, place, run);
+    int64_t read_bytes = 0;
+    if (!asked && file.tells_what_is_cached) {
+      read(file, place, run, Patience::kNone, read_bytes);
+      asked = read_bytes < static_cast<int64_t>(run.size()) * row_bytes_;
+      if (asked) {
+        read_ahead(rows.subspan(done));
+      }
+    }
+    read(file, place, run, Patience::kWaits, read_bytes);
     swap_bytes(place, run.size() * static_cast<std::size_t>(row_bytes_), swap_bytes_);
     done += run.size();
   }

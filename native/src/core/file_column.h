@@ -41,7 +41,8 @@ class FileColumn {
   [[nodiscard]] int64_t rows() const { return files_.empty() ? 0 : files_.back().end; }
   [[nodiscard]] int64_t row_bytes() const { return row_bytes_; }
 
-  /// Reads row `rows[i]` to row i of `target`, dense. Gives up, and returns false, once `stop` is
+  /// Reads row `rows[i]` to row i of `target`, dense. From the first row on that is not in the page
+  /// cache, all others are asked of the disk at once. Gives up, and returns false, once `stop` is
   /// set.
   /// @throws UnreadableRow  if a file is shorter now, or fails
   bool gather(std::byte* target, std::span<const std::size_t> rows,
@@ -51,6 +52,7 @@ class FileColumn {
   struct File {
     std::string path;
     FileDescriptor descriptor;
+    bool tells_what_is_cached;
     int64_t opened_bytes;
     int64_t offset_bytes;
     int64_t stride_bytes;
@@ -64,7 +66,14 @@ class FileColumn {
 
   [[nodiscard]] const File& file_of(int64_t row) const;
   [[nodiscard]] std::size_t run_of(const File& file, std::span<const std::size_t> rows) const;
-  void read(const File& file, std::byte* target, std::span<const std::size_t> run) const;
+  enum class Patience { kNone, kWaits };
+
+  /// Reads the rest of a run, of which `done` bytes are there; without patience only what the page
+  /// cache holds.
+  void read(const File& file, std::byte* target, std::span<const std::size_t> run,
+            Patience patience, int64_t& done) const;
+  /// Has the system begin to read the rows, all at once.
+  void read_ahead(std::span<const std::size_t> rows) const;
   [[nodiscard]] std::string described(const File& file, int64_t row) const;
   [[nodiscard]] static std::string shrunk(const File& file);
 
