@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "torchfeed/export.h"
+#include "torchfeed/file_columns.h"
 
 namespace torchfeed {
 
-/// libtorch's C++ data loader over tensor columns: index lists go in, batches come out in order.
+/// libtorch's C++ data loader over columns of tensors or files: index lists go in, batches come out
+/// in order.
 ///
 /// Workers gather rows straight into reused slabs; the tensors of a batch are views of its slab. A
 /// slab is written again only when nothing refers to it any more, so a tensor kept too long costs
@@ -25,6 +27,10 @@ class TORCHFEED_API BatchFeed {
   [[nodiscard]] static std::unique_ptr<BatchFeed> create(const std::vector<at::Tensor>& columns,
                                                          int64_t batch_rows, int64_t workers,
                                                          int64_t prefetch);
+  /// @param columns  columns of equally many rows; the feed keeps their files open
+  [[nodiscard]] static std::unique_ptr<BatchFeed> over_files(const FileColumns& columns,
+                                                             int64_t batch_rows, int64_t workers,
+                                                             int64_t prefetch);
   BatchFeed(const BatchFeed&) = delete;
   BatchFeed& operator=(const BatchFeed&) = delete;
   ~BatchFeed();
@@ -37,7 +43,10 @@ class TORCHFEED_API BatchFeed {
   void start();
   /// Waits for the next batch and gives its columns, views of a slab: `[rows, ...]` each. The batch
   /// before it is taken back. Queue the request that replaces it first.
+  /// A row that a file does not give any more fails its batch alone, with `kUnreadable`.
   std::vector<at::Tensor> take();
+  /// The row for which the last `take` failed with `kUnreadable`, else -1.
+  [[nodiscard]] int64_t unreadable_row() const;
   /// Makes unfinished work end at once, until the next `rewind`. Thread-safe.
   void interrupt();
 

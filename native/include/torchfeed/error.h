@@ -15,6 +15,7 @@ enum class ErrorCode {
   kOutOfMemory,
   kPeerLost,
   kTimeout,
+  kUnreadable,
   kInternal,
 };
 

@@ -16,6 +16,8 @@ const char* name_of(ErrorCode code) {
       return "PEER_LOST";
     case ErrorCode::kTimeout:
       return "TIMEOUT";
+    case ErrorCode::kUnreadable:
+      return "UNREADABLE";
     case ErrorCode::kInternal:
       break;
   }

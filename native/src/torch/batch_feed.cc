@@ -13,7 +13,9 @@
 #include <string>
 #include <utility>
 
+#include "core/file_column.h"
 #include "core/row_gather.h"
+#include "torch/file_columns_impl.h"
 #include "torch/guard.h"
 #include "torch/live_count.h"
 #include "torch/slab_pool.h"
@@ -25,34 +27,55 @@ using Rows = std::vector<size_t>;
 
 constexpr int64_t kAlignment = 64;
 
+/// One column of a batch: where its rows come from, what they are, and where a slab holds them.
 struct Column {
-  at::Tensor data;
-  size_t row_bytes;
-  int64_t slab_offset;
+  at::Tensor tensor;                        // rows in memory, or undefined
+  std::shared_ptr<const FileColumn> files;  // rows in files, or null
+  int64_t rows;
+  at::TensorOptions options;
+  std::vector<int64_t> row_sizes;
+  int64_t row_bytes;
+  int64_t slab_offset = 0;
+
+  /// False if it gave up because `stop` was set.
+  bool gather(std::byte* slab, const Rows& wanted, const std::atomic<bool>& stop) const {
+    std::byte* target = slab + slab_offset;
+    if (files) {
+      return files->gather(target, wanted, stop);
+    }
+    gather_rows(target, static_cast<const std::byte*>(tensor.const_data_ptr()),
+                static_cast<size_t>(row_bytes), wanted);
+    return true;
+  }
 };
+
+using Columns = std::vector<Column>;
 
 /// What all workers share: the columns, where each lies in a slab, and the slabs.
 struct Source {
-  explicit Source(const std::vector<at::Tensor>& tensors, int64_t batch_rows)
-      : columns(lay_out(tensors, batch_rows)),
-        slabs(columns.back().slab_offset +
-              static_cast<int64_t>(columns.back().row_bytes) * batch_rows) {}
+  Source(Columns unplaced, int64_t batch_rows)
+      : columns(lay_out(std::move(unplaced), batch_rows)),
+        slabs(columns.back().slab_offset + columns.back().row_bytes * batch_rows) {}
 
-  static std::vector<Column> lay_out(const std::vector<at::Tensor>& tensors, int64_t batch_rows) {
-    std::vector<Column> columns;
+  static Columns lay_out(Columns columns, int64_t batch_rows) {
     int64_t offset = 0;
-    for (const at::Tensor& tensor : tensors) {
-      const int64_t row_bytes =
-          tensor.size(0) == 0 ? 0 : static_cast<int64_t>(tensor.nbytes()) / tensor.size(0);
-      columns.push_back({tensor, static_cast<size_t>(row_bytes), offset});
-      offset += (row_bytes * batch_rows + kAlignment - 1) / kAlignment * kAlignment;
+    for (Column& column : columns) {
+      column.slab_offset = offset;
+      int64_t bytes = 0;
+      if (__builtin_mul_overflow(column.row_bytes, batch_rows, &bytes) ||
+          __builtin_add_overflow(offset, bytes, &offset) ||
+          __builtin_add_overflow(offset, kAlignment - 1, &offset)) {
+        throw Error(ErrorCode::kOutOfMemory,
+                    "a batch of " + std::to_string(batch_rows) + " rows is beyond all memory");
+      }
+      offset = offset / kAlignment * kAlignment;
     }
     return columns;
   }
 
-  [[nodiscard]] int64_t rows() const { return columns.front().data.size(0); }
+  [[nodiscard]] int64_t rows() const { return columns.front().rows; }
 
-  const std::vector<Column> columns;
+  const Columns columns;
   SlabPool slabs;
   std::atomic<bool> interrupted{false};
 };
@@ -77,6 +100,7 @@ struct Gathered {
   std::shared_ptr<const Loan> loan;
   int64_t rows = 0;
   std::optional<Error> error;
+  int64_t unreadable_row = -1;
 };
 
 /// libtorch's view of the columns. Copies, one a worker, share the source.
@@ -93,15 +117,19 @@ class RowDataset : public torch::data::datasets::BatchDataset<RowDataset, Gather
     }
     try {
       guarded([&] {
-        gathered.loan = std::make_shared<const Loan>(source_);
-        auto* target = static_cast<std::byte*>(gathered.loan->slab().mutable_data_ptr());
+        auto loan = std::make_shared<const Loan>(source_);
+        auto* slab = static_cast<std::byte*>(loan->slab().mutable_data_ptr());
         for (const Column& column : source_->columns) {
-          gather_rows(target + column.slab_offset,
-                      static_cast<const std::byte*>(column.data.const_data_ptr()), column.row_bytes,
-                      rows);
+          if (!column.gather(slab, rows, source_->interrupted)) {
+            return;
+          }
         }
         gathered.rows = static_cast<int64_t>(rows.size());
+        gathered.loan = std::move(loan);
       });
+    } catch (const UnreadableRow& error) {
+      gathered.error = error;
+      gathered.unreadable_row = error.row();
     } catch (const Error& error) {
       gathered.error = error;
     }
@@ -168,10 +196,15 @@ class Loader : public StatelessLoader {
   size_t delivered_ = 0;
 };
 
-void check_columns(const std::vector<at::Tensor>& columns) {
-  if (columns.empty()) {
+void check_some(size_t columns) {
+  if (columns == 0) {
     throw Error(ErrorCode::kInvalidArgument, "a feed needs at least one column");
   }
+}
+
+Columns columns_of(const std::vector<at::Tensor>& columns) {
+  check_some(columns.size());
+  Columns checked;
   for (size_t i = 0; i < columns.size(); ++i) {
     const at::Tensor& column = columns[i];
     const bool dense = column.defined() && column.layout() == at::kStrided && column.dim() >= 1 &&
@@ -182,7 +215,29 @@ void check_columns(const std::vector<at::Tensor>& columns) {
                   "column " + std::to_string(i) +
                       " must be a contiguous CPU tensor with as many rows as column 0");
     }
+    const int64_t rows = column.size(0);
+    const int64_t row_bytes = rows == 0 ? 0 : static_cast<int64_t>(column.nbytes()) / rows;
+    checked.push_back(
+        {column, nullptr, rows, column.options(), column.sizes().slice(1).vec(), row_bytes});
   }
+  return checked;
+}
+
+Columns columns_of(const std::vector<TypedFiles>& columns) {
+  check_some(columns.size());
+  Columns checked;
+  for (const TypedFiles& column : columns) {
+    const int64_t rows = column.files->rows();
+    if (rows != columns[0].files->rows()) {
+      throw Error(ErrorCode::kInvalidArgument, "column " + std::to_string(checked.size()) +
+                                                   " must have as many rows as column 0 (" +
+                                                   std::to_string(columns[0].files->rows()) +
+                                                   "), got " + std::to_string(rows));
+    }
+    checked.push_back({at::Tensor(), column.files, rows, at::TensorOptions().dtype(column.dtype),
+                       column.row_sizes, column.files->row_bytes()});
+  }
+  return checked;
 }
 
 void check_range(const char* name, int64_t value, int64_t least) {
@@ -191,6 +246,12 @@ void check_range(const char* name, int64_t value, int64_t least) {
                                                  std::to_string(least) + ", got " +
                                                  std::to_string(value));
   }
+}
+
+void check_options(int64_t batch_rows, int64_t workers, int64_t prefetch) {
+  check_range("batch_rows", batch_rows, 1);
+  check_range("workers", workers, 0);
+  check_range("prefetch", prefetch, 1);
 }
 
 torch::data::DataLoaderOptions loader_options(int64_t batch_rows, int64_t workers,
@@ -205,10 +266,9 @@ torch::data::DataLoaderOptions loader_options(int64_t batch_rows, int64_t worker
 
 class BatchFeed::Impl {
  public:
-  Impl(const std::vector<at::Tensor>& columns, int64_t batch_rows, int64_t workers,
-       int64_t prefetch)
+  Impl(Columns columns, int64_t batch_rows, int64_t workers, int64_t prefetch)
       : batch_rows_(batch_rows),
-        source_(std::make_shared<Source>(columns, batch_rows)),
+        source_(std::make_shared<Source>(std::move(columns), batch_rows)),
         queue_(std::make_shared<std::deque<Rows>>()),
         loader_(RowDataset(source_), QueuedBatches(queue_),
                 loader_options(batch_rows, workers, prefetch)) {}
@@ -248,11 +308,13 @@ class BatchFeed::Impl {
 
   std::vector<at::Tensor> take() {
     current_.reset();
+    unreadable_row_ = -1;
     std::optional<Gathered> next = loader_.take();
     if (!next) {
       throw Error(ErrorCode::kIllegalState, "no batch was requested");
     }
     if (next->error) {
+      unreadable_row_ = next->unreadable_row;
       throw Error(*next->error);
     }
     if (!next->loan) {
@@ -262,6 +324,8 @@ class BatchFeed::Impl {
     return views(next->rows);
   }
 
+  [[nodiscard]] int64_t unreadable_row() const { return unreadable_row_; }
+
   void interrupt() { source_->interrupted = true; }
 
  private:
@@ -269,11 +333,11 @@ class BatchFeed::Impl {
     std::vector<at::Tensor> tensors;
     tensors.reserve(source_->columns.size());
     for (const Column& column : source_->columns) {
-      std::vector<int64_t> sizes = column.data.sizes().vec();
-      sizes[0] = rows;
-      at::Tensor view = at::empty({0}, column.data.options());
+      std::vector<int64_t> sizes = {rows};
+      sizes.insert(sizes.end(), column.row_sizes.begin(), column.row_sizes.end());
+      at::Tensor view = at::empty({0}, column.options);
       view.set_(current_->slab().storage(),
-                column.slab_offset / static_cast<int64_t>(column.data.element_size()), sizes);
+                column.slab_offset / static_cast<int64_t>(view.element_size()), sizes);
       tensors.push_back(std::move(view));
     }
     return tensors;
@@ -284,6 +348,7 @@ class BatchFeed::Impl {
   std::shared_ptr<Source> source_;
   std::shared_ptr<std::deque<Rows>> queue_;
   std::shared_ptr<const Loan> current_;
+  int64_t unreadable_row_ = -1;
   Loader loader_;  // last: its threads end before what they use
 };
 
@@ -295,12 +360,20 @@ std::unique_ptr<BatchFeed> BatchFeed::create(const std::vector<at::Tensor>& colu
                                              int64_t batch_rows, int64_t workers,
                                              int64_t prefetch) {
   return guarded([&] {
-    check_columns(columns);
-    check_range("batch_rows", batch_rows, 1);
-    check_range("workers", workers, 0);
-    check_range("prefetch", prefetch, 1);
+    Columns checked = columns_of(columns);
+    check_options(batch_rows, workers, prefetch);
     return std::unique_ptr<BatchFeed>(
-        new BatchFeed(std::make_unique<Impl>(columns, batch_rows, workers, prefetch)));
+        new BatchFeed(std::make_unique<Impl>(std::move(checked), batch_rows, workers, prefetch)));
+  });
+}
+
+std::unique_ptr<BatchFeed> BatchFeed::over_files(const FileColumns& columns, int64_t batch_rows,
+                                                 int64_t workers, int64_t prefetch) {
+  return guarded([&] {
+    Columns checked = columns_of(columns.impl_->columns);
+    check_options(batch_rows, workers, prefetch);
+    return std::unique_ptr<BatchFeed>(
+        new BatchFeed(std::make_unique<Impl>(std::move(checked), batch_rows, workers, prefetch)));
   });
 }
 
@@ -319,6 +392,8 @@ void BatchFeed::start() {
 std::vector<at::Tensor> BatchFeed::take() {
   return guarded([&] { return impl_->take(); });
 }
+
+int64_t BatchFeed::unreadable_row() const { return impl_->unreadable_row(); }
 
 void BatchFeed::interrupt() { impl_->interrupt(); }
 

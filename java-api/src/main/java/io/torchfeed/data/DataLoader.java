@@ -20,6 +20,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Flow;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -60,8 +61,18 @@ public final class DataLoader implements AutoCloseable {
    * @return a builder
    */
   public static Builder over(TensorDataset dataset) {
-    requireNonNull(dataset, "dataset");
-    return new Builder(dataset.size(), dataset, null);
+    return new Builder(requireNonNull(dataset, "dataset").size(), dataset::share, null);
+  }
+
+  /**
+   * Begins the description of a loader that reads from files.
+   *
+   * @param dataset what to load; it stays the caller's and may be closed once the loader is built,
+   *     which keeps the files open
+   * @return a builder
+   */
+  public static Builder over(FileDataset dataset) {
+    return new Builder(requireNonNull(dataset, "dataset").size(), dataset::share, null);
   }
 
   /**
@@ -279,7 +290,7 @@ public final class DataLoader implements AutoCloseable {
     private static final int MOST_PREFETCH = 1 << 16;
 
     private final long datasetSize;
-    private final @Nullable TensorDataset tensors;
+    private final @Nullable Function<String, HeldRows> rows;
     private final @Nullable Dataset samples;
     private @Nullable Sampler sampler;
     private @Nullable BatchSampler batchSampler;
@@ -292,9 +303,10 @@ public final class DataLoader implements AutoCloseable {
     private @Nullable WorkerHooks workerHooks;
     private @Nullable Long seed;
 
-    private Builder(long datasetSize, @Nullable TensorDataset tensors, @Nullable Dataset samples) {
+    private Builder(
+        long datasetSize, @Nullable Function<String, HeldRows> rows, @Nullable Dataset samples) {
       this.datasetSize = datasetSize;
-      this.tensors = tensors;
+      this.rows = rows;
       this.samples = samples;
     }
 
@@ -455,21 +467,22 @@ public final class DataLoader implements AutoCloseable {
       if (samples != null) {
         return javaEngine(samples, batchRows);
       }
-      requireUnsetOverTensors("onFailure", onFailure);
-      requireUnsetOverTensors("timeout", timeout);
-      requireUnsetOverTensors("workerHooks", workerHooks);
-      requireUnsetOverTensors("seed", seed);
+      requireJavaCodeFor("onFailure", onFailure);
+      requireJavaCodeFor("timeout", timeout);
+      requireJavaCodeFor("workerHooks", workerHooks);
+      requireJavaCodeFor("seed", seed);
       return new NativeEngine(
-          requireNonNull(tensors).share("DataLoader"),
+          requireNonNull(rows).apply("DataLoader"),
           batchRows,
           workersOrDefault(),
           prefetchOrDefault());
     }
 
-    private static void requireUnsetOverTensors(String option, @Nullable Object value) {
+    private static void requireJavaCodeFor(String option, @Nullable Object value) {
       if (value != null) {
         throw new IllegalArgumentException(
-            "%s is for datasets that are Java code, got %s over tensors".formatted(option, value));
+            "%s is for datasets that are Java code, got %s over tensors or files"
+                .formatted(option, value));
       }
     }
 

@@ -22,15 +22,9 @@ final class NativeFeed implements Feed {
    *
    * @throws IllegalStateException if they cannot be started
    */
-  static NativeFeed create(
-      NativeHandle<TensorVector> columns, int batchRows, int workers, int prefetch) {
+  static NativeFeed create(HeldRows rows, int batchRows, int workers, int prefetch) {
     try {
-      return new NativeFeed(
-          columns.call(
-              shared ->
-                  NativeHandle.create(
-                      "DataLoader", () -> BatchFeed.create(shared, batchRows, workers, prefetch))),
-          batchRows);
+      return new NativeFeed(rows.feed(batchRows, workers, prefetch), batchRows);
     } catch (NativeException e) {
       throw new IllegalStateException(
           "%d worker threads could not be started: %s".formatted(workers, e.getMessage()), e);
@@ -58,6 +52,10 @@ final class NativeFeed implements Feed {
     try (TensorVector views = NativeHandle.outsideOfScopes(() -> feed.call(BatchFeed::take))) {
       return new Gathered(Batch.ownTensors(views), null);
     } catch (NativeException e) {
+      if (e.code() == NativeException.Code.UNREADABLE) {
+        long row = feed.call(BatchFeed::unreadable_row);
+        throw new SampleException(row, epoch, batch, String.valueOf(e.getMessage()), e);
+      }
       throw new IllegalStateException(
           ("batch %d of epoch %d, of at most %d rows, could not be gathered: %s; make batches"
                   + " smaller or lower prefetch")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * A sample that could not be loaded; its cause is what the dataset threw, if it did. It reaches the
  * consumer at the batch that would have held the sample; the pass goes on with the batch after it.
@@ -18,14 +20,15 @@ public final class SampleException extends RuntimeException {
   private final long batch;
 
   SampleException(long index, long epoch, long batch, String problem) {
-    super("sample %d of epoch %d, batch %d: %s".formatted(index, epoch, batch, problem));
-    this.index = index;
-    this.epoch = epoch;
-    this.batch = batch;
+    this(index, epoch, batch, problem, null);
   }
 
   SampleException(long index, long epoch, long batch, Throwable cause) {
-    super("sample %d of epoch %d, batch %d: %s".formatted(index, epoch, batch, cause), cause);
+    this(index, epoch, batch, cause.toString(), cause);
+  }
+
+  SampleException(long index, long epoch, long batch, String problem, @Nullable Throwable cause) {
+    super("sample %d of epoch %d, batch %d: %s".formatted(index, epoch, batch, problem), cause);
     this.index = index;
     this.epoch = epoch;
     this.batch = batch;

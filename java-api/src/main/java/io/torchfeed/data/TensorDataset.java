@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
+import io.torchfeed.bindings.BatchFeed;
 import io.torchfeed.bindings.NativeHandle;
 import java.util.Arrays;
 import java.util.Objects;
@@ -109,8 +110,10 @@ public final class TensorDataset implements AutoCloseable {
   }
 
   /** The columns once more, with a life of their own. */
-  NativeHandle<TensorVector> share(String owner) {
-    return columns.call(vector -> NativeHandle.create(owner, () -> new TensorVector(vector.get())));
+  HeldRows share(String owner) {
+    return HeldRows.of(
+        columns.call(vector -> NativeHandle.create(owner, () -> new TensorVector(vector.get()))),
+        BatchFeed::create);
   }
 
   /**

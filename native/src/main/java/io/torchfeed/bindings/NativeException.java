@@ -15,6 +15,7 @@ public final class NativeException extends RuntimeException {
     OUT_OF_MEMORY,
     PEER_LOST,
     TIMEOUT,
+    UNREADABLE,
     INTERNAL
   }
 

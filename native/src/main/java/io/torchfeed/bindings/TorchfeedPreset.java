@@ -15,6 +15,7 @@ import org.bytedeco.javacpp.tools.InfoMapper;
             include = {
               "torchfeed/runtime.h",
               "torchfeed/index_cursor.h",
+              "torchfeed/file_columns.h",
               "torchfeed/batch_feed.h",
               "torchfeed/loopback.h",
               "torchfeed/process_group.h",

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/file_descriptor.h"
+#include "torchfeed/error.h"
+
+namespace torchfeed {
+
+/// A row that its file does not give any more, with its number in the column.
+class UnreadableRow : public Error {
+ public:
+  UnreadableRow(int64_t row, const std::string& message)
+      : Error(ErrorCode::kUnreadable, message), row_(row) {}
+  [[nodiscard]] int64_t row() const noexcept { return row_; }
+
+ private:
+  int64_t row_;
+};
+
+/// Rows of equal length that lie one after the other in files, which stay open until the column is
+/// destroyed. Files are read, never mapped: one that is cut off under a mapping is a SIGBUS that
+/// ends the process, and here an error. Thread-safe once its files are added.
+class FileColumn {
+ public:
+  /// @param row_bytes   length of a row, at least 0
+  /// @param swap_bytes  length of the units whose bytes are reversed: 1 (none), 2, 4 or 8
+  FileColumn(int64_t row_bytes, int64_t swap_bytes);
+  FileColumn(const FileColumn&) = delete;
+  FileColumn& operator=(const FileColumn&) = delete;
+
+  /// Opens a regular file whose row `i` begins at `offset_bytes + i * stride_bytes`.
+  void add_file(const std::string& path, int64_t offset_bytes, int64_t stride_bytes, int64_t rows);
+
+  [[nodiscard]] int64_t rows() const { return files_.empty() ? 0 : files_.back().end; }
+  [[nodiscard]] int64_t row_bytes() const { return row_bytes_; }
+
+  /// Reads row `rows[i]` to row i of `target`, dense. From the first row on that is not in the page
+  /// cache, all others are asked of the disk at once. Gives up, and returns false, once `stop` is
+  /// set.
+  /// @throws UnreadableRow  if a file is shorter now, or fails
+  bool gather(std::byte* target, std::span<const std::size_t> rows,
+              const std::atomic<bool>& stop) const;
+
+ private:
+  struct File {
+    std::string path;
+    FileDescriptor descriptor;
+    bool tells_what_is_cached;
+    int64_t opened_bytes;
+    int64_t offset_bytes;
+    int64_t stride_bytes;
+    int64_t first;  // row of the column that is this file's first
+    int64_t end;
+
+    [[nodiscard]] int64_t position_of(int64_t row) const {
+      return offset_bytes + (row - first) * stride_bytes;
+    }
+  };
+
+  [[nodiscard]] const File& file_of(int64_t row) const;
+  [[nodiscard]] std::size_t run_of(const File& file, std::span<const std::size_t> rows) const;
+  enum class Patience { kNone, kWaits };
+
+  /// Reads the rest of a run, of which `done` bytes are there; without patience only what the page
+  /// cache holds.
+  void read(const File& file, std::byte* target, std::span<const std::size_t> run,
+            Patience patience, int64_t& done) const;
+  /// Has the system begin to read the rows, all at once.
+  void read_ahead(std::span<const std::size_t> rows) const;
+  [[nodiscard]] std::string described(const File& file, int64_t row) const;
+  [[nodiscard]] static std::string shrunk(const File& file);
+
+  const int64_t row_bytes_;
+  const int64_t swap_bytes_;
+  std::vector<File> files_;
+};
+
+}  // namespace torchfeed
