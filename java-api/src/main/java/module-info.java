@@ -9,5 +9,6 @@ module io.torchfeed {
   exports io.torchfeed;
   exports io.torchfeed.data;
   exports io.torchfeed.distributed;
+  exports io.torchfeed.partition;
   exports io.torchfeed.sampler;
 }
