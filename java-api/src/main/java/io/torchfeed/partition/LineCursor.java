@@ -144,31 +144,34 @@ public final class LineCursor implements AutoCloseable {
 
   /** Opens the next file that holds lines of ours. */
   private boolean openNext() {
-    while (true) {
+    while (range < ranges.size()) {
       if (range < 0 || file == plan.files().size() || plan.startOf(file) >= end(range)) {
-        if (range + 1 >= ranges.size()) {
-          range = ranges.size();
-          return false;
-        }
         range++;
-        file = plan.fileAt(ranges.get(range).start());
-      }
-      ByteRange bytes = ranges.get(range);
-      long offset = Math.max(0, bytes.start() - plan.startOf(file));
-      TextFile next = plan.files().get(file);
-      if (next.bytes() > 0 && (next.isSplittable() || offset == 0)) {
-        open(next, offset, bytes);
+        file = range < ranges.size() ? plan.fileAt(ranges.get(range).start()) : file;
+      } else if (holdsLinesOfOurs()) {
+        open(ranges.get(range));
         return true;
+      } else {
+        file++;
       }
-      file++;
     }
+    return false;
+  }
+
+  /** Whether the file has bytes, and is not a compressed one that begins before the range. */
+  private boolean holdsLinesOfOurs() {
+    TextFile next = plan.files().get(file);
+    return next.bytes() > 0
+        && (next.isSplittable() || plan.startOf(file) >= ranges.get(range).start());
   }
 
   private long end(int at) {
     return ranges.get(at).end();
   }
 
-  private void open(TextFile next, long offset, ByteRange bytes) {
+  private void open(ByteRange bytes) {
+    TextFile next = plan.files().get(file);
+    long offset = Math.max(0, bytes.start() - plan.startOf(file));
     TextSource opened = TextSource.open(next, options.bufferBytes());
     if (buffer.length == 0) {
       buffer = new byte[options.bufferBytes()];

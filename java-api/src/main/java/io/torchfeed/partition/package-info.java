@@ -3,7 +3,9 @@
  * Text files, and the graphs and matrices in them, divided over ranks.
  *
  * <p>The flow has one direction: files → {@link io.torchfeed.partition.TextPartition} (who reads
- * which bytes) → {@link io.torchfeed.partition.LineCursor} (lines as bytes).
+ * which bytes) → {@link io.torchfeed.partition.LineCursor} (lines as bytes) → {@link
+ * io.torchfeed.partition.EdgeLoader} (fields, edges, their owners) → {@link
+ * io.torchfeed.partition.Digraph} and the other targets, in compressed rows.
  *
  * <pre>{@code
  * TextPartition plan = TextPartition.plan(List.of("edges"), 2);
