@@ -21,13 +21,9 @@ final class EdgeExchange {
   private final OwnerGrid grid;
   private final long digest;
   private final int fullMessage;
-  private final IdTable firsts;
-  private final IdTable seconds;
+  private final EdgeInbox inbox;
   private final EdgeParser parser;
   private final ErrorLog errors;
-
-  /** By the rank that sent them. */
-  private final EdgeChunks[] received;
 
   /** By the rank that they are for. */
   private final WireWriter[] messages;
@@ -45,13 +41,10 @@ final class EdgeExchange {
     grid = OwnerGrid.of(rules.pattern(), worldSize);
     digest = Mixing.fold(Mixing.fold(plan.digest(), rules.digest()), bothEnds ? 1 : 0);
     fullMessage = rules.roundBytes() / worldSize;
-    firsts = IdTable.of(rules.ids());
-    seconds = IdTable.of(rules.ids());
+    inbox = new EdgeInbox(rules.ids(), worldSize);
     parser = new EdgeParser(rules);
     errors = new ErrorLog(rules.errors());
-    received = new EdgeChunks[worldSize];
     messages = new WireWriter[worldSize];
-    Arrays.setAll(received, i -> new EdgeChunks());
     Arrays.setAll(messages, i -> new WireWriter());
   }
 
@@ -64,8 +57,7 @@ final class EdgeExchange {
         anyMore = exchangeRound(state) || state == MORE;
       } while (anyMore);
     }
-    return new Edges(
-        Arrays.asList(received), firsts, seconds, errors.errors(), rules, grid, rank, bothEnds);
+    return new Edges(inbox, errors.errors(), rules, grid, rank, bothEnds);
   }
 
   private void begin(byte state) {
@@ -105,9 +97,9 @@ final class EdgeExchange {
     if (count == 0) {
       return;
     }
-    long first = rules.hash(bytes, parser.firstStart(), parser.firstEnd());
+    long first = parser.firstHash();
     for (int edge = 0; edge < count; edge++) {
-      long second = rules.hash(bytes, parser.secondStart(edge), parser.secondEnd(edge));
+      long second = parser.secondHash(edge);
       int owner = grid.owner(first, second);
       deliver(bytes, edge, first, second, owner);
       if (bothEnds) {
@@ -120,12 +112,17 @@ final class EdgeExchange {
   }
 
   private void deliver(byte[] line, int edge, long first, long second, int owner) {
+    boolean isNumbers = rules.ids() == IdKind.NUMBER;
+    if (owner == rank && isNumbers) {
+      inbox.add(rank, first, second, parser.weight(edge));
+      return;
+    }
     if (owner == rank) {
-      keep(line, edge, first, second);
+      inbox.add(rank, line, parser, edge);
       return;
     }
     WireWriter message = messages[owner];
-    if (rules.ids() == IdKind.NUMBER) {
+    if (isNumbers) {
       message.putLong(first);
       message.putLong(second);
     } else {
@@ -134,19 +131,6 @@ final class EdgeExchange {
     }
     message.putDouble(parser.weight(edge));
     isFull |= message.length() >= fullMessage;
-  }
-
-  private void keep(byte[] line, int edge, long first, long second) {
-    int from;
-    int to;
-    if (firsts instanceof NumberIds numbers && seconds instanceof NumberIds others) {
-      from = numbers.number(first);
-      to = others.number(second);
-    } else {
-      from = ((TextIds) firsts).number(line, parser.firstStart(), parser.firstEnd());
-      to = ((TextIds) seconds).number(line, parser.secondStart(edge), parser.secondEnd(edge));
-    }
-    received[rank].add(from, to, parser.weight(edge));
   }
 
   /** Sends and takes one message of each rank; returns whether another rank has more lines. */
@@ -191,12 +175,7 @@ final class EdgeExchange {
               + " those of rank "
               + rank);
     }
-    EdgeChunks edges = received[from];
-    while (in.hasMore()) {
-      int first = firsts.read(in);
-      int second = seconds.read(in);
-      edges.add(first, second, in.getDouble());
-    }
+    inbox.addAll(from, in);
   }
 
   /** Tells the others, in place of the next round. */

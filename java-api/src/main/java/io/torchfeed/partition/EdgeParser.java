@@ -12,6 +12,8 @@ final class EdgeParser {
   /** Where the second id of each edge begins and ends. */
   private int[] seconds = new int[16];
 
+  private long firstHash;
+  private long[] secondHashes = new long[8];
   private int edges;
 
   EdgeParser(EdgeRules rules) {
@@ -40,25 +42,26 @@ final class EdgeParser {
       throw new MalformedLineException("a line must have 2 or 3 fields, got " + count);
     }
     if (edges > 0) {
-      check(line);
+      hashIds(line);
     }
     return edges;
   }
 
-  /** All ids are looked at before the first edge is delivered. */
-  private void check(byte[] line) {
-    requireId(line, firstStart(), firstEnd());
+  /** Looks at all ids, so that a line with a wrong one has no edge. */
+  private void hashIds(byte[] line) {
+    firstHash = hash(line, firstStart(), firstEnd());
     for (int edge = 0; edge < edges; edge++) {
-      requireId(line, secondStart(edge), secondEnd(edge));
+      secondHashes[edge] = hash(line, secondStart(edge), secondEnd(edge));
     }
   }
 
-  private void requireId(byte[] line, int start, int end) {
-    if (rules.ids() == IdKind.TEXT) {
-      Utf8.require(line, start, end);
-    } else {
-      Numbers.id(line, start, end);
+  /** A number is its own hash. */
+  private long hash(byte[] line, int start, int end) {
+    if (rules.ids() == IdKind.NUMBER) {
+      return Numbers.id(line, start, end);
     }
+    Utf8.require(line, start, end);
+    return rules.hash().of(line, start, end);
   }
 
   /** {@code b} or {@code b:w}. */
@@ -88,12 +91,21 @@ final class EdgeParser {
   private void add(int start, int end, double weight) {
     if (edges == weights.length) {
       weights = Arrays.copyOf(weights, 2 * edges);
+      secondHashes = Arrays.copyOf(secondHashes, 2 * edges);
       seconds = Arrays.copyOf(seconds, 4 * edges);
     }
     seconds[2 * edges] = start;
     seconds[2 * edges + 1] = end;
     weights[edges] = weight;
     edges++;
+  }
+
+  long firstHash() {
+    return firstHash;
+  }
+
+  long secondHash(int edge) {
+    return secondHashes[edge];
   }
 
   int firstStart() {

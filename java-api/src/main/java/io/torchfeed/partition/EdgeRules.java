@@ -30,9 +30,4 @@ record EdgeRules(
     String text = "%s %s %s %s %s".formatted(pattern, mixed, ids, hash, valueSeparators);
     return Mixing.mix64(Mixing.fnv1a(text));
   }
-
-  /** The hash of an id in a line: a number is its own. */
-  long hash(byte[] line, int start, int end) {
-    return ids == IdKind.NUMBER ? Numbers.id(line, start, end) : hash.of(line, start, end);
-  }
 }

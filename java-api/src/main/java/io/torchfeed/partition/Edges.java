@@ -26,19 +26,17 @@ public final class Edges {
   private final boolean bothEnds;
 
   Edges(
-      List<EdgeChunks> bySender,
-      IdTable firsts,
-      IdTable seconds,
+      EdgeInbox inbox,
       LineErrors errors,
       EdgeRules rules,
       OwnerGrid grid,
       int rank,
       boolean bothEnds) {
-    this.bySender = List.copyOf(bySender);
-    this.firsts = firsts.sorted();
-    this.seconds = seconds.sorted();
-    this.firstNumbers = firsts.numbersIn(this.firsts);
-    this.secondNumbers = seconds.numbersIn(this.seconds);
+    bySender = inbox.edges();
+    firsts = inbox.firsts.sorted();
+    seconds = inbox.seconds.sorted();
+    firstNumbers = inbox.firsts.numbersIn(firsts);
+    secondNumbers = inbox.seconds.numbersIn(seconds);
     this.errors = errors;
     this.rules = rules;
     this.grid = grid;
@@ -107,9 +105,10 @@ public final class Edges {
     if (from.equals(to)) {
       return numbers;
     }
+    int[] inTo = IdMaps.numbersIn(to, from);
     int[] moved = new int[numbers.length];
     for (int i = 0; i < moved.length; i++) {
-      moved[i] = IdMaps.numberIn(to, from, numbers[i]);
+      moved[i] = inTo[numbers[i]];
     }
     return moved;
   }

@@ -136,6 +136,19 @@ public final class IdMap {
     return -1;
   }
 
+  /** Compares an id with one of another map of the same kind. */
+  int compare(int number, IdMap other, int otherNumber) {
+    return kind == IdKind.NUMBER
+        ? Long.compare(flipped[number], other.flipped[otherNumber])
+        : Arrays.compareUnsigned(
+            texts,
+            start(number),
+            ends[number],
+            other.texts,
+            other.start(otherNumber),
+            other.ends[otherNumber]);
+  }
+
   byte[] texts() {
     return texts;
   }

@@ -1,22 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.partition;
 
+import java.util.Arrays;
+import java.util.List;
 import java.util.function.IntPredicate;
 
 /** Unions of ids. */
 final class IdMaps {
   private IdMaps() {}
 
-  static int numberIn(IdMap map, IdMap from, int number) {
-    return from.kind() == IdKind.NUMBER
-        ? map.numberOf(from.id(number))
-        : map.numberOf(from.texts(), from.start(number), from.end(number));
+  /** Of each id its number in a map that has them all. */
+  static int[] numbersIn(IdMap all, IdMap some) {
+    int[] numbers = new int[some.size()];
+    int at = 0;
+    for (int i = 0; i < numbers.length; i++) {
+      while (all.compare(at, some, i) < 0) {
+        at++;
+      }
+      numbers[i] = at;
+    }
+    return numbers;
   }
 
   static IdMap union(IdMap one, IdMap other) {
-    IdTable table = IdTable.of(one.kind());
-    table.addAll(one);
-    table.addAll(other);
+    return one.kind() == IdKind.NUMBER ? unionOfNumbers(one, other) : unionOfTexts(one, other);
+  }
+
+  private static IdMap unionOfNumbers(IdMap one, IdMap other) {
+    long[] ids = new long[one.size() + other.size()];
+    int count = 0;
+    for (int i = 0, j = 0; i < one.size() || j < other.size(); count++) {
+      int order = order(one, i, other, j);
+      ids[count] = order <= 0 ? one.id(i) : other.id(j);
+      i += order <= 0 ? 1 : 0;
+      j += order >= 0 ? 1 : 0;
+    }
+    return IdMap.ofNumbers(Arrays.copyOf(ids, count));
+  }
+
+  private static int order(IdMap one, int i, IdMap other, int j) {
+    if (i == one.size() || j == other.size()) {
+      return i == one.size() ? 1 : -1;
+    }
+    return one.compare(i, other, j);
+  }
+
+  private static IdMap unionOfTexts(IdMap one, IdMap other) {
+    TextIds table = new TextIds();
+    for (IdMap ids : List.of(one, other)) {
+      for (int i = 0; i < ids.size(); i++) {
+        table.number(ids.texts(), ids.start(i), ids.end(i));
+      }
+    }
     return table.sorted();
   }
 
@@ -33,14 +68,13 @@ final class IdMaps {
     }
     byte[][] received = exchange.exchange(messages);
     IdTable table = IdTable.of(own.kind());
-    table.addAll(own);
     for (int from = 0; from < worldSize; from++) {
       WireReader in = new WireReader(from, received[from]);
       while (in.hasMore()) {
         table.read(in);
       }
     }
-    return table.sorted();
+    return union(own, table.sorted());
   }
 
   private static byte[] bytes(IdMap ids) {

@@ -98,9 +98,6 @@ public final class LineCursor implements AutoCloseable {
     int to = newline;
     rawStart = from;
     nextStart = to + 1;
-    if (base == 0 && from == 0) {
-      from += markLength(to);
-    }
     if (removesReturn && to > from && buffer[to - 1] == '\r') {
       to--;
     }
@@ -109,11 +106,15 @@ public final class LineCursor implements AutoCloseable {
     delivered++;
   }
 
-  /** The length of the byte-order mark of UTF-8, if the file begins with one. */
-  private int markLength(int to) {
+  /** The first line of a file begins behind the byte-order mark of UTF-8, if there is one. */
+  private void skipMark() {
     boolean marked =
-        to >= 3 && buffer[0] == (byte) 0xef && buffer[1] == (byte) 0xbb && buffer[2] == (byte) 0xbf;
-    return marked ? 3 : 0;
+        base + rawStart == 0
+            && end >= 3
+            && buffer[0] == (byte) 0xef
+            && buffer[1] == (byte) 0xbb
+            && buffer[2] == (byte) 0xbf;
+    start += marked ? 3 : 0;
   }
 
   private boolean nextFromFile() {
@@ -133,12 +134,14 @@ public final class LineCursor implements AutoCloseable {
         // The last line of a file needs no newline.
         take(filled);
         nextStart = filled;
+        skipMark();
         return true;
       } else {
         fill();
       }
     }
     take(newlines.at(line++));
+    skipMark();
     return true;
   }
 

@@ -8,19 +8,62 @@ import java.util.stream.IntStream;
 final class TextIds extends IdTable {
   private static final int MOST_BYTES = Integer.MAX_VALUE - 8;
 
+  private static final int FREE = -1;
+
+  /** Open addressing: arrival numbers, at most half of the places. */
+  private int[] places = new int[1 << 8];
+
   private byte[] texts = new byte[1 << 10];
   private int[] ends = new int[1 << 7];
+  private int size;
+
+  TextIds() {
+    Arrays.fill(places, FREE);
+  }
+
+  @Override
+  int size() {
+    return size;
+  }
 
   int number(byte[] bytes, int start, int end) {
-    int place = firstPlace(IdHash.FNV_MIX.of(bytes, start, end));
-    for (int number = at(place); number >= 0; number = at(place)) {
+    int place = firstPlace(bytes, start, end);
+    for (int number = places[place]; number != FREE; number = places[place]) {
       if (Arrays.equals(texts, start(number), ends[number], bytes, start, end)) {
         return number;
       }
       place = nextPlace(place);
     }
     append(bytes, start, end);
-    return add(place);
+    places[place] = size;
+    size++;
+    if (2 * size > places.length) {
+      grow();
+    }
+    return size - 1;
+  }
+
+  private int firstPlace(byte[] bytes, int start, int end) {
+    return (int) IdHash.FNV_MIX.of(bytes, start, end) & (places.length - 1);
+  }
+
+  private int nextPlace(int place) {
+    return (place + 1) & (places.length - 1);
+  }
+
+  private void grow() {
+    if (places.length == 1 << 30) {
+      throw tooMany(size);
+    }
+    places = new int[2 * places.length];
+    Arrays.fill(places, FREE);
+    for (int number = 0; number < size; number++) {
+      int place = firstPlace(texts, start(number), ends[number]);
+      while (places[place] != FREE) {
+        place = nextPlace(place);
+      }
+      places[place] = number;
+    }
   }
 
   private int start(int number) {
@@ -46,22 +89,10 @@ final class TextIds extends IdTable {
   }
 
   @Override
-  long hash(int number) {
-    return IdHash.FNV_MIX.of(texts, start(number), ends[number]);
-  }
-
-  @Override
   int read(WireReader in) {
     int length = in.getLength();
     int start = in.skip(length);
     return number(in.bytes(), start, start + length);
-  }
-
-  @Override
-  void addAll(IdMap other) {
-    for (int i = 0; i < other.size(); i++) {
-      number(other.texts(), other.start(i), other.end(i));
-    }
   }
 
   @Override
