@@ -23,14 +23,14 @@ import org.jspecify.annotations.Nullable;
  * first line. Holds one buffer, which grows to the longest line.
  */
 public final class LineCursor implements AutoCloseable {
-  private static final int MOST_FOUND = 1 << 13;
   private static final int LONGEST_QUOTE = 1000;
 
   private final TextPartition plan;
   private final List<ByteRange> ranges;
   private final LineOptions options;
   private final boolean removesReturn;
-  private final Newlines newlines = new Newlines(MOST_FOUND);
+  private final Newlines newlines = new Newlines();
+  private final int[] ends = newlines.ends;
   private byte[] buffer = new byte[0];
   private boolean closed;
 
@@ -87,7 +87,7 @@ public final class LineCursor implements AutoCloseable {
    */
   public boolean next() {
     if (line < lines) {
-      take(newlines.at(line++));
+      take(ends[line++]);
       return true;
     }
     return nextFromFile();
@@ -280,11 +280,8 @@ public final class LineCursor implements AutoCloseable {
       nextStart = newlines.at(0) + 1;
       line = 1;
     } else {
-      // None of these bytes begins a line; keep one, so that the limit is seen.
-      nextStart = filled;
-      if (atEndOfFile || base + filled >= limit) {
-        limit = base + filled;
-      }
+      // None of the bytes that were looked at begins a line of ours.
+      nextStart = newlines.scanned();
     }
     firstOffset = base + nextStart;
   }

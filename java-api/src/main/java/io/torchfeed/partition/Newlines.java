@@ -13,13 +13,14 @@ final class Newlines {
   private static final long NEWLINES = '\n' * EACH;
   private static final long LOW_BITS = 0x7f * EACH;
 
-  private final int[] ends;
+  /** How many bytes are looked at in one go: they stay in the nearest cache until they are used. */
+  private static final int WINDOW = 1 << 13;
+
+  /** Where the newlines are; even if all bytes are newlines there is room for them. */
+  final int[] ends = new int[WINDOW];
+
   private int count;
   private int scanned;
-
-  Newlines(int most) {
-    ends = new int[most + Long.BYTES];
-  }
 
   /** Bit 7 of each byte that is a newline, exactly: no borrow reaches the next byte. */
   private static long marks(long word) {
@@ -27,24 +28,24 @@ final class Newlines {
     return ~((difference & LOW_BITS) + LOW_BITS | difference | LOW_BITS);
   }
 
-  /** Looks in [from, to) until about as many are found as there is room for. */
+  /** Looks in the first bytes of [from, to). */
   void find(byte[] bytes, int from, int to) {
     int[] found = ends;
-    int room = found.length - Long.BYTES;
+    int until = Math.min(to, from + WINDOW);
     int n = 0;
     int at = from;
-    for (int whole = to - Long.BYTES; at <= whole && n <= room; at += Long.BYTES) {
+    for (; at <= until - Long.BYTES; at += Long.BYTES) {
       for (long m = marks((long) WORD.get(bytes, at)); m != 0; m &= m - 1) {
         found[n++] = at + (Long.numberOfTrailingZeros(m) >>> 3);
       }
     }
-    for (; at < to && n <= room; at++) {
+    for (; at < until; at++) {
       if (bytes[at] == '\n') {
         found[n++] = at;
       }
     }
     count = n;
-    scanned = at;
+    scanned = until;
   }
 
   /** How many there are in [from, to). */

@@ -106,6 +106,18 @@ class LineCursorTest {
     }
 
     @Test
+    void loseNoLineBehindThem() {
+      for (int length : List.of(8_000, 8_191, 8_192, 20_000, 262_143, 300_000, 1_000_000)) {
+        Path file = Lines.file(folder, "long", "a\n" + "x".repeat(length) + "\nb\nc\n");
+        for (int worldSize = 2; worldSize < 20; worldSize++) {
+          assertThat(Lines.ofAll(plan(worldSize, file)))
+              .extracting(String::length)
+              .containsExactly(1, length, 1, 1);
+        }
+      }
+    }
+
+    @Test
     void areRefusedBeyondTheLimit() {
       Path file = Lines.file(folder, "long", "a\nbb\n" + "x".repeat(5_000) + "\nc\n");
       LineOptions options = new LineOptions(CarriageReturn.REMOVE, 64, 4_000);
