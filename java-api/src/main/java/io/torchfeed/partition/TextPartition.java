@@ -3,6 +3,7 @@ package io.torchfeed.partition;
 
 import static java.util.Objects.requireNonNull;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -133,6 +134,46 @@ public final class TextPartition {
       rests = RangeDivision.divide(all, worldSize).stream().map(RangeDivision::joined).toList();
     }
     return new TextPartition(files, starts, rests.stream().flatMap(List::stream).toList(), rests);
+  }
+
+  /**
+   * The same blocks dealt out in turns: block b to rank b mod worldSize. To begin with, if ranks
+   * differ in speed and {@link #steal} is to even that out.
+   *
+   * @return the plan, in which a rank's lines are no longer neighbours
+   */
+  public TextPartition dealt() {
+    List<List<ByteRange>> dealt = new ArrayList<>();
+    for (int rank = 0; rank < worldSize(); rank++) {
+      List<ByteRange> own = new ArrayList<>();
+      for (int block = rank; block < blocks.size(); block += worldSize()) {
+        if (blocks.get(block).length() > 0) {
+          own.add(blocks.get(block));
+        }
+      }
+      dealt.add(List.copyOf(own));
+    }
+    return new TextPartition(files, starts, blocks, dealt);
+  }
+
+  /**
+   * Work stealing: as long as it helps, the rank with fewest bytes left takes the last block of the
+   * one with most. A function of the states alone, so that all ranks that know them come to the
+   * same plan, whose {@link #ranges} say who has which block, as do the states of its cursors.
+   *
+   * @param states one of each rank, in the order of the ranks
+   * @return the plan of the rest, of as many ranks
+   * @throws IllegalArgumentException if a state belongs to other files, or there is not one of each
+   *     rank
+   */
+  public TextPartition steal(List<TextState> states) {
+    if (states.size() != worldSize()) {
+      throw new IllegalArgumentException(
+          "states must hold one of each of %d ranks, got %d".formatted(worldSize(), states.size()));
+    }
+    states.forEach(this::requireOwn);
+    return new TextPartition(
+        files, starts, blocks, Stealing.evened(states.stream().map(TextState::rest).toList()));
   }
 
   private void requireOwn(TextState state) {
