@@ -10,5 +10,6 @@ module io.torchfeed {
   exports io.torchfeed.data;
   exports io.torchfeed.distributed;
   exports io.torchfeed.memory;
+  exports io.torchfeed.partition;
   exports io.torchfeed.sampler;
 }

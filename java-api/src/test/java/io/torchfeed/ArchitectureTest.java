@@ -50,6 +50,22 @@ class ArchitectureTest {
           .resideInAPackage("org.bytedeco.pytorch..");
 
   @ArchTest
+  static final ArchRule partitionsStandAlone =
+      noClasses()
+          .that()
+          .resideInAPackage("io.torchfeed.partition..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(
+              "io.torchfeed",
+              "io.torchfeed.bindings..",
+              "io.torchfeed.data..",
+              "io.torchfeed.distributed..",
+              "io.torchfeed.memory..",
+              "io.torchfeed.sampler..",
+              "org.bytedeco..");
+
+  @ArchTest
   static final ArchRule dataKnowsNothingOfRanks =
       noClasses()
           .that()

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.partition;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** Edges in the order of their arrival, 16 bytes each, without copies while they grow. */
+final class EdgeChunks {
+  private static final int SMALLEST = 1 << 8;
+  private static final int LARGEST = 1 << 16;
+
+  private final List<Chunk> full = new ArrayList<>();
+  private Chunk last = new Chunk(SMALLEST);
+  private long size;
+
+  private static final class Chunk {
+    final int[] firsts;
+    final int[] seconds;
+    final double[] weights;
+    int count;
+
+    Chunk(int capacity) {
+      firsts = new int[capacity];
+      seconds = new int[capacity];
+      weights = new double[capacity];
+    }
+
+    void forEach(EdgeVisitor visitor) {
+      for (int i = 0; i < count; i++) {
+        visitor.edge(firsts[i], seconds[i], weights[i]);
+      }
+    }
+  }
+
+  void add(int first, int second, double weight) {
+    Chunk chunk = last;
+    if (chunk.count == chunk.firsts.length) {
+      full.add(chunk);
+      chunk = new Chunk(Math.min(LARGEST, 2 * chunk.count));
+      last = chunk;
+    }
+    chunk.firsts[chunk.count] = first;
+    chunk.seconds[chunk.count] = second;
+    chunk.weights[chunk.count] = weight;
+    chunk.count++;
+    size++;
+  }
+
+  long size() {
+    return size;
+  }
+
+  void forEach(EdgeVisitor visitor) {
+    full.forEach(chunk -> chunk.forEach(visitor));
+    last.forEach(visitor);
+  }
+}

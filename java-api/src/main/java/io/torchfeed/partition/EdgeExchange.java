@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.partition;
+
+import java.util.Arrays;
+import java.util.stream.IntStream;
+
+/**
+ * One rank's part of loading: reads until a message is full, exchanges, and so on until no rank has
+ * lines left. A rank that fails says so in its next messages, so that no other waits for it.
+ */
+final class EdgeExchange {
+  private static final byte DONE = 0;
+  private static final byte MORE = 1;
+  private static final byte FAILED = 2;
+
+  private final TextPartition plan;
+  private final EdgeRules rules;
+  private final int rank;
+  private final AllToAll exchange;
+  private final boolean bothEnds;
+  private final OwnerGrid grid;
+  private final long digest;
+  private final int fullMessage;
+  private final EdgeInbox inbox;
+  private final EdgeParser parser;
+  private final ErrorLog errors;
+
+  /** By the rank that they are for. */
+  private final WireWriter[] messages;
+
+  private boolean isFull;
+
+  EdgeExchange(TextPartition plan, EdgeRules rules, int rank, AllToAll exchange, boolean bothEnds) {
+    plan.ranges(rank);
+    this.plan = plan;
+    this.rules = rules;
+    this.rank = rank;
+    this.exchange = exchange;
+    this.bothEnds = bothEnds;
+    int worldSize = plan.worldSize();
+    grid = OwnerGrid.of(rules.pattern(), worldSize);
+    digest = Mixing.fold(Mixing.fold(plan.digest(), rules.digest()), bothEnds ? 1 : 0);
+    fullMessage = rules.roundBytes() / worldSize;
+    inbox = new EdgeInbox(rules.ids(), worldSize);
+    parser = new EdgeParser(rules);
+    errors = new ErrorLog(rules.errors());
+    messages = new WireWriter[worldSize];
+    Arrays.setAll(messages, i -> new WireWriter());
+  }
+
+  Edges run() {
+    try (LineCursor lines = plan.open(rank, rules.lines())) {
+      boolean anyMore;
+      do {
+        begin(MORE);
+        byte state = read(lines) ? MORE : DONE;
+        anyMore = exchangeRound(state) || state == MORE;
+      } while (anyMore);
+    }
+    return new Edges(inbox, errors.errors(), rules, grid, rank, bothEnds);
+  }
+
+  private void begin(byte state) {
+    for (WireWriter message : messages) {
+      message.take();
+      message.putByte(state);
+      message.putLong(digest);
+    }
+  }
+
+  /** Reads until a message is full; returns whether there may be more lines. */
+  private boolean read(LineCursor lines) {
+    try {
+      isFull = false;
+      while (!isFull) {
+        if (!lines.next()) {
+          return false;
+        }
+        readLine(lines);
+      }
+      return true;
+    } catch (RuntimeException | Error e) {
+      announce(e);
+      throw e;
+    }
+  }
+
+  private void readLine(LineCursor line) {
+    byte[] bytes = line.bytes();
+    int count;
+    try {
+      count = parser.parse(bytes, line.start(), line.end());
+    } catch (MalformedLineException e) {
+      errors.add(line, e);
+      return;
+    }
+    if (count == 0) {
+      return;
+    }
+    long first = parser.firstHash();
+    for (int edge = 0; edge < count; edge++) {
+      long second = parser.secondHash(edge);
+      int owner = grid.owner(first, second);
+      deliver(bytes, edge, first, second, owner);
+      if (bothEnds) {
+        int other = grid.owner(second, first);
+        if (other != owner) {
+          deliver(bytes, edge, first, second, other);
+        }
+      }
+    }
+  }
+
+  private void deliver(byte[] line, int edge, long first, long second, int owner) {
+    boolean isNumbers = rules.ids() == IdKind.NUMBER;
+    if (owner == rank && isNumbers) {
+      inbox.add(rank, first, second, parser.weight(edge));
+      return;
+    }
+    if (owner == rank) {
+      inbox.add(rank, line, parser, edge);
+      return;
+    }
+    WireWriter message = messages[owner];
+    if (isNumbers) {
+      message.putLong(first);
+      message.putLong(second);
+    } else {
+      message.putBytes(line, parser.firstStart(), parser.firstEnd());
+      message.putBytes(line, parser.secondStart(edge), parser.secondEnd(edge));
+    }
+    message.putDouble(parser.weight(edge));
+    isFull |= message.length() >= fullMessage;
+  }
+
+  /** Sends and takes one message of each rank; returns whether another rank has more lines. */
+  private boolean exchangeRound(byte state) {
+    byte[][] sent = new byte[messages.length][];
+    for (int to = 0; to < sent.length; to++) {
+      sent[to] = messages[to].take();
+      sent[to][0] = state;
+    }
+    byte[][] taken = exchange.exchange(sent);
+    boolean othersHaveMore = false;
+    for (int from = 0; from < taken.length; from++) {
+      othersHaveMore |= taken[from][0] == MORE;
+    }
+    try {
+      IntStream.range(0, taken.length).forEach(from -> take(from, taken[from]));
+    } catch (ExchangeException e) {
+      throw e; // The others have the same messages, or fail for want of this rank.
+    } catch (RuntimeException | Error e) {
+      if (othersHaveMore || state == MORE) {
+        announce(e);
+      }
+      throw e;
+    }
+    return othersHaveMore;
+  }
+
+  private void take(int from, byte[] message) {
+    WireReader in = new WireReader(from, message);
+    byte state = in.getByte();
+    if (state == FAILED) {
+      int length = in.getLength();
+      throw new ExchangeException(
+          from,
+          "rank %d failed: %s".formatted(from, Numbers.text(message, in.skip(length), length)));
+    }
+    if (in.getLong() != digest) {
+      throw new ExchangeException(
+          from,
+          "all ranks must have the same files, plan and rules, but those of rank %d differ from"
+                  .formatted(from)
+              + " those of rank "
+              + rank);
+    }
+    inbox.addAll(from, in);
+  }
+
+  /** Tells the others, in place of the next round. */
+  private void announce(Throwable failure) {
+    if (messages.length == 1) {
+      return;
+    }
+    byte[] text = Numbers.bytes(String.valueOf(failure));
+    byte[][] sent = new byte[messages.length][];
+    for (int to = 0; to < sent.length; to++) {
+      WireWriter message = new WireWriter();
+      message.putByte(FAILED);
+      message.putBytes(text, 0, text.length);
+      sent[to] = message.take();
+    }
+    try {
+      exchange.exchange(sent);
+    } catch (RuntimeException e) {
+      failure.addSuppressed(e);
+    }
+  }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.partition;
+
+/** Fields with one of some characters between them. */
+final class SeparatedFields implements LineParser {
+  private final ByteSet separators;
+
+  SeparatedFields(String separators) {
+    this.separators = new ByteSet("separators", separators);
+  }
+
+  @Override
+  public void parse(byte[] line, int start, int end, Fields fields) {
+    if (start == end) {
+      return;
+    }
+    int from = start;
+    for (int i = start; i < end; i++) {
+      if (separators.contains(line[i])) {
+        fields.add(from, i);
+        from = i + 1;
+      }
+    }
+    fields.add(from, end);
+  }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.partition;
+
+import io.torchfeed.partition.TextFileException.Problem;
+import java.io.BufferedInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileTime;
+import java.util.zip.GZIPInputStream;
+import org.jspecify.annotations.Nullable;
+
+/** The text of one open file, forward. A file that is no longer as planned is refused. */
+final class TextSource implements AutoCloseable {
+  private final TextFile file;
+  private final FileChannel channel;
+
+  /** The text of a compressed file. */
+  private final @Nullable InputStream unpacked;
+
+  /** The JDK keeps a buffer of this size for each thread that reads. */
+  private final int mostBytes;
+
+  private long position;
+
+  private TextSource(
+      TextFile file, FileChannel channel, @Nullable InputStream unpacked, int mostBytes) {
+    this.file = file;
+    this.channel = channel;
+    this.unpacked = unpacked;
+    this.mostBytes = mostBytes;
+  }
+
+  static TextSource open(TextFile file, int mostBytes) {
+    FileChannel channel = null;
+    try {
+      channel = FileChannel.open(file.path(), StandardOpenOption.READ);
+      requireAsPlanned(file, channel);
+      InputStream unpacked =
+          file.isSplittable()
+              ? null
+              : new GZIPInputStream(
+                  new BufferedInputStream(Channels.newInputStream(channel), 1 << 16), 1 << 16);
+      return new TextSource(file, channel, unpacked, mostBytes);
+    } catch (IOException e) {
+      closeQuietly(channel, e);
+      throw failed(file, e);
+    } catch (TextFileException e) {
+      closeQuietly(channel, e);
+      throw e;
+    }
+  }
+
+  private static void closeQuietly(@Nullable FileChannel channel, Exception cause) {
+    if (channel != null) {
+      try {
+        channel.close();
+      } catch (IOException e) {
+        cause.addSuppressed(e);
+      }
+    }
+  }
+
+  private static void requireAsPlanned(TextFile file, FileChannel channel) throws IOException {
+    long bytes = channel.size();
+    if (bytes != file.bytes()) {
+      throw new TextFileException(
+          file.path(),
+          bytes < file.bytes() ? Problem.SHRUNK : Problem.GROWN,
+          "must have the %d bytes that were planned, got %d; plan again"
+              .formatted(file.bytes(), bytes));
+    }
+    FileTime modified = Files.getLastModifiedTime(file.path());
+    if (!modified.equals(file.modified())) {
+      throw new TextFileException(
+          file.path(),
+          Problem.CHANGED,
+          "must be as it was planned, written %s, but was written %s; plan again"
+              .formatted(file.modified(), modified));
+    }
+  }
+
+  void requireAsPlanned() {
+    try {
+      requireAsPlanned(file, channel);
+    } catch (IOException e) {
+      throw failed(file, e);
+    }
+  }
+
+  /** Goes forward; at once in plain text, by unpacking in compressed text. */
+  void skipTo(long offset) {
+    try {
+      if (unpacked == null) {
+        position = offset;
+      } else {
+        unpacked.skipNBytes(offset - position);
+        position = offset;
+      }
+    } catch (IOException e) {
+      throw failed(file, e);
+    }
+  }
+
+  /** How many bytes were read, at least 1; -1 at the end of the text. */
+  int read(byte[] into, int from, int count) {
+    try {
+      int read = unpacked == null ? readPlain(into, from, count) : unpacked.read(into, from, count);
+      if (read < 0) {
+        requireAsPlanned(file, channel);
+      } else {
+        position += read;
+      }
+      return read;
+    } catch (IOException e) {
+      throw failed(file, e);
+    }
+  }
+
+  private int readPlain(byte[] into, int from, int count) throws IOException {
+    if (position == file.bytes()) {
+      return -1;
+    }
+    long most = Math.min(Math.min(count, mostBytes), file.bytes() - position);
+    int read = channel.read(ByteBuffer.wrap(into, from, (int) most), position);
+    if (read < 0) {
+      requireAsPlanned(file, channel);
+      throw new TextFileException(
+          file.path(),
+          Problem.SHRUNK,
+          "must have the %d bytes that were planned, but ended at %d"
+              .formatted(file.bytes(), position));
+    }
+    return read;
+  }
+
+  private static TextFileException failed(TextFile file, IOException e) {
+    return e instanceof NoSuchFileException
+        ? new TextFileException(
+            file.path(), Problem.MISSING, "no longer exists since it was planned", e)
+        : new TextFileException(
+            file.path(), Problem.UNREADABLE, "cannot be read: " + e.getMessage(), e);
+  }
+
+  @Override
+  public void close() {
+    try (channel) {
+      if (unpacked != null) {
+        unpacked.close();
+      }
+    } catch (IOException e) {
+      throw failed(file, e);
+    }
+  }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.partition;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.zip.CRC32C;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class GraphFileTest {
+  private final Path folder;
+  private final Path saved;
+
+  GraphFileTest(@TempDir Path folder) {
+    this.folder = folder;
+    saved = folder.resolve("saved");
+  }
+
+  private Edges edges(IdKind ids, String content) {
+    Path file = Lines.file(folder, "edges", content);
+    return EdgeLoader.over(TextPartition.plan(Lines.names(file), 1))
+        .ids(ids)
+        .build()
+        .load(0, AllToAll.alone());
+  }
+
+  private Edges manyEdges(IdKind ids) {
+    StringBuilder content = new StringBuilder();
+    for (int i = 0; i < 30_000; i++) {
+      content
+          .append(i * 7919L % 4001)
+          .append(',')
+          .append(i * 31L % 997)
+          .append(',')
+          .append(i / 7.0);
+      content.append('\n');
+    }
+    return edges(ids, content.toString());
+  }
+
+  @ParameterizedTest
+  @EnumSource(IdKind.class)
+  void whatIsLoadedIsWhatWasSaved(IdKind ids) {
+    Edges edges = manyEdges(ids);
+    Bigraph bigraph = Bigraph.of(edges, Duplicates.KEEP);
+    GraphFile.save(bigraph, saved);
+    assertThat(GraphFile.loadBigraph(saved).edges()).isEqualTo(bigraph.edges());
+    assertThat(GraphFile.loadBigraph(saved).left()).isEqualTo(bigraph.left());
+    assertThat(GraphFile.loadBigraph(saved).right()).isEqualTo(bigraph.right());
+    Digraph digraph = Digraph.of(edges, Duplicates.LAST);
+    GraphFile.save(digraph, saved);
+    assertThat(GraphFile.loadDigraph(saved).vertices()).isEqualTo(digraph.vertices());
+    assertThat(GraphFile.loadDigraph(saved).reverse()).isEqualTo(digraph.reverse());
+    SparseMatrix matrix = SparseMatrix.of(edges, AllToAll.alone());
+    GraphFile.save(matrix, saved);
+    assertThat(GraphFile.loadMatrix(saved).cells()).isEqualTo(matrix.cells());
+    assertThat(GraphFile.loadMatrix(saved).rowIds()).isEqualTo(matrix.rowIds());
+    assertThat(folder).isDirectoryNotContaining("glob:**.part");
+  }
+
+  @Test
+  void theFormatIsAsDocumented() throws IOException {
+    GraphFile.save(Bigraph.of(edges(IdKind.NUMBER, "5,9,0.5\n"), Duplicates.LAST), saved);
+    ByteBuffer expected = ByteBuffer.allocate(80).order(ByteOrder.LITTLE_ENDIAN);
+    expected.put("TFGRAPH1".getBytes(US_ASCII)).putInt(1);
+    expected.putInt(0).putInt(1).putLong(5);
+    expected.putInt(0).putInt(1).putLong(9);
+    expected.putInt(1).putInt(1).putInt(1);
+    expected.putInt(0).putInt(1).putInt(0).putDouble(0.5);
+    CRC32C sum = new CRC32C();
+    sum.update(expected.array(), 0, expected.position());
+    expected.putInt((int) sum.getValue());
+    assertThat(Files.readAllBytes(saved))
+        .isEqualTo(Arrays.copyOf(expected.array(), expected.position()));
+  }
+
+  @Test
+  void aFileWithAnyByteChangedOrCutOffIsRefused() throws IOException {
+    GraphFile.save(Bigraph.of(edges(IdKind.TEXT, "a,b,0.5\nc,d\n"), Duplicates.LAST), saved);
+    byte[] bytes = Files.readAllBytes(saved);
+    for (int i = 0; i < bytes.length; i++) {
+      byte[] damaged = bytes.clone();
+      damaged[i] ^= 4;
+      Files.write(saved, damaged);
+      assertThatIllegalArgumentException().isThrownBy(() -> GraphFile.loadBigraph(saved));
+      Files.write(saved, Arrays.copyOf(bytes, i));
+      assertThatIllegalArgumentException().isThrownBy(() -> GraphFile.loadBigraph(saved));
+    }
+  }
+
+  @Test
+  void aFileOfAnotherKindIsRefused() {
+    GraphFile.save(Bigraph.of(edges(IdKind.NUMBER, "1,2\n"), Duplicates.LAST), saved);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> GraphFile.loadDigraph(saved))
+        .withMessage(saved + " must have the kind 2, got 1");
+  }
+
+  @Test
+  void aPlaceThatCannotBeWrittenIsNamed() {
+    Bigraph graph = Bigraph.of(edges(IdKind.NUMBER, "1,2\n"), Duplicates.LAST);
+    Path nowhere = folder.resolve("none/graph");
+    assertThatThrownBy(() -> GraphFile.save(graph, nowhere))
+        .isInstanceOf(UncheckedIOException.class)
+        .hasMessageContaining("cannot write " + nowhere);
+  }
+}

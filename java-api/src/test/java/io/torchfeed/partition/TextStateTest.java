@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.partition;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class TextStateTest {
+  private final Path folder;
+
+  TextStateTest(@TempDir Path folder) {
+    this.folder = folder;
+  }
+
+  private final TextState state =
+      new TextState(-5, List.of(new ByteRange(1L << 40, 1L << 41, 7), new ByteRange(3, 3)));
+
+  @Test
+  void bytesHoldAllOfIt() {
+    assertThat(state.toBytes()).hasSize(13 + 2 * 24);
+    assertThat(TextState.fromBytes(state.toBytes())).isEqualTo(state);
+  }
+
+  @Test
+  void bytesOfSomethingElseAreRefused() {
+    byte[] bytes = state.toBytes();
+    bytes[0] = 9;
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> TextState.fromBytes(bytes))
+        .withMessage("the version of a text state must be 1, got 9");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> TextState.fromBytes(Arrays.copyOf(state.toBytes(), 50)))
+        .withMessage("a text state of 2 ranges must have 61 bytes, got 50");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> TextState.fromBytes(new byte[] {1, 2}))
+        .withMessage("a text state must have at least 13 bytes, got 2");
+  }
+
+  @Test
+  void aStateOfOtherFilesIsRefused() {
+    List<String> one = Lines.names(Lines.file(folder, "a", "1\n2\n"));
+    List<String> other = Lines.names(Lines.file(folder, "b", "1\n2\n"));
+    try (LineCursor cursor = TextPartition.plan(one, 1).open(0)) {
+      TextPartition plan = TextPartition.plan(other, 1);
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> plan.resume(List.of(cursor.state()), 1))
+          .withMessageContaining("states must belong to the files of the plan");
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> plan.resume(List.of(), 1))
+          .withMessageContaining("got none");
+    }
+  }
+}
