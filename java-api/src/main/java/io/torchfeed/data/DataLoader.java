@@ -490,7 +490,7 @@ public final class DataLoader implements AutoCloseable {
       List<RowSpec> columns = List.copyOf(dataset.columns());
       Slab.requireFits(columns, batchRows);
       return new JavaEngine(
-          new JavaFeed.Options(
+          new JavaFeedOptions(
               dataset,
               columns,
               batchRows,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
+import java.util.List;
+import java.util.StringJoiner;
 import org.jspecify.annotations.Nullable;
 
 /** A thread that fills batches until its feed sends it home. */
@@ -28,5 +30,39 @@ final class FeedWorker extends Thread {
   @Override
   public void run() {
     feed.work(this);
+  }
+
+  /** What workers are doing; called by the holder of the feed's lock. */
+  static String describe(List<FeedWorker> crew) {
+    StringJoiner description = new StringJoiner("; ");
+    long now = System.nanoTime();
+    for (FeedWorker worker : crew) {
+      FillTask task = worker.current;
+      if (task == null) {
+        description.add("worker %d is idle".formatted(worker.number));
+      } else {
+        description.add(
+            "worker %d has been reading sample %d of batch %d for %.1f s, %s"
+                .formatted(
+                    worker.number,
+                    task.sample.get(),
+                    task.batch,
+                    (now - task.since.get()) / 1e9,
+                    place(worker)));
+      }
+    }
+    return description.toString();
+  }
+
+  /** Where a thread is, in the code of whoever wrote the dataset. */
+  private static String place(Thread thread) {
+    StackTraceElement[] frames = thread.getStackTrace();
+    for (StackTraceElement frame : frames) {
+      String module = frame.getModuleName();
+      if (module == null || !module.startsWith("java.")) {
+        return "at " + frame;
+      }
+    }
+    return frames.length == 0 ? "ended" : "at " + frames[0];
   }
 }

@@ -2,6 +2,7 @@
 package io.torchfeed.data;
 
 import io.torchfeed.memory.Slab;
+import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -31,5 +32,52 @@ final class FillTask {
     this.epoch = epoch;
     this.batch = batch;
     this.indices = indices;
+  }
+
+  /** Makes the samples in a slab that nobody else writes. */
+  void fill(Slab free, JavaFeedOptions options, SampleWriter writer) {
+    slab = free;
+    for (int element = 0; element < indices.length && !cancelled; element++) {
+      Throwable thrown = make(element, free, options, writer);
+      if (thrown == null) {
+        if (elements != null) {
+          elements[rows] = element;
+        }
+        rows++;
+      } else if (cancelled) {
+        return;
+      } else if (options.onFailure().skip()) {
+        if (elements == null) {
+          elements = new int[indices.length];
+          Arrays.setAll(elements, i -> i);
+        }
+      } else {
+        failure = new SampleException(indices[element], epoch, batch, thrown);
+        return;
+      }
+    }
+  }
+
+  /** Makes a sample; gives what it threw in its last attempt. */
+  private @Nullable Throwable make(
+      int element, Slab into, JavaFeedOptions options, SampleWriter writer) {
+    long index = indices[element];
+    Throwable last = null;
+    for (int attempt = 0; attempt <= options.onFailure().retries() && !cancelled; attempt++) {
+      since.lazySet(System.nanoTime());
+      sample.lazySet(index);
+      try {
+        writer.begin(into, rows, options.seed(), epoch, index);
+        options.dataset().read(index, writer);
+        writer.end();
+        return null;
+      } catch (Throwable e) {
+        last = e;
+      } finally {
+        writer.abandon();
+      }
+      Thread.interrupted(); // a dataset may interrupt itself
+    }
+    return last;
   }
 }

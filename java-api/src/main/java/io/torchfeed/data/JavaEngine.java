@@ -2,7 +2,7 @@
 package io.torchfeed.data;
 
 /** Worker threads that run the code of a dataset. */
-record JavaEngine(JavaFeed.Options options) implements Engine {
+record JavaEngine(JavaFeedOptions options) implements Engine {
   @Override
   public Feed createFeed() {
     return new JavaFeed(options);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
-import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -9,7 +8,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
-import java.util.StringJoiner;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -28,18 +26,7 @@ final class JavaFeed implements Feed {
   /** How long closing waits for them. */
   private static final long LAST_PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
-  /** What the batches depend on, and how they are made. */
-  record Options(
-      Dataset dataset,
-      List<RowSpec> columns,
-      int batchRows,
-      int workers,
-      FailurePolicy onFailure,
-      @Nullable Duration timeout,
-      WorkerHooks hooks,
-      long seed) {}
-
-  private final Options options;
+  private final JavaFeedOptions options;
 
   // What follows belongs to the holder of the lock.
   private final ReentrantLock lock = new ReentrantLock();
@@ -58,7 +45,7 @@ final class JavaFeed implements Feed {
   private boolean interrupted;
   private boolean closed;
 
-  JavaFeed(Options options) {
+  JavaFeed(JavaFeedOptions options) {
     this.options = options;
   }
 
@@ -136,7 +123,7 @@ final class JavaFeed implements Feed {
       takeBackCurrent(); // for this batch, at best
       FillTask task = new FillTask(epoch, batch, indices);
       asked.add(task);
-      if (options.workers > 0) {
+      if (options.workers() > 0) {
         queue.add(task);
         queueChanged.signal();
       }
@@ -149,14 +136,14 @@ final class JavaFeed implements Feed {
   public void start() {
     lock.lock();
     try {
-      while (crew.size() < options.workers && !closed) {
+      while (crew.size() < options.workers() && !closed) {
         FeedWorker worker = new FeedWorker(this, freeNumber());
         worker.start();
         crew.add(worker);
       }
     } catch (OutOfMemoryError e) { // how the JVM says that there are no more threads
       throw new IllegalStateException(
-          "%d worker threads could not be started: %s".formatted(options.workers, e.getMessage()),
+          "%d worker threads could not be started: %s".formatted(options.workers(), e.getMessage()),
           e);
     } finally {
       lock.unlock();
@@ -181,7 +168,7 @@ final class JavaFeed implements Feed {
     try {
       takeBackCurrent();
       FillTask task = asked.element();
-      if (options.workers == 0) {
+      if (options.workers() == 0) {
         fillHere(task);
       } else {
         await(task);
@@ -194,14 +181,15 @@ final class JavaFeed implements Feed {
   }
 
   private void await(FillTask task) {
-    Duration timeout = options.timeout;
+    Duration timeout = options.timeout();
     long left = timeout == null ? Long.MAX_VALUE : timeout.toNanos();
     boolean wasInterrupted = false;
     try {
       while (!task.done) {
         requireUndisturbed();
         if (left <= 0 && timeout != null) {
-          throw new LoaderTimeoutException(task.epoch, task.batch, timeout, describeWorkers());
+          throw new LoaderTimeoutException(
+              task.epoch, task.batch, timeout, FeedWorker.describe(crew));
         }
         try {
           left = taskEnded.awaitNanos(left);
@@ -226,7 +214,7 @@ final class JavaFeed implements Feed {
   private void fillHere(FillTask task) {
     SampleWriter writer = ownWriter;
     if (writer == null) {
-      writer = new SampleWriter(options.columns);
+      writer = new SampleWriter(options.columns());
       ownWriter = writer;
     }
     own = task;
@@ -236,9 +224,9 @@ final class JavaFeed implements Feed {
     try {
       if (!ownBegun) {
         ownBegun = true;
-        options.hooks.start(0);
+        options.hooks().start(0);
       }
-      fill(task, writer);
+      task.fill(slab(), options, writer);
     } catch (Throwable e) {
       task.error = e;
     } finally {
@@ -267,12 +255,12 @@ final class JavaFeed implements Feed {
       }
       throw new IllegalStateException(
           "batch %d of epoch %d, of at most %d rows, could not be made: %s"
-              .formatted(task.batch, task.epoch, options.batchRows, task.error),
+              .formatted(task.batch, task.epoch, options.batchRows(), task.error),
           task.error);
     }
     current = slab;
     int[] elements = task.elements == null ? null : Arrays.copyOf(task.elements, task.rows);
-    Tensor[] tensors = new Tensor[options.columns.size()];
+    Tensor[] tensors = new Tensor[options.columns().size()];
     for (int i = 0; i < tensors.length; i++) {
       tensors[i] = slab.view(i, task.rows);
     }
@@ -284,16 +272,16 @@ final class JavaFeed implements Feed {
     boolean begun = false;
     Throwable cannotBegin = null;
     try {
-      options.hooks.start(worker.number());
+      options.hooks().start(worker.number());
       begun = true;
     } catch (Throwable e) {
       cannotBegin = e;
     }
-    SampleWriter writer = new SampleWriter(options.columns);
+    SampleWriter writer = new SampleWriter(options.columns());
     for (FillTask task = nextTask(worker); task != null; task = nextTask(worker)) {
       try {
         if (cannotBegin == null) {
-          fill(task, writer);
+          task.fill(slab(), options, writer);
         } else {
           task.error = cannotBegin;
         }
@@ -310,7 +298,7 @@ final class JavaFeed implements Feed {
   @SuppressWarnings("EmptyCatch") // the hook's contract: nobody is left to tell
   private void stopQuietly(int worker) {
     try {
-      options.hooks.stop(worker);
+      options.hooks().stop(worker);
     } catch (Throwable ignored) {
     }
   }
@@ -347,52 +335,6 @@ final class JavaFeed implements Feed {
     }
   }
 
-  private void fill(FillTask task, SampleWriter writer) {
-    Slab slab = slab();
-    task.slab = slab;
-    for (int element = 0; element < task.indices.length && !task.cancelled; element++) {
-      Throwable failure = make(task, element, slab, writer);
-      if (failure == null) {
-        if (task.elements != null) {
-          task.elements[task.rows] = element;
-        }
-        task.rows++;
-      } else if (task.cancelled) {
-        return;
-      } else if (options.onFailure.skip()) {
-        if (task.elements == null) {
-          task.elements = new int[task.indices.length];
-          Arrays.setAll(task.elements, i -> i);
-        }
-      } else {
-        task.failure = new SampleException(task.indices[element], task.epoch, task.batch, failure);
-        return;
-      }
-    }
-  }
-
-  /** Makes a sample; gives what it threw in its last attempt. */
-  private @Nullable Throwable make(FillTask task, int element, Slab slab, SampleWriter writer) {
-    long index = task.indices[element];
-    Throwable failure = null;
-    for (int attempt = 0; attempt <= options.onFailure.retries() && !task.cancelled; attempt++) {
-      task.since.lazySet(System.nanoTime());
-      task.sample.lazySet(index);
-      try {
-        writer.begin(slab, task.rows, options.seed, task.epoch, index);
-        options.dataset.read(index, writer);
-        writer.end();
-        return null;
-      } catch (Throwable e) {
-        failure = e;
-      } finally {
-        writer.abandon();
-      }
-      Thread.interrupted(); // a dataset may interrupt itself
-    }
-    return failure;
-  }
-
   private Slab slab() {
     lock.lock();
     try {
@@ -403,7 +345,7 @@ final class JavaFeed implements Feed {
     } finally {
       lock.unlock();
     }
-    return Slab.allocate(options.columns, options.batchRows);
+    return Slab.allocate(options.columns(), options.batchRows());
   }
 
   private void takeBackCurrent() {
@@ -421,39 +363,6 @@ final class JavaFeed implements Feed {
     } else {
       slab.close();
     }
-  }
-
-  private String describeWorkers() {
-    StringJoiner description = new StringJoiner("; ");
-    long now = System.nanoTime();
-    for (FeedWorker worker : crew) {
-      FillTask task = worker.current;
-      if (task == null) {
-        description.add("worker %d is idle".formatted(worker.number()));
-      } else {
-        description.add(
-            "worker %d has been reading sample %d of batch %d for %.1f s, %s"
-                .formatted(
-                    worker.number(),
-                    task.sample.get(),
-                    task.batch,
-                    (now - task.since.get()) / 1e9,
-                    place(worker)));
-      }
-    }
-    return description.toString();
-  }
-
-  /** Where a thread is, in the code of whoever wrote the dataset. */
-  private static String place(Thread thread) {
-    StackTraceElement[] frames = thread.getStackTrace();
-    for (StackTraceElement frame : frames) {
-      String module = frame.getModuleName();
-      if (module == null || !module.startsWith("java.")) {
-        return "at " + frame;
-      }
-    }
-    return frames.length == 0 ? "ended" : "at " + frames[0];
   }
 
   @Override
