@@ -8,6 +8,7 @@
  * <p>The flow has one direction: {@link io.torchfeed.sampler.Sampler} (which samples, in what
  * order) → {@link io.torchfeed.data.DataLoader} (rows, in batches) → training step, with {@code
  * io.torchfeed.distributed} around it. A sampler knows nothing of rows, a loader nothing of ranks.
+ * {@code io.torchfeed.partition} stands beside it: text files, divided over ranks, as graphs.
  *
  * <ul>
  *   <li><b>Hot path</b>: one batch costs a fixed number of calls into native code, whatever its
