@@ -101,6 +101,13 @@ final class Main implements Callable<Integer> {
   private @Nullable Path data;
 
   @Option(
+      names = "--augment",
+      description =
+          "Move each training image by up to two pixels, at random in each epoch; Java code does"
+              + " it on the loader's workers.")
+  private boolean augment;
+
+  @Option(
       names = "--workers",
       paramLabel = "N",
       description = "Threads of each rank that bring batches (default: ${DEFAULT-VALUE}).")
@@ -129,7 +136,8 @@ final class Main implements Callable<Integer> {
       paramLabel = "PATH",
       description =
           "Go on after the last good checkpoint of --out, or of the run folder or checkpoint file"
-              + " PATH. Seed, ranks and batch size must be those of the checkpoint.")
+              + " PATH. Seed, ranks, batch size and --augment must be those of the"
+              + " checkpoint.")
   private @Nullable String resume;
 
   @Option(
@@ -222,6 +230,7 @@ final class Main implements Callable<Integer> {
           momentum,
           seed,
           verifiedData != null ? verifiedData : data,
+          augment,
           workers,
           threads,
           run,

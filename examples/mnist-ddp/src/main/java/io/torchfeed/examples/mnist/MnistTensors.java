@@ -19,9 +19,9 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
  * @param labels unsigned bytes [N]
  */
 record MnistTensors(Idx images, Idx labels) {
-  private static final int SIDE = 28;
-  private static final double MEAN = 0.1307;
-  private static final double DEVIATION = 0.3081;
+  static final int SIDE = 28;
+  static final double MEAN = 0.1307;
+  static final double DEVIATION = 0.3081;
 
   MnistTensors {
     if (images.dimensions().size() != 3

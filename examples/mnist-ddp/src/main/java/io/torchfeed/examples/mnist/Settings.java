@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param momentum of SGD, in [0, 1)
  * @param seed of parameters, dropout and order; not negative
  * @param data folder with the four verified files
+ * @param augment whether images are moved at random, by Java code on the workers
  * @param workers threads that bring batches, per rank
  * @param threads threads inside an operation, per rank; 0 = cores divided by ranks
  * @param out folder of the run's files
@@ -31,6 +32,7 @@ record Settings(
     double momentum,
     long seed,
     @Nullable Path data,
+    boolean augment,
     int workers,
     int threads,
     Path out,
@@ -90,6 +92,7 @@ record Settings(
         momentum,
         seed,
         verifiedData,
+        augment,
         workers,
         threads,
         out,
@@ -115,6 +118,9 @@ record Settings(
                 "--progress=" + (bar ? "bar" : "lines"),
                 "--max-steps=" + bench.maxSteps,
                 "--bare-steps=" + bench.bareSteps));
+    if (augment) {
+      arguments.add("--augment");
+    }
     if (data != null) {
       arguments.add("--verified-data=" + data.toAbsolutePath());
     }

@@ -12,6 +12,7 @@ import io.torchfeed.distributed.DistributedDataParallel;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.sampler.DistributedRandomSampler;
 import io.torchfeed.sampler.PlanCheck;
+import io.torchfeed.sampler.Sampler;
 import java.nio.file.Path;
 import java.util.Objects;
 import org.bytedeco.javacpp.PointerScope;
@@ -77,26 +78,19 @@ final class Training {
     MnistTensors train = MnistTensors.open(data, MnistFile.TRAIN_IMAGES, MnistFile.TRAIN_LABELS);
     MnistTensors test = MnistTensors.open(data, MnistFile.TEST_IMAGES, MnistFile.TEST_LABELS);
     try (ProcessGroup group = ProcessGroup.fromEnvironment();
-        Net net = new Net();
-        Tensor images = train.images(0, train.size());
-        Tensor labels = train.labels(0, train.size());
-        TensorDataset dataset = TensorDataset.of(images, labels)) {
+        Net net = new Net()) {
       DistributedRandomSampler sampler =
-          new DistributedRandomSampler(dataset.size(), group.size(), group.rank());
+          new DistributedRandomSampler(train.size(), group.size(), group.rank());
       // A digest names its rank; that of rank 0 stands for the run.
-      String digest = new DistributedRandomSampler(dataset.size(), group.size(), 0).digest();
+      String order = new DistributedRandomSampler(train.size(), group.size(), 0).digest();
+      String digest = settings.augment() ? "augmented " + order : order;
       Checkpoint.Plan plan =
           new Checkpoint.Plan(settings.seed(), group.size(), settings.batchSize(), digest);
       if (checkpoint != null) {
         checkpoint.plan().requireSame(plan);
         Archives.read(checkpoint.model(), net::load);
       }
-      try (DataLoader loader =
-              DataLoader.over(dataset)
-                  .sampler(sampler)
-                  .batchSize(settings.batchSize())
-                  .workers(settings.workers())
-                  .build();
+      try (DataLoader loader = loader(settings, train, sampler);
           DistributedDataParallel model = DistributedDataParallel.wrap(net, group);
           SGD optimizer = Optimizers.sgd(net, settings)) {
         if (checkpoint != null) {
@@ -118,6 +112,26 @@ final class Training {
       }
     }
     return 0;
+  }
+
+  private static DataLoader loader(Settings settings, MnistTensors train, Sampler sampler) {
+    if (settings.augment()) {
+      return build(
+          DataLoader.over(new ShiftedImages(train)).seed(settings.seed()), settings, sampler);
+    }
+    // The loader refers to the tensors' memory itself.
+    try (Tensor images = train.images(0, train.size());
+        Tensor labels = train.labels(0, train.size());
+        TensorDataset dataset = TensorDataset.of(images, labels)) {
+      return build(DataLoader.over(dataset), settings, sampler);
+    }
+  }
+
+  private static DataLoader build(DataLoader.Builder over, Settings settings, Sampler sampler) {
+    return over.sampler(sampler)
+        .batchSize(settings.batchSize())
+        .workers(settings.workers())
+        .build();
   }
 
   private void epochs(int done, MnistTensors test) {

@@ -58,6 +58,7 @@ class MainTest {
         "--momentum",
         "--seed",
         "--data",
+        "--augment",
         "--workers",
         "--threads",
         "--out",
@@ -74,13 +75,21 @@ class MainTest {
   @Test
   void aRankGetsTheLaunchersRun() {
     Settings launcher =
-        parse("--ranks=3", "--lr=0.5", "--seed=9", "--threads=2", "--progress=bar", "--out=o")
+        parse(
+                "--ranks=3",
+                "--lr=0.5",
+                "--seed=9",
+                "--threads=2",
+                "--progress=bar",
+                "--augment",
+                "--out=o")
             .with(Path.of("/data"), Path.of("/o/checkpoints/epoch-0001.ckpt"));
     Settings rank = parse(launcher.toArguments().toArray(new String[0]));
     assertThat(rank.toArguments()).isEqualTo(launcher.toArguments());
     assertThat(rank.data()).isEqualTo(Path.of("/data"));
     assertThat(rank.resume()).isEqualTo(Path.of("/o/checkpoints/epoch-0001.ckpt"));
     assertThat(rank.bar()).isTrue();
+    assertThat(rank.augment()).isTrue();
   }
 
   @Test

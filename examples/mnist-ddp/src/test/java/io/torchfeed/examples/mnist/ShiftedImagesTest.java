@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.mnist;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.torchfeed.data.Batch;
+import io.torchfeed.data.Batches;
+import io.torchfeed.data.DataLoader;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Augmented training data. */
+class ShiftedImagesTest {
+  private static final int SIDE = 28;
+  private static final int MIDDLE = 14;
+  private static final int IMAGES = 50;
+
+  /** Black images, each with one white pixel in the middle; the label is the number mod 10. */
+  private static MnistTensors data() {
+    byte[] pixels = new byte[IMAGES * SIDE * SIDE];
+    byte[] labels = new byte[IMAGES];
+    for (int i = 0; i < IMAGES; i++) {
+      pixels[(i * SIDE + MIDDLE) * SIDE + MIDDLE] = (byte) 255;
+      labels[i] = (byte) (i % 10);
+    }
+    return new MnistTensors(
+        new Idx(List.of(IMAGES, SIDE, SIDE), ByteBuffer.wrap(pixels)),
+        new Idx(List.of(IMAGES), ByteBuffer.wrap(labels)));
+  }
+
+  /** Where the white pixel of each image is. */
+  private static List<Integer> places(int workers, long epoch) {
+    List<Integer> places = new ArrayList<>();
+    float white = (float) ((1 - MnistTensors.MEAN) / MnistTensors.DEVIATION);
+    float black = (float) (-MnistTensors.MEAN / MnistTensors.DEVIATION);
+    try (DataLoader loader =
+            DataLoader.over(new ShiftedImages(data())).batchSize(7).workers(workers).build();
+        Batches batches = loader.epoch(epoch)) {
+      for (Batch batch : batches) {
+        float[] values = new float[batch.size() * SIDE * SIDE];
+        long[] labels = new long[batch.size()];
+        batch.tensor(0).data_ptr_float().get(values);
+        batch.tensor(1).data_ptr_long().get(labels);
+        assertThat(labels[0]).isEqualTo(batch.indices()[0] % 10);
+        for (int i = 0; i < values.length; i++) {
+          if (values[i] == white) {
+            places.add(i % (SIDE * SIDE));
+          } else {
+            assertThat(values[i]).isEqualTo(black);
+          }
+        }
+      }
+    }
+    return places;
+  }
+
+  @Test
+  void imagesMoveByUpToTwoPixelsAndOtherwiseInEachEpoch() {
+    List<Integer> first = places(1, 0);
+    assertThat(first).hasSize(IMAGES);
+    assertThat(first)
+        .allSatisfy(
+            place -> {
+              assertThat(place / SIDE).isBetween(MIDDLE - 2, MIDDLE + 2);
+              assertThat(place % SIDE).isBetween(MIDDLE - 2, MIDDLE + 2);
+            });
+    assertThat(first.stream().distinct().count()).isGreaterThan(10);
+    assertThat(places(3, 0)).isEqualTo(first);
+    assertThat(places(1, 1)).isNotEqualTo(first);
+  }
+}
