@@ -47,6 +47,14 @@ TEST(Slab, IsFreeOnlyWhenNothingViewsIt) {
   EXPECT_TRUE(slab->is_free());
 }
 
+TEST(Slab, KeepsItsMemoryWhateverIsDoneToAView) {
+  const auto slab = Slab::create(prototypes(), 5);
+  const uint8_t* memory = slab->data();
+  at::Tensor view = slab->view(0, 5);
+  EXPECT_THROW(view.resize_({1000, 3}), c10::Error);
+  EXPECT_EQ(slab->data(), memory);
+}
+
 TEST(Slab, ViewsOutliveIt) {
   auto slab = Slab::create(prototypes(), 5);
   slab->data()[0] = 3;

@@ -66,6 +66,8 @@ class Slab::Impl {
       bytes = checked_sum(end, kAlignment - 1) / kAlignment * kAlignment;
     }
     block_ = at::empty({bytes}, at::kByte);
+    // Whoever writes the slab knows its address: no operation on a view may move the memory.
+    block_.storage().unsafeGetStorageImpl()->set_resizable(false);
   }
 
   [[nodiscard]] int64_t bytes() const { return block_.numel(); }

@@ -16,7 +16,10 @@ at::Tensor SlabPool::acquire() {
       return slab;
     }
   }
-  return at::empty({slab_bytes_}, at::kByte);
+  at::Tensor slab = at::empty({slab_bytes_}, at::kByte);
+  // A view that is made larger or smaller must not change the memory under the next batch.
+  slab.storage().unsafeGetStorageImpl()->set_resizable(false);
+  return slab;
 }
 
 void SlabPool::give_back(at::Tensor slab) {

@@ -35,7 +35,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     }
   }
 
-  private static final long PATIENCE_MILLIS = 900;
+  private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(900);
 
   private final DataLoader loader;
   private final Feed feed;
@@ -52,6 +52,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   private long taken;
   private long waitNanos;
   private boolean cursorIsLost;
+  private @Nullable Throwable failure; // of the batch that was to be requested next
   private boolean exhausted;
   private boolean cleanedUp;
   private @Nullable Batch current;
@@ -79,30 +80,42 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
       requireOpen();
       feed.rewind(epoch);
       requestUpTo(loader.prefetch());
+      requireOpen();
       feed.start();
     } finally {
-      lock.unlock();
+      unlock();
     }
   }
 
-  private void requestUpTo(int ahead) {
-    while (requested < count && requested - taken < ahead) {
-      requestOne();
+  /** Asks for batches ahead; what fails is told when its batch is due. */
+  private void requestUpTo(int batchesAhead) {
+    while (failure == null && requested < count && requested - taken < batchesAhead) {
+      try {
+        requestOne();
+      } catch (RuntimeException | Error e) {
+        failure = e;
+      }
     }
+  }
+
+  private void throwFailureIfDue() {
+    Throwable due = failure;
+    if (due == null || taken < requested) {
+      return;
+    }
+    failure = null; // asked again, it may come
+    if (due instanceof Error error) {
+      throw error;
+    }
+    throw (RuntimeException) due;
   }
 
   private void requestOne() {
     if (cursorIsLost) {
       cursor.seek(requested);
-      cursorIsLost = false;
     }
-    int size;
-    try {
-      size = cursor.next(scratch, 0);
-    } catch (RuntimeException | Error e) {
-      cursorIsLost = true; // it may have moved before it failed
-      throw e;
-    }
+    cursorIsLost = true; // until all has gone well
+    int size = cursor.next(scratch, 0);
     if (size == 0) {
       throw new IllegalStateException(
           "the batch sampler promised %d batches but ended after %d".formatted(count, requested));
@@ -114,6 +127,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     }
     ahead[slotOf(requested)] = new Requested(indices, failure);
     requested++;
+    cursorIsLost = false;
   }
 
   private @Nullable SampleException check(long[] indices) {
@@ -166,7 +180,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
       exhausted = taken == count;
       return !exhausted;
     } finally {
-      lock.unlock();
+      unlock();
     }
   }
 
@@ -192,6 +206,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
       consumer = Thread.currentThread(); // a pass may change hands: who takes, owns
       endCurrent();
       requestUpTo(ahead.length);
+      throwFailureIfDue();
       Requested next = ahead[slotOf(taken)];
       if (next.failure != null) {
         taken++;
@@ -202,8 +217,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
       current = batch;
       return batch;
     } finally {
-      cleanUpIfClosed();
-      lock.unlock();
+      unlock();
     }
   }
 
@@ -215,7 +229,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
       return gathered;
     } catch (LoaderTimeoutException e) {
       throw e;
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       taken++;
       requireOpen();
       throw e;
@@ -246,7 +260,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
       requireOpen();
       return cursor.isPadding(batch, element);
     } finally {
-      lock.unlock();
+      unlock();
     }
   }
 
@@ -261,7 +275,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     try {
       return taken;
     } finally {
-      lock.unlock();
+      unlock();
     }
   }
 
@@ -276,7 +290,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     try {
       return waitNanos;
     } finally {
-      lock.unlock();
+      unlock();
     }
   }
 
@@ -303,7 +317,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
       SamplerState state = cursor.stateAt(taken);
       return exhausted ? state.asFinished() : state;
     } finally {
-      lock.unlock();
+      unlock();
     }
   }
 
@@ -311,36 +325,44 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   @Override
   public void close() {
     synchronized (closing) {
-      if (!closed.compareAndSet(false, true)) {
-        endCurrentIfIdle();
-        return;
+      if (closed.compareAndSet(false, true)) {
+        feed.interrupt();
       }
-      feed.interrupt();
-    }
-    boolean locked = false;
-    try {
-      locked = lock.tryLock(PATIENCE_MILLIS, TimeUnit.MILLISECONDS);
-    } catch (InterruptedException e) {
-      locked = lock.tryLock();
-      Thread.currentThread().interrupt();
     }
     // A consumer that is held up in the code of a dataset cleans up when it comes out.
-    if (locked) {
+    if (lockInTime()) {
       try {
-        cleanUpIfClosed();
+        endCurrent(); // whoever closed first may not have been the consumer
       } finally {
-        lock.unlock();
+        unlock();
       }
     }
   }
 
-  private void endCurrentIfIdle() {
-    if (lock.tryLock()) {
-      try {
-        endCurrent();
-      } finally {
-        lock.unlock();
+  private boolean lockInTime() {
+    long end = System.nanoTime() + PATIENCE_NANOS;
+    boolean wasInterrupted = false;
+    try {
+      while (true) {
+        try {
+          return lock.tryLock(end - System.nanoTime(), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+          wasInterrupted = true;
+        }
       }
+    } finally {
+      if (wasInterrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /** Whoever comes out last of a closed pass cleans up. */
+  private void unlock() {
+    try {
+      cleanUpIfClosed();
+    } finally {
+      lock.unlock();
     }
   }
 

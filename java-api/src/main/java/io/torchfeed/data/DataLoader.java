@@ -20,6 +20,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Flow;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -162,11 +163,16 @@ public final class DataLoader implements AutoCloseable {
   }
 
   private Batches open(ResumableBatchCursor cursor) {
+    Feed feed = null;
     Batches pass;
     try {
-      pass = new Batches(this, takeFeed(), cursor);
+      feed = takeFeed();
+      pass = new Batches(this, feed, cursor);
     } catch (RuntimeException | Error e) {
       cursor.close();
+      if (feed != null) {
+        feed.close();
+      }
       throw e;
     }
     try {
@@ -407,8 +413,8 @@ public final class DataLoader implements AutoCloseable {
      * What each worker does before its first sample and after its last. Only with a {@link
      * Dataset}.
      *
-     * @param workerHooks called in the workers' threads; without workers in the consumer's, for
-     *     worker 0
+     * @param workerHooks called in the workers' threads; without workers in that of the consumer,
+     *     and at the end in that of whoever closes
      * @return this builder
      */
     public Builder workerHooks(WorkerHooks workerHooks) {
@@ -498,6 +504,7 @@ public final class DataLoader implements AutoCloseable {
               onFailure == null ? FailurePolicy.stop() : onFailure,
               timeout,
               workerHooks == null ? new WorkerHooks() {} : workerHooks,
+              new AtomicInteger(),
               seed == null ? 0 : seed));
     }
 

@@ -13,6 +13,9 @@ final class FeedWorker extends Thread {
   /** What it fills; belongs to the holder of the feed's lock. */
   @Nullable FillTask current;
 
+  /** Whether it is in its first hook; belongs to the holder of the feed's lock. */
+  boolean beginning = true;
+
   /** Whether it is not to come back for more; belongs to the holder of the feed's lock. */
   boolean dismissed;
 
@@ -39,7 +42,8 @@ final class FeedWorker extends Thread {
     for (FeedWorker worker : crew) {
       FillTask task = worker.current;
       if (task == null) {
-        description.add("worker %d is idle".formatted(worker.number));
+        description.add(
+            "worker %d is %s".formatted(worker.number, worker.beginning ? "starting" : "idle"));
       } else {
         description.add(
             "worker %d has been reading sample %d of batch %d for %.1f s, %s"

@@ -26,6 +26,7 @@ final class FillTask {
   int @Nullable [] elements; // of the index list, where samples were skipped
   @Nullable SampleException failure;
   @Nullable Throwable error; // not of a sample
+  boolean wasInterrupted; // what its samples left of interrupts
   boolean done;
 
   FillTask(long epoch, long batch, long[] indices) {
@@ -73,10 +74,11 @@ final class FillTask {
         return null;
       } catch (Throwable e) {
         last = e;
+        wasInterrupted |= e instanceof InterruptedException;
       } finally {
         writer.abandon();
       }
-      Thread.interrupted(); // a dataset may interrupt itself
+      wasInterrupted |= Thread.interrupted();
     }
     return last;
   }

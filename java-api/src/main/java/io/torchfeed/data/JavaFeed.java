@@ -26,6 +26,8 @@ final class JavaFeed implements Feed {
   /** How long closing waits for them. */
   private static final long LAST_PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
+  private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
+
   private final JavaFeedOptions options;
 
   // What follows belongs to the holder of the lock.
@@ -40,7 +42,9 @@ final class JavaFeed implements Feed {
   private @Nullable FillTask own; // that the consumer itself fills
   private @Nullable Thread consumer; // while it does
   private @Nullable SampleWriter ownWriter;
-  private boolean ownBegun;
+  private int ownNumber = -1;
+  private volatile boolean ownBegun;
+  private @Nullable Throwable ownCannotBegin;
   private long epoch;
   private boolean interrupted;
   private boolean closed;
@@ -124,7 +128,12 @@ final class JavaFeed implements Feed {
       FillTask task = new FillTask(epoch, batch, indices);
       asked.add(task);
       if (options.workers() > 0) {
-        queue.add(task);
+        try {
+          queue.add(task);
+        } catch (OutOfMemoryError e) {
+          asked.removeLast();
+          throw e;
+        }
         queueChanged.signal();
       }
     } finally {
@@ -137,7 +146,7 @@ final class JavaFeed implements Feed {
     lock.lock();
     try {
       while (crew.size() < options.workers() && !closed) {
-        FeedWorker worker = new FeedWorker(this, freeNumber());
+        FeedWorker worker = new FeedWorker(this, options.workerNumbers().getAndIncrement());
         worker.start();
         crew.add(worker);
       }
@@ -148,18 +157,6 @@ final class JavaFeed implements Feed {
     } finally {
       lock.unlock();
     }
-  }
-
-  private int freeNumber() {
-    int number = 0;
-    while (isTaken(number)) {
-      number++;
-    }
-    return number;
-  }
-
-  private boolean isTaken(int number) {
-    return crew.stream().anyMatch(worker -> worker.number() == number);
   }
 
   @Override
@@ -182,7 +179,8 @@ final class JavaFeed implements Feed {
 
   private void await(FillTask task) {
     Duration timeout = options.timeout();
-    long left = timeout == null ? Long.MAX_VALUE : timeout.toNanos();
+    long left =
+        timeout == null || timeout.compareTo(LONGEST) > 0 ? Long.MAX_VALUE : timeout.toNanos();
     boolean wasInterrupted = false;
     try {
       while (!task.done) {
@@ -219,14 +217,15 @@ final class JavaFeed implements Feed {
     }
     own = task;
     consumer = Thread.currentThread();
-    boolean before = Thread.interrupted();
+    boolean wasInterrupted = Thread.interrupted();
     lock.unlock();
     try {
-      if (!ownBegun) {
-        ownBegun = true;
-        options.hooks().start(0);
+      beginHere();
+      if (ownCannotBegin == null) {
+        task.fill(slab(), options, writer);
+      } else {
+        task.error = ownCannotBegin;
       }
-      task.fill(slab(), options, writer);
     } catch (Throwable e) {
       task.error = e;
     } finally {
@@ -234,8 +233,9 @@ final class JavaFeed implements Feed {
       own = null;
       consumer = null;
       task.done = true;
-      Thread.interrupted(); // the dataset's, or that of whoever cancelled
-      if (before) {
+      // An interrupt is the consumer's business, unless this feed sent it.
+      wasInterrupted |= (Thread.interrupted() || task.wasInterrupted) && !task.cancelled;
+      if (wasInterrupted) {
         Thread.currentThread().interrupt();
       }
     }
@@ -244,6 +244,18 @@ final class JavaFeed implements Feed {
       asked.clear();
     }
     requireUndisturbed();
+  }
+
+  private void beginHere() {
+    if (ownNumber < 0) {
+      ownNumber = options.workerNumbers().getAndIncrement();
+      try {
+        options.hooks().start(ownNumber);
+        ownBegun = true;
+      } catch (Throwable e) {
+        ownCannotBegin = e;
+      }
+    }
   }
 
   private Gathered result(FillTask task) {
@@ -277,6 +289,12 @@ final class JavaFeed implements Feed {
     } catch (Throwable e) {
       cannotBegin = e;
     }
+    lock.lock();
+    try {
+      worker.beginning = false;
+    } finally {
+      lock.unlock();
+    }
     SampleWriter writer = new SampleWriter(options.columns());
     for (FillTask task = nextTask(worker); task != null; task = nextTask(worker)) {
       try {
@@ -309,10 +327,10 @@ final class JavaFeed implements Feed {
       while (queue.isEmpty() && !closed && !worker.dismissed) {
         queueChanged.awaitUninterruptibly();
       }
+      Thread.interrupted(); // of a task that is over
       if (closed || worker.dismissed) {
         return null;
       }
-      Thread.interrupted(); // of a task that is over
       worker.current = queue.remove();
       return worker.current;
     } finally {
@@ -387,6 +405,7 @@ final class JavaFeed implements Feed {
       }
       closed = true;
       leaving = List.copyOf(crew);
+      crew.stream().filter(worker -> worker.beginning).forEach(Thread::interrupt);
       queueChanged.signalAll();
       taskEnded.signalAll();
       sendHome(LAST_PATIENCE_NANOS);
@@ -396,7 +415,7 @@ final class JavaFeed implements Feed {
       lock.unlock();
     }
     if (ownBegun) {
-      stopQuietly(0);
+      stopQuietly(ownNumber);
     }
     joinBriefly(leaving);
   }

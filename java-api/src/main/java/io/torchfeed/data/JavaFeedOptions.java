@@ -4,6 +4,7 @@ package io.torchfeed.data;
 import io.torchfeed.memory.RowSpec;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /** What the batches depend on, and how they are made. */
@@ -15,4 +16,5 @@ record JavaFeedOptions(
     FailurePolicy onFailure,
     @Nullable Duration timeout,
     WorkerHooks hooks,
+    AtomicInteger workerNumbers,
     long seed) {}

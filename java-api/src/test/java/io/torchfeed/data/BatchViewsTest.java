@@ -21,8 +21,13 @@ class BatchViewsTest {
       DataLoader.over(new RowData.Samples(10)).batchSize(3).workers(2).build();
 
   @AfterEach
-  void close() {
+  void close() throws InterruptedException {
     loader.close();
+    for (Thread thread : Thread.getAllStackTraces().keySet()) {
+      if (thread.getName().equals("torchfeed-publisher")) {
+        thread.join();
+      }
+    }
   }
 
   @Test

@@ -201,8 +201,8 @@ abstract class LoaderContract {
               data.over().sampler(plan).batchSize(2).workers(1).prefetch(1).build();
           Batches batches = loader.epoch(0)) {
         Rows.assertHolds(batches.next(), 0, 1);
-        assertThatThrownBy(batches::next).hasMessage("once");
         Rows.assertHolds(batches.next(), 2, 3);
+        assertThatThrownBy(batches::next).hasMessage("once");
         Rows.assertHolds(batches.next(), 4, 5);
         Rows.assertHolds(batches.next(), 6, 7);
       }
@@ -210,9 +210,11 @@ abstract class LoaderContract {
 
     @Test
     void aSamplerThatEndsEarlyIsNamed() {
-      try (DataLoader loader = data.over().sampler(Rows.plan(6, 0, 1, 2)).batchSize(2).build()) {
+      try (DataLoader loader = data.over().sampler(Rows.plan(6, 0, 1, 2)).batchSize(2).build();
+          Batches batches = loader.epoch(0)) {
+        Rows.assertHolds(batches.next(), 0, 1);
         assertThatIllegalStateException()
-            .isThrownBy(() -> loader.epoch(0))
+            .isThrownBy(batches::next)
             .withMessage("the sampler promised 6 indices but ended after 3");
       }
     }
@@ -236,9 +238,11 @@ abstract class LoaderContract {
     @Test
     void aBatchSamplerThatEndsEarlyIsNamed() {
       BatchSampler plan = Rows.batches(new long[][] {{1, 2}, {}});
-      try (DataLoader loader = data.over().batchSampler(plan).build()) {
+      try (DataLoader loader = data.over().batchSampler(plan).build();
+          Batches batches = loader.epoch(0)) {
+        Rows.assertHolds(batches.next(), 1, 2);
         assertThatIllegalStateException()
-            .isThrownBy(() -> loader.epoch(0))
+            .isThrownBy(batches::next)
             .withMessage("the batch sampler promised 2 batches but ended after 1");
       }
     }
