@@ -29,7 +29,8 @@ import java.util.Set;
  * <p>The state of a divided plan holds neither rank nor world size of the plan, so ranks that
  * delivered equally much have equal states, and any of them may save it ({@link PlanCheck#ofState}
  * checks that). After a crash take the state of the rank that is least far: that repeats samples,
- * but loses none.
+ * but loses none. With {@link Tail#UNEVEN} save the state of a rank whose part is the longest: at
+ * the end of an epoch the others have a sample less, which would come again.
  *
  * <p>Rule of the segments: over all of them each sample of the epoch is delivered exactly once,
  * apart from padding and, with {@link Tail#DROP}, fewer samples than there are ranks at the end.
