@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Flow;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -43,25 +44,27 @@ class BatchViewsTest {
   /** Takes some batches and then asks for no more. */
   private static final class Taker implements Flow.Subscriber<Batch> {
     final List<Long> seen = new CopyOnWriteArrayList<>();
+    final CountDownLatch first = new CountDownLatch(1);
     final CompletableFuture<String> end = new CompletableFuture<>();
     final CompletableFuture<Flow.Subscription> subscription = new CompletableFuture<>();
-    private final long first;
+    private final long demand;
     private final boolean askForMore;
 
-    Taker(long first, boolean askForMore) {
-      this.first = first;
+    Taker(long demand, boolean askForMore) {
+      this.demand = demand;
       this.askForMore = askForMore;
     }
 
     @Override
     public void onSubscribe(Flow.Subscription subscription) {
       this.subscription.complete(subscription);
-      subscription.request(first);
+      subscription.request(demand);
     }
 
     @Override
     public void onNext(Batch batch) {
       seen.add(Rows.longs(batch.tensor(1))[0]);
+      first.countDown();
       if (askForMore) {
         subscription.join().request(1);
       }
@@ -109,9 +112,7 @@ class BatchViewsTest {
     assertThat(none.end.get(30, TimeUnit.SECONDS)).contains("epoch");
     Taker waiting = new Taker(1, false);
     loader.publisher(0).subscribe(waiting);
-    while (waiting.seen.isEmpty()) {
-      Thread.sleep(1);
-    }
+    assertThat(waiting.first.await(30, TimeUnit.SECONDS)).isTrue();
     loader.close();
     assertThat(waiting.end.get(30, TimeUnit.SECONDS)).contains("closed");
     assertThat(cancelled.end).isNotDone();

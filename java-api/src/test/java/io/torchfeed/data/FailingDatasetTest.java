@@ -287,7 +287,7 @@ class FailingDatasetTest {
         sample -> {
           if (calls.incrementAndGet() == 1) {
             blocked.countDown();
-            Thread.sleep(3_600_000);
+            new CountDownLatch(1).await(); // until it is interrupted
           }
         };
     try (DataLoader loader = loader(workers, first).build()) {
@@ -342,7 +342,7 @@ class FailingDatasetTest {
     Deed sleepy =
         sample -> {
           blocked.countDown();
-          Thread.sleep(3_600_000);
+          new CountDownLatch(1).await(); // until it is interrupted
         };
     DataLoader loader = loader(workers, sleepy).build();
     AtomicReference<Throwable> end = new AtomicReference<>();
