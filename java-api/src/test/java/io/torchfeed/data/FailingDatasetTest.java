@@ -72,7 +72,7 @@ class FailingDatasetTest {
     }
   }
 
-  private static DataLoader.Builder loader(int workers, Deed deed) {
+  private static DataLoaderBuilder loader(int workers, Deed deed) {
     return DataLoader.over(new Misbehaving(deed)).batchSize(3).workers(workers);
   }
 

@@ -12,7 +12,7 @@ abstract class RowData implements AutoCloseable {
     TensorDataset dataset = Rows.dataset(size);
     return new RowData() {
       @Override
-      DataLoader.Builder over() {
+      DataLoaderBuilder over() {
         return DataLoader.over(dataset);
       }
 
@@ -27,7 +27,7 @@ abstract class RowData implements AutoCloseable {
   static RowData samples(int size) {
     return new RowData() {
       @Override
-      DataLoader.Builder over() {
+      DataLoaderBuilder over() {
         return DataLoader.over(new Samples(size));
       }
 
@@ -37,7 +37,7 @@ abstract class RowData implements AutoCloseable {
   }
 
   /** A loader to be described. */
-  abstract DataLoader.Builder over();
+  abstract DataLoaderBuilder over();
 
   @Override
   public abstract void close();

@@ -7,6 +7,7 @@ import static org.bytedeco.pytorch.global.torch.nll_loss;
 import io.torchfeed.data.Batch;
 import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.DataLoaderBuilder;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.distributed.DistributedDataParallel;
 import io.torchfeed.distributed.ProcessGroup;
@@ -127,7 +128,7 @@ final class Training {
     }
   }
 
-  private static DataLoader build(DataLoader.Builder over, Settings settings, Sampler sampler) {
+  private static DataLoader build(DataLoaderBuilder over, Settings settings, Sampler sampler) {
     return over.sampler(sampler)
         .batchSize(settings.batchSize())
         .workers(settings.workers())
