@@ -3,6 +3,7 @@
 module io.torchfeed {
   requires transitive org.bytedeco.pytorch;
   requires com.fasterxml.jackson.core;
+  requires jdk.jfr;
   requires io.torchfeed.bindings;
   requires static org.jspecify;
 

@@ -38,6 +38,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(900);
 
   private final DataLoader loader;
+  private final LoaderMeter meter;
   private final Feed feed;
   private final ResumableBatchCursor cursor;
   private final long count;
@@ -51,6 +52,10 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   private long requested;
   private long taken;
   private long waitNanos;
+  private long samplingNanos;
+  private long reportedAt; // to the meter, and what was reported of the two above
+  private long reportedWait;
+  private long reportedSampling;
   private boolean cursorIsLost;
   private @Nullable Throwable failure; // of the batch that was to be requested next
   private boolean exhausted;
@@ -63,6 +68,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   /** Takes over a cursor, at the batch to begin with. */
   Batches(DataLoader loader, Feed feed, ResumableBatchCursor cursor) {
     this.loader = loader;
+    this.meter = loader.meter();
     this.feed = feed;
     this.cursor = cursor;
     this.epoch = cursor.epoch();
@@ -78,6 +84,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     lock.lock();
     try {
       requireOpen();
+      reportedAt = System.nanoTime();
       feed.rewind(epoch);
       requestUpTo(loader.prefetch());
       requireOpen();
@@ -115,7 +122,9 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
       cursor.seek(requested);
     }
     cursorIsLost = true; // until all has gone well
+    long start = System.nanoTime();
     int size = cursor.next(scratch, 0);
+    samplingNanos += System.nanoTime() - start;
     if (size == 0) {
       throw new IllegalStateException(
           "the batch sampler promised %d batches but ended after %d".formatted(count, requested));
@@ -222,9 +231,14 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   }
 
   private Gathered take() {
+    LoaderEvents.BatchWait event = new LoaderEvents.BatchWait();
+    event.begin();
+    int ready = feed.ready();
     long start = System.nanoTime();
     try {
       Gathered gathered = feed.take(taken);
+      event.end();
+      delivered(gathered, ready, event);
       taken++;
       return gathered;
     } catch (LoaderTimeoutException e) {
@@ -234,7 +248,24 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
       requireOpen();
       throw e;
     } finally {
-      waitNanos += System.nanoTime() - start;
+      long now = System.nanoTime();
+      waitNanos += now - start;
+      meter.spent(now - reportedAt, waitNanos - reportedWait, samplingNanos - reportedSampling);
+      reportedAt = now;
+      reportedWait = waitNanos;
+      reportedSampling = samplingNanos;
+    }
+  }
+
+  private void delivered(Gathered gathered, int ready, LoaderEvents.BatchWait event) {
+    meter.delivered(gathered.rows(), gathered.bytes(), ready);
+    if (event.shouldCommit()) {
+      event.epoch = epoch;
+      event.batch = taken;
+      event.rows = gathered.rows();
+      event.bytes = gathered.bytes();
+      event.ready = ready;
+      event.commit();
     }
   }
 

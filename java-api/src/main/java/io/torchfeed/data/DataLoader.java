@@ -32,17 +32,19 @@ public final class DataLoader implements AutoCloseable {
   private final long datasetSize;
   private final BatchSampler plan;
   private final int prefetch;
+  private final LoaderMeter meter;
 
   private final Object lock = new Object();
   private final Deque<Feed> idle = new ArrayDeque<>();
   private final Set<Batches> open = new HashSet<>();
   private boolean closed;
 
-  DataLoader(Engine engine, long datasetSize, BatchSampler plan, int prefetch) {
+  DataLoader(Engine engine, long datasetSize, BatchSampler plan, int prefetch, LoaderMeter meter) {
     this.engine = engine;
     this.datasetSize = datasetSize;
     this.plan = plan;
     this.prefetch = prefetch;
+    this.meter = meter;
     this.idle.add(engine.createFeed());
   }
 
@@ -241,6 +243,21 @@ public final class DataLoader implements AutoCloseable {
 
   long datasetSize() {
     return datasetSize;
+  }
+
+  LoaderMeter meter() {
+    return meter;
+  }
+
+  /**
+   * What this loader has delivered so far, where the time went, and what holds it up. Its text is
+   * one line for people. In a flight recording the same is seen batch by batch, as the events
+   * {@code io.torchfeed.*}; {@code torchfeed.jfc} beside this class switches them on.
+   *
+   * @return a snapshot, also after the loader is closed
+   */
+  public LoaderStats stats() {
+    return meter.stats();
   }
 
   /**

@@ -178,9 +178,10 @@ public final class DataLoaderBuilder {
     }
     requireRange("prefetch", prefetchOrDefault(), 1, MOST_PREFETCH);
     BatchSampler plan = plan();
-    Engine engine = engine(plan.largestBatch());
+    LoaderMeter meter = new LoaderMeter(workersOrDefault(), prefetchOrDefault(), samples != null);
+    Engine engine = engine(plan.largestBatch(), meter);
     try {
-      return new DataLoader(engine, datasetSize, plan, prefetchOrDefault());
+      return new DataLoader(engine, datasetSize, plan, prefetchOrDefault(), meter);
     } catch (RuntimeException | Error e) {
       engine.close();
       throw e;
@@ -194,9 +195,9 @@ public final class DataLoaderBuilder {
     }
   }
 
-  private Engine engine(int batchRows) {
+  private Engine engine(int batchRows, LoaderMeter meter) {
     if (samples != null) {
-      return javaEngine(samples, batchRows);
+      return javaEngine(samples, batchRows, meter);
     }
     requireJavaCodeFor("onFailure", onFailure);
     requireJavaCodeFor("timeout", timeout);
@@ -217,7 +218,7 @@ public final class DataLoaderBuilder {
     }
   }
 
-  private Engine javaEngine(Dataset dataset, int batchRows) {
+  private Engine javaEngine(Dataset dataset, int batchRows, LoaderMeter meter) {
     List<RowSpec> columns = List.copyOf(dataset.columns());
     Slab.requireFits(columns, batchRows);
     return new JavaEngine(
@@ -230,7 +231,8 @@ public final class DataLoaderBuilder {
             timeout,
             workerHooks == null ? new WorkerHooks() {} : workerHooks,
             new AtomicInteger(),
-            seed == null ? 0 : seed));
+            seed == null ? 0 : seed,
+            meter));
   }
 
   private Sampler samplerOrDefault() {

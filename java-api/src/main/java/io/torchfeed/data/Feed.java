@@ -33,6 +33,9 @@ interface Feed extends AutoCloseable {
    */
   Gathered take(long batch);
 
+  /** How many batches are ready to be taken. */
+  int ready();
+
   /** Makes a running {@link #take} and unfinished work end at once, until {@link #rewind}. */
   void interrupt();
 

@@ -28,6 +28,8 @@ final class FillTask {
   @Nullable Throwable error; // not of a sample
   boolean wasInterrupted; // what its samples left of interrupts
   boolean done;
+  private long slowestIndex;
+  private long slowestNanos = -1;
 
   FillTask(long epoch, long batch, long[] indices) {
     this.epoch = epoch;
@@ -37,6 +39,38 @@ final class FillTask {
 
   /** Makes the samples in a slab that nobody else writes. */
   void fill(Slab free, JavaFeedOptions options, SampleWriter writer) {
+    LoaderEvents.Gather event = new LoaderEvents.Gather();
+    event.begin();
+    long start = System.nanoTime();
+    try {
+      fillRows(free, options, writer);
+    } finally {
+      long now = System.nanoTime();
+      endSample(now);
+      long nanos = now - start;
+      options.meter().worked(nanos, epoch, slowestIndex, slowestNanos);
+      event.end();
+      if (event.shouldCommit()) {
+        event.epoch = epoch;
+        event.batch = batch;
+        event.rows = rows;
+        event.gatherTime = nanos;
+        event.commit();
+      }
+    }
+  }
+
+  /** One reading of the clock a sample: the end of one is the beginning of the next. */
+  private void endSample(long now) {
+    long index = sample.getPlain();
+    long nanos = now - since.getPlain();
+    if (index >= 0 && nanos > slowestNanos) {
+      slowestNanos = nanos;
+      slowestIndex = index;
+    }
+  }
+
+  private void fillRows(Slab free, JavaFeedOptions options, SampleWriter writer) {
     slab = free;
     for (int element = 0; element < indices.length && !cancelled; element++) {
       Throwable thrown = make(element, free, options, writer);
@@ -63,9 +97,28 @@ final class FillTask {
   private @Nullable Throwable make(
       int element, Slab into, JavaFeedOptions options, SampleWriter writer) {
     long index = indices[element];
+    LoaderEvents.Sample event = new LoaderEvents.Sample();
+    event.begin();
+    try {
+      return attempt(index, into, options, writer);
+    } finally {
+      event.end();
+      if (event.shouldCommit()) {
+        event.epoch = epoch;
+        event.batch = batch;
+        event.index = index;
+        event.commit();
+      }
+    }
+  }
+
+  private @Nullable Throwable attempt(
+      long index, Slab into, JavaFeedOptions options, SampleWriter writer) {
     Throwable last = null;
     for (int attempt = 0; attempt <= options.onFailure().retries() && !cancelled; attempt++) {
-      since.lazySet(System.nanoTime());
+      long now = System.nanoTime();
+      endSample(now);
+      since.lazySet(now);
       sample.lazySet(index);
       try {
         writer.begin(into, rows, options.seed(), epoch, index);

@@ -16,4 +16,16 @@ final class Gathered {
     this.tensors = tensors;
     this.elements = elements;
   }
+
+  long rows() {
+    return tensors[0].size(0);
+  }
+
+  long bytes() {
+    long bytes = 0;
+    for (Tensor tensor : tensors) {
+      bytes += tensor.nbytes();
+    }
+    return bytes;
+  }
 }

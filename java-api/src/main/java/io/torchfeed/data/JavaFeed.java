@@ -324,8 +324,15 @@ final class JavaFeed implements Feed {
   private @Nullable FillTask nextTask(FeedWorker worker) {
     lock.lock();
     try {
+      LoaderEvents.SlabWait event = new LoaderEvents.SlabWait();
+      event.begin();
       while (queue.isEmpty() && !closed && !worker.dismissed) {
         queueChanged.awaitUninterruptibly();
+      }
+      event.end();
+      if (event.shouldCommit()) {
+        event.worker = worker.number();
+        event.commit();
       }
       Thread.interrupted(); // of a task that is over
       if (closed || worker.dismissed) {
@@ -364,6 +371,20 @@ final class JavaFeed implements Feed {
       lock.unlock();
     }
     return Slab.allocate(options.columns(), options.batchRows());
+  }
+
+  @Override
+  public int ready() {
+    lock.lock();
+    try {
+      int ready = 0;
+      for (FillTask task : asked) {
+        ready += task.done ? 1 : 0;
+      }
+      return ready;
+    } finally {
+      lock.unlock();
+    }
   }
 
   private void takeBackCurrent() {

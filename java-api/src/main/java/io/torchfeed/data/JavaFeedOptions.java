@@ -17,4 +17,5 @@ record JavaFeedOptions(
     @Nullable Duration timeout,
     WorkerHooks hooks,
     AtomicInteger workerNumbers,
-    long seed) {}
+    long seed,
+    LoaderMeter meter) {}

@@ -65,6 +65,11 @@ final class NativeFeed implements Feed {
   }
 
   @Override
+  public int ready() {
+    return 0;
+  }
+
+  @Override
   public void interrupt() {
     feed.run(BatchFeed::interrupt);
   }
