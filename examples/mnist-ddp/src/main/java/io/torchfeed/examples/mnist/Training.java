@@ -145,6 +145,8 @@ final class Training {
     }
     if (done >= settings.epochs()) {
       files.say("Nothing to do: the checkpoint is behind epoch " + done);
+    } else {
+      files.say("loader of rank 0: " + loader.stats());
     }
     if (settings.bench().bareSteps() > 0) {
       files.bench(BareSteps.milliseconds(settings));
