@@ -72,8 +72,7 @@ class ArchitectureTest {
           .resideInAPackage("io.torchfeed.data..")
           .should()
           .dependOnClassesThat()
-          .resideInAnyPackage(
-              "io.torchfeed", "io.torchfeed.distributed..", "io.torchfeed.partition..");
+          .resideInAnyPackage("io.torchfeed", "io.torchfeed.distributed..");
 
   @ArchTest
   static final ArchRule distributedKnowsNothingOfData =

@@ -30,11 +30,12 @@ public final class ProcessGroup implements AutoCloseable {
 
   private final NativeHandle<io.torchfeed.bindings.ProcessGroup> handle;
   private final Environment environment;
+  private final PairedMessages messages;
 
-  private ProcessGroup(
-      NativeHandle<io.torchfeed.bindings.ProcessGroup> handle, Environment environment) {
-    this.handle = handle;
+  private ProcessGroup(Rendezvous.Joined joined, Environment environment) {
+    handle = joined.group();
     this.environment = environment;
+    messages = new PairedMessages(joined.backend(), environment.rank(), environment.worldSize());
   }
 
   /**
@@ -178,8 +179,11 @@ public final class ProcessGroup implements AutoCloseable {
    * @throws IllegalStateException if the group is closed
    */
   public Tensor[] allGather(Tensor tensor) {
-    Objects.requireNonNull(tensor, "tensor");
-    try (Tensor stacked = collective("all-gather", group -> group.all_gather(tensor))) {
+    return allGather("all-gather", Objects.requireNonNull(tensor, "tensor"));
+  }
+
+  private Tensor[] allGather(String operation, Tensor tensor) {
+    try (Tensor stacked = collective(operation, group -> group.all_gather(tensor))) {
       Tensor[] tensors = new Tensor[size()];
       for (int i = 0; i < tensors.length; i++) {
         tensors[i] = stacked.select(0, i);
@@ -205,9 +209,13 @@ public final class ProcessGroup implements AutoCloseable {
     if (mine.length == 0) {
       throw new IllegalArgumentException("mine must hold at least 1 number, got 0");
     }
+    return allGatherLongs("all-gather", mine);
+  }
+
+  private long[][] allGatherLongs(String operation, long[] mine) {
     long[][] all = new long[size()][mine.length];
     try (Tensor tensor = Tensor.create(mine, mine.length)) {
-      Tensor[] gathered = allGather(tensor);
+      Tensor[] gathered = allGather(operation, tensor);
       for (int i = 0; i < gathered.length; i++) {
         try (Tensor each = gathered[i]) {
           new LongPointer(each.data_ptr()).get(all[i]);
@@ -215,6 +223,38 @@ public final class ProcessGroup implements AutoCloseable {
       }
     }
     return all;
+  }
+
+  /**
+   * Gives every rank a message and takes one of each, in the form that {@code AllToAll} of the
+   * partitions takes:
+   *
+   * <pre>{@code
+   * Edges edges = EdgeLoader.over(plan).build().load(group.rank(), group::allToAll);
+   * }</pre>
+   *
+   * <p>The bytes travel as they are, in pieces of at most 4 MB: beside the messages it needs twice
+   * that of native memory, for any number of ranks.
+   *
+   * @param messages what to send, to rank i message i, also to this rank itself; of any lengths,
+   *     only read
+   * @return what was received, message i from rank i; that of this rank is the array it gave
+   * @throws IllegalArgumentException if there is not one message for each rank, on all ranks
+   * @throws PeerLostException if a rank is gone or does not come within the timeout
+   * @throws IllegalStateException if the group is closed
+   * @throws OutOfMemoryError if the heap does not hold what is received
+   */
+  public byte[][] allToAll(byte[][] messages) {
+    Objects.requireNonNull(messages, "messages");
+    handle.acquire();
+    try {
+      synchronized (this.messages) {
+        return this.messages.exchange(
+            messages, lengths -> allGatherLongs(PairedMessages.OPERATION, lengths));
+      }
+    } finally {
+      handle.release();
+    }
   }
 
   @Override

@@ -50,13 +50,23 @@ final class Rendezvous implements AutoCloseable {
     this.timeout = timeout;
   }
 
+  /**
+   * What a rank has once all are connected.
+   *
+   * @param group the native group
+   * @param backend the address of the {@code c10d::Backend} that the group owns; 0 of one rank
+   */
+  record Joined(NativeHandle<io.torchfeed.bindings.ProcessGroup> group, long backend) {}
+
   /** Returns when all ranks are connected. */
-  NativeHandle<io.torchfeed.bindings.ProcessGroup> join() {
+  Joined join() {
     int rank = environment.rank();
     int worldSize = environment.worldSize();
     if (worldSize == 1) {
-      return NativeHandle.create(
-          "ProcessGroup", () -> io.torchfeed.bindings.ProcessGroup.adopt(0, rank, worldSize));
+      return new Joined(
+          NativeHandle.create(
+              "ProcessGroup", () -> io.torchfeed.bindings.ProcessGroup.adopt(0, rank, worldSize)),
+          0);
     }
     Loader.load(org.bytedeco.pytorch.presets.torch_gloo.class);
     start = System.nanoTime(); // a cold cache can take seconds to load libraries from
@@ -70,8 +80,8 @@ final class Rendezvous implements AutoCloseable {
   }
 
   /** Takes a group that nobody waits for any more. */
-  private void undo(NativeHandle<io.torchfeed.bindings.ProcessGroup> group) {
-    group.close();
+  private void undo(Joined joined) {
+    joined.group().close();
     close();
   }
 
@@ -83,25 +93,26 @@ final class Rendezvous implements AutoCloseable {
     stores.forEach(Store::close);
   }
 
-  private NativeHandle<io.torchfeed.bindings.ProcessGroup> meet() {
+  private Joined meet() {
     try (PointerScope scope = new PointerScope()) {
       TCPStore server = openStore();
       Store store = new PrefixStore(ROOT + environment.attempt(), server);
       awaitAllRanks(store);
       ProcessGroupGloo backend = connect(store);
+      long address = backend.address();
       NativeHandle<io.torchfeed.bindings.ProcessGroup> group =
           NativeHandle.create(
               "ProcessGroup", // shares the backend
               () ->
                   io.torchfeed.bindings.ProcessGroup.adopt(
-                      backend.address(), environment.rank(), environment.worldSize()));
+                      address, environment.rank(), environment.worldSize()));
       // Both: with the prefix store alone the server was seen to end under ranks that read from it.
       kept = List.of(store, server);
       for (Store needed : kept) {
         needed.retainReference(); // detach gives up one reference
         scope.detach(needed);
       }
-      return group;
+      return new Joined(group, address);
     }
   }
 

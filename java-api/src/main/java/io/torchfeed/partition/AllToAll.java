@@ -6,7 +6,7 @@ package io.torchfeed.partition;
  * only thing that a graph needs of a process group. One rank's object; one call at a time.
  *
  * <p>{@link LocalRanks} has one for ranks that are threads; {@link #alone} is that of a single
- * rank.
+ * rank; between processes it is {@code group::allToAll} of a {@code ProcessGroup}.
  */
 @FunctionalInterface
 public interface AllToAll {
@@ -17,7 +17,8 @@ public interface AllToAll {
    * @param messages what to send, to rank i message i, also to this rank itself; the arrays are
    *     given away and must not be changed afterwards
    * @return what was received, message i from rank i
-   * @throws ExchangeException if a rank does not take part
+   * @throws ExchangeException if a rank does not take part; between processes the exception of
+   *     their group
    */
   byte[][] exchange(byte[][] messages);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.partition;
 
+import java.nio.DoubleBuffer;
+import java.nio.IntBuffer;
 import java.util.Arrays;
 import java.util.function.Consumer;
 
@@ -218,6 +220,33 @@ public final class CompressedRows {
    */
   public double[] values() {
     return values.clone();
+  }
+
+  /**
+   * Where the rows begin, and at the end the number of entries.
+   *
+   * @return a read-only view, int32 [rows + 1]
+   */
+  public IntBuffer rowStartsView() {
+    return IntBuffer.wrap(starts).asReadOnlyBuffer();
+  }
+
+  /**
+   * The columns of all entries.
+   *
+   * @return a read-only view, int32 [entries]
+   */
+  public IntBuffer columnIndicesView() {
+    return IntBuffer.wrap(indices).asReadOnlyBuffer();
+  }
+
+  /**
+   * The values of all entries.
+   *
+   * @return a read-only view, float64 [entries]
+   */
+  public DoubleBuffer valuesView() {
+    return DoubleBuffer.wrap(values).asReadOnlyBuffer();
   }
 
   @Override

@@ -3,6 +3,7 @@ package io.torchfeed.partition;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import java.nio.DoubleBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -165,6 +166,15 @@ public final class DenseRows {
    */
   public double[] values() {
     return values.clone();
+  }
+
+  /**
+   * All values, row by row.
+   *
+   * @return a read-only view, float64 [rows · width]
+   */
+  public DoubleBuffer valuesView() {
+    return DoubleBuffer.wrap(values).asReadOnlyBuffer();
   }
 
   /**

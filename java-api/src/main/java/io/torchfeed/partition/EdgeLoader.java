@@ -54,7 +54,8 @@ public final class EdgeLoader {
    * @return the edges that this rank owns
    * @throws LineException if a line breaks a rule and the policy is to fail
    * @throws TextFileException if a file is no longer as it was planned, or cannot be read
-   * @throws ExchangeException if another rank fails, or has another plan or other rules
+   * @throws ExchangeException if another rank fails, or has another plan or other rules; if it is
+   *     gone, the exception of {@code exchange}
    * @throws IllegalStateException if the edges or ids of this rank are too many for Java's arrays
    * @throws IllegalArgumentException if there is no such rank
    */
@@ -71,7 +72,8 @@ public final class EdgeLoader {
    * @return the edges at the ids that this rank owns
    * @throws LineException if a line breaks a rule and the policy is to fail
    * @throws TextFileException if a file is no longer as it was planned, or cannot be read
-   * @throws ExchangeException if another rank fails, or has another plan or other rules
+   * @throws ExchangeException if another rank fails, or has another plan or other rules; if it is
+   *     gone, the exception of {@code exchange}
    * @throws IllegalStateException if the edges or ids of this rank are too many for Java's arrays
    * @throws IllegalArgumentException if there is no such rank, or the pattern gives edges to other
    *     ranks than the owner of the first id

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Messages of real ranks, each a JVM that runs a part of {@link ExchangeRank}. */
+class ExchangeTest {
+  private static final int EDGES = 40_000;
+
+  private final Path folder;
+
+  ExchangeTest(@TempDir Path folder) {
+    this.folder = folder;
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 4})
+  void everyMessageComesWhole(int ranks) throws Exception {
+    run(ranks, 0, List.of(), "messages");
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 4})
+  void processesGetTheEdgesThatThreadsGet(int ranks) throws Exception {
+    run(ranks, 0, List.of(), "edges", edges("").toString());
+  }
+
+  @Test
+  void aWrongLineEndsAllRanksWithItsText() throws Exception {
+    run(3, 0, List.of(), "malformed", edges("here,3").toString());
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {2, 3})
+  void aRankThatDiesWhileItReadsIsLostToTheOthers(int ranks) throws Exception {
+    String file = edges("").toString();
+    List<TestJvm> jvms = start(ranks, List.of(), "dies", file);
+    try {
+      for (int rank = 0; rank < ranks; rank++) {
+        TestJvm jvm = jvms.get(rank);
+        assertThat(jvm.exitCode())
+            .as("%s", jvm.output())
+            .isEqualTo(rank == 1 ? 9 : ExchangeRank.LOST);
+      }
+      assertThat(jvms.get(0).output())
+          .anyMatch(line -> line.contains("was lost during all-to-all"));
+    } finally {
+      jvms.forEach(TestJvm::close);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"KILL, 60000", "STOP, 3000"})
+  void aPeerThatDiesOrHangsIsNamed(String signal, String timeout) throws Exception {
+    List<TestJvm> jvms = start(2, List.of("-Dtimeout=" + timeout), "endless");
+    try {
+      for (TestJvm jvm : jvms) {
+        jvm.await(lines -> lines.contains("steady"));
+      }
+      jvms.get(1).signal(signal);
+      TestJvm survivor = jvms.get(0);
+      assertThat(survivor.exitCode()).as("%s", survivor.output()).isEqualTo(ExchangeRank.LOST);
+      assertThat(survivor.output())
+          .anyMatch(line -> line.startsWith("rank 1 was lost during all-to-all after "));
+    } finally {
+      jvms.forEach(TestJvm::close);
+    }
+  }
+
+  /** Edges over few ids, with one more line in the middle of the second of three parts. */
+  private Path edges(String middle) throws IOException {
+    Random random = new Random(7);
+    StringBuilder text = new StringBuilder();
+    for (int i = 0; i < EDGES; i++) {
+      if (i == EDGES / 2 && !middle.isEmpty()) {
+        text.append(middle).append('\n');
+      }
+      text.append(random.nextInt(500)).append(',').append(random.nextInt(900)).append(',');
+      text.append(random.nextGaussian()).append('\n');
+    }
+    return Files.writeString(folder.resolve("edges.csv"), text);
+  }
+
+  private void run(int ranks, int exitCode, List<String> options, String... command)
+      throws Exception {
+    List<TestJvm> jvms = start(ranks, options, command);
+    try {
+      for (TestJvm jvm : jvms) {
+        assertThat(jvm.exitCode()).as("%s", jvm.output()).isEqualTo(exitCode);
+      }
+    } finally {
+      jvms.forEach(TestJvm::close);
+    }
+  }
+
+  private List<TestJvm> start(int ranks, List<String> options, String... command)
+      throws IOException {
+    List<String> jvmOptions = new ArrayList<>(options);
+    jvmOptions.addAll(List.of("-Xmx256m", "-XX:TieredStopAtLevel=1"));
+    List<String> program = new ArrayList<>(List.of(ExchangeRank.class.getName()));
+    program.addAll(List.of(command));
+    int port;
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      port = socket.getLocalPort();
+    }
+    List<TestJvm> jvms = new ArrayList<>();
+    for (int rank = 0; rank < ranks; rank++) {
+      Map<String, String> variables =
+          Map.of(
+              "RANK", Integer.toString(rank),
+              "WORLD_SIZE", Integer.toString(ranks),
+              "MASTER_ADDR", "127.0.0.1",
+              "MASTER_PORT", Integer.toString(port),
+              "OMP_NUM_THREADS", "1");
+      jvms.add(TestJvm.start(folder, variables, jvmOptions, program.toArray(String[]::new)));
+    }
+    return jvms;
+  }
+}
