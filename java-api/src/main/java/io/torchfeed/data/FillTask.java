@@ -23,6 +23,7 @@ final class FillTask {
 
   @Nullable Slab slab;
   int rows;
+  int[] lengths = {}; // of the batch, in its columns of variable length
   int @Nullable [] elements; // of the index list, where samples were skipped
   @Nullable SampleException failure;
   @Nullable Throwable error; // not of a sample
@@ -38,6 +39,7 @@ final class FillTask {
   /** Makes the samples in a slab that nobody else writes. */
   void fill(Slab free, JavaFeedOptions options, SampleWriter writer) {
     slab = free;
+    writer.beginBatch(free);
     for (int element = 0; element < indices.length && !cancelled; element++) {
       Throwable thrown = make(element, free, options, writer);
       if (thrown == null) {
@@ -57,6 +59,7 @@ final class FillTask {
         return;
       }
     }
+    lengths = writer.endBatch(free, rows);
   }
 
   /** Makes a sample; gives what it threw in its last attempt. */
