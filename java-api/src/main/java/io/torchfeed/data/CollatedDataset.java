@@ -25,6 +25,11 @@ record CollatedDataset<T>(ObjectDataset<T> objects, Collator<? super T> collator
   }
 
   @Override
+  public List<VariableLength> variableLengths() {
+    return collator.variableLengths();
+  }
+
+  @Override
   public void read(long index, SampleWriter sample) throws Exception {
     collator.write(objects.get(index), sample);
   }

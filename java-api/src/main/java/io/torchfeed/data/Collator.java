@@ -18,6 +18,15 @@ public interface Collator<T> {
   List<RowSpec> columns();
 
   /**
+   * Which columns hold samples of different lengths; by default none.
+   *
+   * @return at most one for each column, always the same
+   */
+  default List<VariableLength> variableLengths() {
+    return List.of();
+  }
+
+  /**
    * Writes an object: all elements of each column. Called by several threads at once.
    *
    * @param object the object

@@ -23,6 +23,11 @@ final class ConcatDataset implements Dataset {
             "all datasets must have the columns of the first, %s, got %s in number %d"
                 .formatted(parts.get(0).columns(), parts.get(i).columns(), i));
       }
+      if (!parts.get(i).variableLengths().equals(parts.get(0).variableLengths())) {
+        throw new IllegalArgumentException(
+            "all datasets must have the variable lengths of the first, %s, got %s in number %d"
+                .formatted(parts.get(0).variableLengths(), parts.get(i).variableLengths(), i));
+      }
       end = Math.addExact(end, parts.get(i).size());
       ends[i] = end;
     }
@@ -36,6 +41,11 @@ final class ConcatDataset implements Dataset {
   @Override
   public List<RowSpec> columns() {
     return parts.get(0).columns();
+  }
+
+  @Override
+  public List<VariableLength> variableLengths() {
+    return parts.get(0).variableLengths();
   }
 
   @Override

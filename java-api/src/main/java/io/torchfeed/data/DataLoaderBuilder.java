@@ -3,7 +3,6 @@ package io.torchfeed.data;
 
 import static java.util.Objects.requireNonNull;
 
-import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
 import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.Batching.LastBatch;
@@ -11,7 +10,6 @@ import io.torchfeed.sampler.FixedBatches;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.SequentialSampler;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -219,12 +217,12 @@ public final class DataLoaderBuilder {
   }
 
   private Engine javaEngine(Dataset dataset, int batchRows, LoaderMeter meter) {
-    List<RowSpec> columns = List.copyOf(dataset.columns());
-    Slab.requireFits(columns, batchRows);
+    BatchLayout layout = BatchLayout.of(dataset.columns(), dataset.variableLengths());
+    Slab.requireFits(layout.slabColumns(), batchRows);
     return new JavaEngine(
         new JavaFeedOptions(
             dataset,
-            columns,
+            layout,
             batchRows,
             workersOrDefault(),
             onFailure == null ? FailurePolicy.stop() : onFailure,

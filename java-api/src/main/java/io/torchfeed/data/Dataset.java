@@ -41,6 +41,15 @@ public interface Dataset {
   List<RowSpec> columns();
 
   /**
+   * Which columns hold samples of different lengths; by default none.
+   *
+   * @return at most one for each column, always the same
+   */
+  default List<VariableLength> variableLengths() {
+    return List.of();
+  }
+
+  /**
    * Writes a sample: all elements of each column.
    *
    * @param index which sample, in [0, size())
@@ -63,7 +72,7 @@ public interface Dataset {
   /**
    * Datasets one behind the other.
    *
-   * @param parts datasets of the same columns, at least one
+   * @param parts datasets of the same columns and variable lengths, at least one
    * @return a dataset of all their samples
    * @throws IllegalArgumentException if there is none, or their columns differ
    */

@@ -23,6 +23,7 @@ final class FillTask {
 
   @Nullable Slab slab;
   int rows;
+  int[] lengths = {}; // of the batch, in its columns of variable length
   int @Nullable [] elements; // of the index list, where samples were skipped
   @Nullable SampleException failure;
   @Nullable Throwable error; // not of a sample
@@ -72,6 +73,7 @@ final class FillTask {
 
   private void fillRows(Slab free, JavaFeedOptions options, SampleWriter writer) {
     slab = free;
+    writer.beginBatch(free);
     for (int element = 0; element < indices.length && !cancelled; element++) {
       Throwable thrown = make(element, free, options, writer);
       if (thrown == null) {
@@ -91,6 +93,7 @@ final class FillTask {
         return;
       }
     }
+    lengths = writer.endBatch(free, rows);
   }
 
   /** Makes a sample; gives what it threw in its last attempt. */

@@ -11,7 +11,6 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
-import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -212,7 +211,7 @@ final class JavaFeed implements Feed {
   private void fillHere(FillTask task) {
     SampleWriter writer = ownWriter;
     if (writer == null) {
-      writer = new SampleWriter(options.columns());
+      writer = new SampleWriter(options.layout());
       ownWriter = writer;
     }
     own = task;
@@ -272,11 +271,7 @@ final class JavaFeed implements Feed {
     }
     current = slab;
     int[] elements = task.elements == null ? null : Arrays.copyOf(task.elements, task.rows);
-    Tensor[] tensors = new Tensor[options.columns().size()];
-    for (int i = 0; i < tensors.length; i++) {
-      tensors[i] = slab.view(i, task.rows);
-    }
-    return new Gathered(tensors, elements);
+    return new Gathered(options.layout().tensors(slab, task.rows, task.lengths), elements);
   }
 
   /** What a worker does until it is sent home. */
@@ -295,7 +290,7 @@ final class JavaFeed implements Feed {
     } finally {
       lock.unlock();
     }
-    SampleWriter writer = new SampleWriter(options.columns());
+    SampleWriter writer = new SampleWriter(options.layout());
     for (FillTask task = nextTask(worker); task != null; task = nextTask(worker)) {
       try {
         if (cannotBegin == null) {
@@ -370,7 +365,7 @@ final class JavaFeed implements Feed {
     } finally {
       lock.unlock();
     }
-    return Slab.allocate(options.columns(), options.batchRows());
+    return options.layout().allocate(options.batchRows());
   }
 
   @Override

@@ -3,6 +3,7 @@ package io.torchfeed.data;
 
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
@@ -13,11 +14,14 @@ import org.jspecify.annotations.Nullable;
  * Takes one sample, column by column, into the memory of its batch.
  *
  * <p>Each put goes on where the last one into the same column ended; at the end of {@link
- * Dataset#read} every column must be full. A writer is valid inside of that call and in its thread
- * only; any other use is an {@link IllegalStateException} and writes nothing.
+ * Dataset#read} every column must be full, except those of {@link VariableLength}. A writer is
+ * valid inside of that call and in its thread only; any other use is an {@link
+ * IllegalStateException} and writes nothing.
  */
 public final class SampleWriter {
   private final List<RowSpec> columns;
+  private final @Nullable VariableRows[] variable; // by column
+  private final List<VariableRows> variableInOrder;
   private final int[] elements; // of a row, by column
   private final int[] written;
   private final SampleRandom random = new SampleRandom();
@@ -34,10 +38,28 @@ public final class SampleWriter {
   private long index;
   private long epoch;
 
-  SampleWriter(List<RowSpec> columns) {
-    this.columns = columns;
+  SampleWriter(BatchLayout layout) {
+    columns = layout.columns();
+    variable = new VariableRows[columns.size()];
+    variableInOrder = new ArrayList<>();
+    for (VariableLength rule : layout.variable()) {
+      int lengthsColumn = columns.size() + variableInOrder.size();
+      VariableRows rows = new VariableRows(rule, columns.get(rule.column()), lengthsColumn);
+      variable[rule.column()] = rows;
+      variableInOrder.add(rows);
+    }
     elements = columns.stream().mapToInt(RowSpec::elements).toArray();
     written = new int[elements.length];
+  }
+
+  /** Begins a batch, whose samples are written row by row. */
+  void beginBatch(Slab into) {
+    variableInOrder.forEach(rows -> rows.beginBatch(into.rows()));
+  }
+
+  /** Ends a batch of some rows; gives its length in each column of variable length. */
+  int[] endBatch(Slab into, int rows) {
+    return variableInOrder.stream().mapToInt(column -> column.endBatch(into, rows)).toArray();
   }
 
   /** Begins a sample in a row of a slab. */
@@ -65,11 +87,17 @@ public final class SampleWriter {
   void end() {
     abandon();
     for (int column = 0; column < elements.length; column++) {
-      if (written[column] != elements[column]) {
+      VariableRows rows = variable[column];
+      if (rows != null) {
+        rows.requireWhole(written[column]);
+      } else if (written[column] != elements[column]) {
         throw new IllegalStateException(
             "column %d takes %d elements of a sample (%s), got %d"
                 .formatted(column, elements[column], columns.get(column), written[column]));
       }
+    }
+    for (VariableRows rows : variableInOrder) {
+      rows.endSample(row, written[rows.column()]);
     }
   }
 
@@ -110,15 +138,25 @@ public final class SampleWriter {
     return into;
   }
 
-  /** Where the next elements of a column go, from the start of the column in the slab. */
-  private int advance(int column, int count) {
+  /** How many of the next elements of a column are taken: all, unless a rule says otherwise. */
+  private int fitting(int column, int count) {
     Objects.checkIndex(column, elements.length);
+    VariableRows rows = variable[column];
+    if (rows != null && count >= 0) {
+      return rows.fitting(count, written[column]);
+    }
     if (count < 0 || count > elements[column] - written[column]) {
       throw new IllegalArgumentException(
           "column %d takes %d elements of a sample (%s), got %d after %d"
               .formatted(column, elements[column], columns.get(column), count, written[column]));
     }
-    return row * elements[column] + written[column];
+    return count;
+  }
+
+  /** Where the next elements of a column go, from the start of the column in the slab. */
+  private int place(int column) {
+    VariableRows rows = variable[column];
+    return written[column] + (rows == null ? row * elements[column] : rows.start(row));
   }
 
   /**
@@ -146,8 +184,9 @@ public final class SampleWriter {
    */
   public void put(int column, byte[] values, int from, int count) {
     Slab into = requireOpen();
-    into.put(column, advance(column, count), values, from, count);
-    written[column] += count;
+    int fitting = fitting(column, count);
+    into.put(column, place(column), values, from, fitting);
+    written[column] += fitting;
   }
 
   /**
@@ -187,8 +226,9 @@ public final class SampleWriter {
    */
   public void put(int column, short[] values, int from, int count) {
     Slab into = requireOpen();
-    into.put(column, advance(column, count), values, from, count);
-    written[column] += count;
+    int fitting = fitting(column, count);
+    into.put(column, place(column), values, from, fitting);
+    written[column] += fitting;
   }
 
   /**
@@ -228,8 +268,9 @@ public final class SampleWriter {
    */
   public void put(int column, int[] values, int from, int count) {
     Slab into = requireOpen();
-    into.put(column, advance(column, count), values, from, count);
-    written[column] += count;
+    int fitting = fitting(column, count);
+    into.put(column, place(column), values, from, fitting);
+    written[column] += fitting;
   }
 
   /**
@@ -269,8 +310,9 @@ public final class SampleWriter {
    */
   public void put(int column, long[] values, int from, int count) {
     Slab into = requireOpen();
-    into.put(column, advance(column, count), values, from, count);
-    written[column] += count;
+    int fitting = fitting(column, count);
+    into.put(column, place(column), values, from, fitting);
+    written[column] += fitting;
   }
 
   /**
@@ -310,8 +352,9 @@ public final class SampleWriter {
    */
   public void put(int column, float[] values, int from, int count) {
     Slab into = requireOpen();
-    into.put(column, advance(column, count), values, from, count);
-    written[column] += count;
+    int fitting = fitting(column, count);
+    into.put(column, place(column), values, from, fitting);
+    written[column] += fitting;
   }
 
   /**
@@ -351,8 +394,9 @@ public final class SampleWriter {
    */
   public void put(int column, double[] values, int from, int count) {
     Slab into = requireOpen();
-    into.put(column, advance(column, count), values, from, count);
-    written[column] += count;
+    int fitting = fitting(column, count);
+    into.put(column, place(column), values, from, fitting);
+    written[column] += fitting;
   }
 
   /**

@@ -33,6 +33,11 @@ final class SubsetDataset implements Dataset {
   }
 
   @Override
+  public List<VariableLength> variableLengths() {
+    return dataset.variableLengths();
+  }
+
+  @Override
   public void read(long index, SampleWriter sample) throws Exception {
     dataset.read(indices[(int) index], sample);
   }

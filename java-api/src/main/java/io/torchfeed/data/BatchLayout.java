@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.data.VariableLength.Form;
+import io.torchfeed.memory.DType;
+import io.torchfeed.memory.RowSpec;
+import io.torchfeed.memory.Slab;
+import java.util.ArrayList;
+import java.util.List;
+import org.bytedeco.pytorch.Tensor;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where the samples of a batch lie in a slab: the columns of the dataset, then one that tells the
+ * lengths for each column of variable length.
+ */
+final class BatchLayout {
+  private final List<RowSpec> columns;
+  private final List<VariableLength> variable;
+  private final List<RowSpec> slabColumns;
+
+  private BatchLayout(
+      List<RowSpec> columns, List<VariableLength> variable, List<RowSpec> slabColumns) {
+    this.columns = columns;
+    this.variable = variable;
+    this.slabColumns = slabColumns;
+  }
+
+  /**
+   * The layout of a dataset's batches.
+   *
+   * @throws IllegalArgumentException if there is no column, or one of variable length does not
+   *     exist, has no length, comes twice, or cannot hold its padding
+   */
+  static BatchLayout of(List<RowSpec> columns, List<VariableLength> variable) {
+    List<RowSpec> all = new ArrayList<>(columns);
+    boolean[] seen = new boolean[columns.size()];
+    for (VariableLength length : variable) {
+      if (length.column() >= seen.length || seen[length.column()]) {
+        throw new IllegalArgumentException(
+            "columns of variable length must be different ones of %d, got %s"
+                .formatted(seen.length, variable));
+      }
+      seen[length.column()] = true;
+      RowSpec row = columns.get(length.column());
+      if (row.shape().isEmpty() || row.elements() == 0) {
+        throw new IllegalArgumentException(
+            "column %d must have a length to vary, got %s".formatted(length.column(), row));
+      }
+      Padding.require(length, row);
+      all.add(lengthsOf(length.form(), row));
+    }
+    return new BatchLayout(List.copyOf(columns), List.copyOf(variable), List.copyOf(all));
+  }
+
+  private static RowSpec lengthsOf(Form form, RowSpec row) {
+    return switch (form) {
+      case LENGTHS -> RowSpec.of(DType.INT64);
+      case MASK -> RowSpec.of(DType.BOOL, row.shape().get(0));
+      case OFFSETS -> RowSpec.of(DType.INT64, 2); // so that n rows have room for n + 1 offsets
+    };
+  }
+
+  List<RowSpec> columns() {
+    return columns;
+  }
+
+  List<VariableLength> variable() {
+    return variable;
+  }
+
+  List<RowSpec> slabColumns() {
+    return slabColumns;
+  }
+
+  Slab allocate(int rows) {
+    return Slab.allocate(slabColumns, rows);
+  }
+
+  /**
+   * The first rows of a slab as tensors, which the caller closes.
+   *
+   * @param lengths what the writer of these rows gave: for each column of variable length the
+   *     length of the batch
+   */
+  Tensor[] tensors(Slab slab, int rows, int[] lengths) {
+    Tensor[] tensors = new Tensor[slabColumns.size()];
+    for (int i = 0; i < tensors.length; i++) {
+      int number = variableNumber(i);
+      VariableLength length = number < 0 ? null : variable.get(number);
+      tensors[i] =
+          length == null ? slab.view(i, rows) : tensor(slab, i, rows, length, lengths[number]);
+    }
+    return tensors;
+  }
+
+  /** Which column of variable length this is, or tells the lengths of; -1 for none. */
+  private int variableNumber(int slabColumn) {
+    if (slabColumn >= columns.size()) {
+      return slabColumn - columns.size();
+    }
+    for (int i = 0; i < variable.size(); i++) {
+      if (variable.get(i).column() == slabColumn) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  private Tensor tensor(
+      Slab slab, int slabColumn, int rows, VariableLength length, int batchLength) {
+    boolean tells = slabColumn >= columns.size();
+    return switch (length.form()) {
+      case LENGTHS -> padded(slab, slabColumn, rows, tells ? null : batchLength);
+      case MASK -> padded(slab, slabColumn, rows, batchLength);
+      case OFFSETS -> packed(slab, slabColumn, tells ? rows + 1 : batchLength);
+    };
+  }
+
+  private static Tensor padded(Slab slab, int column, int rows, @Nullable Integer longest) {
+    Tensor whole = slab.view(column, rows);
+    if (longest == null) {
+      return whole;
+    }
+    try (whole) {
+      return NativeHandle.outsideOfScopes(() -> whole.narrow(1, 0, longest));
+    }
+  }
+
+  private static Tensor packed(Slab slab, int column, int count) {
+    try (Tensor whole = slab.view(column, slab.rows());
+        Tensor flat = NativeHandle.outsideOfScopes(() -> whole.flatten(0, 1))) {
+      return NativeHandle.outsideOfScopes(() -> flat.narrow(0, 0, count));
+    }
+  }
+}

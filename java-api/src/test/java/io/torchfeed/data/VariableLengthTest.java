@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.torchfeed.memory.DType;
+import io.torchfeed.memory.RowSpec;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.List;
+import org.bytedeco.pytorch.Scalar;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorVector;
+import org.bytedeco.pytorch.global.torch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class VariableLengthTest {
+  /** Sample i has the numbers i·10, i·10 + 1, ... of the given count, then its index. */
+  private record Words(DType dtype, VariableLength rule, int most, int... counts)
+      implements Dataset {
+    @Override
+    public long size() {
+      return counts.length;
+    }
+
+    @Override
+    public List<RowSpec> columns() {
+      return List.of(RowSpec.of(dtype, most), RowSpec.of(DType.INT64));
+    }
+
+    @Override
+    public List<VariableLength> variableLengths() {
+      return List.of(rule);
+    }
+
+    @Override
+    public void read(long index, SampleWriter sample) throws IOException {
+      for (int i = 0; i < counts[(int) index]; i++) {
+        if (i == 2 && counts[(int) index] == 77) {
+          throw new IOException("half way");
+        }
+        long value = index * 10 + i;
+        switch (dtype) {
+          case BOOL, UINT8, INT8 -> sample.putByte(0, (byte) value);
+          case INT16 -> sample.putShort(0, (short) value);
+          case INT32 -> sample.putInt(0, (int) value);
+          case INT64 -> sample.putLong(0, value);
+          case FLOAT32 -> sample.putFloat(0, value);
+          case FLOAT64 -> sample.putDouble(0, value);
+        }
+      }
+      sample.putLong(1, index);
+    }
+  }
+
+  private static Words words(VariableLength rule, int most, int... counts) {
+    return new Words(DType.INT64, rule, most, counts);
+  }
+
+  private static DataLoader loader(Dataset data, int workers) {
+    return DataLoader.over(data).batchSize(3).workers(workers).build();
+  }
+
+  private static void assertHolds(Tensor tensor, long[] shape, long... values) {
+    assertThat(tensor.sizes().vec().get()).containsExactly(shape);
+    assertThat(Rows.longs(tensor.to(torch.ScalarType.Long).contiguous())).containsExactly(values);
+  }
+
+  private static long[] shape(long... sizes) {
+    return sizes;
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 2})
+  void samplesArePaddedToTheLongestOfTheirBatch(int workers) {
+    Words data = words(VariableLength.padded(0).withPadding(-1), 5, 2, 0, 3, 1, 1);
+    try (DataLoader loader = loader(data, workers)) {
+      for (long epoch = 0; epoch < 3; epoch++) { // in slabs that are used again
+        try (Batches batches = loader.epoch(epoch)) {
+          Batch batch = batches.next();
+          assertHolds(batch.tensor(0), shape(3, 3), 0, 1, -1, -1, -1, -1, 20, 21, 22);
+          assertHolds(batch.tensor(1), shape(3), 0, 1, 2);
+          assertHolds(batch.tensor(2), shape(3), 2, 0, 3);
+          batch = batches.next();
+          assertHolds(batch.tensor(0), shape(2, 1), 30, 40);
+          assertHolds(batch.tensor(2), shape(2), 1, 1);
+        }
+      }
+    }
+  }
+
+  @Test
+  void aMaskTellsWhereDataIs() {
+    Words data = words(VariableLength.masked(0), 5, 2, 0, 3);
+    try (DataLoader loader = loader(data, 1);
+        Batches batches = loader.epoch(0)) {
+      Batch batch = batches.next();
+      assertHolds(batch.tensor(0), shape(3, 3), 0, 1, 0, 0, 0, 0, 20, 21, 22);
+      assertThat(batch.tensor(2).scalar_type().intern()).isEqualTo(torch.ScalarType.Bool);
+      assertHolds(batch.tensor(2), shape(3, 3), 1, 1, 0, 0, 0, 0, 1, 1, 1);
+    }
+  }
+
+  @Test
+  void everyBatchHasTheDeclaredLengthOnRequest() {
+    Words data = words(VariableLength.masked(0).whole().withPadding(9), 4, 2, 0);
+    try (DataLoader loader = loader(data, 1);
+        Batches batches = loader.epoch(0)) {
+      Batch batch = batches.next();
+      assertHolds(batch.tensor(0), shape(2, 4), 0, 1, 9, 9, 9, 9, 9, 9);
+      assertHolds(batch.tensor(2), shape(2, 4), 1, 1, 0, 0, 0, 0, 0, 0);
+      assertThat(batch.tensor(0).is_contiguous()).isTrue();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 2})
+  void packedSamplesLieOneBehindTheOther(int workers) {
+    Words data = words(VariableLength.packed(0), 5, 2, 0, 3, 1, 5, 5, 0);
+    try (DataLoader loader = loader(data, workers)) {
+      for (long epoch = 0; epoch < 3; epoch++) {
+        try (Batches batches = loader.epoch(epoch)) {
+          Batch batch = batches.next();
+          assertHolds(batch.tensor(0), shape(5), 0, 1, 20, 21, 22);
+          assertHolds(batch.tensor(2), shape(4), 0, 2, 2, 5);
+          batch = batches.next();
+          assertHolds(batch.tensor(0), shape(11), 30, 40, 41, 42, 43, 44, 50, 51, 52, 53, 54);
+          assertHolds(batch.tensor(2), shape(4), 0, 1, 6, 11);
+          assertThat(batch.tensor(0).is_contiguous()).isTrue();
+          batch = batches.next();
+          assertHolds(batch.tensor(0), shape(0));
+          assertHolds(batch.tensor(2), shape(2), 0, 0);
+        }
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void everyDtypeIsPaddedAndPacked(DType dtype) {
+    int[] counts = {1, 2};
+    VariableLength padded = VariableLength.padded(0).withPadding(1);
+    boolean isBool = dtype == DType.BOOL; // whose elements are 0 and what is not
+    try (DataLoader loader = loader(new Words(dtype, padded, 3, counts), 1);
+        Batches batches = loader.epoch(0)) {
+      assertHolds(batches.next().tensor(0), shape(2, 2), 0, 1, isBool ? 1 : 10, isBool ? 1 : 11);
+    }
+    try (DataLoader loader = loader(new Words(dtype, VariableLength.packed(0), 3, counts), 1);
+        Batches batches = loader.epoch(0)) {
+      assertHolds(batches.next().tensor(0), shape(3), 0, isBool ? 1 : 10, isBool ? 1 : 11);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void framesAreNotDivided(VariableLength.Form form) {
+    VariableLength rule = new VariableLength(1, form, 0, false, false);
+    Dataset frames =
+        new Dataset() {
+          @Override
+          public long size() {
+            return 3;
+          }
+
+          @Override
+          public List<RowSpec> columns() {
+            return List.of(RowSpec.of(DType.INT64), RowSpec.of(DType.FLOAT32, 4, 2));
+          }
+
+          @Override
+          public List<VariableLength> variableLengths() {
+            return List.of(rule);
+          }
+
+          @Override
+          public void read(long index, SampleWriter sample) {
+            sample.putLong(0, index);
+            sample.put(1, new float[] {1, 2, 3, 4, 5, 6, 7, 8}, 0, index == 2 ? 3 : 4);
+          }
+        };
+    try (DataLoader loader = DataLoader.over(frames).batchSize(2).build();
+        Batches batches = loader.epoch(0)) {
+      Tensor values = batches.next().tensor(1);
+      if (form == VariableLength.Form.OFFSETS) {
+        assertHolds(values, shape(4, 2), 1, 2, 3, 4, 1, 2, 3, 4);
+      } else {
+        assertHolds(values, shape(2, 2, 2), 1, 2, 3, 4, 1, 2, 3, 4);
+      }
+      assertThatExceptionOfType(SampleException.class)
+          .isThrownBy(batches::next)
+          .withMessageContaining("column 1 takes a multiple of 2 elements of a sample")
+          .withMessageContaining("got 3");
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aSampleThatIsTooLongIsNamedOrCutOff(VariableLength.Form form) {
+    VariableLength rule = new VariableLength(0, form, 0, false, false);
+    try (DataLoader loader = loader(words(rule, 2, 1, 3, 1), 1);
+        Batches batches = loader.epoch(0)) {
+      assertThatExceptionOfType(SampleException.class)
+          .isThrownBy(batches::next)
+          .withMessageContaining("sample 1 of epoch 0")
+          .withMessageContaining("column 0 takes at most 2 elements")
+          .withMessageContaining("got 1 after 2");
+    }
+    try (DataLoader loader = loader(words(rule.truncated(), 2, 1, 4, 1), 1);
+        Batches batches = loader.epoch(0)) {
+      Tensor values = batches.next().tensor(0);
+      if (form == VariableLength.Form.OFFSETS) {
+        assertHolds(values, shape(4), 0, 10, 11, 20);
+      } else {
+        assertHolds(values, shape(3, 2), 0, 0, 10, 11, 20, 0);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aSkippedSampleLeavesNoTrace(VariableLength.Form form) {
+    Words data = words(new VariableLength(0, form, 0, false, false), 90, 1, 77, 2);
+    try (DataLoader loader =
+            DataLoader.over(data)
+                .batchSize(3)
+                .onFailure(FailurePolicy.skipSample().afterRetries(1))
+                .build();
+        Batches batches = loader.epoch(0)) {
+      Batch batch = batches.next();
+      assertThat(batch.indices()).containsExactly(0, 2);
+      switch (form) {
+        case LENGTHS -> assertHolds(batch.tensor(2), shape(2), 1, 2);
+        case MASK -> assertHolds(batch.tensor(2), shape(2, 2), 1, 0, 1, 1);
+        case OFFSETS -> assertHolds(batch.tensor(2), shape(3), 0, 1, 3);
+      }
+      if (form == VariableLength.Form.OFFSETS) {
+        assertHolds(batch.tensor(0), shape(3), 0, 20, 21);
+      } else {
+        assertHolds(batch.tensor(0), shape(2, 2), 0, 0, 20, 21);
+      }
+    }
+  }
+
+  @Test
+  void aKeptBatchOutlivesItsSlab() {
+    Words data = words(VariableLength.packed(0), 5, 2, 0, 3, 1, 1, 1);
+    try (DataLoader loader = loader(data, 1);
+        Batches batches = loader.epoch(0);
+        Batch kept = batches.next().keep()) {
+      batches.next();
+      assertHolds(kept.tensor(0), shape(5), 0, 1, 20, 21, 22);
+      assertHolds(kept.tensor(2), shape(4), 0, 2, 2, 5);
+    }
+  }
+
+  @Test
+  void subsetsAndPartsKeepTheirRules() {
+    Words data = words(VariableLength.packed(0), 5, 2, 0, 3);
+    Dataset both = Dataset.concat(List.of(data.subset(2), data));
+    try (DataLoader loader = loader(both, 1);
+        Batches batches = loader.epoch(0)) {
+      assertHolds(batches.next().tensor(2), shape(4), 0, 3, 5, 5);
+    }
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Dataset.concat(List.of(data, words(VariableLength.padded(0), 5, 1))))
+        .withMessageContaining("variable lengths of the first");
+  }
+
+  @Test
+  void rulesThatDoNotFitAreRefused() {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> VariableLength.packed(0).withPadding(1))
+        .withMessageContaining("has no padding");
+    assertThatIllegalArgumentException().isThrownBy(() -> VariableLength.packed(0).whole());
+    assertThatIllegalArgumentException().isThrownBy(() -> VariableLength.padded(-1));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> loader(words(VariableLength.padded(1), 5, 1), 1))
+        .withMessage("column 1 must have a length to vary, got int64 []");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> loader(words(VariableLength.padded(2), 5, 1), 1))
+        .withMessageContaining("must be different ones of 2");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> loader(words(VariableLength.padded(0).withPadding(0.5), 5, 1), 1))
+        .withMessage("padding must be a number that column 0 (int64 [5]) holds, got 0.5");
+    assertThatIllegalArgumentException()
+        .isThrownBy(
+            () ->
+                loader(new Words(DType.UINT8, VariableLength.padded(0).withPadding(256), 5, 1), 1));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"3", "2,0,3", "0,0", "1,1,1", "4,40,1,0,9", "5,4,3,2,1,0"})
+  void paddingIsThatOfPadSequence(String lengths) {
+    int[] counts = Arrays.stream(lengths.split(",")).mapToInt(Integer::parseInt).toArray();
+    Tensor[] samples = new Tensor[counts.length];
+    for (int i = 0; i < samples.length; i++) {
+      samples[i] = torch.arange(new Scalar(i * 10), new Scalar(i * 10 + counts[i]));
+    }
+    Tensor expected = torch.pad_sequence(new TensorVector(samples), true, -100, "right");
+    Words data = words(VariableLength.padded(0).withPadding(-100), 40, counts);
+    try (DataLoader loader = DataLoader.over(data).batchSize(counts.length).build();
+        Batches batches = loader.epoch(0)) {
+      assertThat(batches.next().tensor(0).equal(expected.to(torch.ScalarType.Long))).isTrue();
+    }
+  }
+}
