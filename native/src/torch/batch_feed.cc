@@ -25,53 +25,38 @@ namespace {
 
 using Rows = std::vector<size_t>;
 
-constexpr int64_t kAlignment = 64;
-
-/// One column of a batch: where its rows come from, what they are, and where a slab holds them.
+/// Where the rows of one column come from.
 struct Column {
   at::Tensor tensor;                        // rows in memory, or undefined
   std::shared_ptr<const FileColumn> files;  // rows in files, or null
   int64_t rows;
-  at::TensorOptions options;
-  std::vector<int64_t> row_sizes;
-  int64_t row_bytes;
-  int64_t slab_offset = 0;
+  RowShape row;
 
   /// False if it gave up because `stop` was set.
-  bool gather(std::byte* slab, const Rows& wanted, const std::atomic<bool>& stop) const {
-    std::byte* target = slab + slab_offset;
+  bool gather(std::byte* target, const Rows& wanted, const std::atomic<bool>& stop) const {
     if (files) {
       return files->gather(target, wanted, stop);
     }
     gather_rows(target, static_cast<const std::byte*>(tensor.const_data_ptr()),
-                static_cast<size_t>(row_bytes), wanted);
+                static_cast<size_t>(row.bytes), wanted);
     return true;
   }
 };
 
 using Columns = std::vector<Column>;
 
-/// What all workers share: the columns, where each lies in a slab, and the slabs.
-struct Source {
-  Source(Columns unplaced, int64_t batch_rows)
-      : columns(lay_out(std::move(unplaced), batch_rows)),
-        slabs(columns.back().slab_offset + columns.back().row_bytes * batch_rows) {}
-
-  static Columns lay_out(Columns columns, int64_t batch_rows) {
-    int64_t offset = 0;
-    for (Column& column : columns) {
-      column.slab_offset = offset;
-      int64_t bytes = 0;
-      if (__builtin_mul_overflow(column.row_bytes, batch_rows, &bytes) ||
-          __builtin_add_overflow(offset, bytes, &offset) ||
-          __builtin_add_overflow(offset, kAlignment - 1, &offset)) {
-        throw Error(ErrorCode::kOutOfMemory,
-                    "a batch of " + std::to_string(batch_rows) + " rows is beyond all memory");
-      }
-      offset = offset / kAlignment * kAlignment;
-    }
-    return columns;
+SlabLayout layout_of(const Columns& columns, int64_t batch_rows) {
+  std::vector<RowShape> rows;
+  for (const Column& column : columns) {
+    rows.push_back(column.row);
   }
+  return {std::move(rows), batch_rows};
+}
+
+/// What all workers share: the columns and the slabs.
+struct Source {
+  Source(Columns all, int64_t batch_rows)
+      : columns(std::move(all)), slabs(layout_of(columns, batch_rows)) {}
 
   [[nodiscard]] int64_t rows() const { return columns.front().rows; }
 
@@ -89,11 +74,11 @@ class Loan {
   Loan& operator=(const Loan&) = delete;
   ~Loan() { source_->slabs.give_back(std::move(slab_)); }
 
-  [[nodiscard]] const at::Tensor& slab() const { return slab_; }
+  [[nodiscard]] SlabBlock& slab() const { return *slab_; }
 
  private:
   std::shared_ptr<Source> source_;
-  at::Tensor slab_;
+  std::unique_ptr<SlabBlock> slab_;
 };
 
 struct Gathered {
@@ -118,9 +103,10 @@ class RowDataset : public torch::data::datasets::BatchDataset<RowDataset, Gather
     try {
       guarded([&] {
         auto loan = std::make_shared<const Loan>(source_);
-        auto* slab = static_cast<std::byte*>(loan->slab().mutable_data_ptr());
-        for (const Column& column : source_->columns) {
-          if (!column.gather(slab, rows, source_->interrupted)) {
+        SlabBlock& slab = loan->slab();
+        for (int64_t i = 0; i < slab.layout().columns(); ++i) {
+          const Column& column = source_->columns[static_cast<size_t>(i)];
+          if (!column.gather(slab.data() + slab.layout().offset(i), rows, source_->interrupted)) {
             return;
           }
         }
@@ -218,7 +204,7 @@ Columns columns_of(const std::vector<at::Tensor>& columns) {
     const int64_t rows = column.size(0);
     const int64_t row_bytes = rows == 0 ? 0 : static_cast<int64_t>(column.nbytes()) / rows;
     checked.push_back(
-        {column, nullptr, rows, column.options(), column.sizes().slice(1).vec(), row_bytes});
+        {column, nullptr, rows, {column.options(), column.sizes().slice(1).vec(), row_bytes}});
   }
   return checked;
 }
@@ -234,8 +220,9 @@ Columns columns_of(const std::vector<TypedFiles>& columns) {
                                                    std::to_string(columns[0].files->rows()) +
                                                    "), got " + std::to_string(rows));
     }
-    checked.push_back({at::Tensor(), column.files, rows, at::TensorOptions().dtype(column.dtype),
-                       column.row_sizes, column.files->row_bytes()});
+    const RowShape row{at::TensorOptions().dtype(column.dtype), column.row_sizes,
+                       column.files->row_bytes()};
+    checked.push_back({at::Tensor(), column.files, rows, row});
   }
   return checked;
 }
@@ -332,13 +319,8 @@ class BatchFeed::Impl {
   std::vector<at::Tensor> views(int64_t rows) const {
     std::vector<at::Tensor> tensors;
     tensors.reserve(source_->columns.size());
-    for (const Column& column : source_->columns) {
-      std::vector<int64_t> sizes = {rows};
-      sizes.insert(sizes.end(), column.row_sizes.begin(), column.row_sizes.end());
-      at::Tensor view = at::empty({0}, column.options);
-      view.set_(current_->slab().storage(),
-                column.slab_offset / static_cast<int64_t>(view.element_size()), sizes);
-      tensors.push_back(std::move(view));
+    for (int64_t i = 0; i < current_->slab().layout().columns(); ++i) {
+      tensors.push_back(current_->slab().view(i, rows));
     }
     return tensors;
   }

@@ -1,117 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "torchfeed/slab.h"
 
-#include <ATen/ops/empty.h>
-
 #include <cstddef>
 #include <string>
 #include <utility>
 
 #include "torch/guard.h"
 #include "torch/live_count.h"
+#include "torch/slab_block.h"
 #include "torchfeed/error.h"
 
 namespace torchfeed {
 namespace {
 
-constexpr int64_t kAlignment = 64;
-
-struct SlabColumn {
-  at::Tensor prototype;
-  int64_t row_bytes;
-  int64_t offset;
-};
-
-int64_t checked_product(int64_t a, int64_t b) {
-  int64_t product = 0;
-  if (__builtin_mul_overflow(a, b, &product)) {
-    throw Error(ErrorCode::kOutOfMemory, "a batch of more than 2^63 bytes");
-  }
-  return product;
-}
-
-int64_t checked_sum(int64_t a, int64_t b) {
-  int64_t sum = 0;
-  if (__builtin_add_overflow(a, b, &sum)) {
-    throw Error(ErrorCode::kOutOfMemory, "a batch of more than 2^63 bytes");
-  }
-  return sum;
-}
-
-int64_t row_bytes(const at::Tensor& prototype, size_t column) {
+RowShape row_of(const at::Tensor& prototype, size_t column) {
   if (!prototype.defined() || prototype.dim() < 1 || !prototype.device().is_cpu()) {
     throw Error(ErrorCode::kInvalidArgument,
                 "column " + std::to_string(column) + " must be a CPU tensor [0, ...]");
   }
-  auto bytes = static_cast<int64_t>(prototype.element_size());
-  for (int64_t dimension = 1; dimension < prototype.dim(); ++dimension) {
-    bytes = checked_product(bytes, prototype.size(dimension));
+  RowShape row{prototype.options(), prototype.sizes().slice(1).vec(),
+               static_cast<int64_t>(prototype.element_size())};
+  for (const int64_t size : row.sizes) {
+    if (__builtin_mul_overflow(row.bytes, size, &row.bytes)) {
+      throw Error(ErrorCode::kOutOfMemory, "a row of more than 2^63 bytes");
+    }
   }
-  return bytes;
+  return row;
+}
+
+std::shared_ptr<const SlabLayout> layout_of(const std::vector<at::Tensor>& prototypes,
+                                            int64_t rows) {
+  std::vector<RowShape> columns;
+  for (size_t i = 0; i < prototypes.size(); ++i) {
+    columns.push_back(row_of(prototypes[i], i));
+  }
+  return std::make_shared<const SlabLayout>(std::move(columns), rows);
 }
 
 }  // namespace
 
 class Slab::Impl {
  public:
-  Impl(const std::vector<at::Tensor>& prototypes, int64_t rows) : rows_(rows) {
-    if (prototypes.empty() || rows < 1) {
-      throw Error(ErrorCode::kInvalidArgument, "a slab needs at least one column and one row");
-    }
-    int64_t bytes = 0;
-    for (size_t i = 0; i < prototypes.size(); ++i) {
-      const int64_t row = row_bytes(prototypes[i], i);
-      columns_.push_back({prototypes[i], row, bytes});
-      const int64_t end = checked_sum(bytes, checked_product(row, rows));
-      bytes = checked_sum(end, kAlignment - 1) / kAlignment * kAlignment;
-    }
-    block_ = at::empty({bytes}, at::kByte);
-    // Whoever writes the slab knows its address: no operation on a view may move the memory.
-    block_.storage().unsafeGetStorageImpl()->set_resizable(false);
-  }
+  Impl(const std::vector<at::Tensor>& prototypes, int64_t rows)
+      : block(layout_of(prototypes, rows)) {}
 
-  [[nodiscard]] int64_t bytes() const { return block_.numel(); }
-
-  [[nodiscard]] int64_t rows() const { return rows_; }
-
-  [[nodiscard]] const SlabColumn& column(int64_t number) const {
-    if (number < 0 || number >= static_cast<int64_t>(columns_.size())) {
-      throw Error(ErrorCode::kInvalidArgument, "no column " + std::to_string(number));
-    }
-    return columns_[static_cast<size_t>(number)];
-  }
-
-  [[nodiscard]] uint8_t* data() { return static_cast<uint8_t*>(block_.mutable_data_ptr()); }
-
-  [[nodiscard]] at::Tensor view(int64_t number, int64_t rows) const {
-    const SlabColumn& viewed = column(number);
-    if (rows < 0 || rows > rows_) {
-      throw Error(ErrorCode::kInvalidArgument, "a slab holds at most " + std::to_string(rows_) +
-                                                   " rows, got " + std::to_string(rows));
-    }
-    std::vector<int64_t> sizes = viewed.prototype.sizes().vec();
-    sizes[0] = rows;
-    at::Tensor view = at::empty({0}, viewed.prototype.options());
-    view.set_(block_.storage(),
-              viewed.offset / static_cast<int64_t>(viewed.prototype.element_size()), sizes);
-    return view;
-  }
-
-  [[nodiscard]] bool is_free() const {
-    if (block_.storage().use_count() != 1) {
-      return false;
-    }
-    // The count is read relaxed. Locking a weak reference acquires what the last viewer released,
-    // so its reads happen before the next writes; TSan does not know a fence.
-    static_cast<void>(block_.storage().getWeakStorageImpl().lock());
-    return true;
-  }
+  SlabBlock block;
 
  private:
-  const int64_t rows_;
   const LiveCount live_;
-  std::vector<SlabColumn> columns_;
-  at::Tensor block_;
 };
 
 Slab::Slab(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -123,22 +59,25 @@ std::unique_ptr<Slab> Slab::create(const std::vector<at::Tensor>& prototypes, in
       [&] { return std::unique_ptr<Slab>(new Slab(std::make_unique<Impl>(prototypes, rows))); });
 }
 
-int64_t Slab::bytes() const { return impl_->bytes(); }
+int64_t Slab::bytes() const { return impl_->block.layout().bytes(); }
 
 int64_t Slab::column_offset(int64_t column) const {
-  return guarded([&] { return impl_->column(column).offset; });
+  return guarded([&] { return impl_->block.layout().offset(column); });
 }
 
 int64_t Slab::column_bytes(int64_t column) const {
-  return guarded([&] { return impl_->column(column).row_bytes * impl_->rows(); });
+  return guarded([&] {
+    const SlabLayout& layout = impl_->block.layout();
+    return layout.row_bytes(column) * layout.rows();
+  });
 }
 
-uint8_t* Slab::data() { return impl_->data(); }
+uint8_t* Slab::data() { return reinterpret_cast<uint8_t*>(impl_->block.data()); }
 
 at::Tensor Slab::view(int64_t column, int64_t rows) const {
-  return guarded([&] { return impl_->view(column, rows); });
+  return guarded([&] { return impl_->block.view(column, rows); });
 }
 
-bool Slab::is_free() const { return impl_->is_free(); }
+bool Slab::is_free() const { return impl_->block.is_free(); }
 
 }  // namespace torchfeed

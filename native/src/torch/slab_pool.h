@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
+
+#include "torch/slab_block.h"
 
 namespace torchfeed {
 
-/// Reusable blocks of host memory, one batch each. Thread-safe.
+/// Reusable blocks of one layout. Thread-safe.
 class SlabPool {
  public:
-  explicit SlabPool(int64_t slab_bytes) : slab_bytes_(slab_bytes) {}
+  explicit SlabPool(SlabLayout layout)
+      : layout_(std::make_shared<const SlabLayout>(std::move(layout))) {}
 
-  /// A slab that nobody else refers to: uint8 `[slab_bytes]`, 64-byte aligned.
-  [[nodiscard]] at::Tensor acquire();
-  /// Takes a slab back; one that a tensor outside still views is left to that tensor.
-  void give_back(at::Tensor slab);
+  [[nodiscard]] const SlabLayout& layout() const { return *layout_; }
+  /// A block that nobody else refers to.
+  [[nodiscard]] std::unique_ptr<SlabBlock> acquire();
+  /// Takes a block back; one that a tensor outside still views is left to that tensor.
+  void give_back(std::unique_ptr<SlabBlock> block);
 
  private:
-  const int64_t slab_bytes_;
+  const std::shared_ptr<const SlabLayout> layout_;
   std::mutex mutex_;
-  std::vector<at::Tensor> free_;
+  std::vector<std::unique_ptr<SlabBlock>> free_;
 };
 
 }  // namespace torchfeed

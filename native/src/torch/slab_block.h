@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "torch/slab_layout.h"
+
+namespace torchfeed {
+
+/// Memory for one batch, and how the batch lies in it. One thread at a time.
+class SlabBlock {
+ public:
+  /// Takes new memory, whose content is undefined.
+  explicit SlabBlock(std::shared_ptr<const SlabLayout> layout);
+
+  [[nodiscard]] const SlabLayout& layout() const { return *layout_; }
+  [[nodiscard]] std::byte* data() { return static_cast<std::byte*>(block_.mutable_data_ptr()); }
+  /// The first rows of a column as a tensor, which keeps the memory alive.
+  [[nodiscard]] at::Tensor view(int64_t column, int64_t rows) const {
+    return layout_->view(block_, column, rows);
+  }
+  /// Whether no tensor views the memory any more; what the last of them read is read then.
+  [[nodiscard]] bool is_free() const;
+
+ private:
+  std::shared_ptr<const SlabLayout> layout_;
+  at::Tensor block_;
+};
+
+}  // namespace torchfeed
