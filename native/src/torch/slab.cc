@@ -9,6 +9,7 @@
 
 #include "torch/guard.h"
 #include "torch/live_count.h"
+#include "torch/pinned_memory.h"
 #include "torchfeed/error.h"
 
 namespace torchfeed {
@@ -54,7 +55,9 @@ int64_t row_bytes(const at::Tensor& prototype, size_t column) {
 
 class Slab::Impl {
  public:
-  Impl(const std::vector<at::Tensor>& prototypes, int64_t rows) : rows_(rows) {
+  /// @param device  what the memory is page-locked for; empty for ordinary memory
+  Impl(const std::vector<at::Tensor>& prototypes, int64_t rows, const std::string& device)
+      : rows_(rows) {
     if (prototypes.empty() || rows < 1) {
       throw Error(ErrorCode::kInvalidArgument, "a slab needs at least one column and one row");
     }
@@ -65,7 +68,7 @@ class Slab::Impl {
       const int64_t end = checked_sum(bytes, checked_product(row, rows));
       bytes = checked_sum(end, kAlignment - 1) / kAlignment * kAlignment;
     }
-    block_ = at::empty({bytes}, at::kByte);
+    block_ = device.empty() ? at::empty({bytes}, at::kByte) : pinned_block(bytes, device);
     // Whoever writes the slab knows its address: no operation on a view may move the memory.
     block_.storage().unsafeGetStorageImpl()->set_resizable(false);
   }
@@ -119,8 +122,16 @@ Slab::Slab(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Slab::~Slab() = default;
 
 std::unique_ptr<Slab> Slab::create(const std::vector<at::Tensor>& prototypes, int64_t rows) {
-  return guarded(
-      [&] { return std::unique_ptr<Slab>(new Slab(std::make_unique<Impl>(prototypes, rows))); });
+  return guarded([&] {
+    return std::unique_ptr<Slab>(new Slab(std::make_unique<Impl>(prototypes, rows, "")));
+  });
+}
+
+std::unique_ptr<Slab> Slab::create_pinned(const std::vector<at::Tensor>& prototypes, int64_t rows,
+                                          const std::string& device) {
+  return guarded([&] {
+    return std::unique_ptr<Slab>(new Slab(std::make_unique<Impl>(prototypes, rows, device)));
+  });
 }
 
 int64_t Slab::bytes() const { return impl_->bytes(); }
