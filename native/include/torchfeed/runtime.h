@@ -28,7 +28,11 @@ TORCHFEED_API std::string accelerator_name();
 /// Why host memory cannot be page-locked for the accelerator; empty when it can.
 TORCHFEED_API std::string pinning_obstacle();
 
-/// Number of facade objects (cursors, feeds, groups, reducers) that are alive, for leak tests.
+/// Bytes of page-locked host memory that slabs of this process hold, views of them included.
+TORCHFEED_API int64_t pinned_bytes();
+
+/// Number of facade objects (cursors, feeds, groups, reducers, slabs, transfers) that are alive,
+/// for leak tests.
 TORCHFEED_API int64_t live_objects();
 
 }  // namespace torchfeed

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "torchfeed/export.h"
@@ -19,6 +20,9 @@ class TORCHFEED_API Slab {
   /// @param rows        most rows of a batch, at least 1
   [[nodiscard]] static std::unique_ptr<Slab> create(const std::vector<at::Tensor>& prototypes,
                                                     int64_t rows);
+  /// A slab of memory that is page-locked for the type of `device`, for example `cuda:0`.
+  [[nodiscard]] static std::unique_ptr<Slab> create_pinned(
+      const std::vector<at::Tensor>& prototypes, int64_t rows, const std::string& device);
   Slab(const Slab&) = delete;
   Slab& operator=(const Slab&) = delete;
   ~Slab();

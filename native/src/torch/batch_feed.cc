@@ -56,7 +56,7 @@ SlabLayout layout_of(const Columns& columns, int64_t batch_rows) {
 /// What all workers share: the columns and the slabs.
 struct Source {
   Source(Columns all, int64_t batch_rows)
-      : columns(std::move(all)), slabs(layout_of(columns, batch_rows)) {}
+      : columns(std::move(all)), slabs(layout_of(columns, batch_rows), "") {}
 
   [[nodiscard]] int64_t rows() const { return columns.front().rows; }
 

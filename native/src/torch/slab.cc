@@ -41,8 +41,9 @@ std::shared_ptr<const SlabLayout> layout_of(const std::vector<at::Tensor>& proto
 
 class Slab::Impl {
  public:
-  Impl(const std::vector<at::Tensor>& prototypes, int64_t rows)
-      : block(layout_of(prototypes, rows)) {}
+  /// @param device  what the memory is page-locked for; empty for ordinary memory
+  Impl(const std::vector<at::Tensor>& prototypes, int64_t rows, const std::string& device)
+      : block(layout_of(prototypes, rows), device) {}
 
   SlabBlock block;
 
@@ -55,8 +56,16 @@ Slab::Slab(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Slab::~Slab() = default;
 
 std::unique_ptr<Slab> Slab::create(const std::vector<at::Tensor>& prototypes, int64_t rows) {
-  return guarded(
-      [&] { return std::unique_ptr<Slab>(new Slab(std::make_unique<Impl>(prototypes, rows))); });
+  return guarded([&] {
+    return std::unique_ptr<Slab>(new Slab(std::make_unique<Impl>(prototypes, rows, "")));
+  });
+}
+
+std::unique_ptr<Slab> Slab::create_pinned(const std::vector<at::Tensor>& prototypes, int64_t rows,
+                                          const std::string& device) {
+  return guarded([&] {
+    return std::unique_ptr<Slab>(new Slab(std::make_unique<Impl>(prototypes, rows, device)));
+  });
 }
 
 int64_t Slab::bytes() const { return impl_->block.layout().bytes(); }

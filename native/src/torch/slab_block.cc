@@ -5,10 +5,14 @@
 
 #include <utility>
 
+#include "torch/pinned_memory.h"
+
 namespace torchfeed {
 
-SlabBlock::SlabBlock(std::shared_ptr<const SlabLayout> layout)
-    : layout_(std::move(layout)), block_(at::empty({layout_->bytes()}, at::kByte)) {
+SlabBlock::SlabBlock(std::shared_ptr<const SlabLayout> layout, const std::string& device)
+    : layout_(std::move(layout)),
+      block_(device.empty() ? at::empty({layout_->bytes()}, at::kByte)
+                            : pinned_block(layout_->bytes(), device)) {
   // Whoever writes the block knows its address: no operation on a view may move the memory.
   block_.storage().unsafeGetStorageImpl()->set_resizable(false);
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "torch/slab_layout.h"
 
@@ -15,7 +16,8 @@ namespace torchfeed {
 class SlabBlock {
  public:
   /// Takes new memory, whose content is undefined.
-  explicit SlabBlock(std::shared_ptr<const SlabLayout> layout);
+  /// @param device  what the memory is page-locked for; empty for ordinary memory
+  SlabBlock(std::shared_ptr<const SlabLayout> layout, const std::string& device);
 
   [[nodiscard]] const SlabLayout& layout() const { return *layout_; }
   [[nodiscard]] std::byte* data() { return static_cast<std::byte*>(block_.mutable_data_ptr()); }

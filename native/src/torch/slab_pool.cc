@@ -12,7 +12,7 @@ std::unique_ptr<SlabBlock> SlabPool::acquire() {
       return block;
     }
   }
-  return std::make_unique<SlabBlock>(layout_);
+  return std::make_unique<SlabBlock>(layout_, device_);
 }
 
 void SlabPool::give_back(std::unique_ptr<SlabBlock> block) {

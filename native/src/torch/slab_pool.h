@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,8 +15,10 @@ namespace torchfeed {
 /// Reusable blocks of one layout. Thread-safe.
 class SlabPool {
  public:
-  explicit SlabPool(SlabLayout layout)
-      : layout_(std::make_shared<const SlabLayout>(std::move(layout))) {}
+  /// @param device  what the memory is page-locked for; empty for ordinary memory
+  SlabPool(SlabLayout layout, std::string device)
+      : layout_(std::make_shared<const SlabLayout>(std::move(layout))),
+        device_(std::move(device)) {}
 
   [[nodiscard]] const SlabLayout& layout() const { return *layout_; }
   /// A block that nobody else refers to.
@@ -25,6 +28,7 @@ class SlabPool {
 
  private:
   const std::shared_ptr<const SlabLayout> layout_;
+  const std::string device_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<SlabBlock>> free_;
 };

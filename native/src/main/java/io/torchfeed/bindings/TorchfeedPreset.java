@@ -17,6 +17,7 @@ import org.bytedeco.javacpp.tools.InfoMapper;
               "torchfeed/index_cursor.h",
               "torchfeed/file_columns.h",
               "torchfeed/batch_feed.h",
+              "torchfeed/device_transfer.h",
               "torchfeed/loopback.h",
               "torchfeed/process_group.h",
               "torchfeed/reducer.h",

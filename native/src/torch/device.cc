@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "torch/device.h"
+
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <c10/util/Exception.h>
+
+#include "torchfeed/error.h"
+
+namespace torchfeed {
+namespace {
+
+c10::Device parsed(const std::string& name) {
+  try {
+    return c10::Device(name);
+  } catch (const c10::Error& error) {
+    throw Error(ErrorCode::kInvalidArgument, "device must be a name like cuda:0, got '" + name +
+                                                 "': " + error.what_without_backtrace());
+  }
+}
+
+[[noreturn]] void refuse_missing(const std::string& name, const std::string& type) {
+  std::string message = "device " + name + ": this libtorch has no " + type;
+  if (type == "cuda") {
+    message +=
+        "; put org.bytedeco:pytorch with a GPU classifier (linux-x86_64-gpu) in the place of the "
+        "one without, and org.bytedeco:cuda-redist beside it";
+  }
+  throw Error(ErrorCode::kIllegalState, message);
+}
+
+}  // namespace
+
+c10::Device usable_device(const std::string& name) {
+  const c10::Device device = parsed(name);
+  if (device.is_cpu()) {
+    throw Error(ErrorCode::kInvalidArgument, "device cpu: host tensors need no transfer to it");
+  }
+  const std::string type = c10::DeviceTypeName(device.type(), true);
+  if (!c10::impl::hasDeviceGuardImpl(device.type())) {
+    refuse_missing(name, type);
+  }
+  const c10::impl::VirtualGuardImpl guard(device.type());
+  const int count = guard.deviceCount();
+  if (count == 0) {
+    throw Error(ErrorCode::kIllegalState, "device " + name + ": libtorch sees no " + type +
+                                              " device; is there one, with a driver?");
+  }
+  if (device.index() >= count) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "device " + name + ": the index must be in [0, " + std::to_string(count) + ")");
+  }
+  return device.has_index() ? device : guard.getDevice();
+}
+
+}  // namespace torchfeed
