@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * thread-safe.
  */
 public final class Batch implements AutoCloseable {
-  private final Batches pass;
+  private final PaddingRule pass;
   private final long index;
   private final long[] indices;
   private final long epoch;
@@ -26,7 +26,7 @@ public final class Batch implements AutoCloseable {
   private final Tensor[] tensors;
   private volatile boolean ended;
 
-  Batch(Batches pass, long epoch, long index, long[] requested, Gathered gathered) {
+  Batch(PaddingRule pass, long epoch, long index, long[] requested, Gathered gathered) {
     this.pass = pass;
     this.epoch = epoch;
     this.index = index;

@@ -222,7 +222,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
         throw next.failure;
       }
       Gathered gathered = take();
-      Batch batch = new Batch(this, epoch, taken - 1, next.indices, gathered);
+      Batch batch = new Batch(this::isPadding, epoch, taken - 1, next.indices, gathered);
       current = batch;
       return batch;
     } finally {

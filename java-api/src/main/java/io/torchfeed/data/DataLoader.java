@@ -88,6 +88,24 @@ public final class DataLoader implements AutoCloseable {
   }
 
   /**
+   * Begins the description of a loader of samples that can only be read one after the other, on
+   * worker threads of the JVM.
+   *
+   * @param dataset what to load; it stays the caller's
+   * @return a builder
+   * @throws IllegalArgumentException if the dataset has no column or no shard
+   */
+  public static StreamLoaderBuilder over(StreamDataset dataset) {
+    requireNonNull(dataset, "dataset");
+    if (dataset.shards() < 1 || dataset.columns().isEmpty()) {
+      throw new IllegalArgumentException(
+          "a stream must have at least 1 shard and 1 column, got %d and %d"
+              .formatted(dataset.shards(), dataset.columns().size()));
+    }
+    return new StreamLoaderBuilder(dataset);
+  }
+
+  /**
    * Opens a pass over an epoch, from its first batch on.
    *
    * @param epoch the number of the epoch, at least 0

@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 /** The description of a loader. Each option may be set once. Not thread-safe. */
 public final class DataLoaderBuilder {
-  private static final int MOST_WORKERS = 1024;
-  private static final int MOST_PREFETCH = 1 << 16;
+  static final int MOST_WORKERS = 1024;
+  static final int MOST_PREFETCH = 1 << 16;
 
   private final long datasetSize;
   private final @Nullable Function<String, HeldRows> rows;
@@ -259,14 +259,14 @@ public final class DataLoaderBuilder {
     return prefetch == null ? Math.max(1, 2 * workersOrDefault()) : prefetch;
   }
 
-  private static <T> T once(String option, @Nullable T before, T value) {
+  static <T> T once(String option, @Nullable T before, T value) {
     if (before != null) {
       throw new IllegalStateException(option + " was already set to " + before);
     }
     return value;
   }
 
-  private static void requireRange(String option, int value, int least, int most) {
+  static void requireRange(String option, int value, int least, int most) {
     if (value < least || value > most) {
       throw new IllegalArgumentException(
           "%s must be in [%d, %d], got %d".formatted(option, least, most, value));

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.memory.Slab;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A batch that Java code fills. Written by the thread that fills it until {@code done}, which the
- * lock of the feed publishes.
+ * A batch that Java code fills; of a list of indices, or of a stream. Written by the thread that
+ * fills it until {@code done}, which the lock of the feed publishes.
  */
-final class FillTask {
+class FillTask {
   final long epoch;
-  final long batch;
+  volatile long batch; // changed by the consumer alone
   final long[] indices;
   volatile boolean cancelled;
 
@@ -37,6 +39,14 @@ final class FillTask {
     this.batch = batch;
     this.indices = indices;
   }
+
+  /** Whether it may be begun; asked by the holder of the feed's lock. */
+  boolean isReady() {
+    return true;
+  }
+
+  /** A worker begins or ends it; told by the holder of the feed's lock. */
+  void setRunning(boolean running) {}
 
   /** Makes the samples in a slab that nobody else writes. */
   void fill(Slab free, JavaFeedOptions options, SampleWriter writer) {
@@ -125,7 +135,7 @@ final class FillTask {
       sample.lazySet(index);
       try {
         writer.begin(into, rows, options.seed(), epoch, index);
-        options.dataset().read(index, writer);
+        requireNonNull(options.dataset()).read(index, writer);
         writer.end();
         return null;
       } catch (Throwable e) {

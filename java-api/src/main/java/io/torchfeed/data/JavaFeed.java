@@ -124,7 +124,16 @@ final class JavaFeed implements Feed {
     lock.lock();
     try {
       takeBackCurrent(); // for this batch, at best
-      FillTask task = new FillTask(epoch, batch, indices);
+      request(new FillTask(epoch, batch, indices));
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Asks for a batch, which is made when those before it that it depends on are done. */
+  void request(FillTask task) {
+    lock.lock();
+    try {
       asked.add(task);
       if (options.workers() > 0) {
         try {
@@ -164,13 +173,42 @@ final class JavaFeed implements Feed {
     try {
       takeBackCurrent();
       FillTask task = asked.element();
-      if (options.workers() == 0) {
-        fillHere(task);
-      } else {
-        await(task);
-      }
+      make(task);
       asked.remove();
       return result(task);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void make(FillTask task) {
+    if (options.workers() > 0) {
+      await(task);
+    } else if (!task.done) {
+      fillHere(task);
+    }
+  }
+
+  /**
+   * Waits for the batch that {@link #take} would take, and leaves it and the one before it.
+   *
+   * @throws LoaderTimeoutException if it takes too long
+   * @throws IllegalStateException if the feed was interrupted
+   */
+  void awaitNext() {
+    lock.lock();
+    try {
+      make(asked.element());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Drops the batch that was waited for. */
+  void dropNext() {
+    lock.lock();
+    try {
+      takeBack(asked.remove().slab);
     } finally {
       lock.unlock();
     }
@@ -319,10 +357,12 @@ final class JavaFeed implements Feed {
   private @Nullable FillTask nextTask(FeedWorker worker) {
     lock.lock();
     try {
+      FillTask task = firstReady();
       LoaderEvents.SlabWait event = new LoaderEvents.SlabWait();
       event.begin();
-      while (queue.isEmpty() && !closed && !worker.dismissed) {
+      while (task == null && !closed && !worker.dismissed) {
         queueChanged.awaitUninterruptibly();
+        task = firstReady();
       }
       event.end();
       if (event.shouldCommit()) {
@@ -330,20 +370,32 @@ final class JavaFeed implements Feed {
         event.commit();
       }
       Thread.interrupted(); // of a task that is over
-      if (closed || worker.dismissed) {
+      if (task == null || closed || worker.dismissed) {
         return null;
       }
-      worker.current = queue.remove();
-      return worker.current;
+      queue.remove(task);
+      task.setRunning(true);
+      worker.current = task;
+      return task;
     } finally {
       lock.unlock();
     }
+  }
+
+  private @Nullable FillTask firstReady() {
+    for (FillTask task : queue) {
+      if (task.isReady()) {
+        return task;
+      }
+    }
+    return null;
   }
 
   private void endTask(FeedWorker worker, FillTask task) {
     lock.lock();
     try {
       worker.current = null;
+      task.setRunning(false); // another may be ready now, which the worker that ended this one sees
       task.done = true;
       if (task.cancelled || worker.dismissed || closed) {
         takeBack(task.slab);

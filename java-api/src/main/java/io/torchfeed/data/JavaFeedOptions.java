@@ -5,9 +5,9 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/** What the batches depend on, and how they are made. */
+/** What the batches depend on, and how they are made; streams bring tasks that know their data. */
 record JavaFeedOptions(
-    Dataset dataset,
+    @Nullable Dataset dataset,
     BatchLayout layout,
     int batchRows,
     int workers,

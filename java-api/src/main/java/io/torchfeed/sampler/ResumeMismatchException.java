@@ -14,7 +14,14 @@ public final class ResumeMismatchException extends IllegalArgumentException {
   /** Its value in the plan. */
   private final String present;
 
-  ResumeMismatchException(String parameter, String saved, String present) {
+  /**
+   * A mismatch.
+   *
+   * @param parameter what differs
+   * @param saved its value in the saved state
+   * @param present its value in the plan that was to resume the state
+   */
+  public ResumeMismatchException(String parameter, String saved, String present) {
     super(
         "the state was saved with %s %s, but the plan has %s; resume it with the plan that saved it"
             .formatted(parameter, saved, present));
