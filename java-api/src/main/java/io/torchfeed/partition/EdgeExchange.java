@@ -2,6 +2,7 @@
 package io.torchfeed.partition;
 
 import java.util.Arrays;
+import java.util.function.LongConsumer;
 import java.util.stream.IntStream;
 
 /**
@@ -12,6 +13,7 @@ final class EdgeExchange {
   private static final byte DONE = 0;
   private static final byte MORE = 1;
   private static final byte FAILED = 2;
+  private static final long LINES_PER_REPORT = 1 << 16;
 
   private final TextPartition plan;
   private final EdgeRules rules;
@@ -20,6 +22,7 @@ final class EdgeExchange {
   private final boolean bothEnds;
   private final OwnerGrid grid;
   private final long digest;
+  private final long bytes;
   private final int fullMessage;
   private final EdgeInbox inbox;
   private final EdgeParser parser;
@@ -28,15 +31,24 @@ final class EdgeExchange {
   /** By the rank that they are for. */
   private final WireWriter[] messages;
 
+  private final LongConsumer progress;
   private boolean isFull;
+  private long linesRead;
 
-  EdgeExchange(TextPartition plan, EdgeRules rules, int rank, AllToAll exchange, boolean bothEnds) {
-    plan.ranges(rank);
+  EdgeExchange(
+      TextPartition plan,
+      EdgeRules rules,
+      int rank,
+      AllToAll exchange,
+      boolean bothEnds,
+      LongConsumer progress) {
+    bytes = plan.ranges(rank).stream().mapToLong(ByteRange::length).sum();
     this.plan = plan;
     this.rules = rules;
     this.rank = rank;
     this.exchange = exchange;
     this.bothEnds = bothEnds;
+    this.progress = progress;
     int worldSize = plan.worldSize();
     grid = OwnerGrid.of(rules.pattern(), worldSize);
     digest = Mixing.fold(Mixing.fold(plan.digest(), rules.digest()), bothEnds ? 1 : 0);
@@ -57,7 +69,7 @@ final class EdgeExchange {
         anyMore = exchangeRound(state) || state == MORE;
       } while (anyMore);
     }
-    return new Edges(inbox, errors.errors(), rules, grid, rank, bothEnds);
+    return new Edges(inbox, linesRead, errors.errors(), rules, grid, rank, bothEnds);
   }
 
   private void begin(byte state) {
@@ -73,9 +85,14 @@ final class EdgeExchange {
     try {
       isFull = false;
       while (!isFull) {
+        if (linesRead % LINES_PER_REPORT == 0) {
+          progress.accept(bytes - lines.state().bytes());
+        }
         if (!lines.next()) {
+          progress.accept(bytes);
           return false;
         }
+        linesRead++;
         readLine(lines);
       }
       return true;

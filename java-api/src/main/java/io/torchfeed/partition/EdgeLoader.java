@@ -3,6 +3,7 @@ package io.torchfeed.partition;
 
 import static java.util.Objects.requireNonNull;
 
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,10 +30,12 @@ import org.jspecify.annotations.Nullable;
 public final class EdgeLoader {
   private final TextPartition plan;
   private final EdgeRules rules;
+  private final LongConsumer progress;
 
-  private EdgeLoader(TextPartition plan, EdgeRules rules) {
+  private EdgeLoader(TextPartition plan, EdgeRules rules, LongConsumer progress) {
     this.plan = plan;
     this.rules = rules;
+    this.progress = progress;
   }
 
   /**
@@ -60,7 +63,7 @@ public final class EdgeLoader {
    * @throws IllegalArgumentException if there is no such rank
    */
   public Edges load(int rank, AllToAll exchange) {
-    return new EdgeExchange(plan, rules, rank, exchange, false).run();
+    return new EdgeExchange(plan, rules, rank, exchange, false, progress).run();
   }
 
   /**
@@ -83,7 +86,7 @@ public final class EdgeLoader {
       throw new IllegalArgumentException(
           "pattern must be FMAP or FSET to load both ends, got " + rules.pattern());
     }
-    return new EdgeExchange(plan, rules, rank, exchange, true).run();
+    return new EdgeExchange(plan, rules, rank, exchange, true, progress).run();
   }
 
   /** Options, each of which can be set once. */
@@ -98,6 +101,7 @@ public final class EdgeLoader {
     private @Nullable ErrorPolicy onError;
     private @Nullable LineOptions lines;
     private @Nullable Integer roundBytes;
+    private @Nullable LongConsumer progress;
 
     private Builder(TextPartition plan) {
       this.plan = plan;
@@ -238,6 +242,20 @@ public final class EdgeLoader {
     }
 
     /**
+     * Is told now and then how far this rank is, on the thread that loads: nobody unless set.
+     *
+     * @param value gets the number of bytes of this rank's part that are read, ascending; what it
+     *     throws ends the load
+     * @return this builder
+     * @throws IllegalStateException if it is already set
+     */
+    public Builder onProgress(LongConsumer value) {
+      requireUnset(progress, "onProgress");
+      progress = requireNonNull(value, "onProgress");
+      return this;
+    }
+
+    /**
      * The loader.
      *
      * @return the loader
@@ -261,7 +279,8 @@ public final class EdgeLoader {
               new ByteSet("valueSeparators", valueSeparators == null ? ":| " : valueSeparators),
               onError == null ? ErrorPolicy.FAIL : onError,
               lines == null ? LineOptions.DEFAULT : lines,
-              roundBytes == null ? 1 << 24 : roundBytes));
+              roundBytes == null ? 1 << 24 : roundBytes),
+          progress == null ? bytes -> {} : progress);
     }
   }
 }

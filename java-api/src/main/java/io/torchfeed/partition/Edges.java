@@ -19,6 +19,7 @@ public final class Edges {
   private final int[] firstNumbers;
 
   private final int[] secondNumbers;
+  private final long lines;
   private final LineErrors errors;
   private final EdgeRules rules;
   private final OwnerGrid grid;
@@ -27,6 +28,7 @@ public final class Edges {
 
   Edges(
       EdgeInbox inbox,
+      long lines,
       LineErrors errors,
       EdgeRules rules,
       OwnerGrid grid,
@@ -37,6 +39,7 @@ public final class Edges {
     seconds = inbox.seconds.sorted();
     firstNumbers = inbox.firsts.numbersIn(firsts);
     secondNumbers = inbox.seconds.numbersIn(seconds);
+    this.lines = lines;
     this.errors = errors;
     this.rules = rules;
     this.grid = grid;
@@ -51,6 +54,15 @@ public final class Edges {
    */
   public long size() {
     return bySender.stream().mapToLong(EdgeChunks::size).sum();
+  }
+
+  /**
+   * How many lines this rank read.
+   *
+   * @return the number of lines, blank ones and those that were left out among them
+   */
+  public long lines() {
+    return lines;
   }
 
   /**

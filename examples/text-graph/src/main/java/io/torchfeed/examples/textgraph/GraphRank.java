@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.textgraph;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.partition.EdgeLoader;
+import io.torchfeed.partition.Edges;
+import io.torchfeed.partition.IdMap;
+import io.torchfeed.partition.LinePattern;
+import io.torchfeed.partition.SparseMatrix;
+import io.torchfeed.partition.TextPartition;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/** What one rank does: reads its part of the lines, gets the edges it owns, computes PageRank. */
+final class GraphRank {
+  /** Of the relative difference to a single process: both add the same numbers in other orders. */
+  private static final double TOLERANCE = 1e-9;
+
+  private static final int LISTED = 1_000;
+  private static final int PRINTED = 5;
+
+  private final Settings settings;
+  private final ProcessGroup group;
+  private final Shown shown;
+
+  GraphRank(Settings settings, ProcessGroup group, Shown shown) {
+    this.settings = settings;
+    this.group = group;
+    this.shown = shown;
+  }
+
+  /** Shows a part of the work that has so many steps. */
+  @FunctionalInterface
+  interface Shown {
+    Progress begin(String title, long whole);
+  }
+
+  static int run(Settings settings) {
+    try (ProcessGroup group = ProcessGroup.fromEnvironment()) {
+      Shown shown =
+          (title, whole) ->
+              group.rank() == 0 ? Progress.show(settings.bar(), title, whole) : Progress.silent();
+      return new GraphRank(settings, group, shown).run();
+    }
+  }
+
+  static String data(Settings settings) {
+    if (settings.data() == null) {
+      throw new GraphException("--data is missing: a rank reads what the launcher found");
+    }
+    return settings.data();
+  }
+
+  int run() {
+    long start = System.nanoTime();
+    TextPartition plan =
+        TextPartition.plan(List.of(data(settings)), group.size(), LinePattern.FMAP);
+    if (group.rank() == 0) {
+      System.out.print(plan.table());
+    }
+    Edges edges = read(plan);
+    SparseMatrix part = SparseMatrix.of(edges, group::allToAll);
+    List<RankFigures> figures =
+        RankFigures.ofAll(
+            new RankFigures(
+                group.rank(),
+                plan.shares().get(group.rank()).bytes(),
+                edges.lines(),
+                edges.size(),
+                part.cells().entries(),
+                (System.nanoTime() - start) / 1_000_000),
+            group);
+    Scores scores = rank(part);
+    return group.rank() == 0 ? report(figures, part.columnIds(), scores) : 0;
+  }
+
+  private Edges read(TextPartition plan) {
+    long bytes = plan.ranges(group.rank()).stream().mapToLong(range -> range.length()).sum();
+    try (Progress progress = shown.begin("reading", bytes)) {
+      return EdgeLoader.over(plan)
+          .onProgress(progress::at)
+          .build()
+          .load(group.rank(), group::allToAll);
+    }
+  }
+
+  private Scores rank(SparseMatrix part) {
+    PageRank pageRank = new PageRank(part, group, settings.damping());
+    try (Progress progress = shown.begin("ranking", settings.iterations())) {
+      return pageRank.run(settings.iterations(), progress::at);
+    } finally {
+      pageRank.close();
+    }
+  }
+
+  private int report(List<RankFigures> figures, IdMap ids, Scores scores) {
+    System.out.print(RankFigures.table(figures));
+    List<Integer> top =
+        IntStream.range(0, ids.size())
+            .boxed()
+            .sorted(Comparator.comparingDouble(vertex -> -scores.of(vertex)))
+            .limit(LISTED)
+            .toList();
+    System.out.printf(
+        Locale.ROOT, "%,d vertices, sum of all values %.12f%n", scores.vertices(), scores.sum());
+    top.stream()
+        .limit(PRINTED)
+        .forEach(vertex -> System.out.println("  " + line(ids, scores, vertex)));
+    Path plot = settings.out().resolve("ranks.png");
+    try {
+      Files.writeString(
+          settings.out().resolve("pagerank.csv"),
+          top.stream()
+              .map(vertex -> line(ids, scores, vertex) + "\n")
+              .collect(Collectors.joining()),
+          UTF_8);
+      FiguresPlot.write(figures, plot);
+    } catch (IOException e) {
+      throw new GraphException("cannot write to " + settings.out() + ": " + e.getMessage(), e);
+    }
+    System.out.println("Drawn in " + plot);
+    return settings.check() ? check(ids, scores) : 0;
+  }
+
+  private static String line(IdMap ids, Scores scores, int vertex) {
+    return ids.name(vertex) + "," + scores.of(vertex);
+  }
+
+  private int check(IdMap ids, Scores scores) {
+    double difference = PlainPageRank.difference(settings, ids, scores);
+    System.out.printf(
+        Locale.ROOT,
+        "Largest difference to a single process: %.2e of the value, %s %.0e%n",
+        difference,
+        difference <= TOLERANCE ? "within" : "ABOVE",
+        TOLERANCE);
+    return difference <= TOLERANCE ? 0 : 1;
+  }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.textgraph;
+
+import io.torchfeed.distributed.LaunchException;
+import io.torchfeed.distributed.Launcher;
+import io.torchfeed.partition.TextFileException;
+import io.torchfeed.partition.TextPartition;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** The process that the user starts: finds or makes the edges, then starts the ranks. */
+final class Launch {
+  /** Of the Java heap: beside the edges, and for each byte of text that a rank reads. */
+  private static final long HEAP_BYTES = 256L << 20;
+
+  private static final long HEAP_PER_BYTE = 6;
+  private static final long HEAP_PER_BYTE_OF_CHECK = 8;
+
+  private Launch() {}
+
+  static int run(Settings settings) {
+    Settings found = settings.with(locate(settings));
+    try {
+      Files.createDirectories(settings.out());
+    } catch (IOException e) {
+      throw new GraphException("cannot make " + settings.out() + ": " + e.getMessage(), e);
+    }
+    System.out.println(
+        "Ranking with " + settings.ranks() + " processes; files go to " + settings.out());
+    try {
+      launcher(found, Main.class).build().run();
+      return 0;
+    } catch (LaunchException e) {
+      throw new GraphException(String.valueOf(e.getMessage()), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new GraphException("interrupted; all ranks were ended", e);
+    }
+  }
+
+  /** The ranks of a run whose data are found. */
+  static Launcher.Builder launcher(Settings settings, Class<?> mainClass) {
+    int threads = Math.max(1, Runtime.getRuntime().availableProcessors() / settings.ranks());
+    return Launcher.builder()
+        .ranks(settings.ranks())
+        .mainClass(mainClass)
+        .jvmOptions(
+            "-XX:+UseSerialGC",
+            "-Xmx" + heapBytes(settings),
+            "-Dorg.bytedeco.javacpp.maxBytes=0",
+            "-Dorg.bytedeco.javacpp.maxPhysicalBytes=0")
+        .environment("OMP_NUM_THREADS", Integer.toString(threads))
+        .arguments(settings.toArguments().toArray(new String[0]));
+  }
+
+  private static long heapBytes(Settings settings) {
+    try {
+      long bytes = TextPartition.plan(List.of(GraphRank.data(settings)), 1).bytes();
+      return HEAP_BYTES
+          + HEAP_PER_BYTE * bytes / settings.ranks()
+          + (settings.check() ? HEAP_PER_BYTE_OF_CHECK * bytes : 0);
+    } catch (TextFileException e) {
+      throw new GraphException(String.valueOf(e.getMessage()), e);
+    }
+  }
+
+  private static String locate(Settings settings) {
+    if (settings.data() != null) {
+      return settings.data();
+    }
+    try (Progress progress = Progress.show(settings.bar(), "making edges", settings.edges())) {
+      return new EdgeFile(settings.edges(), settings.seed())
+          .in(cache(System.getenv()), progress::at)
+          .toString();
+    }
+  }
+
+  static Path cache(Map<String, String> environment) {
+    return Optional.ofNullable(environment.get("XDG_CACHE_HOME"))
+        .filter(folder -> !folder.isBlank())
+        .map(Path::of)
+        .orElse(Path.of(System.getProperty("user.home"), ".cache"))
+        .resolve(Path.of("torchfeed", "text-graph"));
+  }
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.textgraph;
+
+import io.torchfeed.distributed.PeerLostException;
+import io.torchfeed.partition.ExchangeException;
+import io.torchfeed.partition.LineException;
+import io.torchfeed.partition.TextFileException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.time.LocalDateTime;
+import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/**
+ * The command line. Started by hand it is the launcher: it makes the edges and starts one process a
+ * rank. With {@code RANK} in the environment it is that rank.
+ */
+@Command(
+    name = "rank",
+    sortOptions = false,
+    usageHelpAutoWidth = true,
+    description = {
+      "PageRank of a file of edges with several Java processes on this machine.",
+      "Each process (a rank) reads its own bytes of the file, sends each edge to the rank that owns"
+          + " the vertex where it begins, and multiplies its part of the sparse matrix."
+    },
+    footer = {
+      "",
+      "Example: rank --ranks 4 --edges 1000000 --check",
+      "Exit status: 0 ranked, 1 failed or not equal to a single process, 2 wrong options."
+    })
+final class Main implements Callable<Integer> {
+  /** How progress is shown. */
+  enum ProgressMode {
+    AUTO,
+    BAR,
+    LINES
+  }
+
+  /** What the user can mend, or another rank did. */
+  private static final List<Class<?>> EXPECTED =
+      List.of(
+          GraphException.class,
+          PeerLostException.class,
+          ExchangeException.class,
+          LineException.class,
+          TextFileException.class);
+
+  private @Spec @Nullable CommandSpec spec;
+
+  @Option(
+      names = "--ranks",
+      paramLabel = "N",
+      description = "Java processes to rank with (default: ${DEFAULT-VALUE}).")
+  private int ranks = 2;
+
+  @Option(
+      names = "--edges",
+      paramLabel = "N",
+      description =
+          "Edges to make at the first run, with degrees that follow a power law, and to keep in the"
+              + " cache of this user (default: ${DEFAULT-VALUE}).")
+  private long edges = 10_000_000;
+
+  @Option(
+      names = "--seed",
+      paramLabel = "N",
+      description = "Fixes the edges that are made (default: ${DEFAULT-VALUE}).")
+  private long seed = 0;
+
+  @Option(
+      names = "--data",
+      paramLabel = "FILE",
+      description =
+          "Lines a,b or a,b,weight to read instead: a file, a directory or a pattern; .gz files"
+              + " are unpacked.")
+  private @Nullable String data;
+
+  @Option(
+      names = "--iterations",
+      paramLabel = "N",
+      description = "Iterations of PageRank (default: ${DEFAULT-VALUE}).")
+  private int iterations = 20;
+
+  @Option(
+      names = "--damping",
+      paramLabel = "X",
+      description = "Damping of PageRank, from 0 to below 1 (default: ${DEFAULT-VALUE}).")
+  private double damping = 0.85;
+
+  @Option(
+      names = "--check",
+      description =
+          "Compare with the same computation in a single process and say the largest difference.")
+  private boolean check;
+
+  @Option(
+      names = "--out",
+      paramLabel = "DIR",
+      description =
+          "Folder for pagerank.csv and ranks.png, created if missing (default: a new folder"
+              + " runs/text-graph-DATE-TIME).")
+  private @Nullable Path out;
+
+  @Option(
+      names = "--progress",
+      paramLabel = "HOW",
+      description =
+          "auto, bar or lines; auto draws a bar on a terminal and prints lines in a log (default:"
+              + " auto).")
+  private ProgressMode progress = ProgressMode.AUTO;
+
+  @Option(
+      names = {"-h", "--help"},
+      usageHelp = true,
+      description = "Show this help and exit.")
+  @SuppressWarnings("UnusedVariable") // picocli acts on it
+  private boolean help;
+
+  private final Map<String, String> environment;
+
+  Main(Map<String, String> environment) {
+    this.environment = environment;
+  }
+
+  /**
+   * Runs the launcher or a rank and ends the process.
+   *
+   * @param arguments see {@code --help}
+   */
+  public static void main(String[] arguments) {
+    System.exit(commandLine(System.getenv()).execute(arguments));
+  }
+
+  static CommandLine commandLine(Map<String, String> environment) {
+    return new CommandLine(new Main(environment))
+        .setCaseInsensitiveEnumValuesAllowed(true)
+        .setParameterExceptionHandler(
+            (wrong, arguments) -> {
+              PrintWriter err = wrong.getCommandLine().getErr();
+              err.println("error: " + wrong.getMessage());
+              err.println("rank --help lists the options.");
+              return wrong.getCommandLine().getCommandSpec().exitCodeOnInvalidInput();
+            })
+        .setExecutionExceptionHandler(
+            (failure, command, parsed) -> {
+              if (EXPECTED.contains(failure.getClass())) {
+                command.getErr().println("error: " + failure.getMessage());
+              } else {
+                failure.printStackTrace(command.getErr());
+              }
+              return 1;
+            });
+  }
+
+  @Override
+  public Integer call() {
+    Settings settings = settings();
+    return environment.containsKey("RANK") ? GraphRank.run(settings) : Launch.run(settings);
+  }
+
+  Settings settings() {
+    try {
+      return new Settings(
+          ranks,
+          edges,
+          seed,
+          data,
+          iterations,
+          damping,
+          check,
+          out == null ? newRun() : out,
+          isBar());
+    } catch (IllegalArgumentException e) {
+      CommandSpec command = spec == null ? CommandSpec.create() : spec;
+      throw new ParameterException(command.commandLine(), String.valueOf(e.getMessage()));
+    }
+  }
+
+  private static Path newRun() {
+    DateTimeFormatter format = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss", Locale.ROOT);
+    return Path.of(
+        "runs", "text-graph-" + LocalDateTime.now(ZoneId.systemDefault()).format(format));
+  }
+
+  /** Only the script can tell whether this is a terminal: the JDK's answer differs by version. */
+  private boolean isBar() {
+    return progress == ProgressMode.AUTO
+        ? Boolean.getBoolean("torchfeed.example.terminal")
+        : progress == ProgressMode.BAR;
+  }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.textgraph;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A validated run.
+ *
+ * @param ranks number of processes, in [1, 64]
+ * @param edges how many edges to generate, in [1, 1000000000]
+ * @param seed of the generated edges
+ * @param data what to read instead, or null: a file, a directory or a pattern
+ * @param iterations of PageRank, in [1, 10000]
+ * @param damping of PageRank, in [0, 1)
+ * @param check whether rank 0 compares the result with that of a single process
+ * @param out folder of the run's files
+ * @param bar whether progress is drawn as a bar
+ */
+record Settings(
+    int ranks,
+    long edges,
+    long seed,
+    @Nullable String data,
+    int iterations,
+    double damping,
+    boolean check,
+    Path out,
+    boolean bar) {
+  private static final long MOST_EDGES = 1_000_000_000;
+
+  Settings {
+    require("--ranks", ranks, 64);
+    require("--edges", edges, MOST_EDGES);
+    require("--iterations", iterations, 10_000);
+    if (!(damping >= 0 && damping < 1)) {
+      throw new IllegalArgumentException("--damping must be in [0, 1), got " + damping);
+    }
+  }
+
+  private static void require(String option, long value, long most) {
+    if (value < 1 || value > most) {
+      throw new IllegalArgumentException(
+          "%s must be in [1, %d], got %d".formatted(option, most, value));
+    }
+  }
+
+  Settings with(String found) {
+    return new Settings(ranks, edges, seed, found, iterations, damping, check, out, bar);
+  }
+
+  /** The arguments that give a rank this very run. */
+  List<String> toArguments() {
+    List<String> arguments =
+        new ArrayList<>(
+            List.of(
+                "--ranks=" + ranks,
+                "--edges=" + edges,
+                "--seed=" + seed,
+                "--iterations=" + iterations,
+                "--damping=" + damping,
+                "--out=" + out.toAbsolutePath(),
+                "--progress=" + (bar ? "bar" : "lines")));
+    if (check) {
+      arguments.add("--check");
+    }
+    if (data != null) {
+      arguments.add("--data=" + data);
+    }
+    return List.copyOf(arguments);
+  }
+}
