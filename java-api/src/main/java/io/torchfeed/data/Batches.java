@@ -237,8 +237,8 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     long start = System.nanoTime();
     try {
       Gathered gathered = feed.take(taken);
-      event.end();
-      delivered(gathered, ready, event);
+      event.tell(epoch, taken, gathered, ready);
+      meter.delivered(gathered, ready);
       taken++;
       return gathered;
     } catch (LoaderTimeoutException e) {
@@ -254,18 +254,6 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
       reportedAt = now;
       reportedWait = waitNanos;
       reportedSampling = samplingNanos;
-    }
-  }
-
-  private void delivered(Gathered gathered, int ready, LoaderEvents.BatchWait event) {
-    meter.delivered(gathered.rows(), gathered.bytes(), ready);
-    if (event.shouldCommit()) {
-      event.epoch = epoch;
-      event.batch = taken;
-      event.rows = gathered.rows();
-      event.bytes = gathered.bytes();
-      event.ready = ready;
-      event.commit();
     }
   }
 

@@ -33,6 +33,8 @@ class FillTask {
   boolean done;
   private long slowestIndex;
   private long slowestNanos = -1;
+  private boolean showsSamples;
+  private LoaderEvents.@Nullable Sample shown;
 
   FillTask(long epoch, long batch, long[] indices) {
     this.epoch = epoch;
@@ -48,8 +50,9 @@ class FillTask {
   /** A worker begins or ends it; told by the holder of the feed's lock. */
   void setRunning(boolean running) {}
 
-  /** Makes the samples in a slab that nobody else writes. */
-  void fill(Slab free, JavaFeedOptions options, SampleWriter writer) {
+  /** Makes the samples in a slab that nobody else writes, and says what it took. */
+  final void fill(Slab free, JavaFeedOptions options, SampleWriter writer) {
+    showsSamples = LoaderEvents.showsSamples();
     LoaderEvents.Gather event = new LoaderEvents.Gather();
     event.begin();
     long start = System.nanoTime();
@@ -58,20 +61,30 @@ class FillTask {
     } finally {
       long now = System.nanoTime();
       endSample(now);
-      long nanos = now - start;
-      options.meter().worked(nanos, epoch, slowestIndex, slowestNanos);
+      options.meter().worked(now - start, epoch, slowestIndex, slowestNanos);
       event.end();
       if (event.shouldCommit()) {
         event.epoch = epoch;
         event.batch = batch;
         event.rows = rows;
-        event.gatherTime = nanos;
+        event.gatherTime = now - start;
         event.commit();
       }
     }
   }
 
-  /** One reading of the clock a sample: the end of one is the beginning of the next. */
+  /** Says what is being made. One reading of the clock a sample: it ends the one before. */
+  final void beginSample(long index) {
+    long now = System.nanoTime();
+    endSample(now);
+    since.lazySet(now);
+    sample.lazySet(index);
+    if (showsSamples) {
+      shown = new LoaderEvents.Sample();
+      shown.begin();
+    }
+  }
+
   private void endSample(long now) {
     long index = sample.getPlain();
     long nanos = now - since.getPlain();
@@ -79,9 +92,21 @@ class FillTask {
       slowestNanos = nanos;
       slowestIndex = index;
     }
+    LoaderEvents.Sample event = shown;
+    if (event != null) {
+      event.end();
+      if (event.shouldCommit()) {
+        event.epoch = epoch;
+        event.batch = batch;
+        event.index = index;
+        event.commit();
+      }
+      shown = null;
+    }
   }
 
-  private void fillRows(Slab free, JavaFeedOptions options, SampleWriter writer) {
+  /** Makes the samples. */
+  void fillRows(Slab free, JavaFeedOptions options, SampleWriter writer) {
     slab = free;
     writer.beginBatch(free);
     for (int element = 0; element < indices.length && !cancelled; element++) {
@@ -110,29 +135,9 @@ class FillTask {
   private @Nullable Throwable make(
       int element, Slab into, JavaFeedOptions options, SampleWriter writer) {
     long index = indices[element];
-    LoaderEvents.Sample event = new LoaderEvents.Sample();
-    event.begin();
-    try {
-      return attempt(index, into, options, writer);
-    } finally {
-      event.end();
-      if (event.shouldCommit()) {
-        event.epoch = epoch;
-        event.batch = batch;
-        event.index = index;
-        event.commit();
-      }
-    }
-  }
-
-  private @Nullable Throwable attempt(
-      long index, Slab into, JavaFeedOptions options, SampleWriter writer) {
     Throwable last = null;
     for (int attempt = 0; attempt <= options.onFailure().retries() && !cancelled; attempt++) {
-      long now = System.nanoTime();
-      endSample(now);
-      since.lazySet(now);
-      sample.lazySet(index);
+      beginSample(index);
       try {
         writer.begin(into, rows, options.seed(), epoch, index);
         requireNonNull(options.dataset()).read(index, writer);

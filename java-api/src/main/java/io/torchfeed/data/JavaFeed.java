@@ -357,18 +357,7 @@ final class JavaFeed implements Feed {
   private @Nullable FillTask nextTask(FeedWorker worker) {
     lock.lock();
     try {
-      FillTask task = firstReady();
-      LoaderEvents.SlabWait event = new LoaderEvents.SlabWait();
-      event.begin();
-      while (task == null && !closed && !worker.dismissed) {
-        queueChanged.awaitUninterruptibly();
-        task = firstReady();
-      }
-      event.end();
-      if (event.shouldCommit()) {
-        event.worker = worker.number();
-        event.commit();
-      }
+      FillTask task = awaitReady(worker);
       Thread.interrupted(); // of a task that is over
       if (task == null || closed || worker.dismissed) {
         return null;
@@ -389,6 +378,26 @@ final class JavaFeed implements Feed {
       }
     }
     return null;
+  }
+
+  /** A task to fill, or null for a worker that goes home; called by the holder of the lock. */
+  private @Nullable FillTask awaitReady(FeedWorker worker) {
+    FillTask task = firstReady();
+    if (task != null) {
+      return task;
+    }
+    LoaderEvents.SlabWait event = new LoaderEvents.SlabWait();
+    event.begin();
+    while (task == null && !closed && !worker.dismissed) {
+      queueChanged.awaitUninterruptibly();
+      task = firstReady();
+    }
+    event.end();
+    if (event.shouldCommit()) {
+      event.worker = worker.number();
+      event.commit();
+    }
+    return task;
   }
 
   private void endTask(FeedWorker worker, FillTask task) {

@@ -6,6 +6,7 @@ import jdk.jfr.DataAmount;
 import jdk.jfr.Description;
 import jdk.jfr.Enabled;
 import jdk.jfr.Event;
+import jdk.jfr.EventType;
 import jdk.jfr.Label;
 import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
@@ -13,7 +14,14 @@ import jdk.jfr.Timespan;
 
 /** What a flight recording shows of loaders. The settings are in {@code torchfeed.jfc}. */
 final class LoaderEvents {
+  private static final EventType SAMPLE = EventType.getEventType(Sample.class);
+
   private LoaderEvents() {}
+
+  /** Whether a recording wants to have each sample. */
+  static boolean showsSamples() {
+    return SAMPLE.isEnabled();
+  }
 
   /** What all have in common. */
   @Category({"torchfeed", "Loader"})
@@ -42,6 +50,19 @@ final class LoaderEvents {
     @Label("Ready")
     @Description("Batches that were ready when this one was taken")
     int ready;
+
+    /** Ends the wait for a batch. */
+    void tell(long ofEpoch, long number, Gathered gathered, int readyBatches) {
+      end();
+      if (shouldCommit()) {
+        epoch = ofEpoch;
+        batch = number;
+        rows = gathered.rows();
+        bytes = gathered.bytes();
+        ready = readyBatches;
+        commit();
+      }
+    }
   }
 
   /** A worker makes a batch. */

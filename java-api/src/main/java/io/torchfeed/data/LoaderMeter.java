@@ -29,10 +29,10 @@ final class LoaderMeter {
   }
 
   /** Counts a batch at the consumer. */
-  synchronized void delivered(long batchRows, long batchBytes, int readyBatches) {
+  synchronized void delivered(Gathered gathered, int readyBatches) {
     batches++;
-    rows += batchRows;
-    bytes += batchBytes;
+    rows += gathered.rows();
+    bytes += gathered.bytes();
     ready += readyBatches;
   }
 

@@ -28,6 +28,7 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
   private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(900);
 
   private final StreamLoader loader;
+  private final LoaderMeter meter;
   private final JavaFeed feed;
   private final long epoch;
   private final StreamShard[] shards;
@@ -40,6 +41,7 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
   private int next; // whose batch is delivered next
   private long taken;
   private long waitNanos;
+  private long reportedAt; // to the meter
   private boolean exhausted;
   private boolean cleanedUp;
   private @Nullable Batch current;
@@ -49,6 +51,7 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
 
   StreamBatches(StreamLoader loader, JavaFeed feed, StreamStart start) {
     this.loader = loader;
+    this.meter = loader.meter();
     this.feed = feed;
     this.epoch = start.epoch();
     this.delivered = start.positions().toArray(ShardPosition[]::new);
@@ -65,6 +68,7 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
     lock.lock();
     try {
       requireOpen();
+      reportedAt = System.nanoTime();
       feed.rewind(epoch);
       request(loader.prefetch());
       requireOpen();
@@ -119,7 +123,10 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
       requireOpen();
       throw e;
     } finally {
-      waitNanos += System.nanoTime() - start;
+      long now = System.nanoTime();
+      waitNanos += now - start;
+      meter.spent(now - reportedAt, now - start, 0);
+      reportedAt = now;
     }
   }
 
@@ -181,6 +188,9 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
       requireOpen();
       consumer = Thread.currentThread(); // a pass may change hands: who takes, owns
       endCurrent();
+      LoaderEvents.BatchWait event = new LoaderEvents.BatchWait();
+      event.begin();
+      int ready = feed.ready();
       StreamTask head = head(loader.prefetch() + 1);
       if (head == null) {
         throw new NoSuchElementException(
@@ -192,7 +202,10 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
         deliver(head);
         throw new SampleException(head.thrownAt, epoch, taken - 1, head.thrown);
       }
-      Batch batch = take(head);
+      Gathered gathered = take(head);
+      event.tell(epoch, taken - 1, gathered, ready);
+      meter.delivered(gathered, ready);
+      Batch batch = new Batch(this::isPadding, epoch, taken - 1, head.samples(), gathered);
       current = batch;
       return batch;
     } finally {
@@ -200,10 +213,9 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
     }
   }
 
-  private Batch take(StreamTask head) {
+  private Gathered take(StreamTask head) {
     try {
-      Gathered gathered = feed.take(taken);
-      return new Batch(this::isPadding, epoch, taken, head.samples(), gathered);
+      return feed.take(taken);
     } catch (RuntimeException | Error e) {
       requireOpen();
       throw e;

@@ -155,6 +155,20 @@ public final class StreamLoader implements AutoCloseable {
     return prefetch;
   }
 
+  LoaderMeter meter() {
+    return options.meter();
+  }
+
+  /**
+   * What this loader has delivered so far, where the time went, and what holds it up; as {@link
+   * DataLoader#stats}, with samples by their number in {@link Batch#indices}.
+   *
+   * @return a snapshot, also after the loader is closed
+   */
+  public LoaderStats stats() {
+    return meter().stats();
+  }
+
   /**
    * The shards of this rank.
    *

@@ -166,12 +166,12 @@ public final class StreamLoaderBuilder {
     return new StreamLoader(
         dataset,
         shards == null ? StreamStart.shards(dataset.shards(), 0, 1) : shards,
-        feedOptions(rows, threads),
+        feedOptions(rows, threads, ahead),
         ahead,
         Boolean.TRUE.equals(dropLast));
   }
 
-  private JavaFeedOptions feedOptions(int rows, int threads) {
+  private JavaFeedOptions feedOptions(int rows, int threads, int ahead) {
     BatchLayout layout = BatchLayout.of(dataset.columns(), dataset.variableLengths());
     Slab.requireFits(layout.slabColumns(), rows);
     return new JavaFeedOptions(
@@ -183,6 +183,7 @@ public final class StreamLoaderBuilder {
         timeout,
         workerHooks == null ? new WorkerHooks() {} : workerHooks,
         new AtomicInteger(),
-        seed == null ? 0 : seed);
+        seed == null ? 0 : seed,
+        new LoaderMeter(threads, ahead, true));
   }
 }

@@ -62,7 +62,7 @@ final class StreamTask extends FillTask {
   }
 
   @Override
-  void fill(Slab free, JavaFeedOptions options, SampleWriter writer) {
+  void fillRows(Slab free, JavaFeedOptions options, SampleWriter writer) {
     slab = free;
     if (!shard.enter()) {
       return; // of a pass that is over
@@ -80,8 +80,7 @@ final class StreamTask extends FillTask {
   }
 
   private void read(Slab into, JavaFeedOptions options, SampleWriter writer) throws Exception {
-    since.lazySet(System.nanoTime());
-    sample.lazySet(shard.index(0));
+    beginSample(shard.index(0));
     String begin = shard.open();
     while (!readSamples(into, options, writer)) {
       shard.reopen(begin);
@@ -125,8 +124,7 @@ final class StreamTask extends FillTask {
 
   private @Nullable Throwable readSample(
       long index, Slab into, JavaFeedOptions options, SampleWriter writer) {
-    since.lazySet(System.nanoTime());
-    sample.lazySet(index);
+    beginSample(index);
     try {
       writer.begin(into, rows, options.seed(), epoch, index);
       if (shard.next(writer)) {
