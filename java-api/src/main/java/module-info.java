@@ -4,7 +4,7 @@ module io.torchfeed {
   requires transitive org.bytedeco.pytorch;
   requires com.fasterxml.jackson.core;
   requires io.torchfeed.bindings;
-  requires static org.jspecify;
+  requires static transitive org.jspecify;
 
   exports io.torchfeed;
   exports io.torchfeed.data;
