@@ -5,7 +5,7 @@ module io.torchfeed {
   requires com.fasterxml.jackson.core;
   requires jdk.jfr;
   requires io.torchfeed.bindings;
-  requires static org.jspecify;
+  requires static transitive org.jspecify;
 
   exports io.torchfeed;
   exports io.torchfeed.data;

@@ -114,7 +114,7 @@ record ShuffledStreamDataset<T>(ObjectStreamDataset<T> objects, int window, long
         start = stream.position();
         isFilling = true;
       }
-      String place = "";
+      String place = start;
       boolean goesOn = true;
       while (goesOn && slots.size() < rule.window()) {
         try {

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+import io.torchfeed.memory.RowSpec;
+import java.util.List;
+
+/**
+ * Lines as rows of numbers: the fields of a line fill the columns one after the other, {@code
+ * float32 [4]} the first four and {@code int64 []} the fifth. Immutable, thread-safe.
+ *
+ * <p>Fields may have white space around them, which does not count, and no quotes; files with
+ * quotes are for {@code CsvFile}. Numbers are decimal; a bool is true, false, 1 or 0.
+ */
+public final class TextRows implements Collator<TextLine> {
+  private final String separators;
+  private final List<RowSpec> columns;
+  private final int fields;
+
+  private TextRows(String separators, List<RowSpec> columns) {
+    this.separators = separators;
+    this.columns = columns;
+    this.fields = columns.stream().mapToInt(RowSpec::elements).sum();
+  }
+
+  /**
+   * Rows whose fields have a separator between them.
+   *
+   * @param separators characters, each of which separates fields; at least one
+   * @param columns what a row has of each column, at least one
+   * @return the collator
+   * @throws IllegalArgumentException if there is no separator or no column
+   */
+  public static TextRows separatedBy(String separators, List<RowSpec> columns) {
+    if (separators.isEmpty() || columns.isEmpty()) {
+      throw new IllegalArgumentException(
+          "at least one separator and one column are needed, got \"%s\" and %s"
+              .formatted(separators, columns));
+    }
+    return new TextRows(separators, List.copyOf(columns));
+  }
+
+  @Override
+  public List<RowSpec> columns() {
+    return columns;
+  }
+
+  /**
+   * Writes a line.
+   *
+   * @throws FieldException if a field is no number of its column, or there are more or fewer fields
+   */
+  @Override
+  public void write(TextLine line, SampleWriter sample) {
+    String text = line.text();
+    int number = 0;
+    int from = 0;
+    int column = 0;
+    int left = columns.get(0).elements();
+    for (int i = 0; i <= text.length(); i++) {
+      if (i == text.length() || separators.indexOf(text.charAt(i)) >= 0) {
+        while (left == 0 && column < columns.size() - 1) {
+          column++;
+          left = columns.get(column).elements();
+        }
+        if (number == fields) {
+          throw wrong(line, number, text, "a line must have %d fields".formatted(fields));
+        }
+        put(line, number, column, text.substring(from, i), sample);
+        number++;
+        left--;
+        from = i + 1;
+      }
+    }
+    if (number < fields) {
+      throw wrong(line, number, text, "a line must have %d fields".formatted(fields));
+    }
+  }
+
+  private void put(TextLine line, int number, int column, String field, SampleWriter sample) {
+    try {
+      FieldFormat.put(sample, column, columns.get(column).dtype(), field);
+    } catch (NumberFormatException e) {
+      throw wrong(line, number, field, FieldFormat.rule(columns.get(column).dtype()));
+    }
+  }
+
+  private static FieldException wrong(TextLine line, int number, String text, String problem) {
+    return new FieldException(
+        line.path(), "byte " + line.offset(), "field " + number, FieldFormat.quote(text), problem);
+  }
+}
