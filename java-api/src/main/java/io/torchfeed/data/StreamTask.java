@@ -134,7 +134,8 @@ final class StreamTask extends FillTask {
       }
       return null;
     } catch (Throwable e) {
-      wasInterrupted |= e instanceof InterruptedException | Thread.interrupted();
+      boolean interrupted = Thread.interrupted(); // and no more
+      wasInterrupted |= interrupted || e instanceof InterruptedException;
       return e;
     } finally {
       writer.abandon();
