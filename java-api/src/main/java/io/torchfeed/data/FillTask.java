@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
 final class FillTask {
   final long epoch;
   final long batch;
-  final long[] indices;
+  private final long[] indices;
+  private final int size;
   volatile boolean cancelled;
 
   /** The sample that is being made, and since when; read by whoever waits too long. */
@@ -29,16 +30,17 @@ final class FillTask {
   boolean wasInterrupted; // what its samples left of interrupts
   boolean done;
 
-  FillTask(long epoch, long batch, long[] indices) {
+  FillTask(long epoch, long batch, long[] indices, int size) {
     this.epoch = epoch;
     this.batch = batch;
     this.indices = indices;
+    this.size = size;
   }
 
   /** Makes the samples in a slab that nobody else writes. */
   void fill(Slab free, JavaFeedOptions options, SampleWriter writer) {
     slab = free;
-    for (int element = 0; element < indices.length && !cancelled; element++) {
+    for (int element = 0; element < size && !cancelled; element++) {
       Throwable thrown = make(element, free, options, writer);
       if (thrown == null) {
         if (elements != null) {
@@ -49,7 +51,7 @@ final class FillTask {
         return;
       } else if (options.onFailure().skip()) {
         if (elements == null) {
-          elements = new int[indices.length];
+          elements = new int[size];
           Arrays.setAll(elements, i -> i);
         }
       } else {

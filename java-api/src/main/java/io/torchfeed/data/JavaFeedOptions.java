@@ -13,6 +13,7 @@ record JavaFeedOptions(
     List<RowSpec> columns,
     int batchRows,
     int workers,
+    boolean inOrder,
     FailurePolicy onFailure,
     @Nullable Duration timeout,
     WorkerHooks hooks,
