@@ -17,6 +17,8 @@
 namespace torchfeed {
 namespace {
 
+constexpr int64_t kForEver = -1;
+
 std::vector<at::Tensor> columns(int64_t rows) {
   return {torch::arange(rows * 6, torch::kFloat32).view({rows, 2, 3}),
           torch::arange(rows, torch::kInt64)};
@@ -29,9 +31,9 @@ class Feeds : public testing::TestWithParam<int64_t> {
 
 TEST_P(Feeds, GivesTheRequestedRowsInOrder) {
   const auto data = columns(100);
-  auto feed = BatchFeed::create(data, 8, GetParam(), 3);
+  auto feed = BatchFeed::create(data, 8, GetParam(), 3, true);
   for (int epoch = 0; epoch < 3; ++epoch) {
-    feed->rewind();
+    ASSERT_TRUE(feed->rewind());
     std::vector<std::vector<int64_t>> batches;
     for (int64_t b = 0; b < 13; ++b) {
       batches.emplace_back();
@@ -42,8 +44,9 @@ TEST_P(Feeds, GivesTheRequestedRowsInOrder) {
     size_t requested = 0;
     const auto request = [&] {
       if (requested < batches.size()) {
-        const auto& rows = batches[requested++];
-        feed->request(rows.data(), static_cast<int64_t>(rows.size()));
+        const auto& rows = batches[requested];
+        feed->request(static_cast<int64_t>(requested++), rows.data(),
+                      static_cast<int64_t>(rows.size()));
       }
     };
     for (int i = 0; i < 3; ++i) {
@@ -52,48 +55,49 @@ TEST_P(Feeds, GivesTheRequestedRowsInOrder) {
     feed->start();
     for (const auto& rows : batches) {
       request();
-      const auto taken = feed->take();
+      const auto taken = feed->take(kForEver);
       const auto index = torch::tensor(rows);
+      EXPECT_EQ(feed->batch(), &rows - batches.data());
       ASSERT_EQ(taken.size(), 2U);
       EXPECT_TRUE(torch::equal(taken[0], data[0].index_select(0, index)));
       EXPECT_TRUE(torch::equal(taken[1], index));
       EXPECT_EQ(reinterpret_cast<uintptr_t>(taken[1].data_ptr()) % 64, 0U);
     }
-    EXPECT_THROW(feed->take(), Error);
+    EXPECT_THROW(feed->take(kForEver), Error);
   }
 }
 
 TEST_P(Feeds, CanBeLeftAtAnyMoment) {
   const auto data = columns(64);
-  auto feed = BatchFeed::create(data, 4, GetParam(), 4);
+  auto feed = BatchFeed::create(data, 4, GetParam(), 4, true);
   std::mt19937 random(7);
   const std::vector<int64_t> rows = {5, 6, 7, 8};
   for (int epoch = 0; epoch < 2000; ++epoch) {
-    feed->rewind();
+    ASSERT_TRUE(feed->rewind());
     for (int i = 0; i < 4; ++i) {
-      feed->request(rows.data(), 4);
+      feed->request(0, rows.data(), 4);
     }
     feed->start();
     const auto batches = random() % 5;
     for (size_t b = 0; b < batches; ++b) {
-      ASSERT_EQ(feed->take()[1][3].item<int64_t>(), 8);
+      ASSERT_EQ(feed->take(kForEver)[1][3].item<int64_t>(), 8);
     }
   }
 }
 
 TEST_P(Feeds, NeverOverwritesATensorThatIsStillHeld) {
-  auto feed = BatchFeed::create(columns(64), 2, GetParam(), 2);
+  auto feed = BatchFeed::create(columns(64), 2, GetParam(), 2, true);
   std::vector<at::Tensor> kept;
   for (int64_t b = 0; b < 32; ++b) {
     if (b % 8 == 0) {
-      feed->rewind();
+      ASSERT_TRUE(feed->rewind());
     }
     const std::vector<int64_t> rows = {b, 63 - b};
-    feed->request(rows.data(), 2);
+    feed->request(0, rows.data(), 2);
     if (b % 8 == 0) {
       feed->start();
     }
-    kept.push_back(feed->take()[1]);
+    kept.push_back(feed->take(kForEver)[1]);
   }
   for (int64_t b = 0; b < 32; ++b) {
     EXPECT_EQ(kept[static_cast<size_t>(b)][0].item<int64_t>(), b);
@@ -101,34 +105,68 @@ TEST_P(Feeds, NeverOverwritesATensorThatIsStillHeld) {
 }
 
 TEST_P(Feeds, ReusesSlabsInSteadyState) {
-  auto feed = BatchFeed::create(columns(64), 2, GetParam(), 2);
+  auto feed = BatchFeed::create(columns(64), 2, GetParam(), 2, true);
   const std::vector<int64_t> rows = {1, 2};
-  feed->request(rows.data(), 2);
-  feed->request(rows.data(), 2);
+  feed->request(0, rows.data(), 2);
+  feed->request(0, rows.data(), 2);
   feed->start();
   std::set<void*> slabs;
   for (int b = 0; b < 500; ++b) {
-    feed->request(rows.data(), 2);
-    slabs.insert(feed->take()[0].data_ptr());
+    feed->request(0, rows.data(), 2);
+    slabs.insert(feed->take(kForEver)[0].data_ptr());
   }
   EXPECT_LE(slabs.size(), 3U);  // two prefetched and the consumer's
 }
 
+TEST_P(Feeds, GivesEachRequestedBatchOnceInAnyOrder) {
+  const auto data = columns(64);
+  auto feed = BatchFeed::create(data, 2, GetParam(), 4, false);
+  for (int epoch = 0; epoch < 50; ++epoch) {
+    ASSERT_TRUE(feed->rewind());
+    int64_t requested = 0;
+    const auto request = [&] {
+      if (requested < 20) {
+        const std::vector<int64_t> rows = {requested, 63 - requested};
+        feed->request(requested++, rows.data(), 2);
+      }
+    };
+    for (int i = 0; i < 4; ++i) {
+      request();
+    }
+    feed->start();
+    std::set<int64_t> batches;
+    for (int64_t b = 0; b < 20; ++b) {
+      request();
+      const auto rows = feed->take(kForEver)[1];
+      batches.insert(feed->batch());
+      EXPECT_EQ(rows[0].item<int64_t>(), feed->batch());
+      EXPECT_EQ(rows[1].item<int64_t>(), 63 - feed->batch());
+    }
+    EXPECT_EQ(batches.size(), 20U);
+    EXPECT_THROW(feed->take(kForEver), Error);
+  }
+}
+
 TEST_P(Feeds, AnInterruptFromAnotherThreadEndsThePass) {
-  auto feed = BatchFeed::create(columns(64), 2, GetParam(), 2);
+  auto feed = BatchFeed::create(columns(64), 2, GetParam(), 2, true);
   const std::vector<int64_t> rows = {1, 2};
-  feed->request(rows.data(), 2);
+  feed->request(0, rows.data(), 2);
   feed->start();
   std::thread other([&] { feed->interrupt(); });
   EXPECT_THROW(
       {
         for (;;) {
-          feed->request(rows.data(), 2);
-          feed->take();
+          feed->request(0, rows.data(), 2);
+          feed->take(kForEver);
         }
       },
       Error);
   other.join();
+}
+
+TEST_P(Feeds, SaysHowMuchMemoryABatchTakes) {
+  auto feed = BatchFeed::create(columns(64), 3, GetParam(), 2, true);
+  EXPECT_EQ(feed->slab_bytes(), 128 + 64);  // three rows of 24 bytes, then three of 8
 }
 
 INSTANTIATE_TEST_SUITE_P(Workers, Feeds, testing::Values(0, 1, 2, 5));
@@ -147,7 +185,7 @@ TEST(BatchFeed, RefusesWhatLibtorchWouldCrashOn) {
   const auto data = columns(10);
   const auto create = [](const std::vector<at::Tensor>& tensors, int64_t batch_rows,
                          int64_t workers, int64_t prefetch) {
-    EXPECT_EQ(BatchFeed::create(tensors, batch_rows, workers, prefetch), nullptr);
+    EXPECT_EQ(BatchFeed::create(tensors, batch_rows, workers, prefetch, true), nullptr);
   };
   expect_refused("prefetch must be at least 1", [&] { create(data, 1, 1, 0); });
   expect_refused("workers must be at least 0", [&] { create(data, 1, -1, 1); });
@@ -157,11 +195,11 @@ TEST(BatchFeed, RefusesWhatLibtorchWouldCrashOn) {
   expect_refused("column 1", [&] { create({data[0], torch::arange(11)}, 1, 1, 1); });
   expect_refused("column 0", [&] { create({data[0].transpose(1, 2)}, 1, 1, 1); });
 
-  auto feed = BatchFeed::create(data, 2, 0, 1);
+  auto feed = BatchFeed::create(data, 2, 0, 1, true);
   const std::vector<int64_t> outside = {0, 10};
   const std::vector<int64_t> three = {0, 1, 2};
-  expect_refused("index 10 is outside [0, 10)", [&] { feed->request(outside.data(), 2); });
-  expect_refused("at most 2 rows, got 3", [&] { feed->request(three.data(), 3); });
+  expect_refused("index 10 is outside [0, 10)", [&] { feed->request(0, outside.data(), 2); });
+  expect_refused("at most 2 rows, got 3", [&] { feed->request(0, three.data(), 3); });
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ class FileFeeds : public testing::TestWithParam<int64_t> {
   }
 
   [[nodiscard]] std::unique_ptr<BatchFeed> feed(int64_t batch_rows, int64_t prefetch) const {
-    return BatchFeed::over_files(*columns_, batch_rows, GetParam(), prefetch);
+    return BatchFeed::over_files(*columns_, batch_rows, GetParam(), prefetch, true);
   }
 
   const int64_t opened_before_ = open_files();
@@ -63,7 +63,7 @@ class FileFeeds : public testing::TestWithParam<int64_t> {
 TEST_P(FileFeeds, GivesTheRequestedRowsInOrder) {
   auto feed = this->feed(8, 3);
   for (int64_t epoch = 0; epoch < 3; ++epoch) {
-    feed->rewind();
+    ASSERT_TRUE(feed->rewind());
     const auto rows_of = [&](int64_t batch) {
       std::vector<int64_t> rows;
       for (int64_t i = 0; i < (batch == 12 ? 4 : 8); ++i) {
@@ -75,7 +75,7 @@ TEST_P(FileFeeds, GivesTheRequestedRowsInOrder) {
     const auto request = [&] {
       if (requested < 13) {
         const auto rows = rows_of(requested++);
-        feed->request(rows.data(), static_cast<int64_t>(rows.size()));
+        feed->request(0, rows.data(), static_cast<int64_t>(rows.size()));
       }
     };
     for (int i = 0; i < 3; ++i) {
@@ -84,14 +84,14 @@ TEST_P(FileFeeds, GivesTheRequestedRowsInOrder) {
     feed->start();
     for (int64_t batch = 0; batch < 13; ++batch) {
       request();
-      const auto taken = feed->take();
+      const auto taken = feed->take(-1);
       const auto index = torch::tensor(rows_of(batch));
       ASSERT_EQ(taken.size(), 2U);
       EXPECT_TRUE(torch::equal(taken[0], images_.index_select(0, index)));
       EXPECT_TRUE(torch::equal(taken[1], index));
       EXPECT_EQ(reinterpret_cast<uintptr_t>(taken[1].data_ptr()) % 64, 0U);
     }
-    EXPECT_THROW(feed->take(), Error);
+    EXPECT_THROW(feed->take(-1), Error);
   }
 }
 
@@ -103,7 +103,7 @@ TEST_P(FileFeeds, ARowThatIsGoneFailsItsBatchAlone) {
   size_t requested = 0;
   const auto request = [&] {
     if (requested < batches.size()) {
-      feed->request(batches[requested++].data(), 2);
+      feed->request(0, batches[requested++].data(), 2);
     }
   };
   request();
@@ -113,7 +113,7 @@ TEST_P(FileFeeds, ARowThatIsGoneFailsItsBatchAlone) {
   for (const auto& rows : batches) {
     request();
     try {
-      EXPECT_TRUE(torch::equal(feed->take()[1], torch::tensor(rows)));
+      EXPECT_TRUE(torch::equal(feed->take(-1)[1], torch::tensor(rows)));
       failed.push_back(-1);
       EXPECT_EQ(feed->unreadable_row(), -1);
     } catch (const Error& error) {
@@ -129,13 +129,13 @@ TEST_P(FileFeeds, CanBeLeftAtAnyMoment) {
   auto feed = this->feed(4, 4);
   const std::vector<int64_t> rows = {5, 17, 7, 8};
   for (size_t epoch = 0; epoch < 500; ++epoch) {
-    feed->rewind();
+    ASSERT_TRUE(feed->rewind());
     for (int i = 0; i < 4; ++i) {
-      feed->request(rows.data(), 4);
+      feed->request(0, rows.data(), 4);
     }
     feed->start();
     for (size_t batch = 0; batch < epoch % 5; ++batch) {
-      ASSERT_EQ(feed->take()[1][3].item<int64_t>(), 8);
+      ASSERT_EQ(feed->take(-1)[1][3].item<int64_t>(), 8);
     }
   }
 }
@@ -143,12 +143,12 @@ TEST_P(FileFeeds, CanBeLeftAtAnyMoment) {
 TEST_P(FileFeeds, OutliveTheColumnsTheyWereMadeFrom) {
   auto shared = columns_->share();
   columns_.reset();
-  auto feed = BatchFeed::over_files(*shared, 2, GetParam(), 1);
+  auto feed = BatchFeed::over_files(*shared, 2, GetParam(), 1, true);
   shared.reset();
   const std::vector<int64_t> rows = {99, 98};
-  feed->request(rows.data(), 2);
+  feed->request(0, rows.data(), 2);
   feed->start();
-  EXPECT_EQ(feed->take()[1][0].item<int64_t>(), 99);
+  EXPECT_EQ(feed->take(-1)[1][0].item<int64_t>(), 99);
 }
 
 INSTANTIATE_TEST_SUITE_P(Workers, FileFeeds, testing::Values(0, 1, 2, 5));
@@ -166,7 +166,7 @@ TEST(FileColumns, RefusesWhatCannotBeRows) {
   const RowFiles files;
   const std::string path = files.write("rows", std::vector<int64_t>{1, 2, 3});
   const auto feed = [](const FileColumns& columns, int64_t batch_rows, int64_t prefetch) {
-    EXPECT_EQ(BatchFeed::over_files(columns, batch_rows, 0, prefetch), nullptr);
+    EXPECT_EQ(BatchFeed::over_files(columns, batch_rows, 0, prefetch, true), nullptr);
   };
   auto columns = FileColumns::create();
   expect_refused("at least one column", [&] { feed(*columns, 1, 1); });

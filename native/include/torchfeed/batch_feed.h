@@ -13,7 +13,7 @@
 namespace torchfeed {
 
 /// libtorch's C++ data loader over columns of tensors or files: index lists go in, batches come out
-/// in order.
+/// in their order, or as they become ready.
 ///
 /// Workers gather rows straight into reused slabs; the tensors of a batch are views of its slab. A
 /// slab is written again only when nothing refers to it any more, so a tensor kept too long costs
@@ -24,30 +24,46 @@ class TORCHFEED_API BatchFeed {
   /// @param batch_rows  most rows of one batch, at least 1
   /// @param workers     worker threads; with 0 the caller's thread gathers
   /// @param prefetch    batches being gathered or waiting, at least 1
+  /// @param in_order    whether batches come in the order of their requests, not as they are ready
   [[nodiscard]] static std::unique_ptr<BatchFeed> create(const std::vector<at::Tensor>& columns,
                                                          int64_t batch_rows, int64_t workers,
-                                                         int64_t prefetch);
+                                                         int64_t prefetch, bool in_order);
   /// @param columns  columns of equally many rows; the feed keeps their files open
   [[nodiscard]] static std::unique_ptr<BatchFeed> over_files(const FileColumns& columns,
                                                              int64_t batch_rows, int64_t workers,
-                                                             int64_t prefetch);
+                                                             int64_t prefetch, bool in_order);
   BatchFeed(const BatchFeed&) = delete;
   BatchFeed& operator=(const BatchFeed&) = delete;
+  /// Ends the workers. One that does not come back from the system within half a second is left to
+  /// a thread of its own, which frees what it uses when it does.
   ~BatchFeed();
 
-  /// Drops what an earlier pass left unread and takes back the current batch.
-  void rewind();
-  /// Queues the rows `indices[0..count)` as one batch; at most `prefetch` before `start`.
-  void request(const int64_t* indices, int64_t count);
+  /// Drops what an earlier pass left unread and takes back the current batch. False if a worker
+  /// does not come back from the system: the feed is of no more use then, but to be destroyed.
+  [[nodiscard]] bool rewind();
+  /// Queues the rows `indices[0..count)` as the batch with that number; at most `prefetch` before
+  /// `start`.
+  void request(int64_t batch, const int64_t* indices, int64_t count);
   /// Sets the workers to the queued batches; once a pass, after the first requests.
   void start();
   /// Waits for the next batch and gives its columns, views of a slab: `[rows, ...]` each. The batch
   /// before it is taken back. Queue the request that replaces it first.
   /// A row that a file does not give any more fails its batch alone, with `kUnreadable`.
-  std::vector<at::Tensor> take();
+  ///
+  /// @param timeout_ms  after which it throws `kTimeout` with what the workers do, and may be called
+  ///                    again for the same batch; negative for no limit
+  std::vector<at::Tensor> take(int64_t timeout_ms);
+  /// The number of the batch that the last `take` gave, or failed to gather.
+  [[nodiscard]] int64_t batch() const;
   /// The row for which the last `take` failed with `kUnreadable`, else -1.
   [[nodiscard]] int64_t unreadable_row() const;
-  /// Makes unfinished work end at once, until the next `rewind`. Thread-safe.
+  /// How long the gathering of that batch took.
+  [[nodiscard]] int64_t gather_nanos() const;
+  /// How many batches wait to be taken; 0 without workers.
+  [[nodiscard]] int64_t ready() const;
+  /// Memory of one batch.
+  [[nodiscard]] int64_t slab_bytes() const;
+  /// Makes unfinished work and a running `take` end at once, until the next `rewind`. Thread-safe.
   void interrupt();
 
  private:

@@ -15,7 +15,7 @@
 namespace torchfeed {
 namespace {
 
-// Neighbours are read at once, but no longer than it may take until an interrupt is seen.
+// Neighbours are read at once, but no more than it may take until an interrupt is seen.
 constexpr int64_t kMostBytesARead = int64_t{8} << 20;
 
 std::string reason(int error) { return std::generic_category().message(error); }
@@ -127,12 +127,12 @@ std::size_t FileColumn::run_of(const File& file, std::span<const std::size_t> ro
 }
 
 void FileColumn::read(const File& file, std::byte* target, std::span<const std::size_t> run,
-                      Patience patience, int64_t& done) const {
+                      Patience patience, const std::atomic<bool>& stop, int64_t& done) const {
   const auto first = static_cast<int64_t>(run[0]);
   const int64_t wanted = static_cast<int64_t>(run.size()) * row_bytes_;
   const int64_t from = file.position_of(first);
-  while (done < wanted) {
-    iovec rest{target + done, static_cast<std::size_t>(wanted - done)};
+  while (done < wanted && !stop.load(std::memory_order_relaxed)) {
+    iovec rest{target + done, static_cast<std::size_t>(std::min(wanted - done, kMostBytesARead))};
     const ssize_t got = ::preadv2(file.descriptor.value(), &rest, 1, from + done,
                                   patience == Patience::kNone ? RWF_NOWAIT : 0);
     if (got > 0) {
@@ -186,17 +186,21 @@ bool FileColumn::gather(std::byte* target, std::span<const std::size_t> rows,
     }
     const File& file = file_of(static_cast<int64_t>(rows[done]));
     const auto run = rows.subspan(done, run_of(file, rows.subspan(done)));
+    const int64_t run_bytes = static_cast<int64_t>(run.size()) * row_bytes_;
     std::byte* place = target + static_cast<int64_t>(done) * row_bytes_;
     int64_t read_bytes = 0;
     if (!asked && file.tells_what_is_cached) {
-      read(file, place, run, Patience::kNone, read_bytes);
-      asked = read_bytes < static_cast<int64_t>(run.size()) * row_bytes_;
+      read(file, place, run, Patience::kNone, stop, read_bytes);
+      asked = read_bytes < run_bytes;
       if (asked) {
         read_ahead(rows.subspan(done));
       }
     }
-    read(file, place, run, Patience::kWaits, read_bytes);
-    swap_bytes(place, run.size() * static_cast<std::size_t>(row_bytes_), swap_bytes_);
+    read(file, place, run, Patience::kWaits, stop, read_bytes);
+    if (read_bytes < run_bytes) {
+      return false;  // stopped
+    }
+    swap_bytes(place, static_cast<std::size_t>(run_bytes), swap_bytes_);
     done += run.size();
   }
   return true;

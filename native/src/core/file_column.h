@@ -69,9 +69,9 @@ class FileColumn {
   enum class Patience { kNone, kWaits };
 
   /// Reads the rest of a run, of which `done` bytes are there; without patience only what the page
-  /// cache holds.
+  /// cache holds, and no more once `stop` is set.
   void read(const File& file, std::byte* target, std::span<const std::size_t> run,
-            Patience patience, int64_t& done) const;
+            Patience patience, const std::atomic<bool>& stop, int64_t& done) const;
   /// Has the system begin to read the rows, all at once.
   void read_ahead(std::span<const std::size_t> rows) const;
   [[nodiscard]] std::string described(const File& file, int64_t row) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/row_gather.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace torchfeed {
@@ -10,6 +11,7 @@ constexpr std::size_t kLine = 64;
 // Rows are random: without help each begins with a miss that the processor cannot foresee.
 constexpr std::size_t kRowsAhead = 4;
 constexpr std::size_t kLinesAhead = 8;
+constexpr std::size_t kMostBytesAtOnce = std::size_t{4} << 20;
 
 void prefetch_row(const std::byte* row, std::size_t row_bytes) {
   for (std::size_t line = 0; line < kLinesAhead && line * kLine < row_bytes; ++line) {
@@ -26,13 +28,9 @@ void gather_fixed(std::byte* target, const std::byte* source, std::span<const st
   }
 }
 
-}  // namespace
-
-void gather_rows(std::byte* target, const std::byte* source, std::size_t row_bytes,
+void gather_some(std::byte* target, const std::byte* source, std::size_t row_bytes,
                  std::span<const std::size_t> rows) {
   switch (row_bytes) {
-    case 0:
-      return;
     case 1:
       return gather_fixed<1>(target, source, rows);
     case 4:
@@ -48,6 +46,44 @@ void gather_rows(std::byte* target, const std::byte* source, std::size_t row_byt
     }
     std::memcpy(target + i * row_bytes, source + rows[i] * row_bytes, row_bytes);
   }
+}
+
+bool stopped(const std::atomic<bool>& stop) { return stop.load(std::memory_order_relaxed); }
+
+bool copy_long_row(std::byte* target, const std::byte* source, std::size_t row_bytes,
+                   const std::atomic<bool>& stop) {
+  for (std::size_t done = 0; done < row_bytes; done += kMostBytesAtOnce) {
+    if (stopped(stop)) {
+      return false;
+    }
+    std::memcpy(target + done, source + done, std::min(kMostBytesAtOnce, row_bytes - done));
+  }
+  return true;
+}
+
+}  // namespace
+
+bool gather_rows(std::byte* target, const std::byte* source, std::size_t row_bytes,
+                 std::span<const std::size_t> rows, const std::atomic<bool>& stop) {
+  if (row_bytes > kMostBytesAtOnce) {
+    return std::all_of(rows.begin(), rows.end(), [&](std::size_t row) {
+      const bool copied = copy_long_row(target, source + row * row_bytes, row_bytes, stop);
+      target += row_bytes;
+      return copied;
+    });
+  }
+  if (row_bytes == 0) {
+    return true;
+  }
+  const std::size_t most = kMostBytesAtOnce / row_bytes;
+  for (std::size_t done = 0; done < rows.size(); done += most) {
+    if (stopped(stop)) {
+      return false;
+    }
+    gather_some(target + done * row_bytes, source, row_bytes,
+                rows.subspan(done, std::min(most, rows.size() - done)));
+  }
+  return true;
 }
 
 }  // namespace torchfeed

@@ -1,231 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "torchfeed/batch_feed.h"
 
-#include <torch/data/dataloader/stateless.h>
-#include <torch/data/datasets/base.h>
-#include <torch/data/samplers/base.h>
-
-#include <algorithm>
-#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <optional>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <utility>
 
-#include "core/file_column.h"
-#include "core/row_gather.h"
 #include "torch/file_columns_impl.h"
 #include "torch/guard.h"
 #include "torch/live_count.h"
-#include "torch/slab_pool.h"
+#include "torch/row_columns.h"
+#include "torch/row_loader.h"
+#include "torchfeed/error.h"
 
 namespace torchfeed {
 namespace {
 
-using Rows = std::vector<size_t>;
-
-/// Where the rows of one column come from.
-struct Column {
-  at::Tensor tensor;                        // rows in memory, or undefined
-  std::shared_ptr<const FileColumn> files;  // rows in files, or null
-  int64_t rows;
-  RowShape row;
-
-  /// False if it gave up because `stop` was set.
-  bool gather(std::byte* target, const Rows& wanted, const std::atomic<bool>& stop) const {
-    if (files) {
-      return files->gather(target, wanted, stop);
-    }
-    gather_rows(target, static_cast<const std::byte*>(tensor.const_data_ptr()),
-                static_cast<size_t>(row.bytes), wanted);
-    return true;
-  }
-};
-
-using Columns = std::vector<Column>;
-
-SlabLayout layout_of(const Columns& columns, int64_t batch_rows) {
-  std::vector<RowShape> rows;
-  for (const Column& column : columns) {
-    rows.push_back(column.row);
-  }
-  return {std::move(rows), batch_rows};
-}
-
-/// What all workers share: the columns and the slabs.
-struct Source {
-  Source(Columns all, int64_t batch_rows)
-      : columns(std::move(all)), slabs(layout_of(columns, batch_rows), "") {}
-
-  [[nodiscard]] int64_t rows() const { return columns.front().rows; }
-
-  const Columns columns;
-  SlabPool slabs;
-  std::atomic<bool> interrupted{false};
-};
-
-/// A slab on loan; it goes back when the last holder lets go, in whatever queue that is.
-class Loan {
- public:
-  explicit Loan(std::shared_ptr<Source> source)
-      : source_(std::move(source)), slab_(source_->slabs.acquire()) {}
-  Loan(const Loan&) = delete;
-  Loan& operator=(const Loan&) = delete;
-  ~Loan() { source_->slabs.give_back(std::move(slab_)); }
-
-  [[nodiscard]] SlabBlock& slab() const { return *slab_; }
-
- private:
-  std::shared_ptr<Source> source_;
-  std::unique_ptr<SlabBlock> slab_;
-};
-
-struct Gathered {
-  std::shared_ptr<const Loan> loan;
-  int64_t rows = 0;
-  std::optional<Error> error;
-  int64_t unreadable_row = -1;
-};
-
-/// libtorch's view of the columns. Copies, one a worker, share the source.
-class RowDataset : public torch::data::datasets::BatchDataset<RowDataset, Gathered, Rows> {
- public:
-  explicit RowDataset(std::shared_ptr<Source> source) : source_(std::move(source)) {}
-
-  // An exception here would cost the loader its next job and end the epoch early: it travels as
-  // part of the batch instead.
-  Gathered get_batch(Rows rows) override {
-    Gathered gathered;
-    if (source_->interrupted.load(std::memory_order_relaxed)) {
-      return gathered;
-    }
-    try {
-      guarded([&] {
-        auto loan = std::make_shared<const Loan>(source_);
-        SlabBlock& slab = loan->slab();
-        for (int64_t i = 0; i < slab.layout().columns(); ++i) {
-          const Column& column = source_->columns[static_cast<size_t>(i)];
-          if (!column.gather(slab.data() + slab.layout().offset(i), rows, source_->interrupted)) {
-            return;
-          }
-        }
-        gathered.rows = static_cast<int64_t>(rows.size());
-        gathered.loan = std::move(loan);
-      });
-    } catch (const UnreadableRow& error) {
-      gathered.error = error;
-      gathered.unreadable_row = error.row();
-    } catch (const Error& error) {
-      gathered.error = error;
-    }
-    return gathered;
-  }
-
-  [[nodiscard]] std::optional<size_t> size() const override {
-    return static_cast<size_t>(source_->rows());
-  }
-
- private:
-  std::shared_ptr<Source> source_;
-};
-
-/// A libtorch sampler whose batches come from outside, in the order in which they were queued.
-class QueuedBatches : public torch::data::samplers::Sampler<Rows> {
- public:
-  explicit QueuedBatches(std::shared_ptr<std::deque<Rows>> queue) : queue_(std::move(queue)) {}
-
-  void reset(std::optional<size_t> /*new_size*/ = std::nullopt) override {}
-  std::optional<Rows> next(size_t /*batch_size*/) override {
-    if (queue_->empty()) {
-      return std::nullopt;
-    }
-    Rows rows = std::move(queue_->front());
-    queue_->pop_front();
-    return rows;
-  }
-  void save(torch::serialize::OutputArchive& /*archive*/) const override {}
-  void load(torch::serialize::InputArchive& /*archive*/) override {}
-
- private:
-  std::shared_ptr<std::deque<Rows>> queue_;
-};
-
-using StatelessLoader = torch::data::StatelessDataLoader<RowDataset, QueuedBatches>;
-
-/// libtorch's loader, with the way out in mid-epoch that its own iterator does not have.
-class Loader : public StatelessLoader {
- public:
-  using StatelessLoader::StatelessLoader;
-
-  void start() {
-    delivered_ = 0;
-    begin();
-  }
-
-  std::optional<Gathered> take() {
-    // Its own top-up comes only after a result, so a loader that ran dry would stay dry.
-    while (sequence_number_ - delivered_ < options().max_jobs) {
-      const size_t before = sequence_number_;
-      prefetch(1);
-      if (sequence_number_ == before) {
-        break;
-      }
-    }
-    ++delivered_;
-    return next();
-  }
-
-  void drop_jobs() { shuttle_.drain(); }
-
- private:
-  size_t delivered_ = 0;
-};
-
-void check_some(size_t columns) {
-  if (columns == 0) {
-    throw Error(ErrorCode::kInvalidArgument, "a feed needs at least one column");
-  }
-}
-
-Columns columns_of(const std::vector<at::Tensor>& columns) {
-  check_some(columns.size());
-  Columns checked;
-  for (size_t i = 0; i < columns.size(); ++i) {
-    const at::Tensor& column = columns[i];
-    const bool dense = column.defined() && column.layout() == at::kStrided && column.dim() >= 1 &&
-                       column.device().is_cpu() && column.is_contiguous() && !column.is_conj() &&
-                       !column.is_neg();
-    if (!dense || column.size(0) != columns[0].size(0)) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  "column " + std::to_string(i) +
-                      " must be a contiguous CPU tensor with as many rows as column 0");
-    }
-    const int64_t rows = column.size(0);
-    const int64_t row_bytes = rows == 0 ? 0 : static_cast<int64_t>(column.nbytes()) / rows;
-    checked.push_back(
-        {column, nullptr, rows, {column.options(), column.sizes().slice(1).vec(), row_bytes}});
-  }
-  return checked;
-}
-
-Columns columns_of(const std::vector<TypedFiles>& columns) {
-  check_some(columns.size());
-  Columns checked;
-  for (const TypedFiles& column : columns) {
-    const int64_t rows = column.files->rows();
-    if (rows != columns[0].files->rows()) {
-      throw Error(ErrorCode::kInvalidArgument, "column " + std::to_string(checked.size()) +
-                                                   " must have as many rows as column 0 (" +
-                                                   std::to_string(columns[0].files->rows()) +
-                                                   "), got " + std::to_string(rows));
-    }
-    const RowShape row{at::TensorOptions().dtype(column.dtype), column.row_sizes,
-                       column.files->row_bytes()};
-    checked.push_back({at::Tensor(), column.files, rows, row});
-  }
-  return checked;
-}
+/// How long workers have to come back from the system after an interrupt; from a gather they come
+/// in the time of a few MB.
+constexpr std::chrono::milliseconds kPatience{400};
 
 void check_range(const char* name, int64_t value, int64_t least) {
   if (value < least) {
@@ -241,43 +38,49 @@ void check_options(int64_t batch_rows, int64_t workers, int64_t prefetch) {
   check_range("prefetch", prefetch, 1);
 }
 
-torch::data::DataLoaderOptions loader_options(int64_t batch_rows, int64_t workers,
-                                              int64_t prefetch) {
+torch::data::DataLoaderOptions loader_options(int64_t batch_rows, int64_t workers, int64_t prefetch,
+                                              bool in_order) {
   return torch::data::DataLoaderOptions(static_cast<size_t>(batch_rows))
       .workers(static_cast<size_t>(workers))
       .max_jobs(workers == 0 ? 0 : static_cast<size_t>(prefetch))  // jobs are for workers only
-      .enforce_ordering(true);
+      .enforce_ordering(in_order);
 }
 
 }  // namespace
 
 class BatchFeed::Impl {
  public:
-  Impl(Columns columns, int64_t batch_rows, int64_t workers, int64_t prefetch)
-      : batch_rows_(batch_rows),
-        source_(std::make_shared<Source>(std::move(columns), batch_rows)),
-        queue_(std::make_shared<std::deque<Rows>>()),
-        loader_(RowDataset(source_), QueuedBatches(queue_),
-                loader_options(batch_rows, workers, prefetch)) {}
+  Impl(RowColumns columns, int64_t batch_rows, int64_t workers, int64_t prefetch, bool in_order)
+      : in_order_(in_order),
+        source_(std::make_shared<RowSource>(std::move(columns), batch_rows, workers)),
+        queue_(std::make_shared<std::deque<RowJob>>()),
+        loader_(RowDataset(source_), QueuedJobs(queue_),
+                loader_options(batch_rows, workers, prefetch, in_order)) {}
 
-  ~Impl() { source_->interrupted = true; }
+  ~Impl() { source_->watch.interrupt(); }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  void rewind() {
-    source_->interrupted = true;
+  bool rewind() {
+    interrupt();
     queue_->clear();
-    loader_.drop_jobs();
-    source_->interrupted = false;
     current_.reset();
+    if (!source_->watch.await_idle(kPatience)) {
+      return false;
+    }
+    loader_.drop_jobs();
+    source_->watch.reset();
+    requested_ = 0;
+    taken_ = 0;
+    return true;
   }
 
-  void request(const int64_t* indices, int64_t count) {
+  void request(int64_t batch, const int64_t* indices, int64_t count) {
     check_range("count", count, 1);
-    if (count > batch_rows_) {
-      throw Error(ErrorCode::kInvalidArgument, "a batch holds at most " +
-                                                   std::to_string(batch_rows_) + " rows, got " +
-                                                   std::to_string(count));
+    const int64_t most = source_->slabs.layout().rows();
+    if (count > most) {
+      throw Error(ErrorCode::kInvalidArgument, "a batch holds at most " + std::to_string(most) +
+                                                   " rows, got " + std::to_string(count));
     }
     Rows rows(static_cast<size_t>(count));
     for (size_t i = 0; i < rows.size(); ++i) {
@@ -288,34 +91,70 @@ class BatchFeed::Impl {
       }
       rows[i] = static_cast<size_t>(indices[i]);
     }
-    queue_->push_back(std::move(rows));
+    queue_->push_back({requested_, batch, std::move(rows)});
+    ++requested_;
   }
 
   void start() { loader_.start(); }
 
-  std::vector<at::Tensor> take() {
+  std::vector<at::Tensor> take(int64_t timeout_ms) {
     current_.reset();
     unreadable_row_ = -1;
-    std::optional<Gathered> next = loader_.take();
-    if (!next) {
+    if (taken_ == requested_) {
       throw Error(ErrorCode::kIllegalState, "no batch was requested");
     }
+    loader_.top_up();
+    if (loader_.options().workers > 0) {
+      await(timeout_ms);
+    }
+    std::optional<GatheredRows> next = loader_.take();
+    if (!next) {
+      throw Error(ErrorCode::kInternal, "libtorch's loader has lost a batch");
+    }
+    ++taken_;
+    source_->watch.forget(next->sequence);
+    batch_ = next->batch;
+    gather_nanos_ = next->nanos;
     if (next->error) {
       unreadable_row_ = next->unreadable_row;
       throw Error(*next->error);
     }
     if (!next->loan) {
-      throw Error(ErrorCode::kIllegalState, "the feed was interrupted");
+      throw_interrupted();
     }
     current_ = std::move(next->loan);
     return views(next->rows);
   }
 
+  [[nodiscard]] int64_t batch() const { return batch_; }
   [[nodiscard]] int64_t unreadable_row() const { return unreadable_row_; }
+  [[nodiscard]] int64_t gather_nanos() const { return gather_nanos_; }
+  [[nodiscard]] int64_t ready() const { return source_->watch.ready(); }
+  [[nodiscard]] int64_t slab_bytes() const { return source_->slabs.layout().bytes(); }
 
-  void interrupt() { source_->interrupted = true; }
+  void interrupt() { source_->watch.interrupt(); }
+
+  [[nodiscard]] bool await_idle() { return source_->watch.await_idle(kPatience); }
 
  private:
+  [[noreturn]] static void throw_interrupted() {
+    throw Error(ErrorCode::kIllegalState, "the feed was interrupted");
+  }
+
+  void await(int64_t timeout_ms) {
+    const auto sequence = in_order_ ? std::optional<size_t>(taken_) : std::nullopt;
+    const auto limit = timeout_ms < 0 ? std::optional<JobWatch::Clock::duration>()
+                                      : std::chrono::milliseconds(timeout_ms);
+    switch (source_->watch.await(sequence, limit)) {
+      case JobWatch::Outcome::kEnded:
+        return;
+      case JobWatch::Outcome::kTimedOut:
+        throw Error(ErrorCode::kTimeout, source_->watch.describe());
+      case JobWatch::Outcome::kInterrupted:
+        throw_interrupted();
+    }
+  }
+
   std::vector<at::Tensor> views(int64_t rows) const {
     std::vector<at::Tensor> tensors;
     tensors.reserve(source_->columns.size());
@@ -325,57 +164,80 @@ class BatchFeed::Impl {
     return tensors;
   }
 
-  const int64_t batch_rows_;
+  const bool in_order_;
   const LiveCount live_;
-  std::shared_ptr<Source> source_;
-  std::shared_ptr<std::deque<Rows>> queue_;
+  std::shared_ptr<RowSource> source_;
+  std::shared_ptr<std::deque<RowJob>> queue_;
   std::shared_ptr<const Loan> current_;
+  size_t requested_ = 0;
+  size_t taken_ = 0;
+  int64_t batch_ = -1;
   int64_t unreadable_row_ = -1;
-  Loader loader_;  // last: its threads end before what they use
+  int64_t gather_nanos_ = 0;
+  RowLoader loader_;  // last: its threads end before what they use
 };
 
 BatchFeed::BatchFeed(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-BatchFeed::~BatchFeed() = default;
+BatchFeed::~BatchFeed() {
+  impl_->interrupt();
+  if (impl_->await_idle()) {
+    return;
+  }
+  // A worker does not come back from the system: whatever it may still write is kept until it does.
+  Impl* const held_up = impl_.release();
+  try {
+    std::thread([held_up] { const std::unique_ptr<Impl> freed(held_up); }).detach();
+  } catch (const std::system_error&) {  // no thread to wait with, so for ever
+  }
+}
 
 std::unique_ptr<BatchFeed> BatchFeed::create(const std::vector<at::Tensor>& columns,
-                                             int64_t batch_rows, int64_t workers,
-                                             int64_t prefetch) {
+                                             int64_t batch_rows, int64_t workers, int64_t prefetch,
+                                             bool in_order) {
   return guarded([&] {
-    Columns checked = columns_of(columns);
+    RowColumns checked = columns_of(columns);
     check_options(batch_rows, workers, prefetch);
-    return std::unique_ptr<BatchFeed>(
-        new BatchFeed(std::make_unique<Impl>(std::move(checked), batch_rows, workers, prefetch)));
+    return std::unique_ptr<BatchFeed>(new BatchFeed(
+        std::make_unique<Impl>(std::move(checked), batch_rows, workers, prefetch, in_order)));
   });
 }
 
 std::unique_ptr<BatchFeed> BatchFeed::over_files(const FileColumns& columns, int64_t batch_rows,
-                                                 int64_t workers, int64_t prefetch) {
+                                                 int64_t workers, int64_t prefetch, bool in_order) {
   return guarded([&] {
-    Columns checked = columns_of(columns.impl_->columns);
+    RowColumns checked = columns_of(columns.impl_->columns);
     check_options(batch_rows, workers, prefetch);
-    return std::unique_ptr<BatchFeed>(
-        new BatchFeed(std::make_unique<Impl>(std::move(checked), batch_rows, workers, prefetch)));
+    return std::unique_ptr<BatchFeed>(new BatchFeed(
+        std::make_unique<Impl>(std::move(checked), batch_rows, workers, prefetch, in_order)));
   });
 }
 
-void BatchFeed::rewind() {
-  guarded([&] { impl_->rewind(); });
+bool BatchFeed::rewind() {
+  return guarded([&] { return impl_->rewind(); });
 }
 
-void BatchFeed::request(const int64_t* indices, int64_t count) {
-  guarded([&] { impl_->request(indices, count); });
+void BatchFeed::request(int64_t batch, const int64_t* indices, int64_t count) {
+  guarded([&] { impl_->request(batch, indices, count); });
 }
 
 void BatchFeed::start() {
   guarded([&] { impl_->start(); });
 }
 
-std::vector<at::Tensor> BatchFeed::take() {
-  return guarded([&] { return impl_->take(); });
+std::vector<at::Tensor> BatchFeed::take(int64_t timeout_ms) {
+  return guarded([&] { return impl_->take(timeout_ms); });
 }
 
+int64_t BatchFeed::batch() const { return impl_->batch(); }
+
 int64_t BatchFeed::unreadable_row() const { return impl_->unreadable_row(); }
+
+int64_t BatchFeed::gather_nanos() const { return impl_->gather_nanos(); }
+
+int64_t BatchFeed::ready() const { return impl_->ready(); }
+
+int64_t BatchFeed::slab_bytes() const { return impl_->slab_bytes(); }
 
 void BatchFeed::interrupt() { impl_->interrupt(); }
 

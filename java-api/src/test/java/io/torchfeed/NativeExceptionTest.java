@@ -17,14 +17,14 @@ import org.junit.jupiter.api.Test;
 class NativeExceptionTest {
   private static NativeHandle<BatchFeed> feed() {
     return NativeHandle.create(
-        "feed", () -> BatchFeed.create(new TensorVector(torch.zeros(5, 2)), 2, 0, 1));
+        "feed", () -> BatchFeed.create(new TensorVector(torch.zeros(5, 2)), 2, 0, 1, true));
   }
 
   @Test
   void aWrongValueInNativeCodeIsAnIllegalArgument() {
     try (NativeHandle<BatchFeed> feed = feed()) {
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> feed.run(f -> f.request(new long[] {0, 5}, 2)))
+          .isThrownBy(() -> feed.run(f -> f.request(0, new long[] {0, 5}, 2)))
           .withMessage("index 5 is outside [0, 5)");
     }
   }
@@ -33,7 +33,7 @@ class NativeExceptionTest {
   void aWrongMomentInNativeCodeIsAnIllegalState() {
     try (NativeHandle<BatchFeed> feed = feed()) {
       assertThatIllegalStateException()
-          .isThrownBy(() -> feed.call(BatchFeed::take))
+          .isThrownBy(() -> feed.call(f -> f.take(-1)))
           .withMessage("no batch was requested");
     }
   }

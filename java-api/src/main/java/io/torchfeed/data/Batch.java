@@ -5,7 +5,6 @@ import io.torchfeed.bindings.NativeHandle;
 import java.util.Arrays;
 import java.util.Objects;
 import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.TensorVector;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,42 +18,40 @@ import org.jspecify.annotations.Nullable;
 public final class Batch implements AutoCloseable {
   private final PaddingRule pass;
   private final long index;
-  private final long[] indices;
+  private final long[] indices; // the pass's own and longer, unless kept or samples were skipped
+  private final int size;
   private final long epoch;
   private final boolean kept;
   private final int @Nullable [] elements; // of the list of indices, where samples were skipped
   private final Tensor[] tensors;
   private volatile boolean ended;
 
-  Batch(PaddingRule pass, long epoch, long index, long[] requested, Gathered gathered) {
+  /**
+   * A batch at the consumer.
+   *
+   * @param all the indices that were asked for, of which the first {@code requested} are the batch's
+   */
+  Batch(PaddingRule pass, long epoch, long[] all, int requested, Gathered gathered) {
     this.pass = pass;
     this.epoch = epoch;
-    this.index = index;
+    this.index = gathered.batch;
     this.kept = false;
     this.tensors = gathered.tensors;
     int[] rows = gathered.elements;
     this.elements = rows;
-    this.indices =
-        rows == null ? requested : Arrays.stream(rows).mapToLong(row -> requested[row]).toArray();
+    this.indices = rows == null ? all : Arrays.stream(rows).mapToLong(row -> all[row]).toArray();
+    this.size = rows == null ? requested : rows.length;
   }
 
   private Batch(Batch other, Tensor[] tensors) {
     this.pass = other.pass;
     this.index = other.index;
     this.epoch = other.epoch;
-    this.indices = other.indices;
+    this.indices = Arrays.copyOf(other.indices, other.size);
+    this.size = other.size;
     this.elements = other.elements;
     this.kept = true;
     this.tensors = tensors;
-  }
-
-  /** The tensors of {@code views} as objects of their own, outside of the caller's scopes. */
-  static Tensor[] ownTensors(TensorVector views) {
-    Tensor[] tensors = new Tensor[Math.toIntExact(views.size())];
-    for (int i = 0; i < tensors.length; i++) {
-      tensors[i] = copyOf(views.get(i));
-    }
-    return tensors;
   }
 
   private static Tensor copyOf(Tensor tensor) {
@@ -83,7 +80,7 @@ public final class Batch implements AutoCloseable {
    *     samples were skipped
    */
   public int size() {
-    return indices.length;
+    return size;
   }
 
   /**
@@ -99,9 +96,11 @@ public final class Batch implements AutoCloseable {
    * The dataset indices of the samples, int64, in the order of the rows.
    *
    * @return a copy
+   * @throws IllegalStateException if the batch has ended
    */
   public long[] indices() {
-    return indices.clone();
+    requireNotEnded();
+    return Arrays.copyOf(indices, size);
   }
 
   /**
@@ -135,12 +134,16 @@ public final class Batch implements AutoCloseable {
   }
 
   private Tensor[] tensors() {
+    requireNotEnded();
+    return tensors;
+  }
+
+  private void requireNotEnded() {
     if (ended) {
       throw new IllegalStateException(
           "%sbatch %d of epoch %d has ended; use it before the next batch is taken, or keep() it"
               .formatted(kept ? "kept " : "", index, epoch));
     }
-    return tensors;
   }
 
   /** Ends the batch and closes its tensors. Silent the second time. */

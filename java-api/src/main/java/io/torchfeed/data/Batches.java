@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.sampler.ResumableBatchCursor;
 import io.torchfeed.sampler.SamplerState;
 import java.util.Arrays;
@@ -24,17 +26,15 @@ import org.jspecify.annotations.Nullable;
 // Both, since there is one sequence: for-each reads well, and next() alone is a step of a pipeline.
 @SuppressWarnings("IterableAndIterator")
 public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoCloseable {
-  /** What is known of a batch while its rows are being gathered. */
-  private static final class Requested {
-    final long[] indices;
-    final @Nullable SampleException failure;
+  /**
+   * How far batches may be ahead of one that is late, when they come as they are ready: so many
+   * times the prefetched ones, and at least so many.
+   */
+  private static final int OVERTAKING = 8;
 
-    Requested(long[] indices, @Nullable SampleException failure) {
-      this.indices = indices;
-      this.failure = failure;
-    }
-  }
+  private static final int LEAST_OVERTAKING = 64;
 
+  /** How long a closed pass waits for its consumer to come out. */
   private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(900);
 
   private final DataLoader loader;
@@ -47,10 +47,8 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
 
   // The feed, the cursor and what follows belong to the holder of this lock.
   private final ReentrantLock lock = new ReentrantLock();
-  private final Requested[] ahead;
-  private final long[] scratch;
-  private long requested;
-  private long taken;
+  private final RequestWindow window;
+  private final long[] deliveredBefore; // ascending
   private long waitNanos;
   private long samplingNanos;
   private long reportedAt; // to the meter, and what was reported of the two above
@@ -61,23 +59,32 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   private boolean exhausted;
   private boolean cleanedUp;
   private @Nullable Batch current;
+  private RequestWindow.@Nullable Requested currentRequest;
   private @Nullable Thread consumer;
   private final AtomicBoolean closed = new AtomicBoolean();
   private final Object closing = new Object(); // held while a pass is closed and its feed told
+  private volatile long closedAt;
 
-  /** Takes over a cursor, at the batch to begin with. */
-  Batches(DataLoader loader, Feed feed, ResumableBatchCursor cursor) {
+  /**
+   * Takes over a cursor, at the batch to begin with.
+   *
+   * @param deliveredBefore batches behind that one which are not to be delivered, ascending
+   */
+  Batches(DataLoader loader, Feed feed, ResumableBatchCursor cursor, long[] deliveredBefore) {
     this.loader = loader;
     this.meter = loader.meter();
     this.feed = feed;
     this.cursor = cursor;
+    this.deliveredBefore = deliveredBefore;
     this.epoch = cursor.epoch();
     this.first = cursor.position();
     this.count = first + cursor.remaining();
-    this.ahead = new Requested[loader.prefetch() + 1];
-    this.scratch = new long[loader.largestBatch()];
-    this.requested = first;
-    this.taken = first;
+    int most = loader.prefetch() + 1;
+    this.window =
+        new RequestWindow(
+            first,
+            loader.inOrder() ? most : Math.max(LEAST_OVERTAKING, OVERTAKING * most),
+            loader.largestBatch());
   }
 
   void begin() {
@@ -85,7 +92,9 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     try {
       requireOpen();
       reportedAt = System.nanoTime();
-      feed.rewind(epoch);
+      if (!feed.rewind(epoch)) {
+        throw new IllegalStateException("the workers are still in an earlier pass");
+      }
       requestUpTo(loader.prefetch());
       requireOpen();
       feed.start();
@@ -95,19 +104,36 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   }
 
   /** Asks for batches ahead; what fails is told when its batch is due. */
-  private void requestUpTo(int batchesAhead) {
-    while (failure == null && requested < count && requested - taken < batchesAhead) {
+  private void requestUpTo(int most) {
+    skipDelivered();
+    while (failure == null
+        && window.next() < count
+        && window.pending() < most
+        && !window.isFull()) {
       try {
         requestOne();
       } catch (RuntimeException | Error e) {
         failure = e;
       }
+      skipDelivered();
     }
+  }
+
+  private void skipDelivered() {
+    while (!window.isFull() && Arrays.binarySearch(deliveredBefore, window.next()) >= 0) {
+      window.skip();
+      cursorIsLost = true;
+    }
+  }
+
+  private boolean isOver() {
+    skipDelivered();
+    return window.oldest() == count;
   }
 
   private void throwFailureIfDue() {
     Throwable due = failure;
-    if (due == null || taken < requested) {
+    if (due == null || window.pending() > 0) {
       return;
     }
     failure = null; // asked again, it may come
@@ -118,40 +144,37 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   }
 
   private void requestOne() {
+    long batch = window.next();
     if (cursorIsLost) {
-      cursor.seek(requested);
+      cursor.seek(batch);
     }
     cursorIsLost = true; // until all has gone well
+    RequestWindow.Requested request = window.blank();
     long start = System.nanoTime();
-    int size = cursor.next(scratch, 0);
+    request.size = cursor.next(request.indices, 0);
     samplingNanos += System.nanoTime() - start;
-    if (size == 0) {
+    if (request.size == 0) {
       throw new IllegalStateException(
-          "the batch sampler promised %d batches but ended after %d".formatted(count, requested));
+          "the batch sampler promised %d batches but ended after %d".formatted(count, batch));
     }
-    long[] indices = Arrays.copyOf(scratch, size);
-    SampleException failure = check(indices);
-    if (failure == null) {
-      feed.request(requested, indices);
+    request.failure = check(request, batch);
+    if (request.failure == null) {
+      feed.request(batch, request.indices, request.size);
     }
-    ahead[slotOf(requested)] = new Requested(indices, failure);
-    requested++;
+    window.ask(request);
     cursorIsLost = false;
   }
 
-  private @Nullable SampleException check(long[] indices) {
+  private @Nullable SampleException check(RequestWindow.Requested request, long batch) {
     long size = loader.datasetSize();
-    for (long index : indices) {
+    for (int i = 0; i < request.size; i++) {
+      long index = request.indices[i];
       if (index < 0 || index >= size) {
         return new SampleException(
-            index, epoch, requested, "the index is outside of the dataset, [0, " + size + ")");
+            index, epoch, batch, "the index is outside of the dataset, [0, " + size + ")");
       }
     }
     return null;
-  }
-
-  private int slotOf(long batch) {
-    return (int) (batch % ahead.length);
   }
 
   /**
@@ -164,8 +187,8 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   }
 
   /**
-   * The batches that are still to come, in order. A batch is valid until the next one is taken, so
-   * they cannot be collected, unless they are kept.
+   * The batches that are still to come, as {@link #next} gives them. A batch is valid until the
+   * next one is taken, so they cannot be collected, unless they are kept.
    *
    * @return a sequential stream, which closes this pass when it is closed
    */
@@ -186,7 +209,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     lock.lock();
     try {
       requireOpen();
-      exhausted = taken == count;
+      exhausted = isOver();
       return !exhausted;
     } finally {
       unlock();
@@ -194,7 +217,8 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   }
 
   /**
-   * Waits for the next batch. The batch before it ends.
+   * Waits for the next batch: the next one of the order or, with {@link
+   * DataLoaderBuilder#inOrder(boolean)} false, one that is ready. The batch before it ends.
    *
    * @throws NoSuchElementException if the epoch is over
    * @throws SampleException if a sample of the batch cannot be loaded; the pass can go on with the
@@ -208,44 +232,58 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     lock.lock();
     try {
       requireOpen();
-      if (taken == count) {
+      if (isOver()) {
         exhausted = true;
         throw new NoSuchElementException("epoch %d has %d batches".formatted(epoch, count));
       }
       consumer = Thread.currentThread(); // a pass may change hands: who takes, owns
       endCurrent();
-      requestUpTo(ahead.length);
+      requestUpTo(loader.prefetch() + 1);
       throwFailureIfDue();
-      Requested next = ahead[slotOf(taken)];
-      if (next.failure != null) {
-        taken++;
-        throw next.failure;
+      throwIfUnknown(window.first());
+      Gathered gathered = take(window.oldest());
+      RequestWindow.Requested request = window.deliver(gathered.batch);
+      if (gathered.failure != null) {
+        window.release(request);
+        throw gathered.failure;
       }
-      Gathered gathered = take();
-      Batch batch = new Batch(this::isPadding, epoch, taken - 1, next.indices, gathered);
+      Batch batch = new Batch(this::isPadding, epoch, request.indices, request.size, gathered);
       current = batch;
+      currentRequest = request;
       return batch;
     } finally {
       unlock();
     }
   }
 
-  private Gathered take() {
+  /** Throws what is known to be wrong with the oldest batch, which the feed does not know then. */
+  private void throwIfUnknown(RequestWindow.@Nullable Requested oldest) {
+    if (oldest != null && oldest.failure != null) {
+      SampleException failure = oldest.failure;
+      window.release(window.deliver(window.oldest()));
+      throw failure;
+    }
+  }
+
+  private Gathered take(long due) {
     LoaderEvents.BatchWait event = new LoaderEvents.BatchWait();
     event.begin();
     int ready = feed.ready();
     long start = System.nanoTime();
     try {
-      Gathered gathered = feed.take(taken);
-      event.tell(epoch, taken, gathered, ready);
-      meter.delivered(gathered, ready);
-      taken++;
+      Gathered gathered = feed.take(due);
+      if (gathered.failure == null) {
+        event.tell(epoch, gathered, ready);
+        meter.delivered(gathered, ready);
+      }
       return gathered;
     } catch (LoaderTimeoutException e) {
       throw e;
     } catch (RuntimeException | Error e) {
-      taken++;
       requireOpen();
+      if (loader.inOrder()) {
+        window.release(window.deliver(due));
+      }
       throw e;
     } finally {
       long now = System.nanoTime();
@@ -270,6 +308,8 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     if (consumer == Thread.currentThread()) {
       batch.close();
       current = null;
+      window.release(requireNonNull(currentRequest));
+      currentRequest = null;
     }
   }
 
@@ -284,15 +324,16 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   }
 
   /**
-   * The number of batches of the epoch that lie before the next one, those before the start of this
-   * pass included. With {@link DataLoader#epoch(long, long)} another pass continues there.
+   * The number of batches of the epoch that lie before the first one that was not delivered, those
+   * before the start of this pass included. With {@link DataLoader#epoch(long, long)} another pass
+   * continues there.
    *
    * @return the number of batches
    */
   public long position() {
     lock.lock();
     try {
-      return taken;
+      return window.oldest();
     } finally {
       unlock();
     }
@@ -322,9 +363,12 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   }
 
   /**
-   * How far the consumer has got: {@link DataLoader#resume} delivers what {@link #next} has not, on
-   * any number of ranks and with any workers. After {@link #hasNext} said that there is no more,
-   * the state is that of the next epoch.
+   * How far the consumer has got: {@link DataLoader#resume(SamplerState)} delivers what {@link
+   * #next} has not, on any number of ranks and with any workers. After {@link #hasNext} said that
+   * there is no more, the state is that of the next epoch.
+   *
+   * <p>Of batches that came as they were ready the state knows those before the first one that did
+   * not come; {@link #deliveredAhead} has the others.
    *
    * @return the state; to be saved before the batch after the current one is taken
    * @throws IllegalStateException if the pass is closed
@@ -333,8 +377,26 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     lock.lock();
     try {
       requireOpen();
-      SamplerState state = cursor.stateAt(taken);
+      SamplerState state = cursor.stateAt(window.oldest());
       return exhausted ? state.asFinished() : state;
+    } finally {
+      unlock();
+    }
+  }
+
+  /**
+   * The batches that {@link #next} has delivered although an earlier one did not come yet: what
+   * {@link DataLoader#resume(SamplerState, long...)} needs beside the {@link #state} to deliver no
+   * batch twice.
+   *
+   * @return their numbers, ascending; none if batches come in order
+   * @throws IllegalStateException if the pass is closed
+   */
+  public long[] deliveredAhead() {
+    lock.lock();
+    try {
+      requireOpen();
+      return window.deliveredAhead();
     } finally {
       unlock();
     }
@@ -343,11 +405,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   /** Leaves the epoch: unread batches are dropped, the current one ends. Silent the second time. */
   @Override
   public void close() {
-    synchronized (closing) {
-      if (closed.compareAndSet(false, true)) {
-        feed.interrupt();
-      }
-    }
+    interrupt();
     // A consumer that is held up in the code of a dataset cleans up when it comes out.
     if (lockInTime()) {
       try {
@@ -358,8 +416,18 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     }
   }
 
+  /** Begins to close, without waiting for anybody. */
+  void interrupt() {
+    synchronized (closing) {
+      if (closed.compareAndSet(false, true)) {
+        closedAt = System.nanoTime();
+        feed.interrupt();
+      }
+    }
+  }
+
   private boolean lockInTime() {
-    long end = System.nanoTime() + PATIENCE_NANOS;
+    long end = closedAt + PATIENCE_NANOS;
     boolean wasInterrupted = false;
     try {
       while (true) {
@@ -396,9 +464,8 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
         // whoever closes has interrupted this feed, and will not interrupt its next pass
       }
       try {
-        feed.rewind(epoch);
+        loader.giveBack(this, feed, epoch);
       } finally {
-        loader.giveBack(this, feed);
         cursor.close();
       }
     }

@@ -6,8 +6,10 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.ResumableBatchCursor;
 import io.torchfeed.sampler.SamplerState;
+import io.torchfeed.sampler.Segment;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
@@ -28,24 +30,43 @@ public final class DataLoader implements AutoCloseable {
   /** Feeds kept for the next pass; more are needed only while passes run side by side. */
   private static final int IDLE_FEEDS = 2;
 
+  private static final long[] NONE = {};
+
   private final Engine engine;
   private final long datasetSize;
   private final BatchSampler plan;
   private final int prefetch;
   private final LoaderMeter meter;
+  private final boolean inOrder;
 
   private final Object lock = new Object();
   private final Deque<Feed> idle = new ArrayDeque<>();
   private final Set<Batches> open = new HashSet<>();
   private boolean closed;
 
-  DataLoader(Engine engine, long datasetSize, BatchSampler plan, int prefetch, LoaderMeter meter) {
+  /**
+   * Takes over the engine.
+   *
+   * @param prefetch most batches ahead of the consumer
+   * @param prefetchBytes most memory of batches ahead of it, unless one takes more
+   */
+  DataLoader(
+      Engine engine,
+      long datasetSize,
+      BatchSampler plan,
+      int prefetch,
+      long prefetchBytes,
+      boolean inOrder,
+      LoaderMeter meter) {
     this.engine = engine;
     this.datasetSize = datasetSize;
     this.plan = plan;
-    this.prefetch = prefetch;
+    this.inOrder = inOrder;
     this.meter = meter;
-    this.idle.add(engine.createFeed());
+    Feed feed = engine.createFeed();
+    this.prefetch =
+        (int) Math.min(prefetch, Math.max(1, prefetchBytes / Math.max(1, feed.slabBytes())));
+    this.idle.add(feed);
   }
 
   /**
@@ -143,7 +164,7 @@ public final class DataLoader implements AutoCloseable {
         throw e;
       }
     }
-    return open(cursor);
+    return open(cursor, NONE);
   }
 
   /**
@@ -169,16 +190,64 @@ public final class DataLoader implements AutoCloseable {
    * @throws IllegalStateException if the loader is closed
    */
   public Batches resume(SamplerState state) {
-    requireOpen();
-    return open(state.resumeBatches(plan));
+    return resume(state, NONE);
   }
 
-  private Batches open(ResumableBatchCursor cursor) {
+  /**
+   * Opens a pass that goes on where another one stopped whose batches came as they were ready: it
+   * delivers exactly what that one had not delivered.
+   *
+   * @param state what {@link Batches#state} gave, on this rank
+   * @param deliveredAhead what {@link Batches#deliveredAhead} gave at the same time
+   * @return the pass, over the next epoch if that of the state was finished; the caller closes it
+   * @throws io.torchfeed.sampler.ResumeMismatchException if the state is one of another order
+   * @throws IllegalArgumentException if more was delivered than the order has, or {@code
+   *     deliveredAhead} is not ascending, not behind the state, or of another number of ranks,
+   *     whose batches are others
+   * @throws IllegalStateException if the loader is closed
+   */
+  public Batches resume(SamplerState state, long... deliveredAhead) {
+    requireOpen();
+    long[] ahead = deliveredAhead.clone();
+    ResumableBatchCursor cursor = state.resumeBatches(plan);
+    try {
+      requireAhead(ahead, state, cursor);
+    } catch (RuntimeException e) {
+      cursor.close();
+      throw e;
+    }
+    return open(cursor, ahead);
+  }
+
+  private void requireAhead(long[] ahead, SamplerState state, ResumableBatchCursor cursor) {
+    if (ahead.length == 0) {
+      return;
+    }
+    for (Segment segment : state.segments()) {
+      if (segment.worldSize() != plan.worldSize()) {
+        throw new IllegalArgumentException(
+            "deliveredAhead holds for the world size %d that delivered it, got a plan for %d"
+                .formatted(segment.worldSize(), plan.worldSize()));
+      }
+    }
+    long before = cursor.position();
+    long end = before + cursor.remaining();
+    for (long batch : ahead) {
+      if (batch <= before || batch >= end) {
+        throw new IllegalArgumentException(
+            "deliveredAhead must ascend in [%d, %d), got %s"
+                .formatted(cursor.position() + 1, end, Arrays.toString(ahead)));
+      }
+      before = batch;
+    }
+  }
+
+  private Batches open(ResumableBatchCursor cursor, long[] deliveredBefore) {
     Feed feed = null;
     Batches pass;
     try {
       feed = takeFeed();
-      pass = new Batches(this, feed, cursor);
+      pass = new Batches(this, feed, cursor, deliveredBefore);
     } catch (RuntimeException | Error e) {
       cursor.close();
       if (feed != null) {
@@ -210,16 +279,33 @@ public final class DataLoader implements AutoCloseable {
     return engine.createFeed();
   }
 
-  /** Ends a pass: its feed waits for the next one, or is freed. */
-  void giveBack(Batches pass, Feed feed) {
-    synchronized (lock) {
-      open.remove(pass);
-      if (!closed && idle.size() < IDLE_FEEDS) {
-        idle.add(feed);
-        return;
+  /**
+   * Ends a pass: its feed waits for the next one, or is freed. One whose workers are held up is
+   * left behind.
+   */
+  void giveBack(Batches pass, Feed feed, long epoch) {
+    boolean isKept = false;
+    try {
+      isKept = forget(pass) && feed.rewind(epoch) && keep(feed);
+    } finally {
+      if (!isKept) {
+        feed.close();
       }
     }
-    feed.close();
+  }
+
+  /** False if there will be no pass any more. */
+  private boolean forget(Batches pass) {
+    synchronized (lock) {
+      open.remove(pass);
+      return !closed;
+    }
+  }
+
+  private boolean keep(Feed feed) {
+    synchronized (lock) {
+      return !closed && idle.size() < IDLE_FEEDS && idle.add(feed);
+    }
   }
 
   private void requireOpen() {
@@ -259,6 +345,10 @@ public final class DataLoader implements AutoCloseable {
     return prefetch;
   }
 
+  boolean inOrder() {
+    return inOrder;
+  }
+
   long datasetSize() {
     return datasetSize;
   }
@@ -275,13 +365,18 @@ public final class DataLoader implements AutoCloseable {
    * @return a snapshot, also after the loader is closed
    */
   public LoaderStats stats() {
-    return meter.stats();
+    return meter.stats(prefetch);
   }
 
   /**
    * Ends all passes, the worker threads and their memory. Silent the second time; it may come at
    * any moment from any thread, and a pass that is waiting for a batch then throws {@link
    * IllegalStateException}.
+   *
+   * <p>All are told to end before any is waited for, so it takes no longer than the slowest of
+   * them, and about a second at most: threads that do not come back by then, from the code of a
+   * dataset or a read of a file, are left behind with the memory that they use, which is freed when
+   * they do.
    */
   @Override
   public void close() {
@@ -289,7 +384,9 @@ public final class DataLoader implements AutoCloseable {
     synchronized (lock) {
       closed = true;
       passes = new ArrayList<>(open);
+      idle.forEach(Feed::interrupt);
     }
+    passes.forEach(Batches::interrupt);
     RuntimeException failure = null;
     for (Batches pass : passes) {
       try {

@@ -19,6 +19,9 @@ public final class DataLoaderBuilder {
   static final int MOST_WORKERS = 1024;
   static final int MOST_PREFETCH = 1 << 16;
 
+  /** What a number of nanoseconds can say, which is for ever. */
+  private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
+
   private final long datasetSize;
   private final @Nullable Function<String, HeldRows> rows;
   private final @Nullable Dataset samples;
@@ -27,6 +30,8 @@ public final class DataLoaderBuilder {
   private @Nullable Integer batchSize;
   private @Nullable Integer workers;
   private @Nullable Integer prefetch;
+  private @Nullable Long prefetchBytes;
+  private @Nullable Boolean inOrder;
   private @Nullable Boolean dropLast;
   private @Nullable FailurePolicy onFailure;
   private @Nullable Duration timeout;
@@ -99,6 +104,35 @@ public final class DataLoaderBuilder {
   }
 
   /**
+   * How much memory batches may take that are gathered ahead of the consumer, beside the number of
+   * {@link #prefetch}; by default as much as that number needs. A batch takes the rows of the
+   * largest one, each column made a multiple of 64 bytes. One batch ahead is always allowed, so a
+   * batch that is larger than the limit is gathered alone.
+   *
+   * @param bytes the limit for one pass, at least 1; only with workers
+   * @return this builder
+   */
+  public DataLoaderBuilder prefetchBytes(long bytes) {
+    this.prefetchBytes = once("prefetchBytes", this.prefetchBytes, bytes);
+    return this;
+  }
+
+  /**
+   * Whether batches come in the order of the sampler; by default they do. Otherwise one that takes
+   * long does not hold up those behind it, of which up to 8 times as many as are prefetched, and at
+   * least 64, may overtake it. {@link Batch#index} tells them apart, and {@link
+   * Batches#deliveredAhead} belongs to the state of a pass. Which batches come early differs from
+   * run to run and from rank to rank.
+   *
+   * @param inOrder false to take batches as they become ready
+   * @return this builder
+   */
+  public DataLoaderBuilder inOrder(boolean inOrder) {
+    this.inOrder = once("inOrder", this.inOrder, inOrder);
+    return this;
+  }
+
+  /**
    * Whether a last batch that is not full is left out; by default it is delivered.
    *
    * @param dropLast true to leave it out
@@ -123,13 +157,14 @@ public final class DataLoaderBuilder {
 
   /**
    * How long {@link Batches#next} waits for a batch before it throws {@link
-   * LoaderTimeoutException}; by default for ever. Only with a {@link Dataset} and workers.
+   * LoaderTimeoutException}; by default for ever. Only with workers.
    *
-   * @param timeout the limit for each call, longer than 0
+   * @param timeout the limit for each call, longer than 0; over tensors and files it is rounded up
+   *     to milliseconds
    * @return this builder
    */
   public DataLoaderBuilder timeout(Duration timeout) {
-    this.timeout = once("timeout", this.timeout, requireNonNull(timeout, "timeout"));
+    this.timeout = once("timeout", this.timeout, limited(requireNonNull(timeout, "timeout")));
     return this;
   }
 
@@ -162,28 +197,44 @@ public final class DataLoaderBuilder {
    * Builds the loader and starts its worker threads.
    *
    * @return the loader; the caller closes it
-   * @throws IllegalArgumentException if an option is out of range, prefetch or timeout is set
-   *     without workers, a batch sampler beside a sampler, a batch size or {@code dropLast}, or an
-   *     option for Java code over tensors
+   * @throws IllegalArgumentException if an option is out of range, one for prefetching or a timeout
+   *     is set without workers, a batch sampler beside a sampler, a batch size or {@code dropLast},
+   *     or an option for Java code over tensors
    * @throws IllegalStateException if the dataset is closed, or the threads cannot be started
    */
   public DataLoader build() {
     requireRange("workers", workersOrDefault(), 0, MOST_WORKERS);
     requireWorkersFor("prefetch", prefetch);
+    requireWorkersFor("prefetchBytes", prefetchBytes);
     requireWorkersFor("timeout", timeout);
     if (timeout != null && (timeout.isZero() || timeout.isNegative())) {
       throw new IllegalArgumentException("timeout must be longer than 0, got " + timeout);
     }
     requireRange("prefetch", prefetchOrDefault(), 1, MOST_PREFETCH);
+    if (prefetchBytes != null && prefetchBytes < 1) {
+      throw new IllegalArgumentException("prefetchBytes must be at least 1, got " + prefetchBytes);
+    }
     BatchSampler plan = plan();
-    LoaderMeter meter = new LoaderMeter(workersOrDefault(), prefetchOrDefault(), samples != null);
+    LoaderMeter meter = new LoaderMeter(workersOrDefault(), samples != null);
     Engine engine = engine(plan.largestBatch(), meter);
     try {
-      return new DataLoader(engine, datasetSize, plan, prefetchOrDefault(), meter);
+      return new DataLoader(
+          engine,
+          datasetSize,
+          plan,
+          prefetchOrDefault(),
+          prefetchBytes == null ? Long.MAX_VALUE : prefetchBytes,
+          inOrderOrDefault(),
+          meter);
     } catch (RuntimeException | Error e) {
       engine.close();
       throw e;
     }
+  }
+
+  /** No more than a number of nanoseconds can say. */
+  static Duration limited(Duration timeout) {
+    return timeout.compareTo(LONGEST) > 0 ? LONGEST : timeout;
   }
 
   private void requireWorkersFor(String option, @Nullable Object value) {
@@ -198,14 +249,12 @@ public final class DataLoaderBuilder {
       return javaEngine(samples, batchRows, meter);
     }
     requireJavaCodeFor("onFailure", onFailure);
-    requireJavaCodeFor("timeout", timeout);
     requireJavaCodeFor("workerHooks", workerHooks);
     requireJavaCodeFor("seed", seed);
     return new NativeEngine(
         requireNonNull(rows).apply("DataLoader"),
-        batchRows,
-        workersOrDefault(),
-        prefetchOrDefault());
+        new NativeFeedOptions(
+            batchRows, workersOrDefault(), prefetchOrDefault(), inOrderOrDefault(), timeout, meter));
   }
 
   private static void requireJavaCodeFor(String option, @Nullable Object value) {
@@ -225,6 +274,7 @@ public final class DataLoaderBuilder {
             layout,
             batchRows,
             workersOrDefault(),
+            inOrderOrDefault(),
             onFailure == null ? FailurePolicy.stop() : onFailure,
             timeout,
             workerHooks == null ? new WorkerHooks() {} : workerHooks,
@@ -253,6 +303,10 @@ public final class DataLoaderBuilder {
 
   private int workersOrDefault() {
     return workers == null ? 1 : workers;
+  }
+
+  private boolean inOrderOrDefault() {
+    return inOrder == null || inOrder;
   }
 
   private int prefetchOrDefault() {

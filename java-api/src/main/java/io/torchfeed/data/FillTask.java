@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
 class FillTask {
   final long epoch;
   volatile long batch; // changed by the consumer alone
-  final long[] indices;
+  private final long[] indices;
+  private final int size;
   volatile boolean cancelled;
 
   /** The sample that is being made, and since when; read by whoever waits too long. */
@@ -36,10 +37,11 @@ class FillTask {
   private boolean showsSamples;
   private LoaderEvents.@Nullable Sample shown;
 
-  FillTask(long epoch, long batch, long[] indices) {
+  FillTask(long epoch, long batch, long[] indices, int size) {
     this.epoch = epoch;
     this.batch = batch;
     this.indices = indices;
+    this.size = size;
   }
 
   /** Whether it may be begun; asked by the holder of the feed's lock. */
@@ -109,7 +111,7 @@ class FillTask {
   void fillRows(Slab free, JavaFeedOptions options, SampleWriter writer) {
     slab = free;
     writer.beginBatch(free);
-    for (int element = 0; element < indices.length && !cancelled; element++) {
+    for (int element = 0; element < size && !cancelled; element++) {
       Throwable thrown = make(element, free, options, writer);
       if (thrown == null) {
         if (elements != null) {
@@ -120,7 +122,7 @@ class FillTask {
         return;
       } else if (options.onFailure().skip()) {
         if (elements == null) {
-          elements = new int[indices.length];
+          elements = new int[size];
           Arrays.setAll(elements, i -> i);
         }
       } else {

@@ -12,13 +12,13 @@ final class HeldRows implements AutoCloseable {
   /** How a feed is made over native rows. */
   @FunctionalInterface
   interface Feeder<P extends Pointer> {
-    BatchFeed over(P rows, long batchRows, long workers, long prefetch);
+    BatchFeed over(P rows, long batchRows, long workers, long prefetch, boolean inOrder);
   }
 
   /** A feed maker, without the type of its rows. */
   @FunctionalInterface
   private interface Maker {
-    NativeHandle<BatchFeed> make(long batchRows, long workers, long prefetch);
+    NativeHandle<BatchFeed> make(NativeFeedOptions options);
   }
 
   private final NativeHandle<?> rows;
@@ -33,16 +33,23 @@ final class HeldRows implements AutoCloseable {
   static <P extends Pointer> HeldRows of(NativeHandle<P> rows, Feeder<P> feeder) {
     return new HeldRows(
         rows,
-        (batchRows, workers, prefetch) ->
+        options ->
             rows.call(
                 held ->
                     NativeHandle.create(
-                        "DataLoader", () -> feeder.over(held, batchRows, workers, prefetch))));
+                        "DataLoader",
+                        () ->
+                            feeder.over(
+                                held,
+                                options.batchRows(),
+                                options.workers(),
+                                options.prefetch(),
+                                options.inOrder()))));
   }
 
   /** A new feed over the rows; the caller closes it. */
-  NativeHandle<BatchFeed> feed(long batchRows, long workers, long prefetch) {
-    return maker.make(batchRows, workers, prefetch);
+  NativeHandle<BatchFeed> feed(NativeFeedOptions options) {
+    return maker.make(options);
   }
 
   @Override

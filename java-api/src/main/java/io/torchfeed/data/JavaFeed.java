@@ -19,13 +19,11 @@ import org.jspecify.annotations.Nullable;
  * tensor still views is left to it.
  */
 final class JavaFeed implements Feed {
-  /** How long a pass that is left waits for samples that are being made. */
+  /** How long samples that are being made have from an interrupt on, when a pass is left. */
   private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-  /** How long closing waits for them. */
+  /** How long they have when the feed is closed. */
   private static final long LAST_PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
-
-  private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
 
   private final JavaFeedOptions options;
 
@@ -46,6 +44,7 @@ final class JavaFeed implements Feed {
   private @Nullable Throwable ownCannotBegin;
   private long epoch;
   private boolean interrupted;
+  private long interruptedAt;
   private boolean closed;
 
   JavaFeed(JavaFeedOptions options) {
@@ -53,23 +52,32 @@ final class JavaFeed implements Feed {
   }
 
   @Override
-  public void rewind(long newEpoch) {
+  public boolean rewind(long newEpoch) {
     lock.lock();
     try {
-      interrupted = true;
+      disturb();
       sendHome(PATIENCE_NANOS);
       epoch = newEpoch;
       interrupted = false;
+      return true;
     } finally {
       lock.unlock();
     }
   }
 
-  /** Cancels everything, and gives up workers that do not come back in time. */
-  private void sendHome(long patienceNanos) {
-    cancelRunning();
+  private void disturb() {
+    if (!interrupted) {
+      interrupted = true;
+      interruptedAt = System.nanoTime();
+    }
     queue.clear();
-    awaitIdle(patienceNanos);
+    cancelRunning();
+    taskEnded.signalAll();
+  }
+
+  /** Gives up workers that do not come back in time. */
+  private void sendHome(long patienceNanos) {
+    awaitIdle(interruptedAt + patienceNanos - System.nanoTime());
     for (FeedWorker worker : crew) {
       worker.dismissed |= worker.current != null && worker != Thread.currentThread();
     }
@@ -120,11 +128,11 @@ final class JavaFeed implements Feed {
   }
 
   @Override
-  public void request(long batch, long[] indices) {
+  public void request(long batch, long[] indices, int size) {
     lock.lock();
     try {
       takeBackCurrent(); // for this batch, at best
-      request(new FillTask(epoch, batch, indices));
+      request(new FillTask(epoch, batch, indices, size));
     } finally {
       lock.unlock();
     }
@@ -168,25 +176,30 @@ final class JavaFeed implements Feed {
   }
 
   @Override
-  public Gathered take(long batch) {
+  public Gathered take(long due) {
     lock.lock();
     try {
       takeBackCurrent();
-      FillTask task = asked.element();
-      make(task);
-      asked.remove();
+      FillTask first = asked.peek();
+      if (first == null) {
+        throw new IllegalStateException("no batch was asked for");
+      }
+      FillTask task = make(first);
+      asked.remove(task);
       return result(task);
     } finally {
       lock.unlock();
     }
   }
 
-  private void make(FillTask task) {
+  private FillTask make(FillTask first) {
     if (options.workers() > 0) {
-      await(task);
-    } else if (!task.done) {
-      fillHere(task);
+      return await(first);
     }
+    if (!first.done) {
+      fillHere(first);
+    }
+    return first;
   }
 
   /**
@@ -214,17 +227,21 @@ final class JavaFeed implements Feed {
     }
   }
 
-  private void await(FillTask task) {
+  /** Waits for {@code first} or, without order, for any. */
+  private FillTask await(FillTask first) {
     Duration timeout = options.timeout();
-    long left =
-        timeout == null || timeout.compareTo(LONGEST) > 0 ? Long.MAX_VALUE : timeout.toNanos();
+    long left = timeout == null ? Long.MAX_VALUE : timeout.toNanos();
     boolean wasInterrupted = false;
     try {
-      while (!task.done) {
+      while (true) {
         requireUndisturbed();
+        FillTask ready = ready(first);
+        if (ready != null) {
+          return ready;
+        }
         if (left <= 0 && timeout != null) {
           throw new LoaderTimeoutException(
-              task.epoch, task.batch, timeout, FeedWorker.describe(crew));
+              first.epoch, first.batch, timeout, FeedWorker.describe(crew));
         }
         try {
           left = taskEnded.awaitNanos(left);
@@ -232,12 +249,23 @@ final class JavaFeed implements Feed {
           wasInterrupted = true; // the consumer's own business: it sees it after the batch
         }
       }
-      requireUndisturbed();
     } finally {
       if (wasInterrupted) {
         Thread.currentThread().interrupt();
       }
     }
+  }
+
+  private @Nullable FillTask ready(FillTask first) {
+    if (options.inOrder()) {
+      return first.done ? first : null;
+    }
+    for (FillTask task : asked) {
+      if (task.done) {
+        return task;
+      }
+    }
+    return null;
   }
 
   private void requireUndisturbed() {
@@ -299,17 +327,22 @@ final class JavaFeed implements Feed {
     Slab slab = task.slab;
     if (task.failure != null || task.error != null || slab == null) {
       takeBack(slab);
-      if (task.failure != null) {
-        throw task.failure;
-      }
-      throw new IllegalStateException(
-          "batch %d of epoch %d, of at most %d rows, could not be made: %s"
-              .formatted(task.batch, task.epoch, options.batchRows(), task.error),
-          task.error);
+      return Gathered.failed(task.batch, failureOf(task));
     }
     current = slab;
     int[] elements = task.elements == null ? null : Arrays.copyOf(task.elements, task.rows);
-    return new Gathered(options.layout().tensors(slab, task.rows, task.lengths), elements);
+    Tensor[] tensors = options.layout().tensors(slab, task.rows, task.lengths);
+    return new Gathered(task.batch, tensors, elements);
+  }
+
+  private RuntimeException failureOf(FillTask task) {
+    if (task.failure != null) {
+      return task.failure;
+    }
+    return new IllegalStateException(
+        "batch %d of epoch %d, of at most %d rows, could not be made: %s"
+            .formatted(task.batch, task.epoch, options.batchRows(), task.error),
+        task.error);
   }
 
   /** What a worker does until it is sent home. */
@@ -461,12 +494,15 @@ final class JavaFeed implements Feed {
   }
 
   @Override
+  public long slabBytes() {
+    return Slab.bytes(options.layout().slabColumns(), options.batchRows());
+  }
+
+  @Override
   public void interrupt() {
     lock.lock();
     try {
-      interrupted = true;
-      cancelRunning();
-      taskEnded.signalAll();
+      disturb();
     } finally {
       lock.unlock();
     }
@@ -484,7 +520,7 @@ final class JavaFeed implements Feed {
       leaving = List.copyOf(crew);
       crew.stream().filter(worker -> worker.beginning).forEach(Thread::interrupt);
       queueChanged.signalAll();
-      taskEnded.signalAll();
+      disturb();
       sendHome(LAST_PATIENCE_NANOS);
       slabs.forEach(Slab::close);
       slabs.clear();
@@ -498,8 +534,8 @@ final class JavaFeed implements Feed {
   }
 
   /** Those that are in a sample that does not end are left behind; they free what they hold. */
-  private static void joinBriefly(List<FeedWorker> workers) {
-    long end = System.nanoTime() + LAST_PATIENCE_NANOS;
+  private void joinBriefly(List<FeedWorker> workers) {
+    long end = interruptedAt + LAST_PATIENCE_NANOS;
     boolean wasInterrupted = false;
     for (FeedWorker worker : workers) {
       long left = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());

@@ -11,6 +11,7 @@ record JavaFeedOptions(
     BatchLayout layout,
     int batchRows,
     int workers,
+    boolean inOrder,
     FailurePolicy onFailure,
     @Nullable Duration timeout,
     WorkerHooks hooks,

@@ -52,11 +52,11 @@ final class LoaderEvents {
     int ready;
 
     /** Ends the wait for a batch. */
-    void tell(long ofEpoch, long number, Gathered gathered, int readyBatches) {
+    void tell(long ofEpoch, Gathered gathered, int readyBatches) {
       end();
       if (shouldCommit()) {
         epoch = ofEpoch;
-        batch = number;
+        batch = gathered.batch;
         rows = gathered.rows();
         bytes = gathered.bytes();
         ready = readyBatches;

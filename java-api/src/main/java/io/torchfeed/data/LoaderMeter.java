@@ -7,7 +7,6 @@ import java.util.Optional;
 /** Adds up what the passes and workers of a loader report. Thread-safe. */
 final class LoaderMeter {
   private final int workers;
-  private final int prefetch;
   private final boolean javaCode;
   private long batches;
   private long rows;
@@ -22,9 +21,8 @@ final class LoaderMeter {
   private long slowestNumber;
   private long slowestEpoch;
 
-  LoaderMeter(int workers, int prefetch, boolean javaCode) {
+  LoaderMeter(int workers, boolean javaCode) {
     this.workers = workers;
-    this.prefetch = prefetch;
     this.javaCode = javaCode;
   }
 
@@ -62,7 +60,7 @@ final class LoaderMeter {
     transferNanos += nanos;
   }
 
-  synchronized LoaderStats stats() {
+  synchronized LoaderStats stats(int prefetch) {
     return new LoaderStats(
         batches,
         rows,

@@ -2,10 +2,10 @@
 package io.torchfeed.data;
 
 /** libtorch's C++ data loader over rows that it owns a share of. */
-record NativeEngine(HeldRows rows, int batchRows, int workers, int prefetch) implements Engine {
+record NativeEngine(HeldRows rows, NativeFeedOptions options) implements Engine {
   @Override
   public Feed createFeed() {
-    return NativeFeed.create(rows, batchRows, workers, prefetch);
+    return NativeFeed.create(rows, options);
   }
 
   @Override

@@ -4,17 +4,30 @@ package io.torchfeed.data;
 import io.torchfeed.bindings.BatchFeed;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
+import org.jspecify.annotations.Nullable;
 
 /** libtorch's C++ data loader. */
 final class NativeFeed implements Feed {
+  private static final long FOR_EVER = -1;
+
   private final NativeHandle<BatchFeed> feed;
-  private final int batchRows;
+  private final NativeFeedOptions options;
+  private final long timeoutMillis;
   private long epoch;
 
-  private NativeFeed(NativeHandle<BatchFeed> feed, int batchRows) {
+  private NativeFeed(NativeHandle<BatchFeed> feed, NativeFeedOptions options) {
     this.feed = feed;
-    this.batchRows = batchRows;
+    this.options = options;
+    this.timeoutMillis = millis(options.timeout());
+  }
+
+  /** Rounded up, so that no wait is of length 0. */
+  private static long millis(@Nullable Duration timeout) {
+    return timeout == null ? FOR_EVER : TimeUnit.NANOSECONDS.toMillis(timeout.toNanos() - 1) + 1;
   }
 
   /**
@@ -22,24 +35,25 @@ final class NativeFeed implements Feed {
    *
    * @throws IllegalStateException if they cannot be started
    */
-  static NativeFeed create(HeldRows rows, int batchRows, int workers, int prefetch) {
+  static NativeFeed create(HeldRows rows, NativeFeedOptions options) {
     try {
-      return new NativeFeed(rows.feed(batchRows, workers, prefetch), batchRows);
+      return new NativeFeed(rows.feed(options), options);
     } catch (NativeException e) {
       throw new IllegalStateException(
-          "%d worker threads could not be started: %s".formatted(workers, e.getMessage()), e);
+          "%d worker threads could not be started: %s".formatted(options.workers(), e.getMessage()),
+          e);
     }
   }
 
   @Override
-  public void rewind(long epoch) {
-    feed.run(BatchFeed::rewind);
-    this.epoch = epoch;
+  public boolean rewind(long newEpoch) {
+    epoch = newEpoch;
+    return feed.call(BatchFeed::rewind);
   }
 
   @Override
-  public void request(long batch, long[] indices) {
-    feed.run(native_ -> native_.request(indices, indices.length));
+  public void request(long batch, long[] indices, int size) {
+    feed.run(native_ -> native_.request(batch, indices, size));
   }
 
   @Override
@@ -48,25 +62,68 @@ final class NativeFeed implements Feed {
   }
 
   @Override
-  public Gathered take(long batch) {
-    try (TensorVector views = NativeHandle.outsideOfScopes(() -> feed.call(BatchFeed::take))) {
-      return new Gathered(Batch.ownTensors(views), null);
+  public Gathered take(long due) {
+    try {
+      Tensor[] tensors =
+          NativeHandle.allOutsideOfScopes(
+              () -> copies(feed.call(native_ -> native_.take(timeoutMillis))));
+      Gathered gathered = new Gathered(feed.call(BatchFeed::batch), tensors, null);
+      tell(gathered);
+      return gathered;
     } catch (NativeException e) {
-      if (e.code() == NativeException.Code.UNREADABLE) {
-        long row = feed.call(BatchFeed::unreadable_row);
-        throw new SampleException(row, epoch, batch, String.valueOf(e.getMessage()), e);
-      }
-      throw new IllegalStateException(
-          ("batch %d of epoch %d, of at most %d rows, could not be gathered: %s; make batches"
-                  + " smaller or lower prefetch")
-              .formatted(batch, epoch, batchRows, e.getMessage()),
-          e);
+      return failed(e, due);
     }
+  }
+
+  private void tell(Gathered gathered) {
+    long nanos = feed.call(BatchFeed::gather_nanos);
+    options.meter().worked(nanos, epoch, gathered.batch, nanos);
+    LoaderEvents.Gather event = new LoaderEvents.Gather();
+    if (event.shouldCommit()) {
+      event.epoch = epoch;
+      event.batch = gathered.batch;
+      event.rows = gathered.rows();
+      event.gatherTime = nanos;
+      event.commit();
+    }
+  }
+
+  private static Tensor[] copies(TensorVector views) {
+    Tensor[] tensors = new Tensor[Math.toIntExact(views.size())];
+    for (int i = 0; i < tensors.length; i++) {
+      tensors[i] = new Tensor(views.get(i));
+    }
+    return tensors;
+  }
+
+  private Gathered failed(NativeException e, long due) {
+    String reason = String.valueOf(e.getMessage());
+    Duration timeout = options.timeout();
+    if (e.code() == NativeException.Code.TIMEOUT && timeout != null) {
+      throw new LoaderTimeoutException(epoch, due, timeout, reason);
+    }
+    long batch = feed.call(BatchFeed::batch);
+    if (e.code() == NativeException.Code.UNREADABLE) {
+      long row = feed.call(BatchFeed::unreadable_row);
+      return Gathered.failed(batch, new SampleException(row, epoch, batch, reason, e));
+    }
+    return Gathered.failed(
+        batch,
+        new IllegalStateException(
+            ("batch %d of epoch %d, of at most %d rows, could not be gathered: %s; make batches"
+                    + " smaller or lower prefetch")
+                .formatted(batch, epoch, options.batchRows(), reason),
+            e));
+  }
+
+  @Override
+  public long slabBytes() {
+    return feed.call(BatchFeed::slab_bytes);
   }
 
   @Override
   public int ready() {
-    return 0;
+    return Math.toIntExact(feed.call(BatchFeed::ready));
   }
 
   @Override

@@ -48,6 +48,7 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
   private @Nullable Thread consumer;
   private final AtomicBoolean closed = new AtomicBoolean();
   private final Object closing = new Object(); // held while a pass is closed and its feed told
+  private volatile long closedAt;
 
   StreamBatches(StreamLoader loader, JavaFeed feed, StreamStart start) {
     this.loader = loader;
@@ -69,7 +70,9 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
     try {
       requireOpen();
       reportedAt = System.nanoTime();
-      feed.rewind(epoch);
+      if (!feed.rewind(epoch)) {
+        throw new IllegalStateException("the workers are still in an earlier pass");
+      }
       request(loader.prefetch());
       requireOpen();
       feed.start();
@@ -206,9 +209,13 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
         throw new SampleException(head.thrownAt, epoch, taken - 1, head.thrown);
       }
       Gathered gathered = take(head);
-      event.tell(epoch, taken - 1, gathered, ready);
+      if (gathered.failure != null) {
+        throw gathered.failure;
+      }
+      event.tell(epoch, gathered, ready);
       meter.delivered(gathered, ready);
-      Batch batch = new Batch(this::isPadding, epoch, taken - 1, head.samples(), gathered);
+      long[] samples = head.samples();
+      Batch batch = new Batch(this::isPadding, epoch, samples, samples.length, gathered);
       current = batch;
       return batch;
     } finally {
@@ -340,11 +347,7 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
   /** Leaves the epoch: unread batches are dropped, the current one ends. Silent the second time. */
   @Override
   public void close() {
-    synchronized (closing) {
-      if (closed.compareAndSet(false, true)) {
-        feed.interrupt();
-      }
-    }
+    interrupt();
     // A consumer that is held up in the code of a dataset cleans up when it comes out.
     if (lockInTime()) {
       try {
@@ -355,8 +358,18 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
     }
   }
 
+  /** Begins to close, without waiting for anybody. */
+  void interrupt() {
+    synchronized (closing) {
+      if (closed.compareAndSet(false, true)) {
+        closedAt = System.nanoTime();
+        feed.interrupt();
+      }
+    }
+  }
+
   private boolean lockInTime() {
-    long end = System.nanoTime() + PATIENCE_NANOS;
+    long end = closedAt + PATIENCE_NANOS;
     boolean wasInterrupted = false;
     try {
       while (true) {
@@ -393,12 +406,11 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
         // whoever closes has interrupted this feed, and will not interrupt its next pass
       }
       try {
-        feed.rewind(epoch);
+        loader.giveBack(this, feed, epoch);
       } finally {
         for (StreamShard shard : shards) {
           shard.close();
         }
-        loader.giveBack(this, feed);
       }
     }
   }

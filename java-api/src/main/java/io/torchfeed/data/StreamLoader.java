@@ -122,15 +122,29 @@ public final class StreamLoader implements AutoCloseable {
   }
 
   /** Ends a pass: its feed waits for the next one, or is freed. */
-  void giveBack(StreamBatches pass, JavaFeed feed) {
-    synchronized (lock) {
-      open.remove(pass);
-      if (!closed && idle.size() < IDLE_FEEDS) {
-        idle.add(feed);
-        return;
+  void giveBack(StreamBatches pass, JavaFeed feed, long epoch) {
+    boolean isKept = false;
+    try {
+      isKept = forget(pass) && feed.rewind(epoch) && keep(feed);
+    } finally {
+      if (!isKept) {
+        feed.close();
       }
     }
-    feed.close();
+  }
+
+  /** False if there will be no pass any more. */
+  private boolean forget(StreamBatches pass) {
+    synchronized (lock) {
+      open.remove(pass);
+      return !closed;
+    }
+  }
+
+  private boolean keep(JavaFeed feed) {
+    synchronized (lock) {
+      return !closed && idle.size() < IDLE_FEEDS && idle.add(feed);
+    }
   }
 
   private void requireOpen() {
@@ -166,7 +180,7 @@ public final class StreamLoader implements AutoCloseable {
    * @return a snapshot, also after the loader is closed
    */
   public LoaderStats stats() {
-    return meter().stats();
+    return meter().stats(prefetch);
   }
 
   /**
@@ -189,7 +203,9 @@ public final class StreamLoader implements AutoCloseable {
     synchronized (lock) {
       closed = true;
       passes = new ArrayList<>(open);
+      idle.forEach(JavaFeed::interrupt);
     }
+    passes.forEach(StreamBatches::interrupt); // all of them, before any is waited for
     passes.forEach(StreamBatches::close);
     List<JavaFeed> feeds;
     synchronized (lock) {

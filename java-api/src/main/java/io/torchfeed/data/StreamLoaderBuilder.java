@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
+import static io.torchfeed.data.DataLoaderBuilder.limited;
 import static io.torchfeed.data.DataLoaderBuilder.once;
 import static io.torchfeed.data.DataLoaderBuilder.requireRange;
 import static java.util.Objects.requireNonNull;
@@ -113,7 +114,7 @@ public final class StreamLoaderBuilder {
    * @return this builder
    */
   public StreamLoaderBuilder timeout(Duration timeout) {
-    this.timeout = once("timeout", this.timeout, requireNonNull(timeout, "timeout"));
+    this.timeout = once("timeout", this.timeout, limited(requireNonNull(timeout, "timeout")));
     return this;
   }
 
@@ -166,12 +167,12 @@ public final class StreamLoaderBuilder {
     return new StreamLoader(
         dataset,
         shards == null ? StreamStart.shards(dataset.shards(), 0, 1) : shards,
-        feedOptions(rows, threads, ahead),
+        feedOptions(rows, threads),
         ahead,
         Boolean.TRUE.equals(dropLast));
   }
 
-  private JavaFeedOptions feedOptions(int rows, int threads, int ahead) {
+  private JavaFeedOptions feedOptions(int rows, int threads) {
     BatchLayout layout = BatchLayout.of(dataset.columns(), dataset.variableLengths());
     Slab.requireFits(layout.slabColumns(), rows);
     return new JavaFeedOptions(
@@ -179,11 +180,12 @@ public final class StreamLoaderBuilder {
         layout,
         rows,
         threads,
+        true,
         onFailure == null ? FailurePolicy.stop() : onFailure,
         timeout,
         workerHooks == null ? new WorkerHooks() {} : workerHooks,
         new AtomicInteger(),
         seed == null ? 0 : seed,
-        new LoaderMeter(threads, ahead, true));
+        new LoaderMeter(threads, true));
   }
 }

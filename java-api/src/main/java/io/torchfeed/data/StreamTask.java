@@ -27,7 +27,7 @@ final class StreamTask extends FillTask {
   long thrownAt;
 
   StreamTask(long epoch, long batch, StreamShard shard, int batchSize, boolean dropLast) {
-    super(epoch, batch, NOT_KNOWN);
+    super(epoch, batch, NOT_KNOWN, 0);
     this.shard = shard;
     this.batchSize = batchSize;
     this.dropLast = dropLast;

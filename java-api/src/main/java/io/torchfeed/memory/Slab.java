@@ -31,6 +31,7 @@ import org.bytedeco.pytorch.global.torch;
  */
 public final class Slab implements AutoCloseable {
   private static final long LONGEST_COLUMN = Integer.MAX_VALUE;
+  private static final long ALIGNMENT = 64;
 
   private final List<RowSpec> columns;
   private final int rows;
@@ -92,6 +93,21 @@ public final class Slab implements AutoCloseable {
                 .formatted(rows, columns.get(i), i));
       }
     }
+  }
+
+  /**
+   * How much memory {@link #allocate} takes.
+   *
+   * @param columns what a row of each column looks like
+   * @param rows most rows of a batch
+   * @return bytes
+   */
+  public static long bytes(List<RowSpec> columns, int rows) {
+    long bytes = 0;
+    for (RowSpec column : columns) {
+      bytes += ((long) column.bytes() * rows + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+    return bytes;
   }
 
   private static io.torchfeed.bindings.Slab create(List<RowSpec> columns, int rows) {

@@ -6,9 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.torchfeed.bindings.torchfeed;
 import io.torchfeed.sampler.DistributedRandomSampler;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
@@ -114,11 +111,12 @@ abstract class LoaderCloseContract {
     long objects = torchfeed.live_objects();
     try (DataLoader loader = loader(2)) {
       leaveEarly(loader, random, 500);
-      long threads = status("Threads:");
-      long resident = status("VmRSS:");
+      long threads = ProcessStatus.threads();
+      long resident = ProcessStatus.residentKib();
       leaveEarly(loader, random, 10_000);
-      assertThat(status("Threads:")).isLessThanOrEqualTo(threads + 2); // the JVM's own come and go
-      assertThat(status("VmRSS:") - resident).as("growth in KiB").isLessThan(64 << 10);
+      assertThat(ProcessStatus.threads())
+          .isLessThanOrEqualTo(threads + 2); // the JVM's own come and go
+      assertThat(ProcessStatus.residentKib() - resident).as("growth in KiB").isLessThan(64 << 10);
       assertThat(torchfeed.live_objects() - objects).isLessThan(10); // a feed, or slabs
     }
     assertThat(torchfeed.live_objects()).isEqualTo(objects);
@@ -132,14 +130,5 @@ abstract class LoaderCloseContract {
         }
       }
     }
-  }
-
-  private static long status(String key) throws IOException {
-    for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
-      if (line.startsWith(key)) {
-        return Long.parseLong(line.replaceAll("[^0-9]", ""));
-      }
-    }
-    throw new IOException("no " + key);
   }
 }

@@ -171,6 +171,26 @@ abstract class LoaderContract {
     }
   }
 
+  @ParameterizedTest
+  @CsvSource({"961,3", "960,3", "959,2", "320,1", "1,1", "4611686018427387904,9"})
+  void batchesAheadFitTheMemoryForThem(long prefetchBytes, int prefetch) {
+    try (DataLoader loader =
+            data.over()
+                .sampler(sampler)
+                .batchSize(16) // 192 bytes in column 0 and 128 in column 1
+                .prefetch(9)
+                .prefetchBytes(prefetchBytes)
+                .build();
+        Batches batches = loader.epoch(0)) {
+      assertThat(loader.prefetch()).isEqualTo(prefetch);
+      long[] order = orderOf(0);
+      for (int from = 0; batches.hasNext(); from += 16) {
+        int end = Math.min(order.length, from + 16);
+        Rows.assertHolds(batches.next(), Arrays.copyOfRange(order, from, end));
+      }
+    }
+  }
+
   @Nested
   class Failures {
     @Test
@@ -289,6 +309,12 @@ abstract class LoaderContract {
       assertThatIllegalArgumentException()
           .isThrownBy(() -> data.over().workers(0).prefetch(2).build())
           .withMessage("prefetch needs workers, got workers 0 and prefetch 2");
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> data.over().workers(0).prefetchBytes(9).build())
+          .withMessage("prefetchBytes needs workers, got workers 0 and prefetchBytes 9");
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> data.over().prefetchBytes(0).build())
+          .withMessage("prefetchBytes must be at least 1, got 0");
       assertThatIllegalStateException()
           .isThrownBy(() -> data.over().workers(1).workers(2))
           .withMessage("workers was already set to 1");

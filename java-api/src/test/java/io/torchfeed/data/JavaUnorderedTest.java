@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.torchfeed.memory.RowSpec;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+
+/** Batches as they are ready, with the Java engine. */
+class JavaUnorderedTest extends UnorderedContract {
+  private static final int SIZE = 100;
+
+  JavaUnorderedTest() {
+    super(RowData::samples);
+  }
+
+  /** Sample 0 comes when it is let go. */
+  private record LateFirst(CountDownLatch go) implements Dataset {
+    @Override
+    public long size() {
+      return SIZE;
+    }
+
+    @Override
+    public List<RowSpec> columns() {
+      return new RowData.Samples(SIZE).columns();
+    }
+
+    @Override
+    public void read(long index, SampleWriter sample) throws Exception {
+      if (index == 0) {
+        go.await();
+      }
+      new RowData.Samples(SIZE).read(index, sample);
+    }
+  }
+
+  @Test
+  void aBatchThatIsLateIsOvertakenAndHoldsUpAllButSoMany() {
+    CountDownLatch go = new CountDownLatch(1);
+    try (DataLoader loader = DataLoader.over(new LateFirst(go)).workers(2).inOrder(false).build();
+        Batches batches = loader.epoch(0)) {
+      for (long batch = 1; batch < 64; batch++) {
+        Rows.assertHolds(batches.next(), batch);
+        assertThat(batches.deliveredAhead()).hasSize((int) batch);
+      }
+      assertThat(batches.position()).isZero();
+      go.countDown(); // nothing but the late one was asked for by now
+      Rows.assertHolds(batches.next(), 0);
+      assertThat(batches.position()).isEqualTo(64);
+      assertThat(batches.deliveredAhead()).isEmpty();
+    }
+  }
+}

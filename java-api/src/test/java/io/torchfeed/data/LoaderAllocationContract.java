@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.sun.management.ThreadMXBean;
+import java.lang.management.ManagementFactory;
+import java.util.Arrays;
+import java.util.function.IntFunction;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.TestReporter;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What a batch costs the Java heap, in all threads of the loader. */
+abstract class LoaderAllocationContract {
+  private static final int BATCH = 256;
+  private static final int BATCHES = 10_000;
+  private static final int WARM_UP = 2_000;
+  private static final long MOST_BYTES = 1_024;
+
+  private final RowData data;
+
+  LoaderAllocationContract(IntFunction<RowData> engine) {
+    data = engine.apply(BATCH);
+  }
+
+  @AfterEach
+  void closeData() {
+    data.close();
+  }
+
+  private static long allocated() {
+    ThreadMXBean threads = ManagementFactory.getPlatformMXBean(ThreadMXBean.class);
+    assumeTrue(threads.isThreadAllocatedMemorySupported(), "the JVM does not count");
+    long bytes = threads.getThreadAllocatedBytes(Thread.currentThread().getId());
+    for (Thread thread : Thread.getAllStackTraces().keySet()) {
+      if (thread.getName().startsWith("torchfeed-worker-")) {
+        bytes += threads.getThreadAllocatedBytes(thread.getId());
+      }
+    }
+    return bytes;
+  }
+
+  private static void take(Batches batches, int count) {
+    for (int i = 0; i < count; i++) {
+      Batch batch = batches.next();
+      if (batch.tensor(0).isNull()) {
+        throw new AssertionError("no tensor");
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1})
+  void aBatchTakesLessThanAKilobyteOfTheHeap(int workers, TestReporter reporter) {
+    long[][] plan = new long[WARM_UP + BATCHES][];
+    Arrays.fill(plan, LongStream.range(0, BATCH).toArray());
+    try (DataLoader loader = data.over().batchSampler(Rows.batches(plan)).workers(workers).build();
+        Batches batches = loader.epoch(0)) {
+      take(batches, WARM_UP);
+      long before = allocated();
+      take(batches, BATCHES);
+      long bytes = (allocated() - before) / BATCHES;
+      reporter.publishEntry("bytes a batch", String.valueOf(bytes));
+      assertThat(bytes).isLessThan(MOST_BYTES);
+    }
+  }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** What Linux knows of this process. */
+final class ProcessStatus {
+  private ProcessStatus() {}
+
+  static long threads() throws IOException {
+    return read("Threads:");
+  }
+
+  static long residentKib() throws IOException {
+    return read("VmRSS:");
+  }
+
+  private static long read(String key) throws IOException {
+    for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
+      if (line.startsWith(key)) {
+        return Long.parseLong(line.replaceAll("[^0-9]", ""));
+      }
+    }
+    throw new IOException("no " + key);
+  }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/file_column.h"
+#include "torch/file_columns_impl.h"
+#include "torch/slab_layout.h"
+
+namespace torchfeed {
+
+using Rows = std::vector<size_t>;
+
+/// Where the rows of one column come from. Thread-safe.
+struct RowColumn {
+  at::Tensor tensor;                        // rows in memory, or undefined
+  std::shared_ptr<const FileColumn> files;  // rows in files, or null
+  int64_t rows;
+  RowShape row;
+
+  /// Copies the wanted rows to `target`, dense; false if it gave up because `stop` was set.
+  bool gather(std::byte* target, const Rows& wanted, const std::atomic<bool>& stop) const;
+};
+
+using RowColumns = std::vector<RowColumn>;
+
+/// Requires dense CPU tensors of equally many rows.
+RowColumns columns_of(const std::vector<at::Tensor>& columns);
+/// Requires equally many rows.
+RowColumns columns_of(const std::vector<TypedFiles>& columns);
+/// How batches of at most `batch_rows` rows of the columns lie in a slab.
+SlabLayout layout_of(const RowColumns& columns, int64_t batch_rows);
+
+}  // namespace torchfeed

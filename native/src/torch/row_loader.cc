@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "torch/row_loader.h"
+
+#include <chrono>
+
+#include "torch/guard.h"
+
+namespace torchfeed {
+
+// An exception here would cost the loader its next job and end the epoch early: it travels as part
+// of the batch instead.
+GatheredRows RowDataset::get_batch(RowJob job) {
+  GatheredRows gathered;
+  gathered.sequence = job.sequence;
+  gathered.batch = job.batch;
+  const auto begin = JobWatch::Clock::now();
+  source_->watch.begin(job.sequence, job.batch);
+  try {
+    guarded([&] { gather(job, gathered); });
+  } catch (const UnreadableRow& error) {
+    gathered.error = error;
+    gathered.unreadable_row = error.row();
+  } catch (const Error& error) {
+    gathered.error = error;
+  }
+  gathered.nanos =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(JobWatch::Clock::now() - begin).count();
+  source_->watch.end(job.sequence);
+  return gathered;
+}
+
+void RowDataset::gather(const RowJob& job, GatheredRows& into) const {
+  const std::atomic<bool>& stop = source_->watch.interrupted();
+  if (stop) {
+    return;
+  }
+  auto loan = std::make_shared<const Loan>(source_);
+  SlabBlock& slab = loan->slab();
+  for (int64_t i = 0; i < slab.layout().columns(); ++i) {
+    const RowColumn& column = source_->columns[static_cast<size_t>(i)];
+    if (!column.gather(slab.data() + slab.layout().offset(i), job.rows, stop)) {
+      return;
+    }
+  }
+  into.rows = static_cast<int64_t>(job.rows.size());
+  into.loan = std::move(loan);
+}
+
+std::optional<RowJob> QueuedJobs::next(size_t /*batch_size*/) {
+  if (queue_->empty()) {
+    return std::nullopt;
+  }
+  RowJob job = std::move(queue_->front());
+  queue_->pop_front();
+  return job;
+}
+
+void RowLoader::start() {
+  delivered_ = 0;
+  begin();
+}
+
+void RowLoader::top_up() {
+  while (sequence_number_ - delivered_ < options().max_jobs) {
+    const size_t before = sequence_number_;
+    prefetch(1);
+    if (sequence_number_ == before) {
+      break;
+    }
+  }
+}
+
+std::optional<GatheredRows> RowLoader::take() {
+  ++delivered_;
+  return next();
+}
+
+}  // namespace torchfeed

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <torch/data/dataloader/stateless.h>
+#include <torch/data/datasets/base.h>
+#include <torch/data/samplers/base.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "torch/job_watch.h"
+#include "torch/row_columns.h"
+#include "torch/slab_pool.h"
+#include "torchfeed/error.h"
+
+namespace torchfeed {
+
+/// What all workers share: the columns, the slabs, and who does what.
+struct RowSource {
+  RowSource(RowColumns all, int64_t batch_rows, int64_t workers)
+      : columns(std::move(all)), slabs(layout_of(columns, batch_rows), ""), watch(workers) {}
+
+  [[nodiscard]] int64_t rows() const { return columns.front().rows; }
+
+  const RowColumns columns;
+  SlabPool slabs;
+  JobWatch watch;
+};
+
+/// A slab on loan; it goes back when the last holder lets go, in whatever queue that is.
+class Loan {
+ public:
+  explicit Loan(std::shared_ptr<RowSource> source)
+      : source_(std::move(source)), slab_(source_->slabs.acquire()) {}
+  Loan(const Loan&) = delete;
+  Loan& operator=(const Loan&) = delete;
+  ~Loan() { source_->slabs.give_back(std::move(slab_)); }
+
+  [[nodiscard]] SlabBlock& slab() const { return *slab_; }
+
+ private:
+  std::shared_ptr<RowSource> source_;
+  std::unique_ptr<SlabBlock> slab_;
+};
+
+/// The rows that make a batch, its number, and how many were requested before it in the pass.
+struct RowJob {
+  size_t sequence;
+  int64_t batch;
+  Rows rows;
+
+  [[nodiscard]] size_t size() const { return rows.size(); }
+};
+
+/// A batch, or why there is none; neither slab nor error if it was interrupted.
+struct GatheredRows {
+  size_t sequence = 0;
+  int64_t batch = 0;
+  int64_t rows = 0;
+  std::shared_ptr<const Loan> loan;
+  std::optional<Error> error;
+  int64_t unreadable_row = -1;
+  int64_t nanos = 0;  // that it took
+};
+
+/// libtorch's view of the columns. Copies, one a worker, share the source.
+class RowDataset : public torch::data::datasets::BatchDataset<RowDataset, GatheredRows, RowJob> {
+ public:
+  explicit RowDataset(std::shared_ptr<RowSource> source) : source_(std::move(source)) {}
+
+  GatheredRows get_batch(RowJob job) override;
+  [[nodiscard]] std::optional<size_t> size() const override {
+    return static_cast<size_t>(source_->rows());
+  }
+
+ private:
+  void gather(const RowJob& job, GatheredRows& into) const;
+
+  std::shared_ptr<RowSource> source_;
+};
+
+/// A libtorch sampler whose batches come from outside, in the order in which they were queued.
+class QueuedJobs : public torch::data::samplers::Sampler<RowJob> {
+ public:
+  explicit QueuedJobs(std::shared_ptr<std::deque<RowJob>> queue) : queue_(std::move(queue)) {}
+
+  void reset(std::optional<size_t> /*new_size*/ = std::nullopt) override {}
+  std::optional<RowJob> next(size_t /*batch_size*/) override;
+  void save(torch::serialize::OutputArchive& /*archive*/) const override {}
+  void load(torch::serialize::InputArchive& /*archive*/) override {}
+
+ private:
+  std::shared_ptr<std::deque<RowJob>> queue_;
+};
+
+using StatelessLoader = torch::data::StatelessDataLoader<RowDataset, QueuedJobs>;
+
+/// libtorch's loader, with the way out in mid-epoch that its own iterator does not have.
+class RowLoader : public StatelessLoader {
+ public:
+  using StatelessLoader::StatelessLoader;
+
+  void start();
+  /// Hands queued jobs to the workers. Its own top-up comes only after a result, so a loader that
+  /// ran dry would stay dry.
+  void top_up();
+  /// The next batch, for which it waits without an end.
+  std::optional<GatheredRows> take();
+  void drop_jobs() { shuttle_.drain(); }
+
+ private:
+  size_t delivered_ = 0;
+};
+
+}  // namespace torchfeed

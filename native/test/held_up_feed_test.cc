@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// A feed whose worker does not come back from the system, as from a file on a server that is gone.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <sys/uio.h>
+#include <torch/types.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "row_files.h"
+#include "torchfeed/batch_feed.h"
+#include "torchfeed/error.h"
+#include "torchfeed/runtime.h"
+
+namespace {
+
+/// Holds up the reads at one position of any file.
+class Gate {
+ public:
+  void pass(off_t position) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (position == shut_at_) {
+      held_up_ = true;
+      changed_.notify_all();
+      changed_.wait(lock, [&] { return position != shut_at_; });
+      held_up_ = false;
+    }
+  }
+  void shut(off_t position) { set(position); }
+  void open() { set(std::nullopt); }
+  void await_somebody() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [&] { return held_up_; });
+  }
+
+ private:
+  void set(std::optional<off_t> position) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    shut_at_ = position;
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<off_t> shut_at_;
+  bool held_up_ = false;
+};
+
+Gate gate;
+
+}  // namespace
+
+/// Stands before the C library's, for the library under test too.
+extern "C" __attribute__((visibility("default"))) ssize_t preadv2(int file, const iovec* parts,
+                                                                  int count, off_t position,
+                                                                  int flags) {
+  gate.pass(position);
+  using Read = ssize_t (*)(int, const iovec*, int, off_t, int);
+  static const auto read = reinterpret_cast<Read>(::dlsym(RTLD_NEXT, "preadv2"));
+  return read(file, parts, count, position, flags);
+}
+
+namespace torchfeed {
+namespace {
+
+constexpr int64_t kForEver = -1;
+constexpr int64_t kRows = 64;
+
+class HeldUpFeeds : public testing::Test {
+ protected:
+  HeldUpFeeds() : columns_(FileColumns::create()) {
+    std::vector<int64_t> labels(kRows);
+    std::iota(labels.begin(), labels.end(), 0);
+    columns_->add_column(static_cast<int64_t>(at::kLong), nullptr, 0, 1);
+    columns_->add_file(files_.write("labels", labels), 0, 8, kRows);
+  }
+
+  ~HeldUpFeeds() override {
+    gate.open();
+    columns_.reset();
+    while (live_objects() > 0) {  // a feed that was left behind comes home
+      std::this_thread::yield();
+    }
+    while (open_files() > opened_before_) {
+      std::this_thread::yield();
+    }
+  }
+
+  [[nodiscard]] std::unique_ptr<BatchFeed> feed(int64_t workers, int64_t prefetch,
+                                                bool in_order) const {
+    return BatchFeed::over_files(*columns_, 1, workers, prefetch, in_order);
+  }
+
+  static void request(BatchFeed& feed, int64_t from, int64_t to) {
+    for (int64_t batch = from; batch < to; ++batch) {
+      feed.request(batch, &batch, 1);
+    }
+  }
+
+  static int64_t taken(BatchFeed& feed) { return feed.take(kForEver)[0][0].item<int64_t>(); }
+
+  const int64_t opened_before_ = open_files();
+  const RowFiles files_;
+  std::unique_ptr<FileColumns> columns_;
+};
+
+TEST_F(HeldUpFeeds, ATakeThatTimedOutCanBeRepeatedAndLosesNothing) {
+  for (const bool in_order : {true, false}) {
+    auto feed = this->feed(1, 3, in_order);
+    gate.shut(8);  // row 1
+    request(*feed, 0, 3);
+    feed->start();
+    EXPECT_EQ(taken(*feed), 0);
+    request(*feed, 3, 4);
+    gate.await_somebody();
+    for (int i = 0; i < 3; ++i) {
+      try {
+        feed->take(1);
+        FAIL() << "not held up";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kTimeout);
+        const std::string what = error.what();
+        EXPECT_NE(
+            what.find("0 of 1 workers idle, 0 later batches ready; batch 1 has been gathered"),
+            std::string::npos)
+            << what;
+      }
+    }
+    gate.open();
+    EXPECT_EQ(taken(*feed), 1);
+    EXPECT_EQ(taken(*feed), 2);
+    EXPECT_EQ(taken(*feed), 3);
+  }
+}
+
+TEST_F(HeldUpFeeds, LaterBatchesWaitForTheirTurnOnlyInOrder) {
+  for (const bool in_order : {true, false}) {
+    auto feed = this->feed(2, 4, in_order);
+    gate.shut(0);
+    request(*feed, 0, 4);
+    feed->start();
+    gate.await_somebody();
+    std::vector<int64_t> order;
+    if (in_order) {
+      EXPECT_THROW(feed->take(1), Error);
+      gate.open();
+    } else {
+      for (int i = 0; i < 3; ++i) {
+        order.push_back(taken(*feed));
+        EXPECT_EQ(feed->batch(), order.back());
+      }
+      EXPECT_THROW(feed->take(1), Error);
+      gate.open();
+    }
+    while (order.size() < 4) {
+      order.push_back(taken(*feed));
+    }
+    EXPECT_EQ(order,
+              in_order ? (std::vector<int64_t>{0, 1, 2, 3}) : (std::vector<int64_t>{1, 2, 3, 0}));
+  }
+}
+
+TEST_F(HeldUpFeeds, AnInterruptEndsATakeThoughItsWorkerStays) {
+  auto feed = this->feed(1, 2, true);
+  gate.shut(0);
+  request(*feed, 0, 2);
+  feed->start();
+  gate.await_somebody();
+  std::thread other([&] { feed->interrupt(); });
+  EXPECT_THROW(feed->take(kForEver), Error);
+  other.join();
+  EXPECT_FALSE(feed->rewind());
+  gate.open();
+}
+
+TEST_F(HeldUpFeeds, AreLeftBehindWithAllTheyUse) {
+  auto feed = this->feed(2, 2, true);
+  gate.shut(0);
+  request(*feed, 0, 2);
+  feed->start();
+  gate.await_somebody();
+  EXPECT_FALSE(feed->rewind());
+  feed.reset();
+  EXPECT_EQ(live_objects(), 2);  // the columns, and what the worker may still write
+  columns_.reset();
+  EXPECT_EQ(open_files(), opened_before_ + 1);
+}  // and when it comes back, nothing is left
+
+TEST_F(HeldUpFeeds, CanBeUsedAgainWhenTheWorkerCameBackInTime) {
+  auto feed = this->feed(2, 2, true);
+  for (int pass = 0; pass < 3; ++pass) {
+    gate.shut(0);
+    request(*feed, 0, 2);
+    feed->start();
+    gate.await_somebody();
+    feed->interrupt();
+    gate.open();
+    ASSERT_TRUE(feed->rewind());
+    request(*feed, 0, 2);
+    feed->start();
+    EXPECT_EQ(taken(*feed), 0);
+    EXPECT_EQ(taken(*feed), 1);
+    ASSERT_TRUE(feed->rewind());
+  }
+}
+
+}  // namespace
+}  // namespace torchfeed
