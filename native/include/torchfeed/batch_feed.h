@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "torchfeed/export.h"
@@ -31,6 +32,9 @@ class TORCHFEED_API BatchFeed {
   [[nodiscard]] static std::unique_ptr<BatchFeed> over_files(const FileColumns& columns,
                                                              int64_t batch_rows, int64_t workers,
                                                              int64_t prefetch);
+  /// Gathers into memory that is page-locked for a device, for example `cuda:0`, and used again
+  /// when the copies from it are over. Before the first `request`.
+  void pin_for(const std::string& device);
   BatchFeed(const BatchFeed&) = delete;
   BatchFeed& operator=(const BatchFeed&) = delete;
   ~BatchFeed();
@@ -45,6 +49,9 @@ class TORCHFEED_API BatchFeed {
   /// before it is taken back. Queue the request that replaces it first.
   /// A row that a file does not give any more fails its batch alone, with `kUnreadable`.
   std::vector<at::Tensor> take();
+  /// Whether workers have gathered the next batch, so that `take` would not wait. Without workers
+  /// it never is.
+  [[nodiscard]] bool is_ready() const;
   /// The row for which the last `take` failed with `kUnreadable`, else -1.
   [[nodiscard]] int64_t unreadable_row() const;
   /// Makes unfinished work end at once, until the next `rewind`. Thread-safe.

@@ -25,6 +25,14 @@ namespace {
 
 using Rows = std::vector<size_t>;
 
+/// The rows of a batch, and where its worker tells that it is done with them.
+struct Request {
+  Rows rows;
+  std::shared_ptr<std::atomic<bool>> gathered;
+
+  [[nodiscard]] size_t size() const { return rows.size(); }  // libtorch asks for it
+};
+
 constexpr int64_t kAlignment = 64;
 
 /// One column of a batch: where its rows come from, what they are, and where a slab holds them.
@@ -104,13 +112,24 @@ struct Gathered {
 };
 
 /// libtorch's view of the columns. Copies, one a worker, share the source.
-class RowDataset : public torch::data::datasets::BatchDataset<RowDataset, Gathered, Rows> {
+class RowDataset : public torch::data::datasets::BatchDataset<RowDataset, Gathered, Request> {
  public:
   explicit RowDataset(std::shared_ptr<Source> source) : source_(std::move(source)) {}
 
   // An exception here would cost the loader its next job and end the epoch early: it travels as
   // part of the batch instead.
-  Gathered get_batch(Rows rows) override {
+  Gathered get_batch(Request request) override {
+    Gathered gathered = gather(request.rows);
+    request.gathered->store(true, std::memory_order_release);
+    return gathered;
+  }
+
+  [[nodiscard]] std::optional<size_t> size() const override {
+    return static_cast<size_t>(source_->rows());
+  }
+
+ private:
+  Gathered gather(const Rows& rows) {
     Gathered gathered;
     if (source_->interrupted.load(std::memory_order_relaxed)) {
       return gathered;
@@ -136,33 +155,28 @@ class RowDataset : public torch::data::datasets::BatchDataset<RowDataset, Gather
     return gathered;
   }
 
-  [[nodiscard]] std::optional<size_t> size() const override {
-    return static_cast<size_t>(source_->rows());
-  }
-
- private:
   std::shared_ptr<Source> source_;
 };
 
 /// A libtorch sampler whose batches come from outside, in the order in which they were queued.
-class QueuedBatches : public torch::data::samplers::Sampler<Rows> {
+class QueuedBatches : public torch::data::samplers::Sampler<Request> {
  public:
-  explicit QueuedBatches(std::shared_ptr<std::deque<Rows>> queue) : queue_(std::move(queue)) {}
+  explicit QueuedBatches(std::shared_ptr<std::deque<Request>> queue) : queue_(std::move(queue)) {}
 
   void reset(std::optional<size_t> /*new_size*/ = std::nullopt) override {}
-  std::optional<Rows> next(size_t /*batch_size*/) override {
+  std::optional<Request> next(size_t /*batch_size*/) override {
     if (queue_->empty()) {
       return std::nullopt;
     }
-    Rows rows = std::move(queue_->front());
+    Request request = std::move(queue_->front());
     queue_->pop_front();
-    return rows;
+    return request;
   }
   void save(torch::serialize::OutputArchive& /*archive*/) const override {}
   void load(torch::serialize::InputArchive& /*archive*/) override {}
 
  private:
-  std::shared_ptr<std::deque<Rows>> queue_;
+  std::shared_ptr<std::deque<Request>> queue_;
 };
 
 using StatelessLoader = torch::data::StatelessDataLoader<RowDataset, QueuedBatches>;
@@ -269,7 +283,7 @@ class BatchFeed::Impl {
   Impl(Columns columns, int64_t batch_rows, int64_t workers, int64_t prefetch)
       : batch_rows_(batch_rows),
         source_(std::make_shared<Source>(std::move(columns), batch_rows)),
-        queue_(std::make_shared<std::deque<Rows>>()),
+        queue_(std::make_shared<std::deque<Request>>()),
         loader_(RowDataset(source_), QueuedBatches(queue_),
                 loader_options(batch_rows, workers, prefetch)) {}
 
@@ -281,6 +295,7 @@ class BatchFeed::Impl {
     source_->interrupted = true;
     queue_->clear();
     loader_.drop_jobs();
+    gathered_.clear();
     source_->interrupted = false;
     current_.reset();
   }
@@ -301,7 +316,14 @@ class BatchFeed::Impl {
       }
       rows[i] = static_cast<size_t>(indices[i]);
     }
-    queue_->push_back(std::move(rows));
+    gathered_.push_back(std::make_shared<std::atomic<bool>>(false));
+    queue_->push_back({std::move(rows), gathered_.back()});
+  }
+
+  void pin_for(const std::string& device) { source_->slabs.pin_for(device); }
+
+  [[nodiscard]] bool is_ready() const {
+    return !gathered_.empty() && gathered_.front()->load(std::memory_order_acquire);
   }
 
   void start() { loader_.start(); }
@@ -309,6 +331,9 @@ class BatchFeed::Impl {
   std::vector<at::Tensor> take() {
     current_.reset();
     unreadable_row_ = -1;
+    if (!gathered_.empty()) {
+      gathered_.pop_front();
+    }
     std::optional<Gathered> next = loader_.take();
     if (!next) {
       throw Error(ErrorCode::kIllegalState, "no batch was requested");
@@ -346,7 +371,8 @@ class BatchFeed::Impl {
   const int64_t batch_rows_;
   const LiveCount live_;
   std::shared_ptr<Source> source_;
-  std::shared_ptr<std::deque<Rows>> queue_;
+  std::shared_ptr<std::deque<Request>> queue_;
+  std::deque<std::shared_ptr<std::atomic<bool>>> gathered_;  // of each batch that was not taken
   std::shared_ptr<const Loan> current_;
   int64_t unreadable_row_ = -1;
   Loader loader_;  // last: its threads end before what they use
@@ -392,6 +418,12 @@ void BatchFeed::start() {
 std::vector<at::Tensor> BatchFeed::take() {
   return guarded([&] { return impl_->take(); });
 }
+
+void BatchFeed::pin_for(const std::string& device) {
+  guarded([&] { impl_->pin_for(device); });
+}
+
+bool BatchFeed::is_ready() const { return impl_->is_ready(); }
 
 int64_t BatchFeed::unreadable_row() const { return impl_->unreadable_row(); }
 

@@ -6,6 +6,9 @@ package io.torchfeed.data;
  * another. One thread at a time, except {@link #interrupt} and {@link #close}.
  */
 interface Feed extends AutoCloseable {
+  /** Gathers into memory that is page-locked for a device; once, before the first pass. */
+  void pinFor(String device);
+
   /** Begins a pass over an epoch; what an earlier one left is dropped. */
   void rewind(long epoch);
 
@@ -32,6 +35,9 @@ interface Feed extends AutoCloseable {
    *     interrupted; the batch counts as taken
    */
   Gathered take(long batch);
+
+  /** Whether {@link #take} would not wait for workers; false without workers. */
+  boolean isReady();
 
   /** Makes a running {@link #take} and unfinished work end at once, until {@link #rewind}. */
   void interrupt();

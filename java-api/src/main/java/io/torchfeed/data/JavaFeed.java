@@ -37,7 +37,7 @@ final class JavaFeed implements Feed {
   private final Deque<FillTask> queue = new ArrayDeque<>(); // not begun
   private final Deque<FillTask> asked = new ArrayDeque<>(); // not taken
   private final List<FeedWorker> crew = new ArrayList<>();
-  private final Deque<Slab> slabs = new ArrayDeque<>(); // nobody's
+  private final SlabPool slabs; // nobody's
   private @Nullable Slab current; // the consumer's
   private @Nullable FillTask own; // that the consumer itself fills
   private @Nullable Thread consumer; // while it does
@@ -51,6 +51,12 @@ final class JavaFeed implements Feed {
 
   JavaFeed(JavaFeedOptions options) {
     this.options = options;
+    this.slabs = new SlabPool(options.columns(), options.batchRows());
+  }
+
+  @Override
+  public void pinFor(String device) {
+    slabs.pinFor(device);
   }
 
   @Override
@@ -363,7 +369,7 @@ final class JavaFeed implements Feed {
     } finally {
       lock.unlock();
     }
-    return Slab.allocate(options.columns(), options.batchRows());
+    return slabs.allocate();
   }
 
   private void takeBackCurrent() {
@@ -371,15 +377,25 @@ final class JavaFeed implements Feed {
     current = null;
   }
 
-  /** Takes a slab back, unless a tensor still views it. */
   private void takeBack(@Nullable Slab slab) {
     if (slab == null) {
       return;
     }
-    if (!closed && slab.isFree()) {
-      slabs.add(slab);
-    } else {
+    if (closed) {
       slab.close();
+    } else {
+      slabs.giveBack(slab);
+    }
+  }
+
+  @Override
+  public boolean isReady() {
+    lock.lock();
+    try {
+      FillTask next = asked.peek();
+      return next != null && next.done;
+    } finally {
+      lock.unlock();
     }
   }
 
@@ -409,7 +425,6 @@ final class JavaFeed implements Feed {
       queueChanged.signalAll();
       taskEnded.signalAll();
       sendHome(LAST_PATIENCE_NANOS);
-      slabs.forEach(Slab::close);
       slabs.clear();
     } finally {
       lock.unlock();

@@ -32,6 +32,11 @@ final class NativeFeed implements Feed {
   }
 
   @Override
+  public void pinFor(String device) {
+    feed.run(native_ -> native_.pin_for(device));
+  }
+
+  @Override
   public void rewind(long epoch) {
     feed.run(BatchFeed::rewind);
     this.epoch = epoch;
@@ -62,6 +67,11 @@ final class NativeFeed implements Feed {
               .formatted(batch, epoch, batchRows, e.getMessage()),
           e);
     }
+  }
+
+  @Override
+  public boolean isReady() {
+    return feed.call(BatchFeed::is_ready);
   }
 
   @Override
