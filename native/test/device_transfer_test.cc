@@ -141,7 +141,7 @@ TEST_F(Transfers, ATensorThatIsKeptLeavesTheRing) {
     const int64_t sent = transfer->send(host);
     kept.emplace_back(transfer->receive(sent)[0], host[0]);
     transfer->release(sent);
-    run_copies();
+    fake::run_all();
   }
   for (const auto& [device, host] : kept) {
     const Reading reading = fake::read_later(device);
@@ -223,7 +223,8 @@ TEST_F(Transfers, ACopyThatFailsIsAnErrorAndLeavesTheTransferUsable) {
   expect_refused(ErrorCode::kInternal, "the fake device failed",
                  [&] { transfer->send({slab->view(0, 4), slab->view(1, 4)}); });
   fake::fail_after(-1);
-  EXPECT_FALSE(slab->is_free());  // the first tensor is on its way
+  EXPECT_EQ(transfer->copying(), 1);  // the first tensor is on its way
+  EXPECT_FALSE(slab->is_free());
   run_copies();
   EXPECT_EQ(transfer->copying(), 0);
   EXPECT_TRUE(slab->is_free());

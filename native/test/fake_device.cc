@@ -3,6 +3,7 @@
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/CachingHostAllocator.h>
+#include <ATen/ops/as_strided_native.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
@@ -374,6 +375,7 @@ at::Tensor copy_from(const at::Tensor& self, const at::Tensor& to, bool non_bloc
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, kernels) {
+  kernels.impl("as_strided", &at::native::as_strided_tensorimpl);
   kernels.impl("empty.memory_format", &empty);
   kernels.impl("empty_strided", &empty_strided);
   kernels.impl("_copy_from", &copy_from);

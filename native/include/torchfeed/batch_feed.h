@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "torchfeed/export.h"
@@ -32,6 +33,9 @@ class TORCHFEED_API BatchFeed {
   [[nodiscard]] static std::unique_ptr<BatchFeed> over_files(const FileColumns& columns,
                                                              int64_t batch_rows, int64_t workers,
                                                              int64_t prefetch, bool in_order);
+  /// Gathers into memory that is page-locked for a device, for example `cuda:0`, and used again
+  /// when the copies from it are over. Before the first `request`.
+  void pin_for(const std::string& device);
   BatchFeed(const BatchFeed&) = delete;
   BatchFeed& operator=(const BatchFeed&) = delete;
   /// Ends the workers. One that does not come back from the system within half a second is left to
@@ -55,6 +59,8 @@ class TORCHFEED_API BatchFeed {
   std::vector<at::Tensor> take(int64_t timeout_ms);
   /// The number of the batch that the last `take` gave, or failed to gather.
   [[nodiscard]] int64_t batch() const;
+  /// Whether `take` would not wait for workers. Without workers it would always.
+  [[nodiscard]] bool is_ready() const;
   /// The row for which the last `take` failed with `kUnreadable`, else -1.
   [[nodiscard]] int64_t unreadable_row() const;
   /// How long the gathering of that batch took.

@@ -95,6 +95,8 @@ class BatchFeed::Impl {
     ++requested_;
   }
 
+  void pin_for(const std::string& device) { source_->slabs.pin_for(device); }
+
   void start() { loader_.start(); }
 
   std::vector<at::Tensor> take(int64_t timeout_ms) {
@@ -129,6 +131,7 @@ class BatchFeed::Impl {
   [[nodiscard]] int64_t batch() const { return batch_; }
   [[nodiscard]] int64_t unreadable_row() const { return unreadable_row_; }
   [[nodiscard]] int64_t gather_nanos() const { return gather_nanos_; }
+  [[nodiscard]] bool is_ready() const { return source_->watch.is_ready(due()); }
   [[nodiscard]] int64_t ready() const { return source_->watch.ready(); }
   [[nodiscard]] int64_t slab_bytes() const { return source_->slabs.layout().bytes(); }
 
@@ -141,11 +144,15 @@ class BatchFeed::Impl {
     throw Error(ErrorCode::kIllegalState, "the feed was interrupted");
   }
 
+  /// The job that must end before a batch can be taken; none in particular without order.
+  [[nodiscard]] std::optional<size_t> due() const {
+    return in_order_ ? std::optional<size_t>(taken_) : std::nullopt;
+  }
+
   void await(int64_t timeout_ms) {
-    const auto sequence = in_order_ ? std::optional<size_t>(taken_) : std::nullopt;
     const auto limit = timeout_ms < 0 ? std::optional<JobWatch::Clock::duration>()
                                       : std::chrono::milliseconds(timeout_ms);
-    switch (source_->watch.await(sequence, limit)) {
+    switch (source_->watch.await(due(), limit)) {
       case JobWatch::Outcome::kEnded:
         return;
       case JobWatch::Outcome::kTimedOut:
@@ -213,6 +220,10 @@ std::unique_ptr<BatchFeed> BatchFeed::over_files(const FileColumns& columns, int
   });
 }
 
+void BatchFeed::pin_for(const std::string& device) {
+  guarded([&] { impl_->pin_for(device); });
+}
+
 bool BatchFeed::rewind() {
   return guarded([&] { return impl_->rewind(); });
 }
@@ -234,6 +245,8 @@ int64_t BatchFeed::batch() const { return impl_->batch(); }
 int64_t BatchFeed::unreadable_row() const { return impl_->unreadable_row(); }
 
 int64_t BatchFeed::gather_nanos() const { return impl_->gather_nanos(); }
+
+bool BatchFeed::is_ready() const { return impl_->is_ready(); }
 
 int64_t BatchFeed::ready() const { return impl_->ready(); }
 

@@ -39,6 +39,11 @@ void JobWatch::forget(size_t sequence) {
   ended_.erase(sequence);
 }
 
+bool JobWatch::is_ready(std::optional<size_t> sequence) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return sequence ? ended_.count(*sequence) > 0 : !ended_.empty();
+}
+
 int64_t JobWatch::ready() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return static_cast<int64_t>(ended_.size());

@@ -33,6 +33,8 @@ class JobWatch {
   Outcome await(std::optional<size_t> sequence, std::optional<Clock::duration> limit);
   /// A job that ended was taken.
   void forget(size_t sequence);
+  /// Whether `await` would not wait for this job, or for any.
+  [[nodiscard]] bool is_ready(std::optional<size_t> sequence) const;
   /// How many jobs have ended and were not forgotten.
   [[nodiscard]] int64_t ready() const;
   /// What the workers are at, in words.

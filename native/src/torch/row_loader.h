@@ -22,7 +22,7 @@ namespace torchfeed {
 /// What all workers share: the columns, the slabs, and who does what.
 struct RowSource {
   RowSource(RowColumns all, int64_t batch_rows, int64_t workers)
-      : columns(std::move(all)), slabs(layout_of(columns, batch_rows), ""), watch(workers) {}
+      : columns(std::move(all)), slabs(layout_of(columns, batch_rows)), watch(workers) {}
 
   [[nodiscard]] int64_t rows() const { return columns.front().rows; }
 

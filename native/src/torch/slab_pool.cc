@@ -1,11 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "torch/slab_pool.h"
 
+#include <algorithm>
+
 namespace torchfeed {
+namespace {
+
+/// More are not copies that are late, but batches that somebody keeps.
+constexpr std::size_t kMostRead = 8;
+
+}  // namespace
+
+void SlabPool::pin_for(const std::string& device) { device_ = device; }
 
 std::unique_ptr<SlabBlock> SlabPool::acquire() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
+    const auto over =
+        std::find_if(read_.begin(), read_.end(), [](const auto& block) { return block->is_free(); });
+    if (over != read_.end()) {
+      free_.push_back(std::move(*over));
+      read_.erase(over);
+    }
     if (!free_.empty()) {
       auto block = std::move(free_.back());
       free_.pop_back();
@@ -16,9 +32,18 @@ std::unique_ptr<SlabBlock> SlabPool::acquire() {
 }
 
 void SlabPool::give_back(std::unique_ptr<SlabBlock> block) {
-  if (block && block->is_free()) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+  if (!block) {
+    return;
+  }
+  const bool unused = block->is_free();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (unused) {
     free_.push_back(std::move(block));
+  } else if (!device_.empty()) {
+    read_.push_back(std::move(block));
+    if (read_.size() > kMostRead) {
+      read_.pop_front();
+    }
   }
 }
 

@@ -29,7 +29,8 @@ public final class Batch implements AutoCloseable {
   /**
    * A batch at the consumer.
    *
-   * @param all the indices that were asked for, of which the first {@code requested} are the batch's
+   * @param all the indices that were asked for, of which the first {@code requested} are the
+   *     batch's
    */
   Batch(PaddingRule pass, long epoch, long[] all, int requested, Gathered gathered) {
     this.pass = pass;
@@ -61,7 +62,8 @@ public final class Batch implements AutoCloseable {
   /**
    * One column of the batch, {@code [size(), ...]} in the dtype of the dataset's column.
    *
-   * <p>The tensor is a view of the loader's memory and belongs to the batch: it is closed with it.
+   * <p>The tensor is a view of the loader's memory, on the loader's device, and belongs to the
+   * batch: it is closed with it.
    *
    * @param column the number of the column
    * @return the tensor, the same object each time

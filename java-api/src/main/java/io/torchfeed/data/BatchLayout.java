@@ -74,10 +74,6 @@ final class BatchLayout {
     return slabColumns;
   }
 
-  Slab allocate(int rows) {
-    return Slab.allocate(slabColumns, rows);
-  }
-
   /**
    * The first rows of a slab as tensors, which the caller closes.
    *

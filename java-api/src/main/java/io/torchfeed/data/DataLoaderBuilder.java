@@ -37,6 +37,7 @@ public final class DataLoaderBuilder {
   private @Nullable Duration timeout;
   private @Nullable WorkerHooks workerHooks;
   private @Nullable Long seed;
+  private @Nullable String device;
 
   DataLoaderBuilder(
       long datasetSize, @Nullable Function<String, HeldRows> rows, @Nullable Dataset samples) {
@@ -194,13 +195,28 @@ public final class DataLoaderBuilder {
   }
 
   /**
+   * Where the tensors of the batches are; by default on the CPU. For another device the loader
+   * gathers into page-locked memory and copies each batch while the one before it is computed with.
+   * The consumer's work is put behind the copy in the stream that is current when it takes the
+   * batch; it computes with the batch in that stream, or lets others wait for it.
+   *
+   * @param device the name of a device, for example {@code cuda:0} or {@code cpu}
+   * @return this builder
+   */
+  public DataLoaderBuilder device(String device) {
+    this.device = once("device", this.device, requireNonNull(device, "device"));
+    return this;
+  }
+
+  /**
    * Builds the loader and starts its worker threads.
    *
    * @return the loader; the caller closes it
    * @throws IllegalArgumentException if an option is out of range, one for prefetching or a timeout
    *     is set without workers, a batch sampler beside a sampler, a batch size or {@code dropLast},
-   *     or an option for Java code over tensors
-   * @throws IllegalStateException if the dataset is closed, or the threads cannot be started
+   *     an option for Java code over tensors, or libtorch knows no such device
+   * @throws IllegalStateException if the dataset is closed, the threads cannot be started, or this
+   *     libtorch cannot use the device; the message says what is missing
    */
   public DataLoader build() {
     requireRange("workers", workersOrDefault(), 0, MOST_WORKERS);
@@ -216,7 +232,11 @@ public final class DataLoaderBuilder {
     }
     BatchSampler plan = plan();
     LoaderMeter meter = new LoaderMeter(workersOrDefault(), samples != null);
-    Engine engine = engine(plan.largestBatch(), meter);
+    if (isOnDevice()) {
+      TransferEngine.requireUsable(requireNonNull(device));
+    }
+    Engine host = engine(plan.largestBatch(), meter);
+    Engine engine = isOnDevice() ? new TransferEngine(host, requireNonNull(device), meter) : host;
     try {
       return new DataLoader(
           engine,
@@ -237,6 +257,10 @@ public final class DataLoaderBuilder {
     return timeout.compareTo(LONGEST) > 0 ? LONGEST : timeout;
   }
 
+  private boolean isOnDevice() {
+    return device != null && !device.equals("cpu");
+  }
+
   private void requireWorkersFor(String option, @Nullable Object value) {
     if (value != null && workersOrDefault() == 0) {
       throw new IllegalArgumentException(
@@ -254,7 +278,12 @@ public final class DataLoaderBuilder {
     return new NativeEngine(
         requireNonNull(rows).apply("DataLoader"),
         new NativeFeedOptions(
-            batchRows, workersOrDefault(), prefetchOrDefault(), inOrderOrDefault(), timeout, meter));
+            batchRows,
+            workersOrDefault(),
+            prefetchOrDefault(),
+            inOrderOrDefault(),
+            timeout,
+            meter));
   }
 
   private static void requireJavaCodeFor(String option, @Nullable Object value) {

@@ -6,6 +6,9 @@ package io.torchfeed.data;
  * a time, except {@link #interrupt} and {@link #close}.
  */
 interface Feed extends AutoCloseable {
+  /** Gathers into memory that is page-locked for a device; once, before the first pass. */
+  void pinFor(String device);
+
   /**
    * Begins a pass over an epoch; what an earlier one left is dropped.
    *
@@ -41,6 +44,9 @@ interface Feed extends AutoCloseable {
 
   /** How many batches are ready to be taken; 0 without workers. */
   int ready();
+
+  /** Whether {@link #take} would not wait for workers; false without workers. */
+  boolean isReady();
 
   /** The memory that one batch takes. */
   long slabBytes();

@@ -34,7 +34,7 @@ final class JavaFeed implements Feed {
   private final Deque<FillTask> queue = new ArrayDeque<>(); // not begun
   private final Deque<FillTask> asked = new ArrayDeque<>(); // not taken
   private final List<FeedWorker> crew = new ArrayList<>();
-  private final Deque<Slab> slabs = new ArrayDeque<>(); // nobody's
+  private final SlabPool slabs; // nobody's
   private @Nullable Slab current; // the consumer's
   private @Nullable FillTask own; // that the consumer itself fills
   private @Nullable Thread consumer; // while it does
@@ -49,6 +49,12 @@ final class JavaFeed implements Feed {
 
   JavaFeed(JavaFeedOptions options) {
     this.options = options;
+    this.slabs = new SlabPool(options.layout(), options.batchRows());
+  }
+
+  @Override
+  public void pinFor(String device) {
+    slabs.pinFor(device);
   }
 
   @Override
@@ -459,7 +465,7 @@ final class JavaFeed implements Feed {
     } finally {
       lock.unlock();
     }
-    return options.layout().allocate(options.batchRows());
+    return slabs.allocate();
   }
 
   @Override
@@ -481,15 +487,25 @@ final class JavaFeed implements Feed {
     current = null;
   }
 
-  /** Takes a slab back, unless a tensor still views it. */
   private void takeBack(@Nullable Slab slab) {
     if (slab == null) {
       return;
     }
-    if (!closed && slab.isFree()) {
-      slabs.add(slab);
-    } else {
+    if (closed) {
       slab.close();
+    } else {
+      slabs.giveBack(slab);
+    }
+  }
+
+  @Override
+  public boolean isReady() {
+    lock.lock();
+    try {
+      FillTask next = asked.peek();
+      return next != null && next.done;
+    } finally {
+      lock.unlock();
     }
   }
 
@@ -522,7 +538,6 @@ final class JavaFeed implements Feed {
       queueChanged.signalAll();
       disturb();
       sendHome(LAST_PATIENCE_NANOS);
-      slabs.forEach(Slab::close);
       slabs.clear();
     } finally {
       lock.unlock();

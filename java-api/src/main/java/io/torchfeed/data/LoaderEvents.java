@@ -96,6 +96,17 @@ final class LoaderEvents {
     @Label("Bytes")
     @DataAmount
     long bytes;
+
+    /** Ends the handing over of a batch. */
+    void tell(long ofEpoch, Gathered rows) {
+      end();
+      if (shouldCommit()) {
+        epoch = ofEpoch;
+        batch = rows.batch;
+        bytes = rows.bytes();
+        commit();
+      }
+    }
   }
 
   /** A worker has no memory to fill. */

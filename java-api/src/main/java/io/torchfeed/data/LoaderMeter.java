@@ -55,7 +55,7 @@ final class LoaderMeter {
     }
   }
 
-  /** Counts a copy to a device. */
+  /** Counts the handing of a batch to a device. */
   synchronized void transferred(long nanos) {
     transferNanos += nanos;
   }

@@ -17,7 +17,8 @@ import java.util.Optional;
  *     without workers
  * @param sampling part of it that the order took
  * @param working time that workers spent making or gathering batches, added up over them
- * @param transferring time that copies to a device took; zero without one
+ * @param transferring time in which batches were handed to the copy stream of a device; zero
+ *     without one
  * @param workers worker threads of a pass
  * @param prefetch batches asked for ahead
  * @param ready how many of them were ready when one was taken, on average

@@ -46,6 +46,11 @@ final class NativeFeed implements Feed {
   }
 
   @Override
+  public void pinFor(String device) {
+    feed.run(native_ -> native_.pin_for(device));
+  }
+
+  @Override
   public boolean rewind(long newEpoch) {
     epoch = newEpoch;
     return feed.call(BatchFeed::rewind);
@@ -88,7 +93,8 @@ final class NativeFeed implements Feed {
     }
   }
 
-  private static Tensor[] copies(TensorVector views) {
+  /** The tensors of {@code views} as objects of their own. */
+  static Tensor[] copies(TensorVector views) {
     Tensor[] tensors = new Tensor[Math.toIntExact(views.size())];
     for (int i = 0; i < tensors.length; i++) {
       tensors[i] = new Tensor(views.get(i));
@@ -124,6 +130,11 @@ final class NativeFeed implements Feed {
   @Override
   public int ready() {
     return Math.toIntExact(feed.call(BatchFeed::ready));
+  }
+
+  @Override
+  public boolean isReady() {
+    return feed.call(BatchFeed::is_ready);
   }
 
   @Override

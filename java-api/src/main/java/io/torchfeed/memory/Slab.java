@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.memory;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.torchfeed;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -19,6 +22,7 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One block of host memory that holds a batch: dense rows, column by column, each column at a
@@ -35,12 +39,18 @@ public final class Slab implements AutoCloseable {
 
   private final List<RowSpec> columns;
   private final int rows;
+  private final boolean pinned;
   private final NativeHandle<io.torchfeed.bindings.Slab> handle;
   private final Buffer[] elements; // of each column, as its dtype
 
-  private Slab(List<RowSpec> columns, int rows, NativeHandle<io.torchfeed.bindings.Slab> handle) {
+  private Slab(
+      List<RowSpec> columns,
+      int rows,
+      boolean pinned,
+      NativeHandle<io.torchfeed.bindings.Slab> handle) {
     this.columns = columns;
     this.rows = rows;
+    this.pinned = pinned;
     this.handle = handle;
     elements = new Buffer[columns.size()];
     for (int i = 0; i < elements.length; i++) {
@@ -59,16 +69,50 @@ public final class Slab implements AutoCloseable {
    * @throws IllegalStateException if the machine has not that much memory
    */
   public static Slab allocate(List<RowSpec> columns, int rows) {
+    return create(columns, rows, null);
+  }
+
+  /**
+   * A slab of page-locked memory, from which a {@link DeviceTransfer} copies while its caller goes
+   * on. Page-locking is slow: such slabs are made once and used again.
+   *
+   * @param columns what a row of each column looks like, at least one
+   * @param rows most rows of a batch, at least 1
+   * @param device a device of the type to lock the memory for, for example {@code cuda:0}
+   * @return the slab; the caller closes it
+   * @throws IllegalArgumentException if there is no column or row, a column of that many rows has
+   *     2^31 bytes or more, or {@code device} is no name of a device, the CPU or an index too high
+   * @throws IllegalStateException if the machine has not that much memory, or memory cannot be
+   *     locked for such a device; the message says what is missing
+   */
+  public static Slab allocatePinned(List<RowSpec> columns, int rows, String device) {
+    return create(columns, rows, requireNonNull(device, "device"));
+  }
+
+  private static Slab create(List<RowSpec> columns, int rows, @Nullable String device) {
     List<RowSpec> specs = List.copyOf(columns);
     requireFits(specs, rows);
     try {
-      return new Slab(specs, rows, NativeHandle.create("Slab", () -> create(specs, rows)));
+      return new Slab(
+          specs,
+          rows,
+          device != null,
+          NativeHandle.create("Slab", () -> createNative(specs, rows, device)));
     } catch (NativeException e) {
       throw new IllegalStateException(
           "a slab of %d rows of %s could not be allocated: %s"
               .formatted(rows, specs, e.getMessage()),
           e);
     }
+  }
+
+  /**
+   * The page-locked memory that slabs of this process hold, also those that are closed but viewed.
+   *
+   * @return bytes
+   */
+  public static long pinnedBytes() {
+    return torchfeed.pinned_bytes();
   }
 
   /**
@@ -110,7 +154,8 @@ public final class Slab implements AutoCloseable {
     return bytes;
   }
 
-  private static io.torchfeed.bindings.Slab create(List<RowSpec> columns, int rows) {
+  private static io.torchfeed.bindings.Slab createNative(
+      List<RowSpec> columns, int rows, @Nullable String device) {
     try (PointerScope scope = new PointerScope()) {
       Tensor[] prototypes = new Tensor[columns.size()];
       for (int i = 0; i < prototypes.length; i++) {
@@ -123,7 +168,11 @@ public final class Slab implements AutoCloseable {
         prototypes[i] = torch.empty(sizes, options, new MemoryFormatOptional());
       }
       TensorVector vector = new TensorVector(prototypes);
-      return NativeHandle.outsideOfScopes(() -> io.torchfeed.bindings.Slab.create(vector, rows));
+      return NativeHandle.outsideOfScopes(
+          () ->
+              device == null
+                  ? io.torchfeed.bindings.Slab.create(vector, rows)
+                  : io.torchfeed.bindings.Slab.create_pinned(vector, rows, device));
     }
   }
 
@@ -169,6 +218,15 @@ public final class Slab implements AutoCloseable {
    */
   public int rows() {
     return rows;
+  }
+
+  /**
+   * Whether the memory is page-locked.
+   *
+   * @return true for a slab of {@link #allocatePinned}
+   */
+  public boolean isPinned() {
+    return pinned;
   }
 
   /**

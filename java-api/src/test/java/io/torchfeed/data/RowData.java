@@ -36,6 +36,21 @@ abstract class RowData implements AutoCloseable {
     };
   }
 
+  /** The rows of {@code other}, on a device; takes ownership. */
+  static RowData on(String device, RowData other) {
+    return new RowData() {
+      @Override
+      DataLoaderBuilder over() {
+        return other.over().device(device);
+      }
+
+      @Override
+      public void close() {
+        other.close();
+      }
+    };
+  }
+
   /** A loader to be described. */
   abstract DataLoaderBuilder over();
 

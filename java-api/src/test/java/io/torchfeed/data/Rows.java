@@ -36,7 +36,9 @@ final class Rows {
     assertThat(batch.tensor(0).sizes().vec().get()).containsExactly(indices.length, WIDTH);
     assertThat(batch.tensor(1).sizes().vec().get()).containsExactly(indices.length);
     float[] values = new float[indices.length * WIDTH];
-    batch.tensor(0).data_ptr_float().get(values);
+    try (Tensor here = batch.tensor(0).cpu()) {
+      here.data_ptr_float().get(values);
+    }
     long[] labels = longs(batch.tensor(1));
     for (int row = 0; row < indices.length; row++) {
       assertThat(labels[row]).isEqualTo(indices[row]);
@@ -48,7 +50,9 @@ final class Rows {
 
   static long[] longs(Tensor tensor) {
     long[] values = new long[(int) tensor.numel()];
-    tensor.data_ptr_long().get(values);
+    try (Tensor here = tensor.cpu()) {
+      here.data_ptr_long().get(values);
+    }
     return values;
   }
 

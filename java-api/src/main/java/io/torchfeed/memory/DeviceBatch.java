@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.memory;
+
+import io.torchfeed.bindings.NativeHandle;
+import java.util.List;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorVector;
+import org.jspecify.annotations.Nullable;
+
+/** A batch that a {@link DeviceTransfer} copies to its device. Not thread-safe. */
+public final class DeviceBatch implements AutoCloseable {
+  private final NativeHandle<io.torchfeed.bindings.DeviceTransfer> transfer;
+  private final long number;
+  private @Nullable List<Tensor> tensors;
+  private boolean closed;
+
+  DeviceBatch(NativeHandle<io.torchfeed.bindings.DeviceTransfer> transfer, long number) {
+    this.transfer = transfer;
+    this.number = number;
+  }
+
+  /**
+   * The tensors on the device. The first call lets the current stream of the calling thread wait
+   * for the copy: what the thread computes with them in this stream sees the batch. Call it when
+   * the batch is due, since what is put into the stream behind it waits as well.
+   *
+   * @return the tensors, shaped as they were sent; they belong to the batch and are closed with it.
+   *     A tensor, view or autograd graph made of them may live on: the memory is left to it then.
+   * @throws IllegalStateException if the batch or the transfer is closed
+   */
+  public List<Tensor> tensors() {
+    if (closed) {
+      throw new IllegalStateException("DeviceBatch is closed");
+    }
+    List<Tensor> received = tensors;
+    if (received == null) {
+      received = receive();
+      tensors = received;
+    }
+    return received;
+  }
+
+  private List<Tensor> receive() {
+    try (TensorVector views =
+        NativeHandle.outsideOfScopes(() -> transfer.call(native_ -> native_.receive(number)))) {
+      Tensor[] own = new Tensor[Math.toIntExact(views.size())];
+      for (int i = 0; i < own.length; i++) {
+        Tensor view = views.get(i);
+        own[i] = NativeHandle.outsideOfScopes(() -> new Tensor(view));
+      }
+      return List.of(own);
+    }
+  }
+
+  /**
+   * Closes the tensors and gives the memory back: the next copy into it waits for what the stream
+   * of {@link #tensors} and the current one of this thread have to do so far. Silent the second
+   * time.
+   */
+  @Override
+  @SuppressWarnings("EmptyCatch") // the ring went with the transfer
+  public void close() {
+    if (closed) {
+      return;
+    }
+    closed = true;
+    if (tensors != null) {
+      tensors.forEach(Tensor::close);
+    }
+    try {
+      transfer.run(native_ -> native_.release(number));
+    } catch (IllegalStateException transferIsClosed) {
+    }
+  }
+}
