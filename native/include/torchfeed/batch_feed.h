@@ -54,7 +54,8 @@ class TORCHFEED_API BatchFeed {
   /// before it is taken back. Queue the request that replaces it first.
   /// A row that a file does not give any more fails its batch alone, with `kUnreadable`.
   ///
-  /// @param timeout_ms  after which it throws `kTimeout` with what the workers do, and may be called
+  /// @param timeout_ms  after which it throws `kTimeout` with what the workers do, and may be
+  /// called
   ///                    again for the same batch; negative for no limit
   std::vector<at::Tensor> take(int64_t timeout_ms);
   /// The number of the batch that the last `take` gave, or failed to gather.

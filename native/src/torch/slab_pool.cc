@@ -16,8 +16,8 @@ void SlabPool::pin_for(const std::string& device) { device_ = device; }
 std::unique_ptr<SlabBlock> SlabPool::acquire() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const auto over =
-        std::find_if(read_.begin(), read_.end(), [](const auto& block) { return block->is_free(); });
+    const auto over = std::find_if(read_.begin(), read_.end(),
+                                   [](const auto& block) { return block->is_free(); });
     if (over != read_.end()) {
       free_.push_back(std::move(*over));
       read_.erase(over);
