@@ -5,7 +5,6 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.sampler.ResumableBatchCursor;
 import io.torchfeed.sampler.SamplerState;
-import java.util.Arrays;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
 import java.util.Spliterator;
@@ -48,14 +47,11 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   // The feed, the cursor and what follows belong to the holder of this lock.
   private final ReentrantLock lock = new ReentrantLock();
   private final RequestWindow window;
-  private final long[] deliveredBefore; // ascending
+  private final Requests requests;
   private long waitNanos;
-  private long samplingNanos;
-  private long reportedAt; // to the meter, and what was reported of the two above
+  private long reportedAt; // to the meter, and what was reported
   private long reportedWait;
   private long reportedSampling;
-  private boolean cursorIsLost;
-  private @Nullable Throwable failure; // of the batch that was to be requested next
   private boolean exhausted;
   private boolean cleanedUp;
   private @Nullable Batch current;
@@ -75,7 +71,6 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     this.meter = loader.meter();
     this.feed = feed;
     this.cursor = cursor;
-    this.deliveredBefore = deliveredBefore;
     this.epoch = cursor.epoch();
     this.first = cursor.position();
     this.count = first + cursor.remaining();
@@ -85,6 +80,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
             first,
             loader.inOrder() ? most : Math.max(LEAST_OVERTAKING, OVERTAKING * most),
             loader.largestBatch());
+    this.requests = new Requests(feed, cursor, window, deliveredBefore, loader.datasetSize());
   }
 
   void begin() {
@@ -95,86 +91,12 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
       if (!feed.rewind(epoch)) {
         throw new IllegalStateException("the workers are still in an earlier pass");
       }
-      requestUpTo(loader.prefetch());
+      requests.upTo(loader.prefetch());
       requireOpen();
       feed.start();
     } finally {
       unlock();
     }
-  }
-
-  /** Asks for batches ahead; what fails is told when its batch is due. */
-  private void requestUpTo(int most) {
-    skipDelivered();
-    while (failure == null
-        && window.next() < count
-        && window.pending() < most
-        && !window.isFull()) {
-      try {
-        requestOne();
-      } catch (RuntimeException | Error e) {
-        failure = e;
-      }
-      skipDelivered();
-    }
-  }
-
-  private void skipDelivered() {
-    while (!window.isFull() && Arrays.binarySearch(deliveredBefore, window.next()) >= 0) {
-      window.skip();
-      cursorIsLost = true;
-    }
-  }
-
-  private boolean isOver() {
-    skipDelivered();
-    return window.oldest() == count;
-  }
-
-  private void throwFailureIfDue() {
-    Throwable due = failure;
-    if (due == null || window.pending() > 0) {
-      return;
-    }
-    failure = null; // asked again, it may come
-    if (due instanceof Error error) {
-      throw error;
-    }
-    throw (RuntimeException) due;
-  }
-
-  private void requestOne() {
-    long batch = window.next();
-    if (cursorIsLost) {
-      cursor.seek(batch);
-    }
-    cursorIsLost = true; // until all has gone well
-    RequestWindow.Requested request = window.blank();
-    long start = System.nanoTime();
-    request.size = cursor.next(request.indices, 0);
-    samplingNanos += System.nanoTime() - start;
-    if (request.size == 0) {
-      throw new IllegalStateException(
-          "the batch sampler promised %d batches but ended after %d".formatted(count, batch));
-    }
-    request.failure = check(request, batch);
-    if (request.failure == null) {
-      feed.request(batch, request.indices, request.size);
-    }
-    window.ask(request);
-    cursorIsLost = false;
-  }
-
-  private @Nullable SampleException check(RequestWindow.Requested request, long batch) {
-    long size = loader.datasetSize();
-    for (int i = 0; i < request.size; i++) {
-      long index = request.indices[i];
-      if (index < 0 || index >= size) {
-        return new SampleException(
-            index, epoch, batch, "the index is outside of the dataset, [0, " + size + ")");
-      }
-    }
-    return null;
   }
 
   /**
@@ -209,7 +131,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     lock.lock();
     try {
       requireOpen();
-      exhausted = isOver();
+      exhausted = requests.isOver();
       return !exhausted;
     } finally {
       unlock();
@@ -232,15 +154,14 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     lock.lock();
     try {
       requireOpen();
-      if (isOver()) {
+      if (requests.isOver()) {
         exhausted = true;
         throw new NoSuchElementException("epoch %d has %d batches".formatted(epoch, count));
       }
       consumer = Thread.currentThread(); // a pass may change hands: who takes, owns
       endCurrent();
-      requestUpTo(loader.prefetch() + 1);
-      throwFailureIfDue();
-      throwIfUnknown(window.first());
+      requests.upTo(loader.prefetch() + 1);
+      requests.throwIfDue();
       Gathered gathered = take(window.oldest());
       RequestWindow.Requested request = window.deliver(gathered.batch);
       if (gathered.failure != null) {
@@ -253,15 +174,6 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
       return batch;
     } finally {
       unlock();
-    }
-  }
-
-  /** Throws what is known to be wrong with the oldest batch, which the feed does not know then. */
-  private void throwIfUnknown(RequestWindow.@Nullable Requested oldest) {
-    if (oldest != null && oldest.failure != null) {
-      SampleException failure = oldest.failure;
-      window.release(window.deliver(window.oldest()));
-      throw failure;
     }
   }
 
@@ -288,10 +200,11 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     } finally {
       long now = System.nanoTime();
       waitNanos += now - start;
-      meter.spent(now - reportedAt, waitNanos - reportedWait, samplingNanos - reportedSampling);
+      long sampling = requests.samplingNanos();
+      meter.spent(now - reportedAt, waitNanos - reportedWait, sampling - reportedSampling);
       reportedAt = now;
       reportedWait = waitNanos;
-      reportedSampling = samplingNanos;
+      reportedSampling = sampling;
     }
   }
 
@@ -396,7 +309,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     lock.lock();
     try {
       requireOpen();
-      return window.deliveredAhead();
+      return requests.deliveredAhead();
     } finally {
       unlock();
     }

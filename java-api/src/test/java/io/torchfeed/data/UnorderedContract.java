@@ -130,6 +130,29 @@ abstract class UnorderedContract {
   }
 
   @Test
+  void aPassMayBeLeftBeforeItComesToWhatWasDeliveredAhead() {
+    NavigableMap<Long, long[]> expected = epochInOrder();
+    NavigableMap<Long, long[]> delivered = new TreeMap<>(expected.headMap(3L));
+    long[] ahead = {5, 20, 25};
+    Arrays.stream(ahead).forEach(batch -> delivered.put(batch, expected.get(batch)));
+    try (DataLoader loader = loader(1, false)) {
+      SamplerState state;
+      try (Batches batches = loader.epoch(3, 3)) {
+        state = batches.state();
+      }
+      while (!state.finished()) {
+        try (Batches batches = loader.resume(state, ahead)) {
+          deliver(batches, 2, delivered);
+          batches.hasNext();
+          state = batches.state();
+          ahead = batches.deliveredAhead();
+        }
+      }
+    }
+    assertSame(delivered, expected);
+  }
+
+  @Test
   void whatCannotHaveBeenDeliveredAheadIsRefused() {
     try (DataLoader loader = loader(1, false);
         Batches batches = loader.epoch(3, 3)) {
