@@ -118,8 +118,7 @@ class DeviceLoaderTest {
     void whatIsComputedLaterSeesItsBatch(int engine) {
       FakeDevice.load();
       try (RowData data = ENGINES.get(engine).apply(1000);
-          DataLoader loader =
-              data.over().batchSize(4).workers(2).device(FakeDevice.NAME).build()) {
+          DataLoader loader = data.over().batchSize(4).workers(2).device(FakeDevice.NAME).build()) {
         for (long epoch = 0; epoch < 4; epoch++) {
           List<Tensor> computed = new ArrayList<>();
           try (Batches batches = loader.epoch(epoch)) {

@@ -24,8 +24,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Copies of page-locked batches to a device, KiB a millisecond: torchfeed's transfer and bare copies
- * into one tensor. Fails with what is missing where there is no such device.
+ * Copies of page-locked batches to a device, KiB a millisecond: torchfeed's transfer and bare
+ * copies into one tensor. Fails with what is missing where there is no such device.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.Throughput)
