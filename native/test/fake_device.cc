@@ -364,6 +364,9 @@ at::Tensor copy_from(const at::Tensor& self, const at::Tensor& to, bool non_bloc
                   self.numel() == to.numel(),
               "the fake device copies dense tensors of one dtype only");
   TORCH_CHECK(copies_left.load() < 0 || copies_left.fetch_sub(1) > 0, "the fake device failed");
+  if (self.numel() == 0) {
+    return to;
+  }
   const c10::Device device = self.is_cpu() ? to.device() : self.device();
   const c10::Stream stream = fake::current_stream(device.index());
   machine().enqueue(stream, [source = self.const_data_ptr(), target = to.mutable_data_ptr(),

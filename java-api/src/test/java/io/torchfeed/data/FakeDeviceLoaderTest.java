@@ -7,6 +7,9 @@ import org.junit.jupiter.api.Nested;
 
 /** Both engines keep their contracts when the batches are copied to a device. */
 class FakeDeviceLoaderTest {
+  /** One thread is a slow device. */
+  private static final int MANY_EPOCHS = 1000;
+
   private static IntFunction<RowData> onDevice(IntFunction<RowData> engine) {
     return size -> {
       FakeDevice.load();
@@ -47,12 +50,22 @@ class FakeDeviceLoaderTest {
     NativeClose() {
       super(onDevice(RowData::tensors));
     }
+
+    @Override
+    int manyEpochs() {
+      return MANY_EPOCHS;
+    }
   }
 
   @Nested
   class JavaClose extends LoaderCloseContract {
     JavaClose() {
       super(onDevice(RowData::samples));
+    }
+
+    @Override
+    int manyEpochs() {
+      return MANY_EPOCHS;
     }
   }
 }

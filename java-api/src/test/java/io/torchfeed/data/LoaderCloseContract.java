@@ -106,20 +106,24 @@ abstract class LoaderCloseContract {
 
   @Test
   @EnabledOnOs(OS.LINUX)
-  void tenThousandEpochsLeftEarlyKeepMemoryAndThreadsFlat() throws Exception {
+  void manyEpochsLeftEarlyKeepMemoryAndThreadsFlat() throws Exception {
     Random random = new Random(5);
     long objects = torchfeed.live_objects();
     try (DataLoader loader = loader(2)) {
       leaveEarly(loader, random, 500);
       long threads = ProcessStatus.threads();
       long resident = ProcessStatus.residentKib();
-      leaveEarly(loader, random, 10_000);
+      leaveEarly(loader, random, manyEpochs());
       assertThat(ProcessStatus.threads())
           .isLessThanOrEqualTo(threads + 2); // the JVM's own come and go
       assertThat(ProcessStatus.residentKib() - resident).as("growth in KiB").isLessThan(64 << 10);
       assertThat(torchfeed.live_objects() - objects).isLessThan(10); // a feed, or slabs
     }
     assertThat(torchfeed.live_objects()).isEqualTo(objects);
+  }
+
+  int manyEpochs() {
+    return 10_000;
   }
 
   private static void leaveEarly(DataLoader loader, Random random, int epochs) {
