@@ -4,6 +4,7 @@ module io.torchfeed {
   requires transitive org.bytedeco.pytorch;
   requires com.fasterxml.jackson.core;
   requires io.torchfeed.bindings;
+  requires static com.github.luben.zstd_jni;
   requires static org.jspecify;
 
   exports io.torchfeed;
