@@ -5,6 +5,7 @@ module io.torchfeed {
   requires com.fasterxml.jackson.core;
   requires jdk.jfr;
   requires io.torchfeed.bindings;
+  requires static com.github.luben.zstd_jni;
   requires static transitive org.jspecify;
 
   exports io.torchfeed;

@@ -23,7 +23,7 @@ public final class DenseRows {
   private final double[] values;
   private final LineErrors errors;
 
-  private DenseRows(List<String> ids, int width, double[] values, LineErrors errors) {
+  DenseRows(List<String> ids, int width, double[] values, LineErrors errors) {
     this.ids = ids;
     this.width = width;
     this.values = values;

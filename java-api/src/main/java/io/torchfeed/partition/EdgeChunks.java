@@ -46,6 +46,22 @@ final class EdgeChunks {
     size++;
   }
 
+  /** As many at once. */
+  void addAll(int[] firsts, int[] seconds, double[] weights, int count) {
+    for (int from = 0, part; from < count; from += part) {
+      if (last.count == last.firsts.length) {
+        full.add(last);
+        last = new Chunk(Math.min(LARGEST, 2 * last.count));
+      }
+      part = Math.min(count - from, last.firsts.length - last.count);
+      System.arraycopy(firsts, from, last.firsts, last.count, part);
+      System.arraycopy(seconds, from, last.seconds, last.count, part);
+      System.arraycopy(weights, from, last.weights, last.count, part);
+      last.count += part;
+    }
+    size += count;
+  }
+
   long size() {
     return size;
   }

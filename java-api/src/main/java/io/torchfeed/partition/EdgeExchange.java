@@ -4,6 +4,7 @@ package io.torchfeed.partition;
 import java.util.Arrays;
 import java.util.function.LongConsumer;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One rank's part of loading: reads until a message is full, exchanges, and so on until no rank has
@@ -26,6 +27,7 @@ final class EdgeExchange {
   private final int fullMessage;
   private final EdgeInbox inbox;
   private final EdgeParser parser;
+  private final @Nullable PlainEdge plain;
   private final ErrorLog errors;
 
   /** By the rank that they are for. */
@@ -55,6 +57,7 @@ final class EdgeExchange {
     fullMessage = rules.roundBytes() / worldSize;
     inbox = new EdgeInbox(rules.ids(), worldSize);
     parser = new EdgeParser(rules);
+    plain = PlainEdge.of(rules);
     errors = new ErrorLog(rules.errors());
     messages = new WireWriter[worldSize];
     Arrays.setAll(messages, i -> new WireWriter());
@@ -104,48 +107,73 @@ final class EdgeExchange {
 
   private void readLine(LineCursor line) {
     byte[] bytes = line.bytes();
+    int start = line.start();
+    int end = line.end();
+    if (plain != null && plain.parse(bytes, start, end)) {
+      deliver(plain.first(), plain.second(), plain.weight());
+      return;
+    }
     int count;
     try {
-      count = parser.parse(bytes, line.start(), line.end());
+      count = parser.parse(bytes, start, end);
     } catch (MalformedLineException e) {
       errors.add(line, e);
       return;
     }
-    if (count == 0) {
-      return;
-    }
-    long first = parser.firstHash();
     for (int edge = 0; edge < count; edge++) {
+      long first = parser.firstHash();
       long second = parser.secondHash(edge);
-      int owner = grid.owner(first, second);
-      deliver(bytes, edge, first, second, owner);
-      if (bothEnds) {
-        int other = grid.owner(second, first);
-        if (other != owner) {
-          deliver(bytes, edge, first, second, other);
-        }
+      if (rules.ids() == IdKind.NUMBER) {
+        deliver(first, second, parser.weight(edge));
+      } else {
+        deliver(bytes, edge, grid.owner(first, second), otherOwner(first, second));
       }
     }
   }
 
-  private void deliver(byte[] line, int edge, long first, long second, int owner) {
-    boolean isNumbers = rules.ids() == IdKind.NUMBER;
-    if (owner == rank && isNumbers) {
-      inbox.add(rank, first, second, parser.weight(edge));
-      return;
+  /** The owner of the edge turned over if it gets it too; otherwise the owner itself. */
+  private int otherOwner(long first, long second) {
+    return bothEnds ? grid.owner(second, first) : grid.owner(first, second);
+  }
+
+  /** An edge with ids that are numbers, which are their own hashes. */
+  private void deliver(long first, long second, double weight) {
+    int owner = grid.owner(first, second);
+    deliver(first, second, weight, owner);
+    if (bothEnds) {
+      int other = otherOwner(first, second);
+      if (other != owner) {
+        deliver(first, second, weight, other);
+      }
     }
+  }
+
+  private void deliver(long first, long second, double weight, int owner) {
+    if (owner == rank) {
+      inbox.add(rank, first, second, weight);
+    } else {
+      WireWriter message = messages[owner];
+      message.putEdge(first, second, weight);
+      isFull |= message.length() >= fullMessage;
+    }
+  }
+
+  /** An edge with ids that are texts, as the parser has it. */
+  private void deliver(byte[] line, int edge, int owner, int other) {
+    deliver(line, edge, owner);
+    if (other != owner) {
+      deliver(line, edge, other);
+    }
+  }
+
+  private void deliver(byte[] line, int edge, int owner) {
     if (owner == rank) {
       inbox.add(rank, line, parser, edge);
       return;
     }
     WireWriter message = messages[owner];
-    if (isNumbers) {
-      message.putLong(first);
-      message.putLong(second);
-    } else {
-      message.putBytes(line, parser.firstStart(), parser.firstEnd());
-      message.putBytes(line, parser.secondStart(edge), parser.secondEnd(edge));
-    }
+    message.putBytes(line, parser.firstStart(), parser.firstEnd());
+    message.putBytes(line, parser.secondStart(edge), parser.secondEnd(edge));
     message.putDouble(parser.weight(edge));
     isFull |= message.length() >= fullMessage;
   }

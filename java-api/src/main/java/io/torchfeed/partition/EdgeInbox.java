@@ -46,10 +46,7 @@ final class EdgeInbox {
     if (waiting > 0 && firsts instanceof NumberIds numbers && seconds instanceof NumberIds others) {
       numbers.numbers(firstIds, waiting, firstNumbers);
       others.numbers(secondIds, waiting, secondNumbers);
-      EdgeChunks edges = bySender[sender];
-      for (int i = 0; i < waiting; i++) {
-        edges.add(firstNumbers[i], secondNumbers[i], weights[i]);
-      }
+      bySender[sender].addAll(firstNumbers, secondNumbers, weights, waiting);
     }
     waiting = 0;
   }

@@ -11,18 +11,22 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
+import java.util.List;
 
 /**
  * Graphs and matrices in files, in one format, version 1, little-endian:
  *
  * <ul>
  *   <li>8 bytes: {@code TFGRAPH1} in ASCII;
- *   <li>int32: the kind, 1 bigraph, 2 digraph, 3 sparse matrix;
- *   <li>the ids of the rows and, but for a digraph, those of the columns: int32 the kind, 0 numbers
- *       or 1 texts, int32 how many; numbers: int64 each, ascending as unsigned ones; texts: int32
- *       each, where it ends in the text that follows, and the text in UTF-8, ascending;
+ *   <li>int32: the kind, 1 bigraph, 2 digraph, 3 sparse matrix, 4 undirected graph, 5 dense rows;
+ *   <li>the ids of the rows and, of a bigraph and a matrix, those of the columns: int32 the kind, 0
+ *       numbers or 1 texts, int32 how many; numbers: int64 each, ascending as unsigned ones; texts:
+ *       int32 each, where it ends in the text that follows, and the text in UTF-8, ascending; of
+ *       dense rows: texts in the order of the rows;
+ *   <li>of an undirected graph: a byte for each vertex, 1 if the rank owns it, else 0;
  *   <li>the cells: int32 rows, columns and entries; int32 where each row begins, and the number of
- *       entries; int32 the column of each entry; float64 the value of each entry;
+ *       entries; int32 the column of each entry; float64 the value of each entry; of dense rows:
+ *       int32 the width; float64 each value, row by row;
  *   <li>int32: the CRC-32C of all before.
  * </ul>
  *
@@ -33,6 +37,8 @@ public final class GraphFile {
   private static final int BIGRAPH = 1;
   private static final int DIGRAPH = 2;
   private static final int MATRIX = 3;
+  private static final int UNDIRECTED = 4;
+  private static final int DENSE = 5;
 
   private GraphFile() {}
 
@@ -44,7 +50,14 @@ public final class GraphFile {
    * @throws UncheckedIOException if the file cannot be written
    */
   public static void save(Bigraph graph, Path path) {
-    write(path, BIGRAPH, graph.edges(), graph.left(), graph.right());
+    write(
+        path,
+        BIGRAPH,
+        out -> {
+          out.ids(graph.left());
+          out.ids(graph.right());
+          out.rows(graph.edges());
+        });
   }
 
   /**
@@ -55,7 +68,13 @@ public final class GraphFile {
    * @throws UncheckedIOException if the file cannot be written
    */
   public static void save(Digraph graph, Path path) {
-    write(path, DIGRAPH, graph.edges(), graph.vertices());
+    write(
+        path,
+        DIGRAPH,
+        out -> {
+          out.ids(graph.vertices());
+          out.rows(graph.edges());
+        });
   }
 
   /**
@@ -66,7 +85,54 @@ public final class GraphFile {
    * @throws UncheckedIOException if the file cannot be written
    */
   public static void save(SparseMatrix matrix, Path path) {
-    write(path, MATRIX, matrix.cells(), matrix.rowIds(), matrix.columnIds());
+    write(
+        path,
+        MATRIX,
+        out -> {
+          out.ids(matrix.rowIds());
+          out.ids(matrix.columnIds());
+          out.rows(matrix.cells());
+        });
+  }
+
+  /**
+   * Writes a graph. A file of that name is replaced.
+   *
+   * @param graph the graph
+   * @param path the file
+   * @throws UncheckedIOException if the file cannot be written
+   */
+  public static void save(UndirectedGraph graph, Path path) {
+    write(
+        path,
+        UNDIRECTED,
+        out -> {
+          out.ids(graph.vertices());
+          byte[] owned = new byte[graph.vertices().size()];
+          for (int vertex = 0; vertex < owned.length; vertex++) {
+            owned[vertex] = (byte) (graph.isOwned(vertex) ? 1 : 0);
+          }
+          out.bytes(owned, owned.length);
+          out.rows(graph.neighbours());
+        });
+  }
+
+  /**
+   * Writes dense rows, but not the lines that were left out. A file of that name is replaced.
+   *
+   * @param rows the rows, whose ids have fewer than 2<sup>31</sup> - 9 bytes together
+   * @param path the file
+   * @throws UncheckedIOException if the file cannot be written
+   */
+  public static void save(DenseRows rows, Path path) {
+    write(
+        path,
+        DENSE,
+        out -> {
+          out.texts(rows.ids());
+          out.number(rows.width());
+          out.values(rows.valuesView());
+        });
   }
 
   /**
@@ -125,7 +191,55 @@ public final class GraphFile {
         });
   }
 
-  private static void write(Path path, int kind, CompressedRows cells, IdMap... ids) {
+  /**
+   * Reads a graph.
+   *
+   * @param path the file
+   * @return the graph
+   * @throws UncheckedIOException if the file cannot be read
+   * @throws IllegalArgumentException if it holds something else or is damaged
+   */
+  public static UndirectedGraph loadUndirected(Path path) {
+    return read(
+        path,
+        UNDIRECTED,
+        in -> {
+          IdMap vertices = in.ids();
+          boolean[] owned = new boolean[vertices.size()];
+          byte[] bytes = in.bytes(owned.length);
+          for (int vertex = 0; vertex < owned.length; vertex++) {
+            owned[vertex] = bytes[vertex] != 0;
+          }
+          return new UndirectedGraph(vertices, owned, in.rows(owned.length, owned.length));
+        });
+  }
+
+  /**
+   * Reads dense rows.
+   *
+   * @param path the file
+   * @return the rows, with no lines left out
+   * @throws UncheckedIOException if the file cannot be read
+   * @throws IllegalArgumentException if it holds something else or is damaged
+   */
+  public static DenseRows loadDense(Path path) {
+    return read(
+        path,
+        DENSE,
+        in -> {
+          List<String> ids = in.texts();
+          int width = in.number();
+          double[] values = in.values((long) ids.size() * width);
+          return new DenseRows(ids, width, values, new LineErrors(0, List.of()));
+        });
+  }
+
+  @FunctionalInterface
+  private interface Parts {
+    void write(GraphWriter out) throws IOException;
+  }
+
+  private static void write(Path path, int kind, Parts parts) {
     Path part = path.resolveSibling(path.getFileName() + ".part");
     try {
       try (FileChannel channel =
@@ -137,10 +251,7 @@ public final class GraphFile {
         GraphWriter out = new GraphWriter(channel);
         out.bytes(MAGIC, MAGIC.length);
         out.number(kind);
-        for (IdMap map : ids) {
-          out.ids(map);
-        }
-        out.rows(cells);
+        parts.write(out);
         out.end();
         channel.force(true);
       }

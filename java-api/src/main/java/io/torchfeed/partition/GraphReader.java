@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.partition;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.zip.CRC32C;
 
 /** Reads the parts of a {@link GraphFile} through one buffer, after a look at its sum. */
@@ -117,11 +121,32 @@ final class GraphReader {
     int entries = number();
     int[] starts = numbers(rows + 1);
     int[] indices = numbers(entries);
-    double[] values = new double[count(Double.BYTES, entries)];
-    for (int i = 0; i < entries; i++) {
+    return new CompressedRows(columns, starts, indices, values(entries));
+  }
+
+  double[] values(long count) throws IOException {
+    require(count >= 0 && count <= left / Double.BYTES, "room for %d values".formatted(count));
+    double[] values = new double[(int) count];
+    for (int i = 0; i < values.length; i++) {
       values[i] = Double.longBitsToDouble(number64());
     }
-    return new CompressedRows(columns, starts, indices, values);
+    return values;
+  }
+
+  /** Texts in any order. */
+  List<String> texts() throws IOException {
+    int kind = number();
+    require(kind == 1, "ids of the kind 1, got " + kind);
+    int[] ends = numbers(number());
+    byte[] bytes = bytes(ends.length == 0 ? 0 : ends[ends.length - 1]);
+    List<String> texts = new ArrayList<>(ends.length);
+    int start = 0;
+    for (int end : ends) {
+      require(start <= end && end <= bytes.length, "texts that end one behind the other");
+      texts.add(new String(bytes, start, end - start, UTF_8));
+      start = end;
+    }
+    return List.copyOf(texts);
   }
 
   void end() {

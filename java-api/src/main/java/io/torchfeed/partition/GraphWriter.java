@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.partition;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.DoubleBuffer;
 import java.nio.channels.FileChannel;
+import java.util.List;
 import java.util.zip.CRC32C;
 
 /** Writes the parts of a {@link GraphFile} through one buffer. */
@@ -85,5 +89,24 @@ final class GraphWriter {
     for (int i = 0; i < rows.entries(); i++) {
       number(Double.doubleToRawLongBits(rows.value(i)));
     }
+  }
+
+  void values(DoubleBuffer values) throws IOException {
+    while (values.hasRemaining()) {
+      number(Double.doubleToRawLongBits(values.get()));
+    }
+  }
+
+  /** Texts in any order. */
+  void texts(List<String> texts) throws IOException {
+    number(1);
+    number(texts.size());
+    byte[] all = String.join("", texts).getBytes(UTF_8);
+    int end = 0;
+    for (String text : texts) {
+      end += text.getBytes(UTF_8).length;
+      number(end);
+    }
+    bytes(all, all.length);
   }
 }

@@ -16,8 +16,8 @@ final class Newlines {
   /** How many bytes are looked at in one go: they stay in the nearest cache until they are used. */
   private static final int WINDOW = 1 << 13;
 
-  /** Where the newlines are; even if all bytes are newlines there is room for them. */
-  final int[] ends = new int[WINDOW];
+  /** Where the newlines are, from place 1 on; even if all bytes are newlines there is room. */
+  final int[] ends = new int[WINDOW + 1];
 
   private int count;
   private int scanned;
@@ -36,12 +36,12 @@ final class Newlines {
     int at = from;
     for (; at <= until - Long.BYTES; at += Long.BYTES) {
       for (long m = marks((long) WORD.get(bytes, at)); m != 0; m &= m - 1) {
-        found[n++] = at + (Long.numberOfTrailingZeros(m) >>> 3);
+        found[++n] = at + (Long.numberOfTrailingZeros(m) >>> 3);
       }
     }
     for (; at < until; at++) {
       if (bytes[at] == '\n') {
-        found[n++] = at;
+        found[++n] = at;
       }
     }
     count = n;
@@ -68,11 +68,6 @@ final class Newlines {
 
   int count() {
     return count;
-  }
-
-  /** The position of newline {@code i}. */
-  int at(int i) {
-    return ends[i];
   }
 
   /** Up to where was looked. */

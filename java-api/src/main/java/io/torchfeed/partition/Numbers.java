@@ -19,7 +19,21 @@ final class Numbers {
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22
   };
 
+  private static final long[] WHOLE_POWERS = new long[SAFE_DIGITS + 1];
+
+  static {
+    WHOLE_POWERS[0] = 1;
+    for (int i = 1; i < WHOLE_POWERS.length; i++) {
+      WHOLE_POWERS[i] = 10 * WHOLE_POWERS[i - 1];
+    }
+  }
+
   private Numbers() {}
+
+  /** Ten to the power of at most 18. */
+  static long powerOfTen(int exponent) {
+    return WHOLE_POWERS[exponent];
+  }
 
   /** A whole number in [0, 2^64 - 1]. */
   static long id(byte[] bytes, int start, int end) {

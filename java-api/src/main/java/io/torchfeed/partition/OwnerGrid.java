@@ -64,8 +64,15 @@ public record OwnerGrid(int rows, int columns) {
    * @return the rank, in [0, rows · columns - 1]
    */
   public int owner(long firstHash, long secondHash) {
-    return (int) Long.remainderUnsigned(firstHash, rows) * columns
-        + (int) Long.remainderUnsigned(secondHash, columns);
+    return place(firstHash, rows) * columns + place(secondHash, columns);
+  }
+
+  /** Most ids are small, and signed division is faster. */
+  private static int place(long hash, int places) {
+    if (places == 1) {
+      return 0;
+    }
+    return (int) (hash >= 0 ? hash % places : Long.remainderUnsigned(hash, places));
   }
 
   boolean isSameRow(int rank, int other) {

@@ -9,6 +9,11 @@ final class SeparatedFields implements LineParser {
     this.separators = new ByteSet("separators", separators);
   }
 
+  /** The characters that separate. */
+  String separators() {
+    return separators.toString();
+  }
+
   @Override
   public void parse(byte[] line, int start, int end, Fields fields) {
     if (start == end) {

@@ -12,7 +12,6 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
-import java.util.zip.GZIPInputStream;
 import org.jspecify.annotations.Nullable;
 
 /** The text of one open file, forward. A file that is no longer as planned is refused. */
@@ -41,22 +40,25 @@ final class TextSource implements AutoCloseable {
     try {
       channel = FileChannel.open(file.path(), StandardOpenOption.READ);
       requireAsPlanned(file, channel);
-      InputStream unpacked =
-          file.isSplittable()
-              ? null
-              : new GZIPInputStream(
-                  new BufferedInputStream(Channels.newInputStream(channel), 1 << 16), 1 << 16);
-      return new TextSource(file, channel, unpacked, mostBytes);
+      InputStream packed = new BufferedInputStream(Channels.newInputStream(channel), 1 << 16);
+      return new TextSource(file, channel, file.compression().unpacked(packed), mostBytes);
     } catch (IOException e) {
       closeQuietly(channel, e);
-      throw failed(file, e);
+      throw failed(file, 0, e);
+    } catch (LinkageError e) {
+      closeQuietly(channel, e);
+      throw new TextFileException(
+          file.path(),
+          Problem.UNREADABLE,
+          "cannot be unpacked without com.github.luben:zstd-jni; add it to the class path",
+          e);
     } catch (TextFileException e) {
       closeQuietly(channel, e);
       throw e;
     }
   }
 
-  private static void closeQuietly(@Nullable FileChannel channel, Exception cause) {
+  private static void closeQuietly(@Nullable FileChannel channel, Throwable cause) {
     if (channel != null) {
       try {
         channel.close();
@@ -89,7 +91,7 @@ final class TextSource implements AutoCloseable {
     try {
       requireAsPlanned(file, channel);
     } catch (IOException e) {
-      throw failed(file, e);
+      throw failed(e);
     }
   }
 
@@ -103,7 +105,7 @@ final class TextSource implements AutoCloseable {
         position = offset;
       }
     } catch (IOException e) {
-      throw failed(file, e);
+      throw failed(e);
     }
   }
 
@@ -118,7 +120,7 @@ final class TextSource implements AutoCloseable {
       }
       return read;
     } catch (IOException e) {
-      throw failed(file, e);
+      throw failed(e);
     }
   }
 
@@ -139,12 +141,19 @@ final class TextSource implements AutoCloseable {
     return read;
   }
 
-  private static TextFileException failed(TextFile file, IOException e) {
+  private TextFileException failed(IOException e) {
+    return failed(file, position, e);
+  }
+
+  private static TextFileException failed(TextFile file, long position, IOException e) {
     return e instanceof NoSuchFileException
         ? new TextFileException(
             file.path(), Problem.MISSING, "no longer exists since it was planned", e)
         : new TextFileException(
-            file.path(), Problem.UNREADABLE, "cannot be read: " + e.getMessage(), e);
+            file.path(),
+            Problem.UNREADABLE,
+            "cannot be read behind %d bytes of its text: %s".formatted(position, e.getMessage()),
+            e);
   }
 
   @Override
@@ -154,7 +163,7 @@ final class TextSource implements AutoCloseable {
         unpacked.close();
       }
     } catch (IOException e) {
-      throw failed(file, e);
+      throw failed(e);
     }
   }
 }

@@ -87,4 +87,25 @@ public record TextState(long filesDigest, List<ByteRange> rest) {
           e);
     }
   }
+
+  /**
+   * The state as JSON: {@code {"version":1,"filesDigest":"16 hexadecimal
+   * digits","rest":[{"start":0,"end":9,"textOffset":0}]}}.
+   *
+   * @return the text; {@link #fromJson} gives an equal state
+   */
+  public String toJson() {
+    return TextStateJson.write(this);
+  }
+
+  /**
+   * The state that {@link #toJson} wrote.
+   *
+   * @param json the text; fields may come in another order, with white space
+   * @return the state
+   * @throws IllegalArgumentException if the text is no state of this version
+   */
+  public static TextState fromJson(String json) {
+    return TextStateJson.read(json);
+  }
 }

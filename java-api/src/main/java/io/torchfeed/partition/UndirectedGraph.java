@@ -13,7 +13,7 @@ public final class UndirectedGraph {
   private final boolean[] owned;
   private final CompressedRows neighbours;
 
-  private UndirectedGraph(IdMap vertices, boolean[] owned, CompressedRows neighbours) {
+  UndirectedGraph(IdMap vertices, boolean[] owned, CompressedRows neighbours) {
     this.vertices = vertices;
     this.owned = owned;
     this.neighbours = neighbours;

@@ -36,6 +36,15 @@ final class WireWriter {
     putLong(Double.doubleToRawLongBits(value));
   }
 
+  /** An edge with ids that are numbers. */
+  void putEdge(long first, long second, double weight) {
+    reserve(3 * Long.BYTES);
+    LONG.set(bytes, length, first);
+    LONG.set(bytes, length + Long.BYTES, second);
+    LONG.set(bytes, length + 2 * Long.BYTES, Double.doubleToRawLongBits(weight));
+    length += 3 * Long.BYTES;
+  }
+
   /** Writes a length and as many bytes. */
   void putBytes(byte[] from, int start, int end) {
     reserve((long) Integer.BYTES + end - start);

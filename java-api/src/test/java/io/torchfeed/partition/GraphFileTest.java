@@ -2,22 +2,27 @@
 package io.torchfeed.partition;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.zip.CRC32C;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class GraphFileTest {
   private final Path folder;
@@ -68,6 +73,59 @@ class GraphFileTest {
     assertThat(GraphFile.loadMatrix(saved).cells()).isEqualTo(matrix.cells());
     assertThat(GraphFile.loadMatrix(saved).rowIds()).isEqualTo(matrix.rowIds());
     assertThat(folder).isDirectoryNotContaining("glob:**.part");
+  }
+
+  @ParameterizedTest
+  @EnumSource(IdKind.class)
+  void anUndirectedGraphKeepsWhatTheRankOwns(IdKind ids) {
+    Path file = Lines.file(folder, "edges", "1,2,3\n2,4\n5,5\n3,6,0.5\n6,1\n");
+    EdgeLoader loader = EdgeLoader.over(TextPartition.plan(Lines.names(file), 2)).ids(ids).build();
+    List<UndirectedGraph> graphs =
+        LocalRanks.run(
+            2,
+            (rank, exchange) ->
+                UndirectedGraph.of(loader.loadBothEnds(rank, exchange), Duplicates.LAST));
+    for (UndirectedGraph graph : graphs) {
+      GraphFile.save(graph, saved);
+      UndirectedGraph loaded = GraphFile.loadUndirected(saved);
+      assertThat(loaded.vertices()).isEqualTo(graph.vertices());
+      assertThat(loaded.neighbours()).isEqualTo(graph.neighbours());
+      assertThat(loaded.edgeCount()).isEqualTo(graph.edgeCount());
+      for (int vertex = 0; vertex < graph.vertices().size(); vertex++) {
+        assertThat(loaded.isOwned(vertex)).isEqualTo(graph.isOwned(vertex));
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "é,1,2\nb,3,4.5\né,-1,1e300\n,0,0\n", "only\nids\n"})
+  void denseRowsKeepTheirOrder(String content) {
+    Path file = Lines.file(folder.resolve("rows"), content.getBytes(UTF_8));
+    DenseRows rows =
+        DenseRows.read(
+            TextPartition.plan(Lines.names(file), 1, LinePattern.FVEC),
+            0,
+            LineParser.separatedBy(","),
+            ErrorPolicy.FAIL);
+    GraphFile.save(rows, saved);
+    DenseRows loaded = GraphFile.loadDense(saved);
+    assertThat(loaded.ids()).isEqualTo(rows.ids());
+    assertThat(loaded.width()).isEqualTo(rows.width());
+    assertThat(loaded.values()).isEqualTo(rows.values());
+  }
+
+  @Test
+  void aFullDiskIsNamedAndLeavesTheOldFile() throws IOException {
+    Path full = Path.of("/dev/full");
+    assumeTrue(Files.exists(full), "this system has no device that is always full");
+    Bigraph graph = Bigraph.of(edges(IdKind.NUMBER, "1,2\n"), Duplicates.LAST);
+    GraphFile.save(graph, saved);
+    Path part = Files.createSymbolicLink(folder.resolve("saved.part"), full);
+    assertThatThrownBy(() -> GraphFile.save(graph, saved))
+        .isInstanceOf(UncheckedIOException.class)
+        .hasMessageContaining("cannot write " + saved + ": No space left");
+    assertThat(Files.exists(part, LinkOption.NOFOLLOW_LINKS)).isFalse();
+    assertThat(GraphFile.loadBigraph(saved).edges()).isEqualTo(graph.edges());
   }
 
   @Test

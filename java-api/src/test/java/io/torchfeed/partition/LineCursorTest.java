@@ -15,6 +15,9 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Random;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -23,6 +26,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class LineCursorTest {
   private static final LineOptions SMALL = new LineOptions(CarriageReturn.REMOVE, 64, 1 << 20);
+
+  /** Hard to pack, and longer than what is unpacked at once. */
+  private static final String LONG_TEXT =
+      new Random(1).ints(40_000).mapToObj(Integer::toString).collect(Collectors.joining("\n"));
 
   private final Path folder;
 
@@ -174,10 +181,11 @@ class LineCursorTest {
 
   @Nested
   class CompressedFiles {
-    @Test
-    void goToTheRankThatHasTheirFirstByte() {
+    @ParameterizedTest
+    @ValueSource(strings = {"b.gz", "b.zst", "b.ZSTD"})
+    void goToTheRankThatHasTheirFirstByte(String name) {
       Path a = Lines.file(folder, "a", "a1\na2\n");
-      Path packed = Lines.gzip(folder, "b.gz", "b1\nb2\n\nb3");
+      Path packed = Lines.packed(folder, name, "b1\nb2\n\nb3");
       Path c = Lines.file(folder, "c", "c1\nc2\n");
       for (int worldSize = 1; worldSize < 40; worldSize++) {
         TextPartition plan = plan(worldSize, a, packed, c);
@@ -190,9 +198,10 @@ class LineCursorTest {
       }
     }
 
-    @Test
-    void resumeInTheirMiddle() {
-      Path packed = Lines.gzip(folder, "b.gz", "b1\nb2\n\nb3");
+    @ParameterizedTest
+    @ValueSource(strings = {"b.gz", "b.zst", "b.ZSTD"})
+    void resumeInTheirMiddle(String name) {
+      Path packed = Lines.packed(folder, name, "b1\nb2\n\nb3");
       Path c = Lines.file(folder, "c", "c1\nc2\n");
       TextPartition plan = plan(1, packed, c);
       List<String> all = Lines.ofAll(plan);
@@ -209,14 +218,40 @@ class LineCursorTest {
       }
     }
 
-    @Test
-    void thatAreCutOffAreNamed() throws IOException {
-      Path packed = Lines.gzip(folder, "b.gz", "line\n".repeat(1000));
+    @ParameterizedTest
+    @ValueSource(strings = {"b.gz", "b.zst", "b.ZSTD"})
+    void thatAreCutOffAreNamed(String name) throws IOException {
+      Path packed = Lines.packed(folder, name, "line\n".repeat(1000));
       byte[] bytes = Files.readAllBytes(packed);
       Files.write(packed, Arrays.copyOf(bytes, bytes.length - 12));
       assertProblem(plan(1, packed), packed, Problem.UNREADABLE);
-      Files.writeString(packed, "no gzip at all\n");
+      Files.writeString(packed, "not packed at all\n");
       assertProblem(plan(1, packed), packed, Problem.UNREADABLE);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"b.gz", "b.zst"})
+    void thatAreDamagedAreNamedWithThePlace(String name) throws IOException {
+      Path packed = Lines.packed(folder, name, LONG_TEXT);
+      byte[] bytes = Files.readAllBytes(packed);
+      for (int at = bytes.length - 20; at < bytes.length - 10; at++) {
+        bytes[at] ^= 0x55;
+      }
+      Files.write(packed, bytes);
+      assertThatThrownBy(() -> Lines.of(plan(1, packed), 0))
+          .isInstanceOf(TextFileException.class)
+          .hasMessageMatching(
+              Pattern.quote(packed.toString()) + " cannot be read behind [1-9]\\d* bytes of .*");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"b.gz", "b.zst"})
+    void areOneBlockInThePlan(String name) {
+      Path packed = Lines.packed(folder, name, LONG_TEXT);
+      TextPartition plan = plan(3, packed);
+      assertThat(plan.shares().stream().map(RankShare::bytes))
+          .containsExactly(packed.toFile().length(), 0L, 0L);
+      assertThat(plan.table()).contains(name + ": compressed");
     }
   }
 

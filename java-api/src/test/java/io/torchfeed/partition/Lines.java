@@ -3,6 +3,7 @@ package io.torchfeed.partition;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
+import com.github.luben.zstd.ZstdOutputStreamNoFinalizer;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
@@ -31,8 +32,17 @@ final class Lines {
   }
 
   static Path gzip(Path directory, String name, String content) {
+    return packed(directory, name, content);
+  }
+
+  /** In the format that the end of the name says. */
+  static Path packed(Path directory, String name, String content) {
     Path path = directory.resolve(name);
-    try (OutputStream out = new GZIPOutputStream(Files.newOutputStream(path))) {
+    try (OutputStream file = Files.newOutputStream(path);
+        OutputStream out =
+            name.endsWith(".gz")
+                ? new GZIPOutputStream(file)
+                : new ZstdOutputStreamNoFinalizer(file).setChecksum(true)) {
       out.write(content.getBytes(ISO_8859_1));
       return path;
     } catch (IOException e) {

@@ -9,6 +9,8 @@ import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class TextStateTest {
   private final Path folder;
@@ -39,6 +41,42 @@ class TextStateTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> TextState.fromBytes(new byte[] {1, 2}))
         .withMessage("a text state must have at least 13 bytes, got 2");
+  }
+
+  @Test
+  void jsonHoldsAllOfIt() {
+    assertThat(state.toJson())
+        .isEqualTo(
+            "{\"version\":1,\"filesDigest\":\"fffffffffffffffb\",\"rest\":["
+                + "{\"start\":1099511627776,\"end\":2199023255552,\"textOffset\":7},"
+                + "{\"start\":3,\"end\":3,\"textOffset\":0}]}");
+    assertThat(TextState.fromJson(state.toJson())).isEqualTo(state);
+    assertThat(
+            TextState.fromJson(
+                "{\"rest\": [], \"filesDigest\": \"0000000000000010\", \"version\": 1}"))
+        .isEqualTo(new TextState(16, List.of()));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '~',
+      value = {
+        "{\"version\":2} | the version of a text state must be 1, got 2",
+        "{\"version\":1} | the text state lacks the field filesDigest",
+        "{\"version\":1,\"version\":1} | Duplicate field",
+        "{\"other\":1} | a text state has no field other",
+        "{\"filesDigest\":\"12\"} | 16 hexadecimal digits",
+        "{\"rest\":[{\"start\":1}]} | lacks the field rest.end",
+        "{\"rest\":[{\"start\":1.5}]} | must have a whole number",
+        "{\"rest\":[{\"start\":2,\"end\":1,\"textOffset\":0}]} | 0 <= start <= end",
+        "{\"version\":1 | the text is not a text state in JSON",
+        "[] | must have an object"
+      })
+  void jsonOfSomethingElseIsRefused(String json, String problem) {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> TextState.fromJson(json))
+        .withMessageContaining(problem);
   }
 
   @Test
