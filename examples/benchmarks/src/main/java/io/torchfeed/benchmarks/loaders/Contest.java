@@ -19,12 +19,10 @@ final class Contest implements AutoCloseable {
 
   private static final double NANOS = 1e9;
 
-  /** Visits before the first turn. */
-  private static final int WARM_UP = 3;
-
   private final Row row;
   private final Programs programs;
   private final int milliseconds;
+  private final int warmUps;
   private final Consumer<String> notes;
   private final Map<String, PeerProcess> processes = new LinkedHashMap<>();
   private final List<Entry> entries = new ArrayList<>();
@@ -34,11 +32,13 @@ final class Contest implements AutoCloseable {
    * Describes a contest.
    *
    * @param milliseconds how long an entry loads at least in a turn, by whole epochs
+   * @param warmUps how often it does so before the first turn
    */
-  Contest(Row row, Programs programs, int milliseconds, Consumer<String> notes) {
+  Contest(Row row, Programs programs, int milliseconds, int warmUps, Consumer<String> notes) {
     this.row = row;
     this.programs = programs;
     this.milliseconds = milliseconds;
+    this.warmUps = warmUps;
     this.notes = notes;
     results = new Results(row);
   }
@@ -74,7 +74,7 @@ final class Contest implements AutoCloseable {
           processes.put(entry.program(), process);
         }
         expected.require(entry, process.ask(request("check", entry, 0, 0)));
-        for (int i = 0; i < WARM_UP; i++) {
+        for (int i = 0; i < warmUps; i++) {
           visit(entry, i); // code that is compiled, memory that is there
         }
         entries.add(entry);

@@ -29,6 +29,7 @@ final class Loaders implements Callable<Integer> {
   private static final int SHORT_ROUNDS = 2;
   private static final int MILLISECONDS = 300;
   private static final int SHORT_MILLISECONDS = 30;
+  private static final int WARM_UPS = 3;
 
   @Option(
       names = "--rows",
@@ -90,10 +91,11 @@ final class Loaders implements Callable<Integer> {
     List<Double> load = new ArrayList<>();
     for (Row row : rows) {
       load.add(ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage());
-      try (Contest contest = new Contest(row, programs, milliseconds, Loaders::note)) {
+      try (Contest contest = new Contest(row, programs, milliseconds, quick ? 0 : WARM_UPS, Loaders::note)) {
         Results results = contest.run(turns);
         all.add(results);
         bars.addAll(Bar.of(results));
+        System.out.print(ResultTable.of(results));
       }
       for (StepTime step : steps(row, programs, turns, milliseconds)) {
         steps.add(step);
@@ -101,7 +103,6 @@ final class Loaders implements Callable<Integer> {
       }
     }
     load.add(ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage());
-    all.forEach(each -> System.out.print(ResultTable.of(each)));
     System.out.print(ResultTable.of(bars));
     System.out.println("\nload of the machine before each row and at the end: " + load);
     ResultJson.write(

@@ -14,11 +14,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class PeerProcessTest {
-  @TempDir private Path folder;
   private Path log;
 
   @BeforeEach
-  void nameTheLog() {
+  void nameTheLog(@TempDir Path folder) {
     log = folder.resolve("log");
   }
 
