@@ -91,7 +91,8 @@ final class Loaders implements Callable<Integer> {
     List<Double> load = new ArrayList<>();
     for (Row row : rows) {
       load.add(ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage());
-      try (Contest contest = new Contest(row, programs, milliseconds, quick ? 0 : WARM_UPS, Loaders::note)) {
+      try (Contest contest =
+          new Contest(row, programs, milliseconds, quick ? 0 : WARM_UPS, Loaders::note)) {
         Results results = contest.run(turns);
         all.add(results);
         bars.addAll(Bar.of(results));
