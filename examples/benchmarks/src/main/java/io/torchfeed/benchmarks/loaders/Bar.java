@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.benchmarks.loaders;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Something that torchfeed wants to show.
+ *
+ * @param text what, and of which row
+ * @param wanted the least value, or the most where {@code atMost}
+ * @param seen the median and the turns around it
+ */
+record Bar(String text, double wanted, boolean atMost, Spread seen) {
+  private static final double OF_LIMIT = 0.9;
+  private static final double OF_PREAD = 0.8;
+  private static final double MORE_WORKERS = 0.95;
+  private static final double HEAP_BYTES = 1024;
+  private static final double SAMPLES_A_WORKER = 1e6;
+
+  boolean met() {
+    return atMost ? seen.median() <= wanted : seen.median() >= wanted;
+  }
+
+  /** The bars of a row, as far as it was measured. */
+  static List<Bar> of(Results results) {
+    List<Bar> bars = new ArrayList<>();
+    String row = results.row() + ": ";
+    for (Entry entry : results.entries()) {
+      if (entry.kind() != Entry.Kind.OURS) {
+        continue;
+      }
+      String name = row + entry.contestant() + ", " + entry.workersText() + ", ";
+      if (Entry.NATIVE.equals(entry.contestant())) {
+        double wanted = results.row() == Row.D ? OF_PREAD : OF_LIMIT;
+        String limit = results.row() == Row.D ? "of pread" : "of memcpy";
+        bars.add(new Bar(name + limit, wanted, false, results.ofLimit(entry)));
+      }
+      results
+          .find(entry.contestant(), 0)
+          .filter(none -> entry.workers() > 0)
+          .ifPresent(
+              none ->
+                  bars.add(
+                      new Bar(
+                          name + "times as fast as 0 workers",
+                          MORE_WORKERS,
+                          false,
+                          results.times(entry, none))));
+      results
+          .heapBytes(entry)
+          .ifPresent(
+              bytes ->
+                  bars.add(
+                      new Bar(name + "heap bytes a batch", HEAP_BYTES, true, Spread.of(bytes))));
+    }
+    peers(results, bars, row);
+    return bars;
+  }
+
+  private static void peers(Results results, List<Bar> bars, String row) {
+    switch (results.row()) {
+      case A -> {
+        times(results, bars, Entry.PRESETS, 15);
+        times(results, bars, Entry.PYTHON, 8);
+        results.entries().stream()
+            .filter(each -> each.kind() == Entry.Kind.WHOLE_BATCH)
+            .filter(each -> !Entry.FRESH.equals(each.contestant()))
+            .map(Entry::contestant)
+            .distinct()
+            .forEach(each -> times(results, bars, each, 1));
+      }
+      case C -> {
+        results
+            .find(Entry.JAVA, 1)
+            .ifPresent(
+                one -> {
+                  bars.add(
+                      new Bar(
+                          row + Entry.JAVA + ", 1 worker, samples/s",
+                          SAMPLES_A_WORKER,
+                          false,
+                          results.rate(one)));
+                  results
+                      .find(Entry.JAVA, 2)
+                      .ifPresent(
+                          two ->
+                              bars.add(
+                                  new Bar(
+                                      row + Entry.JAVA + ", 2 workers, times as fast as 1 worker",
+                                      1.7,
+                                      false,
+                                      results.times(two, one))));
+                });
+        times(results, bars, Entry.PYTHON, 15);
+        times(results, bars, Entry.PRESETS, 10);
+        times(results, bars, Entry.DJL, 10);
+      }
+      default -> {}
+    }
+  }
+
+  private static void times(Results results, List<Bar> bars, String peer, double wanted) {
+    results
+        .ours()
+        .ifPresent(
+            ours ->
+                results
+                    .best(peer)
+                    .ifPresent(
+                        theirs ->
+                            bars.add(
+                                new Bar(
+                                    "%s: %s, times as fast as %s, best of each"
+                                        .formatted(results.row(), ours.contestant(), peer),
+                                    wanted,
+                                    false,
+                                    results.times(ours, theirs)))));
+  }
+}

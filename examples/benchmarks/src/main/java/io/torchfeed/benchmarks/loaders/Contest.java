@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.benchmarks.loaders;
+
+import io.torchfeed.benchmarks.loaders.PeerProcess.MissingException;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+
+/**
+ * The turns over one row. In each every entry loads once; torchfeed's entries lie between two
+ * visits of the limit and are compared with their mean, the others with the turn's mean.
+ */
+final class Contest implements AutoCloseable {
+  /** Epochs that a turn may take. */
+  private static final int STRIDE = 1_000_000;
+
+  private static final double NANOS = 1e9;
+
+  private final Row row;
+  private final Programs programs;
+  private final int milliseconds;
+  private final int warmUps;
+  private final Consumer<String> notes;
+  private final Map<String, PeerProcess> processes = new LinkedHashMap<>();
+  private final List<Entry> entries = new ArrayList<>();
+  private final Results results;
+
+  /**
+   * Describes a contest.
+   *
+   * @param milliseconds how long an entry loads at least in a turn, by whole epochs
+   * @param warmUps how often it does so before the first turn
+   */
+  Contest(Row row, Programs programs, int milliseconds, int warmUps, Consumer<String> notes) {
+    this.row = row;
+    this.programs = programs;
+    this.milliseconds = milliseconds;
+    this.warmUps = warmUps;
+    this.notes = notes;
+    results = new Results(row);
+  }
+
+  /** Runs all turns. */
+  Results run(int rounds) throws IOException, InterruptedException {
+    try {
+      programs.prepare(row);
+    } catch (MissingException e) {
+      results.missing("row " + row, e.why());
+      notes.accept("row " + row + " is left out: " + e.why());
+      return results;
+    }
+    notes.accept("row " + row + ": starting the processes, each loads an epoch that is checked");
+    open();
+    for (int round = 1; round <= rounds; round++) {
+      notes.accept("row %s: turn %d of %d".formatted(row, round, rounds));
+      turn(round);
+    }
+    return results;
+  }
+
+  private void open() throws IOException, InterruptedException {
+    Expected expected = Expected.of(programs.data(row));
+    for (Entry entry : Entry.of(row)) {
+      if (results.missing().containsKey(entry.program())) {
+        continue;
+      }
+      try {
+        PeerProcess process = processes.get(entry.program());
+        if (process == null) {
+          process = programs.start(entry.program(), row);
+          processes.put(entry.program(), process);
+        }
+        expected.require(entry, process.ask(request("check", entry, 0, 0)));
+        for (int i = 0; i < warmUps; i++) {
+          visit(entry, i); // code that is compiled, memory that is there
+        }
+        entries.add(entry);
+      } catch (MissingException e) {
+        leaveOut(entry, e);
+      }
+    }
+  }
+
+  private void leaveOut(Entry entry, MissingException why) throws IOException {
+    String program = entry.program();
+    if (entry.kind() == Entry.Kind.OURS || entry.kind() == Entry.Kind.LIMIT) {
+      throw new IOException(
+          "row %s needs %s: %s".formatted(row, entry.contestant(), why.why()), why);
+    }
+    results.missing(program, why.why());
+    entries.removeIf(each -> each.program().equals(program));
+    notes.accept("row %s: %s is left out: %s".formatted(row, program, why.why()));
+  }
+
+  private static String request(String verb, Entry entry, int milliseconds, long epoch) {
+    return "%s %s %d %d %d".formatted(verb, entry.variant(), entry.workers(), milliseconds, epoch);
+  }
+
+  private void turn(int round) throws IOException, InterruptedException {
+    long epoch = (long) round * STRIDE;
+    Map<Entry, List<Double>> limits = new LinkedHashMap<>();
+    Map<Entry, Visit> seen = new LinkedHashMap<>();
+    Map<Entry, Double> between = new LinkedHashMap<>();
+    try {
+      for (Entry entry : entries) {
+        if (entry.kind() == Entry.Kind.LIMIT) {
+          limits.computeIfAbsent(entry, each -> new ArrayList<>()).add(visit(entry, epoch).rate());
+        } else if (entry.kind() == Entry.Kind.OURS) {
+          Entry limit = limitOf(entry);
+          double before = visit(limit, epoch).rate();
+          seen.put(entry, visit(entry, epoch));
+          double after = visit(limit, epoch).rate();
+          between.put(entry, (before + after) / 2);
+          limits.computeIfAbsent(limit, each -> new ArrayList<>()).addAll(List.of(before, after));
+        } else {
+          seen.put(entry, visit(entry, epoch));
+        }
+      }
+    } catch (MissingException e) {
+      throw new IOException("a process of row " + row + " is lost: " + e.why(), e);
+    }
+    limits.forEach((limit, rates) -> results.add(limit, mean(rates), mean(rates), -1));
+    seen.forEach(
+        (entry, visit) ->
+            results.add(
+                entry,
+                visit.rate(),
+                between.getOrDefault(entry, mean(limits.getOrDefault(limitOf(entry), List.of()))),
+                visit.heapBytes()));
+  }
+
+  private Entry limitOf(Entry entry) {
+    Entry found = null;
+    for (Entry each : entries) {
+      if (each.kind() == Entry.Kind.LIMIT && (found == null || each.workers() == entry.threads())) {
+        found = each;
+      }
+    }
+    if (found == null) {
+      throw new IllegalStateException("row " + row + " has no limit; see what was left out");
+    }
+    return found;
+  }
+
+  private static double mean(List<Double> values) {
+    return values.stream().mapToDouble(Double::doubleValue).average().orElseThrow();
+  }
+
+  /** Samples a second, and bytes of the Java heap a batch. */
+  private record Visit(double rate, double heapBytes) {}
+
+  private Visit visit(Entry entry, long epoch)
+      throws IOException, InterruptedException, MissingException {
+    boolean cold = row == Row.D;
+    if (cold) {
+      Programs.drop(programs.data(row).file());
+    }
+    PeerProcess process = processes.get(entry.program());
+    if (process == null) {
+      throw new IllegalStateException(entry.program() + " was not started");
+    }
+    double[] answer = process.ask(request("run", entry, cold ? 0 : milliseconds, epoch));
+    double heap = answer[3] < 0 ? -1 : answer[3] / answer[1];
+    return new Visit(answer[0] / answer[2] * NANOS, heap);
+  }
+
+  @Override
+  public void close() {
+    processes.values().forEach(PeerProcess::close);
+  }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.benchmarks.loaders;
+
+import java.io.IOException;
+import java.util.Arrays;
+
+/** What an epoch of a row sums up to, from its files. */
+record Expected(long rows, long labels, double data, double tolerance) {
+  /** Each float has 24 bits, and its sum is rounded on the way. */
+  private static final double PRECISION = 1e-5;
+
+  static Expected of(RowData source) throws IOException {
+    Row row = source.row();
+    float[] normalised = RowData.normalised();
+    double sum = 0;
+    double absolute = 0;
+    for (byte each : source.bytes()) {
+      int value = each & 0xFF;
+      double element = row == Row.A ? value / 255f : row == Row.C ? normalised[value] : value;
+      sum += element;
+      absolute += Math.abs(element);
+    }
+    long labels = 0;
+    if (row != Row.D) {
+      for (long label : source.labels()) {
+        labels += label;
+      }
+    }
+    return new Expected(row.rows(), labels, sum, absolute * PRECISION);
+  }
+
+  /** Refuses another sum, which is another feed. */
+  void require(Entry entry, double... seen) {
+    if (seen.length != 3
+        || (long) seen[0] != rows
+        || (long) seen[1] != labels
+        || Math.abs(seen[2] - data) > tolerance) {
+      throw new IllegalStateException(
+          "%s with %s loads other rows: expected %s, got %s"
+              .formatted(entry.contestant(), entry.workersText(), this, Arrays.toString(seen)));
+    }
+  }
+}

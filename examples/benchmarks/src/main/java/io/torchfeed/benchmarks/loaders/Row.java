@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.benchmarks.loaders;
+
+import java.util.Arrays;
+
+/** What is loaded: the rows of the README. */
+enum Row {
+  /** MNIST as floats. */
+  A("MNIST as float 1x28x28 and a label, batch 256", 60_000, 784, 256, "1,28,28"),
+  /** Images in memory. */
+  B("3x224x224 uint8 and a label, 616 MB in memory, batch 64", 4096, 150_528, 64, "3,224,224"),
+  /** MNIST as bytes that code a sample turns into floats. */
+  C("MNIST as uint8, normalised to float sample by sample, batch 256", 60_000, 784, 256, "1,28,28"),
+  /** The images of B, in a file. */
+  D("3x224x224 uint8 from a file out of the page cache, batch 64", 4096, 150_528, 64, "3,224,224");
+
+  /** MNIST's mean and deviation, after division by 255. */
+  static final float MEAN = 0.1307f;
+
+  static final float DEVIATION = 0.3081f;
+
+  /** Labels of B: the index modulo this. */
+  static final int CLASSES = 1000;
+
+  private final String title;
+  private final int rows;
+  private final int width;
+  private final int batch;
+  private final String shape;
+
+  Row(String title, int rows, int width, int batch, String shape) {
+    this.title = title;
+    this.rows = rows;
+    this.width = width;
+    this.batch = batch;
+    this.shape = shape;
+  }
+
+  String title() {
+    return title;
+  }
+
+  /** Rows of an epoch. */
+  int rows() {
+    return rows;
+  }
+
+  /** Elements of a row. */
+  int width() {
+    return width;
+  }
+
+  int batch() {
+    return batch;
+  }
+
+  boolean isMnist() {
+    return this == A || this == C;
+  }
+
+  /** Shape of a batch: its rows before the shape of a row. */
+  long[] shape(long... leading) {
+    String[] sizes = shape.split(",", -1);
+    long[] all = Arrays.copyOf(leading, leading.length + sizes.length);
+    for (int i = 0; i < sizes.length; i++) {
+      all[leading.length + i] = Long.parseLong(sizes[i]);
+    }
+    return all;
+  }
+
+  long batches() {
+    return (rows + batch - 1L) / batch;
+  }
+}

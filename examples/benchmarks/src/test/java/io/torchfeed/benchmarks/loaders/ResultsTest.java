@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.benchmarks.loaders;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ResultsTest {
+  private static final Entry ONE = entry(Entry.COPY, 1, Entry.Kind.LIMIT);
+  private static final Entry NATIVE = entry(Entry.NATIVE, 0, Entry.Kind.OURS);
+  private static final Entry NATIVE_2 = entry(Entry.NATIVE, 2, Entry.Kind.OURS);
+  private static final Entry PYTHON = entry(Entry.PYTHON, 0, Entry.Kind.PEER);
+
+  private static Entry entry(String contestant, int workers, Entry.Kind kind) {
+    return new Entry(contestant, "program", "variant", workers, kind);
+  }
+
+  /** A machine that is half as fast in the second turn, and a worker that helps in the third. */
+  private static Results results() {
+    Results results = new Results(Row.A);
+    double[] speed = {1, 0.5, 2};
+    for (double each : speed) {
+      results.add(ONE, 2e6 * each, 2e6 * each, -1);
+      results.add(NATIVE, 1.9e6 * each, 2e6 * each, 500);
+      results.add(NATIVE_2, (each == 2 ? 3e6 : 1e6) * each, 2e6 * each, 3000);
+      results.add(PYTHON, 1e5 * each, 2e6 * each, -1);
+    }
+    return results;
+  }
+
+  @Test
+  void aSpreadIsTheMedianBetweenLowestAndHighest() {
+    assertThat(Spread.of(3, 1, 2)).isEqualTo(new Spread(2, 1, 3));
+    assertThat(Spread.of(4, 1, 2, 3)).isEqualTo(new Spread(2.5, 1, 4));
+    assertThatIllegalArgumentException().isThrownBy(Spread::of);
+  }
+
+  @Test
+  void ratiosAreTakenWithinTurnsSoThatADriftingMachineDoesNotCount() {
+    Results results = results();
+    assertThat(results.times(NATIVE, PYTHON)).isEqualTo(new Spread(19, 19, 19));
+    assertThat(results.ofLimit(NATIVE)).isEqualTo(new Spread(0.95, 0.95, 0.95));
+    assertThat(results.rate(NATIVE)).isEqualTo(new Spread(1.9e6, 0.95e6, 3.8e6));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Spread.ofRatios(new double[] {1}, new double[] {1, 2}))
+        .withMessageContaining("got 1 and 2");
+  }
+
+  @Test
+  void theBestSettingIsThatOfTheHighestMedian() {
+    assertThat(results().best(Entry.NATIVE)).contains(NATIVE);
+    assertThat(results().ours()).contains(NATIVE);
+    assertThat(results().best(Entry.DJL)).isEmpty();
+  }
+
+  @Test
+  void theTableHasARatioForEachEntryAndSaysWhoIsMissing() {
+    Results results = results();
+    results.missing("djl", "it was not built");
+    assertThat(ResultTable.of(results).lines())
+        .anyMatch(line -> line.matches("memcpy, reused buffer +1 thread +2000 \\(1000, 4000\\).*"))
+        .anyMatch(
+            line ->
+                line.matches(
+                    "Python DataLoader, per sample +0 workers +100 \\(50, 200\\)"
+                        + " +0\\.05 \\(0\\.05, 0\\.05\\) +19\\.0 \\(19\\.0, 19\\.0\\)"))
+        .anyMatch("left out: djl: it was not built"::equals);
+  }
+
+  @Test
+  void aBarIsMetByTheMedian() {
+    List<Bar> bars = Bar.of(results());
+    assertThat(bars)
+        .filteredOn(bar -> bar.text().equals("A: torchfeed, native engine, 0 workers, of memcpy"))
+        .singleElement()
+        .matches(Bar::met);
+    assertThat(bars)
+        .filteredOn(bar -> bar.text().contains("2 workers, times as fast as 0 workers"))
+        .singleElement()
+        .matches(bar -> !bar.met());
+    assertThat(bars)
+        .filteredOn(bar -> bar.text().endsWith("heap bytes a batch"))
+        .extracting(Bar::met)
+        .containsExactly(true, false);
+    assertThat(ResultTable.of(bars)).contains(">=    0.90", "<=    1024", "yes", "NO");
+  }
+
+  @Test
+  void anotherFeedIsRefused() {
+    Expected expected = new Expected(3, 6, 1.5, 1e-3);
+    expected.require(PYTHON, 3, 6, 1.5001);
+    assertThatIllegalStateException()
+        .isThrownBy(() -> expected.require(PYTHON, 3, 6, 1.6))
+        .withMessageContaining("Python DataLoader, per sample with 0 workers loads other rows");
+    assertThatIllegalStateException().isThrownBy(() -> expected.require(PYTHON, 2, 6, 1.5));
+    assertThatIllegalStateException().isThrownBy(() -> expected.require(PYTHON, 3, 5, 1.5));
+  }
+
+  @Test
+  void jsonAndPictureAreWritten(@TempDir Path folder) throws Exception {
+    Results results = results();
+    Path json = folder.resolve("loaders.json");
+    Path png = folder.resolve("loaders.png");
+    StepTime step = new StepTime("A: engine", 0.25, Spread.of(1000), Spread.of(1.01));
+    ResultJson.write(
+        json, "command", "machine", List.of(0.5), List.of(results), List.of(step), List.of());
+    ResultChart.write(List.of(results, new Results(Row.B)), png);
+    assertThat(json)
+        .content()
+        .contains("\"torchfeedIsTimes\" : [ 19.0, 19.0, 19.0 ]", "\"heapBytesABatch\" : 500")
+        .contains("\"turns\" : [ 1900000.0, 950000.0, 3800000.0 ]", "\"computeOverLoad\" : 0.25");
+    assertThat(Files.readAllBytes(png)).startsWith(0x89, 'P', 'N', 'G');
+  }
+}
