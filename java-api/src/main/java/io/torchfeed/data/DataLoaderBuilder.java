@@ -32,6 +32,7 @@ public final class DataLoaderBuilder {
   private @Nullable Duration timeout;
   private @Nullable WorkerHooks workerHooks;
   private @Nullable Long seed;
+  private @Nullable BatchTransform transform;
 
   DataLoaderBuilder(
       long datasetSize, @Nullable Function<String, HeldRows> rows, @Nullable Dataset samples) {
@@ -159,6 +160,18 @@ public final class DataLoaderBuilder {
   }
 
   /**
+   * What becomes of each batch once its samples are written, on the worker; by default nothing.
+   * Only with a {@link Dataset}.
+   *
+   * @param transform makes the tensors of the batch
+   * @return this builder
+   */
+  public DataLoaderBuilder transform(BatchTransform transform) {
+    this.transform = once("transform", this.transform, requireNonNull(transform, "transform"));
+    return this;
+  }
+
+  /**
    * Builds the loader and starts its worker threads.
    *
    * @return the loader; the caller closes it
@@ -200,6 +213,7 @@ public final class DataLoaderBuilder {
     requireJavaCodeFor("timeout", timeout);
     requireJavaCodeFor("workerHooks", workerHooks);
     requireJavaCodeFor("seed", seed);
+    requireJavaCodeFor("transform", transform);
     return new NativeEngine(
         requireNonNull(rows).apply("DataLoader"),
         batchRows,
@@ -216,7 +230,7 @@ public final class DataLoaderBuilder {
   }
 
   private Engine javaEngine(Dataset dataset, int batchRows) {
-    BatchLayout layout = BatchLayout.of(dataset.columns(), dataset.variableLengths());
+    BatchLayout layout = BatchLayout.of(dataset.columns(), dataset.variableLengths(), transform);
     Slab.requireFits(layout.slabColumns(), batchRows);
     return new JavaEngine(
         new JavaFeedOptions(

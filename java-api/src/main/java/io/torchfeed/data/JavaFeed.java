@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -76,6 +77,7 @@ final class JavaFeed implements Feed {
     crew.removeIf(worker -> worker.dismissed);
     for (FillTask task : asked) {
       if (task.done) {
+        task.dropMade();
         takeBack(task.slab);
       }
     }
@@ -208,7 +210,9 @@ final class JavaFeed implements Feed {
   void dropNext() {
     lock.lock();
     try {
-      takeBack(asked.remove().slab);
+      FillTask task = asked.remove();
+      task.dropMade();
+      takeBack(task.slab);
     } finally {
       lock.unlock();
     }
@@ -277,6 +281,7 @@ final class JavaFeed implements Feed {
       }
     }
     if (interrupted || closed) {
+      task.dropMade();
       takeBack(task.slab);
       asked.clear();
     }
@@ -298,6 +303,7 @@ final class JavaFeed implements Feed {
   private Gathered result(FillTask task) {
     Slab slab = task.slab;
     if (task.failure != null || task.error != null || slab == null) {
+      task.dropMade();
       takeBack(slab);
       if (task.failure != null) {
         throw task.failure;
@@ -309,7 +315,10 @@ final class JavaFeed implements Feed {
     }
     current = slab;
     int[] elements = task.elements == null ? null : Arrays.copyOf(task.elements, task.rows);
-    return new Gathered(options.layout().tensors(slab, task.rows, task.lengths), elements);
+    Tensor[] tensors = task.made;
+    return new Gathered(
+        tensors == null ? options.layout().tensors(slab, task.rows, task.lengths) : tensors,
+        elements);
   }
 
   /** What a worker does until it is sent home. */
@@ -391,6 +400,7 @@ final class JavaFeed implements Feed {
       task.setRunning(false); // another may be ready now, which the worker that ended this one sees
       task.done = true;
       if (task.cancelled || worker.dismissed || closed) {
+        task.dropMade();
         takeBack(task.slab);
         task.slab = null;
       }

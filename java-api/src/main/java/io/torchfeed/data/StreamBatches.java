@@ -111,7 +111,10 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
         }
         feed.dropNext();
         ahead.remove();
-        ahead.forEach(task -> task.batch--);
+        long number = taken;
+        for (StreamTask task : ahead) {
+          task.batch = number++;
+        }
       }
     } catch (LoaderTimeoutException e) {
       throw e;

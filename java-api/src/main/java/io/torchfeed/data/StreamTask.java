@@ -14,6 +14,7 @@ final class StreamTask extends FillTask {
   private final boolean dropLast;
   private final long[] made; // the sample in each row
   private final int[] attempts; // that failed, by place in the batch
+  private long first; // sample of the batch
   private int covered; // places in the batch that are done with
   private boolean isAtEnd;
   private @Nullable Throwable last; // that a sample threw
@@ -89,13 +90,21 @@ final class StreamTask extends FillTask {
     if (cancelled) {
       return;
     }
-    lengths = writer.endBatch(into, rows);
     String end = shard.place();
     if (rows == 0 && last != null && end.equals(begin)) {
       giveUp(last);
-    } else {
-      shard.advance(end, covered, isAtEnd);
+      return;
     }
+    first = shard.index(0);
+    shard.advance(end, covered, isAtEnd);
+    if (thrown == null && !isNothing()) {
+      end(into, options, writer);
+    }
+  }
+
+  @Override
+  long firstSample() {
+    return first;
   }
 
   /** Reads the samples from the first on; false if it is to be tried again. */
