@@ -12,7 +12,7 @@ final class StreamTask extends FillTask {
   private final StreamShard shard;
   private final int batchSize;
   private final boolean dropLast;
-  private final long[] made; // the sample in each row
+  private final long[] sampleOfRow; // by row
   private final int[] attempts; // that failed, by place in the batch
   private long first; // sample of the batch
   private int covered; // places in the batch that are done with
@@ -32,7 +32,7 @@ final class StreamTask extends FillTask {
     this.shard = shard;
     this.batchSize = batchSize;
     this.dropLast = dropLast;
-    made = new long[batchSize];
+    sampleOfRow = new long[batchSize];
     attempts = new int[batchSize];
   }
 
@@ -59,7 +59,7 @@ final class StreamTask extends FillTask {
 
   /** The samples of the rows. */
   long[] samples() {
-    return Arrays.copyOf(made, rows);
+    return Arrays.copyOf(sampleOfRow, rows);
   }
 
   @Override
@@ -122,7 +122,7 @@ final class StreamTask extends FillTask {
       }
       covered++;
       if (failed == null) {
-        made[rows++] = index;
+        sampleOfRow[rows++] = index;
       } else {
         last = failed;
         thrown = options.onFailure().skip() ? null : failed;
@@ -145,7 +145,8 @@ final class StreamTask extends FillTask {
       }
       return null;
     } catch (Throwable e) {
-      wasInterrupted |= e instanceof InterruptedException | Thread.interrupted();
+      wasInterrupted |= e instanceof InterruptedException;
+      wasInterrupted |= Thread.interrupted();
       return e;
     } finally {
       writer.abandon();
