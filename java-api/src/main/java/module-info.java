@@ -4,6 +4,8 @@ module io.torchfeed {
   requires transitive org.bytedeco.pytorch;
   requires com.fasterxml.jackson.core;
   requires io.torchfeed.bindings;
+  requires static de.siegmar.fastcsv; // CsvFile
+  requires static java.desktop; // ImageFolder
   requires static transitive org.jspecify;
 
   exports io.torchfeed;
