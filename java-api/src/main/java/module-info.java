@@ -6,6 +6,8 @@ module io.torchfeed {
   requires jdk.jfr;
   requires io.torchfeed.bindings;
   requires static com.github.luben.zstd_jni;
+  requires static de.siegmar.fastcsv; // CsvFile
+  requires static java.desktop; // ImageFolder
   requires static transitive org.jspecify;
 
   exports io.torchfeed;

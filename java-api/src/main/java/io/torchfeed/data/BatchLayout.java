@@ -7,7 +7,10 @@ import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 
@@ -20,11 +23,17 @@ final class BatchLayout {
   private final List<VariableLength> variable;
   private final List<RowSpec> slabColumns;
 
+  private final @Nullable BatchTransform transform;
+
   private BatchLayout(
-      List<RowSpec> columns, List<VariableLength> variable, List<RowSpec> slabColumns) {
+      List<RowSpec> columns,
+      List<VariableLength> variable,
+      List<RowSpec> slabColumns,
+      @Nullable BatchTransform transform) {
     this.columns = columns;
     this.variable = variable;
     this.slabColumns = slabColumns;
+    this.transform = transform;
   }
 
   /**
@@ -33,7 +42,8 @@ final class BatchLayout {
    * @throws IllegalArgumentException if there is no column, or one of variable length does not
    *     exist, has no length, comes twice, or cannot hold its padding
    */
-  static BatchLayout of(List<RowSpec> columns, List<VariableLength> variable) {
+  static BatchLayout of(
+      List<RowSpec> columns, List<VariableLength> variable, @Nullable BatchTransform transform) {
     List<RowSpec> all = new ArrayList<>(columns);
     boolean[] seen = new boolean[columns.size()];
     for (VariableLength length : variable) {
@@ -51,7 +61,8 @@ final class BatchLayout {
       Padding.require(length, row);
       all.add(lengthsOf(length.form(), row));
     }
-    return new BatchLayout(List.copyOf(columns), List.copyOf(variable), List.copyOf(all));
+    return new BatchLayout(
+        List.copyOf(columns), List.copyOf(variable), List.copyOf(all), transform);
   }
 
   private static RowSpec lengthsOf(Form form, RowSpec row) {
@@ -89,6 +100,41 @@ final class BatchLayout {
           length == null ? slab.view(i, rows) : tensor(slab, i, rows, length, lengths[number]);
     }
     return tensors;
+  }
+
+  /**
+   * The tensors of a batch, transformed; the caller closes them. Other than {@link #tensors} it
+   * runs the code of users, and so on a worker.
+   *
+   * @param random what the transform may use
+   * @return null if there is no transform
+   */
+  Tensor @Nullable [] transformed(Slab slab, int rows, int[] lengths, SampleRandom random)
+      throws Exception {
+    if (transform == null) {
+      return null;
+    }
+    Tensor[] views = tensors(slab, rows, lengths);
+    try (PointerScope scope = new PointerScope();
+        NoGradGuard guard = new NoGradGuard()) {
+      Tensor[] given = new Tensor[views.length];
+      for (int i = 0; i < given.length; i++) {
+        given[i] = new Tensor(views[i]); // the transform may close what it gets
+      }
+      Tensor[] made = transform.apply(given, random);
+      for (int i = 0; i < made.length; i++) {
+        if (made[i] == null || made[i].isNull() || !made[i].defined()) {
+          throw new IllegalStateException("the batch transform gave no tensor " + i);
+        }
+      }
+      return Arrays.stream(made)
+          .map(tensor -> NativeHandle.outsideOfScopes(() -> new Tensor(tensor)))
+          .toArray(Tensor[]::new);
+    } finally {
+      for (Tensor view : views) {
+        view.close();
+      }
+    }
   }
 
   /** Which column of variable length this is, or tells the lengths of; -1 for none. */

@@ -38,6 +38,7 @@ public final class DataLoaderBuilder {
   private @Nullable WorkerHooks workerHooks;
   private @Nullable Long seed;
   private @Nullable String device;
+  private @Nullable BatchTransform transform;
 
   DataLoaderBuilder(
       long datasetSize, @Nullable Function<String, HeldRows> rows, @Nullable Dataset samples) {
@@ -209,6 +210,18 @@ public final class DataLoaderBuilder {
   }
 
   /**
+   * What becomes of each batch once its samples are written, on the worker; by default nothing.
+   * Only with a {@link Dataset}.
+   *
+   * @param transform makes the tensors of the batch
+   * @return this builder
+   */
+  public DataLoaderBuilder transform(BatchTransform transform) {
+    this.transform = once("transform", this.transform, requireNonNull(transform, "transform"));
+    return this;
+  }
+
+  /**
    * Builds the loader and starts its worker threads.
    *
    * @return the loader; the caller closes it
@@ -275,6 +288,7 @@ public final class DataLoaderBuilder {
     requireJavaCodeFor("onFailure", onFailure);
     requireJavaCodeFor("workerHooks", workerHooks);
     requireJavaCodeFor("seed", seed);
+    requireJavaCodeFor("transform", transform);
     return new NativeEngine(
         requireNonNull(rows).apply("DataLoader"),
         new NativeFeedOptions(
@@ -295,7 +309,7 @@ public final class DataLoaderBuilder {
   }
 
   private Engine javaEngine(Dataset dataset, int batchRows, LoaderMeter meter) {
-    BatchLayout layout = BatchLayout.of(dataset.columns(), dataset.variableLengths());
+    BatchLayout layout = BatchLayout.of(dataset.columns(), dataset.variableLengths(), transform);
     Slab.requireFits(layout.slabColumns(), batchRows);
     return new JavaEngine(
         new JavaFeedOptions(

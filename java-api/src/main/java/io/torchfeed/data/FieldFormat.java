@@ -49,7 +49,8 @@ final class FieldFormat {
   private static String decimal(String text) {
     int last = text.isEmpty() ? 0 : text.charAt(text.length() - 1);
     boolean isName = text.endsWith("NaN") || text.endsWith("Infinity");
-    if (!isName && (last < '0' || last > '9') && last != '.' || text.contains("x")) {
+    boolean isTyped = !isName && last != '.' && (last < '0' || last > '9');
+    if (isTyped || text.contains("x")) {
       throw new NumberFormatException();
     }
     return text;

@@ -6,6 +6,7 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.memory.Slab;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicLong;
+import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,6 +29,7 @@ class FillTask {
   int rows;
   int[] lengths = {}; // of the batch, in its columns of variable length
   int @Nullable [] elements; // of the index list, where samples were skipped
+  Tensor @Nullable [] made; // by a transform; else the tensors are views of the slab
   @Nullable SampleException failure;
   @Nullable Throwable error; // not of a sample
   boolean wasInterrupted; // what its samples left of interrupts
@@ -130,7 +132,37 @@ class FillTask {
         return;
       }
     }
-    lengths = writer.endBatch(free, rows);
+    end(free, options, writer);
+  }
+
+  /** The samples are made: ends the batch. */
+  final void end(Slab filled, JavaFeedOptions options, SampleWriter writer) {
+    if (cancelled) {
+      return;
+    }
+    lengths = writer.endBatch(filled, rows);
+    SampleRandom random = new SampleRandom();
+    random.begin(~options.seed(), epoch, firstSample()); // other numbers than those of the sample
+    try {
+      made = options.layout().transformed(filled, rows, lengths, random);
+    } catch (Throwable e) {
+      error = e;
+    }
+  }
+
+  /** What tells the batch from others of its epoch. */
+  long firstSample() {
+    return indices[0];
+  }
+
+  /** Lets go of what a transform has made. */
+  final void dropMade() {
+    if (made != null) {
+      for (Tensor tensor : made) {
+        tensor.close();
+      }
+      made = null;
+    }
   }
 
   /** Makes a sample; gives what it threw in its last attempt. */

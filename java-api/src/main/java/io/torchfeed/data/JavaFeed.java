@@ -91,6 +91,7 @@ final class JavaFeed implements Feed {
     crew.removeIf(worker -> worker.dismissed);
     for (FillTask task : asked) {
       if (task.done) {
+        task.dropMade();
         takeBack(task.slab);
       }
     }
@@ -228,7 +229,9 @@ final class JavaFeed implements Feed {
   void dropNext() {
     lock.lock();
     try {
-      takeBack(asked.remove().slab);
+      FillTask task = asked.remove();
+      task.dropMade();
+      takeBack(task.slab);
     } finally {
       lock.unlock();
     }
@@ -312,6 +315,7 @@ final class JavaFeed implements Feed {
       }
     }
     if (interrupted || closed) {
+      task.dropMade();
       takeBack(task.slab);
       asked.clear();
     }
@@ -333,12 +337,15 @@ final class JavaFeed implements Feed {
   private Gathered result(FillTask task) {
     Slab slab = task.slab;
     if (task.failure != null || task.error != null || slab == null) {
+      task.dropMade();
       takeBack(slab);
       return Gathered.failed(task.batch, failureOf(task));
     }
     current = slab;
     int[] elements = task.elements == null ? null : Arrays.copyOf(task.elements, task.rows);
-    Tensor[] tensors = options.layout().tensors(slab, task.rows, task.lengths);
+    Tensor[] made = task.made;
+    Tensor[] tensors =
+        made == null ? options.layout().tensors(slab, task.rows, task.lengths) : made;
     return new Gathered(task.batch, tensors, elements);
   }
 
@@ -447,6 +454,7 @@ final class JavaFeed implements Feed {
       task.setRunning(false); // another may be ready now, which the worker that ended this one sees
       task.done = true;
       if (task.cancelled || worker.dismissed || closed) {
+        task.dropMade();
         takeBack(task.slab);
         task.slab = null;
       }

@@ -24,6 +24,7 @@ public final class StreamLoaderBuilder {
   private @Nullable Duration timeout;
   private @Nullable WorkerHooks workerHooks;
   private @Nullable Long seed;
+  private @Nullable BatchTransform transform;
 
   StreamLoaderBuilder(StreamDataset dataset) {
     this.dataset = dataset;
@@ -143,6 +144,17 @@ public final class StreamLoaderBuilder {
   }
 
   /**
+   * What becomes of each batch once its samples are written, on the worker; by default nothing.
+   *
+   * @param transform makes the tensors of the batch
+   * @return this builder
+   */
+  public StreamLoaderBuilder transform(BatchTransform transform) {
+    this.transform = once("transform", this.transform, requireNonNull(transform, "transform"));
+    return this;
+  }
+
+  /**
    * Builds the loader.
    *
    * @return the loader; the caller closes it
@@ -173,7 +185,7 @@ public final class StreamLoaderBuilder {
   }
 
   private JavaFeedOptions feedOptions(int rows, int threads) {
-    BatchLayout layout = BatchLayout.of(dataset.columns(), dataset.variableLengths());
+    BatchLayout layout = BatchLayout.of(dataset.columns(), dataset.variableLengths(), transform);
     Slab.requireFits(layout.slabColumns(), rows);
     return new JavaFeedOptions(
         null,

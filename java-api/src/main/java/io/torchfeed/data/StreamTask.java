@@ -12,8 +12,9 @@ final class StreamTask extends FillTask {
   private final StreamShard shard;
   private final int batchSize;
   private final boolean dropLast;
-  private final long[] made; // the sample in each row
+  private final long[] sampleOfRow; // by row
   private final int[] attempts; // that failed, by place in the batch
+  private long first; // sample of the batch
   private int covered; // places in the batch that are done with
   private boolean isAtEnd;
   private @Nullable Throwable last; // that a sample threw
@@ -31,7 +32,7 @@ final class StreamTask extends FillTask {
     this.shard = shard;
     this.batchSize = batchSize;
     this.dropLast = dropLast;
-    made = new long[batchSize];
+    sampleOfRow = new long[batchSize];
     attempts = new int[batchSize];
   }
 
@@ -58,7 +59,7 @@ final class StreamTask extends FillTask {
 
   /** The samples of the rows. */
   long[] samples() {
-    return Arrays.copyOf(made, rows);
+    return Arrays.copyOf(sampleOfRow, rows);
   }
 
   @Override
@@ -88,13 +89,21 @@ final class StreamTask extends FillTask {
     if (cancelled) {
       return;
     }
-    lengths = writer.endBatch(into, rows);
     String end = shard.place();
     if (rows == 0 && last != null && end.equals(begin)) {
       giveUp(last);
-    } else {
-      shard.advance(end, covered, isAtEnd);
+      return;
     }
+    first = shard.index(0);
+    shard.advance(end, covered, isAtEnd);
+    if (thrown == null && !isNothing()) {
+      end(into, options, writer);
+    }
+  }
+
+  @Override
+  long firstSample() {
+    return first;
   }
 
   /** Reads the samples from the first on; false if it is to be tried again. */
@@ -112,7 +121,7 @@ final class StreamTask extends FillTask {
       }
       covered++;
       if (failed == null) {
-        made[rows++] = index;
+        sampleOfRow[rows++] = index;
       } else {
         last = failed;
         thrown = options.onFailure().skip() ? null : failed;
@@ -134,8 +143,8 @@ final class StreamTask extends FillTask {
       }
       return null;
     } catch (Throwable e) {
-      boolean interrupted = Thread.interrupted(); // and no more
-      wasInterrupted |= interrupted || e instanceof InterruptedException;
+      wasInterrupted |= e instanceof InterruptedException;
+      wasInterrupted |= Thread.interrupted();
       return e;
     } finally {
       writer.abandon();

@@ -9,7 +9,7 @@ import java.util.List;
  * float32 [4]} the first four and {@code int64 []} the fifth. Immutable, thread-safe.
  *
  * <p>Fields may have white space around them, which does not count, and no quotes; files with
- * quotes are for {@code CsvFile}. Numbers are decimal; a bool is true, false, 1 or 0.
+ * quotes are for {@link CsvFile}. Numbers are decimal; a bool is true, false, 1 or 0.
  */
 public final class TextRows implements Collator<TextLine> {
   private final String separators;

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.bytedeco.pytorch.Scalar;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class BatchTransformTest {
+  private static final Dataset ROWS = new RowData.Samples(10);
+
+  private static DataLoaderBuilder over(int workers, BatchTransform transform) {
+    return DataLoader.over(ROWS).batchSize(4).workers(workers).transform(transform);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 2})
+  void aBatchIsChangedInPlaceOrMadeAnew(int workers) {
+    BatchTransform transform =
+        (tensors, random) ->
+            new Tensor[] {
+              tensors[1].add_(new Scalar(100)), tensors[0].to(torch.ScalarType.Long).sum(1)
+            };
+    try (DataLoader loader = over(workers, transform).build()) {
+      for (long epoch = 0; epoch < 2; epoch++) {
+        try (Batches batches = loader.epoch(epoch)) {
+          for (Batch batch : batches) {
+            for (int row = 0; row < batch.size(); row++) {
+              long index = batch.indices()[row];
+              assertThat(Rows.longs(batch.tensor(0))[row]).isEqualTo(index + 100);
+              assertThat(Rows.longs(batch.tensor(1))[row]).isEqualTo(9 * index + 3);
+            }
+          }
+        }
+      }
+    }
+  }
+
+  @Test
+  void itMayGiveOtherNumbersOfTensorsAndKeepThem() {
+    List<Batch> kept = new ArrayList<>();
+    try (DataLoader loader =
+            over(2, (tensors, random) -> new Tensor[] {tensors[0].narrow(0, 0, 1)}).build();
+        Batches batches = loader.epoch(0)) {
+      batches.forEach(batch -> kept.add(batch.keep()));
+    }
+    assertThat(kept).hasSize(3);
+    for (int i = 0; i < 3; i++) {
+      assertThat(kept.get(i).tensor(0).sizes().vec().get()).containsExactly(1, Rows.WIDTH);
+      assertThat(kept.get(i).tensor(0).data_ptr_float().get(0)).isEqualTo(12f * i);
+      kept.get(i).close();
+    }
+  }
+
+  @Test
+  void randomNumbersDependOnSeedEpochAndBatchOnly() {
+    List<Long> numbers = random(0, 0);
+    assertThat(numbers).hasSize(6).doesNotHaveDuplicates();
+    assertThat(random(3, 0)).isEqualTo(numbers);
+    assertThat(random(3, 1)).doesNotContainAnyElementsOf(numbers);
+  }
+
+  private static List<Long> random(int workers, long epoch) {
+    List<Long> numbers = new ArrayList<>();
+    BatchTransform transform =
+        (tensors, random) ->
+            new Tensor[] {Tensor.create(random.nextLong()), Tensor.create(random.nextLong())};
+    try (DataLoader loader = over(workers, transform).build();
+        Batches batches = loader.epoch(epoch)) {
+      for (Batch batch : batches) {
+        numbers.add(batch.tensor(0).item_long());
+        numbers.add(batch.tensor(1).item_long());
+      }
+    }
+    return numbers;
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 2})
+  void whatItThrowsReachesTheConsumerAtItsBatch(int workers) {
+    BatchTransform transform =
+        (tensors, random) -> {
+          if (tensors[1].select(0, 0).item_long() == 4) {
+            throw new IOException("no such palette");
+          }
+          return tensors;
+        };
+    try (DataLoader loader = over(workers, transform).build();
+        Batches batches = loader.epoch(0)) {
+      Rows.assertHolds(batches.next(), 0, 1, 2, 3);
+      assertThatIllegalStateException()
+          .isThrownBy(batches::next)
+          .withMessageContaining("batch 1 of epoch 0")
+          .withMessageContaining("no such palette")
+          .withCauseInstanceOf(IOException.class);
+      Rows.assertHolds(batches.next(), 8, 9);
+      assertThat(batches.hasNext()).isFalse();
+    }
+  }
+
+  @Test
+  void batchesThatAreNotTakenAreFreed() {
+    BatchTransform transform = (tensors, random) -> new Tensor[] {tensors[0].clone(), tensors[1]};
+    try (DataLoader loader = over(2, transform).build()) {
+      for (long epoch = 0; epoch < 200; epoch++) { // the LeakCheck sees the rest
+        try (Batches batches = loader.epoch(epoch)) {
+          batches.next();
+        }
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 2})
+  void streamsAreTransformedToo(int workers) {
+    Counters data = Counters.of(5, 3);
+    try (StreamLoader loader =
+        DataLoader.over(data)
+            .batchSize(2)
+            .workers(workers)
+            .transform(
+                (tensors, random) ->
+                    new Tensor[] {tensors[0].neg(), Tensor.create(random.nextLong(), 0L)})
+            .build()) {
+      List<Long> random = new ArrayList<>();
+      List<List<Long>> values = new ArrayList<>();
+      try (StreamBatches pass = loader.epoch(0)) {
+        for (Batch batch : pass) {
+          values.add(Counters.longs(batch, 0).stream().map(value -> -value).toList());
+          random.add(Rows.longs(batch.tensor(1))[0]);
+        }
+      }
+      assertThat(values).isEqualTo(data.expected(2, 0, 1));
+      assertThat(random).doesNotHaveDuplicates();
+    }
+    assertThat(data.open()).hasValue(0);
+  }
+
+  @Test
+  void tensorsOfTheNativeEngineHaveNone() {
+    try (TensorDataset tensors = Rows.dataset(3)) {
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> DataLoader.over(tensors).transform((all, random) -> all).build())
+          .withMessageContaining("transform is for datasets that are Java code");
+    }
+  }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.torchfeed.memory.DType;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class CsvFileTest {
+  @TempDir Path folder;
+
+  private Path write(String text) throws IOException {
+    return Files.writeString(folder.resolve("data.csv"), text);
+  }
+
+  @Test
+  void columnsAreTakenByName() throws IOException {
+    Path file =
+        write(
+            "\ufeffname, x,y,\"la\"\"bel\"\n\"a, \"\"b\"\"\nc\", 0.5,1e2,7\r\n\nd,-3 ,\"4\",-1\n");
+    try (TensorDataset data =
+            CsvFile.of(file)
+                .load(CsvColumn.of(DType.INT64, "la\"bel"), CsvColumn.of(DType.FLOAT32, "y", "x"));
+        DataLoader loader = DataLoader.over(data).batchSize(2).build();
+        Batches batches = loader.epoch(0)) {
+      assertThat(data.size()).isEqualTo(2);
+      Batch batch = batches.next();
+      assertThat(Rows.longs(batch.tensor(0))).containsExactly(7, -1);
+      assertThat(batch.tensor(1).sizes().vec().get()).containsExactly(2, 2);
+      float[] values = new float[4];
+      batch.tensor(1).data_ptr_float().get(values);
+      assertThat(values).containsExactly(100f, 0.5f, 4f, -3f);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void everyDtypeIsRead(DType dtype) throws IOException {
+    Path file = write("a\tb\n1\t2\n0\t3\n");
+    try (TensorDataset data = CsvFile.of(file).separatedBy('\t').load(CsvColumn.of(dtype, "a"));
+        DataLoader loader = DataLoader.over(data).batchSize(2).build();
+        Batches batches = loader.epoch(0)) {
+      Tensor column = batches.next().tensor(0);
+      assertThat(column.scalar_type().intern()).isEqualTo(dtype.scalarType());
+      assertThat(Rows.longs(column.to(torch.ScalarType.Long))).containsExactly(1, 0);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "INT64|x|line 3, column a: an int64 must be a whole number of 64 bits, got \"x\"",
+        "INT64|9223372036854775808|line 3, column a: an int64 must be",
+        "INT8|128|line 3, column a: an int8 must be a whole number in [-128, 127], got \"128\"",
+        "UINT8|-1|line 3, column a: an uint8 must be a whole number in [0, 255], got \"-1\"",
+        "INT16|1.0|line 3, column a: an int16 must be",
+        "INT32|''|line 3, column a: an int32 must be",
+        "BOOL|yes|line 3, column a: a bool must be true, false, 1 or 0, got \"yes\"",
+        "FLOAT32|1d|line 3, column a: a float32 must be a decimal number, got \"1d\"",
+        "FLOAT64|0x1p3|line 3, column a: a float64 must be a decimal number",
+        "FLOAT64|''|line 3, column a: a float64 must be a decimal number"
+      })
+  void aFieldThatIsNoNumberIsNamed(DType dtype, String field, String problem) throws IOException {
+    Path file = write("a,b\n1,0\n" + field + ",0\n1,0\n");
+    assertThatExceptionOfType(FieldException.class)
+        .isThrownBy(() -> CsvFile.of(file).load(CsvColumn.of(dtype, "a")))
+        .withMessageStartingWith(file + ", " + problem)
+        .satisfies(
+            e -> {
+              assertThat(e.path()).isEqualTo(file);
+              assertThat(e.place()).isEqualTo("line 3");
+              assertThat(e.column()).isEqualTo("column a");
+              assertThat(e.text()).isEqualTo(field);
+            });
+  }
+
+  @Test
+  void recordsOfAnotherLengthAreNamed() throws IOException {
+    for (String record : new String[] {"1", "1,2,3"}) {
+      Path file = write("a,b\n1,2\n" + record + "\n");
+      assertThatExceptionOfType(FieldException.class)
+          .isThrownBy(() -> CsvFile.of(file).load(CsvColumn.of(DType.INT64, "a")))
+          .withMessage(file + ", line 3, record: must have 2 fields, got \"" + record + "\"");
+    }
+  }
+
+  @Test
+  void namesThatAreNotThereOrTwiceAreRefused() throws IOException {
+    Path file = write("a,b,b\n1,2,3\n");
+    for (String name : new String[] {"c", "b"}) {
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> CsvFile.of(file).load(CsvColumn.of(DType.INT64, name)))
+          .withMessage(file + " must have exactly one column \"" + name + "\", got [a, b, b]");
+    }
+    assertThatIllegalArgumentException().isThrownBy(() -> CsvColumn.of(DType.INT64));
+    assertThatExceptionOfType(UncheckedIOException.class)
+        .isThrownBy(() -> CsvFile.of(folder.resolve("none")).load(CsvColumn.of(DType.INT64, "a")))
+        .withMessageContaining("none");
+  }
+
+  @Test
+  void aFileWithoutRecordsIsEmpty() throws IOException {
+    try (TensorDataset data = CsvFile.of(write("a,b\n")).load(CsvColumn.of(DType.INT64, "a"))) {
+      assertThat(data.size()).isZero();
+    }
+  }
+}
