@@ -185,6 +185,35 @@ TEST_F(Transfers, TheConsumerMayGiveBackOnAnotherStream) {
   EXPECT_EQ(*reading, bytes_of(first[0]));
 }
 
+TEST_F(Transfers, TheCopyWaitsForTheStreamOfWhoeverGivesBack) {
+  const auto run_others = [](const c10::Stream& waiting) {
+    for (const auto& stream : fake::busy_streams(waiting)) {
+      fake::run(stream);
+    }
+  };
+  auto transfer = DeviceTransfer::create(kDevice, 2);
+  const auto first = batch(1);
+  const int64_t sent = transfer->send(first);
+  at::Tensor tensor = transfer->receive(sent)[0];
+  fake::run_all();
+  const c10::Stream elsewhere = fake::new_stream(0);
+  Reading reading;
+  {
+    const c10::StreamGuard guard(elsewhere);
+    reading = fake::read_later(tensor);
+    tensor.reset();
+    transfer->release(sent);
+  }
+  transfer->release(transfer->send(batch(2)));
+  run_others(elsewhere);
+  transfer->send(batch(3));
+  run_others(elsewhere);
+  EXPECT_EQ(transfer->copying(), 1);
+  fake::run(elsewhere);
+  EXPECT_EQ(*reading, bytes_of(first[0]));
+  run_copies();
+}
+
 TEST_F(Transfers, TheMemoryOfAClosedTransferIsSafeUntilItsLastUse) {
   auto transfer = DeviceTransfer::create(kDevice, 2);
   const auto host = batch(1);
