@@ -24,6 +24,11 @@ class LoaderFeedsTest {
     }
 
     @Override
+    public void pinFor(String device) {
+      note("pin");
+    }
+
+    @Override
     public boolean rewind(long epoch) {
       note("rewind");
       return !heldUp;
@@ -40,6 +45,16 @@ class LoaderFeedsTest {
     @Override
     public Gathered take(long due) {
       throw new IllegalStateException("nothing to take");
+    }
+
+    @Override
+    public int ready() {
+      return 0;
+    }
+
+    @Override
+    public boolean isReady() {
+      return false;
     }
 
     @Override
@@ -72,7 +87,8 @@ class LoaderFeedsTest {
           }
         };
     FixedBatches plan = new FixedBatches(new SequentialSampler(40), 4, LastBatch.KEEP);
-    return new DataLoader(engine, 40, plan, prefetch, prefetchBytes, true);
+    return new DataLoader(
+        engine, 40, plan, prefetch, prefetchBytes, true, new LoaderMeter(1, false));
   }
 
   @Test

@@ -33,12 +33,13 @@ class TransferFeedTest {
     }
 
     @Override
-    public void rewind(long epoch) {
+    public boolean rewind(long epoch) {
       this.epoch = epoch;
+      return true;
     }
 
     @Override
-    public void request(long batch, long[] indices) {}
+    public void request(long batch, long[] indices, int size) {}
 
     @Override
     public void start() {}
@@ -54,14 +55,24 @@ class TransferFeedTest {
         throw error;
       }
       if (failure != null) {
-        throw (RuntimeException) failure;
+        return Gathered.failed(batch, (RuntimeException) failure);
       }
-      return new Gathered(new Tensor[] {Tensor.create(batch, 10 * batch)}, null);
+      return new Gathered(batch, new Tensor[] {Tensor.create(batch, 10 * batch)}, null);
     }
 
     @Override
     public boolean isReady() {
       return ready;
+    }
+
+    @Override
+    public int ready() {
+      return ready ? 1 : 0;
+    }
+
+    @Override
+    public long slabBytes() {
+      return 16;
     }
 
     @Override
@@ -76,15 +87,16 @@ class TransferFeedTest {
   }
 
   private final Scripted host = new Scripted();
+  private final LoaderMeter meter = new LoaderMeter(1, false);
   private TransferFeed feed;
 
   @BeforeEach
   void begin() {
     FakeDevice.load();
-    feed = TransferFeed.over(host, FakeDevice.NAME);
+    feed = TransferFeed.over(host, FakeDevice.NAME, meter);
     feed.rewind(3);
     for (long batch = 0; batch < 4; batch++) {
-      feed.request(batch, new long[] {batch});
+      feed.request(batch, new long[] {batch}, 1);
     }
     feed.start();
   }
@@ -97,6 +109,7 @@ class TransferFeedTest {
 
   private void assertTakes(long batch) {
     Gathered gathered = feed.take(batch);
+    assertThat(gathered.batch).isEqualTo(batch);
     try (Tensor tensor = gathered.tensors[0]) {
       assertThat(Rows.longs(tensor)).containsExactly(batch, 10 * batch);
     }
@@ -113,6 +126,7 @@ class TransferFeedTest {
     assertTakes(2);
     assertTakes(3);
     assertThat(host.taken).containsExactly(0L, 1L, 2L, 3L); // and not one that was not asked for
+    assertThat(meter.stats(1).transferring()).isPositive();
   }
 
   @Test
@@ -131,7 +145,7 @@ class TransferFeedTest {
     host.failures.put(1L, new IllegalStateException("broken"));
     host.failures.put(2L, new OutOfMemoryError("full"));
     assertTakes(0);
-    assertThatThrownBy(() -> feed.take(1)).hasMessage("broken");
+    assertThat(feed.take(1).failure).hasMessage("broken");
     assertThatThrownBy(() -> feed.take(2)).isInstanceOf(OutOfMemoryError.class);
     assertTakes(3);
   }
@@ -152,7 +166,7 @@ class TransferFeedTest {
     assertTakes(0);
     feed.rewind(4);
     host.taken.clear();
-    feed.request(0, new long[] {0});
+    feed.request(0, new long[] {0}, 1);
     assertTakes(0);
     assertThat(host.taken).containsExactly(0L);
   }
@@ -163,7 +177,7 @@ class TransferFeedTest {
     assertThat(host.interrupted).isTrue();
     assertThatThrownBy(() -> feed.take(0)).hasMessageContaining("interrupted");
     feed.rewind(5);
-    feed.request(0, new long[] {0});
+    feed.request(0, new long[] {0}, 1);
     assertTakes(0);
   }
 }
