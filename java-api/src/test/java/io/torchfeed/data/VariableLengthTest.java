@@ -50,8 +50,8 @@ class VariableLengthTest {
           case INT16 -> sample.putShort(0, (short) value);
           case INT32 -> sample.putInt(0, (int) value);
           case INT64 -> sample.putLong(0, value);
-          case FLOAT32 -> sample.putFloat(0, value);
-          case FLOAT64 -> sample.putDouble(0, value);
+          case FLOAT32 -> sample.putFloat(0, (float) value);
+          case FLOAT64 -> sample.putDouble(0, (double) value);
         }
       }
       sample.putLong(1, index);
