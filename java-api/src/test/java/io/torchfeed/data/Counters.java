@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -15,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * Sample i of shard s is 1000·s + i, beside a random number; something may happen before a sample.
  * Counts the streams that are open, and refuses two threads in one stream.
  */
-record Counters(Deed deed, AtomicInteger open, int... lengths) implements StreamDataset {
+record Counters(Deed deed, AtomicInteger open, List<Integer> lengths) implements StreamDataset {
   /** What happens before a sample. */
   interface Deed {
     void run(long value, Place place) throws Exception;
@@ -34,12 +35,12 @@ record Counters(Deed deed, AtomicInteger open, int... lengths) implements Stream
   }
 
   static Counters with(Deed deed, int... lengths) {
-    return new Counters(deed, new AtomicInteger(), lengths);
+    return new Counters(deed, new AtomicInteger(), Arrays.stream(lengths).boxed().toList());
   }
 
   @Override
   public int shards() {
-    return lengths.length;
+    return lengths.size();
   }
 
   @Override
@@ -59,7 +60,7 @@ record Counters(Deed deed, AtomicInteger open, int... lengths) implements Stream
       public boolean next(SampleWriter sample) throws Exception {
         assertThat(inside.compareAndSet(false, true)).isTrue();
         try {
-          if (place.next == lengths[shard]) {
+          if (place.next == lengths.get(shard)) {
             return false;
           }
           long value = 1000L * shard + place.next;
@@ -90,9 +91,9 @@ record Counters(Deed deed, AtomicInteger open, int... lengths) implements Stream
   List<List<Long>> expected(int batchSize, int rank, int worldSize) {
     List<List<Long>> batches = new ArrayList<>();
     for (int first = 0; first < 1000; first += batchSize) {
-      for (int shard = rank; shard < lengths.length; shard += worldSize) {
+      for (int shard = rank; shard < lengths.size(); shard += worldSize) {
         List<Long> batch = new ArrayList<>();
-        for (int i = first; i < Math.min(first + batchSize, lengths[shard]); i++) {
+        for (int i = first; i < Math.min(first + batchSize, lengths.get(shard)); i++) {
           batch.add(1000L * shard + i);
         }
         if (!batch.isEmpty()) {

@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -318,15 +319,15 @@ class FailingStreamTest {
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2})
   void aStreamMayCloseItsLoader(int workers) {
-    AtomicReference<StreamLoader> own = new AtomicReference<>();
+    CompletableFuture<StreamLoader> own = new CompletableFuture<>();
     Counters.Deed closing =
         (value, place) -> {
           if (value == BAD) {
-            own.get().close();
+            own.join().close();
           }
         };
     StreamLoader loader = loader(workers, closing).build();
-    own.set(loader);
+    own.complete(loader);
     assertThatIllegalStateException()
         .isThrownBy(() -> Counters.feed(loader.epoch(0)))
         .withMessageMatching(".*(closed|ended).*");

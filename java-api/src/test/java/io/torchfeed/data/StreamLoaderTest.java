@@ -180,7 +180,8 @@ class StreamLoaderTest {
       for (List<Long> expected : data.expected(3, 0, 1)) {
         assertThat(pass.hasNext()).isTrue();
         Batch batch = pass.next();
-        pass.hasNext();
+        boolean isLast = !pass.hasNext();
+        assertThat(isLast).isEqualTo(pass.position() == data.expected(3, 0, 1).size());
         assertThat(Counters.longs(batch, 0)).isEqualTo(expected);
         assertThat(batch.isPadding(0)).isFalse();
       }

@@ -21,11 +21,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class VariableLengthTest {
   /** Sample i has the numbers i·10, i·10 + 1, ... of the given count, then its index. */
-  private record Words(DType dtype, VariableLength rule, int most, int... counts)
+  private record Words(DType dtype, VariableLength rule, int most, List<Integer> counts)
       implements Dataset {
     @Override
     public long size() {
-      return counts.length;
+      return counts.size();
     }
 
     @Override
@@ -40,8 +40,8 @@ class VariableLengthTest {
 
     @Override
     public void read(long index, SampleWriter sample) throws IOException {
-      for (int i = 0; i < counts[(int) index]; i++) {
-        if (i == 2 && counts[(int) index] == 77) {
+      for (int i = 0; i < counts.get((int) index); i++) {
+        if (i == 2 && counts.get((int) index) == 77) {
           throw new IOException("half way");
         }
         long value = index * 10 + i;
@@ -50,8 +50,8 @@ class VariableLengthTest {
           case INT16 -> sample.putShort(0, (short) value);
           case INT32 -> sample.putInt(0, (int) value);
           case INT64 -> sample.putLong(0, value);
-          case FLOAT32 -> sample.putFloat(0, value);
-          case FLOAT64 -> sample.putDouble(0, value);
+          case FLOAT32 -> sample.putFloat(0, (float) value);
+          case FLOAT64 -> sample.putDouble(0, (double) value);
         }
       }
       sample.putLong(1, index);
@@ -59,7 +59,11 @@ class VariableLengthTest {
   }
 
   private static Words words(VariableLength rule, int most, int... counts) {
-    return new Words(DType.INT64, rule, most, counts);
+    return words(DType.INT64, rule, most, counts);
+  }
+
+  private static Words words(DType dtype, VariableLength rule, int most, int... counts) {
+    return new Words(dtype, rule, most, Arrays.stream(counts).boxed().toList());
   }
 
   private static DataLoader loader(Dataset data, int workers) {
@@ -146,11 +150,11 @@ class VariableLengthTest {
     int[] counts = {1, 2};
     VariableLength padded = VariableLength.padded(0).withPadding(1);
     boolean isBool = dtype == DType.BOOL; // whose elements are 0 and what is not
-    try (DataLoader loader = loader(new Words(dtype, padded, 3, counts), 1);
+    try (DataLoader loader = loader(words(dtype, padded, 3, counts), 1);
         Batches batches = loader.epoch(0)) {
       assertHolds(batches.next().tensor(0), shape(2, 2), 0, 1, isBool ? 1 : 10, isBool ? 1 : 11);
     }
-    try (DataLoader loader = loader(new Words(dtype, VariableLength.packed(0), 3, counts), 1);
+    try (DataLoader loader = loader(words(dtype, VariableLength.packed(0), 3, counts), 1);
         Batches batches = loader.epoch(0)) {
       assertHolds(batches.next().tensor(0), shape(3), 0, isBool ? 1 : 10, isBool ? 1 : 11);
     }
@@ -289,8 +293,7 @@ class VariableLengthTest {
         .withMessage("padding must be a number that column 0 (int64 [5]) holds, got 0.5");
     assertThatIllegalArgumentException()
         .isThrownBy(
-            () ->
-                loader(new Words(DType.UINT8, VariableLength.padded(0).withPadding(256), 5, 1), 1));
+            () -> loader(words(DType.UINT8, VariableLength.padded(0).withPadding(256), 5, 1), 1));
   }
 
   @ParameterizedTest
