@@ -89,6 +89,7 @@ final class LineReader implements AutoCloseable {
         // The last line of a file needs no newline.
         ends[0] = rest - 1;
         ends[1] = filled;
+        beforeTooLong(0, 1);
         batch(0, 1);
         rest = filled;
         return true;
@@ -131,9 +132,31 @@ final class LineReader implements AutoCloseable {
     if (to == from) {
       return false;
     }
-    batch(from, to);
-    rest = ends[to] + 1;
+    int whole = beforeTooLong(from, to);
+    batch(from, whole);
+    rest = ends[whole] + 1;
+    if (whole < to) {
+      newlines.clear(rest); // to come to the long line once more, as the first of a batch
+    }
     return true;
+  }
+
+  /** The last line before one that is too long; only the first can be longer than a window. */
+  private int beforeTooLong(int from, int to) {
+    int checked = options.longestLineBytes() < Newlines.WINDOW ? to : from + 1;
+    for (int line = from + 1; line <= checked; line++) {
+      if (ends[line] - ends[line - 1] - 1 > options.longestLineBytes()) {
+        if (line > from + 1) {
+          return line - 1;
+        }
+        throw tooLong(limitRule(), null);
+      }
+    }
+    return to;
+  }
+
+  private String limitRule() {
+    return "a line must have %d bytes at most".formatted(options.longestLineBytes());
   }
 
   /** The last line found that begins before the limit. */
@@ -213,8 +236,7 @@ final class LineReader implements AutoCloseable {
   private void fill() {
     int kept = filled - rest;
     if (kept > options.longestLineBytes()) {
-      throw tooLong(
-          "a line must have %d bytes at most".formatted(options.longestLineBytes()), null);
+      throw tooLong(limitRule(), null);
     }
     boolean isFull = buffer.length - kept < options.bufferBytes() / 2;
     byte[] into = isFull ? longerBuffer(kept) : buffer;
@@ -233,8 +255,10 @@ final class LineReader implements AutoCloseable {
 
   private byte[] longerBuffer(int kept) {
     try {
-      int most = LineOptions.MOST_LINE_BYTES + (1 << 15);
-      return buffer.length == most ? buffer : new byte[(int) Math.min(most, 2L * buffer.length)];
+      // The longest line and a read behind it are enough.
+      long needed = (long) options.longestLineBytes() + options.bufferBytes();
+      long most = Math.min(LineOptions.MOST_LINE_BYTES + (1 << 15), needed);
+      return buffer.length >= most ? buffer : new byte[(int) Math.min(most, 2L * buffer.length)];
     } catch (OutOfMemoryError e) {
       throw tooLong(
           "a line of more than %d bytes does not fit the Java heap of %d bytes, raise -Xmx"

@@ -14,7 +14,7 @@ final class Newlines {
   private static final long LOW_BITS = 0x7f * EACH;
 
   /** How many bytes are looked at in one go: they stay in the nearest cache until they are used. */
-  private static final int WINDOW = 1 << 13;
+  static final int WINDOW = 1 << 13;
 
   /** Where the newlines are, from place 1 on; even if all bytes are newlines there is room. */
   final int[] ends = new int[WINDOW + 1];

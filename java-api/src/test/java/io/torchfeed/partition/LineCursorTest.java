@@ -124,6 +124,21 @@ class LineCursorTest {
       }
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"", "\n", "\nc\n"})
+    void areRefusedFromTheFirstByteBeyondTheLimit(String end) {
+      LineOptions options = new LineOptions(CarriageReturn.KEEP, 64, 10);
+      Path file = Lines.file(folder, "long", "a\n" + "x".repeat(10) + "\n" + "y".repeat(11) + end);
+      try (LineCursor cursor = plan(1, file).open(0, options)) {
+        assertThat(cursor.next()).isTrue();
+        assertThat(cursor.next()).isTrue();
+        assertThat(cursor.text()).isEqualTo("x".repeat(10));
+        assertThatThrownBy(cursor::next)
+            .isInstanceOf(LineException.class)
+            .hasMessageContaining("line 3, byte 13: a line must have 10 bytes at most");
+      }
+    }
+
     @Test
     void areRefusedBeyondTheLimit() {
       Path file = Lines.file(folder, "long", "a\nbb\n" + "x".repeat(5_000) + "\nc\n");
