@@ -4,6 +4,7 @@ package io.torchfeed.data;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.torchfeed.memory.RowSpec;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
@@ -40,7 +41,12 @@ class JavaUnorderedTest extends UnorderedContract {
   @Test
   void aBatchThatIsLateIsOvertakenAndHoldsUpAllButSoMany() {
     CountDownLatch go = new CountDownLatch(1);
-    try (DataLoader loader = DataLoader.over(new LateFirst(go)).workers(2).inOrder(false).build();
+    try (DataLoader loader =
+            DataLoader.over(new LateFirst(go))
+                .workers(2)
+                .inOrder(false)
+                .timeout(Duration.ofSeconds(30)) // rather than hang
+                .build();
         Batches batches = loader.epoch(0)) {
       for (long batch = 1; batch < 64; batch++) {
         Rows.assertHolds(batches.next(), batch);

@@ -140,10 +140,10 @@ abstract class UnorderedContract {
       try (Batches batches = loader.epoch(3, 3)) {
         state = batches.state();
       }
-      while (!state.finished()) {
+      for (boolean isOver = false; !isOver; ) {
         try (Batches batches = loader.resume(state, ahead)) {
           deliver(batches, 2, delivered);
-          batches.hasNext();
+          isOver = !batches.hasNext();
           state = batches.state();
           ahead = batches.deliveredAhead();
         }
