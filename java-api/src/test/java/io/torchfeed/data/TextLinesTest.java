@@ -244,7 +244,8 @@ class TextLinesTest {
 
   @Test
   void linesAreMappedOnTheWorkers() {
-    ObjectStreamDataset<String> texts = lines(2).map(line -> line.text().substring(0, line.text().indexOf(',')));
+    ObjectStreamDataset<String> texts =
+        lines(2).map(line -> line.text().substring(0, line.text().indexOf(',')));
     StreamDataset data =
         StreamDataset.of(
             texts,
@@ -313,6 +314,9 @@ class TextLinesTest {
               public String position() {
                 return Long.toString(Math.min(next, 20));
               }
+
+              @Override
+              public void close() {}
             };
           }
         };
