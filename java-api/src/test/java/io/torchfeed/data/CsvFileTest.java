@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -19,7 +20,12 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class CsvFileTest {
-  @TempDir Path folder;
+  private Path folder;
+
+  @BeforeEach
+  void makeFolder(@TempDir Path temporary) {
+    folder = temporary;
+  }
 
   private Path write(String text) throws IOException {
     return Files.writeString(folder.resolve("data.csv"), text);

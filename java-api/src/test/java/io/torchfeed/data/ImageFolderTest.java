@@ -18,6 +18,7 @@ import java.util.Arrays;
 import java.util.List;
 import javax.imageio.ImageIO;
 import org.bytedeco.pytorch.Tensor;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,7 +28,12 @@ class ImageFolderTest {
   private static final int RED = 0xff102030;
   private static final int BLUE = 0xff0405f6;
 
-  @TempDir Path root;
+  private Path root;
+
+  @BeforeEach
+  void makeFolder(@TempDir Path temporary) {
+    root = temporary;
+  }
 
   private Path path(String name) throws IOException {
     Path path = root.resolve(name);
@@ -165,7 +171,7 @@ class ImageFolderTest {
     try (InputStream golden = getClass().getResourceAsStream("/golden/image_folder.txt")) {
       String text = new String(requireNonNull(golden).readAllBytes(), StandardCharsets.UTF_8);
       for (String line : text.lines().toList()) {
-        String[] parts = line.split("\t");
+        String[] parts = line.split("\t", -1);
         switch (parts[0]) {
           case "file" -> Files.createFile(path(parts[1]));
           case "class" -> classes.add(parts[1]);

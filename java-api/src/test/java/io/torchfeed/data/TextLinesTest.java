@@ -314,6 +314,9 @@ class TextLinesTest {
               public String position() {
                 return Long.toString(Math.min(next, 20));
               }
+
+              @Override
+              public void close() {}
             };
           }
         };
