@@ -245,7 +245,7 @@ final class JavaFeed implements Feed {
     try {
       while (true) {
         requireUndisturbed();
-        FillTask ready = ready(first);
+        FillTask ready = takeable(first);
         if (ready != null) {
           return ready;
         }
@@ -266,7 +266,7 @@ final class JavaFeed implements Feed {
     }
   }
 
-  private @Nullable FillTask ready(FillTask first) {
+  private @Nullable FillTask takeable(FillTask first) {
     if (options.inOrder()) {
       return first.done ? first : null;
     }
@@ -512,7 +512,7 @@ final class JavaFeed implements Feed {
     lock.lock();
     try {
       FillTask next = asked.peek();
-      return next != null && next.done;
+      return next != null && takeable(next) != null;
     } finally {
       lock.unlock();
     }
