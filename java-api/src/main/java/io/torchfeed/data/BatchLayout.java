@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.data.VariableLength.Form;
 import io.torchfeed.memory.DType;
@@ -102,18 +104,20 @@ final class BatchLayout {
     return tensors;
   }
 
+  /** Whether workers make other tensors of a batch than views of its slab. */
+  boolean isTransformed() {
+    return transform != null;
+  }
+
   /**
    * The tensors of a batch, transformed; the caller closes them. Other than {@link #tensors} it
    * runs the code of users, and so on a worker.
    *
    * @param random what the transform may use
-   * @return null if there is no transform
+   * @return the transform's tensors
    */
-  Tensor @Nullable [] transformed(Slab slab, int rows, int[] lengths, SampleRandom random)
-      throws Exception {
-    if (transform == null) {
-      return null;
-    }
+  Tensor[] transformed(Slab slab, int rows, int[] lengths, SampleRandom random) throws Exception {
+    BatchTransform change = requireNonNull(transform);
     Tensor[] views = tensors(slab, rows, lengths);
     try (PointerScope scope = new PointerScope();
         NoGradGuard guard = new NoGradGuard()) {
@@ -121,7 +125,7 @@ final class BatchLayout {
       for (int i = 0; i < given.length; i++) {
         given[i] = new Tensor(views[i]); // the transform may close what it gets
       }
-      Tensor[] made = transform.apply(given, random);
+      Tensor[] made = change.apply(given, random);
       for (int i = 0; i < made.length; i++) {
         if (made[i] == null || made[i].isNull() || !made[i].defined()) {
           throw new IllegalStateException("the batch transform gave no tensor " + i);

@@ -9,9 +9,6 @@ import java.util.Iterator;
 import java.util.NoSuchElementException;
 import java.util.Spliterator;
 import java.util.Spliterators;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
@@ -33,19 +30,16 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
 
   private static final int LEAST_OVERTAKING = 64;
 
-  /** How long a closed pass waits for its consumer to come out. */
-  private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(900);
-
   private final DataLoader loader;
   private final LoaderMeter meter;
   private final Feed feed;
   private final ResumableBatchCursor cursor;
   private final long count;
   private final long epoch;
-  private final long first;
 
-  // The feed, the cursor and what follows belong to the holder of this lock.
-  private final ReentrantLock lock = new ReentrantLock();
+  private final PassGate gate;
+
+  // The feed, the cursor and what follows belong to whoever is inside.
   private final RequestWindow window;
   private final Requests requests;
   private long waitNanos;
@@ -53,13 +47,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   private long reportedWait;
   private long reportedSampling;
   private boolean exhausted;
-  private boolean cleanedUp;
-  private @Nullable Batch current;
   private RequestWindow.@Nullable Requested currentRequest;
-  private @Nullable Thread consumer;
-  private final AtomicBoolean closed = new AtomicBoolean();
-  private final Object closing = new Object(); // held while a pass is closed and its feed told
-  private volatile long closedAt;
 
   /**
    * Takes over a cursor, at the batch to begin with.
@@ -72,7 +60,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     this.feed = feed;
     this.cursor = cursor;
     this.epoch = cursor.epoch();
-    this.first = cursor.position();
+    long first = cursor.position();
     this.count = first + cursor.remaining();
     int most = loader.prefetch() + 1;
     this.window =
@@ -81,21 +69,26 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
             loader.inOrder() ? most : Math.max(LEAST_OVERTAKING, OVERTAKING * most),
             loader.largestBatch());
     this.requests = new Requests(feed, cursor, window, deliveredBefore, loader.datasetSize());
+    this.gate =
+        new PassGate(
+            feed,
+            "the pass over epoch %d, from batch %d on,".formatted(epoch, first),
+            new Ending());
   }
 
   void begin() {
-    lock.lock();
+    gate.enter();
     try {
-      requireOpen();
+      gate.requireOpen();
       reportedAt = System.nanoTime();
       if (!feed.rewind(epoch)) {
         throw new IllegalStateException("the workers are still in an earlier pass");
       }
       requests.upTo(loader.prefetch());
-      requireOpen();
+      gate.requireOpen();
       feed.start();
     } finally {
-      unlock();
+      gate.exit();
     }
   }
 
@@ -128,13 +121,13 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
    */
   @Override
   public boolean hasNext() {
-    lock.lock();
+    gate.enter();
     try {
-      requireOpen();
+      gate.requireOpen();
       exhausted = requests.isOver();
       return !exhausted;
     } finally {
-      unlock();
+      gate.exit();
     }
   }
 
@@ -151,15 +144,14 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
    */
   @Override
   public Batch next() {
-    lock.lock();
+    gate.enter();
     try {
-      requireOpen();
+      gate.requireOpen();
       if (requests.isOver()) {
         exhausted = true;
         throw new NoSuchElementException("epoch %d has %d batches".formatted(epoch, count));
       }
-      consumer = Thread.currentThread(); // a pass may change hands: who takes, owns
-      endCurrent();
+      gate.beginTaking();
       requests.upTo(loader.prefetch() + 1);
       requests.throwIfDue();
       Gathered gathered = take(window.oldest());
@@ -169,30 +161,30 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
         throw gathered.failure;
       }
       Batch batch = new Batch(this::isPadding, epoch, request.indices, request.size, gathered);
-      current = batch;
       currentRequest = request;
-      return batch;
+      return gate.deliver(batch);
     } finally {
-      unlock();
+      gate.exit();
     }
   }
 
   private Gathered take(long due) {
-    LoaderEvents.BatchWait event = new LoaderEvents.BatchWait();
-    event.begin();
+    LoaderEvents.BatchWait event = LoaderEvents.beginWait();
     int ready = feed.ready();
     long start = System.nanoTime();
     try {
       Gathered gathered = feed.take(due);
       if (gathered.failure == null) {
-        event.tell(epoch, gathered, ready);
+        if (event != null) {
+          event.tell(epoch, gathered, ready);
+        }
         meter.delivered(gathered, ready);
       }
       return gathered;
     } catch (LoaderTimeoutException e) {
       throw e;
     } catch (RuntimeException | Error e) {
-      requireOpen();
+      gate.requireOpen();
       if (loader.inOrder()) {
         window.release(window.deliver(due));
       }
@@ -208,31 +200,13 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     }
   }
 
-  /**
-   * Ends the current batch. Its tensors are freed by the consumer alone, which may be inside of an
-   * operation on them while another thread closes the pass.
-   */
-  private void endCurrent() {
-    Batch batch = current;
-    if (batch == null) {
-      return;
-    }
-    batch.end();
-    if (consumer == Thread.currentThread()) {
-      batch.close();
-      current = null;
-      window.release(requireNonNull(currentRequest));
-      currentRequest = null;
-    }
-  }
-
   boolean isPadding(long batch, int element) {
-    lock.lock();
+    gate.enter();
     try {
-      requireOpen();
+      gate.requireOpen();
       return cursor.isPadding(batch, element);
     } finally {
-      unlock();
+      gate.exit();
     }
   }
 
@@ -244,11 +218,11 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
    * @return the number of batches
    */
   public long position() {
-    lock.lock();
+    gate.enter();
     try {
       return window.oldest();
     } finally {
-      unlock();
+      gate.exit();
     }
   }
 
@@ -259,19 +233,11 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
    * @return nanoseconds
    */
   public long waitNanos() {
-    lock.lock();
+    gate.enter();
     try {
       return waitNanos;
     } finally {
-      unlock();
-    }
-  }
-
-  private void requireOpen() {
-    if (closed.get()) {
-      endCurrent();
-      throw new IllegalStateException(
-          "the pass over epoch %d, from batch %d on, is closed".formatted(epoch, first));
+      gate.exit();
     }
   }
 
@@ -287,13 +253,13 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
    * @throws IllegalStateException if the pass is closed
    */
   public SamplerState state() {
-    lock.lock();
+    gate.enter();
     try {
-      requireOpen();
+      gate.requireOpen();
       SamplerState state = cursor.stateAt(window.oldest());
       return exhausted ? state.asFinished() : state;
     } finally {
-      unlock();
+      gate.exit();
     }
   }
 
@@ -306,78 +272,37 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
    * @throws IllegalStateException if the pass is closed
    */
   public long[] deliveredAhead() {
-    lock.lock();
+    gate.enter();
     try {
-      requireOpen();
+      gate.requireOpen();
       return requests.deliveredAhead();
     } finally {
-      unlock();
+      gate.exit();
     }
   }
 
   /** Leaves the epoch: unread batches are dropped, the current one ends. Silent the second time. */
   @Override
   public void close() {
-    interrupt();
-    // A consumer that is held up in the code of a dataset cleans up when it comes out.
-    if (lockInTime()) {
-      try {
-        endCurrent(); // whoever closed first may not have been the consumer
-      } finally {
-        unlock();
-      }
-    }
+    gate.close();
   }
 
   /** Begins to close, without waiting for anybody. */
   void interrupt() {
-    synchronized (closing) {
-      if (closed.compareAndSet(false, true)) {
-        closedAt = System.nanoTime();
-        feed.interrupt();
-      }
-    }
+    gate.interrupt();
   }
 
-  private boolean lockInTime() {
-    long end = closedAt + PATIENCE_NANOS;
-    boolean wasInterrupted = false;
-    try {
-      while (true) {
-        try {
-          return lock.tryLock(end - System.nanoTime(), TimeUnit.NANOSECONDS);
-        } catch (InterruptedException e) {
-          wasInterrupted = true;
-        }
-      }
-    } finally {
-      if (wasInterrupted) {
-        Thread.currentThread().interrupt();
-      }
+  private final class Ending implements PassGate.Ends {
+    @Override
+    public void batchEnded() {
+      window.release(requireNonNull(currentRequest));
+      currentRequest = null;
     }
-  }
 
-  /** Whoever comes out last of a closed pass cleans up. */
-  private void unlock() {
-    try {
-      cleanUpIfClosed();
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  private void cleanUpIfClosed() {
-    if (!closed.get() || lock.getHoldCount() > 1) {
-      return;
-    }
-    endCurrent();
-    if (!cleanedUp) {
-      cleanedUp = true;
-      synchronized (closing) {
-        // whoever closes has interrupted this feed, and will not interrupt its next pass
-      }
+    @Override
+    public void passEnded() {
       try {
-        loader.giveBack(this, feed, epoch);
+        loader.giveBack(Batches.this, feed, epoch);
       } finally {
         cursor.close();
       }

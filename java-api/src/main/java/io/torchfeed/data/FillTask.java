@@ -57,8 +57,7 @@ class FillTask {
   /** Makes the samples in a slab that nobody else writes, and says what it took. */
   final void fill(Slab free, JavaFeedOptions options, SampleWriter writer) {
     showsSamples = LoaderEvents.showsSamples();
-    LoaderEvents.Gather event = new LoaderEvents.Gather();
-    event.begin();
+    LoaderEvents.Gather event = LoaderEvents.beginGather();
     long start = System.nanoTime();
     try {
       fillRows(free, options, writer);
@@ -66,13 +65,8 @@ class FillTask {
       long now = System.nanoTime();
       endSample(now);
       options.meter().worked(now - start, epoch, slowestIndex, slowestNanos);
-      event.end();
-      if (event.shouldCommit()) {
-        event.epoch = epoch;
-        event.batch = batch;
-        event.rows = rows;
-        event.gatherTime = now - start;
-        event.commit();
+      if (event != null) {
+        event.tell(epoch, batch, rows, now - start);
       }
     }
   }
@@ -141,6 +135,9 @@ class FillTask {
       return;
     }
     lengths = writer.endBatch(filled, rows);
+    if (!options.layout().isTransformed()) {
+      return;
+    }
     SampleRandom random = new SampleRandom();
     random.begin(~options.seed(), epoch, firstSample()); // other numbers than those of the sample
     try {

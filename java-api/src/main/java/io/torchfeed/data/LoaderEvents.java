@@ -11,16 +11,39 @@ import jdk.jfr.Label;
 import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 import jdk.jfr.Timespan;
+import org.jspecify.annotations.Nullable;
 
 /** What a flight recording shows of loaders. The settings are in {@code torchfeed.jfc}. */
 final class LoaderEvents {
   private static final EventType SAMPLE = EventType.getEventType(Sample.class);
+  private static final EventType WAIT = EventType.getEventType(BatchWait.class);
+  private static final EventType GATHER = EventType.getEventType(Gather.class);
 
   private LoaderEvents() {}
 
   /** Whether a recording wants to have each sample. */
   static boolean showsSamples() {
     return SAMPLE.isEnabled();
+  }
+
+  /** A wait that begins now, or null if no recording wants it: then it costs no memory either. */
+  static @Nullable BatchWait beginWait() {
+    if (!WAIT.isEnabled()) {
+      return null;
+    }
+    BatchWait event = new BatchWait();
+    event.begin();
+    return event;
+  }
+
+  /** A gather that begins now, or null if no recording wants it. */
+  static @Nullable Gather beginGather() {
+    if (!GATHER.isEnabled()) {
+      return null;
+    }
+    Gather event = new Gather();
+    event.begin();
+    return event;
   }
 
   /** What all have in common. */
@@ -76,6 +99,18 @@ final class LoaderEvents {
     @Label("Gather Time")
     @Timespan
     long gatherTime;
+
+    /** Ends the gather. */
+    void tell(long ofEpoch, long number, long gatheredRows, long nanos) {
+      end();
+      if (shouldCommit()) {
+        epoch = ofEpoch;
+        batch = number;
+        rows = gatheredRows;
+        gatherTime = nanos;
+        commit();
+      }
+    }
   }
 
   /** Java code makes a sample. */

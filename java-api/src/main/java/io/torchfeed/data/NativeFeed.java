@@ -72,7 +72,7 @@ final class NativeFeed implements Feed {
       Tensor[] tensors =
           NativeHandle.allOutsideOfScopes(
               () -> copies(feed.call(native_ -> native_.take(timeoutMillis))));
-      Gathered gathered = new Gathered(feed.call(BatchFeed::batch), tensors, null);
+      Gathered gathered = new Gathered(feed.callLong(BatchFeed::batch), tensors, null);
       tell(gathered);
       return gathered;
     } catch (NativeException e) {
@@ -81,15 +81,11 @@ final class NativeFeed implements Feed {
   }
 
   private void tell(Gathered gathered) {
-    long nanos = feed.call(BatchFeed::gather_nanos);
+    long nanos = feed.callLong(BatchFeed::gather_nanos);
     options.meter().worked(nanos, epoch, gathered.batch, nanos);
-    LoaderEvents.Gather event = new LoaderEvents.Gather();
-    if (event.shouldCommit()) {
-      event.epoch = epoch;
-      event.batch = gathered.batch;
-      event.rows = gathered.rows();
-      event.gatherTime = nanos;
-      event.commit();
+    LoaderEvents.Gather event = LoaderEvents.beginGather();
+    if (event != null) {
+      event.tell(epoch, gathered.batch, gathered.rows(), nanos);
     }
   }
 
@@ -108,9 +104,9 @@ final class NativeFeed implements Feed {
     if (e.code() == NativeException.Code.TIMEOUT && timeout != null) {
       throw new LoaderTimeoutException(epoch, due, timeout, reason);
     }
-    long batch = feed.call(BatchFeed::batch);
+    long batch = feed.callLong(BatchFeed::batch);
     if (e.code() == NativeException.Code.UNREADABLE) {
-      long row = feed.call(BatchFeed::unreadable_row);
+      long row = feed.callLong(BatchFeed::unreadable_row);
       return Gathered.failed(batch, new SampleException(row, epoch, batch, reason, e));
     }
     return Gathered.failed(
@@ -124,12 +120,12 @@ final class NativeFeed implements Feed {
 
   @Override
   public long slabBytes() {
-    return feed.call(BatchFeed::slab_bytes);
+    return feed.callLong(BatchFeed::slab_bytes);
   }
 
   @Override
   public int ready() {
-    return Math.toIntExact(feed.call(BatchFeed::ready));
+    return Math.toIntExact(feed.callLong(BatchFeed::ready));
   }
 
   @Override

@@ -19,6 +19,8 @@ import org.jspecify.annotations.Nullable;
  * IllegalStateException} and writes nothing.
  */
 public final class SampleWriter {
+  private static final int[] NO_LENGTHS = {};
+
   private final List<RowSpec> columns;
   private final @Nullable VariableRows[] variable; // by column
   private final List<VariableRows> variableInOrder;
@@ -54,11 +56,16 @@ public final class SampleWriter {
 
   /** Begins a batch, whose samples are written row by row. */
   void beginBatch(Slab into) {
-    variableInOrder.forEach(rows -> rows.beginBatch(into.rows()));
+    for (int i = 0; i < variableInOrder.size(); i++) {
+      variableInOrder.get(i).beginBatch(into.rows());
+    }
   }
 
   /** Ends a batch of some rows; gives its length in each column of variable length. */
   int[] endBatch(Slab into, int rows) {
+    if (variableInOrder.isEmpty()) {
+      return NO_LENGTHS;
+    }
     return variableInOrder.stream().mapToInt(column -> column.endBatch(into, rows)).toArray();
   }
 

@@ -8,9 +8,6 @@ import java.util.Iterator;
 import java.util.NoSuchElementException;
 import java.util.Spliterator;
 import java.util.Spliterators;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
@@ -25,8 +22,6 @@ import org.jspecify.annotations.Nullable;
 // Both, since there is one sequence: for-each reads well, and next() alone is a step of a pipeline.
 @SuppressWarnings("IterableAndIterator")
 public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, AutoCloseable {
-  private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(900);
-
   private final StreamLoader loader;
   private final LoaderMeter meter;
   private final JavaFeed feed;
@@ -34,8 +29,9 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
   private final StreamShard[] shards;
   private final ShardPosition[] delivered; // by place in shards
 
-  // The feed and what follows belong to the holder of this lock.
-  private final ReentrantLock lock = new ReentrantLock();
+  private final PassGate gate;
+
+  // The feed and what follows belong to whoever is inside.
   private final Deque<StreamTask> ahead = new ArrayDeque<>();
   private int turn; // whose batch is asked for next, by place in shards
   private int next; // whose batch is delivered next
@@ -43,12 +39,6 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
   private long waitNanos;
   private long reportedAt; // to the meter
   private boolean exhausted;
-  private boolean cleanedUp;
-  private @Nullable Batch current;
-  private @Nullable Thread consumer;
-  private final AtomicBoolean closed = new AtomicBoolean();
-  private final Object closing = new Object(); // held while a pass is closed and its feed told
-  private volatile long closedAt;
 
   StreamBatches(StreamLoader loader, JavaFeed feed, StreamStart start) {
     this.loader = loader;
@@ -63,21 +53,22 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
     this.turn = start.next();
     this.next = start.next();
     this.taken = start.batches();
+    this.gate = new PassGate(feed, "the pass over epoch " + epoch, new Ending());
   }
 
   void begin() {
-    lock.lock();
+    gate.enter();
     try {
-      requireOpen();
+      gate.requireOpen();
       reportedAt = System.nanoTime();
       if (!feed.rewind(epoch)) {
         throw new IllegalStateException("the workers are still in an earlier pass");
       }
       request(loader.prefetch());
-      requireOpen();
+      gate.requireOpen();
       feed.start();
     } finally {
-      unlock();
+      gate.exit();
     }
   }
 
@@ -126,7 +117,7 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
     } catch (LoaderTimeoutException e) {
       throw e;
     } catch (RuntimeException | Error e) {
-      requireOpen();
+      gate.requireOpen();
       throw e;
     } finally {
       long now = System.nanoTime();
@@ -167,12 +158,12 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
    */
   @Override
   public boolean hasNext() {
-    lock.lock();
+    gate.enter();
     try {
-      requireOpen();
+      gate.requireOpen();
       return head(loader.prefetch()) != null;
     } finally {
-      unlock();
+      gate.exit();
     }
   }
 
@@ -189,13 +180,11 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
    */
   @Override
   public Batch next() {
-    lock.lock();
+    gate.enter();
     try {
-      requireOpen();
-      consumer = Thread.currentThread(); // a pass may change hands: who takes, owns
-      endCurrent();
-      LoaderEvents.BatchWait event = new LoaderEvents.BatchWait();
-      event.begin();
+      gate.requireOpen();
+      gate.beginTaking();
+      LoaderEvents.BatchWait event = LoaderEvents.beginWait();
       int ready = feed.ready();
       StreamTask head = head(loader.prefetch() + 1);
       if (head == null) {
@@ -212,14 +201,15 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
       if (gathered.failure != null) {
         throw gathered.failure;
       }
-      event.tell(epoch, gathered, ready);
+      if (event != null) {
+        event.tell(epoch, gathered, ready);
+      }
       meter.delivered(gathered, ready);
       long[] samples = head.samples();
       Batch batch = new Batch(this::isPadding, epoch, samples, samples.length, gathered);
-      current = batch;
-      return batch;
+      return gate.deliver(batch);
     } finally {
-      unlock();
+      gate.exit();
     }
   }
 
@@ -227,7 +217,7 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
     try {
       return feed.take(taken);
     } catch (RuntimeException | Error e) {
-      requireOpen();
+      gate.requireOpen();
       throw e;
     } finally {
       deliver(head);
@@ -253,28 +243,12 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
 
   /** There is no padding in streams. */
   private boolean isPadding(long batch, int element) {
-    lock.lock();
+    gate.enter();
     try {
-      requireOpen();
+      gate.requireOpen();
       return false;
     } finally {
-      unlock();
-    }
-  }
-
-  /**
-   * Ends the current batch. Its tensors are freed by the consumer alone, which may be inside of an
-   * operation on them while another thread closes the pass.
-   */
-  private void endCurrent() {
-    Batch batch = current;
-    if (batch == null) {
-      return;
-    }
-    batch.end();
-    if (consumer == Thread.currentThread()) {
-      batch.close();
-      current = null;
+      gate.exit();
     }
   }
 
@@ -285,11 +259,11 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
    * @return the number of batches
    */
   public long position() {
-    lock.lock();
+    gate.enter();
     try {
       return taken;
     } finally {
-      unlock();
+      gate.exit();
     }
   }
 
@@ -300,18 +274,11 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
    * @return nanoseconds
    */
   public long waitNanos() {
-    lock.lock();
+    gate.enter();
     try {
       return waitNanos;
     } finally {
-      unlock();
-    }
-  }
-
-  private void requireOpen() {
-    if (closed.get()) {
-      endCurrent();
-      throw new IllegalStateException("the pass over epoch %d is closed".formatted(epoch));
+      gate.exit();
     }
   }
 
@@ -324,9 +291,9 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
    * @throws IllegalStateException if the pass is closed
    */
   public StreamState state() {
-    lock.lock();
+    gate.enter();
     try {
-      requireOpen();
+      gate.requireOpen();
       ShardPosition[] positions = delivered.clone();
       if (exhausted) {
         Arrays.setAll(positions, i -> shards[i].position());
@@ -340,73 +307,29 @@ public final class StreamBatches implements Iterable<Batch>, Iterator<Batch>, Au
           taken,
           exhausted && Arrays.stream(positions).allMatch(ShardPosition::isEnded));
     } finally {
-      unlock();
+      gate.exit();
     }
   }
 
   /** Leaves the epoch: unread batches are dropped, the current one ends. Silent the second time. */
   @Override
   public void close() {
-    interrupt();
-    // A consumer that is held up in the code of a dataset cleans up when it comes out.
-    if (lockInTime()) {
-      try {
-        endCurrent(); // whoever closed first may not have been the consumer
-      } finally {
-        unlock();
-      }
-    }
+    gate.close();
   }
 
   /** Begins to close, without waiting for anybody. */
   void interrupt() {
-    synchronized (closing) {
-      if (closed.compareAndSet(false, true)) {
-        closedAt = System.nanoTime();
-        feed.interrupt();
-      }
-    }
+    gate.interrupt();
   }
 
-  private boolean lockInTime() {
-    long end = closedAt + PATIENCE_NANOS;
-    boolean wasInterrupted = false;
-    try {
-      while (true) {
-        try {
-          return lock.tryLock(end - System.nanoTime(), TimeUnit.NANOSECONDS);
-        } catch (InterruptedException e) {
-          wasInterrupted = true;
-        }
-      }
-    } finally {
-      if (wasInterrupted) {
-        Thread.currentThread().interrupt();
-      }
-    }
-  }
+  private final class Ending implements PassGate.Ends {
+    @Override
+    public void batchEnded() {}
 
-  /** Whoever comes out last of a closed pass cleans up. */
-  private void unlock() {
-    try {
-      cleanUpIfClosed();
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  private void cleanUpIfClosed() {
-    if (!closed.get() || lock.getHoldCount() > 1) {
-      return;
-    }
-    endCurrent();
-    if (!cleanedUp) {
-      cleanedUp = true;
-      synchronized (closing) {
-        // whoever closes has interrupted this feed, and will not interrupt its next pass
-      }
+    @Override
+    public void passEnded() {
       try {
-        loader.giveBack(this, feed, epoch);
+        loader.giveBack(StreamBatches.this, feed, epoch);
       } finally {
         for (StreamShard shard : shards) {
           shard.close();

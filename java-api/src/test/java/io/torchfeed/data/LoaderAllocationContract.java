@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 abstract class LoaderAllocationContract {
   private static final int BATCH = 256;
   private static final int BATCHES = 10_000;
-  private static final int WARM_UP = 2_000;
+  private static final int WARM_UP = 10_000;
   private static final long MOST_BYTES = 1_024;
 
   private final RowData data;

@@ -12,7 +12,6 @@ import java.util.List;
 import java.util.Map;
 import org.bytedeco.pytorch.Tensor;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** When batches are taken from the host, and where their failures come out. */
@@ -88,11 +87,10 @@ class TransferFeedTest {
 
   private final Scripted host = new Scripted();
   private final LoaderMeter meter = new LoaderMeter(1, false);
-  private TransferFeed feed;
+  private final TransferFeed feed;
 
-  @BeforeEach
-  void begin() {
-    FakeDevice.load();
+  TransferFeedTest() {
+    FakeDevice.load(); // or the test is skipped
     feed = TransferFeed.over(host, FakeDevice.NAME, meter);
     feed.rewind(3);
     for (long batch = 0; batch < 4; batch++) {

@@ -5,6 +5,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.function.ToLongFunction;
 import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.PointerScope;
 
@@ -73,6 +74,18 @@ public final class NativeHandle<P extends Pointer> implements AutoCloseable {
     acquire();
     try {
       return body.apply(pointer);
+    } catch (RuntimeException e) {
+      throw NativeException.translate(e);
+    } finally {
+      release();
+    }
+  }
+
+  /** As {@link #call}, for a number. */
+  public long callLong(ToLongFunction<? super P> body) {
+    acquire();
+    try {
+      return body.applyAsLong(pointer);
     } catch (RuntimeException e) {
       throw NativeException.translate(e);
     } finally {
