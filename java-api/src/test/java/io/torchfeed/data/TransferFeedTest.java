@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import org.bytedeco.pytorch.Tensor;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** When batches are taken from the host, and where their failures come out. */
@@ -87,10 +88,14 @@ class TransferFeedTest {
 
   private final Scripted host = new Scripted();
   private final LoaderMeter meter = new LoaderMeter(1, false);
-  private final TransferFeed feed;
+  private TransferFeed feed;
 
   TransferFeedTest() {
-    FakeDevice.load(); // or the test is skipped
+    FakeDevice.load(); // or the test is skipped, without an end
+  }
+
+  @BeforeEach
+  void begin() {
     feed = TransferFeed.over(host, FakeDevice.NAME, meter);
     feed.rewind(3);
     for (long batch = 0; batch < 4; batch++) {
