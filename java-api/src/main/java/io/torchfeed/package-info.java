@@ -6,8 +6,10 @@
  * the same samples everywhere; speed.
  *
  * <p>The flow has one direction: {@link io.torchfeed.sampler.Sampler} (which samples, in what
- * order) → {@link io.torchfeed.data.DataLoader} (rows, in batches) → training step, with {@code
+ * order) → {@link io.torchfeed.data.DataLoader} (rows, in batches) → {@link
+ * io.torchfeed.memory.DeviceTransfer} (if a device is asked for) → training step, with {@code
  * io.torchfeed.distributed} around it. A sampler knows nothing of rows, a loader nothing of ranks.
+ * Data without random access has a {@link io.torchfeed.data.StreamLoader} instead of the first two.
  * {@code io.torchfeed.partition} stands beside it: text files, divided over ranks, as graphs.
  *
  * <ul>
@@ -21,6 +23,8 @@
  *       which libtorch runs without asking it.
  *   <li><b>Ownership</b>: whoever opens closes. Objects hold what they need of their parents, so
  *       the order of closing does not matter. Native memory is freed by the last user.
+ *   <li><b>To see it work</b>: {@link io.torchfeed.data.DataLoader#stats} names what holds an epoch
+ *       up; flight recordings have an event for each wait, gather, sample and transfer.
  *   <li><b>Errors</b>: {@link IllegalArgumentException} for a wrong value, when it is given; {@link
  *       IllegalStateException} for a wrong moment, use after close among them; otherwise a typed
  *       exception of the package. Messages name the rule, the value and the cure.
