@@ -117,9 +117,9 @@ class BatchFeed::Impl {
     source_->watch.forget(next->sequence);
     batch_ = next->batch;
     gather_nanos_ = next->nanos;
-    if (next->error) {
+    if (next->failure) {
       unreadable_row_ = next->unreadable_row;
-      throw Error(*next->error);
+      throw Error(next->failure->code, next->failure->message);
     }
     if (!next->loan) {
       throw_interrupted();

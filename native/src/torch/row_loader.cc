@@ -6,6 +6,14 @@
 #include "torch/guard.h"
 
 namespace torchfeed {
+namespace {
+
+Failure parts(const Error& error) {
+  const std::string text = error.what();
+  return {error.code(), text.substr(text.find('|') + 1)};
+}
+
+}  // namespace
 
 // An exception here would cost the loader its next job and end the epoch early: it travels as part
 // of the batch instead.
@@ -18,10 +26,10 @@ GatheredRows RowDataset::get_batch(RowJob job) {
   try {
     guarded([&] { gather(job, gathered); });
   } catch (const UnreadableRow& error) {
-    gathered.error = error;
+    gathered.failure = parts(error);
     gathered.unreadable_row = error.row();
   } catch (const Error& error) {
-    gathered.error = error;
+    gathered.failure = parts(error);
   }
   gathered.nanos =
       std::chrono::duration_cast<std::chrono::nanoseconds>(JobWatch::Clock::now() - begin).count();

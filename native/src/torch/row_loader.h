@@ -10,6 +10,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "torch/job_watch.h"
@@ -56,13 +57,20 @@ struct RowJob {
   [[nodiscard]] size_t size() const { return rows.size(); }
 };
 
-/// A batch, or why there is none; neither slab nor error if it was interrupted.
+/// Why a batch could not be gathered: an `Error` in parts, since copies of an exception share their
+/// text, and which thread lets go of the last is libtorch's affair.
+struct Failure {
+  ErrorCode code;
+  std::string message;
+};
+
+/// A batch, or why there is none; neither slab nor failure if it was interrupted.
 struct GatheredRows {
   size_t sequence = 0;
   int64_t batch = 0;
   int64_t rows = 0;
   std::shared_ptr<const Loan> loan;
-  std::optional<Error> error;
+  std::optional<Failure> failure;
   int64_t unreadable_row = -1;
   int64_t nanos = 0;  // that it took
 };
