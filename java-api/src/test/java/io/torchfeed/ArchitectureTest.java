@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed;
 
+import static com.tngtech.archunit.core.domain.JavaAccess.Predicates.target;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.assignableTo;
+import static com.tngtech.archunit.core.domain.properties.HasOwner.Predicates.With.owner;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 
@@ -8,6 +11,7 @@ import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
+import jdk.jfr.Event;
 
 @AnalyzeClasses(packages = "io.torchfeed", importOptions = ImportOption.DoNotIncludeTests.class)
 class ArchitectureTest {
@@ -83,6 +87,17 @@ class ArchitectureTest {
           .should()
           .dependOnClassesThat()
           .resideInAnyPackage("io.torchfeed", "io.torchfeed.data..");
+
+  // The first event of a process costs more than a tenth of a second: only for a recording.
+  @ArchTest
+  static final ArchRule eventsAreMadeWhereARecordingIsAskedFor =
+      noClasses()
+          .that()
+          .doNotHaveFullyQualifiedName("io.torchfeed.data.LoaderEvents")
+          .and()
+          .areNotAssignableTo(Event.class)
+          .should()
+          .callConstructorWhere(target(owner(assignableTo(Event.class))));
 
   @ArchTest
   static final ArchRule publicClassesAreFinalOrInterfaces =

@@ -78,8 +78,7 @@ class FillTask {
     since.lazySet(now);
     sample.lazySet(index);
     if (showsSamples) {
-      shown = new LoaderEvents.Sample();
-      shown.begin();
+      shown = LoaderEvents.beginSample();
     }
   }
 
@@ -92,13 +91,7 @@ class FillTask {
     }
     LoaderEvents.Sample event = shown;
     if (event != null) {
-      event.end();
-      if (event.shouldCommit()) {
-        event.epoch = epoch;
-        event.batch = batch;
-        event.index = index;
-        event.commit();
-      }
+      event.tell(epoch, batch, index);
       shown = null;
     }
   }

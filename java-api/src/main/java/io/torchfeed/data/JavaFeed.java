@@ -433,16 +433,13 @@ final class JavaFeed implements Feed {
     if (task != null) {
       return task;
     }
-    LoaderEvents.SlabWait event = new LoaderEvents.SlabWait();
-    event.begin();
+    LoaderEvents.SlabWait event = LoaderEvents.beginSlabWait();
     while (task == null && !closed && !worker.dismissed) {
       queueChanged.awaitUninterruptibly();
       task = firstReady();
     }
-    event.end();
-    if (event.shouldCommit()) {
-      event.worker = worker.number();
-      event.commit();
+    if (event != null) {
+      event.tell(worker.number());
     }
     return task;
   }

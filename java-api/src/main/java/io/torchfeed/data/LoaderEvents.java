@@ -7,41 +7,66 @@ import jdk.jfr.Description;
 import jdk.jfr.Enabled;
 import jdk.jfr.Event;
 import jdk.jfr.EventType;
+import jdk.jfr.FlightRecorder;
 import jdk.jfr.Label;
 import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 import jdk.jfr.Timespan;
 import org.jspecify.annotations.Nullable;
 
-/** What a flight recording shows of loaders. The settings are in {@code torchfeed.jfc}. */
+/**
+ * What a flight recording shows of loaders. The settings are in {@code torchfeed.jfc}.
+ *
+ * <p>An event is made only if a recording wants it. Until there was any recording no class of an
+ * event is touched: the first one costs a process more than a tenth of a second.
+ */
 final class LoaderEvents {
-  private static final EventType SAMPLE = EventType.getEventType(Sample.class);
-  private static final EventType WAIT = EventType.getEventType(BatchWait.class);
-  private static final EventType GATHER = EventType.getEventType(Gather.class);
+  /** The types, once there is a recorder. */
+  private static final class Types {
+    static final EventType SAMPLE = EventType.getEventType(Sample.class);
+    static final EventType WAIT = EventType.getEventType(BatchWait.class);
+    static final EventType GATHER = EventType.getEventType(Gather.class);
+    static final EventType TRANSFER = EventType.getEventType(Transfer.class);
+    static final EventType SLAB_WAIT = EventType.getEventType(SlabWait.class);
+  }
 
   private LoaderEvents() {}
 
   /** Whether a recording wants to have each sample. */
   static boolean showsSamples() {
-    return SAMPLE.isEnabled();
+    return FlightRecorder.isInitialized() && Types.SAMPLE.isEnabled();
   }
 
-  /** A wait that begins now, or null if no recording wants it: then it costs no memory either. */
+  /** A sample that begins now, of a batch that {@link #showsSamples}. */
+  static Sample beginSample() {
+    return begun(new Sample());
+  }
+
+  /** A wait that begins now, or null if no recording wants it. */
   static @Nullable BatchWait beginWait() {
-    if (!WAIT.isEnabled()) {
-      return null;
-    }
-    BatchWait event = new BatchWait();
-    event.begin();
-    return event;
+    boolean isWanted = FlightRecorder.isInitialized() && Types.WAIT.isEnabled();
+    return isWanted ? begun(new BatchWait()) : null;
   }
 
   /** A gather that begins now, or null if no recording wants it. */
   static @Nullable Gather beginGather() {
-    if (!GATHER.isEnabled()) {
-      return null;
-    }
-    Gather event = new Gather();
+    boolean isWanted = FlightRecorder.isInitialized() && Types.GATHER.isEnabled();
+    return isWanted ? begun(new Gather()) : null;
+  }
+
+  /** A transfer that begins now, or null if no recording wants it. */
+  static @Nullable Transfer beginTransfer() {
+    boolean isWanted = FlightRecorder.isInitialized() && Types.TRANSFER.isEnabled();
+    return isWanted ? begun(new Transfer()) : null;
+  }
+
+  /** A worker's wait that begins now, or null if no recording wants it. */
+  static @Nullable SlabWait beginSlabWait() {
+    boolean isWanted = FlightRecorder.isInitialized() && Types.SLAB_WAIT.isEnabled();
+    return isWanted ? begun(new SlabWait()) : null;
+  }
+
+  private static <E extends Event> E begun(E event) {
     event.begin();
     return event;
   }
@@ -121,6 +146,17 @@ final class LoaderEvents {
   static final class Sample extends OfBatch {
     @Label("Index")
     long index;
+
+    /** Ends the making of a sample. */
+    void tell(long ofEpoch, long number, long ofIndex) {
+      end();
+      if (shouldCommit()) {
+        epoch = ofEpoch;
+        batch = number;
+        index = ofIndex;
+        commit();
+      }
+    }
   }
 
   /** A batch is copied to a device. */
@@ -153,5 +189,14 @@ final class LoaderEvents {
   static final class SlabWait extends Event {
     @Label("Worker")
     int worker;
+
+    /** Ends a worker's wait. */
+    void tell(int number) {
+      end();
+      if (shouldCommit()) {
+        worker = number;
+        commit();
+      }
+    }
   }
 }

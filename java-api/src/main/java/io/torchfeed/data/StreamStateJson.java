@@ -83,7 +83,10 @@ final class StreamStateJson {
     PlanParameters dataset = PlanParameters.of(take(fields, "kind", String.class));
     Map<?, ?> parameters = take(fields, "parameters", Map.class);
     for (Map.Entry<?, ?> parameter : parameters.entrySet()) {
-      dataset = dataset.with((String) parameter.getKey(), String.valueOf(parameter.getValue()));
+      if (!(parameter.getValue() instanceof String value)) {
+        throw new IllegalArgumentException("parameters must be texts, got " + parameters);
+      }
+      dataset = dataset.with((String) parameter.getKey(), value);
     }
     List<ShardPosition> positions = new ArrayList<>();
     for (Object position : take(fields, "positions", List.class)) {
@@ -95,9 +98,9 @@ final class StreamStateJson {
     return new StreamState(
         dataset,
         take(fields, "epoch", Long.class),
-        Math.toIntExact(take(fields, "shards", Long.class)),
+        takeInt(fields, "shards"),
         positions,
-        Math.toIntExact(take(fields, "next", Long.class)),
+        takeInt(fields, "next"),
         take(fields, "batches", Long.class),
         take(fields, "finished", Boolean.class));
   }
@@ -109,7 +112,7 @@ final class StreamStateJson {
     fields.remove("position");
     ShardPosition position =
         new ShardPosition(
-            Math.toIntExact(take(fields, "shard", Long.class)),
+            takeInt(fields, "shard"),
             place,
             take(fields, "samples", Long.class),
             take(fields, "ended", Boolean.class));
@@ -124,6 +127,15 @@ final class StreamStateJson {
           "a stream state must have a %s %s, got %s".formatted(type.getSimpleName(), name, value));
     }
     return type.cast(value);
+  }
+
+  private static int takeInt(Map<String, @Nullable Object> fields, String name) {
+    long value = take(fields, name, Long.class);
+    if ((int) value != value) {
+      throw new IllegalArgumentException(
+          "%s of a stream state must be an int, got %d".formatted(name, value));
+    }
+    return (int) value;
   }
 
   private static void requireNothingElse(Map<String, @Nullable Object> fields) {

@@ -147,13 +147,14 @@ final class TransferFeed implements Feed {
     if (rows.failure != null) {
       return new Sent(NONE, rows, null);
     }
-    LoaderEvents.Transfer event = new LoaderEvents.Transfer();
-    event.begin();
+    LoaderEvents.Transfer event = LoaderEvents.beginTransfer();
     long start = System.nanoTime();
     try (PointerScope scope = new PointerScope();
         TensorVector vector = new TensorVector(rows.tensors)) {
       long number = transfer.call(native_ -> native_.send(vector));
-      event.tell(epoch, rows);
+      if (event != null) {
+        event.tell(epoch, rows);
+      }
       return new Sent(number, rows, null);
     } catch (NativeException e) {
       return new Sent(NONE, Gathered.failed(rows.batch, notCopied(rows.batch, e)), null);

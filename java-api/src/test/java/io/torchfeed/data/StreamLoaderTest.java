@@ -311,6 +311,18 @@ class StreamLoaderTest {
         .isThrownBy(() -> StreamState.fromJson(state.toJson().replace("\"next\"", "\"nest\"")));
     assertThatIllegalArgumentException()
         .isThrownBy(() -> StreamState.fromJson(state.toJson().replace(":1,", ":99,")));
+    assertThatIllegalArgumentException()
+        .isThrownBy(
+            () ->
+                StreamState.fromJson(
+                    state.toJson().replaceFirst("\"shards\":\\d+", "\"shards\":5000000000")))
+        .withMessageContaining("shards of a stream state must be an int, got 5000000000");
+    assertThatIllegalArgumentException()
+        .isThrownBy(
+            () ->
+                StreamState.fromJson(
+                    state.toJson().replace("\"parameters\":{}", "\"parameters\":{\"x\":1}")))
+        .withMessageContaining("parameters must be texts");
   }
 
   @Test
