@@ -5,7 +5,8 @@ set(TORCHFEED_SANITIZER "" CACHE STRING "Sanitizers, as in -fsanitize=; empty fo
 function(torchfeed_sanitize target)
   if(TORCHFEED_SANITIZER)
     target_compile_options(${target} PRIVATE -fsanitize=${TORCHFEED_SANITIZER}
-                                             -fno-omit-frame-pointer -fno-sanitize-recover=all)
+                                             -fno-omit-frame-pointer -fno-sanitize-recover=all
+                                             -Wno-maybe-uninitialized) # GCC errs with its own checks in
     target_link_options(${target} PRIVATE -fsanitize=${TORCHFEED_SANITIZER})
   endif()
 endfunction()

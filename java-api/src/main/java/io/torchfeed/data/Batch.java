@@ -143,8 +143,11 @@ public final class Batch implements AutoCloseable {
   private void requireNotEnded() {
     if (ended) {
       throw new IllegalStateException(
-          "%sbatch %d of epoch %d has ended; use it before the next batch is taken, or keep() it"
-              .formatted(kept ? "kept " : "", index, epoch));
+          kept
+              ? "kept batch %d of epoch %d is closed".formatted(index, epoch)
+              : ("batch %d of epoch %d has ended: the next one was taken, or its pass was closed;"
+                      + " use it before that, or keep() it")
+                  .formatted(index, epoch));
     }
   }
 

@@ -7,13 +7,8 @@ import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.ResumableBatchCursor;
 import io.torchfeed.sampler.SamplerState;
 import io.torchfeed.sampler.Segment;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Deque;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.Flow;
 import org.jspecify.annotations.Nullable;
 
@@ -27,9 +22,6 @@ import org.jspecify.annotations.Nullable;
  * out are not.
  */
 public final class DataLoader implements AutoCloseable {
-  /** Feeds kept for the next pass; more are needed only while passes run side by side. */
-  private static final int IDLE_FEEDS = 2;
-
   private static final long[] NONE = {};
 
   private final Engine engine;
@@ -39,10 +31,7 @@ public final class DataLoader implements AutoCloseable {
   private final LoaderMeter meter;
   private final boolean inOrder;
 
-  private final Object lock = new Object();
-  private final Deque<Feed> idle = new ArrayDeque<>();
-  private final Set<Batches> open = new HashSet<>();
-  private boolean closed;
+  private final FeedPool<Batches, Feed> feeds;
 
   /**
    * Takes over the engine.
@@ -66,7 +55,8 @@ public final class DataLoader implements AutoCloseable {
     Feed feed = engine.createFeed();
     this.prefetch =
         (int) Math.min(prefetch, Math.max(1, prefetchBytes / Math.max(1, feed.slabBytes())));
-    this.idle.add(feed);
+    this.feeds = new FeedPool<>("DataLoader", engine::createFeed);
+    this.feeds.keep(feed);
   }
 
   /**
@@ -154,7 +144,7 @@ public final class DataLoader implements AutoCloseable {
       throw new IllegalArgumentException(
           "fromBatch must be in [0, %d], got %d".formatted(count, fromBatch));
     }
-    requireOpen();
+    feeds.requireOpen();
     ResumableBatchCursor cursor = ResumableBatchCursor.open(plan, epoch);
     if (fromBatch > 0) {
       try {
@@ -207,7 +197,7 @@ public final class DataLoader implements AutoCloseable {
    * @throws IllegalStateException if the loader is closed
    */
   public Batches resume(SamplerState state, long... deliveredAhead) {
-    requireOpen();
+    feeds.requireOpen();
     long[] ahead = deliveredAhead.clone();
     ResumableBatchCursor cursor = state.resumeBatches(plan);
     try {
@@ -246,7 +236,7 @@ public final class DataLoader implements AutoCloseable {
     Feed feed = null;
     Batches pass;
     try {
-      feed = takeFeed();
+      feed = feeds.take();
       pass = new Batches(this, feed, cursor, deliveredBefore);
     } catch (RuntimeException | Error e) {
       cursor.close();
@@ -256,10 +246,7 @@ public final class DataLoader implements AutoCloseable {
       throw e;
     }
     try {
-      synchronized (lock) {
-        requireOpen();
-        open.add(pass);
-      }
+      feeds.admit(pass);
       pass.begin();
     } catch (RuntimeException | Error e) {
       pass.close();
@@ -268,52 +255,9 @@ public final class DataLoader implements AutoCloseable {
     return pass;
   }
 
-  private Feed takeFeed() {
-    synchronized (lock) {
-      requireOpen();
-      Feed feed = idle.poll();
-      if (feed != null) {
-        return feed;
-      }
-    }
-    return engine.createFeed();
-  }
-
-  /**
-   * Ends a pass: its feed waits for the next one, or is freed. One whose workers are held up is
-   * left behind.
-   */
+  /** Ends a pass. */
   void giveBack(Batches pass, Feed feed, long epoch) {
-    boolean isKept = false;
-    try {
-      isKept = forget(pass) && feed.rewind(epoch) && keep(feed);
-    } finally {
-      if (!isKept) {
-        feed.close();
-      }
-    }
-  }
-
-  /** False if there will be no pass any more. */
-  private boolean forget(Batches pass) {
-    synchronized (lock) {
-      open.remove(pass);
-      return !closed;
-    }
-  }
-
-  private boolean keep(Feed feed) {
-    synchronized (lock) {
-      return !closed && idle.size() < IDLE_FEEDS && idle.add(feed);
-    }
-  }
-
-  private void requireOpen() {
-    synchronized (lock) {
-      if (closed) {
-        throw new IllegalStateException("DataLoader is closed");
-      }
-    }
+    feeds.giveBack(pass, feed, epoch);
   }
 
   /**
@@ -380,12 +324,7 @@ public final class DataLoader implements AutoCloseable {
    */
   @Override
   public void close() {
-    List<Batches> passes;
-    synchronized (lock) {
-      closed = true;
-      passes = new ArrayList<>(open);
-      idle.forEach(Feed::interrupt);
-    }
+    List<Batches> passes = feeds.beginClosing();
     passes.forEach(Batches::interrupt);
     RuntimeException failure = null;
     for (Batches pass : passes) {
@@ -395,10 +334,7 @@ public final class DataLoader implements AutoCloseable {
         failure = firstOf(failure, e);
       }
     }
-    synchronized (lock) {
-      idle.forEach(Feed::close);
-      idle.clear();
-    }
+    feeds.close();
     engine.close();
     if (failure != null) {
       throw failure;

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
-import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.Deque;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 
 /**
  * Brings the samples of a {@link StreamDataset} as batches of tensors; what {@link DataLoader} is
@@ -30,19 +25,13 @@ import java.util.Set;
  * <p>Thread-safe, the passes it hands out are not.
  */
 public final class StreamLoader implements AutoCloseable {
-  /** Feeds kept for the next pass; more are needed only while passes run side by side. */
-  private static final int IDLE_FEEDS = 2;
-
   private final StreamDataset dataset;
   private final List<Integer> shards;
   private final JavaFeedOptions options;
   private final int prefetch;
   private final boolean dropLast;
 
-  private final Object lock = new Object();
-  private final Deque<JavaFeed> idle = new ArrayDeque<>();
-  private final Set<StreamBatches> open = new HashSet<>();
-  private boolean closed;
+  private final FeedPool<StreamBatches, JavaFeed> feeds;
 
   StreamLoader(
       StreamDataset dataset,
@@ -55,6 +44,7 @@ public final class StreamLoader implements AutoCloseable {
     this.options = options;
     this.prefetch = prefetch;
     this.dropLast = dropLast;
+    this.feeds = new FeedPool<>("StreamLoader", () -> new JavaFeed(options));
   }
 
   /**
@@ -99,12 +89,16 @@ public final class StreamLoader implements AutoCloseable {
   }
 
   private StreamBatches open(StreamStart start) {
-    StreamBatches pass = new StreamBatches(this, takeFeed(), start);
+    JavaFeed feed = feeds.take();
+    StreamBatches pass;
     try {
-      synchronized (lock) {
-        requireOpen();
-        open.add(pass);
-      }
+      pass = new StreamBatches(this, feed, start);
+    } catch (RuntimeException | Error e) {
+      feed.close();
+      throw e;
+    }
+    try {
+      feeds.admit(pass);
       pass.begin();
     } catch (RuntimeException | Error e) {
       pass.close();
@@ -113,44 +107,9 @@ public final class StreamLoader implements AutoCloseable {
     return pass;
   }
 
-  private JavaFeed takeFeed() {
-    synchronized (lock) {
-      requireOpen();
-      JavaFeed feed = idle.poll();
-      return feed == null ? new JavaFeed(options) : feed;
-    }
-  }
-
-  /** Ends a pass: its feed waits for the next one, or is freed. */
+  /** Ends a pass. */
   void giveBack(StreamBatches pass, JavaFeed feed, long epoch) {
-    boolean isKept = false;
-    try {
-      isKept = forget(pass) && feed.rewind(epoch) && keep(feed);
-    } finally {
-      if (!isKept) {
-        feed.close();
-      }
-    }
-  }
-
-  /** False if there will be no pass any more. */
-  private boolean forget(StreamBatches pass) {
-    synchronized (lock) {
-      open.remove(pass);
-      return !closed;
-    }
-  }
-
-  private boolean keep(JavaFeed feed) {
-    synchronized (lock) {
-      return !closed && idle.size() < IDLE_FEEDS && idle.add(feed);
-    }
-  }
-
-  private void requireOpen() {
-    if (closed) {
-      throw new IllegalStateException("StreamLoader is closed");
-    }
+    feeds.giveBack(pass, feed, epoch);
   }
 
   StreamDataset dataset() {
@@ -199,19 +158,9 @@ public final class StreamLoader implements AutoCloseable {
    */
   @Override
   public void close() {
-    List<StreamBatches> passes;
-    synchronized (lock) {
-      closed = true;
-      passes = new ArrayList<>(open);
-      idle.forEach(JavaFeed::interrupt);
-    }
+    List<StreamBatches> passes = feeds.beginClosing();
     passes.forEach(StreamBatches::interrupt); // all of them, before any is waited for
     passes.forEach(StreamBatches::close);
-    List<JavaFeed> feeds;
-    synchronized (lock) {
-      feeds = new ArrayList<>(idle);
-      idle.clear();
-    }
-    feeds.forEach(JavaFeed::close);
+    feeds.close();
   }
 }

@@ -42,7 +42,8 @@ abstract class BatchContract {
       assertThatIllegalStateException()
           .isThrownBy(() -> first.tensor(0))
           .withMessage(
-              "batch 0 of epoch 0 has ended; use it before the next batch is taken, or keep() it");
+              "batch 0 of epoch 0 has ended: the next one was taken, or its pass was closed;"
+                  + " use it before that, or keep() it");
       assertThat(held.isNull()).isTrue();
       assertThatIllegalStateException().isThrownBy(first::indices);
       assertThat(first.size()).isEqualTo(4);

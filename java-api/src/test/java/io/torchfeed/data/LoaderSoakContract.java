@@ -117,7 +117,8 @@ abstract class LoaderSoakContract {
       consumer.join();
       assertThat(end.get())
           .isInstanceOf(IllegalStateException.class)
-          .hasMessageMatching(".* (is closed|has ended; use it before .*)"); // pass or batch
+          .hasMessageMatching(
+              ".* (is closed|has ended: .* or its pass was closed; .*)"); // pass or batch
     }
     assertThat(torchfeed.live_objects()).isEqualTo(objects);
   }
