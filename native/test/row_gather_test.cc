@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstring>
 #include <numeric>
+#include <tuple>
 #include <vector>
 
 namespace torchfeed {
@@ -14,18 +15,18 @@ namespace {
 
 const std::atomic<bool> kGoOn{false};
 
-class RowGather : public testing::TestWithParam<size_t> {};
+class RowGather : public testing::TestWithParam<std::tuple<size_t, Stores>> {};
 
 TEST_P(RowGather, CopiesEachRowToItsPlaceForAnyRowLength) {
-  const size_t row_bytes = GetParam();
+  const auto [row_bytes, stores] = GetParam();
   std::vector<unsigned char> source(20 * row_bytes);
   std::iota(source.begin(), source.end(), static_cast<unsigned char>(0));
   const std::vector<size_t> rows = {19, 0, 7, 7, 3, 18, 1, 2, 19};
   std::vector<unsigned char> target(rows.size() * row_bytes + 1, 0xEE);
 
   EXPECT_TRUE(gather_rows(reinterpret_cast<std::byte*>(target.data()),
-                          reinterpret_cast<const std::byte*>(source.data()), row_bytes, rows,
-                          kGoOn));
+                          reinterpret_cast<const std::byte*>(source.data()), row_bytes, rows, kGoOn,
+                          stores));
 
   for (size_t i = 0; i < rows.size(); ++i) {
     for (size_t b = 0; b < row_bytes; ++b) {
@@ -36,17 +37,17 @@ TEST_P(RowGather, CopiesEachRowToItsPlaceForAnyRowLength) {
 }
 
 /// Around the number of bytes after which a gather looks whether to stop.
-class LongGather : public testing::TestWithParam<size_t> {};
+class LongGather : public testing::TestWithParam<std::tuple<size_t, Stores>> {};
 
 TEST_P(LongGather, IsWholeAcrossThePlacesWhereItLooksUp) {
-  const size_t row_bytes = GetParam();
+  const auto [row_bytes, stores] = GetParam();
   std::vector<std::byte> source(2 * row_bytes);
   for (size_t i = 0; i < source.size(); ++i) {
     source[i] = static_cast<std::byte>(i * 31 + i / 4096);
   }
   const std::vector<size_t> rows = {1, 0, 1};
   std::vector<std::byte> target(rows.size() * row_bytes);
-  EXPECT_TRUE(gather_rows(target.data(), source.data(), row_bytes, rows, kGoOn));
+  EXPECT_TRUE(gather_rows(target.data(), source.data(), row_bytes, rows, kGoOn, stores));
   for (size_t i = 0; i < rows.size(); ++i) {
     EXPECT_EQ(
         std::memcmp(target.data() + i * row_bytes, source.data() + rows[i] * row_bytes, row_bytes),
@@ -56,18 +57,26 @@ TEST_P(LongGather, IsWholeAcrossThePlacesWhereItLooksUp) {
 }
 
 TEST_P(LongGather, WritesNothingOnceItIsStopped) {
-  const size_t row_bytes = GetParam();
+  const auto [row_bytes, stores] = GetParam();
   const std::vector<std::byte> source(row_bytes, std::byte{1});
   std::vector<std::byte> target(row_bytes);
   const std::atomic<bool> stop{true};
-  EXPECT_FALSE(gather_rows(target.data(), source.data(), row_bytes, std::vector<size_t>{0}, stop));
+  EXPECT_FALSE(
+      gather_rows(target.data(), source.data(), row_bytes, std::vector<size_t>{0}, stop, stores));
   EXPECT_EQ(target, std::vector<std::byte>(row_bytes));
 }
 
-INSTANTIATE_TEST_SUITE_P(RowLengths, LongGather,
-                         testing::Values(3000, (4 << 20) - 1, 4 << 20, (4 << 20) + 1, 9 << 20));
+const auto kAllStores = testing::Values(Stores::kCached, Stores::kStreamed);
 
-INSTANTIATE_TEST_SUITE_P(RowLengths, RowGather, testing::Values(0, 1, 2, 3, 4, 7, 8, 63, 64, 3136));
+INSTANTIATE_TEST_SUITE_P(RowLengths, LongGather,
+                         testing::Combine(testing::Values(3000, (4 << 20) - 1, 4 << 20,
+                                                          (4 << 20) + 1, 9 << 20),
+                                          kAllStores));
+
+INSTANTIATE_TEST_SUITE_P(RowLengths, RowGather,
+                         testing::Combine(testing::Values(0, 1, 2, 3, 4, 7, 8, 63, 64, 3136, 4096,
+                                                          4097, 5000, 9999),
+                                          kAllStores));
 
 }  // namespace
 }  // namespace torchfeed

@@ -63,6 +63,32 @@ TEST(Slab, ViewsOutliveIt) {
   EXPECT_EQ(view[0][0].item<int64_t>(), 3);
 }
 
+/// Of which a slab takes its memory straight from the system.
+constexpr int64_t kManyRows = 5'000'000;
+
+TEST(Slab, AsLargeAsPagesBehavesTheSame) {
+  auto slab = Slab::create(prototypes(), kManyRows);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(slab->data()) % (2U << 20), 0U);
+  const int64_t bytes = slab->bytes();
+  slab->data()[0] = 3;
+  slab->data()[bytes - 1] = 1;
+  at::Tensor view = slab->view(1, kManyRows);
+  EXPECT_FALSE(slab->is_free());
+  EXPECT_THROW(view.resize_({kManyRows + 1}), c10::Error);
+  view = slab->view(0, 1);
+  slab.reset();
+  EXPECT_EQ(view[0][0].item<int64_t>(), 3);
+}
+
+TEST(Slab, SaysThatThereIsNotEnoughMemory) {
+  try {
+    static_cast<void>(Slab::create(prototypes(), int64_t{1} << 50));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kOutOfMemory);
+  }
+}
+
 TEST(Slab, RefusesWhatItCannotHold) {
   EXPECT_THROW(static_cast<void>(Slab::create({}, 5)), Error);
   EXPECT_THROW(static_cast<void>(Slab::create(prototypes(), 0)), Error);

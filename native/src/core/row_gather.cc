@@ -2,7 +2,10 @@
 #include "core/row_gather.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+
+#include "core/stream_copy.h"
 
 namespace torchfeed {
 namespace {
@@ -12,6 +15,8 @@ constexpr std::size_t kLine = 64;
 constexpr std::size_t kRowsAhead = 4;
 constexpr std::size_t kLinesAhead = 8;
 constexpr std::size_t kMostBytesAtOnce = std::size_t{4} << 20;
+// Shorter rows gain nothing: their ends, which are shared with the next, are not streamed.
+constexpr std::size_t kLeastStreamed = 4096;
 
 void prefetch_row(const std::byte* row, std::size_t row_bytes) {
   for (std::size_t line = 0; line < kLinesAhead && line * kLine < row_bytes; ++line) {
@@ -28,8 +33,20 @@ void gather_fixed(std::byte* target, const std::byte* source, std::span<const st
   }
 }
 
+void gather_streamed(std::byte* target, const std::byte* source, std::size_t row_bytes,
+                     std::span<const std::size_t> rows) {
+  for (const std::size_t row : rows) {
+    stream_copy(target, source + row * row_bytes, row_bytes);
+    target += row_bytes;
+  }
+  end_streaming();
+}
+
 void gather_some(std::byte* target, const std::byte* source, std::size_t row_bytes,
-                 std::span<const std::size_t> rows) {
+                 std::span<const std::size_t> rows, Stores stores) {
+  if (stores == Stores::kStreamed && row_bytes >= kLeastStreamed) {
+    return gather_streamed(target, source, row_bytes, rows);
+  }
   switch (row_bytes) {
     case 1:
       return gather_fixed<1>(target, source, rows);
@@ -51,12 +68,14 @@ void gather_some(std::byte* target, const std::byte* source, std::size_t row_byt
 bool stopped(const std::atomic<bool>& stop) { return stop.load(std::memory_order_relaxed); }
 
 bool copy_long_row(std::byte* target, const std::byte* source, std::size_t row_bytes,
-                   const std::atomic<bool>& stop) {
+                   const std::atomic<bool>& stop, Stores stores) {
   for (std::size_t done = 0; done < row_bytes; done += kMostBytesAtOnce) {
     if (stopped(stop)) {
       return false;
     }
-    std::memcpy(target + done, source + done, std::min(kMostBytesAtOnce, row_bytes - done));
+    const std::size_t part = std::min(kMostBytesAtOnce, row_bytes - done);
+    constexpr std::array<std::size_t, 1> kThis = {0};
+    gather_some(target + done, source + done, part, kThis, stores);
   }
   return true;
 }
@@ -64,10 +83,10 @@ bool copy_long_row(std::byte* target, const std::byte* source, std::size_t row_b
 }  // namespace
 
 bool gather_rows(std::byte* target, const std::byte* source, std::size_t row_bytes,
-                 std::span<const std::size_t> rows, const std::atomic<bool>& stop) {
+                 std::span<const std::size_t> rows, const std::atomic<bool>& stop, Stores stores) {
   if (row_bytes > kMostBytesAtOnce) {
     return std::all_of(rows.begin(), rows.end(), [&](std::size_t row) {
-      const bool copied = copy_long_row(target, source + row * row_bytes, row_bytes, stop);
+      const bool copied = copy_long_row(target, source + row * row_bytes, row_bytes, stop, stores);
       target += row_bytes;
       return copied;
     });
@@ -81,7 +100,7 @@ bool gather_rows(std::byte* target, const std::byte* source, std::size_t row_byt
       return false;
     }
     gather_some(target + done * row_bytes, source, row_bytes,
-                rows.subspan(done, std::min(most, rows.size() - done)));
+                rows.subspan(done, std::min(most, rows.size() - done)), stores);
   }
   return true;
 }

@@ -52,7 +52,7 @@ class BatchFeed::Impl {
  public:
   Impl(RowColumns columns, int64_t batch_rows, int64_t workers, int64_t prefetch, bool in_order)
       : in_order_(in_order),
-        source_(std::make_shared<RowSource>(std::move(columns), batch_rows, workers)),
+        source_(std::make_shared<RowSource>(std::move(columns), batch_rows, workers, prefetch)),
         queue_(std::make_shared<std::deque<RowJob>>()),
         loader_(RowDataset(source_), QueuedJobs(queue_),
                 loader_options(batch_rows, workers, prefetch, in_order)) {}

@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "core/row_gather.h"
 #include "torchfeed/error.h"
 
 namespace torchfeed {
@@ -18,10 +17,11 @@ void check_some(size_t columns) {
 
 }  // namespace
 
-bool RowColumn::gather(std::byte* target, const Rows& wanted, const std::atomic<bool>& stop) const {
+bool RowColumn::gather(std::byte* target, const Rows& wanted, const std::atomic<bool>& stop,
+                       Stores stores) const {
   return files ? files->gather(target, wanted, stop)
                : gather_rows(target, static_cast<const std::byte*>(tensor.const_data_ptr()),
-                             static_cast<size_t>(row.bytes), wanted, stop);
+                             static_cast<size_t>(row.bytes), wanted, stop, stores);
 }
 
 RowColumns columns_of(const std::vector<at::Tensor>& columns) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/file_column.h"
+#include "core/row_gather.h"
 #include "torch/file_columns_impl.h"
 #include "torch/slab_layout.h"
 
@@ -25,7 +26,8 @@ struct RowColumn {
   RowShape row;
 
   /// Copies the wanted rows to `target`, dense; false if it gave up because `stop` was set.
-  bool gather(std::byte* target, const Rows& wanted, const std::atomic<bool>& stop) const;
+  bool gather(std::byte* target, const Rows& wanted, const std::atomic<bool>& stop,
+              Stores stores) const;
 };
 
 using RowColumns = std::vector<RowColumn>;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "torch/row_loader.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "torch/guard.h"
@@ -8,12 +9,26 @@
 namespace torchfeed {
 namespace {
 
+/// More than the processor's caches can be trusted to hold between a worker and the consumer.
+constexpr int64_t kBeyondCaches = int64_t{24} << 20;
+
+Stores stores_of(const SlabLayout& layout, int64_t workers, int64_t prefetch) {
+  const int64_t least = kBeyondCaches / (1 + std::min(prefetch, kBeyondCaches));
+  return workers > 0 && layout.bytes() > least ? Stores::kStreamed : Stores::kCached;
+}
+
 Failure parts(const Error& error) {
   const std::string text = error.what();
   return {error.code(), text.substr(text.find('|') + 1)};
 }
 
 }  // namespace
+
+RowSource::RowSource(RowColumns all, int64_t batch_rows, int64_t workers, int64_t prefetch)
+    : columns(std::move(all)),
+      slabs(layout_of(columns, batch_rows)),
+      stores(stores_of(slabs.layout(), workers, prefetch)),
+      watch(workers) {}
 
 // An exception here would cost the loader its next job and end the epoch early: it travels as part
 // of the batch instead.
@@ -46,7 +61,7 @@ void RowDataset::gather(const RowJob& job, GatheredRows& into) const {
   SlabBlock& slab = loan->slab();
   for (int64_t i = 0; i < slab.layout().columns(); ++i) {
     const RowColumn& column = source_->columns[static_cast<size_t>(i)];
-    if (!column.gather(slab.data() + slab.layout().offset(i), job.rows, stop)) {
+    if (!column.gather(slab.data() + slab.layout().offset(i), job.rows, stop, source_->stores)) {
       return;
     }
   }

@@ -22,13 +22,14 @@ namespace torchfeed {
 
 /// What all workers share: the columns, the slabs, and who does what.
 struct RowSource {
-  RowSource(RowColumns all, int64_t batch_rows, int64_t workers)
-      : columns(std::move(all)), slabs(layout_of(columns, batch_rows)), watch(workers) {}
+  /// @param prefetch  most batches that are gathered before the consumer wants them
+  RowSource(RowColumns all, int64_t batch_rows, int64_t workers, int64_t prefetch);
 
   [[nodiscard]] int64_t rows() const { return columns.front().rows; }
 
   const RowColumns columns;
   SlabPool slabs;
+  const Stores stores;
   JobWatch watch;
 };
 

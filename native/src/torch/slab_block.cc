@@ -2,16 +2,31 @@
 #include "torch/slab_block.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
 
 #include <utility>
 
+#include "core/page_memory.h"
 #include "torch/pinned_memory.h"
 
 namespace torchfeed {
+namespace {
+
+constexpr int64_t kWorthPages = int64_t{4} << 20;  // two huge pages, so half is wasted at most
+
+at::Tensor ordinary_block(int64_t bytes) {
+  if (bytes < kWorthPages) {
+    return at::empty({bytes}, at::kByte);
+  }
+  const std::shared_ptr<std::byte> pages = allocate_pages(static_cast<size_t>(bytes));
+  return at::from_blob(pages.get(), {bytes}, [pages](void*) {}, at::kByte);
+}
+
+}  // namespace
 
 SlabBlock::SlabBlock(std::shared_ptr<const SlabLayout> layout, const std::string& device)
     : layout_(std::move(layout)),
-      block_(device.empty() ? at::empty({layout_->bytes()}, at::kByte)
+      block_(device.empty() ? ordinary_block(layout_->bytes())
                             : pinned_block(layout_->bytes(), device)) {
   // Whoever writes the block knows its address: no operation on a view may move the memory.
   block_.storage().unsafeGetStorageImpl()->set_resizable(false);

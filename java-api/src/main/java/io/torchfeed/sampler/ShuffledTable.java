@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * The permutation of few numbers: a table, since a cipher on so few bits would not reach all
  * permutations alike.
@@ -13,7 +15,7 @@ final class ShuffledTable implements Bijection {
   static final int LARGEST = 4096;
 
   private final char[] values;
-  private final char[] indices;
+  private volatile char @Nullable [] indices; // made when first asked for
 
   ShuffledTable(int n, SplitMix keys) {
     values = new char[n];
@@ -26,10 +28,6 @@ final class ShuffledTable implements Bijection {
       values[j] = values[i];
       values[i] = other;
     }
-    indices = new char[n];
-    for (int i = 0; i < n; i++) {
-      indices[values[i]] = (char) i;
-    }
   }
 
   @Override
@@ -39,6 +37,19 @@ final class ShuffledTable implements Bijection {
 
   @Override
   public long indexOf(long value) {
-    return indices[(int) value];
+    char[] all = indices;
+    if (all == null) {
+      all = inverse();
+      indices = all;
+    }
+    return all[(int) value];
+  }
+
+  private char[] inverse() {
+    char[] inverse = new char[values.length];
+    for (int i = 0; i < values.length; i++) {
+      inverse[values[i]] = (char) i;
+    }
+    return inverse;
   }
 }

@@ -63,7 +63,12 @@ final class Programs {
     List<String> command = new ArrayList<>();
     if (List.of("native", "java", "plain", "presets", "pread").contains(program)) {
       command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-      command.addAll(List.of("-Xmx3g", "-cp", System.getProperty("java.class.path")));
+      command.addAll(
+          List.of(
+              "-Xmx3g",
+              "-XX:+UseTransparentHugePages",
+              "-cp",
+              System.getProperty("java.class.path")));
       command.add(ContestantProgram.class.getName());
     } else {
       List<String> start = peers.get(program);
