@@ -1,39 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.benchmarks;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
-
 import io.torchfeed.partition.AllToAll;
 import io.torchfeed.partition.EdgeLoader;
 import io.torchfeed.partition.LineCursor;
-import io.torchfeed.partition.TextPartition;
-import java.io.BufferedOutputStream;
 import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.List;
-import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Fork;
-import org.openjdk.jmh.annotations.Level;
 import org.openjdk.jmh.annotations.Measurement;
 import org.openjdk.jmh.annotations.Mode;
 import org.openjdk.jmh.annotations.OutputTimeUnit;
-import org.openjdk.jmh.annotations.Param;
-import org.openjdk.jmh.annotations.Scope;
-import org.openjdk.jmh.annotations.Setup;
-import org.openjdk.jmh.annotations.State;
-import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
@@ -50,53 +36,16 @@ import org.openjdk.jmh.annotations.Warmup;
 @Fork(3)
 @Warmup(iterations = 3, time = 2)
 @Measurement(iterations = 5, time = 2)
-@State(Scope.Thread)
 public class TextBenchmark {
-  private static final int FILE_BYTES = 100_000_000;
   private static final int BLOCK_BYTES = 1 << 18;
   private static final VarHandle WORD =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
-  /** How many bytes a line has: an edge and, after a comma, digits that fill it up. */
-  @Param({"16", "100"})
-  public int lineBytes;
-
-  private Path file = Path.of("");
-  private TextPartition plan = TextPartition.plan(List.of(), 1);
-
-  /** Writes the file. */
-  @Setup(Level.Trial)
-  public void write() throws IOException {
-    file = Files.createTempFile("lines", ".txt");
-    SplittableRandom random = new SplittableRandom(1);
-    StringBuilder line = new StringBuilder();
-    try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(file), BLOCK_BYTES)) {
-      for (int written = 0; written < FILE_BYTES; written += lineBytes) {
-        line.setLength(0);
-        line.append(random.nextInt(10_000))
-            .append(',')
-            .append(random.nextInt(10_000))
-            .append(",0.");
-        while (line.length() < lineBytes - 1) {
-          line.append((char) ('0' + random.nextInt(10)));
-        }
-        out.write(line.append('\n').toString().getBytes(US_ASCII));
-      }
-    }
-    plan = TextPartition.plan(List.of(file.toString()), 1);
-  }
-
-  /** Deletes it. */
-  @TearDown(Level.Trial)
-  public void delete() throws IOException {
-    Files.delete(file);
-  }
-
   /** torchfeed's lines. */
   @Benchmark
-  public long cursor() {
+  public long cursor(LineFile file) {
     long sum = 0;
-    try (LineCursor lines = plan.open(0)) {
+    try (LineCursor lines = file.plan().open(0)) {
       while (lines.next()) {
         sum += lines.length();
       }
@@ -106,11 +55,11 @@ public class TextBenchmark {
 
   /** The limit. */
   @Benchmark
-  public long rawScan() throws IOException {
+  public long rawScan(LineFile file) throws IOException {
     byte[] block = new byte[BLOCK_BYTES];
     ByteBuffer into = ByteBuffer.wrap(block);
     long sum = 0;
-    try (FileChannel channel = FileChannel.open(file)) {
+    try (FileChannel channel = FileChannel.open(file.path())) {
       for (int read = channel.read(into); read > 0; read = channel.read(into.clear())) {
         sum += lengths(block, read);
       }
@@ -135,11 +84,11 @@ public class TextBenchmark {
 
   /** The same scan, a byte at a time. */
   @Benchmark
-  public long rawScanByBytes() throws IOException {
+  public long rawScanByBytes(LineFile file) throws IOException {
     byte[] block = new byte[BLOCK_BYTES];
     ByteBuffer into = ByteBuffer.wrap(block);
     long sum = 0;
-    try (FileChannel channel = FileChannel.open(file)) {
+    try (FileChannel channel = FileChannel.open(file.path())) {
       for (int read = channel.read(into); read > 0; read = channel.read(into.clear())) {
         int start = 0;
         for (int at = 0; at < read; at++) {
@@ -155,9 +104,9 @@ public class TextBenchmark {
 
   /** The JDK's lines, one by one. */
   @Benchmark
-  public long bufferedReader() throws IOException {
+  public long bufferedReader(LineFile file) throws IOException {
     long sum = 0;
-    try (BufferedReader reader = Files.newBufferedReader(file)) {
+    try (BufferedReader reader = Files.newBufferedReader(file.path())) {
       for (String line = reader.readLine(); line != null; line = reader.readLine()) {
         sum += line.length();
       }
@@ -167,15 +116,15 @@ public class TextBenchmark {
 
   /** The JDK's lines as a stream. */
   @Benchmark
-  public long filesLines() throws IOException {
-    try (Stream<String> lines = Files.lines(file)) {
+  public long filesLines(LineFile file) throws IOException {
+    try (Stream<String> lines = Files.lines(file.path())) {
       return lines.mapToLong(String::length).sum();
     }
   }
 
   /** torchfeed's edges. */
   @Benchmark
-  public long edges() {
-    return EdgeLoader.over(plan).build().load(0, AllToAll.alone()).size();
+  public long edges(LineFile file) {
+    return EdgeLoader.over(file.plan()).build().load(0, AllToAll.alone()).size();
   }
 }

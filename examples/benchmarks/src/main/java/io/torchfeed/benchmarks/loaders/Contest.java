@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.benchmarks.loaders;
 
+import io.torchfeed.benchmarks.PageCache;
 import io.torchfeed.benchmarks.loaders.PeerProcess.MissingException;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -156,7 +157,7 @@ final class Contest implements AutoCloseable {
       throws IOException, InterruptedException, MissingException {
     boolean cold = row == Row.D;
     if (cold) {
-      Programs.drop(programs.data(row).file());
+      PageCache.drop(programs.data(row).file());
     }
     PeerProcess process = processes.get(entry.program());
     if (process == null) {

@@ -83,16 +83,4 @@ final class Programs {
     Path log = logs.resolve(program + "-" + row + ".log");
     return new PeerProcess(command, ONE_THREAD, log);
   }
-
-  /** Takes a file out of the page cache: dd advises the system so, and copies nothing. */
-  static void drop(Path file) throws IOException, InterruptedException {
-    int status =
-        new ProcessBuilder("dd", "if=" + file, "iflag=nocache", "count=0", "status=none")
-            .inheritIO()
-            .start()
-            .waitFor();
-    if (status != 0) {
-      throw new IOException("dd ended with " + status);
-    }
-  }
 }

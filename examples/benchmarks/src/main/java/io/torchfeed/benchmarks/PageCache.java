@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.benchmarks;
+
+import java.io.IOException;
+import java.nio.file.Path;
+
+/** The system's memory of files. */
+public final class PageCache {
+  private PageCache() {}
+
+  /** Drops a file from it, as far as it is written. */
+  public static void drop(Path file) throws IOException, InterruptedException {
+    int status =
+        new ProcessBuilder("dd", "if=" + file, "iflag=nocache", "count=0", "status=none")
+            .inheritIO()
+            .start()
+            .waitFor();
+    if (status != 0) {
+      throw new IOException("dd ended with " + status);
+    }
+  }
+}
