@@ -3,23 +3,44 @@ package io.torchfeed.data;
 
 import static java.util.Objects.requireNonNull;
 
+import java.util.Iterator;
 import java.util.concurrent.Flow;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The batches of an epoch, one pass for each subscriber, each on a thread of its own. */
-record BatchPublisher(DataLoader loader, long epoch) implements Flow.Publisher<Batch> {
+/**
+ * The batches of an epoch, one pass for each subscriber, each on a thread of its own.
+ *
+ * @param <P> a pass
+ */
+final class BatchPublisher<P extends Iterator<Batch>> implements Flow.Publisher<Batch> {
+  private final Supplier<P> passes;
+  private final Consumer<P> closing;
+
+  /**
+   * A publisher.
+   *
+   * @param passes opens a pass
+   * @param closing closes it, on any thread and more than once
+   */
+  BatchPublisher(Supplier<P> passes, Consumer<P> closing) {
+    this.passes = passes;
+    this.closing = closing;
+  }
+
   @Override
   public void subscribe(Flow.Subscriber<? super Batch> subscriber) {
     requireNonNull(subscriber, "subscriber");
-    Batches pass;
+    P pass;
     try {
-      pass = loader.epoch(epoch);
+      pass = passes.get();
     } catch (RuntimeException e) {
       subscriber.onSubscribe(new Refused());
       subscriber.onError(e);
       return;
     }
-    Subscription subscription = new Subscription(pass, subscriber);
+    Subscription subscription = new Subscription(pass, () -> closing.accept(pass), subscriber);
     Thread thread = new Thread(subscription, "torchfeed-publisher");
     thread.setDaemon(true);
     thread.start();
@@ -38,15 +59,18 @@ record BatchPublisher(DataLoader loader, long epoch) implements Flow.Publisher<B
   private static final class Subscription implements Flow.Subscription, Runnable {
     private static final long LOOK_MILLIS = 100;
 
-    private final Batches pass;
+    private final Iterator<Batch> pass;
+    private final Runnable closing;
     private final Flow.Subscriber<? super Batch> subscriber;
     private final Object lock = new Object();
     private long demand;
     private boolean cancelled;
     private @Nullable IllegalArgumentException wrongDemand;
 
-    Subscription(Batches pass, Flow.Subscriber<? super Batch> subscriber) {
+    Subscription(
+        Iterator<Batch> pass, Runnable closing, Flow.Subscriber<? super Batch> subscriber) {
       this.pass = pass;
+      this.closing = closing;
       this.subscriber = subscriber;
     }
 
@@ -69,15 +93,17 @@ record BatchPublisher(DataLoader loader, long epoch) implements Flow.Publisher<B
         cancelled = true;
         lock.notifyAll();
       }
-      pass.close();
+      closing.run();
     }
 
     @Override
     public void run() {
-      try (pass) {
+      try {
         subscriber.onSubscribe(this);
-        while (awaitDemand()) {
-          subscriber.onNext(pass.next());
+        while (!isCancelled() && pass.hasNext()) { // which throws once the pass is closed
+          if (takeDemand()) {
+            subscriber.onNext(pass.next());
+          }
         }
         if (!isCancelled()) {
           subscriber.onComplete();
@@ -86,6 +112,8 @@ record BatchPublisher(DataLoader loader, long epoch) implements Flow.Publisher<B
         if (!isCancelled()) {
           subscriber.onError(e);
         }
+      } finally {
+        closing.run();
       }
     }
 
@@ -95,24 +123,29 @@ record BatchPublisher(DataLoader loader, long epoch) implements Flow.Publisher<B
       }
     }
 
-    /** Waits until a batch is wanted; false if there is none, or none is wanted any more. */
-    private boolean awaitDemand() {
+    /** Waits a while for a batch to be wanted; false if none is by then. */
+    private boolean takeDemand() {
       synchronized (lock) {
-        while (!cancelled && pass.hasNext()) {
-          if (wrongDemand != null) {
-            throw wrongDemand;
-          }
-          if (demand > 0) {
-            demand--;
-            return true;
-          }
-          try {
-            lock.wait(LOOK_MILLIS); // whether the pass is still open
-          } catch (InterruptedException e) {
-            throw new IllegalStateException("the thread of the subscriber was interrupted", e);
-          }
+        if (demand == 0 && !cancelled && wrongDemand == null) {
+          await();
         }
-        return false;
+        if (wrongDemand != null) {
+          throw wrongDemand;
+        }
+        if (cancelled || demand == 0) {
+          return false;
+        }
+        demand--;
+        return true;
+      }
+    }
+
+    @SuppressWarnings("WaitNotInLoop") // the caller's caller is the loop
+    private void await() {
+      try {
+        lock.wait(LOOK_MILLIS);
+      } catch (InterruptedException e) {
+        throw new IllegalStateException("the thread of the subscriber was interrupted", e);
       }
     }
   }

@@ -166,7 +166,7 @@ public final class DataLoader implements AutoCloseable {
    * @return the publisher; subscriptions end with the loader
    */
   public Flow.Publisher<Batch> publisher(long epoch) {
-    return new BatchPublisher(this, epoch);
+    return new BatchPublisher<>(() -> epoch(epoch), Batches::close);
   }
 
   /**

@@ -37,12 +37,7 @@ final class JavaFeed implements Feed {
   private final List<FeedWorker> crew = new ArrayList<>();
   private final SlabPool slabs; // nobody's
   private @Nullable Slab current; // the consumer's
-  private @Nullable FillTask own; // that the consumer itself fills
-  private @Nullable Thread consumer; // while it does
-  private @Nullable SampleWriter ownWriter;
-  private int ownNumber = -1;
-  private volatile boolean ownBegun;
-  private @Nullable Throwable ownCannotBegin;
+  private final ConsumerWork own;
   private long epoch;
   private boolean interrupted;
   private long interruptedAt;
@@ -51,6 +46,7 @@ final class JavaFeed implements Feed {
   JavaFeed(JavaFeedOptions options) {
     this.options = options;
     this.slabs = new SlabPool(options.layout(), options.batchRows());
+    this.own = new ConsumerWork(options);
   }
 
   @Override
@@ -108,12 +104,7 @@ final class JavaFeed implements Feed {
         }
       }
     }
-    if (own != null && consumer != null) {
-      own.cancelled = true;
-      if (consumer != Thread.currentThread()) {
-        consumer.interrupt();
-      }
-    }
+    own.cancel();
   }
 
   private void awaitIdle(long patienceNanos) {
@@ -285,34 +276,13 @@ final class JavaFeed implements Feed {
   }
 
   private void fillHere(FillTask task) {
-    SampleWriter writer = ownWriter;
-    if (writer == null) {
-      writer = new SampleWriter(options.layout());
-      ownWriter = writer;
-    }
-    own = task;
-    consumer = Thread.currentThread();
-    boolean wasInterrupted = Thread.interrupted();
+    own.begin(task);
     lock.unlock();
     try {
-      beginHere();
-      if (ownCannotBegin == null) {
-        task.fill(slab(), options, writer);
-      } else {
-        task.error = ownCannotBegin;
-      }
-    } catch (Throwable e) {
-      task.error = e;
+      own.run(task, this::slab);
     } finally {
       lock.lock();
-      own = null;
-      consumer = null;
-      task.done = true;
-      // An interrupt is the consumer's business, unless this feed sent it.
-      wasInterrupted |= (Thread.interrupted() || task.wasInterrupted) && !task.cancelled;
-      if (wasInterrupted) {
-        Thread.currentThread().interrupt();
-      }
+      own.end(task);
     }
     if (interrupted || closed) {
       task.dropMade();
@@ -320,18 +290,6 @@ final class JavaFeed implements Feed {
       asked.clear();
     }
     requireUndisturbed();
-  }
-
-  private void beginHere() {
-    if (ownNumber < 0) {
-      ownNumber = options.workerNumbers().getAndIncrement();
-      try {
-        options.hooks().start(ownNumber);
-        ownBegun = true;
-      } catch (Throwable e) {
-        ownCannotBegin = e;
-      }
-    }
   }
 
   private Gathered result(FillTask task) {
@@ -389,15 +347,7 @@ final class JavaFeed implements Feed {
       endTask(worker, task);
     }
     if (begun) {
-      stopQuietly(worker.number());
-    }
-  }
-
-  @SuppressWarnings("EmptyCatch") // the hook's contract: nobody is left to tell
-  private void stopQuietly(int worker) {
-    try {
-      options.hooks().stop(worker);
-    } catch (Throwable ignored) {
+      options.stopQuietly(worker.number());
     }
   }
 
@@ -548,9 +498,7 @@ final class JavaFeed implements Feed {
     } finally {
       lock.unlock();
     }
-    if (ownBegun) {
-      stopQuietly(ownNumber);
-    }
+    own.stop();
     joinBriefly(leaving);
   }
 

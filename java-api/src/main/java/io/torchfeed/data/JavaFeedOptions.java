@@ -17,4 +17,14 @@ record JavaFeedOptions(
     WorkerHooks hooks,
     AtomicInteger workerNumbers,
     long seed,
-    LoaderMeter meter) {}
+    LoaderMeter meter) {
+
+  /** Tells the hook that a worker ends; what the hook throws then reaches nobody, by contract. */
+  @SuppressWarnings("EmptyCatch")
+  void stopQuietly(int worker) {
+    try {
+      hooks.stop(worker);
+    } catch (Throwable ignored) {
+    }
+  }
+}

@@ -7,7 +7,6 @@ import io.torchfeed.bindings.NativeHandle;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.TensorVector;
 import org.jspecify.annotations.Nullable;
 
 /** libtorch's C++ data loader. */
@@ -70,8 +69,9 @@ final class NativeFeed implements Feed {
   public Gathered take(long due) {
     try {
       Tensor[] tensors =
-          NativeHandle.allOutsideOfScopes(
-              () -> copies(feed.call(native_ -> native_.take(timeoutMillis))));
+          BatchTensor.of(
+              NativeHandle.outsideOfScopes(
+                  () -> feed.call(native_ -> native_.take(timeoutMillis))));
       Gathered gathered = new Gathered(feed.callLong(BatchFeed::batch), tensors, null);
       tell(gathered);
       return gathered;
@@ -87,15 +87,6 @@ final class NativeFeed implements Feed {
     if (event != null) {
       event.tell(epoch, gathered.batch, gathered.rows(), nanos);
     }
-  }
-
-  /** The tensors of {@code views} as objects of their own. */
-  static Tensor[] copies(TensorVector views) {
-    Tensor[] tensors = new Tensor[Math.toIntExact(views.size())];
-    for (int i = 0; i < tensors.length; i++) {
-      tensors[i] = new Tensor(views.get(i));
-    }
-    return tensors;
   }
 
   private Gathered failed(NativeException e, long due) {

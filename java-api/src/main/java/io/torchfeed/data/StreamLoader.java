@@ -2,6 +2,7 @@
 package io.torchfeed.data;
 
 import java.util.List;
+import java.util.concurrent.Flow;
 
 /**
  * Brings the samples of a {@link StreamDataset} as batches of tensors; what {@link DataLoader} is
@@ -57,6 +58,18 @@ public final class StreamLoader implements AutoCloseable {
    */
   public StreamBatches epoch(long epoch) {
     return open(StreamStart.ofEpoch(epoch, shards));
+  }
+
+  /**
+   * The batches of an epoch for subscribers: each has a pass and a thread of its own and gets
+   * batches as it asks for them. A batch is valid in its call of {@code onNext}, unless it is kept.
+   * What a pass throws ends the subscription.
+   *
+   * @param epoch the number of the epoch, at least 0
+   * @return the publisher; subscriptions end with the loader
+   */
+  public Flow.Publisher<Batch> publisher(long epoch) {
+    return new BatchPublisher<>(() -> epoch(epoch), StreamBatches::close);
   }
 
   /**

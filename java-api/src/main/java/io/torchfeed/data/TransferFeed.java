@@ -191,8 +191,9 @@ final class TransferFeed implements Feed {
     current = sent.number;
     try {
       Tensor[] tensors =
-          NativeHandle.allOutsideOfScopes(
-              () -> NativeFeed.copies(transfer.call(native_ -> native_.receive(sent.number))));
+          BatchTensor.of(
+              NativeHandle.outsideOfScopes(
+                  () -> transfer.call(native_ -> native_.receive(sent.number))));
       return new Gathered(rows.batch, tensors, rows.elements);
     } catch (NativeException e) {
       return Gathered.failed(rows.batch, notCopied(rows.batch, e));

@@ -50,6 +50,21 @@ abstract class BatchContract {
     }
   }
 
+  @Test
+  void aColumnMayBeClosedBeforeTheOthers() {
+    try (DataLoader loader = loader(1);
+        Batches batches = loader.epoch(0)) {
+      Batch batch = batches.next();
+      long[] labels = Rows.longs(batch.tensor(1)).clone();
+      batch.tensor(0).close();
+      batch.tensor(0).close();
+      assertThat(batch.tensor(0).isNull()).isTrue();
+      assertThat(Rows.longs(batch.tensor(1))).isEqualTo(labels);
+      batch.tensor(1).close();
+      assertThat(batches.next().tensor(1).isNull()).isFalse();
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 3})
   void keptBatchesOutliveTheLoader(int workers) {

@@ -5,10 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.Flow;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -41,52 +37,12 @@ class BatchViewsTest {
     assertThatIllegalStateException().isThrownBy(batches::next);
   }
 
-  /** Takes some batches and then asks for no more. */
-  private static final class Taker implements Flow.Subscriber<Batch> {
-    final List<Long> seen = new CopyOnWriteArrayList<>();
-    final CountDownLatch first = new CountDownLatch(1);
-    final CompletableFuture<String> end = new CompletableFuture<>();
-    final CompletableFuture<Flow.Subscription> subscription = new CompletableFuture<>();
-    private final long demand;
-    private final boolean askForMore;
-
-    Taker(long demand, boolean askForMore) {
-      this.demand = demand;
-      this.askForMore = askForMore;
-    }
-
-    @Override
-    public void onSubscribe(Flow.Subscription subscription) {
-      this.subscription.complete(subscription);
-      subscription.request(demand);
-    }
-
-    @Override
-    public void onNext(Batch batch) {
-      seen.add(Rows.longs(batch.tensor(1))[0]);
-      first.countDown();
-      if (askForMore) {
-        subscription.join().request(1);
-      }
-    }
-
-    @Override
-    public void onError(Throwable failure) {
-      end.complete(String.valueOf(failure.getMessage()));
-    }
-
-    @Override
-    public void onComplete() {
-      end.complete("complete");
-    }
-  }
-
   @Test
   void subscribersGetWhatTheyAskFor() throws Exception {
-    Taker all = new Taker(Long.MAX_VALUE, true);
-    Taker oneByOne = new Taker(1, true);
-    Taker two = new Taker(2, false);
-    for (Taker taker : List.of(all, oneByOne, two)) {
+    BatchTaker all = new BatchTaker(1, Long.MAX_VALUE, true);
+    BatchTaker oneByOne = new BatchTaker(1, 1, true);
+    BatchTaker two = new BatchTaker(1, 2, false);
+    for (BatchTaker taker : List.of(all, oneByOne, two)) {
       loader.publisher(0).subscribe(taker);
     }
     assertThat(all.end.get(30, TimeUnit.SECONDS)).isEqualTo("complete");
@@ -101,16 +57,16 @@ class BatchViewsTest {
 
   @Test
   void aSubscriptionEndsOnRequestOrWithAnError() throws Exception {
-    Taker cancelled = new Taker(1, false);
+    BatchTaker cancelled = new BatchTaker(1, 1, false);
     loader.publisher(0).subscribe(cancelled);
     cancelled.subscription.get(30, TimeUnit.SECONDS).cancel();
-    Taker wrong = new Taker(0, false);
+    BatchTaker wrong = new BatchTaker(1, 0, false);
     loader.publisher(0).subscribe(wrong);
     assertThat(wrong.end.get(30, TimeUnit.SECONDS)).contains("at least 1 batch, got 0");
-    Taker none = new Taker(1, false);
+    BatchTaker none = new BatchTaker(1, 1, false);
     loader.publisher(-1).subscribe(none);
     assertThat(none.end.get(30, TimeUnit.SECONDS)).contains("epoch");
-    Taker waiting = new Taker(1, false);
+    BatchTaker waiting = new BatchTaker(1, 1, false);
     loader.publisher(0).subscribe(waiting);
     assertThat(waiting.first.await(30, TimeUnit.SECONDS)).isTrue();
     loader.close();

@@ -51,24 +51,6 @@ public final class NativeHandle<P extends Pointer> implements AutoCloseable {
     }
   }
 
-  /**
-   * As {@link #outsideOfScopes}, for several; what else {@code factory} makes is freed at once.
-   *
-   * @return the array that {@code factory} gave
-   */
-  public static <P extends Pointer> P[] allOutsideOfScopes(Supplier<P[]> factory) {
-    try (PointerScope scope = new PointerScope()) {
-      P[] pointers = factory.get();
-      for (P pointer : pointers) {
-        pointer.retainReference(); // detach gives up one reference
-        scope.detach(pointer);
-      }
-      return pointers;
-    } catch (RuntimeException e) {
-      throw NativeException.translate(e);
-    }
-  }
-
   /** Calls into the native object; a native failure comes out translated. */
   public <R> R call(Function<? super P, ? extends R> body) {
     acquire();
