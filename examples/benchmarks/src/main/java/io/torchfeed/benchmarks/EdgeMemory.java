@@ -65,7 +65,8 @@ final class EdgeMemory {
 
   private static long id(SplittableRandom random) {
     double skewed = random.nextDouble() * random.nextDouble();
-    return (long) (skewed * VERTICES) * 100_003;
+    long vertex = (long) (skewed * VERTICES);
+    return vertex * 100_003;
   }
 
   private static long used() {
