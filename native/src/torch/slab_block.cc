@@ -12,7 +12,7 @@
 namespace torchfeed {
 namespace {
 
-constexpr int64_t kWorthPages = int64_t{4} << 20;  // two huge pages, so half is wasted at most
+constexpr int64_t kWorthPages = int64_t{4} << 20;  // two huge pages, so a third is wasted at most
 
 at::Tensor ordinary_block(int64_t bytes) {
   if (bytes < kWorthPages) {
