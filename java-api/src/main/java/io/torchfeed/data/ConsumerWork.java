@@ -13,7 +13,6 @@ final class ConsumerWork {
   private final JavaFeedOptions options;
   private @Nullable FillTask task;
   private @Nullable Thread thread; // that makes it
-  private boolean wasInterrupted;
 
   // What follows belongs to the consumer.
   private @Nullable SampleWriter writer;
@@ -25,11 +24,11 @@ final class ConsumerWork {
     this.options = options;
   }
 
-  /** The calling thread begins to make a batch. */
-  void begin(FillTask next) {
+  /** The calling thread begins to make a batch; gives whether it was interrupted before. */
+  boolean begin(FillTask next) {
     task = next;
     thread = Thread.currentThread();
-    wasInterrupted = Thread.interrupted();
+    return Thread.interrupted();
   }
 
   /** Makes the batch, without the lock; what it throws is in the task. */
@@ -68,13 +67,13 @@ final class ConsumerWork {
   }
 
   /** The batch is made, or not to be had. */
-  void end(FillTask made) {
+  void end(FillTask made, boolean wasInterruptedBefore) {
     task = null;
     thread = null;
     made.done = true;
     // An interrupt is the consumer's business, unless the feed sent it.
-    wasInterrupted |= (Thread.interrupted() || made.wasInterrupted) && !made.cancelled;
-    if (wasInterrupted) {
+    boolean wasInterrupted = Thread.interrupted() || made.wasInterrupted;
+    if (wasInterruptedBefore || (wasInterrupted && !made.cancelled)) {
       Thread.currentThread().interrupt();
     }
   }

@@ -276,13 +276,13 @@ final class JavaFeed implements Feed {
   }
 
   private void fillHere(FillTask task) {
-    own.begin(task);
+    boolean wasInterrupted = own.begin(task);
     lock.unlock();
     try {
       own.run(task, this::slab);
     } finally {
       lock.lock();
-      own.end(task);
+      own.end(task, wasInterrupted);
     }
     if (interrupted || closed) {
       task.dropMade();

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.benchmarks;
 
-import io.torchfeed.partition.AllToAll;
-import io.torchfeed.partition.EdgeLoader;
-import io.torchfeed.partition.LineCursor;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -62,18 +59,12 @@ public class ColdTextBenchmark {
   /** torchfeed's lines. */
   @Benchmark
   public long lines(LineFile file) {
-    long sum = 0;
-    try (LineCursor lines = file.plan().open(0)) {
-      while (lines.next()) {
-        sum += lines.length();
-      }
-    }
-    return sum;
+    return file.readLines();
   }
 
   /** torchfeed's edges. */
   @Benchmark
   public long edges(LineFile file) {
-    return EdgeLoader.over(file.plan()).build().load(0, AllToAll.alone()).size();
+    return file.loadEdges();
   }
 }

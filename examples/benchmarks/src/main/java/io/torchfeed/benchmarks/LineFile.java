@@ -3,6 +3,9 @@ package io.torchfeed.benchmarks;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
+import io.torchfeed.partition.AllToAll;
+import io.torchfeed.partition.EdgeLoader;
+import io.torchfeed.partition.LineCursor;
 import io.torchfeed.partition.TextPartition;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
@@ -67,5 +70,21 @@ public class LineFile {
   /** All of it for one rank. */
   public TextPartition plan() {
     return plan;
+  }
+
+  /** Reads all lines with torchfeed; gives the sum of their lengths. */
+  long readLines() {
+    long sum = 0;
+    try (LineCursor lines = plan.open(0)) {
+      while (lines.next()) {
+        sum += lines.length();
+      }
+    }
+    return sum;
+  }
+
+  /** Loads all edges with torchfeed; gives their number. */
+  long loadEdges() {
+    return EdgeLoader.over(plan).build().load(0, AllToAll.alone()).size();
   }
 }

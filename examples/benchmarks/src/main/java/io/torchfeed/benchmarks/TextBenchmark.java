@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.benchmarks;
 
-import io.torchfeed.partition.AllToAll;
-import io.torchfeed.partition.EdgeLoader;
-import io.torchfeed.partition.LineCursor;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.lang.invoke.MethodHandles;
@@ -44,13 +41,7 @@ public class TextBenchmark {
   /** torchfeed's lines. */
   @Benchmark
   public long cursor(LineFile file) {
-    long sum = 0;
-    try (LineCursor lines = file.plan().open(0)) {
-      while (lines.next()) {
-        sum += lines.length();
-      }
-    }
-    return sum;
+    return file.readLines();
   }
 
   /** The limit. */
@@ -125,6 +116,6 @@ public class TextBenchmark {
   /** torchfeed's edges. */
   @Benchmark
   public long edges(LineFile file) {
-    return EdgeLoader.over(file.plan()).build().load(0, AllToAll.alone()).size();
+    return file.loadEdges();
   }
 }
