@@ -98,6 +98,7 @@ final class BatchPublisher<P extends Iterator<Batch>> implements Flow.Publisher<
 
     @Override
     public void run() {
+      Throwable failure = null;
       try {
         subscriber.onSubscribe(this);
         while (!isCancelled() && pass.hasNext()) { // which throws once the pass is closed
@@ -105,15 +106,18 @@ final class BatchPublisher<P extends Iterator<Batch>> implements Flow.Publisher<
             subscriber.onNext(pass.next());
           }
         }
-        if (!isCancelled()) {
-          subscriber.onComplete();
-        }
       } catch (RuntimeException | Error e) {
-        if (!isCancelled()) {
-          subscriber.onError(e);
-        }
+        failure = e;
       } finally {
-        closing.run();
+        closing.run(); // first, so that nothing is left when the subscriber hears of the end
+      }
+      if (isCancelled()) {
+        return;
+      }
+      if (failure == null) {
+        subscriber.onComplete();
+      } else {
+        subscriber.onError(failure);
       }
     }
 
