@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "feed_batches.h"
 #include "torchfeed/error.h"
 #include "torchfeed/runtime.h"
 
@@ -55,7 +56,7 @@ TEST_P(Feeds, GivesTheRequestedRowsInOrder) {
     feed->start();
     for (const auto& rows : batches) {
       request();
-      const auto taken = feed->take(kForEver);
+      const auto taken = take(*feed, kForEver);
       const auto index = torch::tensor(rows);
       EXPECT_EQ(feed->batch(), &rows - batches.data());
       ASSERT_EQ(taken.size(), 2U);
@@ -63,7 +64,7 @@ TEST_P(Feeds, GivesTheRequestedRowsInOrder) {
       EXPECT_TRUE(torch::equal(taken[1], index));
       EXPECT_EQ(reinterpret_cast<uintptr_t>(taken[1].data_ptr()) % 64, 0U);
     }
-    EXPECT_THROW(feed->take(kForEver), Error);
+    EXPECT_THROW(take(*feed, kForEver), Error);
   }
 }
 
@@ -80,7 +81,7 @@ TEST_P(Feeds, CanBeLeftAtAnyMoment) {
     feed->start();
     const auto batches = random() % 5;
     for (size_t b = 0; b < batches; ++b) {
-      ASSERT_EQ(feed->take(kForEver)[1][3].item<int64_t>(), 8);
+      ASSERT_EQ(take(*feed, kForEver)[1][3].item<int64_t>(), 8);
     }
   }
 }
@@ -97,7 +98,7 @@ TEST_P(Feeds, NeverOverwritesATensorThatIsStillHeld) {
     if (b % 8 == 0) {
       feed->start();
     }
-    kept.push_back(feed->take(kForEver)[1]);
+    kept.push_back(take(*feed, kForEver)[1]);
   }
   for (int64_t b = 0; b < 32; ++b) {
     EXPECT_EQ(kept[static_cast<size_t>(b)][0].item<int64_t>(), b);
@@ -113,7 +114,7 @@ TEST_P(Feeds, ReusesSlabsInSteadyState) {
   std::set<void*> slabs;
   for (int b = 0; b < 500; ++b) {
     feed->request(0, rows.data(), 2);
-    slabs.insert(feed->take(kForEver)[0].data_ptr());
+    slabs.insert(take(*feed, kForEver)[0].data_ptr());
   }
   EXPECT_LE(slabs.size(), 3U);  // two prefetched and the consumer's
 }
@@ -137,13 +138,13 @@ TEST_P(Feeds, GivesEachRequestedBatchOnceInAnyOrder) {
     std::set<int64_t> batches;
     for (int64_t b = 0; b < 20; ++b) {
       request();
-      const auto rows = feed->take(kForEver)[1];
+      const auto rows = take(*feed, kForEver)[1];
       batches.insert(feed->batch());
       EXPECT_EQ(rows[0].item<int64_t>(), feed->batch());
       EXPECT_EQ(rows[1].item<int64_t>(), 63 - feed->batch());
     }
     EXPECT_EQ(batches.size(), 20U);
-    EXPECT_THROW(feed->take(kForEver), Error);
+    EXPECT_THROW(take(*feed, kForEver), Error);
   }
 }
 
@@ -157,7 +158,7 @@ TEST_P(Feeds, AnInterruptFromAnotherThreadEndsThePass) {
       {
         for (;;) {
           feed->request(0, rows.data(), 2);
-          feed->take(kForEver);
+          take(*feed, kForEver);
         }
       },
       Error);

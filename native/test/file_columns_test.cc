@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "feed_batches.h"
 #include "row_files.h"
 #include "torchfeed/batch_feed.h"
 #include "torchfeed/error.h"
@@ -84,14 +85,14 @@ TEST_P(FileFeeds, GivesTheRequestedRowsInOrder) {
     feed->start();
     for (int64_t batch = 0; batch < 13; ++batch) {
       request();
-      const auto taken = feed->take(-1);
+      const auto taken = take(*feed, -1);
       const auto index = torch::tensor(rows_of(batch));
       ASSERT_EQ(taken.size(), 2U);
       EXPECT_TRUE(torch::equal(taken[0], images_.index_select(0, index)));
       EXPECT_TRUE(torch::equal(taken[1], index));
       EXPECT_EQ(reinterpret_cast<uintptr_t>(taken[1].data_ptr()) % 64, 0U);
     }
-    EXPECT_THROW(feed->take(-1), Error);
+    EXPECT_THROW(take(*feed, -1), Error);
   }
 }
 
@@ -113,7 +114,7 @@ TEST_P(FileFeeds, ARowThatIsGoneFailsItsBatchAlone) {
   for (const auto& rows : batches) {
     request();
     try {
-      EXPECT_TRUE(torch::equal(feed->take(-1)[1], torch::tensor(rows)));
+      EXPECT_TRUE(torch::equal(take(*feed, -1)[1], torch::tensor(rows)));
       failed.push_back(-1);
       EXPECT_EQ(feed->unreadable_row(), -1);
     } catch (const Error& error) {
@@ -135,7 +136,7 @@ TEST_P(FileFeeds, CanBeLeftAtAnyMoment) {
     }
     feed->start();
     for (size_t batch = 0; batch < epoch % 5; ++batch) {
-      ASSERT_EQ(feed->take(-1)[1][3].item<int64_t>(), 8);
+      ASSERT_EQ(take(*feed, -1)[1][3].item<int64_t>(), 8);
     }
   }
 }
@@ -148,7 +149,7 @@ TEST_P(FileFeeds, OutliveTheColumnsTheyWereMadeFrom) {
   const std::vector<int64_t> rows = {99, 98};
   feed->request(0, rows.data(), 2);
   feed->start();
-  EXPECT_EQ(feed->take(-1)[1][0].item<int64_t>(), 99);
+  EXPECT_EQ(take(*feed, -1)[1][0].item<int64_t>(), 99);
 }
 
 INSTANTIATE_TEST_SUITE_P(Workers, FileFeeds, testing::Values(0, 1, 2, 5));

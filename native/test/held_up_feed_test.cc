@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "feed_batches.h"
 #include "row_files.h"
 #include "torchfeed/batch_feed.h"
 #include "torchfeed/error.h"
@@ -104,7 +105,7 @@ class HeldUpFeeds : public testing::Test {
     }
   }
 
-  static int64_t taken(BatchFeed& feed) { return feed.take(kForEver)[0][0].item<int64_t>(); }
+  static int64_t taken(BatchFeed& feed) { return take(feed, kForEver)[0][0].item<int64_t>(); }
 
   const int64_t opened_before_ = open_files();
   const RowFiles files_;
@@ -122,7 +123,7 @@ TEST_F(HeldUpFeeds, ATakeThatTimedOutCanBeRepeatedAndLosesNothing) {
     gate.await_somebody();
     for (int i = 0; i < 3; ++i) {
       try {
-        feed->take(1);
+        take(*feed, 1);
         FAIL() << "not held up";
       } catch (const Error& error) {
         EXPECT_EQ(error.code(), ErrorCode::kTimeout);
@@ -149,14 +150,14 @@ TEST_F(HeldUpFeeds, LaterBatchesWaitForTheirTurnOnlyInOrder) {
     gate.await_somebody();
     std::vector<int64_t> order;
     if (in_order) {
-      EXPECT_THROW(feed->take(1), Error);
+      EXPECT_THROW(take(*feed, 1), Error);
       gate.open();
     } else {
       for (int i = 0; i < 3; ++i) {
         order.push_back(taken(*feed));
         EXPECT_EQ(feed->batch(), order.back());
       }
-      EXPECT_THROW(feed->take(1), Error);
+      EXPECT_THROW(take(*feed, 1), Error);
       gate.open();
     }
     while (order.size() < 4) {
@@ -174,7 +175,7 @@ TEST_F(HeldUpFeeds, AnInterruptEndsATakeThoughItsWorkerStays) {
   feed->start();
   gate.await_somebody();
   std::thread other([&] { feed->interrupt(); });
-  EXPECT_THROW(feed->take(kForEver), Error);
+  EXPECT_THROW(take(*feed, kForEver), Error);
   other.join();
   EXPECT_FALSE(feed->rewind());
   gate.open();

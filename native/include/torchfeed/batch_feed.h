@@ -50,14 +50,13 @@ class TORCHFEED_API BatchFeed {
   void request(int64_t batch, const int64_t* indices, int64_t count);
   /// Sets the workers to the queued batches; once a pass, after the first requests.
   void start();
-  /// Waits for the next batch and gives its columns, views of a slab: `[rows, ...]` each. The batch
-  /// before it is taken back. Queue the request that replaces it first.
-  /// A row that a file does not give any more fails its batch alone, with `kUnreadable`.
+  /// Waits for the next batch. The batch before it is taken back. Queue the request that replaces
+  /// it first. A row that a file does not give any more fails its batch alone, with `kUnreadable`.
   ///
   /// @param timeout_ms  after which it throws `kTimeout` with what the workers do, and may be
-  /// called
-  ///                    again for the same batch; negative for no limit
-  std::vector<at::Tensor> take(int64_t timeout_ms);
+  ///                    called again for the same batch; negative for no limit
+  /// @param columns     becomes the columns, views of a slab: `[rows, ...]` each
+  void take(int64_t timeout_ms, std::vector<at::Tensor>& columns);
   /// The number of the batch that the last `take` gave, or failed to gather.
   [[nodiscard]] int64_t batch() const;
   /// Whether `take` would not wait for workers. Without workers it would always.

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <deque>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -42,7 +41,8 @@ torch::data::DataLoaderOptions loader_options(int64_t batch_rows, int64_t worker
                                               bool in_order) {
   return torch::data::DataLoaderOptions(static_cast<size_t>(batch_rows))
       .workers(static_cast<size_t>(workers))
-      .max_jobs(workers == 0 ? 0 : static_cast<size_t>(prefetch))  // jobs are for workers only
+      // Enough that a worker finds another when all that are put up have ended.
+      .max_jobs(workers == 0 ? 0 : static_cast<size_t>(prefetch + workers))
       .enforce_ordering(in_order);
 }
 
@@ -53,25 +53,30 @@ class BatchFeed::Impl {
   Impl(RowColumns columns, int64_t batch_rows, int64_t workers, int64_t prefetch, bool in_order)
       : in_order_(in_order),
         source_(std::make_shared<RowSource>(std::move(columns), batch_rows, workers, prefetch)),
-        queue_(std::make_shared<std::deque<RowJob>>()),
-        loader_(RowDataset(source_), QueuedJobs(queue_),
+        loader_(RowDataset(source_), TicketSampler(),
                 loader_options(batch_rows, workers, prefetch, in_order)) {}
 
-  ~Impl() { source_->watch.interrupt(); }
+  ~Impl() {
+    source_->board.interrupt();
+    source_->board.dismiss();
+  }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
   bool rewind() {
     interrupt();
-    queue_->clear();
     current_.reset();
-    if (!source_->watch.await_idle(kPatience)) {
+    if (!source_->board.await_idle(kPatience)) {
       return false;
     }
-    loader_.drop_jobs();
-    source_->watch.reset();
-    requested_ = 0;
-    taken_ = 0;
+    if (source_->board.is_empty()) {
+      source_->board.resume();  // the workers wait for the next job, of whatever pass
+    } else {
+      source_->board.dismiss();
+      loader_.drop_jobs();
+      source_->board.reset();
+      started_ = false;
+    }
     return true;
   }
 
@@ -91,21 +96,25 @@ class BatchFeed::Impl {
       }
       rows[i] = static_cast<size_t>(indices[i]);
     }
-    queue_->push_back({requested_, batch, std::move(rows)});
-    ++requested_;
+    source_->board.put({batch, std::move(rows)});
   }
 
   void pin_for(const std::string& device) { source_->slabs.pin_for(device); }
 
-  void start() { loader_.start(); }
+  void start() {
+    if (!started_) {
+      loader_.start();
+      started_ = true;
+    }
+  }
 
-  std::vector<at::Tensor> take(int64_t timeout_ms) {
+  void take(int64_t timeout_ms, std::vector<at::Tensor>& columns) {
+    columns.clear();
     current_.reset();
     unreadable_row_ = -1;
-    if (taken_ == requested_) {
+    if (source_->board.is_empty()) {
       throw Error(ErrorCode::kIllegalState, "no batch was requested");
     }
-    loader_.top_up();
     if (loader_.options().workers > 0) {
       await(timeout_ms);
     }
@@ -113,31 +122,30 @@ class BatchFeed::Impl {
     if (!next) {
       throw Error(ErrorCode::kInternal, "libtorch's loader has lost a batch");
     }
-    ++taken_;
-    source_->watch.forget(next->sequence);
+    if (!next->loan && !next->failure) {
+      throw_interrupted();
+    }
+    source_->board.take(next->sequence);
     batch_ = next->batch;
     gather_nanos_ = next->nanos;
     if (next->failure) {
       unreadable_row_ = next->unreadable_row;
       throw Error(next->failure->code, next->failure->message);
     }
-    if (!next->loan) {
-      throw_interrupted();
-    }
     current_ = std::move(next->loan);
-    return views(next->rows);
+    current_->slab().view_all(next->rows, columns);
   }
 
   [[nodiscard]] int64_t batch() const { return batch_; }
   [[nodiscard]] int64_t unreadable_row() const { return unreadable_row_; }
   [[nodiscard]] int64_t gather_nanos() const { return gather_nanos_; }
-  [[nodiscard]] bool is_ready() const { return source_->watch.is_ready(due()); }
-  [[nodiscard]] int64_t ready() const { return source_->watch.ready(); }
+  [[nodiscard]] bool is_ready() const { return source_->board.is_ready(due()); }
+  [[nodiscard]] int64_t ready() const { return source_->board.ready(); }
   [[nodiscard]] int64_t slab_bytes() const { return source_->slabs.layout().bytes(); }
 
-  void interrupt() { source_->watch.interrupt(); }
+  void interrupt() { source_->board.interrupt(); }
 
-  [[nodiscard]] bool await_idle() { return source_->watch.await_idle(kPatience); }
+  [[nodiscard]] bool await_idle() { return source_->board.await_idle(kPatience); }
 
  private:
   [[noreturn]] static void throw_interrupted() {
@@ -146,38 +154,27 @@ class BatchFeed::Impl {
 
   /// The job that must end before a batch can be taken; none in particular without order.
   [[nodiscard]] std::optional<size_t> due() const {
-    return in_order_ ? std::optional<size_t>(taken_) : std::nullopt;
+    return in_order_ ? std::optional<size_t>(source_->board.taken()) : std::nullopt;
   }
 
   void await(int64_t timeout_ms) {
-    const auto limit = timeout_ms < 0 ? std::optional<JobWatch::Clock::duration>()
+    const auto limit = timeout_ms < 0 ? std::optional<JobBoard::Clock::duration>()
                                       : std::chrono::milliseconds(timeout_ms);
-    switch (source_->watch.await(due(), limit)) {
-      case JobWatch::Outcome::kEnded:
+    switch (source_->board.await(due(), limit)) {
+      case JobBoard::Outcome::kEnded:
         return;
-      case JobWatch::Outcome::kTimedOut:
-        throw Error(ErrorCode::kTimeout, source_->watch.describe());
-      case JobWatch::Outcome::kInterrupted:
+      case JobBoard::Outcome::kTimedOut:
+        throw Error(ErrorCode::kTimeout, source_->board.describe());
+      case JobBoard::Outcome::kInterrupted:
         throw_interrupted();
     }
-  }
-
-  std::vector<at::Tensor> views(int64_t rows) const {
-    std::vector<at::Tensor> tensors;
-    tensors.reserve(source_->columns.size());
-    for (int64_t i = 0; i < current_->slab().layout().columns(); ++i) {
-      tensors.push_back(current_->slab().view(i, rows));
-    }
-    return tensors;
   }
 
   const bool in_order_;
   const LiveCount live_;
   std::shared_ptr<RowSource> source_;
-  std::shared_ptr<std::deque<RowJob>> queue_;
   std::shared_ptr<const Loan> current_;
-  size_t requested_ = 0;
-  size_t taken_ = 0;
+  bool started_ = false;
   int64_t batch_ = -1;
   int64_t unreadable_row_ = -1;
   int64_t gather_nanos_ = 0;
@@ -236,8 +233,8 @@ void BatchFeed::start() {
   guarded([&] { impl_->start(); });
 }
 
-std::vector<at::Tensor> BatchFeed::take(int64_t timeout_ms) {
-  return guarded([&] { return impl_->take(timeout_ms); });
+void BatchFeed::take(int64_t timeout_ms, std::vector<at::Tensor>& columns) {
+  guarded([&] { impl_->take(timeout_ms, columns); });
 }
 
 int64_t BatchFeed::batch() const { return impl_->batch(); }

@@ -28,18 +28,21 @@ RowSource::RowSource(RowColumns all, int64_t batch_rows, int64_t workers, int64_
     : columns(std::move(all)),
       slabs(layout_of(columns, batch_rows)),
       stores(stores_of(slabs.layout(), workers, prefetch)),
-      watch(workers) {}
+      board(workers, prefetch) {}
 
 // An exception here would cost the loader its next job and end the epoch early: it travels as part
 // of the batch instead.
-GatheredRows RowDataset::get_batch(RowJob job) {
+GatheredRows RowDataset::get_batch(Ticket ticket) {
   GatheredRows gathered;
-  gathered.sequence = job.sequence;
-  gathered.batch = job.batch;
-  const auto begin = JobWatch::Clock::now();
-  source_->watch.begin(job.sequence, job.batch);
+  gathered.sequence = ticket.sequence;
+  const std::optional<RowJob> job = source_->board.begin(ticket.sequence);
+  if (!job) {
+    return gathered;
+  }
+  gathered.batch = job->batch;
+  const auto begin = JobBoard::Clock::now();
   try {
-    guarded([&] { gather(job, gathered); });
+    guarded([&] { gather(*job, gathered); });
   } catch (const UnreadableRow& error) {
     gathered.failure = parts(error);
     gathered.unreadable_row = error.row();
@@ -47,13 +50,13 @@ GatheredRows RowDataset::get_batch(RowJob job) {
     gathered.failure = parts(error);
   }
   gathered.nanos =
-      std::chrono::duration_cast<std::chrono::nanoseconds>(JobWatch::Clock::now() - begin).count();
-  source_->watch.end(job.sequence);
+      std::chrono::duration_cast<std::chrono::nanoseconds>(JobBoard::Clock::now() - begin).count();
+  source_->board.end(ticket.sequence);
   return gathered;
 }
 
 void RowDataset::gather(const RowJob& job, GatheredRows& into) const {
-  const std::atomic<bool>& stop = source_->watch.interrupted();
+  const std::atomic<bool>& stop = source_->board.interrupted();
   if (stop) {
     return;
   }
@@ -67,35 +70,6 @@ void RowDataset::gather(const RowJob& job, GatheredRows& into) const {
   }
   into.rows = static_cast<int64_t>(job.rows.size());
   into.loan = std::move(loan);
-}
-
-std::optional<RowJob> QueuedJobs::next(size_t /*batch_size*/) {
-  if (queue_->empty()) {
-    return std::nullopt;
-  }
-  RowJob job = std::move(queue_->front());
-  queue_->pop_front();
-  return job;
-}
-
-void RowLoader::start() {
-  delivered_ = 0;
-  begin();
-}
-
-void RowLoader::top_up() {
-  while (sequence_number_ - delivered_ < options().max_jobs) {
-    const size_t before = sequence_number_;
-    prefetch(1);
-    if (sequence_number_ == before) {
-      break;
-    }
-  }
-}
-
-std::optional<GatheredRows> RowLoader::take() {
-  ++delivered_;
-  return next();
 }
 
 }  // namespace torchfeed

@@ -7,13 +7,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "torch/job_watch.h"
+#include "torch/job_board.h"
 #include "torch/row_columns.h"
 #include "torch/slab_pool.h"
 #include "torchfeed/error.h"
@@ -30,7 +29,7 @@ struct RowSource {
   const RowColumns columns;
   SlabPool slabs;
   const Stores stores;
-  JobWatch watch;
+  JobBoard board;
 };
 
 /// A slab on loan; it goes back when the last holder lets go, in whatever queue that is.
@@ -49,15 +48,6 @@ class Loan {
   std::unique_ptr<SlabBlock> slab_;
 };
 
-/// The rows that make a batch, its number, and how many were requested before it in the pass.
-struct RowJob {
-  size_t sequence;
-  int64_t batch;
-  Rows rows;
-
-  [[nodiscard]] size_t size() const { return rows.size(); }
-};
-
 /// Why a batch could not be gathered: an `Error` in parts, since copies of an exception share their
 /// text, and which thread lets go of the last is libtorch's affair.
 struct Failure {
@@ -67,7 +57,7 @@ struct Failure {
 
 /// A batch, or why there is none; neither slab nor failure if it was interrupted.
 struct GatheredRows {
-  size_t sequence = 0;
+  size_t sequence = 0;  // of its job in the pass
   int64_t batch = 0;
   int64_t rows = 0;
   std::shared_ptr<const Loan> loan;
@@ -76,12 +66,19 @@ struct GatheredRows {
   int64_t nanos = 0;  // that it took
 };
 
+/// What libtorch's loader hands to a worker: the number of a job that is, or will be, on the board.
+struct Ticket {
+  size_t sequence;
+
+  [[nodiscard]] static size_t size() { return 1; }  // libtorch takes 0 for the end
+};
+
 /// libtorch's view of the columns. Copies, one a worker, share the source.
-class RowDataset : public torch::data::datasets::BatchDataset<RowDataset, GatheredRows, RowJob> {
+class RowDataset : public torch::data::datasets::BatchDataset<RowDataset, GatheredRows, Ticket> {
  public:
   explicit RowDataset(std::shared_ptr<RowSource> source) : source_(std::move(source)) {}
 
-  GatheredRows get_batch(RowJob job) override;
+  GatheredRows get_batch(Ticket ticket) override;
   [[nodiscard]] std::optional<size_t> size() const override {
     return static_cast<size_t>(source_->rows());
   }
@@ -92,37 +89,29 @@ class RowDataset : public torch::data::datasets::BatchDataset<RowDataset, Gather
   std::shared_ptr<RowSource> source_;
 };
 
-/// A libtorch sampler whose batches come from outside, in the order in which they were queued.
-class QueuedJobs : public torch::data::samplers::Sampler<RowJob> {
+/// A libtorch sampler without an end, so that workers always have a job to wait for.
+class TicketSampler : public torch::data::samplers::Sampler<Ticket> {
  public:
-  explicit QueuedJobs(std::shared_ptr<std::deque<RowJob>> queue) : queue_(std::move(queue)) {}
-
-  void reset(std::optional<size_t> /*new_size*/ = std::nullopt) override {}
-  std::optional<RowJob> next(size_t /*batch_size*/) override;
+  void reset(std::optional<size_t> /*new_size*/ = std::nullopt) override { next_ = 0; }
+  std::optional<Ticket> next(size_t /*batch_size*/) override { return Ticket{next_++}; }
   void save(torch::serialize::OutputArchive& /*archive*/) const override {}
   void load(torch::serialize::InputArchive& /*archive*/) override {}
 
  private:
-  std::shared_ptr<std::deque<RowJob>> queue_;
+  size_t next_ = 0;
 };
 
-using StatelessLoader = torch::data::StatelessDataLoader<RowDataset, QueuedJobs>;
+using StatelessLoader = torch::data::StatelessDataLoader<RowDataset, TicketSampler>;
 
 /// libtorch's loader, with the way out in mid-epoch that its own iterator does not have.
 class RowLoader : public StatelessLoader {
  public:
   using StatelessLoader::StatelessLoader;
 
-  void start();
-  /// Hands queued jobs to the workers. Its own top-up comes only after a result, so a loader that
-  /// ran dry would stay dry.
-  void top_up();
+  void start() { begin(); }
   /// The next batch, for which it waits without an end.
-  std::optional<GatheredRows> take();
+  std::optional<GatheredRows> take() { return next(); }
   void drop_jobs() { shuttle_.drain(); }
-
- private:
-  size_t delivered_ = 0;
 };
 
 }  // namespace torchfeed

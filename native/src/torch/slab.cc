@@ -87,6 +87,10 @@ at::Tensor Slab::view(int64_t column, int64_t rows) const {
   return guarded([&] { return impl_->block.view(column, rows); });
 }
 
+void Slab::view_all(int64_t rows, std::vector<at::Tensor>& views) const {
+  guarded([&] { impl_->block.view_all(rows, views); });
+}
+
 bool Slab::is_free() const { return impl_->block.is_free(); }
 
 }  // namespace torchfeed

@@ -32,6 +32,13 @@ SlabBlock::SlabBlock(std::shared_ptr<const SlabLayout> layout, const std::string
   block_.storage().unsafeGetStorageImpl()->set_resizable(false);
 }
 
+void SlabBlock::view_all(int64_t rows, std::vector<at::Tensor>& views) const {
+  views.clear();
+  for (int64_t i = 0; i < layout_->columns(); ++i) {
+    views.push_back(view(i, rows));
+  }
+}
+
 bool SlabBlock::is_free() const {
   if (block_.storage().use_count() != 1) {
     return false;

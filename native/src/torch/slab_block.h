@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "torch/slab_layout.h"
 
@@ -25,6 +26,8 @@ class SlabBlock {
   [[nodiscard]] at::Tensor view(int64_t column, int64_t rows) const {
     return layout_->view(block_, column, rows);
   }
+  /// The first rows of all columns, in place of what `views` holds.
+  void view_all(int64_t rows, std::vector<at::Tensor>& views) const;
   /// Whether no tensor views the memory any more; what the last of them read is read then.
   [[nodiscard]] bool is_free() const;
 

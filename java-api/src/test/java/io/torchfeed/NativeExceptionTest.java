@@ -33,7 +33,7 @@ class NativeExceptionTest {
   void aWrongMomentInNativeCodeIsAnIllegalState() {
     try (NativeHandle<BatchFeed> feed = feed()) {
       assertThatIllegalStateException()
-          .isThrownBy(() -> feed.call(f -> f.take(-1)))
+          .isThrownBy(() -> feed.run(f -> f.take(-1, new TensorVector())))
           .withMessage("no batch was requested");
     }
   }

@@ -87,6 +87,13 @@ final class BatchLayout {
     return slabColumns;
   }
 
+  /** As the other, with vectors for the tensors to lie in where they are plain views. */
+  Tensor[] tensors(Slab slab, int rows, int[] lengths, TensorVectors vectors) {
+    return variable.isEmpty()
+        ? vectors.filled(views -> slab.views(rows, views))
+        : tensors(slab, rows, lengths);
+  }
+
   /**
    * The first rows of a slab as tensors, which the caller closes.
    *

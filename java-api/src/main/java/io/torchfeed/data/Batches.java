@@ -155,6 +155,9 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
       requests.upTo(loader.prefetch() + 1);
       requests.throwIfDue();
       Gathered gathered = take(window.oldest());
+      if (gathered.failure != null) {
+        gate.requireOpen(); // an interrupted feed says nothing of a batch
+      }
       RequestWindow.Requested request = window.deliver(gathered.batch);
       if (gathered.failure != null) {
         window.release(request);

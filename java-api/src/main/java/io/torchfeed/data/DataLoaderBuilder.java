@@ -95,7 +95,8 @@ public final class DataLoaderBuilder {
   }
 
   /**
-   * How many batches are gathered ahead of the consumer; by default two a worker.
+   * How many batches are gathered ahead of the consumer; by default two a worker and two more,
+   * since either side may be late. With 1 the workers and the consumer wait for each other.
    *
    * @param batches the number of batches, in [1, 65536]; only with workers
    * @return this builder
@@ -353,7 +354,11 @@ public final class DataLoaderBuilder {
   }
 
   private int prefetchOrDefault() {
-    return prefetch == null ? Math.max(1, 2 * workersOrDefault()) : prefetch;
+    return prefetch == null ? defaultPrefetch(workersOrDefault()) : prefetch;
+  }
+
+  static int defaultPrefetch(int workers) {
+    return workers == 0 ? 1 : 2 * workers + 2;
   }
 
   static <T> T once(String option, @Nullable T before, T value) {

@@ -9,7 +9,6 @@ import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
@@ -30,14 +29,15 @@ final class JavaFeed implements Feed {
 
   // What follows belongs to the holder of the lock.
   private final ReentrantLock lock = new ReentrantLock();
-  private final Condition queueChanged = lock.newCondition();
-  private final Condition taskEnded = lock.newCondition();
+  private final DozingCondition queueChanged = new DozingCondition(lock); // workers wait
+  private final DozingCondition taskEnded = new DozingCondition(lock); // others wait
   private final Deque<FillTask> queue = new ArrayDeque<>(); // not begun
   private final Deque<FillTask> asked = new ArrayDeque<>(); // not taken
   private final List<FeedWorker> crew = new ArrayList<>();
   private final SlabPool slabs; // nobody's
   private @Nullable Slab current; // the consumer's
   private final ConsumerWork own;
+  private final TensorVectors vectors = new TensorVectors();
   private long epoch;
   private boolean interrupted;
   private long interruptedAt;
@@ -75,7 +75,7 @@ final class JavaFeed implements Feed {
     }
     queue.clear();
     cancelRunning();
-    taskEnded.signalAll();
+    taskEnded.wakeAll();
   }
 
   /** Gives up workers that do not come back in time. */
@@ -108,14 +108,16 @@ final class JavaFeed implements Feed {
   }
 
   private void awaitIdle(long patienceNanos) {
-    long left = patienceNanos;
+    long start = System.nanoTime();
+    long waited = 0;
     boolean wasInterrupted = false;
-    while (left > 0 && crew.stream().anyMatch(this::isBusy)) {
+    while (waited < patienceNanos && crew.stream().anyMatch(this::isBusy)) {
       try {
-        left = taskEnded.awaitNanos(left);
+        taskEnded.await(waited, patienceNanos - waited);
       } catch (InterruptedException e) {
         wasInterrupted = true;
       }
+      waited = System.nanoTime() - start;
     }
     if (wasInterrupted) {
       Thread.currentThread().interrupt();
@@ -149,7 +151,7 @@ final class JavaFeed implements Feed {
           asked.removeLast();
           throw e;
         }
-        queueChanged.signal();
+        queueChanged.changedForOne();
       }
     } finally {
       lock.unlock();
@@ -231,7 +233,9 @@ final class JavaFeed implements Feed {
   /** Waits for {@code first} or, without order, for any. */
   private FillTask await(FillTask first) {
     Duration timeout = options.timeout();
-    long left = timeout == null ? Long.MAX_VALUE : timeout.toNanos();
+    long most = timeout == null ? Long.MAX_VALUE : timeout.toNanos();
+    long start = System.nanoTime();
+    long waited = 0;
     boolean wasInterrupted = false;
     try {
       while (true) {
@@ -240,15 +244,19 @@ final class JavaFeed implements Feed {
         if (ready != null) {
           return ready;
         }
-        if (left <= 0 && timeout != null) {
+        if (waited >= most && timeout != null) {
           throw new LoaderTimeoutException(
               first.epoch, first.batch, timeout, FeedWorker.describe(crew));
         }
+        if (waited == 0 && !queue.isEmpty()) {
+          queueChanged.wakeOne(); // whoever waits has the time to wake others
+        }
         try {
-          left = taskEnded.awaitNanos(left);
+          taskEnded.await(waited, most - waited);
         } catch (InterruptedException e) {
           wasInterrupted = true; // the consumer's own business: it sees it after the batch
         }
+        waited = System.nanoTime() - start;
       }
     } finally {
       if (wasInterrupted) {
@@ -303,7 +311,7 @@ final class JavaFeed implements Feed {
     int[] elements = task.elements == null ? null : Arrays.copyOf(task.elements, task.rows);
     Tensor[] made = task.made;
     Tensor[] tensors =
-        made == null ? options.layout().tensors(slab, task.rows, task.lengths) : made;
+        made == null ? options.layout().tensors(slab, task.rows, task.lengths, vectors) : made;
     return new Gathered(task.batch, tensors, elements);
   }
 
@@ -384,8 +392,13 @@ final class JavaFeed implements Feed {
       return task;
     }
     LoaderEvents.SlabWait event = LoaderEvents.beginSlabWait();
+    long start = System.nanoTime();
     while (task == null && !closed && !worker.dismissed) {
-      queueChanged.awaitUninterruptibly();
+      try {
+        queueChanged.await(System.nanoTime() - start, Long.MAX_VALUE);
+      } catch (InterruptedException e) {
+        // of a task that is over
+      }
       task = firstReady();
     }
     if (event != null) {
@@ -405,7 +418,7 @@ final class JavaFeed implements Feed {
         takeBack(task.slab);
         task.slab = null;
       }
-      taskEnded.signalAll();
+      taskEnded.changedForAll();
     } finally {
       lock.unlock();
     }
@@ -491,7 +504,7 @@ final class JavaFeed implements Feed {
       closed = true;
       leaving = List.copyOf(crew);
       crew.stream().filter(worker -> worker.beginning).forEach(Thread::interrupt);
-      queueChanged.signalAll();
+      queueChanged.wakeAll();
       disturb();
       sendHome(LAST_PATIENCE_NANOS);
       slabs.clear();
@@ -499,6 +512,7 @@ final class JavaFeed implements Feed {
       lock.unlock();
     }
     own.stop();
+    vectors.close();
     joinBriefly(leaving);
   }
 

@@ -15,6 +15,7 @@ final class NativeFeed implements Feed {
 
   private final NativeHandle<BatchFeed> feed;
   private final NativeFeedOptions options;
+  private final TensorVectors vectors = new TensorVectors();
   private final long timeoutMillis;
   private long epoch;
 
@@ -67,17 +68,16 @@ final class NativeFeed implements Feed {
 
   @Override
   public Gathered take(long due) {
+    Tensor[] tensors;
     try {
-      Tensor[] tensors =
-          BatchTensor.of(
-              NativeHandle.outsideOfScopes(
-                  () -> feed.call(native_ -> native_.take(timeoutMillis))));
-      Gathered gathered = new Gathered(feed.callLong(BatchFeed::batch), tensors, null);
-      tell(gathered);
-      return gathered;
+      tensors =
+          vectors.filled(columns -> feed.run(native_ -> native_.take(timeoutMillis, columns)));
     } catch (NativeException e) {
       return failed(e, due);
     }
+    Gathered gathered = new Gathered(feed.callLong(BatchFeed::batch), tensors, null);
+    tell(gathered);
+    return gathered;
   }
 
   private void tell(Gathered gathered) {
@@ -132,5 +132,6 @@ final class NativeFeed implements Feed {
   @Override
   public void close() {
     feed.close();
+    vectors.close();
   }
 }

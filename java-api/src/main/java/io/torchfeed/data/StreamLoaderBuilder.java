@@ -74,7 +74,7 @@ public final class StreamLoaderBuilder {
   }
 
   /**
-   * How many batches are read ahead of the consumer; by default two a worker.
+   * How many batches are read ahead of the consumer; by default two a worker and two more.
    *
    * @param batches the number of batches, in [1, 65536]; only with workers
    * @return this builder
@@ -164,7 +164,7 @@ public final class StreamLoaderBuilder {
   public StreamLoader build() {
     int threads = workers == null ? 1 : workers;
     int rows = batchSize == null ? 1 : batchSize;
-    int ahead = prefetch == null ? Math.max(1, 2 * threads) : prefetch;
+    int ahead = prefetch == null ? DataLoaderBuilder.defaultPrefetch(threads) : prefetch;
     requireRange("workers", threads, 0, DataLoaderBuilder.MOST_WORKERS);
     requireRange("prefetch", ahead, 1, DataLoaderBuilder.MOST_PREFETCH);
     requireRange("batchSize", rows, 1, Integer.MAX_VALUE);

@@ -193,7 +193,8 @@ final class TransferFeed implements Feed {
       Tensor[] tensors =
           BatchTensor.of(
               NativeHandle.outsideOfScopes(
-                  () -> transfer.call(native_ -> native_.receive(sent.number))));
+                  () -> transfer.call(native_ -> native_.receive(sent.number))),
+              TensorVector::close);
       return new Gathered(rows.batch, tensors, rows.elements);
     } catch (NativeException e) {
       return Gathered.failed(rows.batch, notCopied(rows.batch, e));

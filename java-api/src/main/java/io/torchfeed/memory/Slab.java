@@ -245,6 +245,20 @@ public final class Slab implements AutoCloseable {
   }
 
   /**
+   * The first rows of all columns, in one call.
+   *
+   * @param count how many rows, in [0, rows()]
+   * @param views becomes a tensor {@code [count, shape...]} for each column; as long as it holds
+   *     them, and it is the caller's, the memory lives
+   * @throws IndexOutOfBoundsException if the slab has fewer rows
+   * @throws IllegalStateException if the slab is closed
+   */
+  public void views(int count, TensorVector views) {
+    Objects.checkFromToIndex(0, count, rows);
+    handle.run(slab -> slab.view_all(count, views));
+  }
+
+  /**
    * Whether no tensor views the slab any more, so that it may be written again.
    *
    * @return false while a view, or what was computed as a view of one, is alive
