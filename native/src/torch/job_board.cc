@@ -11,7 +11,11 @@ void JobBoard::put(RowJob job) {
   const std::lock_guard<std::mutex> lock(mutex_);
   waiting_.emplace(next_, std::move(job));
   ++next_;
-  put_.changed();
+  if (done_.size() <= waiting_.size() + running_.size()) {
+    put_.changed_now();  // naps may be late
+  } else {
+    put_.changed();
+  }
 }
 
 bool JobBoard::may_begin(size_t sequence) const {
@@ -21,6 +25,9 @@ bool JobBoard::may_begin(size_t sequence) const {
 
 std::optional<RowJob> JobBoard::begin(size_t sequence) {
   std::unique_lock<std::mutex> lock(mutex_);
+  if (!may_begin(sequence)) {
+    ended_.changed_now();  // whoever waits has the time to wake others
+  }
   put_.wait(lock, std::nullopt, [&] { return may_begin(sequence) || dismissed_ || workers_ == 0; });
   if (!may_begin(sequence)) {
     return std::nullopt;
@@ -44,7 +51,7 @@ JobBoard::Outcome JobBoard::await(std::optional<size_t> sequence,
     return interrupted_ || (sequence ? done_.count(*sequence) > 0 : !done_.empty());
   };
   if (!told() && !waiting_.empty()) {
-    put_.changed_now();  // whoever waits has the time to wake others
+    put_.changed_now();  // as above
   }
   if (!ended_.wait(lock, limit, told)) {
     return Outcome::kTimedOut;

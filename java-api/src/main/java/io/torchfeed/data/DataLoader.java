@@ -36,15 +36,13 @@ public final class DataLoader implements AutoCloseable {
   /**
    * Takes over the engine.
    *
-   * @param prefetch most batches ahead of the consumer
-   * @param prefetchBytes most memory of batches ahead of it, unless one takes more
+   * @param ahead how many batches are asked for ahead of the consumer
    */
   DataLoader(
       Engine engine,
       long datasetSize,
       BatchSampler plan,
-      int prefetch,
-      long prefetchBytes,
+      Prefetch ahead,
       boolean inOrder,
       LoaderMeter meter) {
     this.engine = engine;
@@ -53,8 +51,7 @@ public final class DataLoader implements AutoCloseable {
     this.inOrder = inOrder;
     this.meter = meter;
     Feed feed = engine.createFeed();
-    this.prefetch =
-        (int) Math.min(prefetch, Math.max(1, prefetchBytes / Math.max(1, feed.slabBytes())));
+    this.prefetch = ahead.batches(feed.slabBytes());
     this.feeds = new FeedPool<>("DataLoader", engine::createFeed);
     this.feeds.keep(feed);
   }

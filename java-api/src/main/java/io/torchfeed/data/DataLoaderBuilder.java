@@ -17,7 +17,6 @@ import org.jspecify.annotations.Nullable;
 /** The description of a loader. Each option may be set once. Not thread-safe. */
 public final class DataLoaderBuilder {
   static final int MOST_WORKERS = 1024;
-  static final int MOST_PREFETCH = 1 << 16;
 
   /** What a number of nanoseconds can say, which is for ever. */
   private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
@@ -95,8 +94,9 @@ public final class DataLoaderBuilder {
   }
 
   /**
-   * How many batches are gathered ahead of the consumer; by default two a worker and two more,
-   * since either side may be late. With 1 the workers and the consumer wait for each other.
+   * How many batches are gathered ahead of the consumer; by default two a worker and two more, or
+   * as many as take 8 MiB, up to eight, whichever is more. With 1 the workers and the consumer wait
+   * for each other.
    *
    * @param batches the number of batches, in [1, 65536]; only with workers
    * @return this builder
@@ -240,26 +240,16 @@ public final class DataLoaderBuilder {
     if (timeout != null && (timeout.isZero() || timeout.isNegative())) {
       throw new IllegalArgumentException("timeout must be longer than 0, got " + timeout);
     }
-    requireRange("prefetch", prefetchOrDefault(), 1, MOST_PREFETCH);
-    if (prefetchBytes != null && prefetchBytes < 1) {
-      throw new IllegalArgumentException("prefetchBytes must be at least 1, got " + prefetchBytes);
-    }
+    Prefetch ahead = Prefetch.of(prefetch, prefetchBytes, workersOrDefault());
     BatchSampler plan = plan();
     LoaderMeter meter = new LoaderMeter(workersOrDefault(), samples != null);
     if (isOnDevice()) {
       TransferEngine.requireUsable(requireNonNull(device));
     }
-    Engine host = engine(plan.largestBatch(), meter);
+    Engine host = engine(plan.largestBatch(), ahead.most(), meter);
     Engine engine = isOnDevice() ? new TransferEngine(host, requireNonNull(device), meter) : host;
     try {
-      return new DataLoader(
-          engine,
-          datasetSize,
-          plan,
-          prefetchOrDefault(),
-          prefetchBytes == null ? Long.MAX_VALUE : prefetchBytes,
-          inOrderOrDefault(),
-          meter);
+      return new DataLoader(engine, datasetSize, plan, ahead, inOrderOrDefault(), meter);
     } catch (RuntimeException | Error e) {
       engine.close();
       throw e;
@@ -282,7 +272,7 @@ public final class DataLoaderBuilder {
     }
   }
 
-  private Engine engine(int batchRows, LoaderMeter meter) {
+  private Engine engine(int batchRows, int mostAhead, LoaderMeter meter) {
     if (samples != null) {
       return javaEngine(samples, batchRows, meter);
     }
@@ -293,12 +283,7 @@ public final class DataLoaderBuilder {
     return new NativeEngine(
         requireNonNull(rows).apply("DataLoader"),
         new NativeFeedOptions(
-            batchRows,
-            workersOrDefault(),
-            prefetchOrDefault(),
-            inOrderOrDefault(),
-            timeout,
-            meter));
+            batchRows, workersOrDefault(), mostAhead, inOrderOrDefault(), timeout, meter));
   }
 
   private static void requireJavaCodeFor(String option, @Nullable Object value) {
@@ -351,14 +336,6 @@ public final class DataLoaderBuilder {
 
   private boolean inOrderOrDefault() {
     return inOrder == null || inOrder;
-  }
-
-  private int prefetchOrDefault() {
-    return prefetch == null ? defaultPrefetch(workersOrDefault()) : prefetch;
-  }
-
-  static int defaultPrefetch(int workers) {
-    return workers == 0 ? 1 : 2 * workers + 2;
   }
 
   static <T> T once(String option, @Nullable T before, T value) {

@@ -151,7 +151,11 @@ final class JavaFeed implements Feed {
           asked.removeLast();
           throw e;
         }
-        queueChanged.changedForOne();
+        if (2 * queue.size() >= asked.size()) {
+          queueChanged.wakeOne(); // naps may be late
+        } else {
+          queueChanged.changedForOne();
+        }
       }
     } finally {
       lock.unlock();
@@ -249,7 +253,7 @@ final class JavaFeed implements Feed {
               first.epoch, first.batch, timeout, FeedWorker.describe(crew));
         }
         if (waited == 0 && !queue.isEmpty()) {
-          queueChanged.wakeOne(); // whoever waits has the time to wake others
+          queueChanged.wakeOne(); // as workers do
         }
         try {
           taskEnded.await(waited, most - waited);
@@ -392,6 +396,10 @@ final class JavaFeed implements Feed {
       return task;
     }
     LoaderEvents.SlabWait event = LoaderEvents.beginSlabWait();
+    FillTask oldest = asked.peek();
+    if (oldest != null && takeable(oldest) != null) {
+      taskEnded.wakeAll(); // whoever waits has the time to wake others
+    }
     long start = System.nanoTime();
     while (task == null && !closed && !worker.dismissed) {
       try {

@@ -164,9 +164,8 @@ public final class StreamLoaderBuilder {
   public StreamLoader build() {
     int threads = workers == null ? 1 : workers;
     int rows = batchSize == null ? 1 : batchSize;
-    int ahead = prefetch == null ? DataLoaderBuilder.defaultPrefetch(threads) : prefetch;
     requireRange("workers", threads, 0, DataLoaderBuilder.MOST_WORKERS);
-    requireRange("prefetch", ahead, 1, DataLoaderBuilder.MOST_PREFETCH);
+    Prefetch ahead = Prefetch.of(prefetch, null, threads);
     requireRange("batchSize", rows, 1, Integer.MAX_VALUE);
     if (threads == 0 && (prefetch != null || timeout != null)) {
       throw new IllegalArgumentException(
@@ -176,11 +175,12 @@ public final class StreamLoaderBuilder {
     if (timeout != null && (timeout.isZero() || timeout.isNegative())) {
       throw new IllegalArgumentException("timeout must be longer than 0, got " + timeout);
     }
+    JavaFeedOptions options = feedOptions(rows, threads);
     return new StreamLoader(
         dataset,
         shards == null ? StreamStart.shards(dataset.shards(), 0, 1) : shards,
-        feedOptions(rows, threads),
-        ahead,
+        options,
+        ahead.batches(Slab.bytes(options.layout().slabColumns(), rows)),
         Boolean.TRUE.equals(dropLast));
   }
 

@@ -111,7 +111,7 @@ abstract class BatchContract {
         }
       }
     }
-    assertThat(addresses).hasSizeLessThanOrEqualTo(7); // six prefetched and the consumer's
+    assertThat(addresses).hasSizeLessThanOrEqualTo(9); // eight prefetched and the consumer's
   }
 
   @Test

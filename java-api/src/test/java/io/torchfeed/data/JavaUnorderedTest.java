@@ -44,6 +44,7 @@ class JavaUnorderedTest extends UnorderedContract {
     try (DataLoader loader =
             DataLoader.over(new LateFirst(go))
                 .workers(2)
+                .prefetch(4)
                 .inOrder(false)
                 .timeout(Duration.ofSeconds(30)) // rather than hang
                 .build();

@@ -88,7 +88,7 @@ class LoaderFeedsTest {
         };
     FixedBatches plan = new FixedBatches(new SequentialSampler(40), 4, LastBatch.KEEP);
     return new DataLoader(
-        engine, 40, plan, prefetch, prefetchBytes, true, new LoaderMeter(1, false));
+        engine, 40, plan, Prefetch.of(prefetch, prefetchBytes, 1), true, new LoaderMeter(1, false));
   }
 
   @Test

@@ -67,7 +67,7 @@ abstract class LoaderStatsContract {
     assertThat(stats.rows()).isEqualTo(SIZE + 4);
     assertThat(stats.bytes()).isEqualTo((SIZE + 4) * ROW_BYTES);
     assertThat(stats.workers()).isEqualTo(workers);
-    assertThat(stats.prefetch()).isEqualTo(workers == 0 ? 1 : 2 * workers + 2);
+    assertThat(stats.prefetch()).isEqualTo(workers == 0 ? 1 : 8);
     assertThat(stats.ready()).isBetween(0.0, (double) stats.prefetch());
     assertThat(stats.waited()).isPositive().isLessThanOrEqualTo(stats.elapsed());
     assertThat(stats.sampling()).isPositive();
