@@ -39,7 +39,7 @@ final class ResultChart {
             .title(results.row() + ": " + results.row().title())
             .yAxisTitle("thousand samples/s")
             .build();
-    chart.getStyler().setLegendPosition(LegendPosition.InsideNE);
+    chart.getStyler().setLegendPosition(LegendPosition.OutsideE);
     chart.getStyler().setChartBackgroundColor(Color.WHITE);
     chart.getStyler().setXAxisLabelRotation(25);
     chart.getStyler().setYAxisMin(0.0);
