@@ -67,6 +67,20 @@ TEST_F(DozingConditions, OfManyThatSleepThoseAreWokenThatNeedNotWait) {
   second.join();
 }
 
+TEST_F(DozingConditions, AWaiterWithoutNapsIsWoken) {
+  DozingCondition without(false);
+  std::thread waiter([&] {
+    std::unique_lock<std::mutex> lock(mutex_);
+    EXPECT_TRUE(without.wait(lock, std::nullopt, [&] { return one_; }));
+  });
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    one_ = true;
+    without.changed();
+  }
+  waiter.join();
+}
+
 TEST_F(DozingConditions, AWaitEndsAtItsLimit) {
   EXPECT_FALSE(wait(one_, std::chrono::microseconds(10)));
   EXPECT_FALSE(wait(one_, kUntilAsleep));

@@ -20,9 +20,9 @@ struct DozingCondition::Waiter {
   bool asleep = false;
   std::condition_variable woken;
 
-  void wait(std::unique_lock<std::mutex>& lock, Clock::duration waited,
+  void wait(std::unique_lock<std::mutex>& lock, bool naps, Clock::duration waited,
             std::optional<Clock::duration> limit) {
-    asleep = waited >= kAsleepAfter;
+    asleep = !naps || waited >= kAsleepAfter;
     const auto nap = std::max<Clock::duration>(kShortestNap, waited / kNapsOfWait);
     if (limit) {
       const Clock::duration left = *limit - waited;
@@ -48,7 +48,7 @@ bool DozingCondition::wait(std::unique_lock<std::mutex>& lock, std::optional<Clo
     const Clock::duration waited = Clock::now() - begin;
     in_time = !limit || waited < *limit;
     if (in_time) {
-      waiter.wait(lock, waited, limit);
+      waiter.wait(lock, naps_, waited, limit);
     }
   }
   waiters_.erase(place);

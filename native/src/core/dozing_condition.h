@@ -17,6 +17,9 @@ class DozingCondition {
   using Clock = std::chrono::steady_clock;
   using Predicate = std::function<bool()>;
 
+  /// @param naps  false where no processor is idle: a nap would only disturb who is at work
+  explicit DozingCondition(bool naps = true) : naps_(naps) {}
+
   /// Waits until `met`; false if the limit came first.
   bool wait(std::unique_lock<std::mutex>& lock, std::optional<Clock::duration> limit,
             const Predicate& met);
@@ -28,6 +31,7 @@ class DozingCondition {
  private:
   struct Waiter;
 
+  const bool naps_;
   std::list<Waiter*> waiters_;
 };
 

@@ -3,9 +3,15 @@
 
 #include <iomanip>
 #include <sstream>
+#include <thread>
 #include <utility>
 
 namespace torchfeed {
+
+JobBoard::JobBoard(int64_t workers, int64_t ahead)
+    : workers_(workers),
+      ahead_(ahead),
+      ended_(workers < static_cast<int64_t>(std::thread::hardware_concurrency())) {}
 
 void JobBoard::put(RowJob job) {
   const std::lock_guard<std::mutex> lock(mutex_);

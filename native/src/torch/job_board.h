@@ -34,7 +34,7 @@ class JobBoard {
   enum class Outcome { kEnded, kTimedOut, kInterrupted };
 
   /// @param ahead  how many jobs may be begun and not taken
-  JobBoard(int64_t workers, int64_t ahead) : workers_(workers), ahead_(ahead) {}
+  JobBoard(int64_t workers, int64_t ahead);
 
   /// Puts a job up, under the next number.
   void put(RowJob job);

@@ -16,10 +16,17 @@ final class DozingCondition {
   private static final int NAPS_OF_WAIT = 16; // a nap is this part of the wait so far
 
   private final Condition condition;
+  private final boolean naps;
   private int asleep;
 
-  DozingCondition(Lock lock) {
-    condition = lock.newCondition();
+  /**
+   * A condition.
+   *
+   * @param naps false where no processor is idle: a nap would only disturb who is at work
+   */
+  DozingCondition(Lock lock, boolean naps) {
+    this.condition = lock.newCondition();
+    this.naps = naps;
   }
 
   /**
@@ -29,7 +36,7 @@ final class DozingCondition {
    * @param most nanoseconds that it waits at most
    */
   void await(long waited, long most) throws InterruptedException {
-    if (waited < ASLEEP_AFTER) {
+    if (naps && waited < ASLEEP_AFTER) {
       nap(Math.min(most, Math.max(SHORTEST_NAP, waited / NAPS_OF_WAIT)));
       return;
     }

@@ -29,8 +29,8 @@ final class JavaFeed implements Feed {
 
   // What follows belongs to the holder of the lock.
   private final ReentrantLock lock = new ReentrantLock();
-  private final DozingCondition queueChanged = new DozingCondition(lock); // workers wait
-  private final DozingCondition taskEnded = new DozingCondition(lock); // others wait
+  private final DozingCondition queueChanged = new DozingCondition(lock, true); // workers wait
+  private final DozingCondition taskEnded; // others wait
   private final Deque<FillTask> queue = new ArrayDeque<>(); // not begun
   private final Deque<FillTask> asked = new ArrayDeque<>(); // not taken
   private final List<FeedWorker> crew = new ArrayList<>();
@@ -45,6 +45,8 @@ final class JavaFeed implements Feed {
 
   JavaFeed(JavaFeedOptions options) {
     this.options = options;
+    this.taskEnded =
+        new DozingCondition(lock, options.workers() < Runtime.getRuntime().availableProcessors());
     this.slabs = new SlabPool(options.layout(), options.batchRows());
     this.own = new ConsumerWork(options);
   }

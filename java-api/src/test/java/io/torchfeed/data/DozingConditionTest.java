@@ -15,7 +15,7 @@ class DozingConditionTest {
   private static final long UNTIL_ASLEEP_MILLIS = 30;
 
   private final ReentrantLock lock = new ReentrantLock();
-  private final DozingCondition condition = new DozingCondition(lock);
+  private final DozingCondition condition = new DozingCondition(lock, true);
   private final List<Thread> waiters = new ArrayList<>();
   private int permits; // of the holder of the lock
   private boolean open; // of the holder of the lock
