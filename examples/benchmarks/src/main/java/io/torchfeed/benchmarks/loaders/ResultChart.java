@@ -16,7 +16,7 @@ import org.knowm.xchart.style.Styler.LegendPosition;
 
 /** The results as bars, a picture a row, one below the other in a PNG. */
 final class ResultChart {
-  private static final int WIDTH = 1200;
+  private static final int WIDTH = 1500;
   private static final int HEIGHT = 480;
   private static final int MOST_WORKERS = 2;
 
