@@ -248,8 +248,8 @@ public final class Slab implements AutoCloseable {
    * The first rows of all columns, in one call.
    *
    * @param count how many rows, in [0, rows()]
-   * @param views becomes a tensor {@code [count, shape...]} for each column; as long as it holds
-   *     them, and it is the caller's, the memory lives
+   * @param views becomes a tensor {@code [count, shape...]} for each column; it stays the caller's,
+   *     and the memory lives as long as it holds them
    * @throws IndexOutOfBoundsException if the slab has fewer rows
    * @throws IllegalStateException if the slab is closed
    */
