@@ -17,7 +17,7 @@ void JobBoard::put(RowJob job) {
   const std::lock_guard<std::mutex> lock(mutex_);
   waiting_.emplace(next_, std::move(job));
   ++next_;
-  if (done_.size() <= waiting_.size() + running_.size()) {
+  if (waiting_.size() >= running_.size() + done_.size()) {
     put_.changed_now();  // naps may be late
   } else {
     put_.changed();

@@ -8,7 +8,7 @@ import org.bytedeco.pytorch.TensorVector;
 
 /**
  * A tensor that lies in a vector of them. The vector goes back to its owner when its last tensor is
- * closed; nobody who does that leaves it to the garbage collector.
+ * closed. If that never comes, it is freed when nobody refers to any of them.
  */
 final class BatchTensor extends Tensor {
   private final Owner owner;

@@ -74,7 +74,8 @@ public final class StreamLoaderBuilder {
   }
 
   /**
-   * How many batches are read ahead of the consumer; by default two a worker and two more.
+   * How many batches are read ahead of the consumer; by default two a worker and two more, or as
+   * many as take 8 MiB, up to eight, whichever is more.
    *
    * @param batches the number of batches, in [1, 65536]; only with workers
    * @return this builder

@@ -5,21 +5,27 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 @Timeout(60)
 class DozingConditionTest {
-  private static final long UNTIL_ASLEEP_MILLIS = 30;
-
   private final ReentrantLock lock = new ReentrantLock();
-  private final DozingCondition condition = new DozingCondition(lock, true);
   private final List<Thread> waiters = new ArrayList<>();
+  private final BlockingQueue<Thread> gone = new LinkedBlockingQueue<>();
+  private DozingCondition condition = new DozingCondition(lock, false);
   private int permits; // of the holder of the lock
-  private boolean open; // of the holder of the lock
 
+  /** Starts a thread that wants a permit, and comes back when it waits for one. */
   private void startWaiter() {
     Thread waiter =
         new Thread(
@@ -27,7 +33,7 @@ class DozingConditionTest {
               lock.lock();
               try {
                 long start = System.nanoTime();
-                while (permits == 0 && !open) {
+                while (permits == 0) {
                   condition.await(System.nanoTime() - start, Long.MAX_VALUE);
                 }
                 permits--;
@@ -36,36 +42,33 @@ class DozingConditionTest {
               } finally {
                 lock.unlock();
               }
+              gone.add(Thread.currentThread());
             });
     waiter.setDaemon(true);
     waiter.start();
     waiters.add(waiter);
+    while (waiter.getState() != Thread.State.TIMED_WAITING) {
+      Thread.onSpinWait();
+    }
   }
 
-  private void locked(Runnable action) {
+  private void permit(int number, Consumer<DozingCondition> telling) {
     lock.lock();
     try {
-      action.run();
+      permits = number;
+      telling.accept(condition);
     } finally {
       lock.unlock();
     }
   }
 
-  /** How many waiters are still there when as many as may have gone. */
-  private long left(int gone) throws InterruptedException {
-    while (waiters.stream().filter(Thread::isAlive).count() > waiters.size() - gone) {
-      Thread.sleep(1);
-    }
-    return waiters.stream().filter(Thread::isAlive).count();
+  private boolean oneGoes() throws InterruptedException {
+    return gone.poll(20, TimeUnit.SECONDS) != null;
   }
 
   @AfterEach
   void letAllGo() throws InterruptedException {
-    locked(
-        () -> {
-          open = true;
-          condition.wakeAll();
-        });
+    permit(waiters.size(), DozingCondition::wakeAll);
     for (Thread waiter : waiters) {
       waiter.join();
     }
@@ -73,47 +76,44 @@ class DozingConditionTest {
 
   @Test
   void aWaiterThatDozesLooksForItself() throws Exception {
+    condition = new DozingCondition(lock, true);
     startWaiter();
-    locked(() -> permits = 1);
-    assertThat(left(1)).isZero();
+    permit(1, told -> {});
+    assertThat(oneGoes()).isTrue();
   }
 
-  @Test
-  void aWaiterThatSleepsIsWoken() throws Exception {
+  static Stream<Consumer<DozingCondition>> waysToTell() {
+    return Stream.of(
+        DozingCondition::changedForOne,
+        DozingCondition::changedForAll,
+        DozingCondition::wakeOne,
+        DozingCondition::wakeAll);
+  }
+
+  @ParameterizedTest
+  @MethodSource("waysToTell")
+  void aWaiterThatSleepsIsWoken(Consumer<DozingCondition> telling) throws Exception {
     startWaiter();
-    Thread.sleep(UNTIL_ASLEEP_MILLIS);
-    locked(
-        () -> {
-          permits = 1;
-          condition.changedForOne();
-        });
-    assertThat(left(1)).isZero();
+    permit(1, telling);
+    assertThat(oneGoes()).isTrue();
   }
 
   @Test
   void allThatSleepAreWoken() throws Exception {
     startWaiter();
     startWaiter();
-    Thread.sleep(UNTIL_ASLEEP_MILLIS);
-    locked(
-        () -> {
-          open = true;
-          condition.changedForAll();
-        });
-    assertThat(left(2)).isZero();
+    permit(2, DozingCondition::changedForAll);
+    assertThat(oneGoes()).isTrue();
+    assertThat(oneGoes()).isTrue();
   }
 
   @Test
-  void somethingForOneIsForOne() throws Exception {
+  void somethingForOneWakesOne() throws Exception {
     startWaiter();
     startWaiter();
-    Thread.sleep(UNTIL_ASLEEP_MILLIS);
-    locked(
-        () -> {
-          permits = 1;
-          condition.wakeOne();
-        });
-    assertThat(left(1)).isOne();
+    permit(2, DozingCondition::changedForOne); // so that the other could go if it were woken
+    assertThat(oneGoes()).isTrue();
+    assertThat(gone.poll(50, TimeUnit.MILLISECONDS)).isNull();
   }
 
   @Test
