@@ -53,7 +53,7 @@ final class SlabPool {
 
   void giveBack(Slab slab) {
     if (slab.isFree()) {
-      free.add(slab);
+      free.push(slab); // taken first: the caches may still have it
     } else if (slab.isPinned()) {
       read.add(slab);
       if (read.size() > MOST_READ) {

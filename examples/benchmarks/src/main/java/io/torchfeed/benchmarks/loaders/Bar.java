@@ -15,6 +15,7 @@ record Bar(String text, double wanted, boolean atMost, Spread seen) {
   private static final double OF_LIMIT = 0.9;
   private static final double OF_PREAD = 0.8;
   private static final double MORE_WORKERS = 0.95;
+  private static final double SCALING = 1.7;
   private static final double HEAP_BYTES = 1024;
   private static final double SAMPLES_A_WORKER = 1e6;
 
@@ -36,17 +37,14 @@ record Bar(String text, double wanted, boolean atMost, Spread seen) {
         String limit = results.row() == Row.D ? "of pread" : "of memcpy";
         bars.add(new Bar(name + limit, wanted, false, results.ofLimit(entry)));
       }
-      results
-          .find(entry.contestant(), 0)
-          .filter(none -> entry.workers() > 0)
-          .ifPresent(
-              none ->
-                  bars.add(
-                      new Bar(
-                          name + "times as fast as 0 workers",
-                          MORE_WORKERS,
-                          false,
-                          results.times(entry, none))));
+      if (entry.workers() > 0) {
+        results
+            .timesInTurn(entry.contestant(), entry.workers(), 0)
+            .ifPresent(
+                times ->
+                    bars.add(
+                        new Bar(name + "times as fast as 0 workers", MORE_WORKERS, false, times)));
+      }
       results
           .heapBytes(entry)
           .ifPresent(
@@ -74,24 +72,23 @@ record Bar(String text, double wanted, boolean atMost, Spread seen) {
         results
             .find(Entry.JAVA, 1)
             .ifPresent(
-                one -> {
-                  bars.add(
-                      new Bar(
-                          row + Entry.JAVA + ", 1 worker, samples/s",
-                          SAMPLES_A_WORKER,
-                          false,
-                          results.rate(one)));
-                  results
-                      .find(Entry.JAVA, 2)
-                      .ifPresent(
-                          two ->
-                              bars.add(
-                                  new Bar(
-                                      row + Entry.JAVA + ", 2 workers, times as fast as 1 worker",
-                                      1.7,
-                                      false,
-                                      results.times(two, one))));
-                });
+                one ->
+                    bars.add(
+                        new Bar(
+                            row + Entry.JAVA + ", 1 worker, samples/s",
+                            SAMPLES_A_WORKER,
+                            false,
+                            results.rate(one))));
+        results
+            .timesInTurn(Entry.JAVA, 2, 1)
+            .ifPresent(
+                seen ->
+                    bars.add(
+                        new Bar(
+                            row + Entry.JAVA + ", 2 workers, times as fast as 1 worker",
+                            SCALING,
+                            false,
+                            seen)));
         times(results, bars, Entry.PYTHON, 15);
         times(results, bars, Entry.PRESETS, 10);
         times(results, bars, Entry.DJL, 10);

@@ -18,14 +18,4 @@ interface BatchSink {
   static BatchSink none() {
     return (data, labels) -> {};
   }
-
-  /** Keeps the processor busy, as a training step does. */
-  static BatchSink busy(long nanos) {
-    return (data, labels) -> {
-      long end = System.nanoTime() + nanos;
-      while (System.nanoTime() < end) {
-        Thread.onSpinWait();
-      }
-    };
-  }
 }

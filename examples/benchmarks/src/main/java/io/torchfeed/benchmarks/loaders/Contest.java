@@ -14,11 +14,15 @@ import java.util.function.Consumer;
 /**
  * The turns over one row. In each every entry loads once, after an epoch that does not count where
  * one is short; torchfeed's entries lie between two visits of the limit and are compared with their
- * mean, the others with the turn's mean.
+ * mean, the others with the turn's mean. At the end of a turn each of torchfeed's programs loads
+ * with its numbers of workers in turn, epoch by epoch.
  */
 final class Contest implements AutoCloseable {
   /** Epochs that a turn may take. */
   private static final int STRIDE = 1_000_000;
+
+  /** How many visits the loading in turn is as long as. */
+  private static final int TURNS_OF_WORKERS = 5;
 
   private static final double NANOS = 1e9;
 
@@ -123,6 +127,13 @@ final class Contest implements AutoCloseable {
           seen.put(entry, visit(entry, epoch));
         }
       }
+      for (Entry entry : entries) {
+        if (entry.kind() == Entry.Kind.OURS && entry.workers() == Entry.MOST_WORKERS) {
+          int atLeast = TURNS_OF_WORKERS * milliseconds;
+          results.addInTurn(
+              entry.contestant(), process(entry).ask(request("turns", entry, atLeast, epoch)));
+        }
+      }
     } catch (MissingException e) {
       throw new IOException("a process of row " + row + " is lost: " + e.why(), e);
     }
@@ -158,14 +169,11 @@ final class Contest implements AutoCloseable {
 
   private Visit visit(Entry entry, long epoch)
       throws IOException, InterruptedException, MissingException {
-    boolean cold = row == Row.D;
+    boolean cold = row.isCold();
     if (cold) {
       PageCache.drop(programs.data(row).file());
     }
-    PeerProcess process = processes.get(entry.program());
-    if (process == null) {
-      throw new IllegalStateException(entry.program() + " was not started");
-    }
+    PeerProcess process = process(entry);
     if (!cold && epochNanos.getOrDefault(entry, Double.MAX_VALUE) < milliseconds * 1e6) {
       process.ask(request("run", entry, 0, epoch)); // what others have put out of the caches
     }
@@ -173,6 +181,14 @@ final class Contest implements AutoCloseable {
     epochNanos.put(entry, answer[2] / answer[1] * row.batches());
     double heap = answer[3] < 0 ? -1 : answer[3] / answer[1];
     return new Visit(answer[0] / answer[2] * NANOS, heap);
+  }
+
+  private PeerProcess process(Entry entry) {
+    PeerProcess process = processes.get(entry.program());
+    if (process == null) {
+      throw new IllegalStateException(entry.program() + " was not started");
+    }
+    return process;
   }
 
   @Override

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.benchmarks.loaders;
 
+import io.torchfeed.benchmarks.PageCache;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -8,8 +9,12 @@ import java.io.PrintStream;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.LongStream;
 import org.bytedeco.pytorch.global.torch;
 
 /**
@@ -20,8 +25,18 @@ import org.bytedeco.pytorch.global.torch;
  *       over its labels and over all other elements.
  *   <li>{@code run VARIANT WORKERS MILLISECONDS EPOCH} loads epochs, from that one on, until the
  *       time is over, at least one: {@code ROWS BATCHES NANOSECONDS HEAP}, the last being the bytes
- *       that all threads allocated in the Java heap, or -1 where there is none. A sixth word, here
- *       only, is for how many nanoseconds the consumer is busy with each batch.
+ *       that all threads allocated in the Java heap, or -1 where there is none.
+ * </ul>
+ *
+ * <p>Here only, for what differs by less than a machine drifts from one visit to the next:
+ *
+ * <ul>
+ *   <li>{@code turns VARIANT WORKERS MILLISECONDS EPOCH} loads epochs without workers, with one and
+ *       so on up to that many, in turn: the median nanoseconds of an epoch with each.
+ *   <li>{@code step VARIANT WORKERS MILLISECONDS EPOCH NANOSECONDS} loads epochs for an idle
+ *       consumer and for one that is busy for so long with each batch, in turn: the nanoseconds a
+ *       batch of the first, of the second, and those that the second was really busy, all of the
+ *       epochs in the middle.
  * </ul>
  *
  * <p>The loaders stay open from a request to the next. Where something is missing {@code missing}
@@ -70,35 +85,109 @@ final class ContestantProgram {
 
   private String answer(String... request) throws Exception {
     int workers = Integer.parseInt(request[2]);
+    long atLeast = Long.parseLong(request[3]) * 1_000_000;
     long epoch = Long.parseLong(request[4]);
+    return switch (request[0]) {
+      case "check" -> check(contestant(workers), epoch);
+      case "run" -> run(contestant(workers), atLeast, epoch);
+      case "turns" -> turns(workers, atLeast, epoch);
+      case "step" -> step(contestant(workers), atLeast, epoch, Long.parseLong(request[5]));
+      default -> throw new IllegalArgumentException("no request " + request[0]);
+    };
+  }
+
+  private Contestant contestant(int workers) throws IOException {
     Contestant contestant = contestants.get(workers);
     if (contestant == null) {
       contestant = open(variant, data, workers);
       contestants.put(workers, contestant);
     }
-    if ("check".equals(request[0])) {
-      Sums sums = new Sums();
-      long rows = contestant.epoch(epoch, sums);
-      return rows + " " + sums.labels() + " " + sums.data();
-    }
-    BatchSink sink =
-        request.length > 5 ? BatchSink.busy(Long.parseLong(request[5])) : BatchSink.none();
-    return run(contestant, Long.parseLong(request[3]) * 1_000_000, epoch, sink);
+    return contestant;
   }
 
-  private String run(Contestant contestant, long atLeast, long from, BatchSink sink)
-      throws Exception {
+  private static String check(Contestant contestant, long epoch) throws Exception {
+    Sums sums = new Sums();
+    long rows = contestant.epoch(epoch, sums);
+    return rows + " " + sums.labels() + " " + sums.data();
+  }
+
+  private String run(Contestant contestant, long atLeast, long from) throws Exception {
     long heapBefore = allocated();
     long start = System.nanoTime();
     long nanos;
     long rows = 0;
     long epoch = from;
     do {
-      rows += contestant.epoch(epoch++, sink);
+      rows += contestant.epoch(epoch++, BatchSink.none());
       nanos = System.nanoTime() - start;
     } while (nanos < atLeast);
     long batches = (epoch - from) * data.row().batches();
     return rows + " " + batches + " " + nanos + " " + (allocated() - heapBefore);
+  }
+
+  private String turns(int mostWorkers, long atLeast, long from) throws Exception {
+    List<Contestant> inTurn = new ArrayList<>();
+    List<Series> nanos = new ArrayList<>();
+    for (int workers = 0; workers <= mostWorkers; workers++) {
+      inTurn.add(contestant(workers));
+      nanos.add(new Series());
+    }
+    long end = System.nanoTime() + atLeast;
+    long epoch = from;
+    do {
+      for (int i = 0; i < inTurn.size(); i++) {
+        nanos.get(i).add(nanos(inTurn.get(i), epoch, BatchSink.none()));
+      }
+      epoch++;
+    } while (System.nanoTime() < end);
+    return nanos.stream()
+        .map(each -> Double.toString(each.median()))
+        .collect(Collectors.joining(" "));
+  }
+
+  private String step(Contestant contestant, long atLeast, long from, long busyNanos)
+      throws Exception {
+    Series idle = new Series();
+    Series busy = new Series();
+    Series computed = new Series();
+    long end = System.nanoTime() + atLeast;
+    long epoch = from;
+    do {
+      idle.add(nanos(contestant, epoch, BatchSink.none()));
+      BusySink sink = new BusySink(busyNanos);
+      busy.add(nanos(contestant, epoch, sink));
+      computed.add(sink.nanos());
+      epoch++;
+    } while (System.nanoTime() < end);
+    double batches = data.row().batches();
+    return idle.median() / batches
+        + " "
+        + busy.median() / batches
+        + " "
+        + computed.median() / batches;
+  }
+
+  /** Nanoseconds of an epoch. */
+  private long nanos(Contestant contestant, long epoch, BatchSink sink) throws Exception {
+    if (data.row().isCold()) {
+      PageCache.drop(data.file());
+    }
+    long start = System.nanoTime();
+    contestant.epoch(epoch, sink);
+    return System.nanoTime() - start;
+  }
+
+  /** Values of which the middle one counts. */
+  private static final class Series {
+    private final LongStream.Builder values = LongStream.builder();
+
+    void add(long value) {
+      values.add(value);
+    }
+
+    double median() {
+      return Spread.of(values.build().asDoubleStream().toArray()).median();
+    }
   }
 
   /** Bytes that the living threads have allocated; the loaders' threads live on. */

@@ -26,6 +26,8 @@ record Entry(String contestant, String program, String variant, int workers, Kin
     PEER
   }
 
+  static final int MOST_WORKERS = 2;
+
   static final String NATIVE = "torchfeed, native engine";
   static final String JAVA = "torchfeed, Java engine";
   static final String COPY = "memcpy, reused buffer";
@@ -75,7 +77,7 @@ record Entry(String contestant, String program, String variant, int workers, Kin
 
   private static void each(
       List<Entry> all, String contestant, String program, String variant, Kind kind) {
-    for (int workers = 0; workers <= 2; workers++) {
+    for (int workers = 0; workers <= MOST_WORKERS; workers++) {
       all.add(new Entry(contestant, program, variant, workers, kind));
     }
   }

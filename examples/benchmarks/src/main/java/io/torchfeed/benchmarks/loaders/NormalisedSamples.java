@@ -9,10 +9,11 @@ import java.util.List;
 
 /** Bytes of the Java heap that a callback a sample turns into normalised floats. */
 final class NormalisedSamples implements Dataset {
+  private static final float[] NORMALISED = RowData.normalised();
+
   private final Row row;
   private final byte[] images;
   private final long[] labels;
-  private final float[] normalised = RowData.normalised();
   private final ThreadLocal<Scratch> scratch;
 
   NormalisedSamples(Row row, byte[] images, long[] labels) {
@@ -49,7 +50,7 @@ final class NormalisedSamples implements Dataset {
     // The row is a miss: copied at once, its lines come side by side instead of one by one.
     System.arraycopy(images, (int) index * own.bytes.length, own.bytes, 0, own.bytes.length);
     for (int i = 0; i < own.floats.length; i++) {
-      own.floats[i] = normalised[own.bytes[i] & 0xFF];
+      own.floats[i] = NORMALISED[own.bytes[i] & 0xFF];
     }
     sample.put(0, own.floats);
     sample.putLong(1, labels[(int) index]);

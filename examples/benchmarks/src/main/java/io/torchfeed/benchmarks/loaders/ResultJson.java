@@ -92,6 +92,18 @@ final class ResultJson {
       json.writeEndObject();
     }
     json.writeEndArray();
+    json.writeArrayFieldStart("inTurn"); // without workers, with one and so on
+    for (var each : results.epochsInTurn().entrySet()) {
+      json.writeStartObject();
+      json.writeStringField("contestant", each.getKey());
+      json.writeArrayFieldStart("nanosAnEpoch");
+      for (double[] nanos : each.getValue()) {
+        json.writeArray(nanos, 0, nanos.length);
+      }
+      json.writeEndArray();
+      json.writeEndObject();
+    }
+    json.writeEndArray();
     json.writeEndObject();
   }
 

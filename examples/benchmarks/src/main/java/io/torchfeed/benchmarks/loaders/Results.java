@@ -14,6 +14,7 @@ final class Results {
   private final Row row;
   private final Map<Entry, List<Double>> rates = new LinkedHashMap<>();
   private final Map<Entry, List<Double>> limits = new LinkedHashMap<>();
+  private final Map<String, List<double[]>> epochsInTurn = new LinkedHashMap<>();
   private final Map<Entry, Double> heapBytes = new LinkedHashMap<>();
   private final Map<String, String> missing = new LinkedHashMap<>();
 
@@ -38,6 +39,15 @@ final class Results {
     if (heap >= 0) {
       heapBytes.put(entry, heap);
     }
+  }
+
+  /**
+   * Adds how long a contestant's epochs took when it loaded with each number of workers in turn.
+   *
+   * @param nanos of an epoch without workers, with one and so on
+   */
+  void addInTurn(String contestant, double... nanos) {
+    epochsInTurn.computeIfAbsent(contestant, each -> new ArrayList<>()).add(nanos.clone());
   }
 
   /** Says why a program took no part. */
@@ -100,5 +110,22 @@ final class Results {
   /** How many times as fast one entry is as another. */
   Spread times(Entry over, Entry under) {
     return Spread.ofRatios(turns(over), turns(under));
+  }
+
+  /** By contestant, turn by turn: the nanoseconds of an epoch by number of workers. */
+  Map<String, List<double[]>> epochsInTurn() {
+    return epochsInTurn;
+  }
+
+  /**
+   * How many times as fast a contestant is with some workers as with others, epoch by epoch in
+   * turn; empty if it was not seen so.
+   */
+  Optional<Spread> timesInTurn(String contestant, int workers, int others) {
+    List<double[]> seen = epochsInTurn.getOrDefault(contestant, List.of());
+    return seen.isEmpty()
+        ? Optional.empty()
+        : Optional.of(
+            Spread.of(seen.stream().mapToDouble(each -> each[others] / each[workers]).toArray()));
   }
 }

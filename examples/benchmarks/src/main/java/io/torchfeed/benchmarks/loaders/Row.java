@@ -58,6 +58,11 @@ enum Row {
     return this == A || this == C;
   }
 
+  /** Whether the rows leave the page cache before each epoch. */
+  boolean isCold() {
+    return this == D;
+  }
+
   /** Shape of a batch: its rows before the shape of a row. */
   long[] shape(long... leading) {
     String[] sizes = shape.split(",", -1);

@@ -8,8 +8,9 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Seconds a step with a consumer that computes T a batch and a loader that takes L, both known from
- * runs alone: together they should take the larger of the two.
+ * Seconds a step with a consumer that computes T a batch and a loader that takes L: together they
+ * should take the larger of the two. T is what the consumer was seen to compute, L the loader with
+ * an idle consumer in the same minute.
  *
  * @param engine which engine, of which row
  * @param computeOverLoad T/L as it was set
@@ -23,21 +24,19 @@ record StepTime(String engine, double computeOverLoad, Spread loadNanos, Spread 
   /** Measures an engine's program over a row, turn by turn. */
   static List<StepTime> of(Entry entry, Row row, Programs programs, int rounds, int milliseconds)
       throws IOException, InterruptedException, MissingException {
-    double[] load = new double[rounds];
+    double[][] load = new double[COMPUTE_OVER_LOAD.length][rounds];
     double[][] ratios = new double[COMPUTE_OVER_LOAD.length][rounds];
     try (PeerProcess process = programs.start(entry.program(), row)) {
-      batchNanos(process, entry, milliseconds, 0, 0);
+      double last = step(process, entry, milliseconds, 0, 0)[0];
       for (int round = 0; round < rounds; round++) {
         long epoch = (round + 1L) * STRIDE;
-        double before = batchNanos(process, entry, milliseconds, epoch, 0);
         for (int i = 0; i < ratios.length; i++) {
-          long compute = Math.round(COMPUTE_OVER_LOAD[i] * before);
-          double step = batchNanos(process, entry, milliseconds, epoch, compute);
-          double after = batchNanos(process, entry, milliseconds, epoch, 0);
-          ratios[i][round] = step / Math.max((double) compute, (before + after) / 2);
-          before = after;
+          long compute = Math.round(COMPUTE_OVER_LOAD[i] * last);
+          double[] seen = step(process, entry, 2 * milliseconds, epoch, compute);
+          last = seen[0];
+          load[i][round] = last;
+          ratios[i][round] = seen[1] / Math.max(last, seen[2]);
         }
-        load[round] = before;
       }
     }
     List<StepTime> seen = new ArrayList<>();
@@ -46,20 +45,19 @@ record StepTime(String engine, double computeOverLoad, Spread loadNanos, Spread 
           new StepTime(
               row + ": " + entry.contestant(),
               COMPUTE_OVER_LOAD[i],
-              Spread.of(load),
+              Spread.of(load[i]),
               Spread.of(ratios[i])));
     }
     return seen;
   }
 
-  private static double batchNanos(
+  /** Nanoseconds a batch: the loader's alone, a step's, and the consumer's. */
+  private static double[] step(
       PeerProcess process, Entry entry, int milliseconds, long epoch, long compute)
       throws IOException, InterruptedException, MissingException {
-    double[] answer =
-        process.ask(
-            "run %s %d %d %d %d"
-                .formatted(entry.variant(), entry.workers(), milliseconds, epoch, compute));
-    return answer[2] / answer[1];
+    return process.ask(
+        "step %s %d %d %d %d"
+            .formatted(entry.variant(), entry.workers(), milliseconds, epoch, compute));
   }
 
   /** What it should be. */

@@ -30,6 +30,7 @@ class ResultsTest {
       results.add(NATIVE, 1.9e6 * each, 2e6 * each, 500);
       results.add(NATIVE_2, (each == 2 ? 3e6 : 1e6) * each, 2e6 * each, 3000);
       results.add(PYTHON, 1e5 * each, 2e6 * each, -1);
+      results.addInTurn(Entry.NATIVE, 10 / each, 11 / each, (each == 2 ? 20 : 16) / each);
     }
     return results;
   }
@@ -50,6 +51,14 @@ class ResultsTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> Spread.ofRatios(new double[] {1}, new double[] {1, 2}))
         .withMessageContaining("got 1 and 2");
+  }
+
+  @Test
+  void numbersOfWorkersAreComparedByWhatTheyTookInTurn() {
+    assertThat(results().timesInTurn(Entry.NATIVE, 1, 0)).contains(Spread.of(10 / 11.0));
+    assertThat(results().timesInTurn(Entry.NATIVE, 2, 1))
+        .contains(Spread.of(11 / 16.0, 11 / 16.0, 11 / 20.0));
+    assertThat(results().timesInTurn(Entry.JAVA, 1, 0)).isEmpty();
   }
 
   @Test
@@ -114,6 +123,7 @@ class ResultsTest {
     assertThat(json)
         .content()
         .contains("\"torchfeedIsTimes\" : [ 19.0, 19.0, 19.0 ]", "\"heapBytesABatch\" : 500")
+        .contains("\"inTurn\"", "\"nanosAnEpoch\" : [ [ 10.0, 11.0, 16.0 ]")
         .contains("\"turns\" : [ 1900000.0, 950000.0, 3800000.0 ]", "\"computeOverLoad\" : 0.25");
     assertThat(Files.readAllBytes(png)).startsWith(0x89, 'P', 'N', 'G');
   }

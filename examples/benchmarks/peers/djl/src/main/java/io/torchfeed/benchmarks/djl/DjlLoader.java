@@ -93,17 +93,21 @@ public final class DjlLoader {
 
   /** A callback a sample, in Java, with a new array for each. */
   private static final class Normalised extends RandomAccessDataset {
+    private static final float[] TABLE = new float[256];
+
+    static {
+      for (int i = 0; i < TABLE.length; i++) {
+        TABLE[i] = (i / 255f - MEAN) / DEVIATION;
+      }
+    }
+
     private final byte[] pixels;
     private final long[] labels;
-    private final float[] table = new float[256];
 
     Normalised(Builder builder, byte[] pixels, long[] labels) {
       super(builder);
       this.pixels = pixels;
       this.labels = labels;
-      for (int i = 0; i < table.length; i++) {
-        table[i] = (i / 255f - MEAN) / DEVIATION;
-      }
     }
 
     @Override
@@ -111,7 +115,7 @@ public final class DjlLoader {
       float[] floats = new float[784];
       int from = 16 + (int) index * 784;
       for (int i = 0; i < floats.length; i++) {
-        floats[i] = table[pixels[from + i] & 0xFF];
+        floats[i] = TABLE[pixels[from + i] & 0xFF];
       }
       return new Record(
           new NDList(owner.create(floats, new Shape(1, 28, 28))),
