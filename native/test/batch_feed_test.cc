@@ -56,12 +56,19 @@ TEST_P(Feeds, GivesTheRequestedRowsInOrder) {
     feed->start();
     for (const auto& rows : batches) {
       request();
-      const auto taken = take(*feed, kForEver);
+      std::vector<at::Tensor> taken;
+      Told told{};
+      feed->take(kForEver, taken, told.data());
       const auto index = torch::tensor(rows);
       EXPECT_EQ(feed->batch(), &rows - batches.data());
+      EXPECT_EQ(told[BatchFeed::kBatch], feed->batch());
+      EXPECT_EQ(told[BatchFeed::kRows], static_cast<int64_t>(rows.size()));
       ASSERT_EQ(taken.size(), 2U);
       EXPECT_TRUE(torch::equal(taken[0], data[0].index_select(0, index)));
       EXPECT_TRUE(torch::equal(taken[1], index));
+      EXPECT_EQ(told[BatchFeed::kBytes],
+                static_cast<int64_t>(taken[0].nbytes() + taken[1].nbytes()));
+      EXPECT_GT(told[BatchFeed::kGatherNanos], 0);
       EXPECT_EQ(reinterpret_cast<uintptr_t>(taken[1].data_ptr()) % 64, 0U);
     }
     EXPECT_THROW(take(*feed, kForEver), Error);

@@ -3,6 +3,7 @@
 
 #include <torch/types.h>
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -10,10 +11,13 @@
 
 namespace torchfeed {
 
+using Told = std::array<int64_t, BatchFeed::kToldCount>;
+
 /// The columns of a feed's next batch.
 inline std::vector<at::Tensor> take(BatchFeed& feed, int64_t timeout_ms) {
   std::vector<at::Tensor> columns;
-  feed.take(timeout_ms, columns);
+  Told told{};
+  feed.take(timeout_ms, columns, told.data());
   return columns;
 }
 

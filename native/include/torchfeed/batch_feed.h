@@ -21,6 +21,10 @@ namespace torchfeed {
 /// memory, never wrong data. One thread at a time, except `interrupt`, which any thread may call.
 class TORCHFEED_API BatchFeed {
  public:
+  /// Where `take` tells what of a batch: its number, rows, bytes, and how long their gathering
+  /// took.
+  enum Told : int { kBatch, kRows, kBytes, kGatherNanos, kToldCount };
+
   /// @param columns     dense CPU tensors of equal first dimension, kept alive by the feed
   /// @param batch_rows  most rows of one batch, at least 1
   /// @param workers     worker threads; with 0 the caller's thread gathers
@@ -56,15 +60,14 @@ class TORCHFEED_API BatchFeed {
   /// @param timeout_ms  after which it throws `kTimeout` with what the workers do, and may be
   ///                    called again for the same batch; negative for no limit
   /// @param columns     becomes the columns, views of a slab: `[rows, ...]` each
-  void take(int64_t timeout_ms, std::vector<at::Tensor>& columns);
+  /// @param told        has room for `kToldCount` numbers about the batch
+  void take(int64_t timeout_ms, std::vector<at::Tensor>& columns, int64_t* told);
   /// The number of the batch that the last `take` gave, or failed to gather.
   [[nodiscard]] int64_t batch() const;
   /// Whether `take` would not wait for workers. Without workers it would always.
   [[nodiscard]] bool is_ready() const;
   /// The row for which the last `take` failed with `kUnreadable`, else -1.
   [[nodiscard]] int64_t unreadable_row() const;
-  /// How long the gathering of that batch took.
-  [[nodiscard]] int64_t gather_nanos() const;
   /// How many batches wait to be taken; 0 without workers.
   [[nodiscard]] int64_t ready() const;
   /// Memory of one batch.

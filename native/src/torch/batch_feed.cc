@@ -87,7 +87,8 @@ class BatchFeed::Impl {
       throw Error(ErrorCode::kInvalidArgument, "a batch holds at most " + std::to_string(most) +
                                                    " rows, got " + std::to_string(count));
     }
-    Rows rows(static_cast<size_t>(count));
+    Rows rows = std::exchange(spare_, {});
+    rows.resize(static_cast<size_t>(count));
     for (size_t i = 0; i < rows.size(); ++i) {
       if (indices[i] < 0 || indices[i] >= source_->rows()) {
         throw Error(ErrorCode::kInvalidArgument, "index " + std::to_string(indices[i]) +
@@ -108,7 +109,7 @@ class BatchFeed::Impl {
     }
   }
 
-  void take(int64_t timeout_ms, std::vector<at::Tensor>& columns) {
+  void take(int64_t timeout_ms, std::vector<at::Tensor>& columns, int64_t* told) {
     columns.clear();
     current_.reset();
     unreadable_row_ = -1;
@@ -126,19 +127,23 @@ class BatchFeed::Impl {
       throw_interrupted();
     }
     source_->board.take(next->sequence);
-    batch_ = next->batch;
-    gather_nanos_ = next->nanos;
+    batch_ = next->job.batch;
+    const auto rows = static_cast<int64_t>(next->job.rows.size());
+    spare_ = std::move(next->job.rows);
     if (next->failure) {
       unreadable_row_ = next->unreadable_row;
       throw Error(next->failure->code, next->failure->message);
     }
     current_ = std::move(next->loan);
-    current_->slab().view_all(next->rows, columns);
+    current_->slab().view_all(rows, columns);
+    told[kBatch] = batch_;
+    told[kRows] = rows;
+    told[kBytes] = rows * source_->slabs.layout().row_bytes();
+    told[kGatherNanos] = next->nanos;
   }
 
   [[nodiscard]] int64_t batch() const { return batch_; }
   [[nodiscard]] int64_t unreadable_row() const { return unreadable_row_; }
-  [[nodiscard]] int64_t gather_nanos() const { return gather_nanos_; }
   [[nodiscard]] bool is_ready() const { return source_->board.is_ready(due()); }
   [[nodiscard]] int64_t ready() const { return source_->board.ready(); }
   [[nodiscard]] int64_t slab_bytes() const { return source_->slabs.layout().bytes(); }
@@ -177,7 +182,7 @@ class BatchFeed::Impl {
   bool started_ = false;
   int64_t batch_ = -1;
   int64_t unreadable_row_ = -1;
-  int64_t gather_nanos_ = 0;
+  Rows spare_;
   RowLoader loader_;  // last: its threads end before what they use
 };
 
@@ -233,15 +238,13 @@ void BatchFeed::start() {
   guarded([&] { impl_->start(); });
 }
 
-void BatchFeed::take(int64_t timeout_ms, std::vector<at::Tensor>& columns) {
-  guarded([&] { impl_->take(timeout_ms, columns); });
+void BatchFeed::take(int64_t timeout_ms, std::vector<at::Tensor>& columns, int64_t* told) {
+  guarded([&] { impl_->take(timeout_ms, columns, told); });
 }
 
 int64_t BatchFeed::batch() const { return impl_->batch(); }
 
 int64_t BatchFeed::unreadable_row() const { return impl_->unreadable_row(); }
-
-int64_t BatchFeed::gather_nanos() const { return impl_->gather_nanos(); }
 
 bool BatchFeed::is_ready() const { return impl_->is_ready(); }
 

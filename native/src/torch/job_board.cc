@@ -15,18 +15,39 @@ JobBoard::JobBoard(int64_t workers, int64_t ahead)
 
 void JobBoard::put(RowJob job) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  waiting_.emplace(next_, std::move(job));
-  ++next_;
-  if (waiting_.size() >= running_.size() + done_.size()) {
+  posted_.push_back({State::kWaiting, std::move(job), {}});
+  ++count(State::kWaiting);
+  if (count(State::kWaiting) >= count(State::kRunning) + count(State::kDone)) {
     put_.changed_now();  // naps may be late
   } else {
     put_.changed();
   }
 }
 
+const JobBoard::Posted* JobBoard::find(size_t sequence) const {
+  return sequence < first_ || sequence >= first_ + posted_.size() ? nullptr
+                                                                  : &posted_[sequence - first_];
+}
+
+void JobBoard::move(size_t sequence, State to) {
+  Posted& posted = posted_.at(sequence - first_);
+  --count(posted.state);
+  ++count(to);
+  posted.state = to;
+}
+
 bool JobBoard::may_begin(size_t sequence) const {
-  return !interrupted_ && sequence < taken_ + static_cast<size_t>(ahead_) &&
-         waiting_.count(sequence) > 0;
+  const Posted* const posted = find(sequence);
+  return posted != nullptr && posted->state == State::kWaiting && !interrupted_ &&
+         sequence < taken_ + static_cast<size_t>(ahead_);
+}
+
+bool JobBoard::is_done(std::optional<size_t> sequence) const {
+  if (!sequence) {
+    return count(State::kDone) > 0;
+  }
+  const Posted* const posted = find(*sequence);
+  return posted != nullptr && posted->state == State::kDone;
 }
 
 std::optional<RowJob> JobBoard::begin(size_t sequence) {
@@ -38,25 +59,24 @@ std::optional<RowJob> JobBoard::begin(size_t sequence) {
   if (!may_begin(sequence)) {
     return std::nullopt;
   }
-  RowJob job = std::move(waiting_.extract(sequence).mapped());
-  running_.push_back({sequence, job.batch, Clock::now()});
+  move(sequence, State::kRunning);
+  Posted& begun = posted_[sequence - first_];
+  begun.since = Clock::now();
+  RowJob job{begun.job.batch, std::move(begun.job.rows)};
   return job;
 }
 
 void JobBoard::end(size_t sequence) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  std::erase_if(running_, [&](const Running& job) { return job.sequence == sequence; });
-  done_.insert(sequence);
+  move(sequence, State::kDone);
   ended_.changed();
 }
 
 JobBoard::Outcome JobBoard::await(std::optional<size_t> sequence,
                                   std::optional<Clock::duration> limit) {
   std::unique_lock<std::mutex> lock(mutex_);
-  const auto told = [&] {
-    return interrupted_ || (sequence ? done_.count(*sequence) > 0 : !done_.empty());
-  };
-  if (!told() && !waiting_.empty()) {
+  const auto told = [&] { return interrupted_ || is_done(sequence); };
+  if (!told() && count(State::kWaiting) > 0) {
     put_.changed_now();  // as above
   }
   if (!ended_.wait(lock, limit, told)) {
@@ -67,19 +87,24 @@ JobBoard::Outcome JobBoard::await(std::optional<size_t> sequence,
 
 void JobBoard::take(size_t sequence) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  done_.erase(sequence);
+  move(sequence, State::kTaken);
+  while (!posted_.empty() && posted_.front().state == State::kTaken) {
+    --count(State::kTaken);
+    posted_.pop_front();
+    ++first_;
+  }
   ++taken_;
   put_.changed();
 }
 
 bool JobBoard::is_ready(std::optional<size_t> sequence) const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return sequence ? done_.count(*sequence) > 0 : !done_.empty();
+  return is_done(sequence);
 }
 
 int64_t JobBoard::ready() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return static_cast<int64_t>(done_.size());
+  return static_cast<int64_t>(count(State::kDone));
 }
 
 size_t JobBoard::taken() const {
@@ -89,18 +114,21 @@ size_t JobBoard::taken() const {
 
 bool JobBoard::is_empty() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return waiting_.empty() && running_.empty() && done_.empty();
+  return posted_.empty();
 }
 
 std::string JobBoard::describe() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::ostringstream text;
-  text << workers_ - static_cast<int64_t>(running_.size()) << " of " << workers_
-       << " workers idle, " << done_.size() << " later batches ready";
+  text << workers_ - static_cast<int64_t>(count(State::kRunning)) << " of " << workers_
+       << " workers idle, " << count(State::kDone) << " later batches ready";
   const auto now = Clock::now();
-  for (const Running& job : running_) {
-    text << "; batch " << job.batch << " has been gathered for " << std::fixed
-         << std::setprecision(1) << std::chrono::duration<double>(now - job.since).count() << " s";
+  for (const Posted& posted : posted_) {
+    if (posted.state == State::kRunning) {
+      text << "; batch " << posted.job.batch << " has been gathered for " << std::fixed
+           << std::setprecision(1) << std::chrono::duration<double>(now - posted.since).count()
+           << " s";
+    }
   }
   return text.str();
 }
@@ -123,14 +151,14 @@ void JobBoard::dismiss() {
 bool JobBoard::await_idle(Clock::duration patience) {
   std::unique_lock<std::mutex> lock(mutex_);
   const Clock::duration left = interrupted_at_ + patience - Clock::now();
-  return ended_.wait(lock, left, [&] { return running_.empty(); });
+  return ended_.wait(lock, left, [&] { return count(State::kRunning) == 0; });
 }
 
 void JobBoard::reset() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  waiting_.clear();
-  done_.clear();
-  next_ = 0;
+  posted_.clear();
+  counts_ = {};
+  first_ = 0;
   taken_ = 0;
   dismissed_ = false;
   interrupted_ = false;

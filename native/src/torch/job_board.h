@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <deque>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
-#include <vector>
 
 #include "core/dozing_condition.h"
 #include "torch/row_columns.h"
@@ -71,25 +70,31 @@ class JobBoard {
   void reset();
 
  private:
-  struct Running {
-    size_t sequence;
-    int64_t batch;
-    Clock::time_point since;
+  enum class State { kWaiting, kRunning, kDone, kTaken, kCount };
+
+  struct Posted {
+    State state;
+    RowJob job;
+    Clock::time_point since;  // it runs
   };
 
   [[nodiscard]] bool may_begin(size_t sequence) const;
+  [[nodiscard]] bool is_done(std::optional<size_t> sequence) const;
+  [[nodiscard]] const Posted* find(size_t sequence) const;
+  [[nodiscard]] size_t& count(State state) { return counts_[static_cast<size_t>(state)]; }
+  [[nodiscard]] size_t count(State state) const { return counts_[static_cast<size_t>(state)]; }
+  void move(size_t sequence, State to);
 
   const int64_t workers_;
   const int64_t ahead_;
   std::atomic<bool> interrupted_{false};
   mutable std::mutex mutex_;
-  DozingCondition put_;    // the workers wait
-  DozingCondition ended_;  // others wait
-  std::map<size_t, RowJob> waiting_;
-  std::vector<Running> running_;
-  std::set<size_t> done_;
-  size_t next_ = 0;
+  DozingCondition put_;        // the workers wait
+  DozingCondition ended_;      // others wait
+  std::deque<Posted> posted_;  // from the first that was not taken on
+  size_t first_ = 0;           // its number
   size_t taken_ = 0;
+  std::array<size_t, static_cast<size_t>(State::kCount)> counts_{};  // of those posted, by state
   bool dismissed_ = false;
   Clock::time_point interrupted_at_;
 };

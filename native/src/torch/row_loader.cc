@@ -35,14 +35,14 @@ RowSource::RowSource(RowColumns all, int64_t batch_rows, int64_t workers, int64_
 GatheredRows RowDataset::get_batch(Ticket ticket) {
   GatheredRows gathered;
   gathered.sequence = ticket.sequence;
-  const std::optional<RowJob> job = source_->board.begin(ticket.sequence);
+  std::optional<RowJob> job = source_->board.begin(ticket.sequence);
   if (!job) {
     return gathered;
   }
-  gathered.batch = job->batch;
+  gathered.job = std::move(*job);
   const auto begin = JobBoard::Clock::now();
   try {
-    guarded([&] { gather(*job, gathered); });
+    guarded([&] { gather(gathered); });
   } catch (const UnreadableRow& error) {
     gathered.failure = parts(error);
     gathered.unreadable_row = error.row();
@@ -55,7 +55,7 @@ GatheredRows RowDataset::get_batch(Ticket ticket) {
   return gathered;
 }
 
-void RowDataset::gather(const RowJob& job, GatheredRows& into) const {
+void RowDataset::gather(GatheredRows& into) const {
   const std::atomic<bool>& stop = source_->board.interrupted();
   if (stop) {
     return;
@@ -64,11 +64,11 @@ void RowDataset::gather(const RowJob& job, GatheredRows& into) const {
   SlabBlock& slab = loan->slab();
   for (int64_t i = 0; i < slab.layout().columns(); ++i) {
     const RowColumn& column = source_->columns[static_cast<size_t>(i)];
-    if (!column.gather(slab.data() + slab.layout().offset(i), job.rows, stop, source_->stores)) {
+    if (!column.gather(slab.data() + slab.layout().offset(i), into.job.rows, stop,
+                       source_->stores)) {
       return;
     }
   }
-  into.rows = static_cast<int64_t>(job.rows.size());
   into.loan = std::move(loan);
 }
 

@@ -58,8 +58,7 @@ struct Failure {
 /// A batch, or why there is none; neither slab nor failure if it was interrupted.
 struct GatheredRows {
   size_t sequence = 0;  // of its job in the pass
-  int64_t batch = 0;
-  int64_t rows = 0;
+  RowJob job;
   std::shared_ptr<const Loan> loan;
   std::optional<Failure> failure;
   int64_t unreadable_row = -1;
@@ -84,7 +83,7 @@ class RowDataset : public torch::data::datasets::BatchDataset<RowDataset, Gather
   }
 
  private:
-  void gather(const RowJob& job, GatheredRows& into) const;
+  void gather(GatheredRows& into) const;
 
   std::shared_ptr<RowSource> source_;
 };

@@ -29,6 +29,8 @@ class SlabLayout {
   /// Size of the block.
   [[nodiscard]] int64_t bytes() const { return bytes_; }
   [[nodiscard]] int64_t row_bytes(int64_t column) const { return at(column).row.bytes; }
+  /// Of a row of all columns.
+  [[nodiscard]] int64_t row_bytes() const { return row_bytes_; }
   /// Where a column begins in the block, in bytes.
   [[nodiscard]] int64_t offset(int64_t column) const { return at(column).offset; }
   /// The first rows of a column as a tensor `[rows, ...]` that shares the memory of `block`.
@@ -44,6 +46,7 @@ class SlabLayout {
 
   int64_t rows_;
   int64_t bytes_ = 0;
+  int64_t row_bytes_ = 0;
   std::vector<Placed> columns_;
 };
 

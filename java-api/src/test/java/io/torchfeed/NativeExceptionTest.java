@@ -33,7 +33,8 @@ class NativeExceptionTest {
   void aWrongMomentInNativeCodeIsAnIllegalState() {
     try (NativeHandle<BatchFeed> feed = feed()) {
       assertThatIllegalStateException()
-          .isThrownBy(() -> feed.run(f -> f.take(-1, new TensorVector())))
+          .isThrownBy(
+              () -> feed.run(f -> f.take(-1, new TensorVector(), new long[BatchFeed.kToldCount])))
           .withMessage("no batch was requested");
     }
   }

@@ -24,7 +24,7 @@ final class BatchLayout {
   private final List<RowSpec> columns;
   private final List<VariableLength> variable;
   private final List<RowSpec> slabColumns;
-
+  private final long rowBytes;
   private final @Nullable BatchTransform transform;
 
   private BatchLayout(
@@ -35,6 +35,7 @@ final class BatchLayout {
     this.columns = columns;
     this.variable = variable;
     this.slabColumns = slabColumns;
+    this.rowBytes = slabColumns.stream().mapToLong(RowSpec::bytes).sum();
     this.transform = transform;
   }
 
@@ -87,11 +88,14 @@ final class BatchLayout {
     return slabColumns;
   }
 
-  /** As the other, with vectors for the tensors to lie in where they are plain views. */
-  Tensor[] tensors(Slab slab, int rows, int[] lengths, TensorVectors vectors) {
-    return variable.isEmpty()
-        ? vectors.filled(views -> slab.views(rows, views))
-        : tensors(slab, rows, lengths);
+  /** Whether the tensors of a batch are the slab's views of its rows. */
+  boolean isPlain() {
+    return variable.isEmpty() && transform == null;
+  }
+
+  /** The memory of a row, in all columns. */
+  long rowBytes() {
+    return rowBytes;
   }
 
   /**

@@ -14,39 +14,49 @@ final class Gathered {
   /** A tensor for each column, owned by the batch. */
   final Tensor[] tensors;
 
+  /** How many there are. */
+  final long rows;
+
+  /** The memory that they take. */
+  final long bytes;
+
   /** Which elements of the list of indices the rows are, where some were skipped; else null. */
   final int @Nullable [] elements;
 
   /** What the consumer gets in place of the batch. */
   final @Nullable RuntimeException failure;
 
-  Gathered(long batch, Tensor[] tensors, int @Nullable [] elements) {
+  private Gathered(
+      long batch,
+      Tensor[] tensors,
+      long rows,
+      long bytes,
+      int @Nullable [] elements,
+      @Nullable RuntimeException failure) {
     this.batch = batch;
     this.tensors = tensors;
+    this.rows = rows;
+    this.bytes = bytes;
     this.elements = elements;
-    this.failure = null;
-  }
-
-  private Gathered(long batch, RuntimeException failure) {
-    this.batch = batch;
-    this.tensors = NONE;
-    this.elements = null;
     this.failure = failure;
   }
 
-  static Gathered failed(long batch, RuntimeException failure) {
-    return new Gathered(batch, failure);
+  /** Tensors of which the size is known; to ask them would take longer than to make them. */
+  static Gathered of(
+      long batch, Tensor[] tensors, long rows, long bytes, int @Nullable [] elements) {
+    return new Gathered(batch, tensors, rows, bytes, elements, null);
   }
 
-  long rows() {
-    return tensors[0].size(0);
-  }
-
-  long bytes() {
+  /** Tensors of any size. */
+  static Gathered of(long batch, Tensor[] tensors, int @Nullable [] elements) {
     long bytes = 0;
     for (Tensor tensor : tensors) {
       bytes += tensor.nbytes();
     }
-    return bytes;
+    return of(batch, tensors, tensors[0].size(0), bytes, elements);
+  }
+
+  static Gathered failed(long batch, RuntimeException failure) {
+    return new Gathered(batch, NONE, 0, 0, null, failure);
   }
 }

@@ -315,10 +315,15 @@ final class JavaFeed implements Feed {
     }
     current = slab;
     int[] elements = task.elements == null ? null : Arrays.copyOf(task.elements, task.rows);
-    Tensor[] made = task.made;
-    Tensor[] tensors =
-        made == null ? options.layout().tensors(slab, task.rows, task.lengths, vectors) : made;
-    return new Gathered(task.batch, tensors, elements);
+    BatchLayout layout = options.layout();
+    if (task.made != null) {
+      return Gathered.of(task.batch, task.made, elements);
+    }
+    if (layout.isPlain()) {
+      Tensor[] views = vectors.filled(vector -> slab.views(task.rows, vector));
+      return Gathered.of(task.batch, views, task.rows, task.rows * layout.rowBytes(), elements);
+    }
+    return Gathered.of(task.batch, layout.tensors(slab, task.rows, task.lengths), elements);
   }
 
   private RuntimeException failureOf(FillTask task) {

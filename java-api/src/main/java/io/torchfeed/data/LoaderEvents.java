@@ -105,8 +105,8 @@ final class LoaderEvents {
       if (shouldCommit()) {
         epoch = ofEpoch;
         batch = gathered.batch;
-        rows = gathered.rows();
-        bytes = gathered.bytes();
+        rows = gathered.rows;
+        bytes = gathered.bytes;
         ready = readyBatches;
         commit();
       }
@@ -174,7 +174,7 @@ final class LoaderEvents {
       if (shouldCommit()) {
         epoch = ofEpoch;
         batch = rows.batch;
-        bytes = rows.bytes();
+        bytes = rows.bytes;
         commit();
       }
     }

@@ -29,8 +29,8 @@ final class LoaderMeter {
   /** Counts a batch at the consumer. */
   synchronized void delivered(Gathered gathered, int readyBatches) {
     batches++;
-    rows += gathered.rows();
-    bytes += gathered.bytes();
+    rows += gathered.rows;
+    bytes += gathered.bytes;
     ready += readyBatches;
   }
 

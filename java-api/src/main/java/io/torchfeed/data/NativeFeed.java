@@ -4,8 +4,12 @@ package io.torchfeed.data;
 import io.torchfeed.bindings.BatchFeed;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.LongBuffer;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import org.bytedeco.javacpp.LongPointer;
 import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 
@@ -16,6 +20,11 @@ final class NativeFeed implements Feed {
   private final NativeHandle<BatchFeed> feed;
   private final NativeFeedOptions options;
   private final TensorVectors vectors = new TensorVectors();
+  private final LongBuffer told = // a call for each number takes longer
+      ByteBuffer.allocateDirect(BatchFeed.kToldCount * Long.BYTES)
+          .order(ByteOrder.nativeOrder())
+          .asLongBuffer();
+  private final LongPointer toldThere = NativeHandle.outsideOfScopes(() -> new LongPointer(told));
   private final long timeoutMillis;
   private long epoch;
 
@@ -71,21 +80,27 @@ final class NativeFeed implements Feed {
     Tensor[] tensors;
     try {
       tensors =
-          vectors.filled(columns -> feed.run(native_ -> native_.take(timeoutMillis, columns)));
+          vectors.filled(
+              columns -> feed.run(native_ -> native_.take(timeoutMillis, columns, toldThere)));
     } catch (NativeException e) {
       return failed(e, due);
     }
-    Gathered gathered = new Gathered(feed.callLong(BatchFeed::batch), tensors, null);
-    tell(gathered);
+    Gathered gathered =
+        Gathered.of(
+            told.get(BatchFeed.kBatch),
+            tensors,
+            told.get(BatchFeed.kRows),
+            told.get(BatchFeed.kBytes),
+            null);
+    tell(gathered, told.get(BatchFeed.kGatherNanos));
     return gathered;
   }
 
-  private void tell(Gathered gathered) {
-    long nanos = feed.callLong(BatchFeed::gather_nanos);
+  private void tell(Gathered gathered, long nanos) {
     options.meter().worked(nanos, epoch, gathered.batch, nanos);
     LoaderEvents.Gather event = LoaderEvents.beginGather();
     if (event != null) {
-      event.tell(epoch, gathered.batch, gathered.rows(), nanos);
+      event.tell(epoch, gathered.batch, gathered.rows, nanos);
     }
   }
 

@@ -13,36 +13,42 @@ import org.jspecify.annotations.Nullable;
  * costs beside its rows. Thread-safe.
  */
 final class TensorVectors implements AutoCloseable {
-  private @Nullable TensorVector spare; // one batch is out at a time, unless it is left to itself
+  // one batch is out at a time, unless it is left to itself
+  private @Nullable BatchVector spare;
+
   private boolean closed;
 
-  /** The tensors that {@code fill} puts into a vector; the caller closes them. */
+  /**
+   * The tensors that {@code fill} puts into a vector, as many each time; the caller closes them.
+   */
   Tensor[] filled(Consumer<TensorVector> fill) {
-    TensorVector vector = take();
+    BatchVector batch = take();
     try {
-      fill.accept(vector);
+      fill.accept(batch.vector());
     } catch (RuntimeException | Error e) {
-      giveBack(vector);
+      giveBack(batch);
       throw e;
     }
-    return BatchTensor.of(vector, this::giveBack);
+    return batch.tensors();
   }
 
-  private synchronized TensorVector take() {
-    TensorVector vector = spare;
+  private synchronized BatchVector take() {
+    BatchVector batch = spare;
     spare = null;
-    return vector != null ? vector : NativeHandle.outsideOfScopes(TensorVector::new);
+    return batch != null
+        ? batch
+        : new BatchVector(NativeHandle.outsideOfScopes(TensorVector::new), this::giveBack);
   }
 
-  private void giveBack(TensorVector vector) {
-    vector.clear();
+  private void giveBack(BatchVector batch) {
+    batch.clear();
     synchronized (this) {
       if (!closed && spare == null) {
-        spare = vector;
+        spare = batch;
         return;
       }
     }
-    vector.close();
+    batch.close();
   }
 
   @Override

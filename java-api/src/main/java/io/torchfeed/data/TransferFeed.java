@@ -190,12 +190,12 @@ final class TransferFeed implements Feed {
     }
     current = sent.number;
     try {
-      Tensor[] tensors =
-          BatchTensor.of(
+      BatchVector copies =
+          new BatchVector(
               NativeHandle.outsideOfScopes(
                   () -> transfer.call(native_ -> native_.receive(sent.number))),
-              TensorVector::close);
-      return new Gathered(rows.batch, tensors, rows.elements);
+              BatchVector::close);
+      return Gathered.of(rows.batch, copies.tensors(), rows.rows, rows.bytes, rows.elements);
     } catch (NativeException e) {
       return Gathered.failed(rows.batch, notCopied(rows.batch, e));
     }
