@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
-import java.util.List;
-import java.util.StringJoiner;
 import org.jspecify.annotations.Nullable;
 
 /** A thread that fills batches until its feed sends it home. */
@@ -35,27 +33,15 @@ final class FeedWorker extends Thread {
     feed.work(this);
   }
 
-  /** What workers are doing; called by the holder of the feed's lock. */
-  static String describe(List<FeedWorker> crew) {
-    StringJoiner description = new StringJoiner("; ");
-    long now = System.nanoTime();
-    for (FeedWorker worker : crew) {
-      FillTask task = worker.current;
-      if (task == null) {
-        description.add(
-            "worker %d is %s".formatted(worker.number, worker.beginning ? "starting" : "idle"));
-      } else {
-        description.add(
-            "worker %d has been reading sample %d of batch %d for %.1f s, %s"
-                .formatted(
-                    worker.number,
-                    task.sample.get(),
-                    task.batch,
-                    (now - task.since.get()) / 1e9,
-                    place(worker)));
-      }
+  /** What it is doing, in words; called by the holder of the feed's lock. */
+  String describe(long now) {
+    FillTask task = current;
+    if (task == null) {
+      return "worker %d is %s".formatted(number, beginning ? "starting" : "idle");
     }
-    return description.toString();
+    return "worker %d has been reading sample %d of batch %d for %.1f s, %s"
+        .formatted(
+            number, task.sample.get(), task.batch, (now - task.since.get()) / 1e9, place(this));
   }
 
   /** Where a thread is, in the code of whoever wrote the dataset. */

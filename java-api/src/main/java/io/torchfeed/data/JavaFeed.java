@@ -4,7 +4,6 @@ package io.torchfeed.data;
 import io.torchfeed.memory.Slab;
 import java.time.Duration;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
@@ -33,7 +32,7 @@ final class JavaFeed implements Feed {
   private final DozingCondition taskEnded; // others wait
   private final Deque<FillTask> queue = new ArrayDeque<>(); // not begun
   private final Deque<FillTask> asked = new ArrayDeque<>(); // not taken
-  private final List<FeedWorker> crew = new ArrayList<>();
+  private final FeedCrew crew = new FeedCrew();
   private final SlabPool slabs; // nobody's
   private @Nullable Slab current; // the consumer's
   private final ConsumerWork own;
@@ -76,17 +75,15 @@ final class JavaFeed implements Feed {
       interruptedAt = System.nanoTime();
     }
     queue.clear();
-    cancelRunning();
+    crew.cancel();
+    own.cancel();
     taskEnded.wakeAll();
   }
 
   /** Gives up workers that do not come back in time. */
   private void sendHome(long patienceNanos) {
     awaitIdle(interruptedAt + patienceNanos - System.nanoTime());
-    for (FeedWorker worker : crew) {
-      worker.dismissed |= worker.current != null && worker != Thread.currentThread();
-    }
-    crew.removeIf(worker -> worker.dismissed);
+    crew.dismissBusy();
     for (FillTask task : asked) {
       if (task.done) {
         task.dropMade();
@@ -97,23 +94,11 @@ final class JavaFeed implements Feed {
     takeBackCurrent();
   }
 
-  private void cancelRunning() {
-    for (FeedWorker worker : crew) {
-      if (worker.current != null) {
-        worker.current.cancelled = true;
-        if (worker != Thread.currentThread()) {
-          worker.interrupt();
-        }
-      }
-    }
-    own.cancel();
-  }
-
   private void awaitIdle(long patienceNanos) {
     long start = System.nanoTime();
     long waited = 0;
     boolean wasInterrupted = false;
-    while (waited < patienceNanos && crew.stream().anyMatch(this::isBusy)) {
+    while (waited < patienceNanos && crew.isBusy()) {
       try {
         taskEnded.await(waited, patienceNanos - waited);
       } catch (InterruptedException e) {
@@ -124,10 +109,6 @@ final class JavaFeed implements Feed {
     if (wasInterrupted) {
       Thread.currentThread().interrupt();
     }
-  }
-
-  private boolean isBusy(FeedWorker worker) {
-    return worker.current != null && worker != Thread.currentThread();
   }
 
   @Override
@@ -168,15 +149,11 @@ final class JavaFeed implements Feed {
   public void start() {
     lock.lock();
     try {
-      while (crew.size() < options.workers() && !closed) {
-        FeedWorker worker = new FeedWorker(this, options.workerNumbers().getAndIncrement());
-        worker.start();
-        crew.add(worker);
+      if (!closed) {
+        crew.fillUp(
+            options.workers(),
+            () -> new FeedWorker(this, options.workerNumbers().getAndIncrement()));
       }
-    } catch (OutOfMemoryError e) { // how the JVM says that there are no more threads
-      throw new IllegalStateException(
-          "%d worker threads could not be started: %s".formatted(options.workers(), e.getMessage()),
-          e);
     } finally {
       lock.unlock();
     }
@@ -251,8 +228,7 @@ final class JavaFeed implements Feed {
           return ready;
         }
         if (waited >= most && timeout != null) {
-          throw new LoaderTimeoutException(
-              first.epoch, first.batch, timeout, FeedWorker.describe(crew));
+          throw new LoaderTimeoutException(first.epoch, first.batch, timeout, crew.describe());
         }
         if (waited == 0 && !queue.isEmpty()) {
           queueChanged.wakeOne(); // as workers do
@@ -517,8 +493,8 @@ final class JavaFeed implements Feed {
         return;
       }
       closed = true;
-      leaving = List.copyOf(crew);
-      crew.stream().filter(worker -> worker.beginning).forEach(Thread::interrupt);
+      leaving = crew.list();
+      crew.interruptBeginning();
       queueChanged.wakeAll();
       disturb();
       sendHome(LAST_PATIENCE_NANOS);
@@ -528,25 +504,7 @@ final class JavaFeed implements Feed {
     }
     own.stop();
     vectors.close();
-    joinBriefly(leaving);
-  }
-
-  /** Those that are in a sample that does not end are left behind; they free what they hold. */
-  private void joinBriefly(List<FeedWorker> workers) {
-    long end = interruptedAt + LAST_PATIENCE_NANOS;
-    boolean wasInterrupted = false;
-    for (FeedWorker worker : workers) {
-      long left = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
-      if (worker != Thread.currentThread() && left > 0) {
-        try {
-          worker.join(left);
-        } catch (InterruptedException e) {
-          wasInterrupted = true;
-        }
-      }
-    }
-    if (wasInterrupted) {
-      Thread.currentThread().interrupt();
-    }
+    // Those that are in a sample that does not end are left behind; they free what they hold.
+    FeedCrew.joinBriefly(leaving, interruptedAt + LAST_PATIENCE_NANOS);
   }
 }

@@ -32,7 +32,8 @@ import org.bytedeco.pytorch.global.torch;
  *
  * <ul>
  *   <li>{@code turns VARIANT WORKERS MILLISECONDS EPOCH} loads epochs without workers, with one and
- *       so on up to that many, in turn: the median nanoseconds of an epoch with each.
+ *       so on up to that many, in turn, at least three of each: the median nanoseconds of an epoch
+ *       with each.
  *   <li>{@code step VARIANT WORKERS MILLISECONDS EPOCH NANOSECONDS} loads epochs for an idle
  *       consumer and for one that is busy for so long with each batch, in turn: the nanoseconds a
  *       batch of the first, of the second, and those that the second was really busy, all of the
@@ -43,6 +44,9 @@ import org.bytedeco.pytorch.global.torch;
  * and what comes instead of {@code ready}. The peers in other languages do the same.
  */
 final class ContestantProgram {
+  /** Of which the middle one is no accident. */
+  private static final int LEAST_EPOCHS = 3;
+
   private final RowData data;
   private final String variant;
   private final Map<Integer, Contestant> contestants = new TreeMap<>();
@@ -139,7 +143,7 @@ final class ContestantProgram {
         nanos.get(i).add(nanos(inTurn.get(i), epoch, BatchSink.none()));
       }
       epoch++;
-    } while (System.nanoTime() < end);
+    } while (System.nanoTime() < end || epoch < from + LEAST_EPOCHS);
     return nanos.stream()
         .map(each -> Double.toString(each.median()))
         .collect(Collectors.joining(" "));
@@ -158,7 +162,7 @@ final class ContestantProgram {
       busy.add(nanos(contestant, epoch, sink));
       computed.add(sink.nanos());
       epoch++;
-    } while (System.nanoTime() < end);
+    } while (System.nanoTime() < end || epoch < from + LEAST_EPOCHS);
     double batches = data.row().batches();
     return idle.median() / batches
         + " "

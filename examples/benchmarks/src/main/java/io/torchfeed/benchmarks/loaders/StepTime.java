@@ -21,13 +21,16 @@ record StepTime(String engine, double computeOverLoad, Spread loadNanos, Spread 
   private static final double[] COMPUTE_OVER_LOAD = {0.25, 1, 4};
   private static final int STRIDE = 1_000_000;
 
+  /** How many times as long as a step the program runs before: its code is compiled by then. */
+  private static final int WARM_UP = 60;
+
   /** Measures an engine's program over a row, turn by turn. */
   static List<StepTime> of(Entry entry, Row row, Programs programs, int rounds, int milliseconds)
       throws IOException, InterruptedException, MissingException {
     double[][] load = new double[COMPUTE_OVER_LOAD.length][rounds];
     double[][] ratios = new double[COMPUTE_OVER_LOAD.length][rounds];
     try (PeerProcess process = programs.start(entry.program(), row)) {
-      double last = step(process, entry, milliseconds, 0, 0)[0];
+      double last = step(process, entry, WARM_UP * milliseconds, 0, 0)[0];
       for (int round = 0; round < rounds; round++) {
         long epoch = (round + 1L) * STRIDE;
         for (int i = 0; i < ratios.length; i++) {
