@@ -54,9 +54,10 @@ TEST_P(Feeds, GivesTheRequestedRowsInOrder) {
       request();
     }
     feed->start();
+    std::vector<at::Tensor> taken;
+    const at::Tensor* place = nullptr;
     for (const auto& rows : batches) {
       request();
-      std::vector<at::Tensor> taken;
       Told told{};
       feed->take(kForEver, taken, told.data());
       const auto index = torch::tensor(rows);
@@ -64,6 +65,8 @@ TEST_P(Feeds, GivesTheRequestedRowsInOrder) {
       EXPECT_EQ(told[BatchFeed::kBatch], feed->batch());
       EXPECT_EQ(told[BatchFeed::kRows], static_cast<int64_t>(rows.size()));
       ASSERT_EQ(taken.size(), 2U);
+      EXPECT_TRUE(place == nullptr || place == taken.data());
+      place = taken.data();
       EXPECT_TRUE(torch::equal(taken[0], data[0].index_select(0, index)));
       EXPECT_TRUE(torch::equal(taken[1], index));
       EXPECT_EQ(told[BatchFeed::kBytes],

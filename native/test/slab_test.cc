@@ -38,6 +38,20 @@ TEST(Slab, ViewsShowWhatWasWritten) {
   EXPECT_EQ(longs[2].item<int64_t>(), -9);
 }
 
+TEST(Slab, ViewsStayWhereTheyAreInAVectorThatIsUsedAgain) {
+  const auto slab = Slab::create(prototypes(), 5);
+  std::vector<at::Tensor> views;
+  slab->view_all(5, views);
+  const at::Tensor* const first = views.data();
+  for (int64_t rows = 5; rows > 0; --rows) {
+    views.clear();
+    slab->view_all(rows, views);
+    ASSERT_EQ(views.data(), first);
+    ASSERT_EQ(views.size(), 2U);
+    EXPECT_EQ(views[1].size(0), rows);
+  }
+}
+
 TEST(Slab, IsFreeOnlyWhenNothingViewsIt) {
   const auto slab = Slab::create(prototypes(), 5);
   EXPECT_TRUE(slab->is_free());

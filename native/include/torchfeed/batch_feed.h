@@ -59,7 +59,8 @@ class TORCHFEED_API BatchFeed {
   ///
   /// @param timeout_ms  after which it throws `kTimeout` with what the workers do, and may be
   ///                    called again for the same batch; negative for no limit
-  /// @param columns     becomes the columns, views of a slab: `[rows, ...]` each
+  /// @param columns     becomes the columns, views of a slab: `[rows, ...]` each; in a vector that
+  ///                    is used again they stay where they are
   /// @param told        has room for `kToldCount` numbers about the batch
   void take(int64_t timeout_ms, std::vector<at::Tensor>& columns, int64_t* told);
   /// The number of the batch that the last `take` gave, or failed to gather.

@@ -36,7 +36,8 @@ class TORCHFEED_API Slab {
   [[nodiscard]] uint8_t* data();
   /// The first rows of a column as a tensor `[rows, ...]`, a view that keeps the memory alive.
   [[nodiscard]] at::Tensor view(int64_t column, int64_t rows) const;
-  /// The first rows of all columns, in place of what `views` holds.
+  /// The first rows of all columns, in place of what `views` holds: there are as many each time, so
+  /// the tensors of a vector that is used again stay where they are.
   void view_all(int64_t rows, std::vector<at::Tensor>& views) const;
   /// Whether no tensor views the slab any more; what the last of them read is read then.
   [[nodiscard]] bool is_free() const;

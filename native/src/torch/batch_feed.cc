@@ -126,19 +126,17 @@ class BatchFeed::Impl {
     if (!next->loan && !next->failure) {
       throw_interrupted();
     }
-    source_->board.take(next->sequence);
-    batch_ = next->job.batch;
-    const auto rows = static_cast<int64_t>(next->job.rows.size());
-    spare_ = std::move(next->job.rows);
+    spare_ = source_->board.take(next->sequence);
+    batch_ = next->batch;
     if (next->failure) {
       unreadable_row_ = next->unreadable_row;
       throw Error(next->failure->code, next->failure->message);
     }
     current_ = std::move(next->loan);
-    current_->slab().view_all(rows, columns);
+    current_->slab().view_all(next->rows, columns);
     told[kBatch] = batch_;
-    told[kRows] = rows;
-    told[kBytes] = rows * source_->slabs.layout().row_bytes();
+    told[kRows] = next->rows;
+    told[kBytes] = next->rows * source_->slabs.layout().row_bytes();
     told[kGatherNanos] = next->nanos;
   }
 

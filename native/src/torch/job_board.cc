@@ -29,11 +29,12 @@ const JobBoard::Posted* JobBoard::find(size_t sequence) const {
                                                                   : &posted_[sequence - first_];
 }
 
-void JobBoard::move(size_t sequence, State to) {
+JobBoard::Posted& JobBoard::move(size_t sequence, State to) {
   Posted& posted = posted_.at(sequence - first_);
   --count(posted.state);
   ++count(to);
   posted.state = to;
+  return posted;
 }
 
 bool JobBoard::may_begin(size_t sequence) const {
@@ -59,16 +60,15 @@ std::optional<RowJob> JobBoard::begin(size_t sequence) {
   if (!may_begin(sequence)) {
     return std::nullopt;
   }
-  move(sequence, State::kRunning);
-  Posted& begun = posted_[sequence - first_];
+  Posted& begun = move(sequence, State::kRunning);
   begun.since = Clock::now();
   RowJob job{begun.job.batch, std::move(begun.job.rows)};
   return job;
 }
 
-void JobBoard::end(size_t sequence) {
+void JobBoard::end(size_t sequence, Rows rows) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  move(sequence, State::kDone);
+  move(sequence, State::kDone).job.rows = std::move(rows);
   ended_.changed();
 }
 
@@ -85,9 +85,9 @@ JobBoard::Outcome JobBoard::await(std::optional<size_t> sequence,
   return interrupted_ ? Outcome::kInterrupted : Outcome::kEnded;
 }
 
-void JobBoard::take(size_t sequence) {
+Rows JobBoard::take(size_t sequence) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  move(sequence, State::kTaken);
+  Rows rows = std::move(move(sequence, State::kTaken).job.rows);
   while (!posted_.empty() && posted_.front().state == State::kTaken) {
     --count(State::kTaken);
     posted_.pop_front();
@@ -95,6 +95,7 @@ void JobBoard::take(size_t sequence) {
   }
   ++taken_;
   put_.changed();
+  return rows;
 }
 
 bool JobBoard::is_ready(std::optional<size_t> sequence) const {

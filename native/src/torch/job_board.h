@@ -40,12 +40,13 @@ class JobBoard {
   /// Waits until the job of that number is there and may be begun, and gives it; it must be ended.
   /// None if the workers are dismissed, and at once where there are none.
   std::optional<RowJob> begin(size_t sequence);
-  void end(size_t sequence);
+  /// @param rows  those of the job, for which there is no more use but by whoever takes the batch
+  void end(size_t sequence, Rows rows);
 
   /// Waits for the end of a job, or of any that was not taken; without a limit for ever.
   Outcome await(std::optional<size_t> sequence, std::optional<Clock::duration> limit);
-  /// The batch of a job that ended was taken.
-  void take(size_t sequence);
+  /// The batch of a job that ended was taken; gives the list of its rows back.
+  Rows take(size_t sequence);
   /// Whether `await` would not wait for this job, or for any.
   [[nodiscard]] bool is_ready(std::optional<size_t> sequence) const;
   /// How many jobs have ended and were not taken.
@@ -83,7 +84,7 @@ class JobBoard {
   [[nodiscard]] const Posted* find(size_t sequence) const;
   [[nodiscard]] size_t& count(State state) { return counts_[static_cast<size_t>(state)]; }
   [[nodiscard]] size_t count(State state) const { return counts_[static_cast<size_t>(state)]; }
-  void move(size_t sequence, State to);
+  Posted& move(size_t sequence, State to);
 
   const int64_t workers_;
   const int64_t ahead_;

@@ -39,10 +39,11 @@ GatheredRows RowDataset::get_batch(Ticket ticket) {
   if (!job) {
     return gathered;
   }
-  gathered.job = std::move(*job);
+  gathered.batch = job->batch;
+  gathered.rows = static_cast<int64_t>(job->rows.size());
   const auto begin = JobBoard::Clock::now();
   try {
-    guarded([&] { gather(gathered); });
+    guarded([&] { gather(job->rows, gathered); });
   } catch (const UnreadableRow& error) {
     gathered.failure = parts(error);
     gathered.unreadable_row = error.row();
@@ -51,11 +52,11 @@ GatheredRows RowDataset::get_batch(Ticket ticket) {
   }
   gathered.nanos =
       std::chrono::duration_cast<std::chrono::nanoseconds>(JobBoard::Clock::now() - begin).count();
-  source_->board.end(ticket.sequence);
+  source_->board.end(ticket.sequence, std::move(job->rows));
   return gathered;
 }
 
-void RowDataset::gather(GatheredRows& into) const {
+void RowDataset::gather(const Rows& rows, GatheredRows& into) const {
   const std::atomic<bool>& stop = source_->board.interrupted();
   if (stop) {
     return;
@@ -64,8 +65,7 @@ void RowDataset::gather(GatheredRows& into) const {
   SlabBlock& slab = loan->slab();
   for (int64_t i = 0; i < slab.layout().columns(); ++i) {
     const RowColumn& column = source_->columns[static_cast<size_t>(i)];
-    if (!column.gather(slab.data() + slab.layout().offset(i), into.job.rows, stop,
-                       source_->stores)) {
+    if (!column.gather(slab.data() + slab.layout().offset(i), rows, stop, source_->stores)) {
       return;
     }
   }

@@ -58,7 +58,8 @@ struct Failure {
 /// A batch, or why there is none; neither slab nor failure if it was interrupted.
 struct GatheredRows {
   size_t sequence = 0;  // of its job in the pass
-  RowJob job;
+  int64_t batch = 0;
+  int64_t rows = 0;
   std::shared_ptr<const Loan> loan;
   std::optional<Failure> failure;
   int64_t unreadable_row = -1;
@@ -83,7 +84,7 @@ class RowDataset : public torch::data::datasets::BatchDataset<RowDataset, Gather
   }
 
  private:
-  void gather(GatheredRows& into) const;
+  void gather(const Rows& rows, GatheredRows& into) const;
 
   std::shared_ptr<RowSource> source_;
 };

@@ -26,7 +26,8 @@ class SlabBlock {
   [[nodiscard]] at::Tensor view(int64_t column, int64_t rows) const {
     return layout_->view(block_, column, rows);
   }
-  /// The first rows of all columns, in place of what `views` holds.
+  /// The first rows of all columns, in place of what `views` holds: there are as many each time, so
+  /// the tensors of a vector that is used again stay where they are.
   void view_all(int64_t rows, std::vector<at::Tensor>& views) const;
   /// Whether no tensor views the memory any more; what the last of them read is read then.
   [[nodiscard]] bool is_free() const;

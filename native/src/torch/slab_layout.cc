@@ -35,7 +35,7 @@ SlabLayout::SlabLayout(std::vector<RowShape> columns, int64_t rows) : rows_(rows
   for (RowShape& row : columns) {
     const int64_t offset = bytes_;
     bytes_ = end_of(offset, row.bytes, rows);
-    row_bytes_ += row.bytes;  // less than bytes_, which did not overflow
+    row_bytes_ += row.bytes;  // at most bytes_, which did not overflow
     columns_.push_back({std::move(row), offset});
   }
 }

@@ -14,10 +14,10 @@ final class Gathered {
   /** A tensor for each column, owned by the batch. */
   final Tensor[] tensors;
 
-  /** How many there are. */
+  /** How many samples are in them. */
   final long rows;
 
-  /** The memory that they take. */
+  /** The memory that the tensors take. */
   final long bytes;
 
   /** Which elements of the list of indices the rows are, where some were skipped; else null. */
@@ -41,19 +41,19 @@ final class Gathered {
     this.failure = failure;
   }
 
-  /** Tensors of which the size is known; to ask them would take longer than to make them. */
+  /** Tensors whose memory is known; to ask them takes longer than to make them. */
   static Gathered of(
       long batch, Tensor[] tensors, long rows, long bytes, int @Nullable [] elements) {
     return new Gathered(batch, tensors, rows, bytes, elements, null);
   }
 
-  /** Tensors of any size. */
-  static Gathered of(long batch, Tensor[] tensors, int @Nullable [] elements) {
+  /** Tensors of any number and shape. */
+  static Gathered of(long batch, Tensor[] tensors, long rows, int @Nullable [] elements) {
     long bytes = 0;
     for (Tensor tensor : tensors) {
       bytes += tensor.nbytes();
     }
-    return of(batch, tensors, tensors[0].size(0), bytes, elements);
+    return of(batch, tensors, rows, bytes, elements);
   }
 
   static Gathered failed(long batch, RuntimeException failure) {

@@ -293,13 +293,14 @@ final class JavaFeed implements Feed {
     int[] elements = task.elements == null ? null : Arrays.copyOf(task.elements, task.rows);
     BatchLayout layout = options.layout();
     if (task.made != null) {
-      return Gathered.of(task.batch, task.made, elements);
+      return Gathered.of(task.batch, task.made, task.rows, elements);
     }
     if (layout.isPlain()) {
       Tensor[] views = vectors.filled(vector -> slab.views(task.rows, vector));
       return Gathered.of(task.batch, views, task.rows, task.rows * layout.rowBytes(), elements);
     }
-    return Gathered.of(task.batch, layout.tensors(slab, task.rows, task.lengths), elements);
+    return Gathered.of(
+        task.batch, layout.tensors(slab, task.rows, task.lengths), task.rows, elements);
   }
 
   private RuntimeException failureOf(FillTask task) {

@@ -46,6 +46,22 @@ class BatchTransformTest {
   }
 
   @Test
+  void itMayGiveTensorsWithoutDimensionsOrNone() {
+    BatchTransform transform =
+        (tensors, random) ->
+            random.nextBoolean() ? new Tensor[] {tensors[1].sum()} : new Tensor[] {};
+    try (DataLoader loader = over(2, transform).build()) {
+      for (long epoch = 0; epoch < 8; epoch++) {
+        try (Batches batches = loader.epoch(epoch)) {
+          batches.forEachRemaining(batch -> assertThat(batch.size()).isIn(4, 2));
+        }
+      }
+      assertThat(loader.stats().rows()).isEqualTo(8 * ROWS.size());
+      assertThat(loader.stats().bytes()).isPositive().isLessThan(8 * 3 * Long.BYTES);
+    }
+  }
+
+  @Test
   void itMayGiveOtherNumbersOfTensorsAndKeepThem() {
     List<Batch> kept = new ArrayList<>();
     try (DataLoader loader =

@@ -23,6 +23,7 @@ class DozingConditionTest {
   private final List<Thread> waiters = new ArrayList<>();
   private final BlockingQueue<Thread> gone = new LinkedBlockingQueue<>();
   private DozingCondition condition = new DozingCondition(lock, false);
+  private boolean dozesOn; // however long it waits
   private int permits; // of the holder of the lock
 
   /** Starts a thread that wants a permit, and comes back when it waits for one. */
@@ -34,7 +35,7 @@ class DozingConditionTest {
               try {
                 long start = System.nanoTime();
                 while (permits == 0) {
-                  condition.await(System.nanoTime() - start, Long.MAX_VALUE);
+                  condition.await(dozesOn ? 0 : System.nanoTime() - start, Long.MAX_VALUE);
                 }
                 permits--;
               } catch (InterruptedException e) {
@@ -77,6 +78,7 @@ class DozingConditionTest {
   @Test
   void aWaiterThatDozesLooksForItself() throws Exception {
     condition = new DozingCondition(lock, true);
+    dozesOn = true;
     startWaiter();
     permit(1, told -> {});
     assertThat(oneGoes()).isTrue();

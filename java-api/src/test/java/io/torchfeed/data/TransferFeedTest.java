@@ -57,7 +57,7 @@ class TransferFeedTest {
       if (failure != null) {
         return Gathered.failed(batch, (RuntimeException) failure);
       }
-      return Gathered.of(batch, new Tensor[] {Tensor.create(batch, 10 * batch)}, null);
+      return Gathered.of(batch, new Tensor[] {Tensor.create(batch, 10 * batch)}, 2, null);
     }
 
     @Override

@@ -141,6 +141,8 @@ class VariableLengthTest {
           assertHolds(batch.tensor(2), shape(2), 0, 0);
         }
       }
+      assertThat(loader.stats().rows()).isEqualTo(3 * 7);
+      assertThat(loader.stats().bytes()).isEqualTo(3 * Long.BYTES * (16 + 7 + (4 + 4 + 2)));
     }
   }
 

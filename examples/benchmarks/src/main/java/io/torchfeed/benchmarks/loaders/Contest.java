@@ -21,8 +21,8 @@ final class Contest implements AutoCloseable {
   /** Epochs that a turn may take. */
   private static final int STRIDE = 1_000_000;
 
-  /** How many visits the loading in turn is as long as. */
-  private static final int TURNS_OF_WORKERS = 5;
+  /** How many visits long numbers of workers are compared in turn. */
+  private static final int VISITS_IN_TURN = 5;
 
   private static final double NANOS = 1e9;
 
@@ -129,7 +129,7 @@ final class Contest implements AutoCloseable {
       }
       for (Entry entry : entries) {
         if (entry.kind() == Entry.Kind.OURS && entry.workers() == Entry.MOST_WORKERS) {
-          int atLeast = TURNS_OF_WORKERS * milliseconds;
+          int atLeast = VISITS_IN_TURN * milliseconds;
           results.addInTurn(
               entry.contestant(), process(entry).ask(request("turns", entry, atLeast, epoch)));
         }

@@ -35,9 +35,9 @@ import org.bytedeco.pytorch.global.torch;
  *       so on up to that many, in turn, at least three of each: the median nanoseconds of an epoch
  *       with each.
  *   <li>{@code step VARIANT WORKERS MILLISECONDS EPOCH NANOSECONDS} loads epochs for an idle
- *       consumer and for one that is busy for so long with each batch, in turn: the nanoseconds a
- *       batch of the first, of the second, and those that the second was really busy, all of the
- *       epochs in the middle.
+ *       consumer, loads them for one that is busy for so long with each batch, and lets that one be
+ *       busy without loading, in turn, at least three of each: the median nanoseconds a batch of
+ *       each.
  * </ul>
  *
  * <p>The loaders stay open from a request to the next. Where something is missing {@code missing}
@@ -153,22 +153,35 @@ final class ContestantProgram {
       throws Exception {
     Series idle = new Series();
     Series busy = new Series();
-    Series computed = new Series();
+    Series alone = new Series();
     long end = System.nanoTime() + atLeast;
     long epoch = from;
     do {
       idle.add(nanos(contestant, epoch, BatchSink.none()));
-      BusySink sink = new BusySink(busyNanos);
-      busy.add(nanos(contestant, epoch, sink));
-      computed.add(sink.nanos());
+      busy.add(nanos(contestant, epoch, (rows, labels) -> beBusy(busyNanos)));
+      alone.add(nanosAlone(busyNanos));
       epoch++;
     } while (System.nanoTime() < end || epoch < from + LEAST_EPOCHS);
     double batches = data.row().batches();
-    return idle.median() / batches
-        + " "
-        + busy.median() / batches
-        + " "
-        + computed.median() / batches;
+    return idle.median() / batches + " " + busy.median() / batches + " " + alone.median() / batches;
+  }
+
+  /** Keeps the processor busy, as a training step does. */
+  private static void beBusy(long nanos) {
+    long start = System.nanoTime();
+    long now = start;
+    while (now - start < nanos) {
+      now = System.nanoTime();
+    }
+  }
+
+  /** Nanoseconds of an epoch's work without loading: longer where the machine takes the core. */
+  private long nanosAlone(long busyNanos) {
+    long start = System.nanoTime();
+    for (long batch = 0; batch < data.row().batches(); batch++) {
+      beBusy(busyNanos);
+    }
+    return System.nanoTime() - start;
   }
 
   /** Nanoseconds of an epoch. */

@@ -9,8 +9,7 @@ import java.util.Locale;
 
 /**
  * Seconds a step with a consumer that computes T a batch and a loader that takes L: together they
- * should take the larger of the two. T is what the consumer was seen to compute, L the loader with
- * an idle consumer in the same minute.
+ * should take the larger of the two. Both are known from runs alone, in turn with those together.
  *
  * @param engine which engine, of which row
  * @param computeOverLoad T/L as it was set
@@ -21,8 +20,11 @@ record StepTime(String engine, double computeOverLoad, Spread loadNanos, Spread 
   private static final double[] COMPUTE_OVER_LOAD = {0.25, 1, 4};
   private static final int STRIDE = 1_000_000;
 
-  /** How many times as long as a step the program runs before: its code is compiled by then. */
-  private static final int WARM_UP = 60;
+  /** How many visits long the program runs before: its code is compiled by then. */
+  private static final int WARM_UP_VISITS = 60;
+
+  /** How many visits long it runs for each ratio. */
+  private static final int VISITS = 2;
 
   /** Measures an engine's program over a row, turn by turn. */
   static List<StepTime> of(Entry entry, Row row, Programs programs, int rounds, int milliseconds)
@@ -30,12 +32,12 @@ record StepTime(String engine, double computeOverLoad, Spread loadNanos, Spread 
     double[][] load = new double[COMPUTE_OVER_LOAD.length][rounds];
     double[][] ratios = new double[COMPUTE_OVER_LOAD.length][rounds];
     try (PeerProcess process = programs.start(entry.program(), row)) {
-      double last = step(process, entry, WARM_UP * milliseconds, 0, 0)[0];
+      double last = step(process, entry, WARM_UP_VISITS * milliseconds, 0, 0)[0];
       for (int round = 0; round < rounds; round++) {
         long epoch = (round + 1L) * STRIDE;
         for (int i = 0; i < ratios.length; i++) {
           long compute = Math.round(COMPUTE_OVER_LOAD[i] * last);
-          double[] seen = step(process, entry, 2 * milliseconds, epoch, compute);
+          double[] seen = step(process, entry, VISITS * milliseconds, epoch, compute);
           last = seen[0];
           load[i][round] = last;
           ratios[i][round] = seen[1] / Math.max(last, seen[2]);
@@ -54,7 +56,7 @@ record StepTime(String engine, double computeOverLoad, Spread loadNanos, Spread 
     return seen;
   }
 
-  /** Nanoseconds a batch: the loader's alone, a step's, and the consumer's. */
+  /** Nanoseconds a batch: the loader's alone, a step's, and the consumer's alone. */
   private static double[] step(
       PeerProcess process, Entry entry, int milliseconds, long epoch, long compute)
       throws IOException, InterruptedException, MissingException {
