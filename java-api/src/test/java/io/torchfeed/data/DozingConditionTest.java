@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-@Timeout(60)
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // a test may spin
 class DozingConditionTest {
   private final ReentrantLock lock = new ReentrantLock();
   private final List<Thread> waiters = new ArrayList<>();
