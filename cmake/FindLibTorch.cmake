@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Finds libtorch's headers of exactly LibTorch_FIND_VERSION and gives the target LibTorch::torch,
-# which links with the libraries that PresetLibraries.cmake unpacked.
+# Finds the headers of libtorch, of exactly version LibTorch_FIND_VERSION, and defines the target
+# LibTorch::torch, which links with the libraries that PresetLibraries.cmake unpacks.
 #
-# Headers are looked for in this order: TORCHFEED_LIBTORCH, an installed Python torch of the same
-# version, the per-user cache, and a PyTorch wheel downloaded by pip, whose headers go to the cache.
+# Headers are searched for in this order: TORCHFEED_LIBTORCH, an installed Python torch of the same
+# version, the per-user cache, and a PyTorch wheel downloaded by pip, whose headers are then cached.
 include(${CMAKE_CURRENT_LIST_DIR}/UserCache.cmake)
 
-set(TORCHFEED_LIBTORCH "$ENV{TORCHFEED_LIBTORCH}" CACHE PATH "Folder of a libtorch whose include/ holds the headers")
+set(TORCHFEED_LIBTORCH "$ENV{TORCHFEED_LIBTORCH}" CACHE PATH "Folder of a libtorch that holds the headers in include/")
 
 function(torchfeed_libtorch_version include_dir result)
   set(${result} "" PARENT_SCOPE)
@@ -49,7 +49,7 @@ function(torchfeed_download_headers version cache)
   if(NOT TORCHFEED_PYTHON)
     message(
       FATAL_ERROR
-        "libtorch ${version} headers were not found and Python 3, which would download them, neither. "
+        "Neither the libtorch ${version} headers nor Python 3, which would download them, were found. "
         "Install Python 3 with pip, or set TORCHFEED_LIBTORCH to a libtorch ${version} folder.")
   endif()
   message(NOTICE "torchfeed: downloading the headers of libtorch ${version} once (146 MB)")
@@ -68,9 +68,10 @@ function(torchfeed_download_headers version cache)
     message(
       FATAL_ERROR
         "pip could not download torch ${version}, whose headers the build needs:\n${error}\n"
-        "Install pip, give it access to its package index, or set TORCHFEED_LIBTORCH to a libtorch "
+        "Install pip, make its package index reachable, or set TORCHFEED_LIBTORCH to a libtorch "
         "${version} folder.")
   endif()
+  message(NOTICE "torchfeed: unpacking the headers of libtorch ${version}")
   file(
     ARCHIVE_EXTRACT
     INPUT "${wheel}"
@@ -107,7 +108,7 @@ function(torchfeed_find_headers version result)
   set(${result} "${headers}" PARENT_SCOPE)
 endfunction()
 
-# What was found before may be gone, or of the version before.
+# Headers found by an earlier run may be gone, or belong to another version.
 if(LibTorch_INCLUDE_DIR)
   torchfeed_libtorch_version("${LibTorch_INCLUDE_DIR}" LibTorch_VERSION)
   if(NOT LibTorch_VERSION STREQUAL LibTorch_FIND_VERSION)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# torchfeed_add_jni_library(target folder): the JNI library from JavaCPP's generated sources.
+# torchfeed_add_jni_library(target folder): adds the JNI library, from the sources that JavaCPP
+# generated.
 function(torchfeed_add_jni_library target folder)
   find_package(JNI COMPONENTS JVM)
   if(NOT JAVA_INCLUDE_PATH)
@@ -8,7 +9,7 @@ function(torchfeed_add_jni_library target folder)
   find_program(TORCHFEED_PYTHON python3 REQUIRED)
   set(sources)
   foreach(name IN ITEMS jnijavacpp.cpp ${target}.cpp)
-    # JavaCPP writes its files anew each time; a copy that keeps its date keeps Ninja idle.
+    # JavaCPP rewrites its files each time; a copy that keeps its date saves Ninja from recompiling.
     set(copy "${CMAKE_CURRENT_BINARY_DIR}/jni/${name}")
     file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/jni")
     execute_process(
@@ -27,4 +28,5 @@ function(torchfeed_add_jni_library target folder)
                INSTALL_RPATH "$ORIGIN")
   torchfeed_without_paths(${target})
   torchfeed_sanitize(${target})
+  torchfeed_precompile(${target} torchfeed)
 endfunction()

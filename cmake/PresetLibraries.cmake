@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Unpacks the shared libraries of the JavaCPP PyTorch and OpenBLAS presets into the build folder and
-# gives them as LibTorch::cpu and LibTorch::c10, so that the facade links with the very libraries
-# that it will meet in the JVM.
+# defines them as LibTorch::cpu and LibTorch::c10, so that the facade links with the same libraries
+# that the JVM will load.
 set(TORCHFEED_PYTORCH_JAR "" CACHE FILEPATH "Platform jar of the JavaCPP PyTorch presets")
 set(TORCHFEED_OPENBLAS_JAR "" CACHE FILEPATH "Platform jar of the JavaCPP OpenBLAS presets")
 
@@ -9,7 +9,7 @@ function(torchfeed_unpack jar folder)
   if(NOT EXISTS "${jar}")
     message(
       FATAL_ERROR
-        "The platform jar '${jar}' was not found. Maven passes its path; for a build by hand set "
+        "The platform jar '${jar}' was not found. Maven passes its path; for a manual build set "
         "TORCHFEED_PYTORCH_JAR and TORCHFEED_OPENBLAS_JAR to the jars in the local repository.")
   endif()
   file(TIMESTAMP "${jar}" stamp)
@@ -20,6 +20,8 @@ function(torchfeed_unpack jar folder)
       return()
     endif()
   endif()
+  get_filename_component(name "${jar}" NAME)
+  message(NOTICE "torchfeed: unpacking the libraries in ${name}")
   file(REMOVE_RECURSE "${folder}")
   file(ARCHIVE_EXTRACT INPUT "${jar}" DESTINATION "${folder}" PATTERNS "*/${TORCHFEED_PLATFORM}/*")
   file(WRITE "${stamp_file}" "${jar} ${stamp}")
@@ -44,6 +46,6 @@ foreach(name IN ITEMS cpu c10)
       "${TORCHFEED_PYTORCH_LIBRARIES}/${CMAKE_SHARED_LIBRARY_PREFIX}${file_name}${CMAKE_SHARED_LIBRARY_SUFFIX}"
   )
 endforeach()
-# Their own dependencies (OpenBLAS, OpenMP) are met at run time.
+# Their own dependencies (OpenBLAS, OpenMP) are resolved at run time.
 set_property(TARGET LibTorch::cpu APPEND PROPERTY INTERFACE_LINK_OPTIONS
                                                   "LINKER:--allow-shlib-undefined")

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# torchfeed_sanitize(target): instruments the target as TORCHFEED_SANITIZER says.
+# torchfeed_sanitize(target): instruments the target with the sanitizers in TORCHFEED_SANITIZER.
 set(TORCHFEED_SANITIZER "" CACHE STRING "Sanitizers, as in -fsanitize=; empty for none")
 
 function(torchfeed_sanitize target)
   if(TORCHFEED_SANITIZER)
     target_compile_options(${target} PRIVATE -fsanitize=${TORCHFEED_SANITIZER}
                                              -fno-omit-frame-pointer -fno-sanitize-recover=all
-                                             -Wno-maybe-uninitialized) # GCC errs with its own checks in
+                                             -Wno-maybe-uninitialized) # false positives under instrumentation
     target_link_options(${target} PRIVATE -fsanitize=${TORCHFEED_SANITIZER})
   endif()
 endfunction()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# torchfeed_user_cache(result): the per-user folder for downloads, made if it is not there.
+# torchfeed_user_cache(result): returns the per-user folder for downloads, creating it if needed.
 function(torchfeed_user_cache result)
   if(DEFINED ENV{XDG_CACHE_HOME})
     set(folder "$ENV{XDG_CACHE_HOME}/torchfeed")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# torchfeed_without_paths(target): no folder of the building machine in the library, neither in
-# libtorch's assertions nor in debug information, so that all machines make the same one.
+# torchfeed_without_paths(target): keeps paths of the build machine out of the library, both in
+# libtorch's assertions and in debug information, so that every machine builds the same library.
 function(torchfeed_without_paths target)
   get_filename_component(root "${CMAKE_CURRENT_SOURCE_DIR}/.." ABSOLUTE)
   target_compile_options(

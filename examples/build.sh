@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by the examples' start scripts: checks what a build needs, and builds an example when a
-# source is newer than its last good build.
-# Before it is sourced: `name` (of the command) and `here` (its folder).
+# Sourced by the examples' start scripts: checks the tools that a build needs, and builds an example
+# when a source is newer than its last good build.
+# Set before sourcing: `name` (of the command) and `here` (its folder).
 
 root=$(CDPATH='' cd -- "$here/../.." && pwd -P)
 target=$here/target
@@ -31,7 +31,7 @@ check_java() {
 
 check_java_tools() {
   if [ -n "${JAVA_HOME:-}" ]; then
-    has "$JAVA_HOME/bin/javac" || need "$JAVA_HOME is no JDK (it has no javac); install a JDK."
+    has "$JAVA_HOME/bin/javac" || need "$JAVA_HOME is not a JDK (it has no javac); install a JDK."
   else
     has javac || need "javac is missing; install a JDK 17 or later, not only its runtime."
   fi
@@ -47,7 +47,7 @@ check_native_tools() {
     need "pip is missing; it fetches libtorch's headers. Install python3-pip."
 }
 
-# Built means: no source is newer than the last good build, and all of its class path is there.
+# Succeeds if no source is newer than the last good build and its whole class path exists.
 is_built() {
   [ -f "$stamp" ] && [ -f "$target/classpath" ] || return 1
   newer=$(find "$root/pom.xml" "$root/cmake" "$root/native" "$root/java-api" "$here" \
@@ -60,8 +60,27 @@ is_built() {
     done )
 }
 
-# build FOLDER OF THE JAR, AFTER, MAVEN OPTIONS... : AFTER runs once the jar is there, before the
-# build counts as good. Two commands of one checkout build one after the other.
+# Prints the steps of a build, from the output of Maven, CMake and Ninja.
+show_steps() {
+  awk -v name="$name" '
+    function step(text) { print name ": " text; fflush() }
+    sub(/^\[INFO\] Building torchfeed/, "torchfeed") {
+      sub(/ [0-9][^ ]*( +\[.*)?$/, "")
+      step("building " $0)
+      next
+    }
+    /Downloading from .*(pytorch|openblas|cuda)[^\/]*-(linux|macosx)[^\/]*\.jar$/ {
+      sub(/.*\//, ""); step("downloading " $0)
+    }
+    sub(/^torchfeed: /, "") { step($0) }
+    /^\[[0-9]+\/[0-9]+\] / {
+      split($1, at, /[][\/]/)
+      if (at[2] % 10 == 0 || at[2] == at[3]) step("compiled " at[2] " of " at[3] " parts of the C++ code")
+    }'
+}
+
+# build JAR_FOLDER AFTER MAVEN_OPTIONS...: runs the command AFTER once the jar exists and before the
+# build counts as good. Commands of the same checkout build one at a time.
 build() {
   jar_folder=$1
   after=$2
@@ -80,16 +99,20 @@ build() {
       *) check_native_tools ;;
     esac
     mkdir -p "$target"
-    echo "$name: building (the first time this takes some minutes)" >&2
-    # Made before the build, so that a source saved during it counts as newer.
+    echo "$name: building (takes a few minutes the first time)" >&2
+    log=$target/$name-build.log
+    # Created before the build, so that a source saved during it counts as newer.
     : >"$stamp.new"
-    mvn -q -B -f "$root/pom.xml" -pl "$jar_folder" -am "$@" \
+    rm -f "$stamp.built"
+    { mvn -B -f "$root/pom.xml" -pl "$jar_folder" -am "$@" \
       -DskipTests -Dmaven.test.skip=true -Dtorchfeed.native.tests=OFF \
       -Dspotless.check.skip=true -Dmaven.javadoc.skip=true -Dmaven.source.skip=true \
-      package >"$target/$name-build.log" 2>&1 || {
-      tail -n 40 "$target/$name-build.log" >&2
-      need "the build failed; all of its output is in $target/$name-build.log"
+      package 2>&1 && : >"$stamp.built"; } | tee "$log" | show_steps >&2
+    [ -f "$stamp.built" ] || {
+      tail -n 40 "$log" >&2
+      need "the build failed; its full output is in $log"
     }
+    rm -f "$stamp.built"
     "$after"
     mv -f "$stamp.new" "$stamp"
   fi

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Names every tool of the native build that is missing, in one message.
+# Lists all missing tools of the native build in one message.
 missing=
 need() {
   command -v "$1" >/dev/null 2>&1 || missing="$missing
@@ -9,13 +9,13 @@ need() {
 need cmake "install CMake 3.21 or later (Debian: cmake)"
 need ninja "install Ninja (Debian: ninja-build)"
 if [ -n "$CXX" ]; then
-  need "$CXX" "CXX names a compiler that is not there"
+  need "$CXX" "CXX names a compiler that was not found"
 elif ! command -v c++ >/dev/null 2>&1; then
   missing="$missing
   c++: install a C++20 compiler, g++ 11 or later (Debian: g++), or set CXX"
 fi
 need python3 "install Python 3 with pip (Debian: python3-pip); it fetches headers and sorts JNI sources"
 if [ -n "$missing" ]; then
-  printf 'torchfeed: the native build needs tools that were not found:%s\n' "$missing" >&2
+  printf 'torchfeed: tools that the native build needs were not found:%s\n' "$missing" >&2
   exit 1
 fi

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the table of `samplers`: nanoseconds an index from Java and from C++, and their ratio.
+"""Prints the table of `samplers`: nanoseconds per index from Java and from C++, and their ratio.
 
-Each ratio is the median over the turns, each turn against the C++ loops right before and after it,
-so that a machine that drifts cannot decide it; behind it stand the lowest and the highest turn.
+Each ratio is the median over the turns. A turn is compared with the C++ loops right before and
+after it, so that machine drift cancels; the lowest and the highest turn follow the median.
 """
 import json
 import pathlib
@@ -19,7 +19,7 @@ turns = [
     for turn in range(1, len(loops))
 ]
 
-print(f"{'ns an index, median':<34}{'Java':>8}{'C++':>8}{'ratio':>8}{'turns':>14}")
+print(f"{'ns per index, median':<34}{'Java':>8}{'C++':>8}{'ratio':>8}{'turns':>14}")
 for label, name, key in [
     ("shuffle (new cursor; C++: reset)", "nativeShuffle", "shuffle"),
     ("shuffle (C++: new sampler)", "nativeShuffle", "constructShuffle"),

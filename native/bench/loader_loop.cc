@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C++ side of examples/benchmarks/loaders: memcpy of random rows, which is the limit, and
+// The C++ side of examples/benchmarks/loaders: memcpy of random rows, which is the upper bound, and
 // libtorch's own loader. Speaks the protocol of ContestantProgram.java.
 #include <torch/data/dataloader.h>
 #include <torch/data/datasets/base.h>
@@ -14,13 +14,18 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <iostream>
+#include <map>
+#include <memory>
 #include <numeric>
 #include <random>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -30,6 +35,7 @@ using Example = torch::data::Example<>;
 constexpr int64_t kImages = 4096;
 constexpr int64_t kClasses = 1000;
 constexpr uint64_t kSeed = 1;
+constexpr std::string_view kTwoThreads = "-2-threads";  // suffix: two threads per operation
 constexpr float kMean = 0.1307F;
 constexpr float kDeviation = 0.3081F;
 constexpr float kScale = 1 / (255 * kDeviation);
@@ -82,7 +88,7 @@ at::Tensor normalised(const at::Tensor& bytes) {
   return bytes.to(at::kFloat).mul_(kScale).add_(kShift);
 }
 
-/// A batch by one gather of its rows.
+/// A dataset that creates each batch with one gather of its rows.
 class Gathered : public torch::data::datasets::BatchDataset<Gathered, Example> {
  public:
   explicit Gathered(Rows rows) : rows_(std::move(rows)) {}
@@ -100,7 +106,7 @@ class Gathered : public torch::data::datasets::BatchDataset<Gathered, Example> {
   Rows rows_;
 };
 
-/// Sample by sample, to be stacked.
+/// A dataset that returns single samples, to be stacked.
 class Single : public torch::data::datasets::Dataset<Single> {
  public:
   explicit Single(Rows rows) : rows_(std::move(rows)) {}
@@ -117,19 +123,25 @@ class Single : public torch::data::datasets::Dataset<Single> {
   Rows rows_;
 };
 
+/// A loader that is kept, with its threads, from epoch to epoch; each call runs one epoch.
+using Epoch = std::function<int64_t(Sums&)>;
+
 template <class Dataset>
-int64_t load_epoch(Dataset dataset, int64_t batch, size_t workers, Sums& sums) {
-  const auto loader = torch::data::make_data_loader<torch::data::samplers::RandomSampler>(
-      std::move(dataset), torch::data::DataLoaderOptions(batch).workers(workers));
-  int64_t rows = 0;
-  for (const Example& example : *loader) {
-    rows += example.target.size(0);
-    sums.add(example.data, example.target);
-  }
-  return rows;
+Epoch open(Dataset dataset, int64_t batch, size_t workers) {
+  using Sampler = torch::data::samplers::RandomSampler;
+  const auto loader = std::shared_ptr(torch::data::make_data_loader<Sampler>(
+      std::move(dataset), torch::data::DataLoaderOptions(batch).workers(workers)));
+  return [loader](Sums& sums) {
+    int64_t rows = 0;
+    for (const Example& example : *loader) {
+      rows += example.target.size(0);
+      sums.add(example.data, example.target);
+    }
+    return rows;
+  };
 }
 
-/// One thread's share of an epoch: every `threads`-th batch, from batch `first` on.
+/// Copies one thread's share of an epoch: every `threads`-th batch, starting with batch `first`.
 int64_t copy_batches(const Rows& rows, const std::vector<int64_t>& order, size_t first,
                      size_t threads, bool fresh, Sums& sums) {
   const auto batch = static_cast<size_t>(rows.batch);
@@ -197,28 +209,59 @@ std::vector<int64_t> shuffled(int64_t size, uint64_t epoch) {
   return order;
 }
 
-/// One epoch; of the copies only the copying counts, not the shuffle.
-int64_t epoch_nanos(const Rows& rows, const std::string& variant, size_t workers, uint64_t epoch,
-                    Sums& sums, int64_t& loaded) {
-  std::vector<int64_t> order;
-  if (variant == "copy" || variant == "copy-fresh") {
-    order = shuffled(rows.data.size(0), epoch);
+/// The rows, and the loaders over them opened so far.
+class Contestants {
+ public:
+  explicit Contestants(Rows rows) : rows_(std::move(rows)) {}
+
+  const Rows& rows() const { return rows_; }
+
+  /// Runs an epoch and returns its nanoseconds; for the copy variants, without the shuffle.
+  int64_t epoch_nanos(const std::string& variant, size_t workers, uint64_t epoch, Sums& sums,
+                      int64_t& loaded) {
+    if (variant == "copy" || variant == "copy-fresh") {
+      const std::vector<int64_t> order = shuffled(rows_.data.size(0), epoch);
+      return nanos([&] {
+        loaded +=
+            copy_epoch(rows_, order, std::max<size_t>(workers, 1), variant == "copy-fresh", sums);
+      });
+    }
+    const bool two_threads = variant.ends_with(kTwoThreads);
+    at::set_num_threads(two_threads ? 2 : 1);
+    const Epoch& loader = open_once(
+        two_threads ? variant.substr(0, variant.size() - kTwoThreads.size()) : variant, workers);
+    return nanos([&] { loaded += loader(sums); });
   }
-  const auto start = std::chrono::steady_clock::now();
-  if (variant == "libtorch") {
-    loaded += load_epoch(Gathered(rows), rows.batch, workers, sums);
-  } else if (variant == "libtorch-sample") {
-    loaded +=
-        load_epoch(Single(rows).map(torch::data::transforms::Stack<>()), rows.batch, workers, sums);
-  } else if (!order.empty()) {
-    loaded += copy_epoch(rows, order, std::max<size_t>(workers, 1), variant == "copy-fresh", sums);
-  } else {
+
+ private:
+  template <class Call>
+  static int64_t nanos(const Call& call) {
+    const auto start = std::chrono::steady_clock::now();
+    call();
+    return (std::chrono::steady_clock::now() - start) / std::chrono::nanoseconds(1);
+  }
+
+  const Epoch& open_once(const std::string& variant, size_t workers) {
+    const auto key = std::pair(variant, workers);
+    const auto found = loaders_.find(key);
+    if (found != loaders_.end()) {
+      return found->second;
+    }
+    if (variant == "libtorch") {
+      return loaders_[key] = open(Gathered(rows_), rows_.batch, workers);
+    }
+    if (variant == "libtorch-sample") {
+      return loaders_[key] =
+                 open(Single(rows_).map(torch::data::transforms::Stack<>()), rows_.batch, workers);
+    }
     throw std::runtime_error("no variant " + variant);
   }
-  return (std::chrono::steady_clock::now() - start) / std::chrono::nanoseconds(1);
-}
 
-std::string answer(const Rows& rows, const std::string& request) {
+  Rows rows_;
+  std::map<std::pair<std::string, size_t>, Epoch> loaders_;
+};
+
+std::string answer(Contestants& contestants, const std::string& request) {
   std::istringstream words(request);
   std::string verb;
   std::string variant;
@@ -232,13 +275,14 @@ std::string answer(const Rows& rows, const std::string& request) {
   int64_t nanos = 0;
   int64_t epochs = 0;
   do {
-    nanos += epoch_nanos(rows, variant, workers, epoch++, sums, loaded);
+    nanos += contestants.epoch_nanos(variant, workers, epoch++, sums, loaded);
     ++epochs;
   } while (nanos < milliseconds * 1'000'000);
   if (sums.on) {
     reply.precision(17);
     reply << loaded << ' ' << sums.labels << ' ' << sums.data;
   } else {
+    const Rows& rows = contestants.rows();
     const int64_t batches = (rows.data.size(0) + rows.batch - 1) / rows.batch * epochs;
     reply << loaded << ' ' << batches << ' ' << nanos << " -1";
   }
@@ -249,12 +293,11 @@ std::string answer(const Rows& rows, const std::string& request) {
 
 int main(int, char** arguments) {
   try {
-    at::set_num_threads(1);
     torch::manual_seed(kSeed);
-    const Rows rows = load(arguments[1], arguments[2]);
+    Contestants contestants(load(arguments[1], arguments[2]));
     std::cout << "ready" << std::endl;
     for (std::string request; std::getline(std::cin, request);) {
-      std::cout << answer(rows, request) << std::endl;
+      std::cout << answer(contestants, request) << std::endl;
     }
   } catch (const std::exception& e) {
     std::cout << "missing " << e.what() << std::endl;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// libtorch's DistributedRandomSampler called from C++, with the loops of SamplerBenchmark.java:
-// nanoseconds an index, as JSON.
+// Calls libtorch's DistributedRandomSampler from C++, with the loops of SamplerBenchmark.java;
+// prints nanoseconds per index, as JSON.
 #include <torch/data/samplers/distributed.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ int main() {
         sum += indices->back();
       }
     }));
-    // The only way to an epoch that shares nothing with another: a sampler of its own.
+    // Only a new sampler makes an epoch independent of the others.
     fresh.push_back(seconds_of([&] {
       torch::data::samplers::DistributedRandomSampler own(kSize, 1, 0);
       sum += (*own.next(1))[0];

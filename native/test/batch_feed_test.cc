@@ -30,7 +30,7 @@ class Feeds : public testing::TestWithParam<int64_t> {
   ~Feeds() override { EXPECT_EQ(live_objects(), 0); }
 };
 
-TEST_P(Feeds, GivesTheRequestedRowsInOrder) {
+TEST_P(Feeds, DeliversTheRequestedRowsInOrder) {
   const auto data = columns(100);
   auto feed = BatchFeed::create(data, 8, GetParam(), 3, true);
   for (int epoch = 0; epoch < 3; ++epoch) {
@@ -58,27 +58,26 @@ TEST_P(Feeds, GivesTheRequestedRowsInOrder) {
     const at::Tensor* place = nullptr;
     for (const auto& rows : batches) {
       request();
-      Told told{};
-      feed->take(kForEver, taken, told.data());
+      Info info{};
+      feed->take(kForEver, taken, info.data());
       const auto index = torch::tensor(rows);
-      EXPECT_EQ(feed->batch(), &rows - batches.data());
-      EXPECT_EQ(told[BatchFeed::kBatch], feed->batch());
-      EXPECT_EQ(told[BatchFeed::kRows], static_cast<int64_t>(rows.size()));
+      EXPECT_EQ(info[BatchFeed::kBatch], &rows - batches.data());
+      EXPECT_EQ(info[BatchFeed::kRows], static_cast<int64_t>(rows.size()));
       ASSERT_EQ(taken.size(), 2U);
       EXPECT_TRUE(place == nullptr || place == taken.data());
       place = taken.data();
       EXPECT_TRUE(torch::equal(taken[0], data[0].index_select(0, index)));
       EXPECT_TRUE(torch::equal(taken[1], index));
-      EXPECT_EQ(told[BatchFeed::kBytes],
+      EXPECT_EQ(info[BatchFeed::kBytes],
                 static_cast<int64_t>(taken[0].nbytes() + taken[1].nbytes()));
-      EXPECT_GT(told[BatchFeed::kGatherNanos], 0);
+      EXPECT_GT(info[BatchFeed::kGatherNanos], 0);
       EXPECT_EQ(reinterpret_cast<uintptr_t>(taken[1].data_ptr()) % 64, 0U);
     }
     EXPECT_THROW(take(*feed, kForEver), Error);
   }
 }
 
-TEST_P(Feeds, CanBeLeftAtAnyMoment) {
+TEST_P(Feeds, CanBeAbandonedAtAnyTime) {
   const auto data = columns(64);
   auto feed = BatchFeed::create(data, 4, GetParam(), 4, true);
   std::mt19937 random(7);
@@ -126,10 +125,10 @@ TEST_P(Feeds, ReusesSlabsInSteadyState) {
     feed->request(0, rows.data(), 2);
     slabs.insert(take(*feed, kForEver)[0].data_ptr());
   }
-  EXPECT_LE(slabs.size(), 3U);  // two prefetched and the consumer's
+  EXPECT_LE(slabs.size(), 3U);  // two prefetched and one held by the consumer
 }
 
-TEST_P(Feeds, GivesEachRequestedBatchOnceInAnyOrder) {
+TEST_P(Feeds, DeliversEachRequestedBatchOnceInAnyOrder) {
   const auto data = columns(64);
   auto feed = BatchFeed::create(data, 2, GetParam(), 4, false);
   for (int epoch = 0; epoch < 50; ++epoch) {
@@ -148,10 +147,11 @@ TEST_P(Feeds, GivesEachRequestedBatchOnceInAnyOrder) {
     std::set<int64_t> batches;
     for (int64_t b = 0; b < 20; ++b) {
       request();
-      const auto rows = take(*feed, kForEver)[1];
-      batches.insert(feed->batch());
-      EXPECT_EQ(rows[0].item<int64_t>(), feed->batch());
-      EXPECT_EQ(rows[1].item<int64_t>(), 63 - feed->batch());
+      const TakenBatch taken = take_batch(*feed, kForEver);
+      const int64_t number = taken.info[BatchFeed::kBatch];
+      batches.insert(number);
+      EXPECT_EQ(taken.columns[1][0].item<int64_t>(), number);
+      EXPECT_EQ(taken.columns[1][1].item<int64_t>(), 63 - number);
     }
     EXPECT_EQ(batches.size(), 20U);
     EXPECT_THROW(take(*feed, kForEver), Error);
@@ -175,7 +175,7 @@ TEST_P(Feeds, AnInterruptFromAnotherThreadEndsThePass) {
   other.join();
 }
 
-TEST_P(Feeds, SaysHowMuchMemoryABatchTakes) {
+TEST_P(Feeds, ReportsTheMemoryOfABatch) {
   auto feed = BatchFeed::create(columns(64), 3, GetParam(), 2, true);
   EXPECT_EQ(feed->slab_bytes(), 128 + 64);  // three rows of 24 bytes, then three of 8
 }
@@ -192,7 +192,7 @@ void expect_refused(const std::string& phrase, const std::function<void()>& call
   }
 }
 
-TEST(BatchFeed, RefusesWhatLibtorchWouldCrashOn) {
+TEST(BatchFeed, RefusesArgumentsThatWouldCrashLibtorch) {
   const auto data = columns(10);
   const auto create = [](const std::vector<at::Tensor>& tensors, int64_t batch_rows,
                          int64_t workers, int64_t prefetch) {

@@ -41,7 +41,7 @@ class Transfers : public testing::Test {
   ~Transfers() override {
     fake::fail_after(-1);
     fake::run_all();
-    static_cast<void>(DeviceTransfer::create(kDevice, 2));  // sweeps what others left
+    static_cast<void>(DeviceTransfer::create(kDevice, 2));  // sweeps abandoned slots
     fake::run_all();
     EXPECT_EQ(fake::device_blocks(), 0);
     EXPECT_EQ(fake::host_blocks(), 0);
@@ -49,7 +49,7 @@ class Transfers : public testing::Test {
   }
 
   static c10::Stream compute() { return fake::current_stream(0); }
-  /// Executes whatever is not the consumer's.
+  /// Executes the work of all streams but the consumer's.
   static void run_copies() {
     for (const auto& stream : fake::busy_streams(compute())) {
       fake::run(stream);
@@ -78,7 +78,7 @@ TEST_F(Transfers, TheComputationWaitsForTheCopy) {
   const Reading floats = fake::read_later(device[0]);
   const Reading longs = fake::read_later(device[1]);
   fake::run(compute());
-  EXPECT_TRUE(floats->empty());  // it has not come past the wait
+  EXPECT_TRUE(floats->empty());  // the stream is still waiting
   run_copies();
   fake::run(compute());
   EXPECT_EQ(*floats, bytes_of(host[0]));
@@ -111,13 +111,13 @@ TEST_F(Transfers, TheNextCopyDoesNotWaitForTheComputation) {
   run_copies();
   transfer->send(batch(2));
   run_copies();
-  EXPECT_EQ(transfer->copying(), 0);  // and the computation has not begun
+  EXPECT_EQ(transfer->copying(), 0);  // although the computation has not begun
   EXPECT_TRUE(reading->empty());
   fake::run(compute());
   EXPECT_EQ(*reading, bytes_of(first[0]));
 }
 
-TEST_F(Transfers, HoldsAHostTensorUntilItsCopyIsOver) {
+TEST_F(Transfers, HoldsAHostTensorUntilItsCopyCompletes) {
   auto transfer = DeviceTransfer::create(kDevice, 2);
   const auto slab = Slab::create_pinned({at::empty({0, 16}, at::kByte)}, 4, kDevice);
   std::memset(slab->data(), 5, 64);
@@ -133,7 +133,7 @@ TEST_F(Transfers, HoldsAHostTensorUntilItsCopyIsOver) {
   EXPECT_EQ(*reading, Bytes(64, 5));
 }
 
-TEST_F(Transfers, ATensorThatIsKeptLeavesTheRing) {
+TEST_F(Transfers, AKeptTensorLeavesTheRing) {
   auto transfer = DeviceTransfer::create(kDevice, 2);
   std::vector<std::pair<at::Tensor, at::Tensor>> kept;
   for (int64_t i = 0; i < 6; ++i) {
@@ -161,13 +161,13 @@ TEST_F(Transfers, WorkOnAKeptTensorIsSafeUntilItEnds) {
   const Reading reading = fake::read_later(kept);
   kept.reset();
   run_copies();
-  transfer->send(batch(3));  // to the slot of the first
+  transfer->send(batch(3));  // into the slot of the first batch
   run_copies();
   fake::run(compute());
   EXPECT_EQ(*reading, bytes_of(first[0]));
 }
 
-TEST_F(Transfers, TheConsumerMayGiveBackOnAnotherStream) {
+TEST_F(Transfers, TheConsumerMayReleaseABatchOnAnotherStream) {
   auto transfer = DeviceTransfer::create(kDevice, 2);
   const auto first = batch(1);
   const int64_t sent = transfer->send(first);
@@ -185,7 +185,7 @@ TEST_F(Transfers, TheConsumerMayGiveBackOnAnotherStream) {
   EXPECT_EQ(*reading, bytes_of(first[0]));
 }
 
-TEST_F(Transfers, TheCopyWaitsForTheStreamOfWhoeverGivesBack) {
+TEST_F(Transfers, TheCopyWaitsForTheStreamThatReleasedTheBatch) {
   const auto run_others = [](const c10::Stream& waiting) {
     for (const auto& stream : fake::busy_streams(waiting)) {
       fake::run(stream);
@@ -228,7 +228,7 @@ TEST_F(Transfers, TheMemoryOfAClosedTransferIsSafeUntilItsLastUse) {
   EXPECT_EQ(*reading, bytes_of(host[1]));
 }
 
-TEST_F(Transfers, ClosingWithCopiesInFlightKeepsWhatTheyRead) {
+TEST_F(Transfers, ClosingWithCopiesInFlightKeepsTheirSources) {
   auto transfer = DeviceTransfer::create(kDevice, 2);
   auto slab = Slab::create_pinned({at::empty({0, 16}, at::kByte)}, 4, kDevice);
   std::memset(slab->data(), 9, 64);
@@ -236,7 +236,7 @@ TEST_F(Transfers, ClosingWithCopiesInFlightKeepsWhatTheyRead) {
   at::Tensor device = transfer->receive(sent)[0];
   const Reading reading = fake::read_later(device);
   slab.reset();
-  transfer.reset();  // waits for a while, since nobody executes the copy
+  transfer.reset();  // waits until its limit, since nothing executes the copy
   EXPECT_EQ(fake::host_blocks(), 1);
   fake::run_all();
   EXPECT_EQ(*reading, Bytes(64, 9));
@@ -267,7 +267,7 @@ TEST_F(Transfers, ACopyThatFailsIsAnErrorAndLeavesTheTransferUsable) {
   }
 }
 
-TEST_F(Transfers, TwoDevicesWorkSideBySide) {
+TEST_F(Transfers, TwoDevicesWorkIndependently) {
   auto zero = DeviceTransfer::create(kDevice, 2);
   auto one = DeviceTransfer::create("privateuseone:1", 2);
   EXPECT_EQ(zero->device(), kDevice);
@@ -298,7 +298,7 @@ TEST_F(Transfers, AnInterruptEndsAWaitingSend) {
   run_copies();
 }
 
-TEST_F(Transfers, BatchesThatAreNotGivenBackAreLimited) {
+TEST_F(Transfers, TheNumberOfUnreleasedBatchesIsLimited) {
   auto transfer = DeviceTransfer::create(kDevice, 2);
   const int64_t first = transfer->send(batch(1));
   transfer->send(batch(2));
@@ -306,7 +306,7 @@ TEST_F(Transfers, BatchesThatAreNotGivenBackAreLimited) {
   run_copies();
   transfer->release(first);
   transfer->release(first);
-  expect_refused(ErrorCode::kIllegalState, "given back", [&] { transfer->receive(first); });
+  expect_refused(ErrorCode::kIllegalState, "released", [&] { transfer->receive(first); });
   transfer->send(batch(3));
   run_copies();
 }
@@ -330,9 +330,9 @@ TEST_F(Transfers, TakesTensorsOfAnyShapeAndLayout) {
   }
 }
 
-/// A training loop whose device executes in a random order: each batch is read as it was sent,
-/// though slabs are overwritten as soon as they are free, and memory stays what it was.
-TEST_F(Transfers, EveryOrderOfExecutionGivesTheSameBatches) {
+/// A training loop whose device executes work in random order: each batch must be read as it was
+/// sent, although slabs are overwritten as soon as they are free, and memory must not grow.
+TEST_F(Transfers, EveryOrderOfExecutionDeliversTheSameBatches) {
   for (uint32_t seed = 0; seed < 50; ++seed) {
     std::mt19937 random(seed);
     const auto step_somewhere = [&random] {
@@ -366,7 +366,7 @@ TEST_F(Transfers, EveryOrderOfExecutionGivesTheSameBatches) {
       const auto current = std::exchange(ahead, {});
       auto tensor = transfer->receive(current.first)[0];
       while (transfer->copying() == static_cast<int64_t>(2 + seed % 3)) {
-        step_somewhere();  // the device gets on while the host would wait
+        step_somewhere();  // the device makes progress where the host would wait
       }
       ahead = send(i);
       checks.emplace_back(fake::read_later(tensor), current.second);
@@ -414,7 +414,7 @@ TEST_F(Transfers, PinnedSlabsAreCounted) {
   EXPECT_EQ(pinned_bytes(), before);
 }
 
-TEST_F(Transfers, RefusesWhatThereIsNot) {
+TEST_F(Transfers, RefusesInvalidDevicesSlotsAndTensors) {
   const auto create = [](const std::string& device, int64_t slots) {
     EXPECT_EQ(DeviceTransfer::create(device, slots), nullptr);
   };

@@ -29,19 +29,19 @@ constexpr int8_t kDevices = 2;
 constexpr c10::StreamId kStreams = 8;
 constexpr size_t kQuarantine = 256;
 
-/// Which recording of an event is the newest queued, and which was executed.
+/// The numbers of the latest recordings of an event: queued, and executed.
 struct EventState {
   uint64_t queued = 0;
   uint64_t done = 0;
 };
 
 struct Work {
-  std::function<void()> body;         // or a wait:
-  std::shared_ptr<EventState> event;  // that blocks until
-  uint64_t version = 0;               // this recording of it
+  std::function<void()> body;         // the work; empty if it is a wait
+  std::shared_ptr<EventState> event;  // the event to wait for, or null
+  uint64_t version = 0;               // the recording of the event to wait for
 };
 
-/// The queues. Bodies run under the lock, one at a time.
+/// The queues of all streams. Work runs under the lock, one item at a time.
 class Machine {
  public:
   using Key = std::pair<int8_t, c10::StreamId>;
@@ -103,7 +103,7 @@ class Machine {
         progress_.wait(lock);
       } else {
         run_all();
-        TORCH_CHECK(done(), "the fake device waits for itself");
+        TORCH_CHECK(done(), "the fake device is deadlocked");
       }
     }
   }
@@ -162,7 +162,7 @@ class Machine {
       if (!any) {
         progress_.wait(lock);
       } else if (random() % 4 == 0) {
-        lock.unlock();  // the host may go on for a while
+        lock.unlock();  // let the host make progress
         std::this_thread::yield();
         lock.lock();
       }
@@ -175,7 +175,7 @@ class Machine {
   bool threaded_ = false;
 };
 
-/// Never destroyed: tensors may end after it.
+/// Never destroyed: tensors may outlive it.
 Machine& machine() {
   static Machine& instance = *std::make_unique<Machine>().release();
   return instance;
@@ -189,7 +189,7 @@ std::atomic<int64_t> live_device_blocks{0};
 std::atomic<int64_t> live_host_blocks{0};
 std::atomic<int64_t> all_device_blocks{0};
 
-/// Keeps freed memory for a while, so that a late reader sees the poison.
+/// Poisons freed memory and keeps it for a while, so that a late reader sees the poison.
 void poison_and_free(void* data, size_t bytes) {
   static std::mutex& mutex = *std::make_unique<std::mutex>().release();
   static auto& quarantine = *std::make_unique<std::deque<void*>>().release();
@@ -222,8 +222,8 @@ void free_device_block(void* context) {
   });
 }
 
-/// As a caching allocator: memory belongs to the stream that was current, and is used again as soon
-/// as that stream comes by, and those that were recorded.
+/// Behaves like a caching allocator: memory belongs to the stream that was current, and is freed
+/// once that stream and all recorded streams have reached this point.
 class DeviceAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
@@ -252,7 +252,7 @@ void free_host_block(void* context) {
   live_host_blocks.fetch_sub(1);
 }
 
-/// Unlike a real one it knows of no copies: memory that is freed is poisoned at once.
+/// Unlike a real allocator, it does not track copies: freed memory is poisoned immediately.
 class PinnedAllocator final : public at::HostAllocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
@@ -362,7 +362,7 @@ at::Tensor empty_strided(at::IntArrayRef sizes, at::IntArrayRef /*strides*/,
 at::Tensor copy_from(const at::Tensor& self, const at::Tensor& to, bool non_blocking) {
   TORCH_CHECK(self.is_contiguous() && to.is_contiguous() && self.dtype() == to.dtype() &&
                   self.numel() == to.numel(),
-              "the fake device copies dense tensors of one dtype only");
+              "the fake device only copies between dense tensors of the same dtype");
   TORCH_CHECK(copies_left.load() < 0 || copies_left.fetch_sub(1) > 0, "the fake device failed");
   if (self.numel() == 0) {
     return to;
@@ -451,7 +451,7 @@ void run_by_thread(uint32_t seed) { machine().run_by_thread(seed); }
 
 }  // namespace torchfeed::fake
 
-/// Loaded by a JVM there is no test to execute the work. Returns JNI 1.8.
+/// Starts a thread that executes the work, since in a JVM no test does. Returns JNI 1.8.
 extern "C" TORCHFEED_API int32_t JNI_OnLoad(void* /*vm*/, void* /*reserved*/) {
   constexpr int32_t kJni18 = 0x00010008;
   torchfeed::fake::run_by_thread(42);

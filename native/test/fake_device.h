@@ -11,44 +11,45 @@
 
 #include "torchfeed/export.h"
 
-/// Two devices `privateuseone:0` and `:1` that exist in this process only. Their streams are queues
-/// of work that the test executes when and in which order it likes, so that whatever is not ordered
-/// by events can be shown to happen in the wrong order. Memory is poisoned when it is freed: host
-/// memory at once, device memory when the streams that the allocator knows of have come by.
+/// Two fake devices, `privateuseone:0` and `:1`, that exist only in this process. Their streams are
+/// queues of work that a test executes at any time and in any order, to show that work not ordered
+/// by events can happen in the wrong order. Memory is poisoned when it is freed: host memory
+/// immediately, device memory once the streams known to the allocator have reached the release.
 namespace torchfeed::fake {
 
-/// What freed memory is filled with.
+/// The value that freed memory is filled with.
 constexpr uint8_t kPoison = 0xDD;
 
-/// Executes the next work of a stream; false if it has none, or waits for an event.
+/// Executes the next item of a stream; returns false if it has none, or waits for an event.
 TORCHFEED_API bool step(const c10::Stream& stream);
-/// Executes the work of a stream until it is done or waits for an event.
+/// Executes the work of a stream until it is empty or waits for an event.
 TORCHFEED_API void run(const c10::Stream& stream);
 /// Executes all work of all streams and devices.
 TORCHFEED_API void run_all();
-/// How much work is queued in all streams of a device.
+/// Returns the number of items queued in all streams of a device.
 TORCHFEED_API int64_t queued(int8_t device);
-/// The streams of a device that have work, without `except`.
+/// Returns the streams that have work, on the device of `except`, other than `except` itself.
 TORCHFEED_API std::vector<c10::Stream> busy_streams(const c10::Stream& except);
 
-/// The current stream of the calling thread.
+/// Returns the current stream of the calling thread.
 TORCHFEED_API c10::Stream current_stream(int8_t device);
-/// A stream that nobody else was given lately.
+/// Returns the next stream of a small pool, round-robin.
 TORCHFEED_API c10::Stream new_stream(int8_t device);
-/// Queues the reading of a device tensor in the current stream: its bytes come into the result.
+/// Queues a read of a device tensor on the current stream; the result receives its bytes.
 TORCHFEED_API std::shared_ptr<std::vector<uint8_t>> read_later(const at::Tensor& tensor);
 
-/// Lets the copy after `copies` more of them fail, in the call that starts it.
+/// Makes one copy fail, after `copies` successful ones, in the call that starts it; negative for
+/// none.
 TORCHFEED_API void fail_after(int64_t copies);
-/// Blocks of device memory and of page-locked host memory that are not freed.
+/// Return the blocks of device memory and of page-locked host memory that are not freed.
 TORCHFEED_API int64_t device_blocks();
 TORCHFEED_API int64_t host_blocks();
-/// Blocks of device memory that were ever allocated.
+/// Returns the number of blocks of device memory ever allocated.
 TORCHFEED_API int64_t device_allocations();
-/// Takes the allocator of page-locked memory away, or gives it back.
+/// Unregisters the allocator of page-locked memory, or registers it again.
 TORCHFEED_API void allow_pinning(bool allowed);
 
-/// From now on a thread executes all work, of a stream chosen at random each time. For the rest of
+/// Starts a thread that executes all work, each time from a randomly chosen stream, for the rest of
 /// the process.
 TORCHFEED_API void run_by_thread(uint32_t seed);
 

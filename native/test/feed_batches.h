@@ -11,14 +11,24 @@
 
 namespace torchfeed {
 
-using Told = std::array<int64_t, BatchFeed::kToldCount>;
+using Info = std::array<int64_t, BatchFeed::kInfoCount>;
 
-/// The columns of a feed's next batch.
-inline std::vector<at::Tensor> take(BatchFeed& feed, int64_t timeout_ms) {
+/// A batch as the facade delivers it.
+struct TakenBatch {
   std::vector<at::Tensor> columns;
-  Told told{};
-  feed.take(timeout_ms, columns, told.data());
-  return columns;
+  Info info{};
+};
+
+/// Returns the next batch of a feed.
+inline TakenBatch take_batch(BatchFeed& feed, int64_t timeout_ms) {
+  TakenBatch batch;
+  feed.take(timeout_ms, batch.columns, batch.info.data());
+  return batch;
+}
+
+/// Returns the columns of the next batch of a feed.
+inline std::vector<at::Tensor> take(BatchFeed& feed, int64_t timeout_ms) {
+  return take_batch(feed, timeout_ms).columns;
 }
 
 }  // namespace torchfeed

@@ -52,7 +52,7 @@ struct Layout {
 
 class Layouts : public testing::TestWithParam<Layout> {};
 
-TEST_P(Layouts, ReadsEachRowToItsPlace) {
+TEST_P(Layouts, ReadsEachRowIntoItsPlace) {
   const auto [row_bytes, offset, stride] = GetParam();
   const RowFiles files;
   const Bytes content = counted(offset + 20 * stride);
@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(RowLengths, Layouts,
                                          Layout{5000, 16, 5000}, Layout{5000, 1, 8192},
                                          Layout{0, 0, 0}, Layout{0, 3, 4}));
 
-TEST(FileColumn, JoinsFilesInTheOrderInWhichTheyWereAdded) {
+TEST(FileColumn, JoinsFilesInTheOrderAdded) {
   const RowFiles files;
   FileColumn column(1, 1);
   column.add_file(files.write("a", Bytes{0, 1, 2}), 0, 1, 3);
@@ -88,7 +88,7 @@ TEST(FileColumn, JoinsFilesInTheOrderInWhichTheyWereAdded) {
   EXPECT_EQ(gathered(column, {6, 2, 3, 0, 5, 5}), (Bytes{6, 2, 3, 0, 5, 5}));
 }
 
-TEST(FileColumn, ReadsNeighboursThatAreLongerThanOneRead) {
+TEST(FileColumn, ReadsAdjacentRowsLongerThanOneRead) {
   const RowFiles files;
   const size_t row_bytes = size_t{3} << 20;
   const Bytes content = counted(7 * row_bytes);
@@ -97,7 +97,7 @@ TEST(FileColumn, ReadsNeighboursThatAreLongerThanOneRead) {
   EXPECT_TRUE(gathered(column, {0, 1, 2, 3, 4, 5, 6}) == content);
 }
 
-TEST(FileColumn, ReadsWhatIsNotInThePageCache) {
+TEST(FileColumn, ReadsRowsThatAreNotInThePageCache) {
   const RowFiles files;
   const size_t row_bytes = 5000;
   const Bytes content = counted(300 * row_bytes);
@@ -109,7 +109,7 @@ TEST(FileColumn, ReadsWhatIsNotInThePageCache) {
   std::vector<size_t> rows(300);
   std::iota(rows.begin(), rows.end(), size_t{0});
   for (unsigned seed = 0; seed < 5; ++seed) {
-    // In part, so that a row may begin in the cache and end on the disk.
+    // Only in part, so that a row may begin in the cache and end on the disk.
     ASSERT_EQ(::posix_fadvise(file.value(), 4096 * static_cast<int64_t>(seed), 700'000,
                               POSIX_FADV_DONTNEED),
               0);
@@ -143,7 +143,7 @@ TEST(FileColumn, ReadsBeyondFourGigabytes) {
   const RowFiles files;
   const int64_t far = int64_t{5} << 30;
   const std::string path = files.write("rows", Bytes{});
-  std::filesystem::resize_file(path, static_cast<uintmax_t>(far) + 4);  // sparse: all zero
+  std::filesystem::resize_file(path, static_cast<uintmax_t>(far) + 4);  // sparse: all zeros
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
   file.seekp(far);
   file.write("\1\2\3\4", 4);
@@ -167,7 +167,7 @@ void expect_unreadable(const FileColumn& column, const std::vector<size_t>& rows
   }
 }
 
-TEST(FileColumn, NamesTheFirstRowThatATruncatedFileLacks) {
+TEST(FileColumn, NamesTheFirstRowMissingFromATruncatedFile) {
   const RowFiles files;
   FileColumn column(10, 1);
   column.add_file(files.write("first", counted(30)), 0, 10, 3);
@@ -175,11 +175,11 @@ TEST(FileColumn, NamesTheFirstRowThatATruncatedFileLacks) {
   column.add_file(path, 5, 10, 4);
   EXPECT_EQ(gathered(column, {6}).size(), 10U);
 
-  std::filesystem::resize_file(path, 29);  // in the middle of its row 2, the column's 5
+  std::filesystem::resize_file(path, 29);  // in the middle of its row 2, row 5 of the column
 
   const std::string found = path +
-                            ": row 2, bytes 25 to 35, cannot be read: the file has 29 bytes now, "
-                            "it had 45 when it was opened";
+                            ": row 2, bytes 25 to 35, cannot be read: the file now has 29 bytes, "
+                            "but had 45 when it was opened";
   expect_unreadable(column, {5}, 5, found);
   expect_unreadable(column, {2, 3, 4, 5, 6}, 5, found);
   expect_unreadable(column, {6, 5}, 6, "row 3, bytes 35 to 45");
@@ -187,10 +187,10 @@ TEST(FileColumn, NamesTheFirstRowThatATruncatedFileLacks) {
 
   std::filesystem::resize_file(path, 45);
   EXPECT_EQ(gathered(column, {5})[3], counted(45)[28]);
-  EXPECT_EQ(gathered(column, {5})[4], 0);  // what was cut off comes back as a hole
+  EXPECT_EQ(gathered(column, {5})[4], 0);  // the truncated part comes back as a hole
 }
 
-TEST(FileColumn, ReadsOnWhenTheFileIsRemovedOrReplaced) {
+TEST(FileColumn, KeepsReadingAfterItsFileIsRemovedOrReplaced) {
   const RowFiles files;
   const std::string path = files.write("rows", Bytes{1, 2, 3});
   FileColumn column(1, 1);
@@ -201,7 +201,7 @@ TEST(FileColumn, ReadsOnWhenTheFileIsRemovedOrReplaced) {
   EXPECT_EQ(gathered(column, {2, 0}), (Bytes{3, 1}));
 }
 
-TEST(FileColumn, StopsWhenAsked) {
+TEST(FileColumn, StopsOnRequest) {
   const RowFiles files;
   FileColumn column(1, 1);
   column.add_file(files.write("rows", Bytes{1, 2}), 0, 1, 2);

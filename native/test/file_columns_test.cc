@@ -61,7 +61,7 @@ class FileFeeds : public testing::TestWithParam<int64_t> {
   std::unique_ptr<FileColumns> columns_;
 };
 
-TEST_P(FileFeeds, GivesTheRequestedRowsInOrder) {
+TEST_P(FileFeeds, DeliversTheRequestedRowsInOrder) {
   auto feed = this->feed(8, 3);
   for (int64_t epoch = 0; epoch < 3; ++epoch) {
     ASSERT_TRUE(feed->rewind());
@@ -96,7 +96,7 @@ TEST_P(FileFeeds, GivesTheRequestedRowsInOrder) {
   }
 }
 
-TEST_P(FileFeeds, ARowThatIsGoneFailsItsBatchAlone) {
+TEST_P(FileFeeds, AMissingRowFailsOnlyItsBatch) {
   auto feed = this->feed(2, 2);
   std::filesystem::resize_file(labels_path_, 50 * 8 + 3);
   const std::vector<std::vector<int64_t>> batches = {{1, 2},   {3, 50},  {90, 4}, {49, 5},
@@ -126,7 +126,7 @@ TEST_P(FileFeeds, ARowThatIsGoneFailsItsBatchAlone) {
   EXPECT_EQ(failed, (std::vector<int64_t>{-1, 50, 90, -1, 50, 99, -1, -1}));
 }
 
-TEST_P(FileFeeds, CanBeLeftAtAnyMoment) {
+TEST_P(FileFeeds, CanBeAbandonedAtAnyTime) {
   auto feed = this->feed(4, 4);
   const std::vector<int64_t> rows = {5, 17, 7, 8};
   for (size_t epoch = 0; epoch < 500; ++epoch) {
@@ -141,7 +141,7 @@ TEST_P(FileFeeds, CanBeLeftAtAnyMoment) {
   }
 }
 
-TEST_P(FileFeeds, OutliveTheColumnsTheyWereMadeFrom) {
+TEST_P(FileFeeds, OutliveTheColumnsTheyWereCreatedFrom) {
   auto shared = columns_->share();
   columns_.reset();
   auto feed = BatchFeed::over_files(*shared, 2, GetParam(), 1, true);
@@ -163,7 +163,7 @@ void expect_refused(const std::string& phrase, const std::function<void()>& call
   }
 }
 
-TEST(FileColumns, RefusesWhatCannotBeRows) {
+TEST(FileColumns, RefusesInvalidColumnsAndFiles) {
   const RowFiles files;
   const std::string path = files.write("rows", std::vector<int64_t>{1, 2, 3});
   const auto feed = [](const FileColumns& columns, int64_t batch_rows, int64_t prefetch) {
@@ -174,7 +174,7 @@ TEST(FileColumns, RefusesWhatCannotBeRows) {
   expect_refused("a file needs a column", [&] { columns->add_file(path, 0, 8, 3); });
   for (const int64_t dtype : {int64_t{-1}, number_of(at::kQInt8), number_of(at::kBits8),
                               number_of(at::ScalarType::Undefined), int64_t{1000}}) {
-    expect_refused("dtype must be that of a dense tensor",
+    expect_refused("dtype must be one of a dense tensor",
                    [&] { columns->add_column(dtype, nullptr, 0, 1); });
   }
   const std::vector<int64_t> sizes = {int64_t{1} << 40, int64_t{1} << 40, -1};

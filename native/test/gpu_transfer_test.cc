@@ -17,7 +17,7 @@
 namespace torchfeed {
 namespace {
 
-/// Tests of a real device; skipped where libtorch has none.
+/// Tests on a real device; skipped if libtorch has none.
 class GpuTransfers : public testing::Test {
  protected:
   void SetUp() override {
@@ -61,7 +61,7 @@ TEST_F(GpuTransfers, BatchesArriveAsTheyWereSent) {
   }
 }
 
-TEST_F(GpuTransfers, ACopyEndsWhileTheComputationGoesOn) {
+TEST_F(GpuTransfers, ACopyCompletesWhileTheComputationRuns) {
   const c10::Device device(device_);
   const c10::impl::VirtualGuardImpl guard(device.type());
   auto transfer = DeviceTransfer::create(device_, 2);
@@ -79,7 +79,7 @@ TEST_F(GpuTransfers, ACopyEndsWhileTheComputationGoesOn) {
   while (transfer->copying() > 0) {
     std::this_thread::yield();
   }
-  EXPECT_FALSE(computed.query());  // the copy did not wait for it
+  EXPECT_FALSE(computed.query());  // the copy did not wait for the computation
   computed.synchronize();
 }
 

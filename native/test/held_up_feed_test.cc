@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A feed whose worker does not come back from the system, as from a file on a server that is gone.
+// A feed whose worker is blocked in a system call, such as a read from a file server that is down.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/uio.h>
@@ -22,7 +22,7 @@
 
 namespace {
 
-/// Holds up the reads at one position of any file.
+/// A gate that blocks reads at one position of any file.
 class Gate {
  public:
   void pass(off_t position) {
@@ -58,7 +58,7 @@ Gate gate;
 
 }  // namespace
 
-/// Stands before the C library's, for the library under test too.
+/// Takes precedence over the C library's function, also for the library under test.
 extern "C" __attribute__((visibility("default"))) ssize_t preadv2(int file, const iovec* parts,
                                                                   int count, off_t position,
                                                                   int flags) {
@@ -86,7 +86,7 @@ class HeldUpFeeds : public testing::Test {
   ~HeldUpFeeds() override {
     gate.open();
     columns_.reset();
-    while (live_objects() > 0) {  // a feed that was left behind comes home
+    while (live_objects() > 0) {  // until abandoned feeds are freed
       std::this_thread::yield();
     }
     while (open_files() > opened_before_) {
@@ -124,12 +124,12 @@ TEST_F(HeldUpFeeds, ATakeThatTimedOutCanBeRepeatedAndLosesNothing) {
     for (int i = 0; i < 3; ++i) {
       try {
         take(*feed, 1);
-        FAIL() << "not held up";
+        FAIL() << "the read was not blocked";
       } catch (const Error& error) {
         EXPECT_EQ(error.code(), ErrorCode::kTimeout);
         const std::string what = error.what();
         EXPECT_NE(
-            what.find("0 of 1 workers idle, 0 later batches ready; batch 1 has been gathered"),
+            what.find("0 of 1 workers idle, 0 later batches ready; batch 1 has been in progress"),
             std::string::npos)
             << what;
       }
@@ -141,7 +141,7 @@ TEST_F(HeldUpFeeds, ATakeThatTimedOutCanBeRepeatedAndLosesNothing) {
   }
 }
 
-TEST_F(HeldUpFeeds, LaterBatchesWaitForTheirTurnOnlyInOrder) {
+TEST_F(HeldUpFeeds, LaterBatchesOvertakeABlockedOneOnlyOutOfOrder) {
   for (const bool in_order : {true, false}) {
     auto feed = this->feed(2, 4, in_order);
     gate.shut(0);
@@ -154,8 +154,9 @@ TEST_F(HeldUpFeeds, LaterBatchesWaitForTheirTurnOnlyInOrder) {
       gate.open();
     } else {
       for (int i = 0; i < 3; ++i) {
-        order.push_back(taken(*feed));
-        EXPECT_EQ(feed->batch(), order.back());
+        const TakenBatch batch = take_batch(*feed, kForEver);
+        order.push_back(batch.info[BatchFeed::kBatch]);
+        EXPECT_EQ(batch.columns[0][0].item<int64_t>(), order.back());
       }
       EXPECT_THROW(take(*feed, 1), Error);
       gate.open();
@@ -168,7 +169,7 @@ TEST_F(HeldUpFeeds, LaterBatchesWaitForTheirTurnOnlyInOrder) {
   }
 }
 
-TEST_F(HeldUpFeeds, AnInterruptEndsATakeThoughItsWorkerStays) {
+TEST_F(HeldUpFeeds, AnInterruptEndsATakeWhileItsWorkerIsBlocked) {
   auto feed = this->feed(1, 2, true);
   gate.shut(0);
   request(*feed, 0, 2);
@@ -181,7 +182,7 @@ TEST_F(HeldUpFeeds, AnInterruptEndsATakeThoughItsWorkerStays) {
   gate.open();
 }
 
-TEST_F(HeldUpFeeds, AreLeftBehindWithAllTheyUse) {
+TEST_F(HeldUpFeeds, AreAbandonedWithEverythingTheyUse) {
   auto feed = this->feed(2, 2, true);
   gate.shut(0);
   request(*feed, 0, 2);
@@ -189,12 +190,12 @@ TEST_F(HeldUpFeeds, AreLeftBehindWithAllTheyUse) {
   gate.await_somebody();
   EXPECT_FALSE(feed->rewind());
   feed.reset();
-  EXPECT_EQ(live_objects(), 2);  // the columns, and what the worker may still write
+  EXPECT_EQ(live_objects(), 2);  // the columns, and the feed that the worker may still write to
   columns_.reset();
   EXPECT_EQ(open_files(), opened_before_ + 1);
-}  // and when it comes back, nothing is left
+}  // the destructor checks that nothing is left once the worker returns
 
-TEST_F(HeldUpFeeds, CanBeUsedAgainWhenTheWorkerCameBackInTime) {
+TEST_F(HeldUpFeeds, CanBeReusedIfTheWorkerReturnsInTime) {
   auto feed = this->feed(2, 2, true);
   for (int pass = 0; pass < 3; ++pass) {
     gate.shut(0);

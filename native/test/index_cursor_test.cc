@@ -52,7 +52,7 @@ int64_t hash_of(const Indices& indices) {
   return static_cast<int64_t>(hash);
 }
 
-/// One line of the golden file; its format is in golden/libtorch_samplers.cc.
+/// One line of the golden file; golden/libtorch_samplers.cc describes the format.
 class Pass {
  public:
   explicit Pass(const std::string& line) {
@@ -140,7 +140,7 @@ void expect_same_indices(const Pass& pass, const Indices& actual) {
   EXPECT_TRUE(std::equal(tail.rbegin(), tail.rend(), actual.rbegin()));
 }
 
-TEST(IndexCursor, DeliversTheIndicesAndBatchesOfLibtorchOverTheWholeGrid) {
+TEST(IndexCursor, MatchesLibtorchsIndicesAndBatchesOverTheWholeGrid) {
   std::ifstream file(TORCHFEED_GOLDEN_DIR "/libtorch_samplers.txt");
   std::string line;
   ASSERT_TRUE(std::getline(file, line) && line.starts_with("# program "));
@@ -160,7 +160,7 @@ TEST(IndexCursor, DeliversTheIndicesAndBatchesOfLibtorchOverTheWholeGrid) {
   EXPECT_GT(passes, 3000);
 }
 
-TEST(IndexCursor, EqualsThePublishedVectors) {
+TEST(IndexCursor, MatchesThePublishedVectors) {
   EXPECT_EQ(random_rank(10, 1, 0, true, 0), (Indices{0, 2, 1, 5, 9, 8, 4, 7, 6, 3}));
   EXPECT_EQ(random_rank(10, 1, 0, true, 3), (Indices{3, 1, 8, 5, 2, 6, 9, 7, 0, 4}));
   EXPECT_EQ(random_rank(11, 1, 0, true, 0), (Indices{10, 4, 6, 0, 5, 1, 9, 3, 7, 8, 2}));
@@ -176,7 +176,7 @@ TEST(IndexCursor, EqualsThePublishedVectors) {
   EXPECT_EQ(rest_of(*IndexCursor::random(10, 1, 41)), (Indices{2, 6, 1, 8, 4, 5, 0, 9, 3, 7}));
 }
 
-TEST(IndexCursor, WrapsPaddingThatLeavesTheDataset) {
+TEST(IndexCursor, WrapsPaddingBeyondTheDataset) {
   for (int64_t rank = 0; rank < 5; ++rank) {
     EXPECT_EQ(sequential_rank(2, 5, rank, true), Indices{rank % 2});
     EXPECT_LT(random_rank(2, 5, rank, true, 0).at(0), 2);
@@ -189,7 +189,7 @@ TEST(IndexCursor, StillNeedsToWrapPaddingForLibtorch) {
   EXPECT_EQ(sampler.next(1)->at(0), 1U) << "fixed upstream: WrappingCursor can go";
 }
 
-TEST(IndexCursor, EqualsARandomSamplerMadeRightAfterTheSeedWasSet) {
+TEST(IndexCursor, MatchesARandomSamplerCreatedRightAfterSettingTheSeed) {
   torch::manual_seed(1234 + 7);
   torch::data::samplers::RandomSampler sampler(5000);
   const auto expected = sampler.next(5000);
@@ -197,7 +197,7 @@ TEST(IndexCursor, EqualsARandomSamplerMadeRightAfterTheSeedWasSet) {
   EXPECT_TRUE(std::equal(actual.begin(), actual.end(), expected->begin(), expected->end()));
 }
 
-TEST(IndexCursor, LeavesTheGlobalGeneratorAlone) {
+TEST(IndexCursor, DoesNotTouchTheGlobalGenerator) {
   torch::manual_seed(99);
   const auto before = at::detail::getDefaultCPUGenerator().get_state();
   rest_of(*IndexCursor::random(1000, 99, 0));
@@ -225,7 +225,7 @@ TEST(IndexCursor, SeeksToEveryOffsetInBothDirections) {
   check(*IndexCursor::distributed_sequential(20001, 2, 1, true));
 }
 
-TEST(IndexCursor, ReadsSequencesThatNoMemoryCouldHold) {
+TEST(IndexCursor, ReadsSequencesTooLongForMemory) {
   const auto sequential = IndexCursor::sequential(kMost);
   sequential->seek(kMost - 2);
   EXPECT_EQ(read(*sequential, 5), (Indices{kMost - 2, kMost - 1}));
@@ -266,7 +266,7 @@ void expect_refused(const std::string& phrase, const std::function<void()>& call
   }
 }
 
-TEST(IndexCursor, RefusesWhatWouldCrashTheSampler) {
+TEST(IndexCursor, RefusesArgumentsThatWouldCrashTheSampler) {
   const int64_t much = int64_t{1} << 60;
   expect_refused("Invalid rank 3, rank should be in the interval [0, 2]",
                  [] { (void)IndexCursor::distributed_random(10, 3, 3, true, 0); });
@@ -283,7 +283,7 @@ TEST(IndexCursor, RefusesWhatWouldCrashTheSampler) {
   expect_refused("indices to read", [] { IndexCursor::sequential(1)->read(nullptr, -1); });
 }
 
-TEST(IndexCursor, CountsTheCursorsThatAreOpen) {
+TEST(IndexCursor, CountsOpenCursors) {
   const int64_t before = live_objects();
   {
     const auto one = IndexCursor::sequential(3);

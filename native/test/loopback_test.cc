@@ -12,7 +12,7 @@
 namespace torchfeed {
 namespace {
 
-TEST(Loopback, ListensOnTheLoopbackAlone) {
+TEST(Loopback, ListensOnTheLoopbackInterfaceOnly) {
   const int socket = listen_on_loopback("localhost", 0);
   sockaddr_in bound{};
   socklen_t length = sizeof(bound);
@@ -30,7 +30,7 @@ TEST(Loopback, ListensOnTheLoopbackAlone) {
   close(socket);
 }
 
-TEST(Loopback, RefusesEveryOtherAddressAndPort) {
+TEST(Loopback, RefusesOtherAddressesAndInvalidPorts) {
   for (const char* address : {"0.0.0.0", "10.0.0.1", "::", "example", ""}) {
     EXPECT_THROW(listen_on_loopback(address, 0), Error) << address;
   }

@@ -14,7 +14,7 @@ namespace {
 using testing::expect_error;
 using testing::on_ranks;
 
-TEST(CollectiveErrors, TheWordsOfGlooAndTheStoreAreUnderstood) {
+TEST(CollectiveErrors, MessagesOfGlooAndTheStoreAreClassified) {
   const auto code = detail::classify_collective_error;
   EXPECT_EQ(ErrorCode::kPeerLost, code("Read error [127.0.0.1]:1: Connection reset by peer"));
   EXPECT_EQ(ErrorCode::kPeerLost, code("Connection closed by peer [127.0.0.1]:37514"));
@@ -44,14 +44,14 @@ TEST(ProcessGroup, OneRankIsAGroupWithoutABackend) {
   EXPECT_EQ(1, group->world_size());
 }
 
-TEST(ProcessGroup, WrongRanksAndBackendsAreRefused) {
+TEST(ProcessGroup, InvalidRanksAndBackendsAreRefused) {
   expect_error(ErrorCode::kInvalidArgument, "got rank 1 of 1",
                [] { (void)ProcessGroup::adopt(0, 1, 1); });
-  expect_error(ErrorCode::kInvalidArgument, "goes without a backend",
+  expect_error(ErrorCode::kInvalidArgument, "must have no backend",
                [] { (void)ProcessGroup::adopt(0, 0, 2); });
 }
 
-TEST(ProcessGroup, CollectivesReachEveryRankInPlace) {
+TEST(ProcessGroup, CollectivesUpdateTensorsInPlaceOnEveryRank) {
   on_ranks(3, [](ProcessGroup& group, auto&) {
     const auto rank = static_cast<double>(group.rank());
     at::Tensor strided = at::full({2, 3}, rank, at::kFloat).t();
@@ -71,7 +71,7 @@ TEST(ProcessGroup, CollectivesReachEveryRankInPlace) {
   });
 }
 
-TEST(ProcessGroup, LeavesWithAGradientAreReducedOutsideOfAutograd) {
+TEST(ProcessGroup, LeafTensorsAreReducedWithoutAutograd) {
   on_ranks(2, [](ProcessGroup& group, auto&) {
     const at::Tensor leaf = at::ones({2}).requires_grad_(true);
     group.all_reduce(leaf, 0);
@@ -92,7 +92,7 @@ TEST(ProcessGroup, DifferentCallsAreRefusedOnEveryRank) {
   });
 }
 
-TEST(ProcessGroup, TensorsThatCannotTravelAreRefused) {
+TEST(ProcessGroup, UnsupportedTensorsAndArgumentsAreRefused) {
   const auto group = ProcessGroup::adopt(0, 0, 1);
   expect_error(ErrorCode::kInvalidArgument, "must be defined",
                [&] { group->all_reduce(at::Tensor(), 0); });
@@ -100,7 +100,7 @@ TEST(ProcessGroup, TensorsThatCannotTravelAreRefused) {
                [&] { group->all_reduce(at::ones({1}), 5); });
   expect_error(ErrorCode::kInvalidArgument, "got Bool",
                [&] { group->all_reduce(at::ones({1}, at::kBool), 0); });
-  expect_error(ErrorCode::kInvalidArgument, "a mean needs a floating dtype, got Long",
+  expect_error(ErrorCode::kInvalidArgument, "a mean needs a floating-point dtype, got Long",
                [&] { group->all_reduce(at::ones({1}, at::kLong), 1); });
   expect_error(ErrorCode::kInvalidArgument, "root must be in [0, 1), got 1",
                [&] { group->broadcast(at::ones({1}), 1); });

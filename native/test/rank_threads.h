@@ -16,7 +16,7 @@
 
 namespace torchfeed::testing {
 
-/// Runs `body` as each of `ranks` ranks, on a thread of its own; rethrows the first failure.
+/// Runs `body` once for each of `ranks` ranks, each on its own thread; rethrows the first failure.
 inline void on_ranks(int ranks, const std::function<void(ProcessGroup&, Exchange&)>& body) {
   auto exchange = std::make_shared<Exchange>(static_cast<size_t>(ranks));
   std::vector<std::exception_ptr> failures(static_cast<size_t>(ranks));
@@ -53,7 +53,7 @@ void expect_error(ErrorCode code, const std::string& part, Body&& body) {
     EXPECT_EQ(std::string::npos, std::string(e.what()).find("Exception raised from")) << e.what();
     return;
   }
-  ADD_FAILURE() << "nothing was thrown instead of: " << part;
+  ADD_FAILURE() << "nothing was thrown; expected: " << part;
 }
 
 }  // namespace torchfeed::testing

@@ -16,7 +16,7 @@ using testing::on_ranks;
 
 constexpr int64_t kSmall = 64;
 
-/// Two layers, made without a generator, so that threads do not disturb each other.
+/// Two layers, initialized without a random generator, so that threads do not affect each other.
 struct Model {
   explicit Model(int64_t hidden = 6, double scale = 1)
       : first((at::arange(4 * hidden, at::kFloat).reshape({hidden, 4}) * 0.01 * scale)
@@ -56,7 +56,7 @@ TEST(GradientReducer, EveryRankStartsFromRankZero) {
   });
 }
 
-TEST(GradientReducer, GradientsAreThoseOfTheJoinedBatchWhoeverStartsBackward) {
+TEST(GradientReducer, GradientsMatchTheCombinedBatchHoweverBackwardIsStarted) {
   on_ranks(2, [](ProcessGroup& group, auto&) {
     const Model model;
     const auto reducer = model.reduce(group);
@@ -128,19 +128,19 @@ TEST(GradientReducer, ASharedParameterIsReducedOnce) {
   });
 }
 
-TEST(GradientReducer, AnUnusedParameterIsNamedAndEndsTheReducer) {
+TEST(GradientReducer, AnUnusedParameterIsNamedAndDisablesTheReducer) {
   on_ranks(2, [](ProcessGroup& group, auto&) {
     const Model model;
     const auto reducer = model.reduce(group);
-    expect_error(ErrorCode::kIllegalState, "parameter second (1 in all) got no gradient",
+    expect_error(ErrorCode::kIllegalState, "parameter second (1 in total) received no gradient",
                  [&] { reducer->backward(model.first.sum()); });
-    expect_error(ErrorCode::kIllegalState, "an earlier backward failed: parameter second",
+    expect_error(ErrorCode::kIllegalState, "an earlier backward pass failed: parameter second",
                  [&] { reducer->backward(model.loss(rows(0, 4))); });
     EXPECT_ANY_THROW(model.loss(rows(0, 4)).backward());
   });
 }
 
-TEST(GradientReducer, AWrongLossIsRefusedAndTheNextOneWorks) {
+TEST(GradientReducer, AnInvalidLossIsRefusedAndTheNextOneWorks) {
   on_ranks(2, [](ProcessGroup& group, auto&) {
     const Model model;
     const auto reducer = model.reduce(group);
@@ -148,14 +148,14 @@ TEST(GradientReducer, AWrongLossIsRefusedAndTheNextOneWorks) {
                  [&] { reducer->backward(at::Tensor()); });
     expect_error(ErrorCode::kInvalidArgument, "with 2 elements",
                  [&] { reducer->backward(at::ones({2}).requires_grad_(true)); });
-    expect_error(ErrorCode::kIllegalState, "the loss reaches no parameter",
+    expect_error(ErrorCode::kIllegalState, "the loss depends on no parameter",
                  [&] { reducer->backward(at::ones({1}).requires_grad_(true).sum()); });
     reducer->backward(model.loss(rows(0, 4)));
     EXPECT_EQ("", reducer->failure());
   });
 }
 
-TEST(GradientReducer, ALostPeerEndsTheReducerButNotTheModel) {
+TEST(GradientReducer, ALostPeerDisablesTheReducerButNotTheModel) {
   on_ranks(2, [](ProcessGroup& group, Exchange& exchange) {
     const Model model;
     auto reducer = model.reduce(group);
@@ -164,7 +164,7 @@ TEST(GradientReducer, ALostPeerEndsTheReducerButNotTheModel) {
     exchange.fail_with("Connection reset by peer");
     expect_error(ErrorCode::kPeerLost, "reset by peer",
                  [&] { reducer->backward(model.loss(rows(0, 4))); });
-    expect_error(ErrorCode::kIllegalState, "an earlier backward failed: Connection reset",
+    expect_error(ErrorCode::kIllegalState, "an earlier backward pass failed: Connection reset",
                  [&] { reducer->backward(model.loss(rows(0, 4))); });
     reducer.reset();
     model.clear();
@@ -173,7 +173,7 @@ TEST(GradientReducer, ALostPeerEndsTheReducerButNotTheModel) {
   });
 }
 
-TEST(GradientReducer, TheBytesOfAParameterAreItsMemoryRowByRow) {
+TEST(GradientReducer, TheBytesOfAParameterAreInRowMajorOrder) {
   const auto group = ProcessGroup::adopt(0, 0, 1);
   const Model model;
   const auto reducer = model.reduce(*group);

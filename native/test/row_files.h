@@ -12,7 +12,7 @@
 
 namespace torchfeed {
 
-/// A folder for the files of one test, removed with them.
+/// A temporary folder for the files of one test, removed with its contents.
 class RowFiles {
  public:
   RowFiles() {
@@ -39,7 +39,7 @@ class RowFiles {
   std::filesystem::path folder_;
 };
 
-/// Files that this process has open.
+/// Returns the number of files that this process has open.
 inline int64_t open_files() {
   int64_t count = 0;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {

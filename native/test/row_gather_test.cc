@@ -17,7 +17,7 @@ const std::atomic<bool> kGoOn{false};
 
 class RowGather : public testing::TestWithParam<std::tuple<size_t, Stores>> {};
 
-TEST_P(RowGather, CopiesEachRowToItsPlaceForAnyRowLength) {
+TEST_P(RowGather, CopiesRowsOfAnyLengthIntoPlace) {
   const auto [row_bytes, stores] = GetParam();
   std::vector<unsigned char> source(20 * row_bytes);
   std::iota(source.begin(), source.end(), static_cast<unsigned char>(0));
@@ -36,10 +36,10 @@ TEST_P(RowGather, CopiesEachRowToItsPlaceForAnyRowLength) {
   EXPECT_EQ(target.back(), 0xEE);
 }
 
-/// Around the number of bytes after which a gather looks whether to stop.
+/// Row lengths around the number of bytes after which a gather checks whether to stop.
 class LongGather : public testing::TestWithParam<std::tuple<size_t, Stores>> {};
 
-TEST_P(LongGather, IsWholeAcrossThePlacesWhereItLooksUp) {
+TEST_P(LongGather, IsCompleteAcrossTheChecksForAStop) {
   const auto [row_bytes, stores] = GetParam();
   std::vector<std::byte> source(2 * row_bytes);
   for (size_t i = 0; i < source.size(); ++i) {
@@ -56,7 +56,7 @@ TEST_P(LongGather, IsWholeAcrossThePlacesWhereItLooksUp) {
   }
 }
 
-TEST_P(LongGather, WritesNothingOnceItIsStopped) {
+TEST_P(LongGather, WritesNothingOnceStopped) {
   const auto [row_bytes, stores] = GetParam();
   const std::vector<std::byte> source(row_bytes, std::byte{1});
   std::vector<std::byte> target(row_bytes);

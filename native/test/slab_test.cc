@@ -16,7 +16,7 @@ std::vector<at::Tensor> prototypes() {
   return {at::empty({0, 3}, at::kByte), at::empty({0}, at::kLong)};
 }
 
-TEST(Slab, ColumnsBeginAtMultiplesOf64) {
+TEST(Slab, ColumnsAreAlignedTo64Bytes) {
   const auto slab = Slab::create(prototypes(), 5);
   EXPECT_EQ(slab->column_offset(0), 0);
   EXPECT_EQ(slab->column_bytes(0), 15);
@@ -38,7 +38,7 @@ TEST(Slab, ViewsShowWhatWasWritten) {
   EXPECT_EQ(longs[2].item<int64_t>(), -9);
 }
 
-TEST(Slab, ViewsStayWhereTheyAreInAVectorThatIsUsedAgain) {
+TEST(Slab, ViewsInAReusedVectorKeepTheirAddresses) {
   const auto slab = Slab::create(prototypes(), 5);
   std::vector<at::Tensor> views;
   slab->view_all(5, views);
@@ -61,7 +61,7 @@ TEST(Slab, IsFreeOnlyWhenNothingViewsIt) {
   EXPECT_TRUE(slab->is_free());
 }
 
-TEST(Slab, KeepsItsMemoryWhateverIsDoneToAView) {
+TEST(Slab, AViewCannotMoveItsMemory) {
   const auto slab = Slab::create(prototypes(), 5);
   const uint8_t* memory = slab->data();
   at::Tensor view = slab->view(0, 5);
@@ -77,10 +77,10 @@ TEST(Slab, ViewsOutliveIt) {
   EXPECT_EQ(view[0][0].item<int64_t>(), 3);
 }
 
-/// Of which a slab takes its memory straight from the system.
+/// Enough rows that a slab takes its memory straight from the operating system.
 constexpr int64_t kManyRows = 5'000'000;
 
-TEST(Slab, AsLargeAsPagesBehavesTheSame) {
+TEST(Slab, ALargeSlabInPagesBehavesTheSame) {
   auto slab = Slab::create(prototypes(), kManyRows);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(slab->data()) % (2U << 20), 0U);
   const int64_t bytes = slab->bytes();
@@ -94,7 +94,7 @@ TEST(Slab, AsLargeAsPagesBehavesTheSame) {
   EXPECT_EQ(view[0][0].item<int64_t>(), 3);
 }
 
-TEST(Slab, SaysThatThereIsNotEnoughMemory) {
+TEST(Slab, ReportsThatMemoryIsExhausted) {
   try {
     static_cast<void>(Slab::create(prototypes(), int64_t{1} << 50));
     FAIL();
@@ -103,7 +103,7 @@ TEST(Slab, SaysThatThereIsNotEnoughMemory) {
   }
 }
 
-TEST(Slab, RefusesWhatItCannotHold) {
+TEST(Slab, RefusesInvalidSizesAndColumns) {
   EXPECT_THROW(static_cast<void>(Slab::create({}, 5)), Error);
   EXPECT_THROW(static_cast<void>(Slab::create(prototypes(), 0)), Error);
   EXPECT_THROW(static_cast<void>(Slab::create({at::Tensor()}, 1)), Error);

@@ -15,7 +15,7 @@
 
 namespace torchfeed::testing {
 
-/// Where the ranks of one process, each a thread, meet and hand each other their tensors.
+/// The meeting point at which the ranks of one process, each a thread, exchange their tensors.
 class Exchange {
  public:
   explicit Exchange(size_t ranks) : slots_(ranks) {}
@@ -37,7 +37,7 @@ class Exchange {
     return complete_;
   }
 
-  /// From now on every collective fails with this text.
+  /// Makes every later collective fail with this text.
   void fail_with(std::string text) {
     const std::lock_guard lock(mutex_);
     failure_ = std::move(text);
@@ -53,7 +53,7 @@ class Exchange {
   std::string failure_;
 };
 
-/// Ended work, well or not.
+/// Completed work, successful or failed.
 class ThreadWork : public c10d::Work {
  public:
   explicit ThreadWork(c10::intrusive_ptr<c10::ivalue::Future> future)

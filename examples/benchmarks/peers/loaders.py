@@ -3,8 +3,9 @@
 """Python's DataLoader for examples/benchmarks/loaders, over the same rows.
 
 Arguments: the row and the folder of its files. Speaks the protocol of ContestantProgram.java.
-Variants: `sample` (one item a call, default collation), `batch` (a BatchSampler whose lists index
-the tensors at once) and `items` (the same by `__getitems__`).
+Variants: `sample` (one item per call, default collation), and whole batches by one `index_select`:
+`items` (`__getitems__`), `batch` (lists of a BatchSampler) and `tensors` (the order kept in
+tensors). The suffix `-2-threads` selects two threads per operation.
 """
 
 import pathlib
@@ -14,17 +15,20 @@ import time
 try:
     import numpy
     import torch
-    from torch.utils.data import BatchSampler, DataLoader, Dataset, RandomSampler
+    from torch.utils.data import BatchSampler, DataLoader, Dataset, RandomSampler, Sampler
 except ImportError as missing:
-    print(f"missing {missing}; examples/benchmarks/peers/requirements.txt says what is needed")
+    print(f"missing {missing}; examples/benchmarks/peers/requirements.txt lists what is needed")
     sys.exit(1)
 
 MEAN = 0.1307
 DEVIATION = 0.3081
 SEED = 1
+TWO_THREADS = "-2-threads"
 
 
 class Rows(Dataset):
+    """A dataset of one sample per call."""
+
     def __init__(self, images, labels, normalise):
         self.images = images
         self.labels = labels
@@ -34,15 +38,38 @@ class Rows(Dataset):
         return len(self.labels)
 
     def __getitem__(self, index):
-        images = self.images[index]
-        if self.normalise:
-            images = images.float().div_(255 * DEVIATION).sub_(MEAN / DEVIATION)
-        return images, self.labels[index]
+        return self.finished(self.images[index]), self.labels[index]
+
+    def finished(self, images):
+        if not self.normalise:
+            return images
+        return images.float().mul_(1 / (255 * DEVIATION)).sub_(MEAN / DEVIATION)
 
 
-class BulkRows(Rows):
-    def __getitems__(self, indices):
-        return self[torch.as_tensor(indices)]
+class GatheredRows(Rows):
+    """A dataset of one batch per call; `images[indices]` would be 3 to 14 times slower."""
+
+    def __getitem__(self, indices):
+        indices = torch.as_tensor(indices)
+        images = self.images.index_select(0, indices)
+        return self.finished(images), self.labels.index_select(0, indices)
+
+    __getitems__ = __getitem__
+
+
+class ShuffledTensors(Sampler):
+    """The indices of each batch as a tensor: none of them becomes a Python object."""
+
+    def __init__(self, rows, batch, generator):
+        self.rows = rows
+        self.batch = batch
+        self.generator = generator
+
+    def __len__(self):
+        return -(-self.rows // self.batch)
+
+    def __iter__(self):
+        return iter(torch.randperm(self.rows, generator=self.generator).split(self.batch))
 
 
 def unchanged(batch):
@@ -50,7 +77,7 @@ def unchanged(batch):
 
 
 def load(row, folder):
-    """The data set of a row and its batch size."""
+    """Returns images, labels, batch size and whether to normalise, for a row."""
     if row == "B":
         pixels = numpy.fromfile(folder / "images.bin", dtype=numpy.uint8)
         images = torch.from_numpy(pixels.reshape(-1, 3, 224, 224))
@@ -67,12 +94,18 @@ def load(row, folder):
 def loader_of(variant, workers, images, labels, batch, normalise):
     generator = torch.Generator().manual_seed(SEED)
     shared = {"num_workers": workers, "persistent_workers": workers > 0, "generator": generator}
-    rows = (BulkRows if variant == "items" else Rows)(images, labels, normalise)
+    if variant == "sample":
+        return DataLoader(Rows(images, labels, normalise), batch, shuffle=True, **shared)
+    rows = GatheredRows(images, labels, normalise)
+    if variant == "items":
+        return DataLoader(rows, batch, shuffle=True, collate_fn=unchanged, **shared)
     if variant == "batch":
         order = BatchSampler(RandomSampler(rows, generator=generator), batch, drop_last=False)
-        return DataLoader(rows, sampler=order, batch_size=None, **shared)
-    collate = unchanged if variant == "items" else None
-    return DataLoader(rows, batch_size=batch, shuffle=True, collate_fn=collate, **shared)
+    elif variant == "tensors":
+        order = ShuffledTensors(len(rows), batch, generator)
+    else:
+        raise ValueError(f"no variant {variant}")
+    return DataLoader(rows, sampler=order, batch_size=None, **shared)
 
 
 def check(loader):
@@ -98,13 +131,15 @@ def run(loader, milliseconds):
 
 
 def main():
-    torch.set_num_threads(1)
+    # Sending tensors by file descriptor is slower than by name.
+    torch.multiprocessing.set_sharing_strategy("file_system")
     source = load(sys.argv[1], pathlib.Path(sys.argv[2]))
     loaders = {}
     print("ready", flush=True)
     for line in sys.stdin:
         verb, variant, workers, milliseconds, _ = line.split()
-        key = variant, int(workers)
+        key = variant.removesuffix(TWO_THREADS), int(workers)
+        torch.set_num_threads(2 if variant.endswith(TWO_THREADS) else 1)
         if key not in loaders:
             loaders[key] = loader_of(*key, *source)
         loader = loaders[key]

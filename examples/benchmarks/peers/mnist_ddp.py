@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Python's DistributedDataParallel on the job of examples/mnist-ddp.
+"""The job of examples/mnist-ddp with Python's DistributedDataParallel.
 
-Same net, data, batch size, learning rate, threads and backend (Gloo) as the Java program; prints
-its figures as one line of JSON.
+Uses the same net, data, batch size, learning rate, threads and backend (Gloo) as the Java program;
+prints its figures as one line of JSON.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import time
 
 
 def process_age():
-    """Seconds since this process was started, loading of the interpreter included (Linux)."""
+    """Returns the seconds since this process started, including interpreter start-up (Linux)."""
     fields = pathlib.Path("/proc/self/stat").read_text().rpartition(")")[2].split()
     started = int(fields[19]) / os.sysconf("SC_CLK_TCK")
     return float(pathlib.Path("/proc/uptime").read_text().split()[0]) - started
@@ -25,14 +25,14 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ranks", type=int, default=2, help="processes (default: %(default)s)")
     parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument("--batch-size", type=int, default=64, help="samples a rank and step")
+    parser.add_argument("--batch-size", type=int, default=64, help="samples per rank and step")
     parser.add_argument("--lr", type=float, default=0.03)
     parser.add_argument("--momentum", type=float, default=0.9)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--data", required=True, help="folder with MNIST's four idx files")
-    parser.add_argument("--workers", type=int, default=0, help="processes of each DataLoader")
-    parser.add_argument("--threads", type=int, default=1, help="threads inside an operation")
-    parser.add_argument("--max-steps", type=int, default=0, help="end an epoch early; 0: never")
+    parser.add_argument("--workers", type=int, default=0, help="worker processes per DataLoader")
+    parser.add_argument("--threads", type=int, default=1, help="threads per operation")
+    parser.add_argument("--max-steps", type=int, default=0, help="steps per epoch; 0: all")
     parser.add_argument("--bare-steps", type=int, default=60)
     parser.add_argument("--json", help="file for the figures (default: standard output)")
     return parser.parse_args()
@@ -95,7 +95,7 @@ def evaluate(net, folder, rank, ranks):
 
 
 def bare_step_ms(arguments):
-    """Forward, backward and optimizer step on one batch, without loader and reduction."""
+    """Times forward, backward and optimizer step on one batch, without loader or reduction."""
     import torch
     import torch.nn.functional as F
 
@@ -204,7 +204,7 @@ def main():
     arguments = parse_arguments()
     import multiprocessing
 
-    # Spawned as torch.multiprocessing does it, without loading torch in the parent too.
+    # Spawned as torch.multiprocessing does, but without loading torch in the parent.
     context = multiprocessing.get_context("spawn")
     port = free_port()
     ranks = [

@@ -13,67 +13,68 @@
 
 namespace torchfeed {
 
-/// libtorch's C++ data loader over columns of tensors or files: index lists go in, batches come out
-/// in their order, or as they become ready.
+/// libtorch's C++ data loader over columns of tensors or files: index lists go in, batches come
+/// out, in the order of the lists or as they become ready.
 ///
 /// Workers gather rows straight into reused slabs; the tensors of a batch are views of its slab. A
-/// slab is written again only when nothing refers to it any more, so a tensor kept too long costs
-/// memory, never wrong data. One thread at a time, except `interrupt`, which any thread may call.
+/// slab is reused only when nothing refers to it any more, so a tensor that is kept costs memory
+/// but never sees wrong data. One thread at a time, except for `interrupt`, which is thread-safe.
 class TORCHFEED_API BatchFeed {
  public:
-  /// Where `take` tells what of a batch: its number, rows, bytes, and how long their gathering
-  /// took.
-  enum Told : int { kBatch, kRows, kBytes, kGatherNanos, kToldCount };
+  /// Offsets of the values that `take` writes to `info`: the batch number, the number of rows,
+  /// their size in bytes, and how long it took to gather them.
+  enum Info : int { kBatch, kRows, kBytes, kGatherNanos, kInfoCount };
 
   /// @param columns     dense CPU tensors of equal first dimension, kept alive by the feed
-  /// @param batch_rows  most rows of one batch, at least 1
-  /// @param workers     worker threads; with 0 the caller's thread gathers
-  /// @param prefetch    batches being gathered or waiting, at least 1
-  /// @param in_order    whether batches come in the order of their requests, not as they are ready
+  /// @param batch_rows  maximum number of rows in a batch, at least 1
+  /// @param workers     number of worker threads; with 0 the caller's thread gathers
+  /// @param prefetch    maximum number of batches being gathered or waiting, at least 1
+  /// @param in_order    whether batches arrive in the order requested rather than as they are ready
   [[nodiscard]] static std::unique_ptr<BatchFeed> create(const std::vector<at::Tensor>& columns,
                                                          int64_t batch_rows, int64_t workers,
                                                          int64_t prefetch, bool in_order);
-  /// @param columns  columns of equally many rows; the feed keeps their files open
+  /// @param columns  columns with the same number of rows; the feed keeps their files open
   [[nodiscard]] static std::unique_ptr<BatchFeed> over_files(const FileColumns& columns,
                                                              int64_t batch_rows, int64_t workers,
                                                              int64_t prefetch, bool in_order);
-  /// Gathers into memory that is page-locked for a device, for example `cuda:0`, and used again
-  /// when the copies from it are over. Before the first `request`.
+  /// Uses slabs that are page-locked for a device, for example `cuda:0`, and reuses each once the
+  /// copies from it have completed. Must be called before the first `request`.
   void pin_for(const std::string& device);
   BatchFeed(const BatchFeed&) = delete;
   BatchFeed& operator=(const BatchFeed&) = delete;
-  /// Ends the workers. One that does not come back from the system within half a second is left to
-  /// a thread of its own, which frees what it uses when it does.
+  /// Ends the workers. If one is blocked in a system call for half a second, the feed is handed to
+  /// a background thread, which frees the feed's resources once the call returns.
   ~BatchFeed();
 
-  /// Drops what an earlier pass left unread and takes back the current batch. False if a worker
-  /// does not come back from the system: the feed is of no more use then, but to be destroyed.
+  /// Drops the unread batches of an earlier pass and releases the current batch. Returns false if
+  /// a worker is blocked in a system call: the feed can then only be destroyed.
   [[nodiscard]] bool rewind();
-  /// Queues the rows `indices[0..count)` as the batch with that number; at most `prefetch` before
-  /// `start`.
+  /// Queues the rows `indices[0..count)` as the batch with the given number; at most `prefetch`
+  /// batches may be queued before `start`.
   void request(int64_t batch, const int64_t* indices, int64_t count);
-  /// Sets the workers to the queued batches; once a pass, after the first requests.
+  /// Starts the workers on the queued batches; once per pass, after the first requests.
   void start();
-  /// Waits for the next batch. The batch before it is taken back. Queue the request that replaces
-  /// it first. A row that a file does not give any more fails its batch alone, with `kUnreadable`.
+  /// Waits for the next batch and releases the previous one. Queue the request that replaces the
+  /// batch first. If a row can no longer be read from its file, only its batch fails, with
+  /// `kUnreadable`.
   ///
-  /// @param timeout_ms  after which it throws `kTimeout` with what the workers do, and may be
-  ///                    called again for the same batch; negative for no limit
-  /// @param columns     becomes the columns, views of a slab: `[rows, ...]` each; in a vector that
-  ///                    is used again they stay where they are
-  /// @param told        has room for `kToldCount` numbers about the batch
-  void take(int64_t timeout_ms, std::vector<at::Tensor>& columns, int64_t* told);
-  /// The number of the batch that the last `take` gave, or failed to gather.
-  [[nodiscard]] int64_t batch() const;
-  /// Whether `take` would not wait for workers. Without workers it would always.
+  /// @param timeout_ms  the time after which this throws `kTimeout` with a description of what the
+  ///                    workers are doing; it may then be called again for the same batch.
+  ///                    Negative for no limit
+  /// @param columns     receives the columns, each a view `[rows, ...]` of a slab; if the vector
+  ///                    is reused, the tensor objects stay at the same addresses
+  /// @param info        room for `kInfoCount` values about the batch. If the batch could not be
+  ///                    gathered, only its number is written; if no batch was taken, nothing is
+  void take(int64_t timeout_ms, std::vector<at::Tensor>& columns, int64_t* info);
+  /// Returns whether `take` would return without waiting for workers; always false without workers.
   [[nodiscard]] bool is_ready() const;
-  /// The row for which the last `take` failed with `kUnreadable`, else -1.
+  /// Returns the row for which the last `take` failed with `kUnreadable`, else -1.
   [[nodiscard]] int64_t unreadable_row() const;
-  /// How many batches wait to be taken; 0 without workers.
+  /// Returns the number of batches ready to be taken; 0 without workers.
   [[nodiscard]] int64_t ready() const;
-  /// Memory of one batch.
+  /// Returns the memory that one batch occupies, in bytes.
   [[nodiscard]] int64_t slab_bytes() const;
-  /// Makes unfinished work and a running `take` end at once, until the next `rewind`. Thread-safe.
+  /// Ends unfinished work and a running `take` promptly, until the next `rewind`. Thread-safe.
   void interrupt();
 
  private:

@@ -12,42 +12,45 @@
 
 namespace torchfeed {
 
-/// Copies batches of host tensors to one device, on a stream of its own, behind the computation.
+/// Copies batches of host tensors to one device, on its own stream, concurrently with computation.
 ///
-/// A ring of device memory, one slot a batch. The stream of the consumer waits for the copy and the
-/// copy for the consumer's last use of the slot; both are waits of streams. The host waits only in
-/// `send`, while the slot's previous copy is not over: it is then a whole ring ahead of the device.
-/// The host tensors are held until their copy is over. Device memory that a tensor outside still
-/// refers to leaves the ring. One thread at a time, except `interrupt`, which any thread may call.
+/// Device memory is a ring with one slot per batch. The consumer's stream waits for the copy, and
+/// the copy waits for the consumer's last use of the slot; both are stream waits. The host waits
+/// only in `send`, while the slot's previous copy is still running: it is then a whole ring ahead
+/// of the device. Host tensors are held until their copy has completed. Device memory that is still
+/// referenced by a tensor of the consumer leaves the ring. One thread at a time, except for
+/// `interrupt`, which is thread-safe.
 class TORCHFEED_API DeviceTransfer {
  public:
-  /// @param device  for example `cuda:0`; without an index the current device of the type
-  /// @param slots   batches on the device or on their way at one time, at least 2
+  /// @param device  for example `cuda:0`; without an index, the current device of that type
+  /// @param slots   number of batches on the device or on their way there at a time, at least 2
   [[nodiscard]] static std::unique_ptr<DeviceTransfer> create(const std::string& device,
                                                               int64_t slots);
   DeviceTransfer(const DeviceTransfer&) = delete;
   DeviceTransfer& operator=(const DeviceTransfer&) = delete;
-  /// Waits at most half a second for copies in flight; what they read is kept until they are over.
+  /// Waits at most half a second for copies in flight; their sources are kept until they complete.
   ~DeviceTransfer();
 
-  /// Name of the device, with its index.
+  /// Returns the name of the device, with its index.
   [[nodiscard]] std::string device() const;
-  /// Starts the copy of a batch and gives its number. Only page-locked memory is copied behind the
-  /// back of the caller. `kIllegalState` when no slot is free, or after `interrupt`.
+  /// Starts the copy of a batch and returns its number. Only page-locked memory is copied
+  /// asynchronously; any other copy blocks the caller. Throws `kIllegalState` if no slot is free,
+  /// or after `interrupt`.
   ///
-  /// @param tensors  dense CPU tensors; held, and not to be written, until the copy is over
+  /// @param tensors  dense CPU tensors; held, and must not be written, until the copy completes
   int64_t send(const std::vector<at::Tensor>& tensors);
-  /// The batch on the device: work that the calling thread enqueues on its current stream from now
-  /// on comes after the copy.
+  /// Returns the batch on the device: work that the calling thread subsequently enqueues on its
+  /// current stream runs after the copy.
   std::vector<at::Tensor> receive(int64_t batch);
-  /// Gives a slot back: a copy into it comes after the work enqueued so far on the stream of
-  /// `receive` and on the calling thread's current one. Silent for a batch given back before.
+  /// Releases the slot of a batch: the next copy into it runs after the work enqueued so far on the
+  /// stream of `receive` and on the calling thread's current stream. No effect for a batch that was
+  /// already released.
   void release(int64_t batch);
-  /// Gives back every slot and ends an `interrupt`.
+  /// Releases every slot and ends an `interrupt`.
   void rewind();
-  /// Batches whose host tensors are still held.
+  /// Returns the number of batches whose host tensors are still held.
   int64_t copying();
-  /// Makes a waiting `send` and those to come fail, until `rewind`. Thread-safe.
+  /// Makes a waiting `send` and all later ones fail, until `rewind`. Thread-safe.
   void interrupt();
 
  private:

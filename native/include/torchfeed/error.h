@@ -8,7 +8,7 @@
 
 namespace torchfeed {
 
-/// What kind of failure an `Error` reports; the Java side maps each to one exception type.
+/// The kind of failure that an `Error` reports; the Java side maps each to one exception type.
 enum class ErrorCode {
   kInvalidArgument,
   kIllegalState,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Marks what the facade library exports; everything else is hidden.
+/// Marks a symbol that the facade library exports; all others are hidden.
 #define TORCHFEED_API __attribute__((visibility("default")))

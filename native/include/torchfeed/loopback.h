@@ -8,9 +8,9 @@
 
 namespace torchfeed {
 
-/// Opens a TCP socket that listens on this machine alone; the caller owns the descriptor.
+/// Opens a TCP socket that listens on the loopback interface only; the caller owns the descriptor.
 ///
-/// libtorch's store listens on all interfaces unless it is handed a socket.
+/// libtorch's store listens on all interfaces unless it is given a socket.
 ///
 /// @param address  a numeric loopback address, or `localhost`
 /// @param port  in [0, 65535]; 0 lets the system choose

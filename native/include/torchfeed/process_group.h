@@ -12,37 +12,37 @@ namespace torchfeed {
 
 /// The ranks that work together, and their collective operations on CPU tensors.
 ///
-/// Every rank calls the same operations in the same order with tensors of one shape and dtype;
-/// this is checked across the ranks before each operation, so that a difference is an
-/// `INVALID_ARGUMENT` on every rank. A peer that is gone is `PEER_LOST`, one that does not answer
-/// within the backend's timeout is `TIMEOUT`. Calls from several threads run one after another.
+/// Every rank must call the same operations in the same order with tensors of the same shape and
+/// dtype. This is checked across the ranks before each operation, so a difference fails with
+/// `INVALID_ARGUMENT` on every rank. A lost peer is reported as `PEER_LOST`, and one that does not
+/// respond within the backend's timeout as `TIMEOUT`. Thread-safe: calls run one at a time.
 class TORCHFEED_API ProcessGroup {
  public:
-  /// Shares the ownership of a `c10d::Backend` that somebody else has made.
+  /// Shares the ownership of an existing `c10d::Backend`.
   ///
   /// @param backend_address  the address of the backend; 0 for a group of one rank
   [[nodiscard]] static std::unique_ptr<ProcessGroup> adopt(int64_t backend_address, int64_t rank,
                                                            int64_t world_size);
   ProcessGroup(const ProcessGroup&) = delete;
-  /// Waits at most two seconds for operations in flight; what still runs then is left to itself.
+  /// Waits at most two seconds for operations in flight, then abandons those still running.
   ~ProcessGroup();
 
   [[nodiscard]] int64_t rank() const;
   [[nodiscard]] int64_t world_size() const;
 
-  /// Returns when every rank has called it.
+  /// Waits until every rank has called this function.
   void barrier();
-  /// Replaces `tensor` on every rank by the reduction over all ranks.
+  /// Replaces `tensor` on every rank with the reduction over all ranks.
   ///
   /// @param op  0 sum, 1 mean, 2 product, 3 minimum, 4 maximum
   void all_reduce(const torch::Tensor& tensor, int32_t op);
-  /// Replaces `tensor` on every rank by that of rank `root`.
+  /// Replaces `tensor` on every rank with that of rank `root`.
   void broadcast(const torch::Tensor& tensor, int64_t root);
-  /// The tensors of all ranks, stacked in rank order: `[world_size, ...]`.
+  /// Returns the tensors of all ranks, stacked in rank order: `[world_size, ...]`.
   [[nodiscard]] torch::Tensor all_gather(const torch::Tensor& tensor);
 
  private:
-  friend class GradientReducer;  // shares the group beyond the life of this object
+  friend class GradientReducer;  // shares the group, and may outlive this object
   class Impl;
   explicit ProcessGroup(std::shared_ptr<Impl> impl);
   std::shared_ptr<Impl> impl_;

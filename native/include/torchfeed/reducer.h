@@ -13,17 +13,19 @@
 
 namespace torchfeed {
 
-/// Averages the gradients of one model over the ranks, in buckets, while backward still runs.
+/// Averages the gradients of one model over the ranks, in buckets, while the backward pass is still
+/// running.
 ///
-/// After every backward, whoever started it, each gradient is the mean over the ranks and the
-/// buffers are those of rank 0; the reducer arms itself again. A backward that failed half-way
-/// leaves it unusable: all later ones fail with the first reason.
+/// After every backward pass, however it was started, each gradient is the mean over the ranks and
+/// the buffers are those of rank 0; the reducer then prepares for the next pass. A backward pass
+/// that fails halfway leaves the reducer unusable: all later ones fail with the first reason.
 class TORCHFEED_API GradientReducer {
  public:
-  /// Compares the parameters and buffers of all ranks, then copies those of rank 0 to all.
+  /// Compares the layouts of the parameters and buffers of all ranks, then copies the values of
+  /// rank 0 to the others.
   ///
-  /// @param parameter_names  one name a line, in the order of `parameters`
-  /// @param buffer_names  one name a line, in the order of `buffers`
+  /// @param parameter_names  one name per line, in the order of `parameters`
+  /// @param buffer_names  one name per line, in the order of `buffers`
   /// @param first_bucket_bytes  size of the bucket that is reduced first
   [[nodiscard]] static std::unique_ptr<GradientReducer> create(
       const ProcessGroup& group, const std::string& parameter_names,
@@ -32,19 +34,20 @@ class TORCHFEED_API GradientReducer {
   GradientReducer(const GradientReducer&) = delete;
   ~GradientReducer();
 
-  /// Runs the backward of a scalar and returns when all gradients are averaged.
+  /// Runs the backward pass of a scalar and returns when all gradients are averaged.
   void backward(const torch::Tensor& loss);
 
-  /// Nanoseconds from the last gradient's arrival to the end of the reduction, summed.
+  /// Returns the nanoseconds from the last gradient's arrival to the end of the reduction, summed
+  /// over all backward passes.
   [[nodiscard]] int64_t reduction_nanos() const;
-  /// How many backwards ended with all gradients averaged.
+  /// Returns the number of backward passes that ended with all gradients averaged.
   [[nodiscard]] int64_t reductions() const;
-  /// Why the reducer is unusable; empty while it is usable.
+  /// Returns the reason why the reducer is unusable; empty while it is usable.
   [[nodiscard]] std::string failure() const;
 
   [[nodiscard]] int64_t parameter_count() const;
   [[nodiscard]] std::string parameter_name(int64_t index) const;
-  /// The memory of a parameter as `uint8 [bytes]`, row by row.
+  /// Returns the bytes of a parameter in row-major order, as `uint8 [bytes]`.
   [[nodiscard]] torch::Tensor parameter_bytes(int64_t index) const;
 
  private:

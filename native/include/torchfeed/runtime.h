@@ -10,28 +10,28 @@
 
 namespace torchfeed {
 
-/// Version of the libtorch whose headers the facade was compiled with.
+/// Returns the version of the libtorch whose headers the facade was compiled with.
 TORCHFEED_API std::string compiled_libtorch_version();
 
-/// Version of the libtorch that is loaded in this process, as it says itself.
+/// Returns the version that the libtorch loaded in this process reports.
 TORCHFEED_API std::string loaded_libtorch_version();
 
-/// Version of the C++ compiler that built the facade.
+/// Returns the version of the C++ compiler that built the facade.
 TORCHFEED_API std::string compiler_version();
 
-/// Number of accelerator devices that libtorch can use in this process; 0 when it has none.
+/// Returns the number of accelerator devices that libtorch can use in this process.
 TORCHFEED_API int64_t accelerator_count();
 
-/// Name of libtorch's accelerator type, for example `cuda`; `none` without one.
+/// Returns the name of libtorch's accelerator type, for example `cuda`; `none` if it has none.
 TORCHFEED_API std::string accelerator_name();
 
-/// Why host memory cannot be page-locked for the accelerator; empty when it can.
+/// Returns the reason why host memory cannot be page-locked for the accelerator; empty if it can.
 TORCHFEED_API std::string pinning_obstacle();
 
-/// Bytes of page-locked host memory that slabs of this process hold, views of them included.
+/// Returns the bytes of page-locked host memory that slabs of this process and their views hold.
 TORCHFEED_API int64_t pinned_bytes();
 
-/// Number of facade objects (cursors, feeds, groups, reducers, slabs, transfers) that are alive,
+/// Returns the number of live facade objects (cursors, feeds, groups, reducers, slabs, transfers),
 /// for leak tests.
 TORCHFEED_API int64_t live_objects();
 

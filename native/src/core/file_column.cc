@@ -15,7 +15,7 @@
 namespace torchfeed {
 namespace {
 
-// Neighbours are read at once, but no more than it may take until an interrupt is seen.
+// Adjacent rows are read in one call, bounded so that an interrupt is noticed in time.
 constexpr int64_t kMostBytesARead = int64_t{8} << 20;
 
 std::string reason(int error) { return std::generic_category().message(error); }
@@ -49,14 +49,14 @@ void swap_bytes(std::byte* data, std::size_t length, int64_t unit_bytes) {
   }
 }
 
-/// Whether the file system can read without waiting for a disk.
+/// Returns whether the file system supports reads that do not wait for a disk.
 bool tells_what_is_cached(const FileDescriptor& file) {
   std::byte byte{};
   const iovec one{&byte, 1};
   return ::preadv2(file.value(), &one, 1, 0, RWF_NOWAIT) >= 0 || errno != EOPNOTSUPP;
 }
 
-/// Whether the last of `rows` rows ends in the file; overflow counts as beyond every file.
+/// Returns whether the last of `rows` rows ends within the file; an overflow does not.
 bool fits(int64_t size, int64_t offset, int64_t stride, int64_t row_bytes, int64_t rows) {
   int64_t end = 0;
   return rows == 0 || (!__builtin_mul_overflow(rows - 1, stride, &end) &&
@@ -87,7 +87,7 @@ void FileColumn::add_file(const std::string& path, int64_t offset_bytes, int64_t
            " and 0, got " + std::to_string(offset_bytes) + ", " + std::to_string(stride_bytes) +
            " and " + std::to_string(rows));
   }
-  // O_NONBLOCK: not to wait for the writer of a pipe; for a regular file it means nothing.
+  // O_NONBLOCK: do not wait for the writer of a pipe; it has no effect on regular files.
   FileDescriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
   if (opened.value() < 0 || ::fstat(opened.value(), &status) != 0) {
@@ -143,7 +143,7 @@ void FileColumn::read(const File& file, std::byte* target, std::span<const std::
       continue;
     }
     if (patience == Patience::kNone) {
-      return;  // whatever it is, the patient reader finds it again
+      return;  // if it is an error, the blocking read will report it
     }
     const int error = got < 0 ? errno : 0;
     const int64_t row = first + done / row_bytes_;
@@ -170,7 +170,7 @@ std::string FileColumn::described(const File& file, int64_t row) const {
 std::string FileColumn::shrunk(const File& file) {
   struct stat now {};
   const bool known = ::fstat(file.descriptor.value(), &now) == 0;
-  return "the file has " + (known ? bytes(now.st_size) : "fewer bytes") + " now, it had " +
+  return "the file now has " + (known ? bytes(now.st_size) : "fewer bytes") + ", but had " +
          std::to_string(file.opened_bytes) + " when it was opened";
 }
 

@@ -13,7 +13,7 @@
 
 namespace torchfeed {
 
-/// A row that its file does not give any more, with its number in the column.
+/// Thrown for a row that can no longer be read from its file; holds its number in the column.
 class UnreadableRow : public Error {
  public:
   UnreadableRow(int64_t row, const std::string& message)
@@ -24,9 +24,9 @@ class UnreadableRow : public Error {
   int64_t row_;
 };
 
-/// Rows of equal length that lie one after the other in files, which stay open until the column is
-/// destroyed. Files are read, never mapped: one that is cut off under a mapping is a SIGBUS that
-/// ends the process, and here an error. Thread-safe once its files are added.
+/// Rows of equal length, stored one after another in files that stay open until the column is
+/// destroyed. Files are read, never mapped: truncating a mapped file raises a SIGBUS that ends the
+/// process; here it is an error. Thread-safe once all files are added.
 class FileColumn {
  public:
   /// @param row_bytes   length of a row, at least 0
@@ -41,10 +41,10 @@ class FileColumn {
   [[nodiscard]] int64_t rows() const { return files_.empty() ? 0 : files_.back().end; }
   [[nodiscard]] int64_t row_bytes() const { return row_bytes_; }
 
-  /// Reads row `rows[i]` to row i of `target`, dense. From the first row on that is not in the page
-  /// cache, all others are asked of the disk at once. Gives up, and returns false, once `stop` is
-  /// set.
-  /// @throws UnreadableRow  if a file is shorter now, or fails
+  /// Reads row `rows[i]` into row i of `target`, dense. At the first row that is not in the page
+  /// cache, all remaining rows are requested from the disk at once. Stops and returns false once
+  /// `stop` is set.
+  /// @throws UnreadableRow  if a file has become too short, or a read fails
   bool gather(std::byte* target, std::span<const std::size_t> rows,
               const std::atomic<bool>& stop) const;
 
@@ -56,7 +56,7 @@ class FileColumn {
     int64_t opened_bytes;
     int64_t offset_bytes;
     int64_t stride_bytes;
-    int64_t first;  // row of the column that is this file's first
+    int64_t first;  // the column's number of this file's first row
     int64_t end;
 
     [[nodiscard]] int64_t position_of(int64_t row) const {
@@ -68,11 +68,11 @@ class FileColumn {
   [[nodiscard]] std::size_t run_of(const File& file, std::span<const std::size_t> rows) const;
   enum class Patience { kNone, kWaits };
 
-  /// Reads the rest of a run, of which `done` bytes are there; without patience only what the page
-  /// cache holds, and no more once `stop` is set.
+  /// Reads the rest of a run, of which `done` bytes are already read; with `Patience::kNone` only
+  /// bytes in the page cache. Stops once `stop` is set.
   void read(const File& file, std::byte* target, std::span<const std::size_t> run,
             Patience patience, const std::atomic<bool>& stop, int64_t& done) const;
-  /// Has the system begin to read the rows, all at once.
+  /// Asks the operating system to start reading all the rows.
   void read_ahead(std::span<const std::size_t> rows) const;
   [[nodiscard]] std::string described(const File& file, int64_t row) const;
   [[nodiscard]] static std::string shrunk(const File& file);

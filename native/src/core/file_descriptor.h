@@ -7,7 +7,7 @@
 
 namespace torchfeed {
 
-/// Owner of an open file, which it closes.
+/// An owning file descriptor, closed on destruction.
 class FileDescriptor {
  public:
   explicit FileDescriptor(int value) : value_(value) {}

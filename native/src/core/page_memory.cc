@@ -22,7 +22,7 @@ std::size_t up_to_huge_page(std::size_t bytes) {
 
 [[noreturn]] void throw_out_of_memory(std::size_t bytes, int error) {
   throw Error(ErrorCode::kOutOfMemory,
-              "no memory for " + std::to_string(bytes) + " bytes: " + std::strerror(error));
+              "cannot allocate " + std::to_string(bytes) + " bytes: " + std::strerror(error));
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ PageMemory allocate_pages(std::size_t bytes) {
   }
   munmap(aligned + whole, reserved - before - whole);
 #ifdef MADV_HUGEPAGE
-  madvise(aligned, whole, MADV_HUGEPAGE);  // a system without them serves small ones
+  madvise(aligned, whole, MADV_HUGEPAGE);  // a system without huge pages uses small ones
 #endif
   return PageMemory(aligned, FreePages{whole});
 }

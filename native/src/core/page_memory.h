@@ -12,11 +12,12 @@ struct FreePages {
   void operator()(std::byte* pages) const;
 };
 
-/// Memory straight from the system, which gets it back as soon as it is freed.
+/// Memory taken straight from the operating system and returned to it as soon as it is freed.
 using PageMemory = std::unique_ptr<std::byte, FreePages>;
 
-/// Zeros at a multiple of 2 MiB, in huge pages where the system has them: a large copy spends a
-/// tenth of its time on finding small ones. Throws `Error` (out of memory).
+/// Allocates zeroed memory aligned to 2 MiB, in huge pages where the system supports them: a large
+/// copy spends a tenth of its time on address translation of small pages. Throws `Error` (out of
+/// memory).
 PageMemory allocate_pages(std::size_t bytes);
 
 }  // namespace torchfeed

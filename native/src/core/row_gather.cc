@@ -11,11 +11,12 @@ namespace torchfeed {
 namespace {
 
 constexpr std::size_t kLine = 64;
-// Rows are random: without help each begins with a miss that the processor cannot foresee.
+// Rows are random: without prefetching, each begins with a cache miss that the processor cannot
+// predict.
 constexpr std::size_t kRowsAhead = 4;
 constexpr std::size_t kLinesAhead = 8;
 constexpr std::size_t kMostBytesAtOnce = std::size_t{4} << 20;
-// Shorter rows gain nothing: their ends, which are shared with the next, are not streamed.
+// Shorter rows gain nothing: cache lines shared with the next row are not streamed.
 constexpr std::size_t kLeastStreamed = 4096;
 
 void prefetch_row(const std::byte* row, std::size_t row_bytes) {
@@ -24,7 +25,7 @@ void prefetch_row(const std::byte* row, std::size_t row_bytes) {
   }
 }
 
-/// A fixed size turns the copy into one load and one store.
+/// Copies rows of a fixed size, so that each copy compiles to one load and one store.
 template <std::size_t kBytes>
 void gather_fixed(std::byte* target, const std::byte* source, std::span<const std::size_t> rows) {
   for (const std::size_t row : rows) {

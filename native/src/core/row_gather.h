@@ -8,14 +8,14 @@
 
 namespace torchfeed {
 
-/// Where gathered rows go.
+/// The way in which gathered rows are stored.
 enum class Stores {
-  kCached,    // through the caches, for a reader that comes soon
-  kStreamed,  // past them
+  kCached,    // through the caches, for data that is read soon
+  kStreamed,  // bypassing the caches
 };
 
-/// Copies `rows[i]` of `source` to row i of `target`; rows are dense and `row_bytes` long. Looks at
-/// `stop` every few MB, and gives up and returns false once it is set.
+/// Copies row `rows[i]` of `source` to row i of `target`; rows are dense and `row_bytes` long.
+/// Checks `stop` every few MB, and stops and returns false once it is set.
 bool gather_rows(std::byte* target, const std::byte* source, std::size_t row_bytes,
                  std::span<const std::size_t> rows, const std::atomic<bool>& stop,
                  Stores stores = Stores::kCached);

@@ -16,7 +16,7 @@ namespace torchfeed {
 namespace {
 
 constexpr std::size_t kLine = 64;
-constexpr std::size_t kLinesAhead = 8;  // the processor's own read-ahead ends at a page
+constexpr std::size_t kLinesAhead = 8;  // the hardware prefetcher stops at page boundaries
 
 void stream_line(std::byte* target, const std::byte* source) {
   auto* const to = reinterpret_cast<__m128i*>(target);

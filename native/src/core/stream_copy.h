@@ -5,11 +5,11 @@
 
 namespace torchfeed {
 
-/// Copies like `memcpy`, but past the caches where the processor can: for what is read only after
-/// so much else that it would have left them. Other threads see it after `end_streaming`.
+/// Copies like `memcpy`, but bypasses the caches if the processor can: for data that would be
+/// evicted before it is read. Other threads see the data only after `end_streaming`.
 void stream_copy(std::byte* target, const std::byte* source, std::size_t bytes);
 
-/// Puts all that the calling thread streamed before what it writes next.
+/// Orders all streamed stores of the calling thread before its later stores.
 void end_streaming();
 
 }  // namespace torchfeed

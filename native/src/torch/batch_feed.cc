@@ -19,8 +19,8 @@
 namespace torchfeed {
 namespace {
 
-/// How long workers have to come back from the system after an interrupt; from a gather they come
-/// in the time of a few MB.
+/// The time that workers have to return from a system call after an interrupt; a gather returns
+/// within the time of copying a few MB.
 constexpr std::chrono::milliseconds kPatience{400};
 
 void check_range(const char* name, int64_t value, int64_t least) {
@@ -41,7 +41,7 @@ torch::data::DataLoaderOptions loader_options(int64_t batch_rows, int64_t worker
                                               bool in_order) {
   return torch::data::DataLoaderOptions(static_cast<size_t>(batch_rows))
       .workers(static_cast<size_t>(workers))
-      // Enough that a worker finds another when all that are put up have ended.
+      // Enough that a worker finds another ticket when all submitted jobs have ended.
       .max_jobs(workers == 0 ? 0 : static_cast<size_t>(prefetch + workers))
       .enforce_ordering(in_order);
 }
@@ -57,8 +57,8 @@ class BatchFeed::Impl {
                 loader_options(batch_rows, workers, prefetch, in_order)) {}
 
   ~Impl() {
-    source_->board.interrupt();
-    source_->board.dismiss();
+    source_->jobs.interrupt();
+    source_->jobs.dismiss();
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -66,16 +66,17 @@ class BatchFeed::Impl {
   bool rewind() {
     interrupt();
     current_.reset();
-    if (!source_->board.await_idle(kPatience)) {
+    if (!source_->jobs.await_idle(kPatience)) {
       return false;
     }
-    if (source_->board.is_empty()) {
-      source_->board.resume();  // the workers wait for the next job, of whatever pass
+    if (source_->jobs.is_empty()) {
+      source_->jobs.resume();  // the workers wait for the next job, in whichever pass it comes
     } else {
-      source_->board.dismiss();
+      source_->jobs.dismiss();
       loader_.drop_jobs();
-      source_->board.reset();
+      source_->jobs.reset();
       started_ = false;
+      is_broken_ = false;
     }
     return true;
   }
@@ -97,7 +98,7 @@ class BatchFeed::Impl {
       }
       rows[i] = static_cast<size_t>(indices[i]);
     }
-    source_->board.put({batch, std::move(rows)});
+    source_->jobs.submit({batch, std::move(rows)});
   }
 
   void pin_for(const std::string& device) { source_->slabs.pin_for(device); }
@@ -109,66 +110,87 @@ class BatchFeed::Impl {
     }
   }
 
-  void take(int64_t timeout_ms, std::vector<at::Tensor>& columns, int64_t* told) {
+  void take(int64_t timeout_ms, std::vector<at::Tensor>& columns, int64_t* info) {
     columns.clear();
     current_.reset();
     unreadable_row_ = -1;
-    if (source_->board.is_empty()) {
+    if (source_->jobs.is_empty()) {
       throw Error(ErrorCode::kIllegalState, "no batch was requested");
+    }
+    if (is_broken_) {
+      throw_broken();
     }
     if (loader_.options().workers > 0) {
       await(timeout_ms);
     }
-    std::optional<GatheredRows> next = loader_.take();
-    if (!next) {
-      throw Error(ErrorCode::kInternal, "libtorch's loader has lost a batch");
-    }
-    if (!next->loan && !next->failure) {
+    std::optional<GatheredRows> next = take_from_loader(info);
+    if (!next->lease && !next->failure) {
       throw_interrupted();
     }
-    spare_ = source_->board.take(next->sequence);
-    batch_ = next->batch;
+    spare_ = std::move(source_->jobs.take(next->sequence).rows);
+    info[kBatch] = next->batch;
     if (next->failure) {
       unreadable_row_ = next->unreadable_row;
       throw Error(next->failure->code, next->failure->message);
     }
-    current_ = std::move(next->loan);
+    current_ = std::move(next->lease);
     current_->slab().view_all(next->rows, columns);
-    told[kBatch] = batch_;
-    told[kRows] = next->rows;
-    told[kBytes] = next->rows * source_->slabs.layout().row_bytes();
-    told[kGatherNanos] = next->nanos;
+    info[kRows] = next->rows;
+    info[kBytes] = next->rows * source_->slabs.layout().row_bytes();
+    info[kGatherNanos] = next->nanos;
   }
 
-  [[nodiscard]] int64_t batch() const { return batch_; }
   [[nodiscard]] int64_t unreadable_row() const { return unreadable_row_; }
-  [[nodiscard]] bool is_ready() const { return source_->board.is_ready(due()); }
-  [[nodiscard]] int64_t ready() const { return source_->board.ready(); }
+  [[nodiscard]] bool is_ready() const { return source_->jobs.is_ready(due()); }
+  [[nodiscard]] int64_t ready() const { return source_->jobs.ready(); }
   [[nodiscard]] int64_t slab_bytes() const { return source_->slabs.layout().bytes(); }
 
-  void interrupt() { source_->board.interrupt(); }
+  void interrupt() { source_->jobs.interrupt(); }
 
-  [[nodiscard]] bool await_idle() { return source_->board.await_idle(kPatience); }
+  [[nodiscard]] bool await_idle() { return source_->jobs.await_idle(kPatience); }
 
  private:
+  [[noreturn]] static void throw_broken() {
+    throw Error(ErrorCode::kInternal, "libtorch's loader has lost a batch; open another pass");
+  }
+
   [[noreturn]] static void throw_interrupted() {
     throw Error(ErrorCode::kIllegalState, "the feed was interrupted");
   }
 
-  /// The job that must end before a batch can be taken; none in particular without order.
+  /// The job that must end before a batch can be taken; if not in order, any job will do.
   [[nodiscard]] std::optional<size_t> due() const {
-    return in_order_ ? std::optional<size_t>(source_->board.taken()) : std::nullopt;
+    return in_order_ ? std::optional<size_t>(source_->jobs.taken()) : std::nullopt;
+  }
+
+  /// A worker of libtorch that lacks the memory to queue a result queues an error instead, which
+  /// does not identify the batch; if in order, it is the next one.
+  std::optional<GatheredRows> take_from_loader(int64_t* info) {
+    try {
+      std::optional<GatheredRows> next = loader_.take();
+      if (next) {
+        return next;
+      }
+    } catch (const torch::data::WorkerException& error) {
+      if (in_order_) {
+        const RowJob lost = source_->jobs.take(source_->jobs.taken());
+        info[kBatch] = lost.batch;
+        throw Error(ErrorCode::kOutOfMemory, error.what());
+      }
+    }
+    is_broken_ = true;
+    throw_broken();
   }
 
   void await(int64_t timeout_ms) {
-    const auto limit = timeout_ms < 0 ? std::optional<JobBoard::Clock::duration>()
+    const auto limit = timeout_ms < 0 ? std::optional<JobQueue::Clock::duration>()
                                       : std::chrono::milliseconds(timeout_ms);
-    switch (source_->board.await(due(), limit)) {
-      case JobBoard::Outcome::kEnded:
+    switch (source_->jobs.await(due(), limit)) {
+      case JobQueue::Outcome::kDone:
         return;
-      case JobBoard::Outcome::kTimedOut:
-        throw Error(ErrorCode::kTimeout, source_->board.describe());
-      case JobBoard::Outcome::kInterrupted:
+      case JobQueue::Outcome::kTimedOut:
+        throw Error(ErrorCode::kTimeout, source_->jobs.describe());
+      case JobQueue::Outcome::kInterrupted:
         throw_interrupted();
     }
   }
@@ -176,12 +198,12 @@ class BatchFeed::Impl {
   const bool in_order_;
   const LiveCount live_;
   std::shared_ptr<RowSource> source_;
-  std::shared_ptr<const Loan> current_;
+  std::shared_ptr<const SlabLease> current_;
   bool started_ = false;
-  int64_t batch_ = -1;
+  bool is_broken_ = false;  // a batch is lost, and it is unknown which one
   int64_t unreadable_row_ = -1;
   Rows spare_;
-  RowLoader loader_;  // last: its threads end before what they use
+  RowLoader loader_;  // declared last: its threads end before the objects that they use
 };
 
 BatchFeed::BatchFeed(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -191,11 +213,11 @@ BatchFeed::~BatchFeed() {
   if (impl_->await_idle()) {
     return;
   }
-  // A worker does not come back from the system: whatever it may still write is kept until it does.
+  // A worker is blocked in a system call: everything that it may still write is kept until then.
   Impl* const held_up = impl_.release();
   try {
     std::thread([held_up] { const std::unique_ptr<Impl> freed(held_up); }).detach();
-  } catch (const std::system_error&) {  // no thread to wait with, so for ever
+  } catch (const std::system_error&) {  // no thread can be started to wait for it, so leak it
   }
 }
 
@@ -236,11 +258,9 @@ void BatchFeed::start() {
   guarded([&] { impl_->start(); });
 }
 
-void BatchFeed::take(int64_t timeout_ms, std::vector<at::Tensor>& columns, int64_t* told) {
-  guarded([&] { impl_->take(timeout_ms, columns, told); });
+void BatchFeed::take(int64_t timeout_ms, std::vector<at::Tensor>& columns, int64_t* info) {
+  guarded([&] { impl_->take(timeout_ms, columns, info); });
 }
-
-int64_t BatchFeed::batch() const { return impl_->batch(); }
 
 int64_t BatchFeed::unreadable_row() const { return impl_->unreadable_row(); }
 

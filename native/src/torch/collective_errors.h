@@ -19,9 +19,9 @@ inline bool contains_any(std::string_view text, const auto& needles) {
   });
 }
 
-/// What a failure text of Gloo, of the autograd engine or of the store means.
+/// Classifies a failure by its message, from Gloo, the autograd engine or the store.
 ///
-/// Gloo throws plain runtime errors, so its wording is all there is to tell them apart.
+/// Gloo throws plain runtime errors, so only the wording distinguishes them.
 inline ErrorCode classify_collective_error(std::string text) {
   static constexpr std::array<std::string_view, 6> kTimeouts = {
       "timed out",     "timeout waiting", "wait timeout",
@@ -40,7 +40,7 @@ inline ErrorCode classify_collective_error(std::string text) {
   return contains_any(text, kLost) ? ErrorCode::kPeerLost : ErrorCode::kInternal;
 }
 
-/// `text` without its `[/source/file.cc:123] ` in front and without a backtrace behind.
+/// Returns `text` without a leading `[/source/file.cc:123] ` and without a trailing backtrace.
 inline std::string without_source_location(std::string text) {
   if (const auto trace = text.find("\nException raised from "); trace != std::string::npos) {
     text.resize(trace);
@@ -54,7 +54,7 @@ inline std::string without_source_location(std::string text) {
   return text;
 }
 
-/// As `guarded`; failures of the network leave as `PEER_LOST` or `TIMEOUT`.
+/// Like `guarded`, but network failures leave as `PEER_LOST` or `TIMEOUT`.
 template <class Body>
 decltype(auto) guarded_collective(Body&& body) {
   try {

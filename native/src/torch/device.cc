@@ -23,8 +23,8 @@ c10::Device parsed(const std::string& name) {
   std::string message = "device " + name + ": this libtorch has no " + type;
   if (type == "cuda") {
     message +=
-        "; put org.bytedeco:pytorch with a GPU classifier (linux-x86_64-gpu) in the place of the "
-        "one without, and org.bytedeco:cuda-redist beside it";
+        "; replace org.bytedeco:pytorch with the artifact that has a GPU classifier "
+        "(linux-x86_64-gpu), and add org.bytedeco:cuda-redist";
   }
   throw Error(ErrorCode::kIllegalState, message);
 }
@@ -44,7 +44,7 @@ c10::Device usable_device(const std::string& name) {
   const int count = guard.deviceCount();
   if (count == 0) {
     throw Error(ErrorCode::kIllegalState, "device " + name + ": libtorch sees no " + type +
-                                              " device; is there one, with a driver?");
+                                              " device; check the hardware and its driver");
   }
   if (device.index() >= count) {
     throw Error(ErrorCode::kInvalidArgument,

@@ -7,7 +7,8 @@
 
 namespace torchfeed {
 
-/// The device of that name, with its index. What is missing for it is an `Error` that says so.
+/// Returns the device of that name, with its index. Throws an `Error` that names what is missing if
+/// the device cannot be used.
 c10::Device usable_device(const std::string& name);
 
 }  // namespace torchfeed

@@ -19,7 +19,7 @@ bool is_over(const c10::Event& event) {
   try {
     return event.query();
   } catch (const c10::Error&) {
-    return true;  // the device has failed for good: it reads nothing any more
+    return true;  // the device has failed permanently: it reads nothing any more
   }
 }
 
@@ -46,7 +46,7 @@ void DeviceSlot::fill(int64_t batch, std::vector<at::Tensor> host, const c10::St
       view(parts_[i]).copy_(sources_[i], /*non_blocking=*/true);
     }
   } catch (...) {
-    copied_.record(stream);  // behind those that were started
+    copied_.record(stream);  // after the copies that were started
     throw;
   }
   copied_.record(stream);
@@ -69,9 +69,9 @@ void DeviceSlot::ensure_memory(int64_t bytes, const c10::Stream& stream) {
     used_elsewhere_.block(stream);
     return;
   }
-  memory_.reset();  // before there is new memory, so that the allocator may take the old
+  memory_.reset();  // before allocating, so that the allocator can reuse the old memory
   memory_ = at::empty({bytes}, at::TensorOptions(at::kByte).device(device_));
-  // The next batch goes to the same memory, whatever is done to a view.
+  // No operation on a view may move the memory: the next batch goes there too.
   memory_.storage().unsafeGetStorageImpl()->set_resizable(false);
 }
 
@@ -79,7 +79,8 @@ std::vector<at::Tensor> DeviceSlot::tensors() {
   const c10::impl::VirtualGuardImpl guard(device_.type());
   const c10::Stream current = guard.getStream(device_);
   copied_.block(current);
-  // The memory is the copy stream's: when it is freed, the allocator must wait for this one too.
+  // The memory belongs to the copy stream: once it is freed, the allocator must wait for the
+  // current stream too.
   guard.recordDataPtrOnStream(memory_.storage().data_ptr(), current);
   consumer_ = current;
   std::vector<at::Tensor> views;
@@ -91,8 +92,8 @@ std::vector<at::Tensor> DeviceSlot::tensors() {
 }
 
 at::Tensor DeviceSlot::view(const Part& part) const {
-  // Each batch has tensors of its own over the memory: a version counter that went on from batch to
-  // batch would look like a write into what autograd has saved.
+  // Each batch gets new tensors over the memory: to autograd, a version counter shared by several
+  // batches would look like a write to a saved tensor.
   const c10::DispatchKeySet keys(
       c10::computeDispatchKey(c10::typeMetaToScalarType(part.dtype), at::kStrided, device_));
   at::Tensor tensor =
@@ -106,7 +107,7 @@ at::Tensor DeviceSlot::view(const Part& part) const {
 void DeviceSlot::give_back() {
   out_ = false;
   if (!consumer_) {
-    return;  // nobody read it: the copy stream keeps the next copy behind this one
+    return;  // never received: the copy stream itself orders the next copy after this one
   }
   const c10::impl::VirtualGuardImpl guard(device_.type());
   const c10::Stream received = *std::exchange(consumer_, std::nullopt);
@@ -116,7 +117,7 @@ void DeviceSlot::give_back() {
     used_elsewhere_.record(current);
   }
   used_.record(received);
-  // Decided now: a tensor that is kept may yet be read, and be gone before the next copy.
+  // Decided now: a kept tensor may be read after this, and be destroyed before the next copy.
   if (memory_.storage().use_count() > 1) {
     memory_.reset();
   }

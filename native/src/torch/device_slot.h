@@ -11,27 +11,27 @@
 
 namespace torchfeed {
 
-/// Memory on a device for one batch, what is being copied into it, and the events that order its
-/// uses. One thread at a time.
+/// Device memory for one batch, the host tensors being copied into it, and the events that order
+/// its uses. One thread at a time.
 class DeviceSlot {
  public:
   explicit DeviceSlot(c10::Device device);
 
-  /// The batch it was filled with last, -1 before the first.
+  /// Returns the batch that the slot was last filled with, -1 before the first.
   [[nodiscard]] int64_t batch() const { return batch_; }
-  /// Whether that batch was not given back.
+  /// Returns whether that batch has not been released yet.
   [[nodiscard]] bool is_out() const { return out_; }
 
-  /// Takes the batch in and starts its copy on `stream`, behind the last use of the memory. After
-  /// an exception the slot is free again.
+  /// Accepts a batch and starts its copy on `stream`, after the last use of the memory. After an
+  /// exception the slot is free again.
   void fill(int64_t batch, std::vector<at::Tensor> host, const c10::Stream& stream);
-  /// Lets the current stream of the calling thread wait for the copy; the tensors.
+  /// Makes the current stream of the calling thread wait for the copy; returns the device tensors.
   std::vector<at::Tensor> tensors();
-  /// Ends the batch: the next copy waits for what its consumer has enqueued. Memory that a tensor
-  /// outside still refers to is left to it.
+  /// Releases the batch: the next copy waits for the work that its consumer has enqueued. Memory
+  /// still referenced by a tensor of the consumer is abandoned to it.
   void give_back();
 
-  /// Whether the host tensors are still being read. Lets go of them when they are not.
+  /// Returns whether the host tensors are still being read, and releases them if not.
   bool is_copying();
 
  private:
@@ -50,8 +50,8 @@ class DeviceSlot {
   bool out_ = false;
   at::Tensor memory_;
   std::vector<Part> parts_;
-  std::vector<at::Tensor> sources_;      // not empty while they may be read
-  std::optional<c10::Stream> consumer_;  // of the batch, once received
+  std::vector<at::Tensor> sources_;      // the host tensors, while the copy may read them
+  std::optional<c10::Stream> consumer_;  // the consumer's stream, once the batch is received
   c10::Event copied_;
   c10::Event used_;
   c10::Event used_elsewhere_;

@@ -26,7 +26,7 @@ constexpr auto kPause = std::chrono::microseconds(50);
 constexpr auto kClosePatience = std::chrono::milliseconds(500);
 constexpr int64_t kMostSlots = 1024;
 
-/// Slots of closed transfers whose copies had not ended in time.
+/// The slots of closed transfers whose copies had not completed in time.
 class LeftSlots {
  public:
   void add(std::unique_ptr<DeviceSlot> slot) {
@@ -44,7 +44,7 @@ class LeftSlots {
   std::vector<std::unique_ptr<DeviceSlot>> slots_;
 };
 
-/// Never destroyed: at the end of the process the device's runtime may be gone before it.
+/// Never destroyed: at process exit the device's runtime may already be gone.
 LeftSlots& left_slots() {
   static LeftSlots& slots = *std::make_unique<LeftSlots>().release();
   return slots;
@@ -118,7 +118,7 @@ class DeviceTransfer::Impl {
   int64_t send(const std::vector<at::Tensor>& tensors) {
     check_host(tensors);
     left_slots().sweep();
-    copying();  // lets go of what is over
+    copying();  // releases the sources of completed copies
     DeviceSlot& slot = oldest_free();
     await(slot);
     slot.fill(next_, tensors, stream_);
@@ -166,7 +166,7 @@ class DeviceTransfer::Impl {
     if (oldest == nullptr) {
       throw Error(ErrorCode::kIllegalState,
                   "all " + std::to_string(slots_.size()) +
-                      " slots of the transfer are in use: close a batch first, or take more slots");
+                      " slots of the transfer are in use: close a batch first, or use more slots");
     }
     return *oldest;
   }
@@ -190,7 +190,7 @@ class DeviceTransfer::Impl {
       }
     }
     throw Error(ErrorCode::kIllegalState,
-                "batch " + std::to_string(batch) + " is not on the device: it was given back");
+                "batch " + std::to_string(batch) + " is not on the device: it was released");
   }
 
   const LiveCount live_;

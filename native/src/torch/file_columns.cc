@@ -21,7 +21,7 @@ at::ScalarType checked_dtype(int64_t dtype) {
     }
   }
   throw Error(ErrorCode::kInvalidArgument,
-              "dtype must be that of a dense tensor, got number " + std::to_string(dtype));
+              "dtype must be one of a dense tensor, got number " + std::to_string(dtype));
 }
 
 int64_t row_bytes_of(at::ScalarType dtype, const std::vector<int64_t>& row_sizes) {
@@ -61,7 +61,7 @@ void FileColumns::add_file(const std::string& path, int64_t offset_bytes, int64_
                            int64_t rows) {
   guarded([&] {
     if (impl_->columns.empty()) {
-      throw Error(ErrorCode::kIllegalState, "a file needs a column");
+      throw Error(ErrorCode::kIllegalState, "a file needs a column: call add_column first");
     }
     impl_->columns.back().files->add_file(path, offset_bytes, stride_bytes, rows);
   });

@@ -11,14 +11,14 @@
 
 namespace torchfeed {
 
-/// Files, and what their rows are.
+/// Files, and the dtype and shape of their rows.
 struct TypedFiles {
   at::ScalarType dtype;
   std::vector<int64_t> row_sizes;
   std::shared_ptr<FileColumn> files;
 };
 
-/// The columns behind the facade; feeds share the files of each.
+/// The columns behind the facade; feeds share their files.
 class FileColumns::Impl {
  public:
   std::vector<TypedFiles> columns;

@@ -5,13 +5,14 @@
 
 #include <new>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "torchfeed/error.h"
 
 namespace torchfeed {
 
-/// Runs `body`; whatever it throws leaves as `Error`, libtorch's errors without their backtrace.
+/// Runs `body` and turns every exception into an `Error`, libtorch's without their backtrace.
 template <class Body>
 decltype(auto) guarded(Body&& body) {
   try {
@@ -25,7 +26,10 @@ decltype(auto) guarded(Body&& body) {
   } catch (const c10::IndexError& e) {
     throw Error(ErrorCode::kInvalidArgument, e.what_without_backtrace());
   } catch (const c10::Error& e) {
-    throw Error(ErrorCode::kInternal, e.what_without_backtrace());
+    // libtorch's CPU allocator does not use an error type of its own.
+    const std::string message = e.what_without_backtrace();
+    const bool is_memory = message.find("DefaultCPUAllocator: ") != std::string::npos;
+    throw Error(is_memory ? ErrorCode::kOutOfMemory : ErrorCode::kInternal, message);
   } catch (const std::bad_alloc&) {
     throw Error(ErrorCode::kOutOfMemory, "the native heap is exhausted");
   } catch (const std::length_error& e) {

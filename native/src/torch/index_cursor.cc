@@ -27,7 +27,7 @@ namespace {
 
 namespace samplers = torch::data::samplers;
 
-// libtorch's next() returns a vector, so this bounds the memory of a read, however long it is.
+// libtorch's next() returns a vector, so this bounds the memory of a read of any length.
 constexpr int64_t kChunk = 8192;
 
 void require(bool holds, const char* rule, int64_t value) {
@@ -47,7 +47,7 @@ void check_list_length(int64_t length) {
   require(to_size(length) <= most, "an index list is too long for libtorch", length);
 }
 
-/// What each rank gets; the one rule that all of libtorch's distributed samplers share.
+/// The number of samples per rank; the same rule for all of libtorch's distributed samplers.
 int64_t samples_of_a_rank(int64_t n, int64_t world_size, int64_t rank, bool pad) {
   check_dataset_size(n);
   require(world_size >= 1, "the world size must be at least 1", world_size);
@@ -116,7 +116,7 @@ class IndexCursor::Impl {
 
 namespace {
 
-/// One of libtorch's samplers, its position counted from where its slice begins.
+/// A cursor over one of libtorch's samplers; its position is relative to the start of its slice.
 template <class Impl, class Sampler>
 class SamplerCursor : public Impl {
  public:
@@ -140,7 +140,7 @@ class SamplerCursor : public Impl {
   size_t begin_;
 };
 
-/// As above, for orders with padding that starts at 0 but does not stop at the dataset's end.
+/// A `SamplerCursor` for orders whose padding starts at 0 but runs past the end of the dataset.
 template <class Impl, class Sampler>
 class WrappingCursor final : public SamplerCursor<Impl, Sampler> {
  public:
@@ -171,7 +171,7 @@ std::unique_ptr<IndexCursor> IndexCursor::distributed_random(int64_t n, int64_t 
     check_epoch(epoch);
     const int64_t length = length_over_ranks(size, world_size);
     check_list_length(std::max(n, length));
-    // Constructors and resets both shuffle; an empty sampler makes the first one free.
+    // The constructor and reset() both shuffle; constructing an empty sampler makes the first free.
     samplers::DistributedRandomSampler sampler(0, to_size(world_size), to_size(rank), pad);
     sampler.set_epoch(to_size(epoch));
     sampler.reset(to_size(n));

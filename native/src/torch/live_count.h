@@ -3,7 +3,7 @@
 
 namespace torchfeed {
 
-/// A member of each facade object: counts those that are alive, for `live_objects`.
+/// A member of every facade object that counts the live ones, for `live_objects`.
 class LiveCount {
  public:
   LiveCount();

@@ -17,8 +17,8 @@
 namespace torchfeed {
 namespace {
 
-/// Weak references count without touching the allocator's own context of the memory, by which it
-/// knows of copies that others start.
+/// The live page-locked blocks. Weak references leave the memory's allocator context untouched,
+/// through which the allocator knows of copies started elsewhere.
 class PinnedBlocks {
  public:
   void add(const at::Tensor& block) {
@@ -77,7 +77,7 @@ at::HostAllocator& host_allocator(const c10::Device& device) {
 at::Tensor pinned_block(int64_t bytes, const std::string& device) {
   const c10::Device usable = usable_device(device);
   at::HostAllocator& allocator = host_allocator(usable);
-  // A tensor on the device is what makes libtorch initialize it.
+  // Creating a tensor on the device makes libtorch initialize the device.
   static_cast<void>(at::empty({0}, at::TensorOptions(at::kByte).device(usable)));
   at::Tensor block(at::detail::empty_generic(
       {bytes}, &allocator, c10::DispatchKeySet(c10::DispatchKey::CPU), at::kByte, std::nullopt));

@@ -69,7 +69,7 @@ void check_tensor(const at::Tensor& tensor) {
   }
 }
 
-/// Why `check` refuses; empty when it does not.
+/// Returns the message with which `check` fails; empty if it succeeds.
 template <class Check>
 std::string refusal_by(Check check) {
   try {
@@ -102,21 +102,21 @@ void check_reducible(const at::Tensor& tensor, int32_t op) {
   const bool floating =
       type == at::kFloat || type == at::kDouble || type == at::kHalf || type == at::kBFloat16;
   if (!integral && !floating) {
-    refuse(std::string("an all-reduce takes float, double, half, bfloat16, int8, uint8, int32 or "
-                       "int64, got ") +
+    refuse(std::string("an all-reduce supports float, double, half, bfloat16, int8, uint8, int32 "
+                       "and int64, got ") +
            c10::toString(type));
   }
   if (op == 1 && !floating) {
-    refuse(std::string("a mean needs a floating dtype, got ") + c10::toString(type));
+    refuse(std::string("a mean needs a floating-point dtype, got ") + c10::toString(type));
   }
 }
 
-/// Gloo sends memory as it lies, so strided, conjugated or negated tensors travel as a dense copy.
+/// Gloo sends raw memory, so strided, conjugated or negated tensors are sent as a dense copy.
 at::Tensor dense(const at::Tensor& tensor) {
   return tensor.detach().resolve_conj().resolve_neg().contiguous();
 }
 
-/// The same memory as bytes: Gloo knows few dtypes.
+/// Views the same memory as bytes: Gloo supports few dtypes.
 at::Tensor as_bytes(const at::Tensor& dense) { return dense.reshape({-1}).view(at::kByte); }
 
 void copy_back(const at::Tensor& tensor, const at::Tensor& sent) {
@@ -135,7 +135,7 @@ ProcessGroup::Impl::~Impl() {
   if (!group_) {
     return;
   }
-  // Gloo's destructor waits for operations in flight, with a stopped peer as long as the timeout.
+  // Gloo's destructor waits for operations in flight; if a peer has stopped, until the timeout.
   try {
     auto ended = std::make_shared<std::promise<void>>();
     auto done = ended->get_future();
@@ -166,8 +166,8 @@ at::Tensor ProcessGroup::Impl::gather(const at::Tensor& tensor) {
   return result;
 }
 
-// A difference of sizes ends the process inside of Gloo, therefore it is found before.
-// A rank that refuses its own call says so, or the others would wait for it.
+// Mismatched sizes would abort the process inside Gloo, so they are detected first.
+// A rank that rejects its own arguments announces it, since the others would wait for it.
 void ProcessGroup::Impl::agree(int64_t kind, int64_t detail, const at::Tensor& tensor,
                                const std::string& refusal) {
   if (!group_) {
@@ -192,7 +192,8 @@ void ProcessGroup::Impl::agree(int64_t kind, int64_t detail, const at::Tensor& t
   }
   for (int64_t other = 0; other < world_size_; ++other) {
     if (rows[other * kFingerprintWords] == kRefused) {
-      refuse("rank " + std::to_string(other) + " refuses the arguments of its own call; see there");
+      refuse("rank " + std::to_string(other) +
+             " rejected its own arguments; see its log for the reason");
     }
   }
   for (int64_t other = 1; other < world_size_; ++other) {
@@ -292,7 +293,7 @@ std::unique_ptr<ProcessGroup> ProcessGroup::adopt(int64_t backend_address, int64
              std::to_string(world_size));
     }
     if ((backend_address == 0) != (world_size == 1)) {
-      refuse("a group of one rank, and no other, goes without a backend");
+      refuse("a group of one rank must have no backend, and any other group must have one");
     }
     c10::intrusive_ptr<c10d::ProcessGroup> group;
     if (world_size > 1) {

@@ -12,7 +12,7 @@
 
 namespace torchfeed {
 
-/// The group behind the facade; a reducer shares it, so it outlives a facade that is closed first.
+/// The group behind the facade. A reducer shares it, so it may outlive the facade object.
 class ProcessGroup::Impl {
  public:
   Impl(c10::intrusive_ptr<c10d::ProcessGroup> group, int64_t rank, int64_t world_size);
@@ -22,14 +22,14 @@ class ProcessGroup::Impl {
 
   [[nodiscard]] int64_t rank() const { return rank_; }
   [[nodiscard]] int64_t world_size() const { return world_size_; }
-  /// Null in a group of one rank, where nothing is sent.
+  /// Returns the c10d group; null in a group of one rank, where nothing is sent.
   [[nodiscard]] const c10::intrusive_ptr<c10d::ProcessGroup>& group() const { return group_; }
 
   void barrier();
   void all_reduce(const at::Tensor& tensor, int32_t op);
   void broadcast(const at::Tensor& tensor, int64_t root);
   [[nodiscard]] at::Tensor all_gather(const at::Tensor& tensor);
-  /// The texts of all ranks, in rank order; they may differ in length.
+  /// Returns the texts of all ranks, in rank order; they may differ in length.
   [[nodiscard]] std::vector<std::string> gather_texts(const std::string& text);
 
  private:

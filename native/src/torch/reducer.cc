@@ -87,7 +87,7 @@ class GradientReducer::Impl {
   }
 
   void arm(int64_t first_bucket_bytes, int64_t bucket_bytes) {
-    // Ours come first, so that an unusable reducer refuses before c10d sends anything.
+    // These hooks come first, so that an unusable reducer fails before c10d sends anything.
     for (size_t i = 0; i < trained_.size(); ++i) {
       auto node = torch::autograd::impl::grad_accumulator(trained_[i].tensor);
       auto hook = std::make_unique<torch::autograd::utils::LambdaPostHook>(
@@ -109,7 +109,7 @@ class GradientReducer::Impl {
     }
     auto [buckets, limits] = c10d::compute_bucket_assignment_by_size(
         tensors, {static_cast<size_t>(first_bucket_bytes), static_cast<size_t>(bucket_bytes)});
-    // Gradients arrive about in reverse of the order of definition.
+    // Gradients arrive roughly in the reverse order of definition.
     std::reverse(buckets.begin(), buckets.end());
     std::vector<bool> sparse(tensors.size(), false);
     reducer_ = std::make_unique<c10d::Reducer>(
@@ -124,7 +124,7 @@ class GradientReducer::Impl {
     refuse_if_failed();
     if (!loss.defined() || loss.numel() != 1 || !loss.requires_grad()) {
       throw Error(ErrorCode::kInvalidArgument,
-                  "loss must be one number with a gradient, got " +
+                  "loss must be a single number with a gradient, got " +
                       (loss.defined()
                            ? loss.toString() + " with " + std::to_string(loss.numel()) + " elements"
                            : std::string("an undefined tensor")));
@@ -137,7 +137,7 @@ class GradientReducer::Impl {
       throw;
     }
     if (reductions() == before) {
-      throw Error(ErrorCode::kIllegalState, "the loss reaches no parameter of the model");
+      throw Error(ErrorCode::kIllegalState, "the loss depends on no parameter of the model");
     }
   }
 
@@ -178,11 +178,11 @@ class GradientReducer::Impl {
   void refuse_if_failed() const {
     const std::lock_guard lock(mutex_);
     if (!failure_.empty()) {
-      throw Error(ErrorCode::kIllegalState, "an earlier backward failed: " + failure_);
+      throw Error(ErrorCode::kIllegalState, "an earlier backward pass failed: " + failure_);
     }
   }
 
-  // A failure before the first gradient touched nothing: the next backward may go on.
+  // A failure before the first gradient changed nothing: the next backward pass may proceed.
   void note_failure(const Error& e) {
     const std::lock_guard lock(mutex_);
     if (task_ != kNoTask && failure_.empty()) {
@@ -197,12 +197,12 @@ class GradientReducer::Impl {
       failure_ = "it ended before all gradients were averaged";
     }
     if (!failure_.empty()) {
-      throw Error(ErrorCode::kIllegalState, "an earlier backward failed: " + failure_);
+      throw Error(ErrorCode::kIllegalState, "an earlier backward pass failed: " + failure_);
     }
     if (task_ == kNoTask) {
       task_ = task;
       ready_.assign(trained_.size(), false);
-      // c10d queues its own callback with the last gradient, so ours goes behind it in two steps.
+      // c10d queues its own callback with the last gradient; queuing in two steps puts ours after.
       Engine::get_default_engine().queue_callback(
           [this] { Engine::get_default_engine().queue_callback([this] { finish(); }); });
     }
@@ -216,8 +216,8 @@ class GradientReducer::Impl {
     if (missing != ready_.end()) {
       failure_ = "parameter " + trained_[static_cast<size_t>(missing - ready_.begin())].name +
                  " (" + std::to_string(std::count(missing, ready_.end(), false)) +
-                 " in all) got no gradient; every parameter that requires one must take part in "
-                 "the loss, on every rank";
+                 " in total) received no gradient; every parameter that requires one must "
+                 "contribute to the loss, on every rank";
       throw Error(ErrorCode::kIllegalState, failure_);
     }
     if (reducer_) {
@@ -239,7 +239,7 @@ class GradientReducer::Impl {
   std::vector<std::pair<std::shared_ptr<torch::autograd::Node>, uintptr_t>> hooks_;
 
   mutable std::mutex mutex_;
-  int task_ = kNoTask;  // the backward that is under way
+  int task_ = kNoTask;  // the backward pass in progress
   std::vector<bool> ready_;
   Clock::time_point last_gradient_;
   std::chrono::nanoseconds reduction_time_{0};

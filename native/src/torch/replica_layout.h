@@ -8,17 +8,17 @@
 
 namespace torchfeed::detail {
 
-/// A tensor of the model and what messages call it.
+/// A tensor of the model and its name in messages.
 struct NamedTensor {
   std::string name;
   at::Tensor tensor;
 };
 
-/// Pairs names, one a line, with tensors; a tensor that occurs twice is kept once.
+/// Pairs names, one per line, with tensors; a tensor that occurs twice is kept once.
 std::vector<NamedTensor> name_tensors(const std::string& names,
                                       const std::vector<at::Tensor>& tensors, const char* kind);
 
-/// One line a tensor: kind, name, dtype, shape, strides, whether it is trained.
+/// Describes each tensor in one line: kind, name, dtype, shape, strides, whether it is trained.
 std::string describe_layout(const std::vector<NamedTensor>& tensors, const char* kind);
 
 /// Throws, with the same message on every rank, if a layout differs from that of rank 0.

@@ -18,25 +18,25 @@ namespace torchfeed {
 
 using Rows = std::vector<size_t>;
 
-/// Where the rows of one column come from. Thread-safe.
+/// The source of the rows of one column. Thread-safe.
 struct RowColumn {
   at::Tensor tensor;                        // rows in memory, or undefined
   std::shared_ptr<const FileColumn> files;  // rows in files, or null
   int64_t rows;
   RowShape row;
 
-  /// Copies the wanted rows to `target`, dense; false if it gave up because `stop` was set.
+  /// Copies the wanted rows to `target`, dense; returns false if `stop` ended it early.
   bool gather(std::byte* target, const Rows& wanted, const std::atomic<bool>& stop,
               Stores stores) const;
 };
 
 using RowColumns = std::vector<RowColumn>;
 
-/// Requires dense CPU tensors of equally many rows.
+/// Requires dense CPU tensors with the same number of rows.
 RowColumns columns_of(const std::vector<at::Tensor>& columns);
-/// Requires equally many rows.
+/// Requires columns with the same number of rows.
 RowColumns columns_of(const std::vector<TypedFiles>& columns);
-/// How batches of at most `batch_rows` rows of the columns lie in a slab.
+/// Returns the slab layout for batches of at most `batch_rows` rows of the columns.
 SlabLayout layout_of(const RowColumns& columns, int64_t batch_rows);
 
 }  // namespace torchfeed

@@ -12,16 +12,16 @@
 #include <string>
 #include <utility>
 
-#include "torch/job_board.h"
+#include "torch/job_queue.h"
 #include "torch/row_columns.h"
 #include "torch/slab_pool.h"
 #include "torchfeed/error.h"
 
 namespace torchfeed {
 
-/// What all workers share: the columns, the slabs, and who does what.
+/// The state that all workers share: the columns, the slabs and the job queue.
 struct RowSource {
-  /// @param prefetch  most batches that are gathered before the consumer wants them
+  /// @param prefetch  maximum number of batches gathered ahead of the consumer
   RowSource(RowColumns all, int64_t batch_rows, int64_t workers, int64_t prefetch);
 
   [[nodiscard]] int64_t rows() const { return columns.front().rows; }
@@ -29,17 +29,18 @@ struct RowSource {
   const RowColumns columns;
   SlabPool slabs;
   const Stores stores;
-  JobBoard board;
+  JobQueue jobs;
 };
 
-/// A slab on loan; it goes back when the last holder lets go, in whatever queue that is.
-class Loan {
+/// A lease of a slab, which returns to the pool when the last holder of the lease is destroyed,
+/// even inside a queue.
+class SlabLease {
  public:
-  explicit Loan(std::shared_ptr<RowSource> source)
+  explicit SlabLease(std::shared_ptr<RowSource> source)
       : source_(std::move(source)), slab_(source_->slabs.acquire()) {}
-  Loan(const Loan&) = delete;
-  Loan& operator=(const Loan&) = delete;
-  ~Loan() { source_->slabs.give_back(std::move(slab_)); }
+  SlabLease(const SlabLease&) = delete;
+  SlabLease& operator=(const SlabLease&) = delete;
+  ~SlabLease() { source_->slabs.give_back(std::move(slab_)); }
 
   [[nodiscard]] SlabBlock& slab() const { return *slab_; }
 
@@ -48,32 +49,33 @@ class Loan {
   std::unique_ptr<SlabBlock> slab_;
 };
 
-/// Why a batch could not be gathered: an `Error` in parts, since copies of an exception share their
-/// text, and which thread lets go of the last is libtorch's affair.
+/// The reason why a batch could not be gathered. It holds the parts of an `Error`, since copies of
+/// an exception share their text, and libtorch decides which thread destroys the last copy.
 struct Failure {
   ErrorCode code;
   std::string message;
 };
 
-/// A batch, or why there is none; neither slab nor failure if it was interrupted.
+/// A gathered batch, or the reason for its failure; neither of them if it was interrupted.
 struct GatheredRows {
-  size_t sequence = 0;  // of its job in the pass
+  size_t sequence = 0;  // the number of its job in the pass
   int64_t batch = 0;
   int64_t rows = 0;
-  std::shared_ptr<const Loan> loan;
+  std::shared_ptr<const SlabLease> lease;
   std::optional<Failure> failure;
   int64_t unreadable_row = -1;
-  int64_t nanos = 0;  // that it took
+  int64_t nanos = 0;  // the time that gathering took
 };
 
-/// What libtorch's loader hands to a worker: the number of a job that is, or will be, on the board.
+/// The request that libtorch's loader passes to a worker: the number of a job that has been or will
+/// be submitted.
 struct Ticket {
   size_t sequence;
 
-  [[nodiscard]] static size_t size() { return 1; }  // libtorch takes 0 for the end
+  [[nodiscard]] static size_t size() { return 1; }  // to libtorch, 0 is the end
 };
 
-/// libtorch's view of the columns. Copies, one a worker, share the source.
+/// The columns as a libtorch dataset. Its copies, one per worker, share the source.
 class RowDataset : public torch::data::datasets::BatchDataset<RowDataset, GatheredRows, Ticket> {
  public:
   explicit RowDataset(std::shared_ptr<RowSource> source) : source_(std::move(source)) {}
@@ -89,7 +91,7 @@ class RowDataset : public torch::data::datasets::BatchDataset<RowDataset, Gather
   std::shared_ptr<RowSource> source_;
 };
 
-/// A libtorch sampler without an end, so that workers always have a job to wait for.
+/// An endless libtorch sampler, so that workers always have a job to wait for.
 class TicketSampler : public torch::data::samplers::Sampler<Ticket> {
  public:
   void reset(std::optional<size_t> /*new_size*/ = std::nullopt) override { next_ = 0; }
@@ -103,13 +105,13 @@ class TicketSampler : public torch::data::samplers::Sampler<Ticket> {
 
 using StatelessLoader = torch::data::StatelessDataLoader<RowDataset, TicketSampler>;
 
-/// libtorch's loader, with the way out in mid-epoch that its own iterator does not have.
+/// libtorch's loader, extended by a way to leave an epoch early, which its iterator lacks.
 class RowLoader : public StatelessLoader {
  public:
   using StatelessLoader::StatelessLoader;
 
   void start() { begin(); }
-  /// The next batch, for which it waits without an end.
+  /// Returns the next batch, waiting indefinitely.
   std::optional<GatheredRows> take() { return next(); }
   void drop_jobs() { shuttle_.drain(); }
 };

@@ -46,7 +46,7 @@ std::string pinning_obstacle() {
         return "this libtorch sees no accelerator device";
       }
       const at::Tensor probe = at::empty({64}, at::TensorOptions(at::kByte).pinned_memory(true));
-      return probe.is_pinned() ? "" : "libtorch gave memory that is not page-locked";
+      return probe.is_pinned() ? "" : "libtorch returned memory that is not page-locked";
     });
   } catch (const Error& error) {
     const std::string text = error.what();

@@ -10,10 +10,10 @@
 
 namespace torchfeed::detail {
 
-// Access to the state that libtorch's samplers save and load. The public way is an archive, whose
-// price is a shuffle for each seek and two checksummed copies of a random order; so the members
-// are named here instead. An explicit instantiation may name private members ([temp.spec]), and a
-// libtorch that renames one stops the build, not the program.
+// Access to the state that libtorch's samplers save and load. The public way is an archive, which
+// costs a shuffle per seek and two checksummed copies of a random order, so the private members are
+// named here instead. An explicit instantiation may name private members ([temp.spec]); if libtorch
+// renames one, the build fails, not the program.
 template <auto Member, class Sampler>
 struct PositionAccess {
   friend auto& position_of(Sampler& sampler) { return sampler.*Member; }
@@ -24,7 +24,7 @@ struct OrderAccess {
   friend auto& order_of(torch::data::samplers::RandomSampler& sampler) { return sampler.*Member; }
 };
 
-// Declared ahead, so that the friends above are found and -Wnon-template-friend stays silent.
+// Declared in advance, so that the friends above are found and -Wnon-template-friend stays silent.
 auto& position_of(torch::data::samplers::SequentialSampler& sampler);
 auto& position_of(torch::data::samplers::RandomSampler& sampler);
 auto& position_of(torch::data::samplers::DistributedSequentialSampler& sampler);

@@ -22,7 +22,7 @@ RowShape row_of(const at::Tensor& prototype, size_t column) {
                static_cast<int64_t>(prototype.element_size())};
   for (const int64_t size : row.sizes) {
     if (__builtin_mul_overflow(row.bytes, size, &row.bytes)) {
-      throw Error(ErrorCode::kOutOfMemory, "a row of more than 2^63 bytes");
+      throw Error(ErrorCode::kOutOfMemory, "a row takes more than 2^63 bytes");
     }
   }
   return row;
@@ -41,7 +41,7 @@ std::shared_ptr<const SlabLayout> layout_of(const std::vector<at::Tensor>& proto
 
 class Slab::Impl {
  public:
-  /// @param device  what the memory is page-locked for; empty for ordinary memory
+  /// @param device  the device that the memory is page-locked for; empty for ordinary memory
   Impl(const std::vector<at::Tensor>& prototypes, int64_t rows, const std::string& device)
       : block(layout_of(prototypes, rows), device) {}
 

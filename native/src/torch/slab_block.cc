@@ -12,7 +12,7 @@
 namespace torchfeed {
 namespace {
 
-constexpr int64_t kWorthPages = int64_t{4} << 20;  // two huge pages, so a third is wasted at most
+constexpr int64_t kWorthPages = int64_t{4} << 20;  // two huge pages: at most a third is wasted
 
 at::Tensor ordinary_block(int64_t bytes) {
   if (bytes < kWorthPages) {
@@ -28,7 +28,7 @@ SlabBlock::SlabBlock(std::shared_ptr<const SlabLayout> layout, const std::string
     : layout_(std::move(layout)),
       block_(device.empty() ? ordinary_block(layout_->bytes())
                             : pinned_block(layout_->bytes(), device)) {
-  // Whoever writes the block knows its address: no operation on a view may move the memory.
+  // Writers keep the address of the block: no operation on a view may move the memory.
   block_.storage().unsafeGetStorageImpl()->set_resizable(false);
 }
 
@@ -44,7 +44,7 @@ bool SlabBlock::is_free() const {
     return false;
   }
   // The count is read relaxed. Locking a weak reference acquires what the last viewer released, so
-  // its reads happen before the next writes; TSan does not know a fence.
+  // its reads happen before the next writes; TSan does not support fences.
   static_cast<void>(block_.storage().getWeakStorageImpl().lock());
   return true;
 }

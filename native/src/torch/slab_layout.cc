@@ -14,13 +14,13 @@ namespace {
 
 constexpr int64_t kAlignment = 64;
 
-/// The end of `rows` rows from `offset` on, made whole lines.
+/// The end of `rows` rows that start at `offset`, rounded up to the alignment.
 int64_t end_of(int64_t offset, int64_t row_bytes, int64_t rows) {
   int64_t end = 0;
   if (__builtin_mul_overflow(row_bytes, rows, &end) || __builtin_add_overflow(offset, end, &end) ||
       __builtin_add_overflow(end, kAlignment - 1, &end)) {
     throw Error(ErrorCode::kOutOfMemory,
-                "a batch of " + std::to_string(rows) + " rows is beyond all memory");
+                "a batch of " + std::to_string(rows) + " rows exceeds any memory");
   }
   return end / kAlignment * kAlignment;
 }
@@ -54,7 +54,8 @@ at::Tensor SlabLayout::view(const at::Tensor& block, int64_t column, int64_t row
                                                  " rows, got " + std::to_string(rows));
   }
   const caffe2::TypeMeta dtype = viewed.row.options.dtype();
-  // What set_ does, without the dispatcher: several µs a tensor when its code is in no cache.
+  // Same as set_, but without the dispatcher, which takes several µs per tensor when its code is
+  // in no cache.
   at::Tensor view = at::detail::make_tensor<c10::TensorImpl>(
       c10::Storage(block.storage()), c10::DispatchKeySet(c10::DispatchKey::CPU), dtype);
   c10::SmallVector<int64_t, 5> sizes{rows};

@@ -2,12 +2,13 @@
 #include "torch/slab_pool.h"
 
 #include <algorithm>
+#include <new>
 
 namespace torchfeed {
 namespace {
 
-/// More are not copies that are late, but batches that somebody keeps.
-constexpr std::size_t kMostRead = 8;
+/// Beyond this many, blocks are held by kept batches rather than by late copies.
+constexpr std::size_t kMaxRead = 8;
 
 }  // namespace
 
@@ -31,19 +32,22 @@ std::unique_ptr<SlabBlock> SlabPool::acquire() {
   return std::make_unique<SlabBlock>(layout_, device_);
 }
 
-void SlabPool::give_back(std::unique_ptr<SlabBlock> block) {
+void SlabPool::give_back(std::unique_ptr<SlabBlock> block) noexcept {
   if (!block) {
     return;
   }
   const bool unused = block->is_free();
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (unused) {
-    free_.push_back(std::move(block));
-  } else if (!device_.empty()) {
-    read_.push_back(std::move(block));
-    if (read_.size() > kMostRead) {
-      read_.pop_front();
+  try {
+    if (unused) {
+      free_.push_back(std::move(block));
+    } else if (!device_.empty()) {
+      read_.push_back(std::move(block));
+      if (read_.size() > kMaxRead) {
+        read_.pop_front();
+      }
     }
+  } catch (const std::bad_alloc&) {  // no memory to keep track of it: it is freed instead
   }
 }
 

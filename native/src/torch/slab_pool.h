@@ -13,27 +13,28 @@
 
 namespace torchfeed {
 
-/// Reusable blocks of one layout. Thread-safe.
+/// A pool of reusable blocks of one layout. Thread-safe.
 class SlabPool {
  public:
   explicit SlabPool(SlabLayout layout)
       : layout_(std::make_shared<const SlabLayout>(std::move(layout))) {}
 
   [[nodiscard]] const SlabLayout& layout() const { return *layout_; }
-  /// Makes the blocks of memory that is page-locked for a device. Before the first `acquire`.
+  /// Allocates all blocks in memory that is page-locked for a device. Must be called before the
+  /// first `acquire`.
   void pin_for(const std::string& device);
-  /// A block that nobody else refers to.
+  /// Returns a block that nothing else refers to.
   [[nodiscard]] std::unique_ptr<SlabBlock> acquire();
-  /// Takes a block back; one that a tensor outside still views is left to that tensor, unless it is
-  /// page-locked: then a copy reads it, and it is used again after that.
-  void give_back(std::unique_ptr<SlabBlock> block);
+  /// Returns a block to the pool. A block that a tensor still views is abandoned to that tensor,
+  /// unless it is page-locked: then a copy is reading it, and it is reused afterwards.
+  void give_back(std::unique_ptr<SlabBlock> block) noexcept;
 
  private:
   const std::shared_ptr<const SlabLayout> layout_;
   std::string device_;  // empty for ordinary memory
   std::mutex mutex_;
   std::vector<std::unique_ptr<SlabBlock>> free_;
-  std::deque<std::unique_ptr<SlabBlock>> read_;  // by copies
+  std::deque<std::unique_ptr<SlabBlock>> read_;  // blocks that copies still read
 };
 
 }  // namespace torchfeed

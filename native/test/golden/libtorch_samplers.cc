@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Prints what libtorch's own samplers deliver over a grid of arguments: the golden file
-// libtorch_samplers.txt. It uses nothing of torchfeed. To remake the file, build the target
+// Prints the indices that libtorch's own samplers deliver over a grid of arguments: the golden file
+// libtorch_samplers.txt. It uses no code of torchfeed. To regenerate the file, build the target
 // libtorch_samplers and run it with the folders of libtorch and OpenBLAS in LD_LIBRARY_PATH.
-// One line is one pass:
+// Each line is one pass:
 //   <class> <arguments> count=<indices> hash=<h = 31h + x in signed 64 bits>
 //   head=<first indices> tail=<last indices> batches=<B>:<full batches>+<rest>,...
 //   overflow=<indices that are not in the dataset>
-// head holds all indices when there are at most kListed of them, and tail is then left out.
+// If there are at most kListed indices, head holds them all and tail is empty.
 
 #include <torch/data/samplers/distributed.h>
 #include <torch/data/samplers/random.h>

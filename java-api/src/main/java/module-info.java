@@ -12,8 +12,14 @@ module io.torchfeed {
 
   exports io.torchfeed;
   exports io.torchfeed.data;
+  exports io.torchfeed.data.source;
   exports io.torchfeed.distributed;
+  exports io.torchfeed.graph;
   exports io.torchfeed.memory;
-  exports io.torchfeed.partition;
   exports io.torchfeed.sampler;
+  exports io.torchfeed.sampler.balance;
+  exports io.torchfeed.sampler.order;
+  exports io.torchfeed.sampler.split;
+  exports io.torchfeed.sampler.torch;
+  exports io.torchfeed.text;
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes files with numpy (2.4.6).
+"""Writes test files with numpy (2.4.6).
 
 python3 npy_files.py ../resources/golden/npy
 
-Element k of a file is k * 3 % 101, in C order of shape (7, 2, 3); a boolean
-one is whether that is odd, a complex one has the imaginary part -k.
+Element k of a file is k * 3 % 101, in C order of shape (7, 2, 3). A boolean
+element says whether that is odd; a complex one has the imaginary part -k.
 """
 import pathlib
 import sys

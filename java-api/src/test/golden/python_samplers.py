@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints what PyTorch's own samplers deliver over a grid of arguments.
+"""Prints the indices that PyTorch's own samplers deliver, over a grid of arguments.
 
-It makes the golden file python_samplers.txt and uses nothing of torchfeed. To remake the file:
+Creates the golden file python_samplers.txt without using torchfeed. To regenerate the file:
 
     python python_samplers.py > ../resources/golden/python_samplers.txt
 
-with torch 2.10.0 and numpy; the largest permutation takes 1 GB of memory. One line is one pass:
+with torch 2.10.0 and numpy; the largest permutation takes 1 GB of memory. Each line is one pass:
 
     <class> <arguments> count=<indices> hash=<h = 31h + x in signed 64 bits>
     head=<first indices> tail=<last indices> <more>
 
-head holds all indices when there are at most LISTED of them, and tail is then left out. pass=p
-is the pass after p whole passes over the same object. after=<x> is the next 27 bits that the
-generator gives, batches=<full batches>+<size of the rest>, parts=<sizes>.
+head contains all indices if there are at most LISTED of them, and tail is then omitted. pass=p
+is the pass after p complete passes over the same object. after=<x> is the next 27 bits of the
+generator, batches=<full batches>+<size of the rest>, parts=<sizes>.
 Weights and indices are listed, or ramp:m for (7919 i mod 1009) / 8, or spread:m for 7919 i.
 """
 
@@ -228,7 +228,7 @@ def split_case(n, key, values, seed):
 
 
 def splits():
-    warnings.simplefilter("ignore")  # of empty parts
+    warnings.simplefilter("ignore")  # about empty parts
     for seed in [0, 1, 42, -1]:
         for lengths in [[3, 7], [10], [0, 4, 0], [5, 5, 5], [900, 99, 1]]:
             split_case(sum(lengths), "lengths", lengths, seed)

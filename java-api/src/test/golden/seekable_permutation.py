@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the vectors of the seekable permutation: its definition once more, in plain integers.
+"""Prints the test vectors of the seekable permutation from a second implementation in plain integers.
 
 python3 seekable_permutation.py > ../resources/golden/seekable_permutation.txt
 
-What is below is meant to be read beside the Javadoc of ShuffledTable, MixedRadixNetwork and
-WideNetwork, and shares no code, no word size and no way of computing with them.
+The code below is meant to be read alongside the Javadoc of ShuffledTable, MixedRadixNetwork and
+WideNetwork, and shares no code, no word size and no method of computation with them.
 """
 import sys
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The generated bindings of torchfeed's C++ facade; not for users. */
+/** The generated bindings of torchfeed's C++ facade; not intended for direct use. */
 module io.torchfeed.bindings {
   requires transitive org.bytedeco.javacpp;
   requires transitive org.bytedeco.pytorch;

@@ -7,7 +7,7 @@ import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.sampler.Cursor;
-import io.torchfeed.sampler.DistributedRandomSampler;
+import io.torchfeed.sampler.torch.DistributedRandomSampler;
 import java.io.PrintStream;
 import java.util.Arrays;
 import java.util.Map;
@@ -17,11 +17,13 @@ import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 
-/** What {@link Torchfeed#main} prints: each line a fact that was just tried on this machine. */
+/**
+ * The self-check of {@link Torchfeed#main}: prints one line for each fact tried on this machine.
+ */
 final class SelfCheck {
   private static final String LIBRARIES_HINT =
       "put torchfeed-native, pytorch, openblas and javacpp of this platform (classifier %s) on the"
-          + " class path, all of the versions that torchfeed names";
+          + " class path, all in the versions that torchfeed requires";
 
   private final PrintStream out;
   private boolean healthy = true;
@@ -30,7 +32,7 @@ final class SelfCheck {
     this.out = out;
   }
 
-  /** Runs every check; false when one failed. */
+  /** Runs every check; returns false if one failed. */
   static boolean run(PrintStream out) {
     SelfCheck check = new SelfCheck(out);
     check.line("torchfeed", Torchfeed.version());
@@ -38,7 +40,7 @@ final class SelfCheck {
         "java", System.getProperty("java.version") + ", " + System.getProperty("java.vm.name"));
     check.step("libtorch", LIBRARIES_HINT.formatted(Loader.getPlatform()), check::libraries);
     if (check.healthy) {
-      check.step("devices", "libtorch could not look for devices", check::devices);
+      check.step("devices", "libtorch could not enumerate devices", check::devices);
       check.step("sampler", "report this with the lines above", check::sampler);
       check.step("gather", "report this with the lines above", check::gather);
     }
@@ -46,12 +48,12 @@ final class SelfCheck {
     return check.healthy;
   }
 
-  /** One check. */
+  /** A single check. */
   private interface Step {
     void run() throws Exception;
   }
 
-  // The point is to report whatever goes wrong, missing libraries (errors) among it.
+  // Every failure is reported, including missing libraries, which are errors.
   @SuppressWarnings("CatchingUnchecked")
   private void step(String name, String hint, Step step) {
     try {
@@ -76,7 +78,7 @@ final class SelfCheck {
     line("compiler", torchfeed.compiler_version().getString());
     if (!compiled.equals(loaded)) {
       throw new IllegalStateException(
-          "the facade was compiled for libtorch %s, loaded is %s".formatted(compiled, loaded));
+          "the facade was compiled for libtorch %s, but %s is loaded".formatted(compiled, loaded));
     }
     for (Map.Entry<String, String> library :
         new TreeMap<>(Loader.getLoadedLibraries()).entrySet()) {
@@ -109,7 +111,7 @@ final class SelfCheck {
           "the order must be %s, got %s"
               .formatted(Arrays.toString(expected), Arrays.toString(order)));
     }
-    line("sampler", Arrays.toString(order) + (equal ? "" : ", another order than on Linux"));
+    line("sampler", Arrays.toString(order) + (equal ? "" : ", differs from that on Linux"));
     long[] sorted = order.clone();
     Arrays.sort(sorted);
     for (int i = 0; i < sorted.length; i++) {
@@ -138,12 +140,12 @@ final class SelfCheck {
           float value = batch.tensor(0).get(row).item_float();
           if (value != 10f * batch.indices()[row]) {
             throw new IllegalStateException(
-                "row %d of the dataset came out as %s".formatted(batch.indices()[row], value));
+                "row %d of the dataset was gathered as %s".formatted(batch.indices()[row], value));
           }
           rows++;
         }
       }
-      line("gather", rows + " rows in " + loader.batches() + " batches, all as they should be");
+      line("gather", rows + " rows in " + loader.batches() + " batches, all correct");
     }
   }
 }

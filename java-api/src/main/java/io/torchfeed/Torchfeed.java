@@ -7,27 +7,29 @@ import java.io.UncheckedIOException;
 import java.util.Properties;
 
 /**
- * The library itself: its version, and a check that it works on this machine.
+ * The library itself: its version, and a self-check that it works on this machine.
  *
- * <p>As a main class it runs the check, prints what it finds, and exits with 1 and a hint when
- * something is wrong.
+ * <p>Run as a main class, it runs the self-check, prints the findings, and exits with 1 and a hint
+ * if something is wrong.
  */
 public final class Torchfeed {
+  private static final int WRONG_USAGE = 2;
+
   private Torchfeed() {}
 
   /**
-   * The version of torchfeed.
+   * Returns the version of torchfeed.
    *
-   * @return for example {@code 0.1.0}
+   * @return the version, for example {@code 0.1.0}
    */
   public static String version() {
     return build("version");
   }
 
   /**
-   * The version of libtorch that torchfeed is built for.
+   * Returns the version of libtorch that torchfeed is built for.
    *
-   * @return for example {@code 2.10.0}
+   * @return the version, for example {@code 2.10.0}
    */
   public static String libtorchVersion() {
     return build("libtorch");
@@ -44,11 +46,16 @@ public final class Torchfeed {
   }
 
   /**
-   * Runs the self-check and prints its findings.
+   * Runs the self-check and prints its findings. Exits with 0, with 1 if something is wrong, or
+   * with 2 if there are arguments.
    *
-   * @param args none are taken
+   * @param args must be empty
    */
   public static void main(String[] args) {
+    if (args.length > 0) {
+      System.err.println("error: no arguments are expected, got " + String.join(" ", args));
+      System.exit(WRONG_USAGE);
+    }
     System.exit(SelfCheck.run(System.out) ? 0 : 1);
   }
 }

@@ -1,33 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * torchfeed on one page.
+ * An overview of torchfeed.
  *
- * <p>Priorities, in order: nothing a user does crashes, hangs or leaks the JVM; the same plan gives
+ * <p>Priorities, in order: no use of the API crashes the JVM, hangs or leaks; the same plan yields
  * the same samples everywhere; speed.
  *
- * <p>The flow has one direction: {@link io.torchfeed.sampler.Sampler} (which samples, in what
+ * <p>Data flows in one direction: {@link io.torchfeed.sampler.Sampler} (which samples, in what
  * order) → {@link io.torchfeed.data.DataLoader} (rows, in batches) → {@link
- * io.torchfeed.memory.DeviceTransfer} (if a device is asked for) → training step, with {@code
- * io.torchfeed.distributed} around it. A sampler knows nothing of rows, a loader nothing of ranks.
- * Data without random access has a {@link io.torchfeed.data.StreamLoader} instead of the first two.
- * {@code io.torchfeed.partition} stands beside it: text files, divided over ranks, as graphs.
+ * io.torchfeed.memory.DeviceTransfer} (if a device is requested) → training step, with {@code
+ * io.torchfeed.distributed} around it. A sampler knows nothing about rows, and a loader nothing
+ * about ranks. Data without random access is a {@link io.torchfeed.data.StreamDataset} and needs no
+ * sampler. {@code io.torchfeed.text} and {@code io.torchfeed.graph} are separate from this flow:
+ * they read text files, divided among ranks, as lines and as graphs.
  *
  * <ul>
- *   <li><b>Hot path</b>: one batch costs a fixed number of calls into native code, whatever its
- *       size, and native code never calls Java. Java code runs per sample only where the dataset is
- *       Java code ({@link io.torchfeed.data.Dataset}): on threads of the JVM, straight into the
- *       batch's memory ({@link io.torchfeed.memory.Slab}).
+ *   <li><b>Hot path</b>: each batch costs a fixed number of calls into native code, whatever its
+ *       size, and native code never calls Java. Java code runs per sample only if the dataset is
+ *       Java code ({@link io.torchfeed.data.Dataset}): it runs on JVM threads and writes directly
+ *       into the batch's memory ({@link io.torchfeed.memory.Slab}).
  *   <li><b>Threads</b>: plans, datasets and loaders are thread-safe; a cursor, a pass or a batch
- *       serves one thread at a time. {@code close} may come at any moment from any thread; but not
- *       that of a {@code DistributedDataParallel} during another thread's {@code loss.backward()},
- *       which libtorch runs without asking it.
- *   <li><b>Ownership</b>: whoever opens closes. Objects hold what they need of their parents, so
- *       the order of closing does not matter. Native memory is freed by the last user.
- *   <li><b>To see it work</b>: {@link io.torchfeed.data.DataLoader#stats} names what holds an epoch
- *       up; flight recordings have an event for each wait, gather, sample and transfer.
- *   <li><b>Errors</b>: {@link IllegalArgumentException} for a wrong value, when it is given; {@link
- *       IllegalStateException} for a wrong moment, use after close among them; otherwise a typed
- *       exception of the package. Messages name the rule, the value and the cure.
+ *       may be used by one thread at a time. {@code close} may be called at any time from any
+ *       thread, with one exception: a {@code DistributedDataParallel} must not be closed during
+ *       another thread's {@code loss.backward()}, which libtorch runs without consulting it.
+ *   <li><b>Ownership</b>: the caller that opens an object closes it. Objects keep alive what they
+ *       need of their parents, so the order of closing does not matter. Native memory is freed by
+ *       its last user.
+ *   <li><b>Observability</b>: {@link io.torchfeed.data.DataLoader#stats} identifies the bottleneck
+ *       of an epoch; JDK Flight Recorder receives an event for each wait, gather, sample and
+ *       transfer.
+ *   <li><b>Errors</b>: {@link IllegalArgumentException} for an invalid value, as soon as it is
+ *       passed; {@link IllegalStateException} for a call in the wrong state, including use after
+ *       close; otherwise a typed exception of the package. Messages name the rule, the value and
+ *       the remedy.
  * </ul>
  */
 @NullMarked

@@ -3,97 +3,132 @@ package io.torchfeed;
 
 import static com.tngtech.archunit.core.domain.JavaAccess.Predicates.target;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.assignableTo;
+import static com.tngtech.archunit.core.domain.JavaModifier.ABSTRACT;
+import static com.tngtech.archunit.core.domain.JavaModifier.FINAL;
+import static com.tngtech.archunit.core.domain.JavaModifier.PUBLIC;
 import static com.tngtech.archunit.core.domain.properties.HasOwner.Predicates.With.owner;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static java.util.stream.Collectors.counting;
+import static java.util.stream.Collectors.groupingBy;
+import static org.assertj.core.api.Assertions.assertThat;
 
+import com.tngtech.archunit.core.domain.Dependency;
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
+import java.util.Map;
+import java.util.Set;
 import jdk.jfr.Event;
 
 @AnalyzeClasses(packages = "io.torchfeed", importOptions = ImportOption.DoNotIncludeTests.class)
 class ArchitectureTest {
-  @ArchTest
-  static final ArchRule bindingsStandAlone =
-      noClasses()
-          .that()
-          .resideInAPackage("io.torchfeed.bindings")
-          .should()
-          .dependOnClassesThat()
-          .resideInAnyPackage(
-              "io.torchfeed",
-              "io.torchfeed.data..",
-              "io.torchfeed.distributed..",
-              "io.torchfeed.memory..",
-              "io.torchfeed.partition..",
-              "io.torchfeed.sampler..");
+  private static final Set<String> HIDDEN =
+      Set.of("bindings", "data.engine", "data.pass", "internal", "sampler.cursor");
+
+  /** The packages of torchfeed that each package may import; hidden ones marked in module-info. */
+  private static final Map<String, Set<String>> ARROWS =
+      Map.ofEntries(
+          entry("bindings"),
+          entry("internal"),
+          entry("sampler", "internal", "sampler.cursor"), // a face and its hidden works
+          entry("sampler.cursor", "internal", "sampler"),
+          entry("sampler.order", "internal", "sampler", "sampler.cursor"),
+          entry("sampler.torch", "bindings", "internal", "sampler", "sampler.cursor"),
+          entry("sampler.balance", "internal", "sampler", "sampler.cursor", "sampler.order"),
+          entry("sampler.split", "internal", "sampler", "sampler.order", "sampler.torch"),
+          entry("memory", "bindings", "internal"),
+          entry("text", "internal"),
+          entry("graph", "internal", "text"),
+          entry(
+              "data",
+              "bindings",
+              "data.engine", // a face and its hidden works
+              "data.pass",
+              "internal",
+              "memory",
+              "sampler",
+              "sampler.order",
+              "sampler.torch"),
+          entry("data.engine", "bindings", "data", "internal", "memory"),
+          entry("data.pass", "bindings", "data", "data.engine", "internal", "sampler"),
+          entry(
+              "data.source",
+              "bindings",
+              "data",
+              "data.engine",
+              "graph",
+              "internal",
+              "memory",
+              "sampler",
+              "text"),
+          entry("distributed", "bindings", "graph", "internal", "memory"),
+          entry("", "bindings", "data", "internal", "memory", "sampler", "sampler.torch"));
+
+  private static Map.Entry<String, Set<String>> entry(String name, String... imports) {
+    return Map.entry(name, Set.of(imports));
+  }
 
   @ArchTest
-  static final ArchRule samplersKnowBindingsOnly =
-      noClasses()
-          .that()
-          .resideInAPackage("io.torchfeed.sampler..")
-          .should()
-          .dependOnClassesThat()
-          .resideInAnyPackage(
-              "io.torchfeed",
-              "io.torchfeed.data..",
-              "io.torchfeed.distributed..",
-              "io.torchfeed.memory..",
-              "io.torchfeed.partition..");
+  static void everyArrowBetweenPackagesIsDeclared(JavaClasses classes) {
+    for (JavaClass from : classes) {
+      String name = relative(from);
+      assertThat(ARROWS).as("a package without rules").containsKey(name);
+      for (Dependency dependency : from.getDirectDependenciesFromSelf()) {
+        JavaClass to = dependency.getTargetClass().getBaseComponentType();
+        if (to.getPackageName().startsWith("io.torchfeed") && !relative(to).equals(name)) {
+          assertThat(ARROWS.get(name)).as(dependency.getDescription()).contains(relative(to));
+        }
+      }
+    }
+  }
+
+  private static String relative(JavaClass type) {
+    String name = type.getPackageName();
+    return name.equals("io.torchfeed") ? "" : name.substring("io.torchfeed.".length());
+  }
 
   @ArchTest
-  static final ArchRule samplersSeeNoTensor =
+  static void packagesStaySmall(JavaClasses classes) {
+    Map<String, Long> files =
+        classes.stream()
+            .filter(type -> type.isTopLevelClass() && !type.getSimpleName().equals("package-info"))
+            .collect(groupingBy(ArchitectureTest::relative, counting()));
+    Map<String, Long> published =
+        classes.stream()
+            .filter(type -> type.isTopLevelClass() && type.getModifiers().contains(PUBLIC))
+            .filter(type -> !HIDDEN.contains(relative(type)))
+            .collect(groupingBy(ArchitectureTest::relative, counting()));
+    assertThat(files)
+        .allSatisfy((name, count) -> assertThat(count).as(name).isLessThanOrEqualTo(45));
+    assertThat(published)
+        .allSatisfy((name, count) -> assertThat(count).as(name).isLessThanOrEqualTo(20));
+    assertThat(published.values().stream().mapToLong(count -> count).sum())
+        .isLessThanOrEqualTo(120);
+  }
+
+  @ArchTest
+  static final ArchRule onlyDataAndMemoryUseTensors =
       noClasses()
           .that()
-          .resideInAPackage("io.torchfeed.sampler..")
+          .resideInAnyPackage(
+              "io.torchfeed.graph..",
+              "io.torchfeed.internal..",
+              "io.torchfeed.sampler..",
+              "io.torchfeed.text..")
           .should()
           .dependOnClassesThat()
           .resideInAPackage("org.bytedeco.pytorch..");
 
+  // The first event of a process costs more than 0.1 s: create events only while recording.
   @ArchTest
-  static final ArchRule partitionsStandAlone =
+  static final ArchRule eventsAreCreatedByLoaderEventsOnly =
       noClasses()
           .that()
-          .resideInAPackage("io.torchfeed.partition..")
-          .should()
-          .dependOnClassesThat()
-          .resideInAnyPackage(
-              "io.torchfeed",
-              "io.torchfeed.bindings..",
-              "io.torchfeed.data..",
-              "io.torchfeed.distributed..",
-              "io.torchfeed.memory..",
-              "io.torchfeed.sampler..",
-              "org.bytedeco..");
-
-  // Its lines may be a stream of the loader: data knows partition, which knows nothing of data.
-  @ArchTest
-  static final ArchRule dataKnowsNothingOfProcesses =
-      noClasses()
-          .that()
-          .resideInAPackage("io.torchfeed.data..")
-          .should()
-          .dependOnClassesThat()
-          .resideInAnyPackage("io.torchfeed", "io.torchfeed.distributed..");
-
-  @ArchTest
-  static final ArchRule distributedKnowsNothingOfData =
-      noClasses()
-          .that()
-          .resideInAPackage("io.torchfeed.distributed..")
-          .should()
-          .dependOnClassesThat()
-          .resideInAnyPackage("io.torchfeed", "io.torchfeed.data..");
-
-  // The first event of a process costs more than a tenth of a second: only for a recording.
-  @ArchTest
-  static final ArchRule eventsAreMadeWhereARecordingIsAskedFor =
-      noClasses()
-          .that()
-          .doNotHaveFullyQualifiedName("io.torchfeed.data.LoaderEvents")
+          .doNotHaveFullyQualifiedName("io.torchfeed.data.engine.LoaderEvents")
           .and()
           .areNotAssignableTo(Event.class)
           .should()
@@ -110,6 +145,8 @@ class ArchitectureTest {
           .areNotInterfaces()
           .and()
           .areNotEnums()
+          .and()
+          .doNotHaveModifier(ABSTRACT)
           .should()
-          .haveModifier(com.tngtech.archunit.core.domain.JavaModifier.FINAL);
+          .haveModifier(FINAL);
 }

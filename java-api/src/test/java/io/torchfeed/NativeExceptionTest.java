@@ -21,7 +21,7 @@ class NativeExceptionTest {
   }
 
   @Test
-  void aWrongValueInNativeCodeIsAnIllegalArgument() {
+  void nativeInvalidArgumentBecomesIllegalArgumentException() {
     try (NativeHandle<BatchFeed> feed = feed()) {
       assertThatIllegalArgumentException()
           .isThrownBy(() -> feed.run(f -> f.request(0, new long[] {0, 5}, 2)))
@@ -30,17 +30,17 @@ class NativeExceptionTest {
   }
 
   @Test
-  void aWrongMomentInNativeCodeIsAnIllegalState() {
+  void nativeInvalidStateBecomesIllegalStateException() {
     try (NativeHandle<BatchFeed> feed = feed()) {
       assertThatIllegalStateException()
           .isThrownBy(
-              () -> feed.run(f -> f.take(-1, new TensorVector(), new long[BatchFeed.kToldCount])))
+              () -> feed.run(f -> f.take(-1, new TensorVector(), new long[BatchFeed.kInfoCount])))
           .withMessage("no batch was requested");
     }
   }
 
   @Test
-  void libtorchsOwnErrorsLoseTheirBacktrace() {
+  void libtorchErrorsLoseTheirBacktrace() {
     assertThatThrownBy(
             () -> NativeHandle.outsideOfScopes(() -> torch.zeros(2, 3).mm(torch.zeros(2, 3))))
         .isInstanceOfSatisfying(
@@ -51,13 +51,13 @@ class NativeExceptionTest {
   }
 
   @Test
-  void exceptionsOfJavaCodePassUnchanged() {
+  void javaExceptionsPassThroughUnchanged() {
     UnsupportedOperationException thrown = new UnsupportedOperationException("ILLEGAL_STATE|x");
     assertThat(NativeException.translate(thrown)).isSameAs(thrown);
   }
 
   @Test
-  void theCodeInFrontDecidesTheType() {
+  void thePrefixCodeDeterminesTheExceptionType() {
     assertThat(NativeException.translate(new RuntimeException("PEER_LOST|gone | really")))
         .isInstanceOfSatisfying(
             NativeException.class, e -> assertThat(e.code()).isEqualTo(Code.PEER_LOST))

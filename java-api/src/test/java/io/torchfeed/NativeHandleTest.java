@@ -22,7 +22,7 @@ class NativeHandleTest {
   }
 
   @Test
-  void nothingIsFreedUnderARunningCallWhateverTheOrderOfClosing() throws Exception {
+  void aRunningCallKeepsTheObjectAliveDuringClose() throws Exception {
     int threads = 4;
     ExecutorService pool = Executors.newFixedThreadPool(threads);
     try {
@@ -74,7 +74,7 @@ class NativeHandleTest {
   }
 
   @Test
-  void aScopeOfTheCallerDoesNotFree() {
+  void aPointerScopeOfTheCallerDoesNotFreeTheObject() {
     NativeHandle<IndexCursor> handle;
     try (PointerScope scope = new PointerScope()) {
       handle = cursor();

@@ -21,13 +21,13 @@ class SelfCheckTest {
         .contains("libtorch   2.10.0, facade compiled for 2.10.0")
         .contains("loaded     jnitorchfeed from ")
         .contains("sampler    [0, 2, 1, 5, 9, 8, 4, 7, 6, 3]")
-        .contains("gather     5 rows in 3 batches, all as they should be")
+        .contains("gather     5 rows in 3 batches, all correct")
         .contains("result     ok");
     assertThat(healthy).isTrue();
   }
 
   @Test
-  void exitsWithOneAndAHintWhenTheLibrariesAreMissing() throws Exception {
+  void exitsWithCode1AndAHintWhenTheLibrariesAreMissing() throws Exception {
     String withoutPlatformJar =
         Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
             .filter(entry -> !(entry.contains("pytorch") && entry.contains("x86_64")))
@@ -35,6 +35,7 @@ class SelfCheckTest {
     Process process =
         new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
                 "-cp",
                 withoutPlatformJar,
                 "io.torchfeed.Torchfeed")
@@ -47,7 +48,24 @@ class SelfCheckTest {
   }
 
   @Test
-  void versionsAreTheBuilds() {
+  void anArgumentCausesAOneLineErrorAndExitCode2() throws Exception {
+    Process process =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
+                "-cp",
+                System.getProperty("java.class.path"),
+                "io.torchfeed.Torchfeed",
+                "--verbose")
+            .redirectErrorStream(true)
+            .start();
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertThat(process.waitFor()).isEqualTo(2);
+    assertThat(output.lines()).containsExactly("error: no arguments are expected, got --verbose");
+  }
+
+  @Test
+  void versionsMatchTheBuild() {
     assertThat(Torchfeed.version()).matches("\\d+\\.\\d+\\.\\d+.*");
     assertThat(Torchfeed.libtorchVersion()).isEqualTo("2.10.0");
   }

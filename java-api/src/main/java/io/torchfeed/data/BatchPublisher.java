@@ -3,36 +3,23 @@ package io.torchfeed.data;
 
 import static java.util.Objects.requireNonNull;
 
-import java.util.Iterator;
 import java.util.concurrent.Flow;
-import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The batches of an epoch, one pass for each subscriber, each on a thread of its own.
- *
- * @param <P> a pass
- */
-final class BatchPublisher<P extends Iterator<Batch>> implements Flow.Publisher<Batch> {
-  private final Supplier<P> passes;
-  private final Consumer<P> closing;
+/** A publisher of the batches of an epoch, with one pass and one thread for each subscriber. */
+final class BatchPublisher implements Flow.Publisher<Batch> {
+  private final Supplier<Batches> passes;
 
-  /**
-   * A publisher.
-   *
-   * @param passes opens a pass
-   * @param closing closes it, on any thread and more than once
-   */
-  BatchPublisher(Supplier<P> passes, Consumer<P> closing) {
+  /** Creates a publisher of the passes that a supplier opens. */
+  BatchPublisher(Supplier<Batches> passes) {
     this.passes = passes;
-    this.closing = closing;
   }
 
   @Override
   public void subscribe(Flow.Subscriber<? super Batch> subscriber) {
     requireNonNull(subscriber, "subscriber");
-    P pass;
+    Batches pass;
     try {
       pass = passes.get();
     } catch (RuntimeException e) {
@@ -40,13 +27,13 @@ final class BatchPublisher<P extends Iterator<Batch>> implements Flow.Publisher<
       subscriber.onError(e);
       return;
     }
-    Subscription subscription = new Subscription(pass, () -> closing.accept(pass), subscriber);
+    Subscription subscription = new Subscription(pass, subscriber);
     Thread thread = new Thread(subscription, "torchfeed-publisher");
     thread.setDaemon(true);
     thread.start();
   }
 
-  /** Of a pass that could not be opened. */
+  /** The subscription to a pass that could not be opened. */
   private static final class Refused implements Flow.Subscription {
     @Override
     public void request(long n) {}
@@ -55,22 +42,19 @@ final class BatchPublisher<P extends Iterator<Batch>> implements Flow.Publisher<
     public void cancel() {}
   }
 
-  /** One subscriber's pass. */
+  /** The subscription that runs one subscriber's pass. */
   private static final class Subscription implements Flow.Subscription, Runnable {
     private static final long LOOK_MILLIS = 100;
 
-    private final Iterator<Batch> pass;
-    private final Runnable closing;
+    private final Batches pass;
     private final Flow.Subscriber<? super Batch> subscriber;
     private final Object lock = new Object();
     private long demand;
     private boolean cancelled;
     private @Nullable IllegalArgumentException wrongDemand;
 
-    Subscription(
-        Iterator<Batch> pass, Runnable closing, Flow.Subscriber<? super Batch> subscriber) {
+    Subscription(Batches pass, Flow.Subscriber<? super Batch> subscriber) {
       this.pass = pass;
-      this.closing = closing;
       this.subscriber = subscriber;
     }
 
@@ -93,7 +77,7 @@ final class BatchPublisher<P extends Iterator<Batch>> implements Flow.Publisher<
         cancelled = true;
         lock.notifyAll();
       }
-      closing.run();
+      pass.close();
     }
 
     @Override
@@ -101,7 +85,7 @@ final class BatchPublisher<P extends Iterator<Batch>> implements Flow.Publisher<
       Throwable failure = null;
       try {
         subscriber.onSubscribe(this);
-        while (!isCancelled() && pass.hasNext()) { // which throws once the pass is closed
+        while (!isCancelled() && pass.hasNext()) { // throws once the pass is closed
           if (takeDemand()) {
             subscriber.onNext(pass.next());
           }
@@ -109,7 +93,7 @@ final class BatchPublisher<P extends Iterator<Batch>> implements Flow.Publisher<
       } catch (RuntimeException | Error e) {
         failure = e;
       } finally {
-        closing.run(); // first, so that nothing is left when the subscriber hears of the end
+        pass.close(); // first, so that nothing is left when the subscriber is notified of the end
       }
       if (isCancelled()) {
         return;
@@ -127,7 +111,7 @@ final class BatchPublisher<P extends Iterator<Batch>> implements Flow.Publisher<
       }
     }
 
-    /** Waits a while for a batch to be wanted; false if none is by then. */
+    /** Waits briefly for demand, and takes one batch of it; returns false if there is none. */
     private boolean takeDemand() {
       synchronized (lock) {
         if (demand == 0 && !cancelled && wrongDemand == null) {

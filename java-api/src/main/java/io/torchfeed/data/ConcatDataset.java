@@ -5,7 +5,7 @@ import io.torchfeed.memory.RowSpec;
 import java.util.Arrays;
 import java.util.List;
 
-/** Datasets one behind the other. */
+/** The concatenation of datasets. */
 final class ConcatDataset implements Dataset {
   private final List<Dataset> parts;
   private final long[] ends;
@@ -53,7 +53,7 @@ final class ConcatDataset implements Dataset {
     int found = Arrays.binarySearch(ends, index + 1);
     int part = found >= 0 ? found : -found - 1;
     while (part > 0 && ends[part - 1] == ends[part]) {
-      part--; // behind the part that ends there come empty ones
+      part--; // the parts after the one that ends there are empty
     }
     parts.get(part).read(part == 0 ? index : index - ends[part - 1], sample);
   }

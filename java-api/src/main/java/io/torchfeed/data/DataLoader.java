@@ -3,85 +3,76 @@ package io.torchfeed.data;
 
 import static java.util.Objects.requireNonNull;
 
-import io.torchfeed.sampler.BatchSampler;
-import io.torchfeed.sampler.ResumableBatchCursor;
-import io.torchfeed.sampler.SamplerState;
-import io.torchfeed.sampler.Segment;
-import java.util.Arrays;
+import io.torchfeed.data.engine.LoaderData;
+import io.torchfeed.data.pass.Abandoned;
+import io.torchfeed.data.pass.LoaderCore;
+import io.torchfeed.data.pass.Pass;
+import io.torchfeed.data.pass.PassSource;
+import io.torchfeed.data.source.ObjectStreamDataset;
+import java.lang.ref.Reference;
 import java.util.List;
 import java.util.concurrent.Flow;
-import org.jspecify.annotations.Nullable;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
 
 /**
- * Brings the samples of a dataset as batches of tensors, in the order of a sampler.
+ * A loader that delivers the samples of a dataset as batches of tensors, in the order of a sampler
+ * or in the order of a stream.
  *
- * <p>Tensor columns are loaded by libtorch's C++ data loader: its worker threads gather the rows of
- * a batch straight into reused memory. A {@link Dataset} runs on threads of the JVM and writes its
- * samples there. What is delivered, and how, is the same with both. Each {@link #epoch} is a pass
- * of its own; passes may be left early and may run side by side. Thread-safe, the passes it hands
- * out are not.
+ * <p>Tensor columns and rows of files are loaded by libtorch's C++ data loader: its worker threads
+ * gather the rows of a batch straight into reused memory. A {@link Dataset} or a {@link
+ * StreamDataset} runs on JVM threads and writes its samples into that memory. What is delivered,
+ * and how, is the same for both. Each {@link #epoch} call opens an independent pass; passes may be
+ * left early and may run concurrently. The loader is thread-safe; the passes it returns are not.
+ *
+ * <p>In a stream, shard s belongs to rank s mod world size. A batch holds samples of one shard, in
+ * their order, and the shards of a rank take turns: batch k of each shard, in ascending order of
+ * shards, then batch k + 1 of every shard that still has one. The last batch of a shard may be
+ * smaller. The batches therefore depend only on data, epoch, batch size and the shards of the rank:
+ * workers and prefetching affect speed, never content. To mix samples within a shard, use {@link
+ * ObjectStreamDataset#shuffled}. {@link Batch#indices} contains a number for each sample that is
+ * unique in the epoch: its position in its shard times the number of shards, plus the number of its
+ * shard; {@link SampleWriter#random} depends on this number, the epoch and the seed. The number of
+ * batches is known only at the end, and may differ between ranks. A training step that communicates
+ * must not wait for a rank that has finished: let all ranks agree after {@link Batches#hasNext},
+ * for example by an all-reduce of its result, and stop with the first rank that has no more
+ * batches; the states of all ranks still resume exactly.
+ *
+ * <p>A loader that becomes unreachable without being closed is closed when the garbage collector
+ * discovers it, with a warning to the logger {@code io.torchfeed.data}.
  */
 public final class DataLoader implements AutoCloseable {
-  private static final long[] NONE = {};
+  private final LoaderCore core;
+  private final Abandoned.Watch watch;
+  private final AtomicBoolean passReported = new AtomicBoolean();
 
-  private final Engine engine;
-  private final long datasetSize;
-  private final BatchSampler plan;
-  private final int prefetch;
-  private final LoaderMeter meter;
-  private final boolean inOrder;
-
-  private final FeedPool<Batches, Feed> feeds;
-
-  /**
-   * Takes over the engine.
-   *
-   * @param ahead how many batches are asked for ahead of the consumer
-   */
-  DataLoader(
-      Engine engine,
-      long datasetSize,
-      BatchSampler plan,
-      Prefetch ahead,
-      boolean inOrder,
-      LoaderMeter meter) {
-    this.engine = engine;
-    this.datasetSize = datasetSize;
-    this.plan = plan;
-    this.inOrder = inOrder;
-    this.meter = meter;
-    Feed feed = engine.createFeed();
-    this.prefetch = ahead.batches(feed.slabBytes());
-    this.feeds = new FeedPool<>("DataLoader", engine::createFeed);
-    this.feeds.keep(feed);
+  /** Takes ownership of the core. */
+  DataLoader(LoaderCore core) {
+    this.core = core;
+    this.watch =
+        Abandoned.watch(
+            this,
+            core::close,
+            () -> "a DataLoader was dropped without close(); its threads and memory are freed now",
+            new AtomicBoolean());
   }
 
   /**
-   * Begins the description of a loader.
+   * Returns a builder of a loader of rows of tensors or files, gathered by native code.
    *
-   * @param dataset what to load; it stays the caller's and may be closed once the loader is built
+   * @param dataset the dataset to load; the caller keeps ownership and may close it once the loader
+   *     is built
    * @return a builder
    */
-  public static DataLoaderBuilder over(TensorDataset dataset) {
-    return new DataLoaderBuilder(requireNonNull(dataset, "dataset").size(), dataset::share, null);
+  public static DataLoaderBuilder over(NativeDataset dataset) {
+    return new DataLoaderBuilder(
+        new LoaderData.Native(requireNonNull(dataset, "dataset").size(), dataset::share));
   }
 
   /**
-   * Begins the description of a loader that reads from files.
+   * Returns a builder of a loader whose samples are produced by Java code, on JVM worker threads.
    *
-   * @param dataset what to load; it stays the caller's and may be closed once the loader is built,
-   *     which keeps the files open
-   * @return a builder
-   */
-  public static DataLoaderBuilder over(FileDataset dataset) {
-    return new DataLoaderBuilder(requireNonNull(dataset, "dataset").size(), dataset::share, null);
-  }
-
-  /**
-   * Begins the description of a loader of samples that Java code makes, on worker threads of the
-   * JVM.
-   *
-   * @param dataset what to load; it stays the caller's
+   * @param dataset the dataset to load; the caller keeps ownership
    * @return a builder
    * @throws IllegalArgumentException if the dataset has no column or a negative size
    */
@@ -92,29 +83,29 @@ public final class DataLoader implements AutoCloseable {
           "a dataset must have at least 0 samples and 1 column, got %d and %d"
               .formatted(dataset.size(), dataset.columns().size()));
     }
-    return new DataLoaderBuilder(dataset.size(), null, dataset);
+    return new DataLoaderBuilder(new LoaderData.Indexed(dataset));
   }
 
   /**
-   * Begins the description of a loader of samples that can only be read one after the other, on
-   * worker threads of the JVM.
+   * Returns a builder of a loader whose samples can only be read sequentially, on JVM worker
+   * threads.
    *
-   * @param dataset what to load; it stays the caller's
+   * @param dataset the dataset to load; the caller keeps ownership
    * @return a builder
    * @throws IllegalArgumentException if the dataset has no column or no shard
    */
-  public static StreamLoaderBuilder over(StreamDataset dataset) {
+  public static DataLoaderBuilder over(StreamDataset dataset) {
     requireNonNull(dataset, "dataset");
     if (dataset.shards() < 1 || dataset.columns().isEmpty()) {
       throw new IllegalArgumentException(
           "a stream must have at least 1 shard and 1 column, got %d and %d"
               .formatted(dataset.shards(), dataset.columns().size()));
     }
-    return new StreamLoaderBuilder(dataset);
+    return new DataLoaderBuilder(new LoaderData.Stream(dataset));
   }
 
   /**
-   * Opens a pass over an epoch, from its first batch on.
+   * Opens a pass over an epoch, starting with its first batch.
    *
    * @param epoch the number of the epoch, at least 0
    * @return the pass; the caller closes it
@@ -126,223 +117,154 @@ public final class DataLoader implements AutoCloseable {
   }
 
   /**
-   * Opens a pass over the rest of an epoch: it delivers what a pass from the start would deliver
-   * from batch {@code fromBatch} on.
+   * Opens a pass over the rest of an epoch: it delivers what a full pass would deliver from batch
+   * {@code fromBatch} onwards.
    *
    * @param epoch the number of the epoch, at least 0
-   * @param fromBatch the first batch to deliver, in [0, {@link #batches(long)}]
+   * @param fromBatch the first batch to deliver, in [0, {@link #batches(long)}]; 0 over a stream
    * @return the pass; the caller closes it
    * @throws IllegalArgumentException if {@code epoch} or {@code fromBatch} is out of range
    * @throws IllegalStateException if the loader is closed
    */
   public Batches epoch(long epoch, long fromBatch) {
-    long count = plan.batches(epoch);
-    if (fromBatch < 0 || fromBatch > count) {
-      throw new IllegalArgumentException(
-          "fromBatch must be in [0, %d], got %d".formatted(count, fromBatch));
-    }
-    feeds.requireOpen();
-    ResumableBatchCursor cursor = ResumableBatchCursor.open(plan, epoch);
-    if (fromBatch > 0) {
-      try {
-        cursor.seek(fromBatch);
-      } catch (RuntimeException | Error e) {
-        cursor.close();
-        throw e;
-      }
-    }
-    return open(cursor, NONE);
+    return open(() -> core.source().at(epoch, fromBatch));
   }
 
   /**
-   * The batches of an epoch for subscribers: each has a pass and a thread of its own and gets
-   * batches as it asks for them. A batch is valid in its call of {@code onNext}, unless it is kept.
-   * What a pass throws ends the subscription.
+   * Returns a publisher of the batches of an epoch. Each subscriber has its own pass and thread and
+   * receives batches as it requests them. A batch is valid only during its call of {@code onNext},
+   * unless it is kept. An exception thrown by a pass ends the subscription.
    *
    * @param epoch the number of the epoch, at least 0
    * @return the publisher; subscriptions end with the loader
    */
   public Flow.Publisher<Batch> publisher(long epoch) {
-    return new BatchPublisher<>(() -> epoch(epoch), Batches::close);
+    return new BatchPublisher(() -> epoch(epoch));
   }
 
   /**
-   * Opens a pass that goes on where another one stopped: it delivers exactly what that one had not
-   * delivered. The number of ranks, workers and engine may have changed since.
+   * Opens a pass that continues where another one stopped: it delivers exactly what that pass did
+   * not deliver. Workers, prefetch, engine and, in the order of a sampler, the number of ranks may
+   * have changed since; over a stream, the batch size may also have changed.
    *
-   * @param state what {@link Batches#state} gave, on any rank
-   * @return the pass, over the next epoch if that of the state was finished; the caller closes it
-   * @throws io.torchfeed.sampler.ResumeMismatchException if the state is one of another order
-   * @throws IllegalArgumentException if more was delivered than the order has
+   * @param state the result of {@link Batches#state}: in the order of a sampler, the state of any
+   *     rank, but with {@link LoaderState.IndexState#deliveredAhead} the state of this rank; over a
+   *     stream, the state of a rank with the same shards
+   * @return the pass, over the next epoch if the epoch of the state was finished; the caller closes
+   *     it
+   * @throws io.torchfeed.sampler.ResumeMismatchException if the state belongs to another order or
+   *     other data
+   * @throws IllegalArgumentException if more was delivered than the order contains, the state lacks
+   *     a shard of this rank, or batches were delivered ahead by a different number of ranks, whose
+   *     batches are different
    * @throws IllegalStateException if the loader is closed
    */
-  public Batches resume(SamplerState state) {
-    return resume(state, NONE);
+  public Batches resume(LoaderState state) {
+    return resume(List.of(state));
   }
 
   /**
-   * Opens a pass that goes on where another one stopped whose batches came as they were ready: it
-   * delivers exactly what that one had not delivered.
+   * Opens a pass that continues where the ranks of a stream stopped. Their number may have been
+   * different: together, the ranks now deliver exactly what was not delivered then. Every rank
+   * passes the same states.
    *
-   * @param state what {@link Batches#state} gave, on this rank
-   * @param deliveredAhead what {@link Batches#deliveredAhead} gave at the same time
-   * @return the pass, over the next epoch if that of the state was finished; the caller closes it
-   * @throws io.torchfeed.sampler.ResumeMismatchException if the state is one of another order
-   * @throws IllegalArgumentException if more was delivered than the order has, or {@code
-   *     deliveredAhead} is not ascending, not behind the state, or of another number of ranks,
-   *     whose batches are others
+   * @param states the result of {@link Batches#state} on each rank, in any order; in the order of a
+   *     sampler, a single one
+   * @return the pass, over the next epoch if all of the states are finished; the caller closes it
+   * @throws io.torchfeed.sampler.ResumeMismatchException if a state belongs to other data
+   * @throws IllegalArgumentException if the states lack a shard of this rank, contain one twice,
+   *     belong to different epochs, or do not fit this loader
    * @throws IllegalStateException if the loader is closed
    */
-  public Batches resume(SamplerState state, long... deliveredAhead) {
-    feeds.requireOpen();
-    long[] ahead = deliveredAhead.clone();
-    ResumableBatchCursor cursor = state.resumeBatches(plan);
-    try {
-      requireAhead(ahead, state, cursor);
-    } catch (RuntimeException e) {
-      cursor.close();
-      throw e;
-    }
-    return open(cursor, ahead);
+  public Batches resume(List<? extends LoaderState> states) {
+    List<? extends LoaderState> all = List.copyOf(states);
+    return open(() -> core.source().at(all));
   }
 
-  private void requireAhead(long[] ahead, SamplerState state, ResumableBatchCursor cursor) {
-    if (ahead.length == 0) {
-      return;
-    }
-    for (Segment segment : state.segments()) {
-      if (segment.worldSize() != plan.worldSize()) {
-        throw new IllegalArgumentException(
-            "deliveredAhead holds for the world size %d that delivered it, got a plan for %d"
-                .formatted(segment.worldSize(), plan.worldSize()));
-      }
-    }
-    long before = cursor.position();
-    long end = before + cursor.remaining();
-    for (long batch : ahead) {
-      if (batch <= before || batch >= end) {
-        throw new IllegalArgumentException(
-            "deliveredAhead must ascend in [%d, %d), got %s"
-                .formatted(cursor.position() + 1, end, Arrays.toString(ahead)));
-      }
-      before = batch;
+  private Batches open(Supplier<PassSource.Start> start) {
+    try {
+      core.requireOpen();
+      return new Batches(this, core.open(start.get()));
+    } finally {
+      Reference.reachabilityFence(this);
     }
   }
 
-  private Batches open(ResumableBatchCursor cursor, long[] deliveredBefore) {
-    Feed feed = null;
-    Batches pass;
-    try {
-      feed = feeds.take();
-      pass = new Batches(this, feed, cursor, deliveredBefore);
-    } catch (RuntimeException | Error e) {
-      cursor.close();
-      if (feed != null) {
-        feed.close();
-      }
-      throw e;
-    }
-    try {
-      feeds.admit(pass);
-      pass.begin();
-    } catch (RuntimeException | Error e) {
-      pass.close();
-      throw e;
-    }
-    return pass;
-  }
-
-  /** Ends a pass. */
-  void giveBack(Batches pass, Feed feed, long epoch) {
-    feeds.giveBack(pass, feed, epoch);
+  /** Watches a pass and closes it when it becomes unreachable. */
+  Abandoned.Watch watch(Batches batches, Pass pass) {
+    return Abandoned.watch(
+        batches,
+        pass::close,
+        () ->
+            pass.hasEnded()
+                ? null
+                : "a pass of a DataLoader was dropped before its end without close(); use"
+                    + " try-with-resources. Its threads and memory are freed now; further passes of"
+                    + " this loader are not reported",
+        passReported);
   }
 
   /**
-   * The number of batches that an epoch delivers to this rank.
+   * Returns the number of batches that an epoch delivers to this rank.
    *
-   * @return the number of batches, the same in every epoch unless a batch sampler varies it; then
-   *     that of epoch 0
+   * @return the number of batches, the same in every epoch unless a batch sampler varies it; in
+   *     that case, the number for epoch 0
+   * @throws IllegalStateException over a stream, whose number of batches is known only at its end
    */
   public long batches() {
     return batches(0);
   }
 
   /**
-   * The number of batches that one epoch delivers to this rank.
+   * Returns the number of batches that the given epoch delivers to this rank.
    *
    * @param epoch the number of the epoch, at least 0
    * @return the number of batches
    * @throws IllegalArgumentException if {@code epoch} is negative
+   * @throws IllegalStateException over a stream, whose number of batches is known only at its end
    */
   public long batches(long epoch) {
-    return plan.batches(epoch);
-  }
-
-  int largestBatch() {
-    return plan.largestBatch();
-  }
-
-  int prefetch() {
-    return prefetch;
-  }
-
-  boolean inOrder() {
-    return inOrder;
-  }
-
-  long datasetSize() {
-    return datasetSize;
-  }
-
-  LoaderMeter meter() {
-    return meter;
+    return core.source().batches(epoch);
   }
 
   /**
-   * What this loader has delivered so far, where the time went, and what holds it up. Its text is
-   * one line for people. In a flight recording the same is seen batch by batch, as the events
-   * {@code io.torchfeed.*}; {@code torchfeed.jfc} beside this class switches them on.
+   * Returns the number of batches that are loaded ahead of the consumer.
    *
-   * @return a snapshot, also after the loader is closed
+   * @return the number that {@link DataLoaderBuilder#prefetch} and {@link
+   *     DataLoaderBuilder#prefetchBytes} result in; 1 without workers
+   */
+  public int prefetch() {
+    return core.prefetch();
+  }
+
+  /**
+   * Returns what this loader has delivered so far, where the time was spent, and what limits it.
+   * The text form of the result is one human-readable line. A flight recording shows the same data
+   * batch by batch, as the events {@code io.torchfeed.*}; {@code torchfeed.jfc} beside this class
+   * enables them.
+   *
+   * @return a snapshot, available even after the loader is closed
    */
   public LoaderStats stats() {
-    return meter.stats(prefetch);
+    return core.meter().stats(core.prefetch());
   }
 
   /**
-   * Ends all passes, the worker threads and their memory. Silent the second time; it may come at
-   * any moment from any thread, and a pass that is waiting for a batch then throws {@link
+   * Ends all passes and worker threads and frees their memory. Idempotent; it may be called at any
+   * time from any thread, and a pass that is waiting for a batch then throws {@link
    * IllegalStateException}.
    *
-   * <p>All are told to end before any is waited for, so it takes no longer than the slowest of
-   * them, and about a second at most: threads that do not come back by then, from the code of a
-   * dataset or a read of a file, are left behind with the memory that they use, which is freed when
-   * they do.
+   * <p>All threads are interrupted before any is joined, so closing takes no longer than the
+   * slowest of them, and about a second at most: threads that have not returned by then from the
+   * code of a dataset or a file read are abandoned together with the memory they use, which is
+   * freed when they return.
    */
   @Override
   public void close() {
-    List<Batches> passes = feeds.beginClosing();
-    passes.forEach(Batches::interrupt);
-    RuntimeException failure = null;
-    for (Batches pass : passes) {
-      try {
-        pass.close();
-      } catch (RuntimeException e) { // of a sampler's cursor; all the others end all the same
-        failure = firstOf(failure, e);
-      }
+    try {
+      core.close();
+    } finally {
+      watch.end();
     }
-    feeds.close();
-    engine.close();
-    if (failure != null) {
-      throw failure;
-    }
-  }
-
-  private static RuntimeException firstOf(@Nullable RuntimeException first, RuntimeException next) {
-    if (first == null) {
-      return next;
-    }
-    first.addSuppressed(next);
-    return first;
   }
 }

@@ -3,27 +3,44 @@ package io.torchfeed.data;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.data.engine.BatchEngineFactory;
+import io.torchfeed.data.engine.BatchLayout;
+import io.torchfeed.data.engine.JavaEngineFactory;
+import io.torchfeed.data.engine.JavaEngineOptions;
+import io.torchfeed.data.engine.LoaderData;
+import io.torchfeed.data.engine.LoaderMeter;
+import io.torchfeed.data.engine.NativeEngineFactory;
+import io.torchfeed.data.engine.NativeEngineOptions;
+import io.torchfeed.data.engine.TransferEngineFactory;
+import io.torchfeed.data.pass.IndexSource;
+import io.torchfeed.data.pass.LoaderCore;
+import io.torchfeed.data.pass.PassSource;
+import io.torchfeed.data.pass.Prefetch;
+import io.torchfeed.data.pass.ShardSource;
+import io.torchfeed.data.pass.StreamStart;
+import io.torchfeed.internal.Once;
 import io.torchfeed.memory.Slab;
 import io.torchfeed.sampler.BatchSampler;
-import io.torchfeed.sampler.Batching.LastBatch;
-import io.torchfeed.sampler.FixedBatches;
 import io.torchfeed.sampler.Sampler;
-import io.torchfeed.sampler.SequentialSampler;
+import io.torchfeed.sampler.order.FixedSizeBatchSampler;
+import io.torchfeed.sampler.torch.SequentialSampler;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** The description of a loader. Each option may be set once. Not thread-safe. */
+/**
+ * A builder of loaders. Each option may be set once; an option that does not fit the dataset is
+ * rejected by {@link #build}. Not thread-safe.
+ */
 public final class DataLoaderBuilder {
-  static final int MOST_WORKERS = 1024;
+  private static final int MAX_WORKERS = 1024;
 
-  /** What a number of nanoseconds can say, which is for ever. */
-  private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
+  /** The longest timeout that fits a long of nanoseconds; in effect unlimited. */
+  private static final Duration MAX_TIMEOUT = Duration.ofNanos(Long.MAX_VALUE);
 
-  private final long datasetSize;
-  private final @Nullable Function<String, HeldRows> rows;
-  private final @Nullable Dataset samples;
+  private final LoaderData data;
+  private @Nullable List<Integer> shards;
   private @Nullable Sampler sampler;
   private @Nullable BatchSampler batchSampler;
   private @Nullable Integer batchSize;
@@ -39,186 +56,212 @@ public final class DataLoaderBuilder {
   private @Nullable String device;
   private @Nullable BatchTransform transform;
 
-  DataLoaderBuilder(
-      long datasetSize, @Nullable Function<String, HeldRows> rows, @Nullable Dataset samples) {
-    this.datasetSize = datasetSize;
-    this.rows = rows;
-    this.samples = samples;
+  DataLoaderBuilder(LoaderData data) {
+    this.data = data;
   }
 
   /**
-   * The order of the samples; by default the order of the dataset.
+   * Sets the rank that reads a stream: it reads each shard s with s mod {@code worldSize} = {@code
+   * rank}. By default all shards are read. Other datasets are divided by their sampler.
+   *
+   * @param worldSize the number of ranks, at most the number of shards
+   * @param rank the rank, in [0, worldSize - 1]
+   * @return this builder
+   * @throws IllegalArgumentException if an argument is out of range, or the dataset is not a stream
+   */
+  public DataLoaderBuilder shards(int worldSize, int rank) {
+    if (!(data instanceof LoaderData.Stream stream)) {
+      throw new IllegalArgumentException(
+          "shards is only for streams; other datasets are divided among ranks by their sampler");
+    }
+    int count = stream.dataset().shards();
+    if (worldSize < 1 || worldSize > count) {
+      throw new IllegalArgumentException(
+          "worldSize must be in [1, %d], the number of shards, got %d; use more shards"
+              .formatted(count, worldSize));
+    }
+    requireRange("rank", rank, 0, worldSize - 1);
+    this.shards = Once.set("shards", this.shards, StreamStart.shards(count, rank, worldSize));
+    return this;
+  }
+
+  /**
+   * Sets the order of the samples; by default the order of the dataset. Not for streams.
    *
    * @param sampler a plan whose indices lie in the dataset
    * @return this builder
    */
   public DataLoaderBuilder sampler(Sampler sampler) {
-    this.sampler = once("sampler", this.sampler, requireNonNull(sampler, "sampler"));
+    this.sampler = Once.set("sampler", this.sampler, requireNonNull(sampler, "sampler"));
     return this;
   }
 
   /**
-   * The order of the samples and where its batches begin and end, instead of a sampler, a batch
-   * size and {@code dropLast}.
+   * Sets the order of the samples and the bounds of the batches, in place of a sampler, a batch
+   * size and {@code dropLast}. Not for streams.
    *
    * @param batchSampler a plan whose indices lie in the dataset
    * @return this builder
    */
   public DataLoaderBuilder batchSampler(BatchSampler batchSampler) {
     this.batchSampler =
-        once("batchSampler", this.batchSampler, requireNonNull(batchSampler, "batchSampler"));
+        Once.set("batchSampler", this.batchSampler, requireNonNull(batchSampler, "batchSampler"));
     return this;
   }
 
   /**
-   * The number of samples in a batch; by default 1.
+   * Sets the number of samples per batch; by default 1.
    *
    * @param batchSize the batch size of this rank, at least 1
    * @return this builder
    */
   public DataLoaderBuilder batchSize(int batchSize) {
-    this.batchSize = once("batchSize", this.batchSize, batchSize);
+    this.batchSize = Once.set("batchSize", this.batchSize, batchSize);
     return this;
   }
 
   /**
-   * The number of threads that gather batches in the background; by default 1. With 0 the thread
-   * that takes a batch gathers it.
+   * Sets the number of threads that load batches in the background; by default 1. With 0, the
+   * thread that takes a batch loads it. Over a stream, workers in excess of the shards of the rank
+   * have no effect.
    *
    * @param workers the number of threads, in [0, 1024]
    * @return this builder
    */
   public DataLoaderBuilder workers(int workers) {
-    this.workers = once("workers", this.workers, workers);
+    this.workers = Once.set("workers", this.workers, workers);
     return this;
   }
 
   /**
-   * How many batches are gathered ahead of the consumer; by default two a worker and two more, or
-   * as many as take 8 MiB, up to eight, whichever is more. With 1 the workers and the consumer wait
-   * for each other.
+   * Sets the number of batches that are loaded ahead of the consumer; by default two per worker
+   * plus two, or as many as fit in 8 MiB, up to eight, whichever is more. With 1, the workers and
+   * the consumer wait for each other.
    *
    * @param batches the number of batches, in [1, 65536]; only with workers
    * @return this builder
    */
   public DataLoaderBuilder prefetch(int batches) {
-    this.prefetch = once("prefetch", this.prefetch, batches);
+    this.prefetch = Once.set("prefetch", this.prefetch, batches);
     return this;
   }
 
   /**
-   * How much memory batches may take that are gathered ahead of the consumer, beside the number of
-   * {@link #prefetch}; by default as much as that number needs. A batch takes the rows of the
-   * largest one, each column made a multiple of 64 bytes. One batch ahead is always allowed, so a
-   * batch that is larger than the limit is gathered alone.
+   * Limits the memory of the batches that are loaded ahead of the consumer, in addition to the
+   * limit of {@link #prefetch}; by default it is limited only by that number. Each batch counts as
+   * the largest one, with each column rounded up to a multiple of 64 bytes. One batch ahead is
+   * always allowed, so a batch that is larger than the limit is loaded alone.
    *
    * @param bytes the limit for one pass, at least 1; only with workers
    * @return this builder
    */
   public DataLoaderBuilder prefetchBytes(long bytes) {
-    this.prefetchBytes = once("prefetchBytes", this.prefetchBytes, bytes);
+    this.prefetchBytes = Once.set("prefetchBytes", this.prefetchBytes, bytes);
     return this;
   }
 
   /**
-   * Whether batches come in the order of the sampler; by default they do. Otherwise one that takes
-   * long does not hold up those behind it, of which up to 8 times as many as are prefetched, and at
-   * least 64, may overtake it. {@link Batch#index} tells them apart, and {@link
-   * Batches#deliveredAhead} belongs to the state of a pass. Which batches come early differs from
-   * run to run and from rank to rank.
+   * Sets whether batches are delivered in the order of the sampler; by default they are. Otherwise
+   * a slow batch does not hold up later ones: up to 8 times the prefetch, and at least 64, may
+   * overtake it. {@link Batch#number} identifies the batches; the state of the pass records which
+   * ones were delivered. Over a stream, the batches of one shard keep their order, while shards
+   * overtake each other. Which batches are early differs from run to run and from rank to rank.
    *
    * @param inOrder false to take batches as they become ready
    * @return this builder
    */
   public DataLoaderBuilder inOrder(boolean inOrder) {
-    this.inOrder = once("inOrder", this.inOrder, inOrder);
+    this.inOrder = Once.set("inOrder", this.inOrder, inOrder);
     return this;
   }
 
   /**
-   * Whether a last batch that is not full is left out; by default it is delivered.
+   * Sets whether an incomplete last batch is dropped (over a stream, the last batch of each shard);
+   * by default it is delivered.
    *
-   * @param dropLast true to leave it out
+   * @param dropLast true to drop it
    * @return this builder
    */
   public DataLoaderBuilder dropLast(boolean dropLast) {
-    this.dropLast = once("dropLast", this.dropLast, dropLast);
+    this.dropLast = Once.set("dropLast", this.dropLast, dropLast);
     return this;
   }
 
   /**
-   * What becomes of a batch of which a sample cannot be made; by default the consumer gets a {@link
-   * SampleException} in its place. Only with a {@link Dataset}.
+   * Sets what happens to a batch when one of its samples cannot be produced; by default the
+   * consumer gets a {@link SampleException} in its place. For a retry over a stream, the shard is
+   * reopened where the batch began. Only for samples produced by Java code.
    *
    * @param onFailure the policy
    * @return this builder
    */
   public DataLoaderBuilder onFailure(FailurePolicy onFailure) {
-    this.onFailure = once("onFailure", this.onFailure, requireNonNull(onFailure, "onFailure"));
+    this.onFailure = Once.set("onFailure", this.onFailure, requireNonNull(onFailure, "onFailure"));
     return this;
   }
 
   /**
-   * How long {@link Batches#next} waits for a batch before it throws {@link
-   * LoaderTimeoutException}; by default for ever. Only with workers.
+   * Sets how long {@link Batches#next} and, over a stream, {@link Batches#hasNext} wait for a batch
+   * before they throw {@link LoaderTimeoutException}; by default indefinitely. Only with workers.
    *
    * @param timeout the limit for each call, longer than 0; over tensors and files it is rounded up
    *     to milliseconds
    * @return this builder
    */
   public DataLoaderBuilder timeout(Duration timeout) {
-    this.timeout = once("timeout", this.timeout, limited(requireNonNull(timeout, "timeout")));
+    this.timeout = Once.set("timeout", this.timeout, limited(requireNonNull(timeout, "timeout")));
     return this;
   }
 
   /**
-   * What each worker does before its first sample and after its last. Only with a {@link Dataset}.
+   * Sets what each worker does before its first sample and after its last. Only for samples
+   * produced by Java code.
    *
-   * @param workerHooks called in the workers' threads; without workers in that of the consumer, and
-   *     at the end in that of whoever closes
+   * @param workerHooks called on the worker threads; without workers on the consumer's thread, and
+   *     at the end on the thread that closes
    * @return this builder
    */
   public DataLoaderBuilder workerHooks(WorkerHooks workerHooks) {
     this.workerHooks =
-        once("workerHooks", this.workerHooks, requireNonNull(workerHooks, "workerHooks"));
+        Once.set("workerHooks", this.workerHooks, requireNonNull(workerHooks, "workerHooks"));
     return this;
   }
 
   /**
-   * What {@link SampleWriter#random} depends on, beside epoch and index; by default 0. Only with a
-   * {@link Dataset}.
+   * Sets the seed of {@link SampleWriter#random}, which also depends on epoch and index; by default
+   * 0. Only for samples produced by Java code.
    *
    * @param seed any number
    * @return this builder
    */
   public DataLoaderBuilder seed(long seed) {
-    this.seed = once("seed", this.seed, seed);
+    this.seed = Once.set("seed", this.seed, seed);
     return this;
   }
 
   /**
-   * Where the tensors of the batches are; by default on the CPU. For another device the loader
-   * gathers into page-locked memory and copies each batch while the one before it is computed with.
-   * The consumer's work is put behind the copy in the stream that is current when it takes the
-   * batch; it computes with the batch in that stream, or lets others wait for it.
+   * Sets the device of the tensors of the batches; by default the CPU. For another device, the
+   * loader loads into page-locked memory and copies each batch while the previous one is in use.
+   * The CUDA stream that is current when the consumer takes the batch waits for the copy; the
+   * consumer uses the batch in that stream, or makes other streams wait for it.
    *
    * @param device the name of a device, for example {@code cuda:0} or {@code cpu}
    * @return this builder
    */
   public DataLoaderBuilder device(String device) {
-    this.device = once("device", this.device, requireNonNull(device, "device"));
+    this.device = Once.set("device", this.device, requireNonNull(device, "device"));
     return this;
   }
 
   /**
-   * What becomes of each batch once its samples are written, on the worker; by default nothing.
-   * Only with a {@link Dataset}.
+   * Sets a transform that runs on the worker once the samples of a batch are written; by default
+   * none. Only for samples produced by Java code.
    *
-   * @param transform makes the tensors of the batch
+   * @param transform computes the tensors of the batch
    * @return this builder
    */
   public DataLoaderBuilder transform(BatchTransform transform) {
-    this.transform = once("transform", this.transform, requireNonNull(transform, "transform"));
+    this.transform = Once.set("transform", this.transform, requireNonNull(transform, "transform"));
     return this;
   }
 
@@ -226,14 +269,14 @@ public final class DataLoaderBuilder {
    * Builds the loader and starts its worker threads.
    *
    * @return the loader; the caller closes it
-   * @throws IllegalArgumentException if an option is out of range, one for prefetching or a timeout
-   *     is set without workers, a batch sampler beside a sampler, a batch size or {@code dropLast},
-   *     an option for Java code over tensors, or libtorch knows no such device
+   * @throws IllegalArgumentException if an option is out of range or does not fit the dataset; if a
+   *     prefetch option or a timeout is set without workers; if a batch sampler is combined with a
+   *     sampler, a batch size or {@code dropLast}; or if libtorch has no such device
    * @throws IllegalStateException if the dataset is closed, the threads cannot be started, or this
    *     libtorch cannot use the device; the message says what is missing
    */
   public DataLoader build() {
-    requireRange("workers", workersOrDefault(), 0, MOST_WORKERS);
+    requireRange("workers", workersOrDefault(), 0, MAX_WORKERS);
     requireWorkersFor("prefetch", prefetch);
     requireWorkersFor("prefetchBytes", prefetchBytes);
     requireWorkersFor("timeout", timeout);
@@ -241,28 +284,43 @@ public final class DataLoaderBuilder {
       throw new IllegalArgumentException("timeout must be longer than 0, got " + timeout);
     }
     Prefetch ahead = Prefetch.of(prefetch, prefetchBytes, workersOrDefault());
-    BatchSampler plan = plan();
-    LoaderMeter meter = new LoaderMeter(workersOrDefault(), samples != null);
-    if (isOnDevice()) {
-      TransferEngine.requireUsable(requireNonNull(device));
+    LoaderMeter meter = new LoaderMeter(workersOrDefault(), data.isJavaCode());
+    PassSource source;
+    BatchEngineFactory host;
+    if (data instanceof LoaderData.Stream stream) {
+      ShardSource shardSource = shardSource(stream.dataset());
+      source = shardSource;
+      requireUsableDevice();
+      host = streamEngine(stream.dataset(), shardSource.batchSize(), meter);
+    } else {
+      BatchSampler plan = plan();
+      source = new IndexSource(plan, datasetSize(), inOrderOrDefault());
+      requireUsableDevice();
+      host = engine(Math.max(1, plan.maxBatchSize()), ahead.most(), meter);
     }
-    Engine host = engine(plan.largestBatch(), ahead.most(), meter);
-    Engine engine = isOnDevice() ? new TransferEngine(host, requireNonNull(device), meter) : host;
+    BatchEngineFactory engine =
+        isOnDevice() ? new TransferEngineFactory(host, requireNonNull(device), meter) : host;
     try {
-      return new DataLoader(engine, datasetSize, plan, ahead, inOrderOrDefault(), meter);
+      return new DataLoader(new LoaderCore(engine, source, ahead, meter));
     } catch (RuntimeException | Error e) {
       engine.close();
       throw e;
     }
   }
 
-  /** No more than a number of nanoseconds can say. */
-  static Duration limited(Duration timeout) {
-    return timeout.compareTo(LONGEST) > 0 ? LONGEST : timeout;
+  private void requireUsableDevice() {
+    if (isOnDevice()) {
+      TransferEngineFactory.requireUsable(requireNonNull(device));
+    }
   }
 
   private boolean isOnDevice() {
     return device != null && !device.equals("cpu");
+  }
+
+  /** Clamps a timeout to the longest that fits a long of nanoseconds. */
+  private static Duration limited(Duration timeout) {
+    return timeout.compareTo(MAX_TIMEOUT) > 0 ? MAX_TIMEOUT : timeout;
   }
 
   private void requireWorkersFor(String option, @Nullable Object value) {
@@ -272,39 +330,60 @@ public final class DataLoaderBuilder {
     }
   }
 
-  private Engine engine(int batchRows, int mostAhead, LoaderMeter meter) {
-    if (samples != null) {
-      return javaEngine(samples, batchRows, meter);
+  private ShardSource shardSource(StreamDataset dataset) {
+    if (sampler != null || batchSampler != null) {
+      throw new IllegalArgumentException(
+          "a stream is read in its own order: leave out sampler and batchSampler");
+    }
+    int rows = batchSizeOrDefault();
+    requireRange("batchSize", rows, 1, Integer.MAX_VALUE);
+    return new ShardSource(
+        dataset,
+        shards == null ? StreamStart.shards(dataset.shards(), 0, 1) : shards,
+        rows,
+        Boolean.TRUE.equals(dropLast));
+  }
+
+  private BatchEngineFactory streamEngine(StreamDataset dataset, int batchRows, LoaderMeter meter) {
+    BatchLayout layout = BatchLayout.of(dataset.columns(), dataset.variableLengths(), transform);
+    return javaEngine(null, layout, batchRows, meter);
+  }
+
+  private BatchEngineFactory engine(int batchRows, int maxAhead, LoaderMeter meter) {
+    if (data instanceof LoaderData.Indexed indexed) {
+      Dataset dataset = indexed.dataset();
+      BatchLayout layout = BatchLayout.of(dataset.columns(), dataset.variableLengths(), transform);
+      return javaEngine(dataset, layout, batchRows, meter);
     }
     requireJavaCodeFor("onFailure", onFailure);
     requireJavaCodeFor("workerHooks", workerHooks);
     requireJavaCodeFor("seed", seed);
     requireJavaCodeFor("transform", transform);
-    return new NativeEngine(
-        requireNonNull(rows).apply("DataLoader"),
-        new NativeFeedOptions(
-            batchRows, workersOrDefault(), mostAhead, inOrderOrDefault(), timeout, meter));
+    return new NativeEngineFactory(
+        ((LoaderData.Native) data).share().apply("DataLoader"),
+        new NativeEngineOptions(
+            batchRows, workersOrDefault(), maxAhead, inOrderOrDefault(), timeout, meter));
   }
 
   private static void requireJavaCodeFor(String option, @Nullable Object value) {
     if (value != null) {
       throw new IllegalArgumentException(
-          "%s is for datasets that are Java code, got %s over tensors or files"
+          "%s is for datasets implemented in Java, got %s over tensors or files"
               .formatted(option, value));
     }
   }
 
-  private Engine javaEngine(Dataset dataset, int batchRows, LoaderMeter meter) {
-    BatchLayout layout = BatchLayout.of(dataset.columns(), dataset.variableLengths(), transform);
+  private BatchEngineFactory javaEngine(
+      @Nullable Dataset dataset, BatchLayout layout, int batchRows, LoaderMeter meter) {
     Slab.requireFits(layout.slabColumns(), batchRows);
-    return new JavaEngine(
-        new JavaFeedOptions(
+    return new JavaEngineFactory(
+        new JavaEngineOptions(
             dataset,
             layout,
             batchRows,
             workersOrDefault(),
             inOrderOrDefault(),
-            onFailure == null ? FailurePolicy.stop() : onFailure,
+            onFailure == null ? FailurePolicy.report() : onFailure,
             timeout,
             workerHooks == null ? new WorkerHooks() {} : workerHooks,
             new AtomicInteger(),
@@ -312,22 +391,33 @@ public final class DataLoaderBuilder {
             meter));
   }
 
-  private Sampler samplerOrDefault() {
-    return sampler == null ? new SequentialSampler(datasetSize) : sampler;
+  private long datasetSize() {
+    return data instanceof LoaderData.Indexed indexed
+        ? indexed.dataset().size()
+        : ((LoaderData.Native) data).size();
   }
 
   private BatchSampler plan() {
     if (batchSampler == null) {
-      return new FixedBatches(
-          samplerOrDefault(),
-          batchSize == null ? 1 : batchSize,
-          Boolean.TRUE.equals(dropLast) ? LastBatch.DROP : LastBatch.KEEP);
+      return new FixedSizeBatchSampler(
+          sampler == null ? new SequentialSampler(datasetSize()) : sampler,
+          batchSizeOrDefault(),
+          Boolean.TRUE.equals(dropLast));
     }
     if (sampler != null || batchSize != null || dropLast != null) {
       throw new IllegalArgumentException(
           "batchSampler decides order and batches: leave out sampler, batchSize and dropLast");
     }
+    if (batchSampler.maxBatchSize() < 0) {
+      throw new IllegalArgumentException(
+          "maxBatchSize() of a batch sampler must be at least 0, got "
+              + batchSampler.maxBatchSize());
+    }
     return batchSampler;
+  }
+
+  private int batchSizeOrDefault() {
+    return batchSize == null ? 1 : batchSize;
   }
 
   private int workersOrDefault() {
@@ -338,17 +428,10 @@ public final class DataLoaderBuilder {
     return inOrder == null || inOrder;
   }
 
-  static <T> T once(String option, @Nullable T before, T value) {
-    if (before != null) {
-      throw new IllegalStateException(option + " was already set to " + before);
-    }
-    return value;
-  }
-
-  static void requireRange(String option, int value, int least, int most) {
-    if (value < least || value > most) {
+  private static void requireRange(String option, int value, int min, int max) {
+    if (value < min || value > max) {
       throw new IllegalArgumentException(
-          "%s must be in [%d, %d], got %d".formatted(option, least, most, value));
+          "%s must be in [%d, %d], got %d".formatted(option, min, max, value));
     }
   }
 }

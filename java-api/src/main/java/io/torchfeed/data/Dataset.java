@@ -5,7 +5,7 @@ import io.torchfeed.memory.RowSpec;
 import java.util.List;
 
 /**
- * Samples that Java code makes, each written straight into the memory of its batch.
+ * A dataset of samples produced by Java code, each written straight into the memory of its batch.
  *
  * <pre>{@code
  * record Squares(long size) implements Dataset {
@@ -20,28 +20,28 @@ import java.util.List;
  * }
  * }</pre>
  *
- * <p>The loader's workers call {@link #read} from several threads at once; it must be a function of
- * index, {@link SampleWriter#epoch} and {@link SampleWriter#random} for the feed not to depend on
- * workers. Nothing it does can harm the loader: what it throws, of any kind, reaches the consumer
- * at the sample's batch as {@link SampleException}.
+ * <p>The loader's workers call {@link #read} concurrently from several threads; it must be a
+ * function of index, {@link SampleWriter#epoch} and {@link SampleWriter#random} for the batches not
+ * to depend on the workers. It cannot break the loader: anything it throws reaches the consumer as
+ * a {@link SampleException} in place of the sample's batch.
  */
 public interface Dataset {
   /**
-   * The number of samples.
+   * Returns the number of samples.
    *
    * @return at least 0, always the same
    */
   long size();
 
   /**
-   * What a sample has of each column.
+   * Returns the dtype and shape of each column of a sample.
    *
    * @return at least one column, always the same
    */
   List<RowSpec> columns();
 
   /**
-   * Which columns hold samples of different lengths; by default none.
+   * Returns the columns whose samples differ in length; by default none.
    *
    * @return at most one for each column, always the same
    */
@@ -52,43 +52,31 @@ public interface Dataset {
   /**
    * Writes a sample: all elements of each column.
    *
-   * @param index which sample, in [0, size())
-   * @param sample takes the sample; valid in this call and thread only
-   * @throws Exception if the sample cannot be made
+   * @param index the index of the sample, in [0, size())
+   * @param sample receives the sample; valid only in this call and thread
+   * @throws Exception if the sample cannot be produced
    */
   void read(long index, SampleWriter sample) throws Exception;
 
   /**
-   * Some samples of this dataset, in a given order.
+   * Returns a dataset of some samples of this dataset, in the given order.
    *
    * @param indices dataset indices, each in [0, size()); copied
-   * @return a dataset of as many samples
-   * @throws IllegalArgumentException if an index is outside of its range
+   * @return a dataset of {@code indices.length} samples
+   * @throws IllegalArgumentException if an index is out of range
    */
   default Dataset subset(long... indices) {
     return new SubsetDataset(this, indices.clone());
   }
 
   /**
-   * Datasets one behind the other.
+   * Returns the concatenation of datasets.
    *
    * @param parts datasets of the same columns and variable lengths, at least one
    * @return a dataset of all their samples
-   * @throws IllegalArgumentException if there is none, or their columns differ
+   * @throws IllegalArgumentException if there is none, or their columns or variable lengths differ
    */
   static Dataset concat(List<Dataset> parts) {
     return new ConcatDataset(List.copyOf(parts));
-  }
-
-  /**
-   * Objects of any type, each turned into a sample on the workers.
-   *
-   * @param <T> the type of the objects
-   * @param objects the objects by index
-   * @param collator writes an object as a sample
-   * @return a dataset of as many samples
-   */
-  static <T> Dataset of(ObjectDataset<T> objects, Collator<? super T> collator) {
-    return new CollatedDataset<>(objects, collator);
   }
 }

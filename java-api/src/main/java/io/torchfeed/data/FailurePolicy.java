@@ -2,18 +2,18 @@
 package io.torchfeed.data;
 
 /**
- * What becomes of a batch of which a sample cannot be made.
+ * A policy for batches with a sample that cannot be produced.
  *
- * @param retries how often the sample is tried again first, at least 0
- * @param skip whether the sample is left out of its batch then; else the batch is lost, and {@link
- *     Batches#next} throws the {@link SampleException}
+ * @param retries the number of times that the sample is retried first, at least 0
+ * @param skip whether the sample is then left out of its batch; otherwise the batch is lost, and
+ *     {@link Batches#next} throws the {@link SampleException}
  */
 public record FailurePolicy(int retries, boolean skip) {
   /**
-   * A policy.
+   * Creates a policy.
    *
-   * @param retries how often the sample is tried again first, at least 0
-   * @param skip whether the sample is left out of its batch then
+   * @param retries the number of times that the sample is retried first, at least 0
+   * @param skip whether the sample is then left out of its batch
    * @throws IllegalArgumentException if {@code retries} is negative
    */
   public FailurePolicy {
@@ -23,16 +23,17 @@ public record FailurePolicy(int retries, boolean skip) {
   }
 
   /**
-   * The consumer gets the exception at the batch, and may go on with the next one.
+   * Returns the policy that throws the exception in place of the batch; the consumer may continue
+   * with the next batch.
    *
    * @return the policy
    */
-  public static FailurePolicy stop() {
+  public static FailurePolicy report() {
     return new FailurePolicy(0, false);
   }
 
   /**
-   * The sample is left out; a batch that has none left is empty.
+   * Returns the policy that leaves the sample out; a batch with no samples left is empty.
    *
    * @return the policy
    */
@@ -41,9 +42,10 @@ public record FailurePolicy(int retries, boolean skip) {
   }
 
   /**
-   * This policy after so many more attempts, at once and on the same worker.
+   * Returns this policy, applied only after the given number of retries, which follow immediately
+   * on the same worker.
    *
-   * @param times how often, at least 0
+   * @param times the number of retries, at least 0
    * @return the new policy
    * @throws IllegalArgumentException if {@code times} is negative
    */

@@ -6,31 +6,36 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * What a loader has delivered so far, and where the time went, over all its passes.
+ * A snapshot of what a loader has delivered so far, and where the time was spent, over all its
+ * passes.
  *
  * @param batches batches delivered
- * @param rows samples in them
- * @param bytes bytes of their tensors
- * @param elapsed time in passes, from the opening of each to its last batch; passes that ran side
- *     by side count each
- * @param waited part of it in which {@link Batches#next} waited for rows, or made them itself
- *     without workers
- * @param sampling part of it that the order took
- * @param working time that workers spent making or gathering batches, added up over them
- * @param transferring time in which batches were handed to the copy stream of a device; zero
- *     without one
- * @param workers worker threads of a pass
- * @param prefetch batches asked for ahead
- * @param ready how many of them were ready when one was taken, on average
- * @param slowest the sample, or where Java does not make samples one by one the batch, that took
- *     longest; empty before the first one
- * @param javaCode whether the samples are made by a {@link Dataset}
+ * @param rows samples in these batches
+ * @param bytes bytes of the tensors of these batches
+ * @param elapsed time in passes, from the opening of each to its last batch; concurrent passes each
+ *     count in full
+ * @param starting the part of {@code elapsed} in which passes started: the time until the workers
+ *     received the first batches, plus the wait for the first batch beyond the time that loading it
+ *     took. It is long where libraries are loaded, threads are started or connections are opened
+ * @param waited the part of {@code elapsed}, after the start, in which {@link Batches#next} waited
+ *     for rows or, without workers, loaded them itself
+ * @param sampling the part of {@code elapsed} that the order took
+ * @param working time that workers spent filling or gathering batches, summed over the workers
+ * @param transferring time spent handing batches to the copy stream of a device; zero without a
+ *     device
+ * @param workers worker threads per pass
+ * @param prefetch batches requested ahead
+ * @param ready the average number of requested batches that were ready when one was taken
+ * @param slowest the slowest sample or, where Java code does not produce samples one by one, the
+ *     slowest batch; empty before the first one
+ * @param javaCode whether the samples are produced by Java code
  */
 public record LoaderStats(
     long batches,
     long rows,
     long bytes,
     Duration elapsed,
+    Duration starting,
     Duration waited,
     Duration sampling,
     Duration working,
@@ -44,17 +49,17 @@ public record LoaderStats(
   private static final double IDLE_SHARE = 0.5;
 
   /**
-   * What took longest.
+   * The sample or batch that took longest.
    *
    * @param what {@code "sample"} with its dataset index, or {@code "batch"} with its number
    * @param number the index or the number
-   * @param epoch the epoch it was made for
-   * @param time how long it took
+   * @param epoch the epoch it was loaded for
+   * @param time the time it took
    */
   public record Slowest(String what, long number, long epoch, Duration time) {}
 
   /**
-   * Samples a second, over the time in passes.
+   * Returns the samples per second of time in passes.
    *
    * @return the rate; 0 before the first batch
    */
@@ -63,7 +68,7 @@ public record LoaderStats(
   }
 
   /**
-   * Bytes of tensors a second, over the time in passes.
+   * Returns the bytes of tensors per second of time in passes.
    *
    * @return the rate; 0 before the first batch
    */
@@ -76,7 +81,7 @@ public record LoaderStats(
   }
 
   /**
-   * The part of the time in passes that went into waiting for rows.
+   * Returns the fraction of the time in passes that was spent waiting for rows.
    *
    * @return in [0, 1]
    */
@@ -85,23 +90,26 @@ public record LoaderStats(
   }
 
   /**
-   * The part of their time that workers were busy.
+   * Returns the fraction of their time, after the start of passes, that workers were busy.
    *
    * @return in [0, 1]; 0 without workers
    */
   public double busyShare() {
-    return workers == 0 ? 0 : share(working, elapsed.multipliedBy(workers));
+    return workers == 0 ? 0 : share(working, elapsed.minus(starting).multipliedBy(workers));
   }
 
   /**
-   * What an epoch would gain most from being faster.
+   * Returns the stage whose speed-up would shorten an epoch most.
    *
-   * @return the stage that the others wait for; the consumer while fewer than two of a hundred
-   *     parts of the time went into sampling and waiting
+   * @return the stage that the others wait for; the consumer while less than 2 % of the time is
+   *     spent starting, sampling and waiting
    */
   public Bottleneck bottleneck() {
-    if (share(waited.plus(sampling), elapsed) < SMALL_SHARE) {
+    if (share(starting.plus(waited).plus(sampling), elapsed) < SMALL_SHARE) {
       return Bottleneck.CONSUMER;
+    }
+    if (starting.compareTo(waited.plus(sampling)) > 0) {
+      return Bottleneck.START;
     }
     if (sampling.compareTo(waited) > 0) {
       return Bottleneck.SAMPLER;
@@ -116,14 +124,14 @@ public record LoaderStats(
   }
 
   private static double share(Duration part, Duration whole) {
-    return whole.isZero() ? 0 : Math.min(1, seconds(part) / seconds(whole));
+    return whole.isZero() || whole.isNegative() ? 0 : Math.min(1, seconds(part) / seconds(whole));
   }
 
   private static double seconds(Duration duration) {
     return duration.toNanos() / 1e9;
   }
 
-  /** One line for people. */
+  /** Returns one human-readable line. */
   @Override
   public String toString() {
     String slowestPart =
@@ -139,13 +147,14 @@ public record LoaderStats(
             .orElse("");
     return String.format(
         Locale.ROOT,
-        "%d batches, %d rows in %.2f s: %.1f thousand rows/s, %.1f MB/s; waited %.2f %%,"
-            + " %.1f of %d batches ready, %d workers busy %.0f %%%s; bottleneck: %s",
+        "%d batches, %d rows in %.2f s: %.1f thousand rows/s, %.1f MB/s; starting %.2f %%,"
+            + " waited %.2f %%, %.1f of %d batches ready, %d workers busy %.0f %%%s; bottleneck: %s",
         batches,
         rows,
         seconds(elapsed),
         rowsPerSecond() / 1e3,
         bytesPerSecond() / 1e6,
+        100 * share(starting, elapsed),
         100 * waitShare(),
         ready,
         prefetch,
@@ -153,5 +162,40 @@ public record LoaderStats(
         100 * busyShare(),
         slowestPart,
         bottleneck());
+  }
+
+  /** The stage whose speed-up would shorten an epoch most. */
+  public enum Bottleneck {
+    /** The step between two batches: data arrives in time. */
+    CONSUMER("the consumer: data arrives in time"),
+
+    /** The start of passes: threads, libraries and connections. */
+    START("the start of passes: keep the loader for all epochs, and make start hooks cheap"),
+
+    /** The order: the sampler takes longer than the rows. */
+    SAMPLER("the sampler: choose one that computes its order, or batches of more samples"),
+
+    /** The code of a {@link Dataset}. */
+    DATASET("the dataset: make its samples cheaper, or give the loader more workers"),
+
+    /** The gathering of rows from memory or files. */
+    GATHER("the gathering of rows: give the loader more workers, or store smaller rows"),
+
+    /** The copy to the device. */
+    TRANSFER("the transfer to the device: send smaller dtypes, and convert on the device"),
+
+    /** The wait between batches, while workers are idle most of the time. */
+    PREFETCH("too little prefetch: workers are idle while the consumer waits");
+
+    private final String advice;
+
+    Bottleneck(String advice) {
+      this.advice = advice;
+    }
+
+    @Override
+    public String toString() {
+      return advice;
+    }
   }
 }

@@ -4,8 +4,8 @@ package io.torchfeed.data;
 import java.time.Duration;
 
 /**
- * A batch that did not come in time. Nothing is lost: the same call may be repeated and goes on
- * waiting.
+ * Thrown when a batch is not ready in time. Nothing is lost: the same call may be repeated and
+ * continues to wait.
  */
 public final class LoaderTimeoutException extends RuntimeException {
   private static final long serialVersionUID = 1L;
@@ -16,19 +16,28 @@ public final class LoaderTimeoutException extends RuntimeException {
   /** The number of the batch in the epoch. */
   private final long batch;
 
-  /** How long the call waited. */
+  /** The time that the call waited. */
   private final Duration waited;
 
-  LoaderTimeoutException(long epoch, long batch, Duration waited, String workers) {
+  /**
+   * Creates an exception.
+   *
+   * @param epoch the epoch of the pass
+   * @param batch the number of the batch in its epoch
+   * @param waited the time that the call waited
+   * @param workers a description of what each worker is doing
+   */
+  public LoaderTimeoutException(long epoch, long batch, Duration waited, String workers) {
     super(
-        "batch %d of epoch %d did not come within %s; %s".formatted(batch, epoch, waited, workers));
+        "batch %d of epoch %d was not ready within %s; %s"
+            .formatted(batch, epoch, waited, workers));
     this.epoch = epoch;
     this.batch = batch;
     this.waited = waited;
   }
 
   /**
-   * The epoch of the pass.
+   * Returns the epoch of the pass.
    *
    * @return the epoch
    */
@@ -37,16 +46,16 @@ public final class LoaderTimeoutException extends RuntimeException {
   }
 
   /**
-   * The number of the batch in its epoch.
+   * Returns the number of the batch in its epoch.
    *
-   * @return the number, from 0 on
+   * @return the number, starting at 0
    */
   public long batch() {
     return batch;
   }
 
   /**
-   * How long the call waited.
+   * Returns the time that the call waited.
    *
    * @return the timeout
    */

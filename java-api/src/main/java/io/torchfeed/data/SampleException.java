@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
+import io.torchfeed.internal.Failures;
+import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A sample that could not be loaded; its cause is what the dataset threw, if it did. It reaches the
- * consumer at the batch that would have held the sample; the pass goes on with the batch after it.
+ * Thrown in place of a batch when one of its samples could not be loaded; the cause is the
+ * exception that the dataset threw, if any. The pass can continue with the following batch.
  */
 public final class SampleException extends RuntimeException {
   private static final long serialVersionUID = 1L;
@@ -19,23 +21,62 @@ public final class SampleException extends RuntimeException {
   /** The number of the batch in the epoch. */
   private final long batch;
 
-  SampleException(long index, long epoch, long batch, String problem) {
+  /** The worker that loaded the batch, or -1. */
+  private final int worker;
+
+  /**
+   * Creates an exception without a cause for a sample of a batch that was not loaded by a JVM
+   * worker.
+   *
+   * @param index the index of the sample in the dataset
+   * @param epoch the epoch of the pass
+   * @param batch the number of the batch in the epoch
+   * @param problem the reason
+   */
+  public SampleException(long index, long epoch, long batch, String problem) {
     this(index, epoch, batch, problem, null);
   }
 
-  SampleException(long index, long epoch, long batch, Throwable cause) {
-    this(index, epoch, batch, cause.toString(), cause);
-  }
-
-  SampleException(long index, long epoch, long batch, String problem, @Nullable Throwable cause) {
+  /**
+   * Creates an exception for a sample that native code could not load.
+   *
+   * @param index the index of the sample in the dataset
+   * @param epoch the epoch of the pass
+   * @param batch the number of the batch in the epoch
+   * @param problem the reason
+   * @param cause the exception of native code, or null
+   */
+  public SampleException(
+      long index, long epoch, long batch, String problem, @Nullable Throwable cause) {
     super("sample %d of epoch %d, batch %d: %s".formatted(index, epoch, batch, problem), cause);
     this.index = index;
     this.epoch = epoch;
     this.batch = batch;
+    this.worker = -1;
   }
 
   /**
-   * The index of the sample in the dataset.
+   * Creates an exception for a sample that Java code could not load.
+   *
+   * @param index the index of the sample in the dataset
+   * @param epoch the epoch of the pass
+   * @param batch the number of the batch in the epoch
+   * @param worker the number of the worker
+   * @param cause what the code threw
+   */
+  public SampleException(long index, long epoch, long batch, int worker, Throwable cause) {
+    super(
+        "sample %d of epoch %d, batch %d, worker %d: %s"
+            .formatted(index, epoch, batch, worker, Failures.describe(cause)),
+        cause);
+    this.index = index;
+    this.epoch = epoch;
+    this.batch = batch;
+    this.worker = worker;
+  }
+
+  /**
+   * Returns the index of the sample in the dataset.
    *
    * @return the index that the sampler delivered
    */
@@ -44,7 +85,7 @@ public final class SampleException extends RuntimeException {
   }
 
   /**
-   * The epoch of the pass.
+   * Returns the epoch of the pass.
    *
    * @return the epoch
    */
@@ -53,11 +94,21 @@ public final class SampleException extends RuntimeException {
   }
 
   /**
-   * The number of the batch in the epoch.
+   * Returns the number of the batch in the epoch.
    *
-   * @return the number of the batch, from 0 on
+   * @return the number of the batch, starting at 0
    */
   public long batch() {
     return batch;
+  }
+
+  /**
+   * Returns the number of the worker that was loading the batch, as passed to {@link WorkerHooks}.
+   *
+   * @return the number; empty if native code was loading the sample, or the index is outside the
+   *     dataset
+   */
+  public OptionalInt worker() {
+    return worker < 0 ? OptionalInt.empty() : OptionalInt.of(worker);
   }
 }

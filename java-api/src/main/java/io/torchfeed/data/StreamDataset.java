@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
-import static java.util.Objects.requireNonNull;
-
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.sampler.PlanParameters;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Samples that can only be read one after the other, in a fixed number of shards: files, partitions
- * of a log, ranges of a table.
+ * A dataset of samples that can only be read sequentially, in a fixed number of shards: files,
+ * partitions of a log, ranges of a table.
  *
  * <pre>{@code
  * record Counters(int shards, long each) implements StreamDataset {
@@ -38,29 +36,29 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>The number of shards belongs to the data, not to the program that reads it: it says what
- * batches there are, while ranks and workers only share them out. Shards are read side by side,
- * each by one worker at a time, so at least as many of them as workers of all ranks are of use.
- * What a shard delivers must be a function of shard, epoch, position and {@link
+ * <p>The number of shards belongs to the data, not to the program that reads it: it determines the
+ * batches, which ranks and workers only divide among themselves. Shards are read concurrently, each
+ * by one worker at a time, so there should be at least as many shards as workers on all ranks
+ * together. What a shard delivers must be a function of shard, epoch, position and {@link
  * SampleWriter#random}.
  */
 public interface StreamDataset {
   /**
-   * The number of shards.
+   * Returns the number of shards.
    *
    * @return at least 1, always the same
    */
   int shards();
 
   /**
-   * What a sample has of each column.
+   * Returns the dtype and shape of each column of a sample.
    *
    * @return at least one column, always the same
    */
   List<RowSpec> columns();
 
   /**
-   * Which columns hold samples of different lengths; by default none.
+   * Returns the columns whose samples differ in length; by default none.
    *
    * @return at most one for each column, always the same
    */
@@ -69,36 +67,59 @@ public interface StreamDataset {
   }
 
   /**
-   * Opens a shard. Called by several threads at once, for different shards.
+   * Opens a shard. Called concurrently by several threads, for different shards.
    *
    * @param epoch the number of the epoch, at least 0
-   * @param shard which shard, in [0, shards())
-   * @param position where to go on, as {@link SampleStream#position} told it, perhaps in another
-   *     process; null for the start
+   * @param shard the number of the shard, in [0, shards())
+   * @param position where to continue, as returned by {@link SampleStream#position}, possibly in
+   *     another process; null for the start
    * @return the stream; the loader closes it
    * @throws Exception if it cannot be opened
    */
   SampleStream open(long epoch, int shard, @Nullable String position) throws Exception;
 
   /**
-   * What positions belong to: a state is resumed only by a dataset that has equal parameters.
+   * Returns the parameters that positions depend on: a state is resumed only by a dataset with
+   * equal parameters.
    *
-   * @return by default nothing but the kind {@code stream}
+   * @return by default only the kind {@code stream}
    */
   default PlanParameters parameters() {
     return PlanParameters.of("stream");
   }
 
   /**
-   * Streams of objects, each object turned into a sample on the workers.
-   *
-   * @param <T> the type of the objects
-   * @param objects the objects by shard
-   * @param collator writes an object as a sample
-   * @return a dataset of the same shards
+   * The rest of one shard, sample by sample. Used by one thread at a time, not always the same one.
    */
-  static <T> StreamDataset of(ObjectStreamDataset<T> objects, Collator<? super T> collator) {
-    return new CollatedStreamDataset<>(
-        requireNonNull(objects, "objects"), requireNonNull(collator, "collator"));
+  public interface SampleStream extends AutoCloseable {
+    /**
+     * Writes the next sample: all elements of each column.
+     *
+     * <p>If this method throws, the sample is lost or skipped, according to the {@link
+     * FailurePolicy}, and the next call continues with the following sample. A stream that cannot
+     * continue keeps its position; the shard is then given up for this pass.
+     *
+     * @param sample receives the sample; valid only in this call and thread
+     * @return false if there is none, in which case nothing is written
+     * @throws Exception if the sample cannot be produced
+     */
+    boolean next(SampleWriter sample) throws Exception;
+
+    /**
+     * Returns the position from which {@link StreamDataset#open} continues with the next sample.
+     * Called once per batch.
+     *
+     * @return a short text; equal texts denote the same position
+     * @throws Exception if the position cannot be determined
+     */
+    String position() throws Exception;
+
+    /**
+     * Closes the stream, at its end or before. Exceptions are ignored.
+     *
+     * @throws Exception ignored
+     */
+    @Override
+    default void close() throws Exception {}
   }
 }

@@ -4,12 +4,12 @@ package io.torchfeed.data;
 import io.torchfeed.memory.RowSpec;
 import java.util.List;
 
-/** Some samples of a dataset. */
+/** A dataset of some samples of another one. */
 final class SubsetDataset implements Dataset {
   private final Dataset dataset;
   private final long[] indices;
 
-  /** Takes over the array. */
+  /** Takes ownership of the array. */
   SubsetDataset(Dataset dataset, long[] indices) {
     this.dataset = dataset;
     this.indices = indices;

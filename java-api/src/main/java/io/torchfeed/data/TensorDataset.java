@@ -3,6 +3,7 @@ package io.torchfeed.data;
 
 import io.torchfeed.bindings.BatchFeed;
 import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.data.engine.NativeRows;
 import java.util.Arrays;
 import java.util.Objects;
 import org.bytedeco.javacpp.PointerScope;
@@ -12,24 +13,23 @@ import org.bytedeco.pytorch.TensorVector;
 /**
  * A dataset of tensor columns: sample {@code i} is row {@code i} of each of them.
  *
- * <p>The dataset refers to the tensors' memory and does not copy it, except that a column that is
- * not contiguous, or lazily conjugated or negated, is copied once. It stays usable when the caller
- * closes or forgets the tensors; a write into them shows in batches gathered later. Thread-safe.
+ * <p>The dataset refers to the tensors' memory without copying it, except that a column that is not
+ * contiguous, or is lazily conjugated or negated, is copied once. It stays usable after the caller
+ * closes or drops the tensors; writes to them are visible in batches gathered later. Thread-safe.
  */
-public final class TensorDataset implements AutoCloseable {
-  private final NativeHandle<TensorVector> columns;
+public final class TensorDataset extends NativeDataset {
   private final long[][] shapes;
 
   private TensorDataset(NativeHandle<TensorVector> columns, long[][] shapes) {
-    this.columns = columns;
+    super(columns, shapes[0][0], shapes.length, owner -> share(columns, owner));
     this.shapes = shapes;
   }
 
   /**
-   * A dataset over columns {@code [size, ...]} of any dtype.
+   * Returns a dataset over columns {@code [size, ...]} of any dtype.
    *
-   * @param columns dense CPU tensors with at least one dimension and equal first dimension; they
-   *     stay the caller's
+   * @param columns dense CPU tensors with at least one dimension and equal first dimension; the
+   *     caller keeps ownership
    * @return the dataset; the caller closes it
    * @throws IllegalArgumentException if there is no column, or one is undefined, not dense, not on
    *     the CPU, without dimensions, or of another length than the first
@@ -81,25 +81,7 @@ public final class TensorDataset implements AutoCloseable {
   }
 
   /**
-   * The number of samples.
-   *
-   * @return the first dimension of every column
-   */
-  public long size() {
-    return shapes[0][0];
-  }
-
-  /**
-   * The number of columns, and so of tensors in a batch.
-   *
-   * @return the number of columns, at least 1
-   */
-  public int columns() {
-    return shapes.length;
-  }
-
-  /**
-   * The shape of a column, its first dimension being the number of samples.
+   * Returns the shape of a column, whose first dimension is the number of samples.
    *
    * @param column the number of the column
    * @return a copy of its shape
@@ -109,19 +91,9 @@ public final class TensorDataset implements AutoCloseable {
     return shapes[Objects.checkIndex(column, shapes.length)].clone();
   }
 
-  /** The columns once more, with a life of their own. */
-  HeldRows share(String owner) {
-    return HeldRows.of(
+  private static NativeRows share(NativeHandle<TensorVector> columns, String owner) {
+    return NativeRows.of(
         columns.call(vector -> NativeHandle.create(owner, () -> new TensorVector(vector.get()))),
         BatchFeed::create);
-  }
-
-  /**
-   * Lets go of the columns. Silent the second time; loaders that are already built go on, since
-   * they refer to the columns themselves.
-   */
-  @Override
-  public void close() {
-    columns.close();
   }
 }

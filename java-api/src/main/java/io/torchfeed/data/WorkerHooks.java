@@ -2,24 +2,26 @@
 package io.torchfeed.data;
 
 /**
- * What a worker thread does before its first sample and after its last, for example a connection.
+ * The actions of a worker thread before its first sample and after its last, for example to open
+ * and close a connection.
  */
 public interface WorkerHooks {
   /**
-   * A worker begins. What it throws reaches the consumer at the first batch of that worker.
+   * Runs when a worker starts. An exception reaches the consumer in place of the first batch of
+   * that worker.
    *
-   * @param worker the number of the worker, from 0 on; no two of a loader have the same, and one
-   *     that takes the place of another has a new one
-   * @throws Exception if the worker cannot begin
+   * @param worker the number of the worker, starting at 0; it is unique in the loader, and a worker
+   *     that replaces another has a new number
+   * @throws Exception if the worker cannot start
    */
   default void start(int worker) throws Exception {}
 
   /**
-   * A worker that began ends; called in its thread, also when the loader is closed. What it throws
-   * is lost.
+   * Runs when a worker that has started ends, in its thread, including when the loader is closed.
+   * Exceptions are ignored.
    *
-   * @param worker the number of the worker, from 0 on; no two of a loader have the same, and one
-   *     that takes the place of another has a new one
+   * @param worker the number of the worker, starting at 0; it is unique in the loader, and a worker
+   *     that replaces another has a new number
    * @throws Exception ignored
    */
   default void stop(int worker) throws Exception {}

@@ -21,18 +21,19 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 
 /**
- * A module whose gradients are averaged over the ranks in every backward.
+ * A module whose gradients are averaged over the ranks in every backward pass.
  *
- * <p>Wrapping checks that all ranks have the same parameters and buffers and copies those of rank 0
- * to all. From then on each gradient is the mean over the ranks when a backward returns, whether
- * started by {@link #backward} or by {@code loss.backward()}; buckets of gradients are reduced
- * while the rest is still computed. Every backward ends with the buffers (running statistics) of
- * rank 0 on all ranks. Every parameter that requires a gradient must take part in every loss.
+ * <p>Wrapping checks that the parameters and buffers have the same layout on all ranks, then copies
+ * the values of rank 0 to the others. From then on each gradient is the mean over the ranks by the
+ * time a backward pass returns, whether it was started by {@link #backward} or by {@code
+ * loss.backward()}; buckets of gradients are reduced while the remaining gradients are still being
+ * computed. Every backward pass leaves the buffers (running statistics) of rank 0 on all ranks.
+ * Every parameter that requires a gradient must contribute to every loss.
  *
- * <p>A backward that fails after its first gradient leaves the wrapper unusable: each later one
- * says so. {@link #close} ends the reduction and leaves the module as it is; it is silent the
- * second time, and must not come during a {@code loss.backward()} of another thread. One thread at
- * a time.
+ * <p>A backward pass that fails after its first gradient leaves the wrapper unusable: every later
+ * one fails and says why. {@link #close} ends the reduction and leaves the module as it is; it has
+ * no effect the second time, and must not be called while another thread runs {@code
+ * loss.backward()}. Not thread-safe: one thread at a time.
  *
  * <p>Source: libtorch 2.10.0, {@code c10d::Reducer}.
  */
@@ -40,7 +41,7 @@ public final class DistributedDataParallel implements AutoCloseable {
   private static final int CHUNK_BYTES = 1 << 28;
 
   /**
-   * The sizes of the buckets in which gradients travel.
+   * The sizes of the buckets in which gradients are reduced.
    *
    * @param firstBucketBytes size of the bucket that is reduced first, at least 1
    * @param bucketBytes size of the others, at least 1
@@ -58,7 +59,7 @@ public final class DistributedDataParallel implements AutoCloseable {
     }
 
     /**
-     * PyTorch's sizes: 1 MiB for the first bucket, 25 MiB for the others.
+     * Returns PyTorch's sizes: 1 MiB for the first bucket, 25 MiB for the others.
      *
      * @return the sizes
      */
@@ -87,12 +88,12 @@ public final class DistributedDataParallel implements AutoCloseable {
   /**
    * Wraps a module with the {@linkplain Options#defaults default} bucket sizes.
    *
-   * @param module the module to train, on cpu; borrowed
+   * @param module the module to train, on the CPU; borrowed
    * @param group the ranks; borrowed, and may be closed before the wrapper
    * @return the wrapper; the caller closes it
    * @throws IllegalArgumentException if no parameter requires a gradient, or the ranks' modules
-   *     differ: then on every rank, with the name of the first difference
-   * @throws PeerLostException if a rank is gone or does not come within the timeout
+   *     differ; the latter is thrown on every rank and names the first difference
+   * @throws PeerLostException if a rank is lost or does not respond within the timeout
    */
   public static DistributedDataParallel wrap(Module module, ProcessGroup group) {
     return wrap(module, group, Options.defaults());
@@ -101,13 +102,13 @@ public final class DistributedDataParallel implements AutoCloseable {
   /**
    * Wraps a module.
    *
-   * @param module the module to train, on cpu; borrowed
+   * @param module the module to train, on the CPU; borrowed
    * @param group the ranks; borrowed, and may be closed before the wrapper
    * @param options the sizes of the buckets, the same on all ranks
    * @return the wrapper; the caller closes it
    * @throws IllegalArgumentException if no parameter requires a gradient, or the ranks' modules
-   *     differ: then on every rank, with the name of the first difference
-   * @throws PeerLostException if a rank is gone or does not come within the timeout
+   *     differ; the latter is thrown on every rank and names the first difference
+   * @throws PeerLostException if a rank is lost or does not respond within the timeout
    */
   public static DistributedDataParallel wrap(Module module, ProcessGroup group, Options options) {
     Objects.requireNonNull(options, "options");
@@ -134,7 +135,7 @@ public final class DistributedDataParallel implements AutoCloseable {
   }
 
   /**
-   * The module that was wrapped.
+   * Returns the wrapped module.
    *
    * @return the module itself
    */
@@ -143,15 +144,15 @@ public final class DistributedDataParallel implements AutoCloseable {
   }
 
   /**
-   * Runs the backward of the loss and returns when every gradient is the mean over the ranks.
+   * Runs the backward pass of the loss and returns when every gradient is the mean over the ranks.
    *
-   * <p>The same as {@code loss.backward()}, with typed exceptions.
+   * <p>Equivalent to {@code loss.backward()}, but with typed exceptions.
    *
-   * @param loss one number that all trained parameters take part in
-   * @throws IllegalArgumentException if the loss is not one number with a gradient
-   * @throws PeerLostException if a rank is gone or does not come within the timeout
-   * @throws IllegalStateException if a parameter got no gradient (it is named), an earlier backward
-   *     failed, or the wrapper is closed
+   * @param loss a single number to which all trained parameters contribute
+   * @throws IllegalArgumentException if the loss is not a single number with a gradient
+   * @throws PeerLostException if a rank is lost or does not respond within the timeout
+   * @throws IllegalStateException if a parameter received no gradient (the message names it), an
+   *     earlier backward pass failed, or the wrapper is closed
    */
   public void backward(Tensor loss) {
     Objects.requireNonNull(loss, "loss");
@@ -164,9 +165,11 @@ public final class DistributedDataParallel implements AutoCloseable {
   }
 
   /**
-   * How long all backwards have waited for reductions that their own computing did not hide.
+   * Returns the total time that backward passes have waited for reductions not overlapped with
+   * their own computation.
    *
-   * @return nanoseconds from the last gradient's arrival to the end of the reduction, summed
+   * @return nanoseconds from the last gradient's arrival to the end of the reduction, summed over
+   *     all backward passes
    * @throws IllegalStateException if the wrapper is closed
    */
   public long reductionNanos() {
@@ -174,7 +177,7 @@ public final class DistributedDataParallel implements AutoCloseable {
   }
 
   /**
-   * How many backwards have ended with averaged gradients.
+   * Returns the number of backward passes that have completed with averaged gradients.
    *
    * @return at least 0
    * @throws IllegalStateException if the wrapper is closed
@@ -184,9 +187,9 @@ public final class DistributedDataParallel implements AutoCloseable {
   }
 
   /**
-   * A digest of this rank's parameters.
+   * Returns a digest of this rank's parameters.
    *
-   * @return SHA-256 over names, sizes and bytes of all parameters, in hexadecimal
+   * @return the SHA-256 of the names, sizes and bytes of all parameters, in hexadecimal
    * @throws IllegalStateException if the wrapper is closed
    */
   public String digest() {
@@ -194,12 +197,12 @@ public final class DistributedDataParallel implements AutoCloseable {
   }
 
   /**
-   * Makes sure that all ranks' parameters are the same, bit for bit. Every rank calls it.
+   * Verifies that the parameters of all ranks are identical, bit for bit. Every rank must call it.
    *
-   * @return the {@link #digest} that all ranks have
-   * @throws IllegalStateException if a rank's parameters differ from those of rank 0; names the
-   *     rank, and is thrown on every rank
-   * @throws PeerLostException if a rank is gone or does not come within the timeout
+   * @return the common {@link #digest}
+   * @throws IllegalStateException on every rank, if a rank's parameters differ from those of rank
+   *     0; the message names that rank
+   * @throws PeerLostException if a rank is lost or does not respond within the timeout
    */
   public String verifyReplicas() {
     byte[] mine = hash();
@@ -262,11 +265,11 @@ public final class DistributedDataParallel implements AutoCloseable {
     try {
       return MessageDigest.getInstance("SHA-256");
     } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java has SHA-256", e);
+      throw new IllegalStateException("every Java platform must support SHA-256", e);
     }
   }
 
-  /** Tensors of a module and their names, one a line. */
+  /** Tensors of a module and their names, one per line. */
   private record Named(String names, TensorVector tensors) {
     static Named of(StringTensorDict dict) {
       StringTensorDictItemVector items = dict.items();

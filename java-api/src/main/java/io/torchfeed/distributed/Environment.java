@@ -4,14 +4,14 @@ package io.torchfeed.distributed;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** What the environment says about this process: the variables that torchrun and others set. */
+/** The rank described by the environment variables that torchrun and other launchers set. */
 record Environment(
     int rank, int worldSize, int localRank, String masterAddress, int masterPort, String attempt) {
   private static final String HINT =
-      "; start the program by Launcher or torchrun, or set RANK=0 WORLD_SIZE=1 for a single"
+      "; start the program with Launcher or torchrun, or set RANK=0 WORLD_SIZE=1 for a single"
           + " process";
 
-  /** Reads and checks the variables; each error names the variable, its value and the range. */
+  /** Reads and checks the variables; errors name the variable, its value and the valid range. */
   static Environment of(Map<String, String> variables) {
     int worldSize = number(variables, "WORLD_SIZE", 1, Integer.MAX_VALUE);
     int rank = number(variables, "RANK", 0, worldSize - 1);
@@ -31,14 +31,14 @@ record Environment(
         agentAttempt(variables));
   }
 
-  /** Whether the ranks meet on this machine, so that no other interface is needed. */
+  /** Returns whether the ranks meet on this machine, so that the loopback interface suffices. */
   boolean isLoopback() {
     return masterAddress.equals("localhost")
         || masterAddress.equals("::1")
         || masterAddress.startsWith("127.");
   }
 
-  /** Whether torchrun's agent serves the store already, as its static rendezvous does. */
+  /** Returns whether torchrun's agent already serves the store, as in its static rendezvous. */
   boolean isStoreServedElsewhere() {
     return !attempt.isEmpty();
   }

@@ -3,9 +3,13 @@ package io.torchfeed.distributed;
 
 import org.jspecify.annotations.Nullable;
 
-/** A rank could not be started or ended with an error; all others have been ended. */
+/**
+ * Thrown when a rank could not be started or failed, or its output could not be forwarded. All
+ * ranks have been terminated by then.
+ */
 public final class LaunchException extends RuntimeException {
   private static final long serialVersionUID = 1L;
+  private static final int NO_EXIT_CODE = -1;
 
   /** See {@link #rank()}. */
   private final int rank;
@@ -16,31 +20,35 @@ public final class LaunchException extends RuntimeException {
   /** See {@link #errorTail()}. */
   private final String errorTail;
 
-  LaunchException(int rank, int exitCode, String errorTail, @Nullable Throwable cause) {
-    super(message(rank, exitCode, errorTail, cause), cause);
+  private LaunchException(
+      String message, int rank, int exitCode, String errorTail, @Nullable Throwable cause) {
+    super(message, cause);
     this.rank = rank;
     this.exitCode = exitCode;
     this.errorTail = errorTail;
   }
 
-  private static String message(
-      int rank, int exitCode, String errorTail, @Nullable Throwable cause) {
-    if (cause != null) {
-      return "rank " + rank + " could not be started: " + cause.getMessage();
-    }
+  static LaunchException notStarted(int rank, Throwable cause) {
+    String message = "rank " + rank + " could not be started: " + cause.getMessage();
+    return new LaunchException(message, rank, NO_EXIT_CODE, "", cause);
+  }
+
+  static LaunchException outputLost(int rank, Throwable cause) {
+    String message = "the output of rank " + rank + " could not be forwarded: " + cause;
+    return new LaunchException(message, rank, NO_EXIT_CODE, "", cause);
+  }
+
+  static LaunchException failed(int rank, int exitCode, String errorTail) {
     String how =
         exitCode > 128
             ? "was the first to fail, by signal " + (exitCode - 128)
             : "was the first to fail, with exit code " + exitCode;
-    return "rank "
-        + rank
-        + ' '
-        + how
-        + (errorTail.isEmpty() ? "" : "; it wrote last:\n" + errorTail);
+    String tail = errorTail.isEmpty() ? "" : "; the end of its standard error:\n" + errorTail;
+    return new LaunchException("rank " + rank + ' ' + how + tail, rank, exitCode, errorTail, null);
   }
 
   /**
-   * The rank that failed first.
+   * Returns the rank that failed first.
    *
    * @return in [0, number of ranks)
    */
@@ -49,18 +57,19 @@ public final class LaunchException extends RuntimeException {
   }
 
   /**
-   * What the rank's process ended with.
+   * Returns the exit code of the rank's process.
    *
-   * @return the exit code, 128 plus the signal where one ended it, or -1 if it never started
+   * @return the exit code, 128 plus the signal number if a signal ended the process, or -1 if it
+   *     never started or its output could not be forwarded
    */
   public int exitCode() {
     return exitCode;
   }
 
   /**
-   * The end of what the rank wrote to its standard error.
+   * Returns the end of the rank's standard error.
    *
-   * @return at most 50 lines; empty for rank 0 where its output was inherited
+   * @return at most 50 lines; empty for rank 0 if its output was inherited
    */
   public String errorTail() {
     return errorTail;

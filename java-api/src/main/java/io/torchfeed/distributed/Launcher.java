@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
+import io.torchfeed.internal.Once;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -11,34 +12,28 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Starts the ranks of one machine, each a JVM of its own, and waits for them.
+ * A launcher that starts the ranks of one machine, each in its own JVM, and waits for them.
  *
- * <p>Each rank gets {@code RANK}, {@code LOCAL_RANK}, {@code WORLD_SIZE}, {@code LOCAL_WORLD_SIZE},
- * {@code MASTER_ADDR} (127.0.0.1), {@code MASTER_PORT} (a free one) and, where it is not set
- * already, {@code OMP_NUM_THREADS}: the processors divided by the ranks. The JVM, class path and
- * module path are those of the launching process. When one rank fails the others are ended. No rank
- * outlives the launcher: one that is interrupted or terminated ends its ranks, and ranks in a
- * {@link ProcessGroup} notice within a second when it was killed outright.
+ * <p>Each rank's environment has {@code RANK}, {@code LOCAL_RANK}, {@code WORLD_SIZE}, {@code
+ * LOCAL_WORLD_SIZE}, {@code MASTER_ADDR} (127.0.0.1), {@code MASTER_PORT} (a free port) and, unless
+ * it is already set, {@code OMP_NUM_THREADS}: the number of processors divided by the number of
+ * ranks. The ranks use the JVM, class path and module path of the launching process. When one rank
+ * fails, the others are terminated. No rank outlives the launcher: a launcher that is interrupted
+ * or terminated ends its ranks, and if it is killed outright, ranks in a {@link ProcessGroup}
+ * notice within a second.
  *
- * <p>Rank 0 inherits standard input and output, unless told otherwise; each line of the others
- * begins with {@code [rank r]}. Immutable; each {@link #run} starts the ranks anew.
+ * <p>Rank 0 inherits standard input and output by default; each line of output from the other ranks
+ * is prefixed with {@code [rank r]}. Immutable; each {@link #run} starts a new set of processes.
  *
  * <pre>{@code
  * Launcher.builder().ranks(2).mainClass(Train.class).arguments("--epochs", "3").build().run();
  * }</pre>
  */
 public final class Launcher {
-  /** How long the ranks have after a failure to show that it was another one's. */
-  private static final Duration SETTLE = Duration.ofSeconds(3);
-
-  private static final int NEVER_STARTED = -1;
   private static final Duration DEFAULT_GRACE = Duration.ofSeconds(5);
 
   private final int ranks;
@@ -60,7 +55,7 @@ public final class Launcher {
   }
 
   /**
-   * Starts the description of a launch.
+   * Returns a builder for a launch.
    *
    * @return a builder with one rank and no main class
    */
@@ -69,88 +64,32 @@ public final class Launcher {
   }
 
   /**
-   * Starts all ranks and returns when all have ended well.
+   * Starts all ranks and returns when all have exited successfully.
    *
-   * @throws LaunchException if a rank could not be started or failed; the others have been ended
-   * @throws InterruptedException if this thread is interrupted; all ranks have been ended
+   * <p>After a failure, the other ranks have one second to report the peer they lost, or three
+   * seconds if every failed rank reports a lost peer, since the first to fail is then still
+   * running. Ranks that have exited are not waited for.
+   *
+   * @throws LaunchException if a rank could not be started or failed, or its output could not be
+   *     forwarded; the others have been terminated
+   * @throws InterruptedException if this thread is interrupted; all ranks have been terminated
    */
   public void run() throws InterruptedException {
-    List<RankProcess> started = new ArrayList<>();
-    AtomicBoolean ending = new AtomicBoolean();
-    Thread hook =
-        new Thread(
-            () -> {
-              synchronized (started) {
-                ending.set(true);
-                end(started);
-              }
-            },
-            "torchfeed-launcher-end");
-    Runtime.getRuntime().addShutdownHook(hook);
-    try {
-      BlockingQueue<RankProcess> ended = startAll(started, ending);
-      for (int i = 0; i < ranks; i++) {
-        RankProcess rank = ended.take();
-        int exitCode = rank.process().exitValue();
-        if (exitCode != 0) {
-          RankProcess cause = causeAmong(rank, ended);
-          end(started);
-          throw new LaunchException(
-              cause.rank(), cause.process().exitValue(), cause.errorTail(), null);
-        }
-        rank.errorTail(); // its last lines are out before the call returns
-      }
-    } finally {
-      end(started);
-      removeHook(hook);
-    }
-  }
-
-  /**
-   * The rank whose failure ended the others. It need not exit first: one that lost its peer to an
-   * exception there may be quicker than the peer, which still closes its group.
-   */
-  private static RankProcess causeAmong(RankProcess first, BlockingQueue<RankProcess> ended)
-      throws InterruptedException {
-    List<RankProcess> failed = new ArrayList<>(List.of(first));
-    long deadline = System.nanoTime() + SETTLE.toNanos();
-    for (long left = SETTLE.toNanos(); left > 0; left = deadline - System.nanoTime()) {
-      RankProcess next = ended.poll(left, TimeUnit.NANOSECONDS);
-      if (next != null && next.process().exitValue() != 0) {
-        failed.add(next);
-      }
-    }
-    for (RankProcess rank : failed) {
-      String tail = rank.errorTail();
-      if (!tail.isEmpty() && !tail.contains(PeerLostException.class.getSimpleName())) {
-        return rank;
-      }
-    }
-    for (RankProcess rank : failed) {
-      if (!rank.errorTail().contains(PeerLostException.class.getSimpleName())) {
-        return rank;
-      }
-    }
-    return first;
-  }
-
-  private BlockingQueue<RankProcess> startAll(List<RankProcess> started, AtomicBoolean ending) {
-    BlockingQueue<RankProcess> ended = new LinkedBlockingQueue<>();
     int port = freePort();
-    for (int rank = 0; rank < ranks; rank++) {
-      synchronized (started) {
-        if (ending.get()) {
-          break;
-        }
-        started.add(start(rank, port));
+    try (LossNotes notes = LossNotes.create();
+        RunningRanks running = new RunningRanks(grace, RunningRanks.Patience.DEFAULT)) {
+      for (int i = 0; i < ranks; i++) {
+        int rank = i;
+        running.start(onOutputFailure -> start(rank, port, notes.of(rank), onOutputFailure));
       }
-      RankProcess process = started.get(rank);
-      var unused = process.process().onExit().thenRun(() -> ended.add(process));
+      running.await();
+    } catch (IOException e) {
+      throw LaunchException.notStarted(0, e);
     }
-    return ended;
   }
 
-  private RankProcess start(int rank, int port) {
+  private RankProcess start(
+      int rank, int port, Path lossNote, Consumer<RankProcess> onOutputFailure) {
     ProcessBuilder builder = new ProcessBuilder(command());
     Map<String, String> variables = builder.environment();
     int threads = Math.max(1, Runtime.getRuntime().availableProcessors() / ranks);
@@ -162,11 +101,14 @@ public final class Launcher {
     variables.put("LOCAL_WORLD_SIZE", Integer.toString(ranks));
     variables.put("MASTER_ADDR", "127.0.0.1");
     variables.put("MASTER_PORT", Integer.toString(port));
-    variables.put(ParentWatch.VARIABLE, Long.toString(ProcessHandle.current().pid()));
+    variables.put(ParentWatchdog.VARIABLE, Long.toString(ProcessHandle.current().pid()));
+    variables.put(LossNote.VARIABLE, lossNote.toString());
     try {
-      return RankProcess.start(rank, builder, rank == 0 && !prefixRankZero);
+      return rank == 0 && !prefixRankZero
+          ? RankProcess.inheriting(rank, builder, lossNote)
+          : RankProcess.prefixed(rank, builder.start(), lossNote, onOutputFailure);
     } catch (IOException e) {
-      throw new LaunchException(rank, NEVER_STARTED, "", e);
+      throw LaunchException.notStarted(rank, e);
     }
   }
 
@@ -191,42 +133,15 @@ public final class Launcher {
     }
   }
 
-  /** Asks all to end, and after the grace ends those that have not. */
-  private void end(List<RankProcess> started) {
-    started.forEach(rank -> rank.process().destroy());
-    long deadline = System.nanoTime() + grace.toNanos();
-    boolean interrupted = false;
-    for (RankProcess rank : started) {
-      long left = Math.max(0, deadline - System.nanoTime());
-      try {
-        rank.process().waitFor(interrupted ? 0 : left, TimeUnit.NANOSECONDS);
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-      rank.process().destroyForcibly();
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
-  }
-
-  private static void removeHook(Thread hook) {
-    try {
-      Runtime.getRuntime().removeShutdownHook(hook);
-    } catch (IllegalStateException e) {
-      return; // the JVM is going down, and the hook does its work
-    }
-  }
-
   private static int freePort() {
     try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       return socket.getLocalPort();
     } catch (IOException e) {
-      throw new LaunchException(0, NEVER_STARTED, "", e);
+      throw LaunchException.notStarted(0, e);
     }
   }
 
-  /** Describes a launch; each option may be set once, except those that add. */
+  /** A builder for a launch. Each option may be set once, except those that add values. */
   public static final class Builder {
     private @Nullable Integer ranks;
     private @Nullable String mainClass;
@@ -239,7 +154,7 @@ public final class Launcher {
     private Builder() {}
 
     /**
-     * How many processes to start.
+     * Sets the number of processes to start.
      *
      * @param ranks at least 1
      * @return this
@@ -248,12 +163,13 @@ public final class Launcher {
       if (ranks < 1) {
         throw new IllegalArgumentException("ranks must be at least 1, got " + ranks);
       }
-      this.ranks = once("ranks", this.ranks, ranks);
+      this.ranks = Once.set("ranks", this.ranks, ranks);
       return this;
     }
 
     /**
-     * The class whose {@code main} each rank runs; on the module path if it lies in a named module.
+     * Sets the class whose {@code main} each rank runs; it is launched as a module if it is in a
+     * named module.
      *
      * @param mainClass a class with a {@code main} method
      * @return this
@@ -264,19 +180,19 @@ public final class Launcher {
     }
 
     /**
-     * The class whose {@code main} each rank runs.
+     * Sets the class whose {@code main} each rank runs.
      *
      * @param mainClass its binary name, or {@code module/class}
      * @return this
      */
     public Builder mainClass(String mainClass) {
       this.mainClass =
-          once("mainClass", this.mainClass, Objects.requireNonNull(mainClass, "mainClass"));
+          Once.set("mainClass", this.mainClass, Objects.requireNonNull(mainClass, "mainClass"));
       return this;
     }
 
     /**
-     * Adds arguments of the program.
+     * Adds program arguments.
      *
      * @param arguments passed to every rank
      * @return this
@@ -287,7 +203,7 @@ public final class Launcher {
     }
 
     /**
-     * Adds options of the JVM.
+     * Adds JVM options.
      *
      * @param options passed to every rank, for example {@code -Xmx2g}
      * @return this
@@ -298,10 +214,11 @@ public final class Launcher {
     }
 
     /**
-     * Sets an environment variable of all ranks; those that name ranks and master are set anyway.
+     * Sets an environment variable for all ranks. The variables that name ranks and the master are
+     * overwritten.
      *
-     * @param name of the variable
-     * @param value of the variable
+     * @param name the name of the variable
+     * @param value the value of the variable
      * @return this
      */
     public Builder environment(String name, String value) {
@@ -310,19 +227,19 @@ public final class Launcher {
     }
 
     /**
-     * Whether the output of rank 0 is prefixed as that of the others; by default it is inherited,
-     * so that its progress bar sees the terminal.
+     * Sets whether the output of rank 0 is prefixed like that of the others. By default it is
+     * inherited, so that a progress bar still sees the terminal.
      *
      * @param prefixRankZero true to prefix
      * @return this
      */
     public Builder prefixRankZero(boolean prefixRankZero) {
-      this.prefixRankZero = once("prefixRankZero", this.prefixRankZero, prefixRankZero);
+      this.prefixRankZero = Once.set("prefixRankZero", this.prefixRankZero, prefixRankZero);
       return this;
     }
 
     /**
-     * How long ranks that are asked to end may take before they are killed; 5 seconds by default.
+     * Sets how long ranks have to terminate before they are killed; 5 seconds by default.
      *
      * @param grace at least 0
      * @return this
@@ -331,28 +248,21 @@ public final class Launcher {
       if (grace.isNegative()) {
         throw new IllegalArgumentException("grace must be at least 0, got " + grace);
       }
-      this.grace = once("grace", this.grace, grace);
+      this.grace = Once.set("grace", this.grace, grace);
       return this;
     }
 
     /**
-     * Finishes the description.
+     * Builds the launcher.
      *
      * @return the launcher
-     * @throws IllegalStateException if no main class was given
+     * @throws IllegalStateException if no main class was set
      */
     public Launcher build() {
       if (mainClass == null) {
         throw new IllegalStateException("mainClass must be set");
       }
       return new Launcher(this, mainClass);
-    }
-
-    private static <T> T once(String option, @Nullable T before, T value) {
-      if (before != null) {
-        throw new IllegalStateException(option + " was already set to " + before);
-      }
-      return value;
     }
   }
 }

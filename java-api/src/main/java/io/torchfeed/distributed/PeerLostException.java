@@ -6,10 +6,9 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Another rank died, left, or did not answer within the group's timeout.
+ * Thrown when another rank died, left, or did not respond within the group's timeout.
  *
- * <p>The group cannot be used any further: close it, and start all ranks again from the last
- * checkpoint.
+ * <p>The group is no longer usable: close it, and restart all ranks from the last checkpoint.
  */
 public final class PeerLostException extends RuntimeException {
   private static final long serialVersionUID = 1L;
@@ -21,10 +20,10 @@ public final class PeerLostException extends RuntimeException {
   /** See {@link #waited()}. */
   private final Duration waited;
 
-  /** The rank, or a negative number. */
+  /** The rank, or {@link #UNKNOWN}. */
   private final int rank;
 
-  PeerLostException(
+  private PeerLostException(
       String operation,
       Duration waited,
       OptionalInt rank,
@@ -36,6 +35,19 @@ public final class PeerLostException extends RuntimeException {
     this.rank = rank.orElse(UNKNOWN);
   }
 
+  /**
+   * Creates the exception and writes a {@linkplain LossNote note} for the launcher of this rank.
+   *
+   * @param start when the operation began, as of {@link System#nanoTime}
+   * @param rank the rank that was lost, or empty if unknown
+   */
+  static PeerLostException noted(
+      String operation, long start, OptionalInt rank, String reason, @Nullable Throwable cause) {
+    Duration waited = Duration.ofNanos(System.nanoTime() - start);
+    LossNote.write();
+    return new PeerLostException(operation, waited, rank, reason, cause);
+  }
+
   private static String message(
       String operation, Duration waited, OptionalInt rank, String reason) {
     String who = rank.isPresent() ? "rank " + rank.getAsInt() : "another rank";
@@ -43,7 +55,7 @@ public final class PeerLostException extends RuntimeException {
   }
 
   /**
-   * What this rank was doing.
+   * Returns the operation that failed.
    *
    * @return for example {@code backward}
    */
@@ -52,7 +64,7 @@ public final class PeerLostException extends RuntimeException {
   }
 
   /**
-   * How long this rank had been in the operation.
+   * Returns how long this rank had been in the operation.
    *
    * @return the time from the operation's start to the failure
    */
@@ -61,9 +73,9 @@ public final class PeerLostException extends RuntimeException {
   }
 
   /**
-   * The rank that was lost.
+   * Returns the rank that was lost.
    *
-   * @return the rank, or empty if it is not known; with two ranks it always is
+   * @return the rank, or empty if unknown; with two ranks, always known except in the rendezvous
    */
   public OptionalInt rank() {
     return rank == UNKNOWN ? OptionalInt.empty() : OptionalInt.of(rank);

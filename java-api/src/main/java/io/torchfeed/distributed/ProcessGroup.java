@@ -14,36 +14,37 @@ import org.bytedeco.pytorch.Tensor;
 /**
  * The ranks that train together, and their collective operations on CPU tensors.
  *
- * <p>Every rank makes the same calls in the same order, with tensors of one shape and dtype; a rank
- * that differs is an {@link IllegalArgumentException} on all of them. Tensors may be strided in any
- * way. Thread-safe, calls run one after another; but no collective may run beside a backward of a
- * {@link DistributedDataParallel}, since the ranks could order the two differently.
+ * <p>Every rank must make the same calls in the same order, with tensors of the same shape and
+ * dtype; if they differ, all ranks throw {@link IllegalArgumentException}. Tensors may have any
+ * strides. Thread-safe: calls run one at a time. However, no collective may run concurrently with a
+ * backward pass of a {@link DistributedDataParallel}, since the ranks could order the two
+ * differently.
  *
- * <p>{@link #close} is silent the second time and may come at any moment from any thread; it waits
- * at most two seconds for what a failed operation left in flight. A call that is running in another
- * thread is not woken: it ends by itself or by the timeout. A process that ends without it is fine
- * too.
+ * <p>{@link #close} has no effect the second time and may be called at any time from any thread; it
+ * waits at most two seconds for operations that a failure left in flight. A call still running in
+ * another thread is not interrupted: it completes or times out. A process may also exit without
+ * closing the group.
  */
 public final class ProcessGroup implements AutoCloseable {
-  /** How long an operation waits for the other ranks unless told otherwise: 30 minutes. */
+  /** The default time that an operation waits for the other ranks: 30 minutes. */
   public static final Duration DEFAULT_TIMEOUT = Duration.ofMinutes(30);
 
   private final NativeHandle<io.torchfeed.bindings.ProcessGroup> handle;
   private final Environment environment;
-  private final PairedMessages messages;
+  private final AllToAllExchange messages;
 
   private ProcessGroup(Rendezvous.Joined joined, Environment environment) {
     handle = joined.group();
     this.environment = environment;
-    messages = new PairedMessages(joined.backend(), environment.rank(), environment.worldSize());
+    messages = new AllToAllExchange(joined.backend(), environment.rank(), environment.worldSize());
   }
 
   /**
-   * Joins the group that the environment describes, with {@link #DEFAULT_TIMEOUT}.
+   * Joins the group described by the environment, with {@link #DEFAULT_TIMEOUT}.
    *
    * @return the group, connected to all ranks; the caller closes it
-   * @throws IllegalArgumentException if a variable is missing or wrong
-   * @throws PeerLostException if not all ranks come within the timeout
+   * @throws IllegalArgumentException if a variable is missing or invalid
+   * @throws PeerLostException if not all ranks join within the timeout
    * @see #fromEnvironment(Duration)
    */
   public static ProcessGroup fromEnvironment() {
@@ -51,18 +52,20 @@ public final class ProcessGroup implements AutoCloseable {
   }
 
   /**
-   * Joins the group that the environment describes, as torchrun, Kubeflow, Slurm wrappers and
-   * {@link Launcher} do.
+   * Joins the group described by the environment, as set by torchrun, Kubeflow, Slurm wrappers and
+   * {@link Launcher}.
    *
    * <p>Variables: {@code RANK} and {@code WORLD_SIZE}; {@code LOCAL_RANK}, by default the rank;
-   * {@code MASTER_ADDR} and {@code MASTER_PORT}, not read when {@code WORLD_SIZE} is 1; {@code
-   * GLOO_SOCKET_IFNAME}, the network interface, read unless the master is on the loopback.
+   * {@code MASTER_ADDR} and {@code MASTER_PORT}, ignored when {@code WORLD_SIZE} is 1; {@code
+   * GLOO_SOCKET_IFNAME}, the network interface, ignored when the master is on the loopback
+   * interface.
    *
    * @param timeout how long joining and each later operation waits for the others, at least 1 ms
    * @return the group, connected to all ranks; the caller closes it
-   * @throws IllegalArgumentException if a variable is missing or wrong, or the timeout too short
-   * @throws IllegalStateException if another process has this rank, or the master's port, already
-   * @throws PeerLostException if not all ranks come within the timeout
+   * @throws IllegalArgumentException if a variable is missing or invalid, or the timeout is too
+   *     short
+   * @throws IllegalStateException if another process already has this rank or the master's port
+   * @throws PeerLostException if not all ranks join within the timeout
    */
   public static ProcessGroup fromEnvironment(Duration timeout) {
     return fromEnvironment(System.getenv(), timeout);
@@ -73,22 +76,23 @@ public final class ProcessGroup implements AutoCloseable {
       throw new IllegalArgumentException("timeout must be at least 1 ms, got " + timeout);
     }
     Environment environment = Environment.of(variables);
-    ParentWatch.start(variables);
+    ParentWatchdog.start(variables);
     try (Rendezvous rendezvous = new Rendezvous(environment, variables, timeout)) {
       ProcessGroup group = new ProcessGroup(rendezvous.join(), environment);
       try {
-        // Nobody may leave, and take the store along, while another rank still connects.
+        // No rank may leave, and possibly close the store, while another is still connecting.
         group.barrier();
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | Error e) {
         group.close();
         throw e;
       }
+      LossNote.clear();
       return group;
     }
   }
 
   /**
-   * The number of this process in the group.
+   * Returns the rank of this process in the group.
    *
    * @return in [0, {@link #size})
    */
@@ -97,7 +101,7 @@ public final class ProcessGroup implements AutoCloseable {
   }
 
   /**
-   * The number of processes in the group.
+   * Returns the number of processes in the group.
    *
    * @return at least 1
    */
@@ -106,18 +110,18 @@ public final class ProcessGroup implements AutoCloseable {
   }
 
   /**
-   * The number of this process on its machine.
+   * Returns the rank of this process on its machine.
    *
-   * @return {@code LOCAL_RANK}, or the rank where it was not set
+   * @return {@code LOCAL_RANK}, or the rank if that was not set
    */
   public int localRank() {
     return environment.localRank();
   }
 
   /**
-   * Returns when every rank has called it.
+   * Waits until every rank has called this method.
    *
-   * @throws PeerLostException if a rank is gone or does not come within the timeout
+   * @throws PeerLostException if a rank is lost or does not respond within the timeout
    * @throws IllegalStateException if the group is closed
    */
   public void barrier() {
@@ -130,13 +134,13 @@ public final class ProcessGroup implements AutoCloseable {
   }
 
   /**
-   * Replaces the tensor on every rank by its reduction over all ranks.
+   * Replaces the tensor on every rank with its reduction over all ranks.
    *
    * @param tensor of any shape; float32, float64, float16, bfloat16, int8, uint8, int32 or int64;
-   *     written in place, outside of autograd
-   * @param op how the values are joined
+   *     updated in place, without recording for autograd
+   * @param op how the values are combined
    * @throws IllegalArgumentException if the ranks' tensors differ in shape or dtype
-   * @throws PeerLostException if a rank is gone or does not come within the timeout
+   * @throws PeerLostException if a rank is lost or does not respond within the timeout
    * @throws IllegalStateException if the group is closed
    */
   public void allReduce(Tensor tensor, ReduceOp op) {
@@ -150,13 +154,13 @@ public final class ProcessGroup implements AutoCloseable {
   }
 
   /**
-   * Replaces the tensor on every rank by that of one rank.
+   * Replaces the tensor on every rank with that of one rank.
    *
-   * @param tensor of any shape and dtype; written in place, outside of autograd
-   * @param root the rank whose values all get, in [0, {@link #size})
+   * @param tensor of any shape and dtype; updated in place, without recording for autograd
+   * @param root the rank whose values are sent to all, in [0, {@link #size})
    * @throws IllegalArgumentException if root is out of range, or the ranks' tensors differ in shape
    *     or dtype
-   * @throws PeerLostException if a rank is gone or does not come within the timeout
+   * @throws PeerLostException if a rank is lost or does not respond within the timeout
    * @throws IllegalStateException if the group is closed
    */
   public void broadcast(Tensor tensor, int root) {
@@ -170,12 +174,13 @@ public final class ProcessGroup implements AutoCloseable {
   }
 
   /**
-   * The tensors of all ranks.
+   * Returns the tensors of all ranks.
    *
-   * @param tensor of any shape and dtype, the same on all ranks; only read
-   * @return one tensor a rank, in rank order, views of one block of memory; the caller owns them
+   * @param tensor of any shape and dtype, the same on all ranks; not modified
+   * @return one tensor per rank, in rank order, all views of one block of memory; the caller owns
+   *     them
    * @throws IllegalArgumentException if the ranks' tensors differ in shape or dtype
-   * @throws PeerLostException if a rank is gone or does not come within the timeout
+   * @throws PeerLostException if a rank is lost or does not respond within the timeout
    * @throws IllegalStateException if the group is closed
    */
   public Tensor[] allGather(Tensor tensor) {
@@ -193,16 +198,17 @@ public final class ProcessGroup implements AutoCloseable {
   }
 
   /**
-   * The numbers of all ranks, in the form that {@code PlanCheck} of the samplers takes:
+   * Returns the numbers of all ranks; has the signature that the samplers' {@code RankConsistency}
+   * expects:
    *
    * <pre>{@code
-   * PlanCheck.beforeEpoch(sampler, epoch, batchSize, group::allGatherLongs);
+   * RankConsistency.beforeEpoch(sampler, epoch, batchSize, group::allGatherLongs);
    * }</pre>
    *
-   * @param mine the numbers of this rank, at least one and on all ranks equally many; only read
-   * @return one new array a rank, in rank order
+   * @param mine the numbers of this rank, at least one, and equally many on all ranks; not modified
+   * @return one new array per rank, in rank order
    * @throws IllegalArgumentException if {@code mine} is empty, or the ranks' lengths differ
-   * @throws PeerLostException if a rank is gone or does not come within the timeout
+   * @throws PeerLostException if a rank is lost or does not respond within the timeout
    * @throws IllegalStateException if the group is closed
    */
   public long[][] allGatherLongs(long[] mine) {
@@ -226,23 +232,24 @@ public final class ProcessGroup implements AutoCloseable {
   }
 
   /**
-   * Gives every rank a message and takes one of each, in the form that {@code AllToAll} of the
-   * partitions takes:
+   * Sends a message to every rank and receives one from each; implements {@code AllToAll} of the
+   * partition package:
    *
    * <pre>{@code
    * Edges edges = EdgeLoader.over(plan).build().load(group.rank(), group::allToAll);
    * }</pre>
    *
-   * <p>The bytes travel as they are, in pieces of at most 4 MB: beside the messages it needs twice
-   * that of native memory, for any number of ranks.
+   * <p>The bytes are sent unchanged in pieces of at most 4 MiB. Besides the messages, the exchange
+   * needs native memory for two pieces, regardless of the number of ranks.
    *
-   * @param messages what to send, to rank i message i, also to this rank itself; of any lengths,
-   *     only read
-   * @return what was received, message i from rank i; that of this rank is the array it gave
-   * @throws IllegalArgumentException if there is not one message for each rank, on all ranks
-   * @throws PeerLostException if a rank is gone or does not come within the timeout
+   * @param messages the messages to send: message i goes to rank i, including this rank itself; of
+   *     any lengths, not modified
+   * @return the messages received: message i comes from rank i; the entry of this rank is the array
+   *     that was passed in
+   * @throws IllegalArgumentException on all ranks, if any rank does not pass one message per rank
+   * @throws PeerLostException if a rank is lost or does not respond within the timeout
    * @throws IllegalStateException if the group is closed
-   * @throws OutOfMemoryError if the heap does not hold what is received
+   * @throws OutOfMemoryError if the received messages do not fit into the heap
    */
   public byte[][] allToAll(byte[][] messages) {
     Objects.requireNonNull(messages, "messages");
@@ -250,7 +257,7 @@ public final class ProcessGroup implements AutoCloseable {
     try {
       synchronized (this.messages) {
         return this.messages.exchange(
-            messages, lengths -> allGatherLongs(PairedMessages.OPERATION, lengths));
+            messages, lengths -> allGatherLongs(AllToAllExchange.OPERATION, lengths));
       }
     } finally {
       handle.release();
@@ -262,7 +269,7 @@ public final class ProcessGroup implements AutoCloseable {
     handle.close();
   }
 
-  /** Makes a native object on this group; {@code maker} throws what {@link NativeHandle} throws. */
+  /** Creates a native object on this group; {@code maker} throws as {@link NativeHandle} does. */
   <R> R make(String operation, Function<io.torchfeed.bindings.ProcessGroup, R> maker) {
     long start = System.nanoTime();
     handle.acquire();
@@ -275,13 +282,11 @@ public final class ProcessGroup implements AutoCloseable {
     }
   }
 
-  /** The public exception for a native failure of an operation that began at {@code start}. */
+  /** Returns the public exception for a native failure of an operation that began at start. */
   RuntimeException failure(String operation, long start, NativeException e) {
     String reason = String.valueOf(e.getMessage());
     return switch (e.code()) {
-      case PEER_LOST, TIMEOUT ->
-          new PeerLostException(
-              operation, Duration.ofNanos(System.nanoTime() - start), onlyOther(), reason, e);
+      case PEER_LOST, TIMEOUT -> PeerLostException.noted(operation, start, onlyOther(), reason, e);
       default -> new IllegalStateException(operation + " failed: " + reason, e);
     };
   }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
-/** How {@link ProcessGroup#allReduce} joins the ranks' values, element by element. */
+/** The operation with which {@link ProcessGroup#allReduce} combines the ranks' values. */
 public enum ReduceOp {
   /** The sum over the ranks. */
   SUM(0),
-  /** The sum divided by the number of ranks; floating dtypes only. */
+  /** The sum divided by the number of ranks; floating-point dtypes only. */
   MEAN(1),
   /** The product over the ranks. */
   PRODUCT(2),
-  /** The smallest value of any rank. */
+  /** The minimum over the ranks. */
   MIN(3),
-  /** The largest value of any rank. */
+  /** The maximum over the ranks. */
   MAX(4);
 
   private final int code;
@@ -20,7 +20,7 @@ public enum ReduceOp {
     this.code = code;
   }
 
-  /** The number of the operation in {@code torchfeed/process_group.h}. */
+  /** Returns the code of the operation in {@code torchfeed/process_group.h}. */
   int code() {
     return code;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
+import io.torchfeed.bindings.LogFilter;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.torchfeed;
@@ -26,16 +27,17 @@ import org.bytedeco.pytorch.gloo.Device;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How the ranks find each other: a store on the master, then a Gloo mesh between all of them.
+ * The procedure by which the ranks connect: first to a store on the master, then to each other in a
+ * Gloo mesh.
  *
- * <p>The store, which the master serves, stays until {@link #close}: a rank that is connected may
- * be ahead of others that still read from it.
+ * <p>The store, which the master serves, stays open until {@link #close}: a rank may be connected
+ * while others still read from the store.
  */
 final class Rendezvous implements AutoCloseable {
   private static final String ROOT = "torchfeed/";
-  private static final long MOST_BETWEEN_POLLS_MILLIS = 50;
+  private static final long MAX_BETWEEN_POLLS_MILLIS = 50;
 
-  /** For the store's and Gloo's own timeouts, which say more than ours. */
+  /** Extra time for the timeouts of the store and of Gloo, whose messages are more specific. */
   private static final Duration GRACE = Duration.ofMillis(500);
 
   private final Environment environment;
@@ -51,14 +53,15 @@ final class Rendezvous implements AutoCloseable {
   }
 
   /**
-   * What a rank has once all are connected.
+   * The group of a rank once all ranks are connected.
    *
    * @param group the native group
-   * @param backend the address of the {@code c10d::Backend} that the group owns; 0 of one rank
+   * @param backend the address of the {@code c10d::Backend} that the group owns; 0 if there is only
+   *     one rank
    */
   record Joined(NativeHandle<io.torchfeed.bindings.ProcessGroup> group, long backend) {}
 
-  /** Returns when all ranks are connected. */
+  /** Joins the group; returns once all ranks are connected. */
   Joined join() {
     int rank = environment.rank();
     int worldSize = environment.worldSize();
@@ -69,23 +72,23 @@ final class Rendezvous implements AutoCloseable {
           0);
     }
     Loader.load(org.bytedeco.pytorch.presets.torch_gloo.class);
-    start = System.nanoTime(); // a cold cache can take seconds to load libraries from
+    start = System.nanoTime(); // after loading: with a cold page cache it can take seconds
     try {
-      // Not every wait of the store and of Gloo has a limit.
-      return new BoundedCall<>("torchfeed-rendezvous", this::meet, this::undo)
+      // Not every wait inside the store and Gloo has a timeout.
+      return new TimeLimitedCall<>("torchfeed-rendezvous", this::meet, this::undo)
           .await(timeout.plus(GRACE));
     } catch (TimeoutException e) {
-      throw failure("the store at " + environment.master() + " or a rank does not answer", e);
+      throw failure("the store at " + environment.master() + " or a rank does not respond", e);
     }
   }
 
-  /** Takes a group that nobody waits for any more. */
+  /** Closes a group that was connected after the caller had stopped waiting. */
   private void undo(Joined joined) {
     joined.group().close();
     close();
   }
 
-  /** Closes the store: on the master for all ranks, which must have left the rendezvous. */
+  /** Closes the store; on the master for all ranks, which must have completed the rendezvous. */
   @Override
   public void close() {
     List<Store> stores = kept;
@@ -106,7 +109,8 @@ final class Rendezvous implements AutoCloseable {
               () ->
                   io.torchfeed.bindings.ProcessGroup.adopt(
                       address, environment.rank(), environment.worldSize()));
-      // Both: with the prefix store alone the server was seen to end under ranks that read from it.
+      // Keep both: with only the prefix store, the server was observed to shut down while other
+      // ranks were still reading from it.
       kept = List.of(store, server);
       for (Store needed : kept) {
         needed.retainReference(); // detach gives up one reference
@@ -122,7 +126,7 @@ final class Rendezvous implements AutoCloseable {
     }
     TCPStoreOptions options =
         new TCPStoreOptions()
-            .port((short) environment.masterPort()) // 16 bits without a sign on the native side
+            .port((short) environment.masterPort()) // an unsigned 16-bit value in native code
             .isServer(environment.rank() == 0 && !environment.isStoreServedElsewhere())
             .waitWorkers(false)
             .timeout(new Milliseconds(timeout.toMillis()));
@@ -139,13 +143,13 @@ final class Rendezvous implements AutoCloseable {
 
   private void awaitMaster() {
     try {
-      MasterProbe.await(environment.masterAddress(), environment.masterPort(), timeout);
+      StoreProbe.await(environment.masterAddress(), environment.masterPort(), timeout);
     } catch (IOException e) {
-      throw failure("nobody serves the store at " + environment.master() + ": " + e, e);
+      throw failure("no process serves the store at " + environment.master() + ": " + e, e);
     }
   }
 
-  /** A socket for the store, which would listen on all interfaces; the store closes it. */
+  /** Opens a socket, owned by the store, which would otherwise listen on all interfaces. */
   private int listenOnLoopback() {
     try {
       return torchfeed.listen_on_loopback(environment.masterAddress(), environment.masterPort());
@@ -160,9 +164,9 @@ final class Rendezvous implements AutoCloseable {
         throw new IllegalStateException(
             "RANK "
                 + environment.rank()
-                + " is taken: another process at "
+                + " is already taken by another process at "
                 + environment.master()
-                + " has it; each process needs its own RANK");
+                + "; each process needs its own RANK");
       }
       long joined = store.add("joined", 1);
       for (long pause = 1; joined < environment.worldSize(); pause = nextPause(pause)) {
@@ -184,7 +188,9 @@ final class Rendezvous implements AutoCloseable {
       ProcessGroupGloo.Options options =
           ProcessGroupGloo.Options.create(new Milliseconds(timeout.toMillis()));
       options.devices(new GlooDeviceVector(device()));
-      return new ProcessGroupGloo(store, environment.rank(), environment.worldSize(), options);
+      try (LogFilter announcements = LogFilter.create()) {
+        return new ProcessGroupGloo(store, environment.rank(), environment.worldSize(), options);
+      }
     } catch (RuntimeException e) {
       throw nativeFailure("the ranks met at " + environment.master() + " but cannot connect", e);
     }
@@ -212,7 +218,7 @@ final class Rendezvous implements AutoCloseable {
     return joined
         + " of "
         + environment.worldSize()
-        + " ranks came to "
+        + " ranks reached "
         + environment.master()
         + ", missing "
         + String.join(", ", missing);
@@ -223,12 +229,11 @@ final class Rendezvous implements AutoCloseable {
   }
 
   private PeerLostException failure(String reason, @Nullable Exception cause) {
-    Duration waited = Duration.ofNanos(System.nanoTime() - start);
-    return new PeerLostException("rendezvous", waited, OptionalInt.empty(), reason, cause);
+    return PeerLostException.noted("rendezvous", start, OptionalInt.empty(), reason, cause);
   }
 
   private static long nextPause(long pause) {
-    return Math.min(2 * pause, MOST_BETWEEN_POLLS_MILLIS);
+    return Math.min(2 * pause, MAX_BETWEEN_POLLS_MILLIS);
   }
 
   static void sleep(long millis) {

@@ -3,11 +3,11 @@ package io.torchfeed.memory;
 
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
-/** The type of a tensor's elements, where Java code writes them. */
+/** The element type of a tensor that Java code writes. */
 public enum DType {
   /** One byte, 0 or 1. */
   BOOL(1, ScalarType.Bool),
-  /** Unsigned 8-bit integers; Java's bytes as they are. */
+  /** Unsigned 8-bit integers; Java bytes are stored unchanged. */
   UINT8(1, ScalarType.Byte),
   /** 8-bit integers. */
   INT8(1, ScalarType.Char),
@@ -15,7 +15,7 @@ public enum DType {
   INT16(2, ScalarType.Short),
   /** 32-bit integers. */
   INT32(4, ScalarType.Int),
-  /** 64-bit integers, what class labels are. */
+  /** 64-bit integers, the type of class labels. */
   INT64(8, ScalarType.Long),
   /** Single precision. */
   FLOAT32(4, ScalarType.Float),
@@ -31,18 +31,18 @@ public enum DType {
   }
 
   /**
-   * The size of an element.
+   * Returns the size of an element.
    *
-   * @return bytes
+   * @return the size in bytes
    */
   public int bytes() {
     return bytes;
   }
 
   /**
-   * libtorch's name of the type.
+   * Returns libtorch's constant for the type.
    *
-   * @return the presets' constant
+   * @return the constant of the JavaCPP presets
    */
   public ScalarType scalarType() {
     return scalarType;

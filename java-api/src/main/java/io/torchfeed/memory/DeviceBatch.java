@@ -20,12 +20,13 @@ public final class DeviceBatch implements AutoCloseable {
   }
 
   /**
-   * The tensors on the device. The first call lets the current stream of the calling thread wait
-   * for the copy: what the thread computes with them in this stream sees the batch. Call it when
-   * the batch is due, since what is put into the stream behind it waits as well.
+   * Returns the tensors on the device. The first call makes the current stream of the calling
+   * thread wait for the copy, so that computations on this stream see the batch. Call it only when
+   * the batch is needed, since all work enqueued on the stream afterwards waits as well.
    *
-   * @return the tensors, shaped as they were sent; they belong to the batch and are closed with it.
-   *     A tensor, view or autograd graph made of them may live on: the memory is left to it then.
+   * @return the tensors, with the shapes in which they were sent; they belong to the batch and are
+   *     closed with it. A tensor, view or autograd graph created from them may outlive the batch
+   *     and then keeps the memory.
    * @throws IllegalStateException if the batch or the transfer is closed
    */
   public List<Tensor> tensors() {
@@ -53,12 +54,12 @@ public final class DeviceBatch implements AutoCloseable {
   }
 
   /**
-   * Closes the tensors and gives the memory back: the next copy into it waits for what the stream
-   * of {@link #tensors} and the current one of this thread have to do so far. Silent the second
-   * time.
+   * Closes the tensors and returns the memory: the next copy into it waits for the work enqueued so
+   * far on the stream of {@link #tensors} and on the current stream of this thread. Closing a
+   * closed batch has no effect.
    */
   @Override
-  @SuppressWarnings("EmptyCatch") // the ring went with the transfer
+  @SuppressWarnings("EmptyCatch") // a closed transfer has freed the ring
   public void close() {
     if (closed) {
       return;

@@ -13,16 +13,17 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 
 /**
- * Copies batches of host tensors to one device, on a stream of its own, behind the computation.
+ * A pipeline that copies batches of host tensors to one device, on its own stream, concurrently
+ * with computation.
  *
- * <p>It has a ring of memory on the device, one slot a batch. The stream that computes waits for
- * the copy, and the copy for the last use of its slot; both are waits of streams, not of threads.
- * {@link #send} alone may wait, when the device is a whole ring behind. The host tensors are held
- * until their copy is over. Only page-locked memory ({@link Slab#allocatePinned}) is copied while
- * the caller goes on; a copy of other memory holds its thread.
+ * <p>It has a ring of memory on the device, one slot per batch. The computing stream waits for the
+ * copy, and the copy waits for the last use of its slot; both are waits of streams, not of threads.
+ * Only {@link #send} may block a thread, when the device lags behind by a whole ring. The host
+ * tensors are kept alive until their copy is complete. Only page-locked memory ({@link
+ * Slab#allocatePinned}) is copied asynchronously; any other copy blocks the caller.
  *
- * <p>One thread at a time sends; {@link #close} may come at any moment from any thread. Transfers
- * to several devices, or several to one, may be open in one process.
+ * <p>One thread at a time may send; {@link #close} may be called at any time from any thread. A
+ * process may have several transfers open, to several devices or to the same one.
  */
 public final class DeviceTransfer implements AutoCloseable {
   private static final int DEFAULT_SLOTS = 2;
@@ -34,12 +35,13 @@ public final class DeviceTransfer implements AutoCloseable {
   }
 
   /**
-   * A transfer with two slots: one batch is computed with while the next one is copied.
+   * Opens a transfer with two slots: one batch is in use while the next one is copied.
    *
    * @param device the name of the device, for example {@code cuda:0}
    * @return the transfer; the caller closes it
-   * @throws IllegalArgumentException if it is no name of a device, the CPU, or an index too high
-   * @throws IllegalStateException if this libtorch cannot use such a device; the message says what
+   * @throws IllegalArgumentException if it is not the name of a device, names the CPU, or its index
+   *     is too high
+   * @throws IllegalStateException if this libtorch cannot use such a device; the message names what
    *     is missing
    */
   public static DeviceTransfer to(String device) {
@@ -47,14 +49,14 @@ public final class DeviceTransfer implements AutoCloseable {
   }
 
   /**
-   * A transfer for several batches at a time.
+   * Opens a transfer for several batches at a time.
    *
    * @param device the name of the device, for example {@code cuda:0}
-   * @param slots how many batches may be sent and not closed, in [2, 1024]
+   * @param slots the maximum number of batches sent and not yet closed, in [2, 1024]
    * @return the transfer; the caller closes it
-   * @throws IllegalArgumentException if it is no name of a device, the CPU, an index too high, or
-   *     {@code slots} is out of range
-   * @throws IllegalStateException if this libtorch cannot use such a device; the message says what
+   * @throws IllegalArgumentException if it is not the name of a device, names the CPU, its index is
+   *     too high, or {@code slots} is out of range
+   * @throws IllegalStateException if this libtorch cannot use such a device; the message names what
    *     is missing
    */
   public static DeviceTransfer to(String device, int slots) {
@@ -70,7 +72,7 @@ public final class DeviceTransfer implements AutoCloseable {
   }
 
   /**
-   * The device, with its index.
+   * Returns the device, with its index.
    *
    * @return its name, for example {@code cuda:0}
    * @throws IllegalStateException if the transfer is closed
@@ -87,13 +89,13 @@ public final class DeviceTransfer implements AutoCloseable {
   /**
    * Starts the copy of a batch.
    *
-   * @param tensors dense CPU tensors, at least one; they stay the caller's, who may close them at
-   *     once but must not write their memory before the copy is over
-   * @return the batch on its way; the caller closes it
+   * @param tensors dense CPU tensors, at least one; they remain the caller's, who may close them at
+   *     once but must not write to their memory before the copy is complete
+   * @return the batch in transfer; the caller closes it
    * @throws IllegalArgumentException if there is no tensor, or one is undefined, not dense or not
    *     on the CPU
-   * @throws IllegalStateException if every slot has a batch that is not closed, the device fails or
-   *     has not that much memory, or the transfer is closed, also while waiting
+   * @throws IllegalStateException if every slot holds a batch that is not closed, the device fails
+   *     or has too little memory, or the transfer is closed, even while this call waits
    */
   public DeviceBatch send(Tensor... tensors) {
     Tensor[] host = tensors.clone();
@@ -113,14 +115,14 @@ public final class DeviceTransfer implements AutoCloseable {
 
   /**
    * Starts the copy of the first rows of a slab. The slab is not {@linkplain Slab#isFree free}
-   * before the copy is over and this transfer was used again.
+   * until the copy is complete and this transfer has been used again.
    *
-   * @param slab holds the batch; it stays the caller's
-   * @param rows how many rows, in [0, slab.rows()]
-   * @return the batch on its way, a tensor {@code [rows, shape...]} for each column; the caller
+   * @param slab holds the batch; it remains the caller's
+   * @param rows the number of rows, in [0, slab.rows()]
+   * @return the batch in transfer, a tensor {@code [rows, shape...]} for each column; the caller
    *     closes it
    * @throws IndexOutOfBoundsException if the slab has fewer rows
-   * @throws IllegalStateException as for tensors, or if the slab is closed
+   * @throws IllegalStateException as for {@link #send(Tensor...)}, or if the slab is closed
    */
   public DeviceBatch send(Slab slab, int rows) {
     Objects.checkFromToIndex(0, rows, slab.rows());
@@ -136,7 +138,7 @@ public final class DeviceTransfer implements AutoCloseable {
   }
 
   /**
-   * How many batches are still being copied; host memory of the others is let go of.
+   * Returns the number of batches still being copied; releases the host memory of the others.
    *
    * @return the number, in [0, slots]
    * @throws IllegalStateException if the transfer is closed
@@ -146,11 +148,12 @@ public final class DeviceTransfer implements AutoCloseable {
   }
 
   /**
-   * Frees the ring; tensors of batches that are not closed stay as they are. Waits half a second at
-   * most for copies in flight; what they read is kept until they are over. Silent the second time.
+   * Frees the ring; the tensors of batches that are not closed remain valid. Waits at most half a
+   * second for copies in flight; the memory that they read is kept until they are complete. Closing
+   * a closed transfer has no effect.
    */
   @Override
-  @SuppressWarnings("EmptyCatch") // closed by somebody else at the same time
+  @SuppressWarnings("EmptyCatch") // another thread closed it at the same time
   public void close() {
     try {
       handle.run(io.torchfeed.bindings.DeviceTransfer::interrupt);

@@ -8,19 +8,19 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * What one row of a column looks like: a column of {@code n} rows is a tensor {@code [n,
+ * The dtype and shape of one row of a column: a column of {@code n} rows is a tensor {@code [n,
  * shape...]}.
  *
  * @param dtype the type of the elements
- * @param shape the shape of one row; empty for a number a row
+ * @param shape the shape of one row; empty for one number per row
  */
 public record RowSpec(DType dtype, List<Long> shape) {
   /**
-   * A row.
+   * Creates a row layout.
    *
    * @param dtype the type of the elements
-   * @param shape the shape of one row; empty for a number a row
-   * @throws IllegalArgumentException if a dimension is negative, or a row has 2^31 bytes or more
+   * @param shape the shape of one row; empty for one number per row
+   * @throws IllegalArgumentException if a dimension is negative, or a row takes 2^31 bytes or more
    */
   public RowSpec {
     requireNonNull(dtype, "dtype");
@@ -39,21 +39,21 @@ public record RowSpec(DType dtype, List<Long> shape) {
   }
 
   /**
-   * A row.
+   * Creates a row layout.
    *
    * @param dtype the type of the elements
-   * @param shape the shape of one row; nothing for a number a row
-   * @return the row
-   * @throws IllegalArgumentException if a dimension is negative, or a row has 2^31 bytes or more
+   * @param shape the shape of one row; none for one number per row
+   * @return the row layout
+   * @throws IllegalArgumentException if a dimension is negative, or a row takes 2^31 bytes or more
    */
   public static RowSpec of(DType dtype, long... shape) {
     return new RowSpec(dtype, Arrays.stream(shape).boxed().toList());
   }
 
   /**
-   * How many elements a row has.
+   * Returns the number of elements of a row.
    *
-   * @return the product of the dimensions, 1 without any
+   * @return the product of the dimensions; 1 if there are none
    */
   public int elements() {
     int elements = 1;
@@ -64,15 +64,15 @@ public record RowSpec(DType dtype, List<Long> shape) {
   }
 
   /**
-   * How many bytes a row has.
+   * Returns the size of a row in bytes.
    *
-   * @return elements times the size of each
+   * @return the number of elements times the size of each
    */
   public int bytes() {
     return elements() * dtype.bytes();
   }
 
-  /** For example {@code float32 [1, 28, 28]}. */
+  /** Returns the dtype and shape, for example {@code float32 [1, 28, 28]}. */
   @Override
   public String toString() {
     return dtype.name().toLowerCase(Locale.ROOT) + " " + shape;

@@ -25,23 +25,23 @@ import org.bytedeco.pytorch.global.torch;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One block of host memory that holds a batch: dense rows, column by column, each column at a
- * multiple of 64 bytes.
+ * A block of host memory that holds a batch: dense rows, column by column, each column aligned to
+ * 64 bytes.
  *
- * <p>Rows are written from Java arrays, checked against the column; what was written is seen as
- * tensors without a copy ({@link #view}). A view keeps the memory alive, also after {@link #close},
- * and {@link #isFree} tells when none is left. One thread writes at a time; {@link #close} may come
- * at any moment from any thread and never frees under a write.
+ * <p>Rows are written from Java arrays, with a check against the column, and read as tensors
+ * without a copy ({@link #view}). A view keeps the memory alive, even after {@link #close}; {@link
+ * #isFree} reports whether none is left. One thread may write at a time; {@link #close} may be
+ * called at any time from any thread and never frees memory that is being written.
  */
 public final class Slab implements AutoCloseable {
-  private static final long LONGEST_COLUMN = Integer.MAX_VALUE;
+  private static final long MAX_COLUMN = Integer.MAX_VALUE;
   private static final long ALIGNMENT = 64;
 
   private final List<RowSpec> columns;
   private final int rows;
   private final boolean pinned;
   private final NativeHandle<io.torchfeed.bindings.Slab> handle;
-  private final Buffer[] elements; // of each column, as its dtype
+  private final Buffer[] elements; // one per column, of its dtype
 
   private Slab(
       List<RowSpec> columns,
@@ -59,31 +59,32 @@ public final class Slab implements AutoCloseable {
   }
 
   /**
-   * A slab with memory of its own, whose content is undefined.
+   * Allocates a slab, whose content is undefined.
    *
-   * @param columns what a row of each column looks like, at least one
-   * @param rows most rows of a batch, at least 1
+   * @param columns the row layout of each column, at least one
+   * @param rows the maximum number of rows of a batch, at least 1
    * @return the slab; the caller closes it
    * @throws IllegalArgumentException if there is no column or row, or a column of that many rows
-   *     has 2^31 bytes or more
-   * @throws IllegalStateException if the machine has not that much memory
+   *     takes 2^31 bytes or more
+   * @throws IllegalStateException if the machine has too little memory
    */
   public static Slab allocate(List<RowSpec> columns, int rows) {
     return create(columns, rows, null);
   }
 
   /**
-   * A slab of page-locked memory, from which a {@link DeviceTransfer} copies while its caller goes
-   * on. Page-locking is slow: such slabs are made once and used again.
+   * Allocates a slab of page-locked memory, from which a {@link DeviceTransfer} copies
+   * asynchronously. Page-locking is slow, so such slabs are allocated once and reused.
    *
-   * @param columns what a row of each column looks like, at least one
-   * @param rows most rows of a batch, at least 1
-   * @param device a device of the type to lock the memory for, for example {@code cuda:0}
+   * @param columns the row layout of each column, at least one
+   * @param rows the maximum number of rows of a batch, at least 1
+   * @param device a device of the type for which to lock the memory, for example {@code cuda:0}
    * @return the slab; the caller closes it
-   * @throws IllegalArgumentException if there is no column or row, a column of that many rows has
-   *     2^31 bytes or more, or {@code device} is no name of a device, the CPU or an index too high
-   * @throws IllegalStateException if the machine has not that much memory, or memory cannot be
-   *     locked for such a device; the message says what is missing
+   * @throws IllegalArgumentException if there is no column or row, a column of that many rows takes
+   *     2^31 bytes or more, or {@code device} is not the name of a device, names the CPU or has an
+   *     index that is too high
+   * @throws IllegalStateException if the machine has too little memory, or memory cannot be locked
+   *     for such a device; the message names what is missing
    */
   public static Slab allocatePinned(List<RowSpec> columns, int rows, String device) {
     return create(columns, rows, requireNonNull(device, "device"));
@@ -107,21 +108,22 @@ public final class Slab implements AutoCloseable {
   }
 
   /**
-   * The page-locked memory that slabs of this process hold, also those that are closed but viewed.
+   * Returns the amount of page-locked memory held by the slabs of this process, including closed
+   * slabs that are still viewed.
    *
-   * @return bytes
+   * @return the number of bytes
    */
   public static long pinnedBytes() {
     return torchfeed.pinned_bytes();
   }
 
   /**
-   * Requires that {@link #allocate} could take these arguments.
+   * Checks that {@link #allocate} would accept these arguments.
    *
-   * @param columns what a row of each column looks like
-   * @param rows most rows of a batch
+   * @param columns the row layout of each column
+   * @param rows the maximum number of rows of a batch
    * @throws IllegalArgumentException if there is no column or row, or a column of that many rows
-   *     has 2^31 bytes or more
+   *     takes 2^31 bytes or more
    */
   public static void requireFits(List<RowSpec> columns, int rows) {
     if (columns.isEmpty() || rows < 1) {
@@ -130,21 +132,21 @@ public final class Slab implements AutoCloseable {
               .formatted(columns.size(), rows));
     }
     for (int i = 0; i < columns.size(); i++) {
-      if ((long) columns.get(i).bytes() * rows > LONGEST_COLUMN) {
+      if ((long) columns.get(i).bytes() * rows > MAX_COLUMN) {
         throw new IllegalArgumentException(
             ("a column of a slab must have fewer than 2^31 bytes, got %d rows of %s in column %d;"
-                    + " make batches smaller")
+                    + " use smaller batches")
                 .formatted(rows, columns.get(i), i));
       }
     }
   }
 
   /**
-   * How much memory {@link #allocate} takes.
+   * Returns the amount of memory that {@link #allocate} would take.
    *
-   * @param columns what a row of each column looks like
-   * @param rows most rows of a batch
-   * @return bytes
+   * @param columns the row layout of each column
+   * @param rows the maximum number of rows of a batch
+   * @return the number of bytes
    */
   public static long bytes(List<RowSpec> columns, int rows) {
     long bytes = 0;
@@ -203,7 +205,7 @@ public final class Slab implements AutoCloseable {
   }
 
   /**
-   * What a row of each column looks like.
+   * Returns the row layout of each column.
    *
    * @return the columns, at least one
    */
@@ -212,7 +214,7 @@ public final class Slab implements AutoCloseable {
   }
 
   /**
-   * How many rows fit.
+   * Returns the maximum number of rows of a batch.
    *
    * @return at least 1
    */
@@ -221,7 +223,7 @@ public final class Slab implements AutoCloseable {
   }
 
   /**
-   * Whether the memory is page-locked.
+   * Returns whether the memory is page-locked.
    *
    * @return true for a slab of {@link #allocatePinned}
    */
@@ -230,10 +232,11 @@ public final class Slab implements AutoCloseable {
   }
 
   /**
-   * The first rows of a column as a tensor that shares the slab's memory and keeps it alive.
+   * Returns the first rows of a column as a tensor that shares the slab's memory and keeps it
+   * alive.
    *
    * @param column the number of the column
-   * @param count how many rows, in [0, rows()]
+   * @param count the number of rows, in [0, rows()]
    * @return a tensor {@code [count, shape...]}, which the caller closes
    * @throws IndexOutOfBoundsException if there is no such column or fewer rows
    * @throws IllegalStateException if the slab is closed
@@ -245,11 +248,11 @@ public final class Slab implements AutoCloseable {
   }
 
   /**
-   * The first rows of all columns, in one call.
+   * Views the first rows of all columns, in one call.
    *
-   * @param count how many rows, in [0, rows()]
-   * @param views becomes a tensor {@code [count, shape...]} for each column; it stays the caller's,
-   *     and the memory lives as long as it holds them
+   * @param count the number of rows, in [0, rows()]
+   * @param views receives a tensor {@code [count, shape...]} for each column; it remains the
+   *     caller's, and the memory stays alive as long as it holds them
    * @throws IndexOutOfBoundsException if the slab has fewer rows
    * @throws IllegalStateException if the slab is closed
    */
@@ -259,9 +262,9 @@ public final class Slab implements AutoCloseable {
   }
 
   /**
-   * Whether no tensor views the slab any more, so that it may be written again.
+   * Returns whether no tensor views the slab any more, so that it may be written again.
    *
-   * @return false while a view, or what was computed as a view of one, is alive
+   * @return false while a view, or a view derived from one, is alive
    * @throws IllegalStateException if the slab is closed
    */
   public boolean isFree() {
@@ -272,10 +275,11 @@ public final class Slab implements AutoCloseable {
    * Writes into a column of dtype bool, uint8 or int8.
    *
    * @param column the number of the column
-   * @param element where to begin, in elements from the start of the column
-   * @param values holds the numbers from {@code from} on
-   * @param from the first number
-   * @param count how many
+   * @param element the offset of the first element to write, in elements from the start of the
+   *     column
+   * @param values holds the numbers, starting at {@code from}
+   * @param from the index of the first number in {@code values}
+   * @param count the number of numbers to write
    * @throws IllegalArgumentException if the column has another dtype
    * @throws IndexOutOfBoundsException if the numbers do not fit the array or the column
    * @throws IllegalStateException if the slab is closed
@@ -294,10 +298,11 @@ public final class Slab implements AutoCloseable {
    * Writes into a column of dtype int16.
    *
    * @param column the number of the column
-   * @param element where to begin, in elements from the start of the column
-   * @param values holds the numbers from {@code from} on
-   * @param from the first number
-   * @param count how many
+   * @param element the offset of the first element to write, in elements from the start of the
+   *     column
+   * @param values holds the numbers, starting at {@code from}
+   * @param from the index of the first number in {@code values}
+   * @param count the number of numbers to write
    * @throws IllegalArgumentException if the column has another dtype
    * @throws IndexOutOfBoundsException if the numbers do not fit the array or the column
    * @throws IllegalStateException if the slab is closed
@@ -316,10 +321,11 @@ public final class Slab implements AutoCloseable {
    * Writes into a column of dtype int32.
    *
    * @param column the number of the column
-   * @param element where to begin, in elements from the start of the column
-   * @param values holds the numbers from {@code from} on
-   * @param from the first number
-   * @param count how many
+   * @param element the offset of the first element to write, in elements from the start of the
+   *     column
+   * @param values holds the numbers, starting at {@code from}
+   * @param from the index of the first number in {@code values}
+   * @param count the number of numbers to write
    * @throws IllegalArgumentException if the column has another dtype
    * @throws IndexOutOfBoundsException if the numbers do not fit the array or the column
    * @throws IllegalStateException if the slab is closed
@@ -338,10 +344,11 @@ public final class Slab implements AutoCloseable {
    * Writes into a column of dtype int64.
    *
    * @param column the number of the column
-   * @param element where to begin, in elements from the start of the column
-   * @param values holds the numbers from {@code from} on
-   * @param from the first number
-   * @param count how many
+   * @param element the offset of the first element to write, in elements from the start of the
+   *     column
+   * @param values holds the numbers, starting at {@code from}
+   * @param from the index of the first number in {@code values}
+   * @param count the number of numbers to write
    * @throws IllegalArgumentException if the column has another dtype
    * @throws IndexOutOfBoundsException if the numbers do not fit the array or the column
    * @throws IllegalStateException if the slab is closed
@@ -360,10 +367,11 @@ public final class Slab implements AutoCloseable {
    * Writes into a column of dtype float32.
    *
    * @param column the number of the column
-   * @param element where to begin, in elements from the start of the column
-   * @param values holds the numbers from {@code from} on
-   * @param from the first number
-   * @param count how many
+   * @param element the offset of the first element to write, in elements from the start of the
+   *     column
+   * @param values holds the numbers, starting at {@code from}
+   * @param from the index of the first number in {@code values}
+   * @param count the number of numbers to write
    * @throws IllegalArgumentException if the column has another dtype
    * @throws IndexOutOfBoundsException if the numbers do not fit the array or the column
    * @throws IllegalStateException if the slab is closed
@@ -382,10 +390,11 @@ public final class Slab implements AutoCloseable {
    * Writes into a column of dtype float64.
    *
    * @param column the number of the column
-   * @param element where to begin, in elements from the start of the column
-   * @param values holds the numbers from {@code from} on
-   * @param from the first number
-   * @param count how many
+   * @param element the offset of the first element to write, in elements from the start of the
+   *     column
+   * @param values holds the numbers, starting at {@code from}
+   * @param from the index of the first number in {@code values}
+   * @param count the number of numbers to write
    * @throws IllegalArgumentException if the column has another dtype
    * @throws IndexOutOfBoundsException if the numbers do not fit the array or the column
    * @throws IllegalStateException if the slab is closed
@@ -404,15 +413,15 @@ public final class Slab implements AutoCloseable {
     Buffer target = elements[Objects.checkIndex(column, elements.length)];
     if (!type.isInstance(target)) {
       throw new IllegalArgumentException(
-          "column %d is %s, which no %s holds"
+          "column %d is %s, which a %s cannot hold"
               .formatted(column, columns.get(column), type.getSimpleName()));
     }
     return type.cast(target);
   }
 
   /**
-   * Lets go of the memory; what views it keeps it. Silent the second time. Every other call throws
-   * {@link IllegalStateException} then.
+   * Releases the memory, which existing views keep alive. Afterwards every other call throws {@link
+   * IllegalStateException}; closing a closed slab has no effect.
    */
   @Override
   public void close() {

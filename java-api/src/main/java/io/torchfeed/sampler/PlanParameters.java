@@ -4,6 +4,7 @@ package io.torchfeed.sampler;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.Quotes;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Collections;
@@ -13,10 +14,10 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What an order depends on: the kind of plan and its parameters by name. Immutable.
+ * The parameters that an order depends on: the kind of plan and its parameters by name. Immutable.
  *
  * <p>Two plans with equal parameters deliver the same order, on every machine and in every version.
- * Lists (weights, costs, indices) are present as their hash, so parameters stay small at any
+ * Lists (weights, costs, indices) are represented by their hash, so parameters stay small at any
  * dataset size.
  *
  * @param kind dialect and class, such as {@code libtorch.DistributedRandomSampler}
@@ -27,33 +28,34 @@ public record PlanParameters(String kind, Map<String, String> values) {
   private static final String INNER = "inner.";
 
   /**
-   * Parameters with the given names and values.
+   * Creates parameters with the given names and values.
    *
    * @param kind dialect and class
    * @param values the parameters in the order of the plan's definition
-   * @throws IllegalArgumentException if the kind, a name or a value contains a vertical bar
+   * @throws IllegalArgumentException if the kind, a name or a value contains a vertical bar or an
+   *     unpaired surrogate
    */
   public PlanParameters {
     values = Collections.unmodifiableMap(new LinkedHashMap<>(values));
-    requireNoSeparator(kind);
-    values.keySet().forEach(PlanParameters::requireNoSeparator);
-    values.values().forEach(PlanParameters::requireNoSeparator);
+    requireText(kind);
+    values.keySet().forEach(PlanParameters::requireText);
+    values.values().forEach(PlanParameters::requireText);
   }
 
   /**
-   * A plan without parameters; {@link #with} adds them.
+   * Creates parameters of a kind without any values; {@link #with} adds them.
    *
    * @param kind dialect and class
-   * @return the parameters, none yet
+   * @return the parameters, empty so far
    */
   public static PlanParameters of(String kind) {
     return new PlanParameters(kind, Map.of());
   }
 
   /**
-   * These parameters and one more, or one replaced.
+   * Returns these parameters with one added or replaced.
    *
-   * @param name the name, as the plan's constructor has it
+   * @param name the name, as in the plan's constructor
    * @param value a number, an enum constant, a boolean or the hash of a list
    * @return the new parameters
    */
@@ -64,12 +66,13 @@ public record PlanParameters(String kind, Map<String, String> values) {
   }
 
   /**
-   * The parameters of a plan around this one, which says more by names of its own.
+   * Returns the parameters of a plan that wraps this one and adds names of its own.
    *
-   * @param rule what the plan around it does; becomes part of the kind
-   * @param ownNames the names that it adds; inner ones that are equal are told from them
+   * @param rule the rule of the wrapping plan; becomes part of the kind
+   * @param ownNames the names that it adds; equal inner names get a prefix
+   * @return the new parameters
    */
-  PlanParameters inside(String rule, String... ownNames) {
+  public PlanParameters inside(String rule, String... ownNames) {
     Set<String> own = Set.of(ownNames);
     Map<String, String> inner = new LinkedHashMap<>();
     values.forEach(
@@ -79,7 +82,7 @@ public record PlanParameters(String kind, Map<String, String> values) {
   }
 
   /**
-   * A digest of kind, names and values, to be stored with checkpoints.
+   * Returns a digest of kind, names and values, to be stored with checkpoints.
    *
    * @return 64 hexadecimal digits
    */
@@ -94,10 +97,15 @@ public record PlanParameters(String kind, Map<String, String> values) {
     }
   }
 
-  private static void requireNoSeparator(String text) {
+  private static void requireText(String text) {
     if (text.contains(SEPARATOR)) {
       throw new IllegalArgumentException(
-          "kind, names and values must not contain '|', got " + text);
+          "kind, names and values must not contain '|', got " + Quotes.shortened(text));
+    }
+    if (!UTF_8.newEncoder().canEncode(text)) { // bytes and digest would hold a different text
+      throw new IllegalArgumentException(
+          "kind, names and values must not contain an unpaired surrogate, got "
+              + Quotes.shortened(text));
     }
   }
 }

@@ -1,30 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler;
 
+import io.torchfeed.internal.Checks;
+import io.torchfeed.sampler.cursor.PlanChecks;
+import io.torchfeed.sampler.cursor.Segments;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.function.Supplier;
 
 /**
- * A cursor that can say at any moment from what state it could be resumed.
+ * A cursor that can return at any moment the state from which it could be resumed. It wraps the
+ * cursor of a plan, whose positions it has, and checks what a plan of the caller's own delivers.
  *
- * <p>As a {@link Cursor} it is the one it wraps. Where batches are prefetched, the position of the
- * cursor is ahead of the consumer: {@link #stateAt} takes the consumer's.
+ * <p>If batches are prefetched, the position of the cursor is ahead of the consumer: pass the
+ * consumer's position to {@link #stateAt}.
+ *
+ * @param <C> the cursors of the plan
  */
-public final class ResumableCursor implements Cursor {
-  private final Sampler sampler;
-  private final long epoch;
-  private final List<Segment> before;
-  private final Cursor cursor;
+public abstract sealed class ResumableCursor<C extends Seekable> implements Seekable {
+  final Plan<C> plan;
+  final long epoch;
+  final C cursor;
+  boolean ended;
+  private final List<EpochSegment> before;
   private OptionalLong orderDigest;
-  private boolean ended;
 
-  private ResumableCursor(
-      Sampler sampler, long epoch, List<Segment> before, Cursor cursor, OptionalLong orderDigest) {
-    this.sampler = sampler;
-    this.epoch = epoch;
-    this.before = before;
-    this.cursor = cursor;
-    this.orderDigest = orderDigest;
+  private ResumableCursor(Opening<C> opening) {
+    plan = opening.plan;
+    epoch = opening.epoch;
+    before = opening.before;
+    orderDigest = opening.orderDigest;
+    cursor = opening.cursor.get();
+    long remaining = cursor.remaining();
+    if (remaining < 0) {
+      String message =
+          "a cursor of %s must have at least 0 elements left, got %d at position %d"
+              .formatted(plan, remaining, cursor.position());
+      cursor.close();
+      throw new IllegalStateException(message);
+    }
   }
 
   /**
@@ -34,134 +48,203 @@ public final class ResumableCursor implements Cursor {
    * @param epoch the number of the epoch, at least 0
    * @return a new cursor
    * @throws IllegalArgumentException if {@code epoch} is negative
-   * @throws IllegalStateException if the order needs more memory than the machine has now
+   * @throws IllegalStateException if the order needs more memory than is available
    */
-  public static ResumableCursor open(Sampler sampler, long epoch) {
-    return new ResumableCursor(
-        sampler, epoch, List.of(), sampler.epoch(epoch), OptionalLong.empty());
-  }
-
-  /** Opens a cursor at a state that has segments and whose plan has been compared. */
-  static ResumableCursor resume(Sampler sampler, SamplerState state) {
-    return new ResumableCursor(
-        sampler,
-        state.epoch(),
-        Segment.before(state.segments(), SamplerState.worldSize(sampler)),
-        openAt(sampler, state.epoch(), state.segments()),
-        OptionalLong.of(state.orderDigest()));
-  }
-
-  /** Opens a cursor where segments end: see {@link BatchSampler#resume}. */
-  static Cursor openAt(Sampler sampler, long epoch, List<Segment> delivered) {
-    List<Segment> before = Segment.before(delivered, SamplerState.worldSize(sampler));
-    Cursor cursor = openRest(sampler, epoch, before);
-    if (before.size() == delivered.size()) {
-      return cursor;
-    }
-    try {
-      long position = delivered.get(before.size()).deliveredByEachRank();
-      cursor.seek(inside(sampler, epoch, delivered, position, cursor.remaining()));
-    } catch (RuntimeException e) {
-      cursor.close();
-      throw e;
-    }
-    return cursor;
-  }
-
-  private static Cursor openRest(Sampler sampler, long epoch, List<Segment> before) {
-    if (before.isEmpty()) {
-      return sampler.epoch(epoch);
-    }
-    if (sampler instanceof DistributedSampler part) {
-      return part.resume(epoch, before);
-    }
-    throw new IllegalArgumentException(
-        "segments of a plan that is not divided must have worldSize 1, got " + before);
-  }
-
-  /** Where ranks are of unequal size, the longest may be past the end of the others. */
-  private static long inside(
-      Sampler sampler, long epoch, List<Segment> delivered, long position, long size) {
-    boolean uneven = Tail.UNEVEN.name().equals(sampler.parameters().values().get("tail"));
-    if (!uneven || position <= size) {
-      return position;
-    }
-    openRest(sampler, epoch, delivered).close(); // checks it with the longest rank
-    return size;
+  public static OfIndices open(Sampler sampler, long epoch) {
+    return new OfIndices(Opening.ofEpoch(sampler, epoch));
   }
 
   /**
-   * The number of the epoch.
+   * Opens a cursor at the first batch of an epoch. The caller owns the cursor and closes it.
+   *
+   * @param sampler the plan
+   * @param epoch the number of the epoch, at least 0
+   * @return a new cursor
+   * @throws IllegalArgumentException if {@code epoch} is negative
+   * @throws IllegalStateException if the order needs more memory than is available
+   */
+  public static OfBatches open(BatchSampler sampler, long epoch) {
+    return new OfBatches(Opening.ofEpoch(sampler, epoch), PlanChecks.maxBatchSize(sampler));
+  }
+
+  /** Opens a cursor at a state that has segments and whose plan has been compared. */
+  static OfIndices resume(Sampler sampler, SamplerState state) {
+    return new OfIndices(Opening.ofState(sampler, state));
+  }
+
+  /** Opens a cursor at a state that has segments and whose plan has been compared. */
+  static OfBatches resume(BatchSampler sampler, SamplerState state) {
+    return new OfBatches(Opening.ofState(sampler, state), PlanChecks.maxBatchSize(sampler));
+  }
+
+  /**
+   * Returns the number of the epoch.
    *
    * @return at least 0
    */
-  public long epoch() {
+  public final long epoch() {
     return epoch;
   }
 
   /**
-   * The state after what this cursor has delivered. Finished once {@link #next} has returned 0.
+   * Returns the state after what this cursor has delivered. It is finished once {@code next} has
+   * returned 0.
    *
-   * @return the state; the first call takes one more opening of the epoch if the order is a list
+   * @return the state; if the order is a list, the first call opens the epoch once more
    * @throws IllegalStateException if the cursor is closed
    */
-  public SamplerState state() {
+  public final SamplerState state() {
     SamplerState state = stateAt(position());
     return ended ? state.asFinished() : state;
   }
 
   /**
-   * The state after the indices that lie before a position: of a consumer that is behind this
-   * cursor, or before it.
+   * Returns the state at a position: that of a consumer which has received everything before it.
    *
    * @param position a position of this cursor
    * @return the state, not finished
    * @throws IllegalArgumentException if {@code position} is outside of the cursor's range
    * @throws IllegalStateException if the cursor is closed
    */
-  public SamplerState stateAt(long position) {
-    SamplerState.requirePosition(position, position() + remaining());
+  public final SamplerState stateAt(long position) {
+    Checks.requirePosition(position, position() + remaining());
     if (orderDigest.isEmpty()) {
-      orderDigest = OptionalLong.of(SamplerState.digest(sampler, epoch));
+      orderDigest = OptionalLong.of(SamplerState.digest(plan, epoch, plan.worldSize()));
     }
     return SamplerState.unfinished(
-        SamplerState.order(sampler),
+        plan.order(),
         epoch,
         before,
-        SamplerState.segment(sampler, position),
+        new EpochSegment(plan.worldSize(), cursor.delivered(position)),
         orderDigest.getAsLong());
   }
 
   @Override
-  public int next(long[] into, int from, int count) {
-    int read = cursor.next(into, from, count);
-    ended = read == 0;
-    return read;
-  }
-
-  @Override
-  public long position() {
+  public final long position() {
     return cursor.position();
   }
 
   @Override
-  public void seek(long position) {
+  public final void seek(long position) {
     cursor.seek(position);
     ended = false;
   }
 
   @Override
-  public long remaining() {
+  public final long remaining() {
     return cursor.remaining();
   }
 
   @Override
-  public boolean isPadding(long position) {
-    return cursor.isPadding(position);
+  public final long delivered(long position) {
+    return cursor.delivered(position);
   }
 
   @Override
-  public void close() {
+  public final void close() {
     cursor.close();
+  }
+
+  /** A resumable cursor over single indices. */
+  public static final class OfIndices extends ResumableCursor<Cursor> implements Cursor {
+    private OfIndices(Opening<Cursor> opening) {
+      super(opening);
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * @throws IllegalStateException if the plan's cursor writes more than {@code count} indices;
+     *     also if the cursor is closed
+     */
+    @Override
+    public int next(long[] into, int from, int count) {
+      int read = cursor.next(into, from, count);
+      if (read < 0 || read > count) {
+        throw new IllegalStateException(
+            "a cursor of %s must write 0 to %d indices, got %d at position %d"
+                .formatted(plan, count, read, cursor.position()));
+      }
+      ended = read == 0;
+      return read;
+    }
+
+    @Override
+    public boolean isPadding(long position) {
+      return cursor.isPadding(position);
+    }
+  }
+
+  /** A resumable cursor over batches. */
+  public static final class OfBatches extends ResumableCursor<BatchCursor> implements BatchCursor {
+    private final int maxBatchSize;
+
+    private OfBatches(Opening<BatchCursor> opening, int maxBatchSize) {
+      super(opening);
+      this.maxBatchSize = maxBatchSize;
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * @throws IllegalStateException if the plan delivers a batch that is larger than its {@link
+     *     BatchSampler#maxBatchSize}; also if the cursor is closed
+     */
+    @Override
+    public int next(long[] into, int from) {
+      long batch = cursor.position();
+      int size = read(into, from, batch);
+      if (size < 0 || size > maxBatchSize) {
+        throw new IllegalStateException(
+            "batch %d of epoch %d of %s must have 0 to %d indices, up to maxBatchSize(), got %d"
+                .formatted(batch, epoch, plan, maxBatchSize, size));
+      }
+      ended = size == 0;
+      return size;
+    }
+
+    private int read(long[] into, int from, long batch) {
+      try {
+        return cursor.next(into, from);
+      } catch (IndexOutOfBoundsException e) {
+        if (from < 0 || into.length - from < maxBatchSize) {
+          throw e;
+        }
+        throw new IllegalStateException(
+            "batch %d of epoch %d of %s does not fit its maxBatchSize(), %d"
+                .formatted(batch, epoch, plan, maxBatchSize),
+            e);
+      }
+    }
+
+    @Override
+    public boolean isPadding(long batch, int element) {
+      return cursor.isPadding(batch, element);
+    }
+  }
+
+  /**
+   * The start of a cursor.
+   *
+   * @param before the segments before the part that the cursor delivers
+   */
+  private record Opening<C extends Seekable>(
+      Plan<C> plan,
+      long epoch,
+      List<EpochSegment> before,
+      Supplier<C> cursor,
+      OptionalLong orderDigest) {
+    static <C extends Seekable> Opening<C> ofEpoch(Plan<C> plan, long epoch) {
+      return new Opening<>(plan, epoch, List.of(), () -> plan.epoch(epoch), OptionalLong.empty());
+    }
+
+    static <C extends Seekable> Opening<C> ofState(Plan<C> plan, SamplerState state) {
+      return new Opening<>(
+          plan,
+          state.epoch(),
+          Segments.before(state.segments(), plan.worldSize()),
+          () -> plan.resume(state.epoch(), state.segments()),
+          OptionalLong.of(state.orderDigest()));
+    }
   }
 }

@@ -1,38 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler;
 
-/** A saved state belongs to another plan: it would go on in an order that nobody began. */
+import io.torchfeed.internal.Quotes;
+
+/**
+ * Thrown when a saved state does not belong to this plan: resuming it would produce a different
+ * order.
+ */
 public final class ResumeMismatchException extends IllegalArgumentException {
   private static final long serialVersionUID = 1L;
 
-  /** What differs. */
+  /** The name of what differs. */
   private final String parameter;
 
-  /** Its value in the state. */
+  /** The value in the saved state. */
   private final String saved;
 
-  /** Its value in the plan. */
+  /** The value in the plan. */
   private final String present;
 
   /**
-   * A mismatch.
+   * Creates an exception for one mismatch.
    *
-   * @param parameter what differs
-   * @param saved its value in the saved state
-   * @param present its value in the plan that was to resume the state
+   * @param parameter the name of what differs
+   * @param saved the value in the saved state
+   * @param present the value in the plan that should resume the state
    */
   public ResumeMismatchException(String parameter, String saved, String present) {
     super(
         "the state was saved with %s %s, but the plan has %s; resume it with the plan that saved it"
-            .formatted(parameter, saved, present));
+            .formatted(
+                Quotes.shortened(parameter), Quotes.shortened(saved), Quotes.shortened(present)));
     this.parameter = parameter;
     this.saved = saved;
     this.present = present;
   }
 
   /**
-   * What differs: the name of the first parameter that does, {@code kind} for the kind of plan, or
-   * {@code order digest} if the parameters are equal and yet the orders are not.
+   * Returns the name of what differs: the first parameter that does, {@code kind} for the kind of
+   * plan, or {@code order digest} if the parameters are equal but the orders are not.
    *
    * @return the name
    */
@@ -41,7 +47,7 @@ public final class ResumeMismatchException extends IllegalArgumentException {
   }
 
   /**
-   * Its value in the saved state.
+   * Returns the value in the saved state.
    *
    * @return the value, {@code none} if the saved plan did not have the parameter
    */
@@ -50,7 +56,7 @@ public final class ResumeMismatchException extends IllegalArgumentException {
   }
 
   /**
-   * Its value in the plan that was to resume the state.
+   * Returns the value in the plan that should resume the state.
    *
    * @return the value, {@code none} if the plan does not have the parameter
    */

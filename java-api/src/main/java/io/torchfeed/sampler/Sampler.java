@@ -1,43 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler;
 
+import io.torchfeed.sampler.cursor.OrderProbe;
+import io.torchfeed.sampler.order.ComputedSampler;
+import java.util.stream.LongStream;
+
 /**
- * The plan of one rank: which dataset indices it sees in each epoch, and in what order.
+ * A plan of single indices. {@link Cursor} reads many of them at once; {@link #indices} is a stream
+ * of them for simple uses.
  *
- * <p>A sampler is immutable, and the order is a function of the plan and the epoch alone. Any
- * number of threads may open cursors.
+ * <p>{@link ComputedSampler} is the base of samplers whose index at a position can be computed.
  */
-public interface Sampler {
+public interface Sampler extends Plan<Cursor> {
   /**
-   * The number of indices that one epoch delivers to this rank.
+   * Returns the number of indices that one epoch delivers to this rank.
    *
    * @return the number of indices, the same in every epoch
    */
   long size();
 
   /**
-   * Opens a cursor at the start of an epoch. The caller owns the cursor and closes it.
+   * Returns the indices of an epoch as a sequential stream. The epoch is opened when the stream is
+   * first read, and closed at its end. Close the stream if it is not read to its end.
    *
    * @param epoch the number of the epoch, at least 0
-   * @return a new cursor, independent of all others
-   * @throws IllegalArgumentException if {@code epoch} is negative
-   * @throws IllegalStateException if the order needs more memory than the machine has now
+   * @return a stream of {@link #size} indices
+   * @throws IllegalArgumentException if {@code epoch} is negative; when the stream is read
+   * @throws IllegalStateException if the order needs more memory than is available; when the stream
+   *     is read
    */
-  Cursor epoch(long epoch);
+  default LongStream indices(long epoch) {
+    return IndexStream.of(this, epoch);
+  }
 
   /**
-   * What the order depends on: the kind of plan and its parameters by name.
+   * {@inheritDoc}
    *
-   * @return the parameters; equal ones mean equal orders
+   * @return 64 evenly spread samples of a plan that is not divided and has at most 2<sup>24</sup>
+   *     indices; none for others, unless they override this method
    */
-  PlanParameters parameters();
+  @Override
+  default long[] probe(long epoch, int worldSize) {
+    return order().equals(parameters()) ? OrderProbe.ofList(this, epoch) : new long[0];
+  }
 
-  /**
-   * The digest of {@link #parameters}: a checkpoint keeps it, to be compared when it is resumed.
-   *
-   * @return 64 hexadecimal digits
-   */
-  default String digest() {
-    return parameters().digest();
+  @Override
+  default Sampler asSaved(PlanParameters saved) {
+    return this;
   }
 }

@@ -3,6 +3,9 @@ package io.torchfeed.sampler;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.Checks;
+import io.torchfeed.internal.Hash64;
+import io.torchfeed.sampler.cursor.Segments;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.LinkedHashSet;
@@ -11,174 +14,202 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * How far an epoch has got: what a checkpoint keeps of a sampler, so that {@link #resume} goes on
- * exactly there, also with another number of ranks. Immutable.
+ * The progress of an epoch: what a checkpoint keeps of a sampler, so that {@link #resume} continues
+ * exactly there, even with another number of ranks. Immutable.
  *
  * <pre>{@code
- * try (ResumableCursor cursor = state.resume(sampler)) {
+ * try (ResumableCursor.OfIndices cursor = state.resume(sampler)) {
  *   cursor.next(indices, 0, batchSize);
  *   byte[] checkpoint = cursor.state().toBytes();
  * }
  * }</pre>
  *
- * <p>A state holds the parameters of the plan and a few numbers, no index and no permutation: it
- * stays under 1 KB at any dataset size, and grows by 12 bytes ({@link #toBytes}) or about 50
- * ({@link #toJson}) each time the number of ranks changes within one epoch. It knows nothing of
+ * <p>A state holds the parameters of the plan and a few numbers, but no indices and no permutation:
+ * it stays under 1 KB at any dataset size, and grows by 12 bytes ({@link #toBytes}) or about 50
+ * ({@link #toJson}) each time the number of ranks changes within one epoch. It is independent of
  * workers and prefetching: a position counts what was delivered to the consumer.
  *
- * <p>The state of a divided plan holds neither rank nor world size of the plan, so ranks that
- * delivered equally much have equal states, and any of them may save it ({@link PlanCheck#ofState}
- * checks that). After a crash take the state of the rank that is least far: that repeats samples,
- * but loses none. With {@link Tail#UNEVEN} save the state of a rank whose part is the longest: at
- * the end of an epoch the others have a sample less, which would come again.
+ * <p>The state of a divided plan holds neither its rank nor its world size, so ranks that have
+ * delivered equally much have equal states, and any of them may save it ({@link
+ * RankConsistency#ofState} checks that). After a crash, use the state of the rank that has
+ * progressed least: this repeats samples but loses none. With {@link Tail#UNEVEN}, save the state
+ * of a rank with the longest part: at the end of an epoch the others have delivered one sample
+ * fewer, so resuming from their state would repeat samples.
  *
- * <p>Rule of the segments: over all of them each sample of the epoch is delivered exactly once,
- * apart from padding and, with {@link Tail#DROP}, fewer samples than there are ranks at the end.
- * While the number of ranks stays the same nothing is divided anew; when it changes, old padding is
+ * <p>Invariant: over all segments, each sample of the epoch is delivered exactly once, apart from
+ * padding and, with {@link Tail#DROP}, fewer samples at the end than there are ranks. While the
+ * number of ranks stays the same, nothing is redistributed; when it changes, old padding is
  * discarded and the new end is padded.
  *
- * @param plan the parameters of the order: {@link DistributedSampler#order}, or {@link
- *     Sampler#parameters} of other plans
+ * @param plan the parameters of the order: {@link Plan#order}, or {@link Sampler#parameters} of
+ *     other plans
  * @param epoch the number of the epoch, at least 0
- * @param segments what was delivered of it, the oldest part first; neighbours differ in world size,
- *     and none is empty. A plan that is not divided counts as one rank.
- * @param finished whether the end of the epoch was reported, so that the next epoch is due; there
- *     are no segments then
- * @param orderDigest a digest of plan, epoch and 64 samples of the epoch's order, of which orders
- *     that need a list of more than 2<sup>24</sup> samples have none
+ * @param segments the parts of the epoch that were delivered, oldest first; neighbours differ in
+ *     world size, and none is empty; at most 1000. A plan that is not divided counts as one rank.
+ * @param finished whether the end of the epoch was reported, so that resuming starts the next
+ *     epoch; there are then no segments
+ * @param orderDigest a digest of plan, epoch and 64 samples of the epoch's order; orders that need
+ *     a list of more than 2<sup>24</sup> samples contribute no samples
  */
 public record SamplerState(
-    PlanParameters plan, long epoch, List<Segment> segments, boolean finished, long orderDigest) {
+    PlanParameters plan,
+    long epoch,
+    List<EpochSegment> segments,
+    boolean finished,
+    long orderDigest) {
   private static final long DIGEST_VERSION = 1;
 
+  /** The maximum number of segments in an epoch: resuming takes time and memory for each. */
+  private static final int MAX_SEGMENTS = 1000;
+
   /**
-   * A state.
+   * Creates a state.
    *
    * @param plan the parameters of the order
    * @param epoch the number of the epoch, at least 0
-   * @param segments what was delivered of it, the oldest part first
+   * @param segments the parts of the epoch that were delivered, oldest first
    * @param finished whether the end of the epoch was reported
    * @param orderDigest a digest of the epoch's order
-   * @throws IllegalArgumentException if an argument is outside of its range
+   * @throws IllegalArgumentException if an argument is out of range
    */
   public SamplerState {
     requireNonNull(plan, "plan");
     segments = List.copyOf(segments);
-    Arguments.requireEpoch(epoch);
+    Checks.requireEpoch(epoch);
+    if (segments.size() > MAX_SEGMENTS) {
+      throw new IllegalArgumentException(
+          "an epoch must have at most %d segments, got %d"
+              .formatted(MAX_SEGMENTS, segments.size()));
+    }
     if (finished && (epoch == Long.MAX_VALUE || !segments.isEmpty())) {
       throw new IllegalArgumentException(
-          "a finished epoch must be below %d and has no segments, got epoch %d and %s"
-              .formatted(Long.MAX_VALUE, epoch, segments));
+          "a finished epoch must be below %d and have no segments, got epoch %d and %d segments"
+              .formatted(Long.MAX_VALUE, epoch, segments.size()));
     }
     for (int i = 0; i < segments.size(); i++) {
       requireProper(segments, i);
     }
   }
 
-  private static void requireProper(List<Segment> segments, int i) {
-    Segment segment = segments.get(i);
+  private static void requireProper(List<EpochSegment> segments, int i) {
+    EpochSegment segment = segments.get(i);
     if (segment.deliveredByEachRank() == 0) {
       throw new IllegalArgumentException("segments must not be empty, got " + segment);
     }
     if (i > 0 && segments.get(i - 1).worldSize() == segment.worldSize()) {
       throw new IllegalArgumentException(
-          "segments that follow each other must differ in worldSize, got " + segments);
+          "segments that follow each other must differ in worldSize, got %s followed by %s"
+              .formatted(segments.get(i - 1), segment));
     }
   }
 
   /**
-   * The state of an undisturbed epoch. For one that was itself resumed see {@link
+   * Returns the state of an uninterrupted epoch. For a resumed epoch, see {@link
    * ResumableCursor#stateAt}.
    *
-   * @param sampler the plan; takes one more opening of its epoch if the order is a list
+   * @param sampler the plan; its epoch is opened once more if the order is a list
    * @param epoch the number of the epoch, at least 0
-   * @param position how many indices each rank has delivered, in [0, size of the sampler]
+   * @param position the number of indices each rank has delivered, in [0, size of the sampler]
    * @return the state, not finished
-   * @throws IllegalArgumentException if an argument is outside of its range
+   * @throws IllegalArgumentException if an argument is out of range
    */
   public static SamplerState of(Sampler sampler, long epoch, long position) {
-    Arguments.requireEpoch(epoch);
-    requirePosition(position, sampler.size());
+    Checks.requireEpoch(epoch);
+    Checks.requirePosition(position, sampler.size());
+    int worldSize = sampler.worldSize();
     return unfinished(
-        order(sampler), epoch, List.of(), segment(sampler, position), digest(sampler, epoch));
+        sampler.order(),
+        epoch,
+        List.of(),
+        new EpochSegment(worldSize, position),
+        digest(sampler, epoch, worldSize));
   }
 
   /**
-   * The state of an undisturbed epoch of a plan in batches. For one that was itself resumed see
-   * {@link ResumableBatchCursor#stateAt}.
+   * Returns the state of an uninterrupted epoch of a plan in batches. For a resumed epoch, see
+   * {@link ResumableCursor#stateAt}.
    *
    * @param sampler the plan
    * @param epoch the number of the epoch, at least 0
-   * @param position how many batches were delivered, in [0, number of batches]
+   * @param position the number of batches delivered, in [0, number of batches]
    * @return the state, not finished
-   * @throws IllegalArgumentException if an argument is outside of its range
+   * @throws IllegalArgumentException if an argument is out of range
    */
-  public static SamplerState ofBatches(BatchSampler sampler, long epoch, long position) {
-    try (ResumableBatchCursor cursor = ResumableBatchCursor.open(sampler, epoch)) {
+  public static SamplerState of(BatchSampler sampler, long epoch, long position) {
+    try (ResumableCursor.OfBatches cursor = ResumableCursor.open(sampler, epoch)) {
       return cursor.stateAt(position);
     }
   }
 
   static SamplerState unfinished(
-      PlanParameters plan, long epoch, List<Segment> before, Segment last, long orderDigest) {
-    List<Segment> all = new ArrayList<>(before);
+      PlanParameters plan,
+      long epoch,
+      List<EpochSegment> before,
+      EpochSegment last,
+      long orderDigest) {
+    List<EpochSegment> all = new ArrayList<>(before);
     all.add(last);
-    return new SamplerState(plan, epoch, Segment.withoutEmptyOnes(all), false, orderDigest);
+    return new SamplerState(plan, epoch, Segments.withoutEmptyOnes(all), false, orderDigest);
   }
 
   /**
-   * Opens a cursor that goes on where the state was taken. The caller owns and closes it.
-   *
-   * <p>Nothing delivered yet: the whole epoch. Everything delivered, but the end not reported: a
-   * cursor at the end. Finished: the whole next epoch. With as many ranks as before the cursor is
-   * that of the epoch, at the saved position, in the time that {@link Cursor#seek} takes; with
-   * another number it is {@link DistributedSampler#resume}, where positions count from the start of
-   * the rank's part of the rest.
-   *
-   * @param sampler the plan that saved the state, of any rank and world size
-   * @return the cursor
-   * @throws ResumeMismatchException if the plan differs from the one that saved the state
-   * @throws IllegalArgumentException if more was delivered than the plan has
-   * @throws IllegalStateException if the order needs more memory than the machine has now
-   */
-  public ResumableCursor resume(Sampler sampler) {
-    requireSamePlan(order(sampler));
-    if (finished) {
-      return ResumableCursor.open(sampler, epoch + 1);
-    }
-    if (segments.isEmpty()) {
-      return ResumableCursor.open(sampler, epoch);
-    }
-    requireSameOrder(digest(sampler, epoch, segments.get(0).worldSize()));
-    return ResumableCursor.resume(sampler, this);
-  }
-
-  /**
-   * Opens a cursor over batches that goes on where the state was taken. The caller owns and closes
+   * Opens a cursor that continues where the state was taken. The caller owns the cursor and closes
    * it.
    *
-   * <p>As in {@link #resume(Sampler)}; see {@link BatchSampler#resume} for the positions.
+   * <p>If nothing was delivered yet, the cursor covers the whole epoch; if everything was delivered
+   * but the end was not reported, it is at the end; if the state is finished, it covers the whole
+   * next epoch. With the same number of ranks as before, it is the epoch's cursor at the saved
+   * position, opened in the time that {@link Seekable#seek} takes; with another number, it is that
+   * of {@link Plan#resume}, whose positions count from the start of the rank's part of the rest.
    *
-   * @param sampler the plan that saved the state, of any rank and world size
+   * @param sampler the plan that saved the state, with any rank and world size
    * @return the cursor
    * @throws ResumeMismatchException if the plan differs from the one that saved the state
-   * @throws IllegalArgumentException if more was delivered than the plan has, or the number of
-   *     ranks has changed and the plan cannot divide the rest
+   * @throws IllegalArgumentException if more was delivered than the plan contains
+   * @throws IllegalStateException if the order needs more memory than is available
    */
-  public ResumableBatchCursor resumeBatches(BatchSampler sampler) {
-    requireSamePlan(sampler.order());
-    if (finished) {
-      return ResumableBatchCursor.open(sampler, epoch + 1);
+  public ResumableCursor.OfIndices resume(Sampler sampler) {
+    Sampler saved = sampler.asSaved(plan);
+    requireSamePlan(saved.order());
+    if (isBetweenEpochs()) {
+      return ResumableCursor.open(saved, nextEpoch());
     }
-    if (segments.isEmpty()) {
-      return ResumableBatchCursor.open(sampler, epoch);
-    }
-    requireSameOrder(digest(sampler, epoch, segments.get(0).worldSize()));
-    return ResumableBatchCursor.resume(sampler, this);
+    requireSameOrder(digest(saved, epoch, segments.get(0).worldSize()));
+    return ResumableCursor.resume(saved, this);
   }
 
   /**
-   * This state when the end of the epoch has been reported.
+   * Opens a cursor over batches that continues where the state was taken. The caller owns the
+   * cursor and closes it.
+   *
+   * <p>The rules are those of {@link #resume(Sampler)}; see {@link Plan#resume} for the positions.
+   *
+   * @param sampler the plan that saved the state, with any rank and world size
+   * @return the cursor
+   * @throws ResumeMismatchException if the plan differs from the one that saved the state
+   * @throws IllegalArgumentException if more was delivered than the plan contains, or the number of
+   *     ranks has changed and the plan cannot divide the rest
+   */
+  public ResumableCursor.OfBatches resume(BatchSampler sampler) {
+    BatchSampler saved = sampler.asSaved(plan);
+    requireSamePlan(saved.order());
+    if (isBetweenEpochs()) {
+      return ResumableCursor.open(saved, nextEpoch());
+    }
+    requireSameOrder(digest(saved, epoch, segments.get(0).worldSize()));
+    return ResumableCursor.resume(saved, this);
+  }
+
+  private boolean isBetweenEpochs() {
+    return finished || segments.isEmpty();
+  }
+
+  private long nextEpoch() {
+    return finished ? epoch + 1 : epoch;
+  }
+
+  /**
+   * Returns this state with the end of the epoch reported.
    *
    * @return the state from which the next epoch is resumed
    */
@@ -187,90 +218,59 @@ public record SamplerState(
   }
 
   /**
-   * The state as JSON text, one line.
+   * Returns the state as one line of JSON.
    *
-   * @return the text; {@link #fromJson} gives an equal state
+   * @return the text; {@link #fromJson} restores an equal state
    */
   public String toJson() {
     return StateJson.write(this);
   }
 
   /**
-   * The state of a JSON text.
+   * Parses a state from JSON.
    *
-   * @param json what {@link #toJson} returned; fields may come in another order, with white space
+   * @param json what {@link #toJson} returned; fields may be in any order, with white space
    * @return the state
-   * @throws IllegalArgumentException if the text is no JSON object, a field is missing, unknown,
-   *     double or wrong, or the version is not known
+   * @throws IllegalArgumentException if the text is not a JSON object, a field is missing, unknown,
+   *     duplicated or invalid, or the version is unknown
    */
   public static SamplerState fromJson(String json) {
     return StateJson.read(json);
   }
 
   /**
-   * The state as bytes, with a checksum.
+   * Returns the state as bytes, with a checksum.
    *
-   * @return a new array; {@link #fromBytes} gives an equal state
+   * @return a new array; {@link #fromBytes} restores an equal state
    */
   public byte[] toBytes() {
     return StateBytes.write(this);
   }
 
   /**
-   * The state of a sequence of bytes.
+   * Restores a state from bytes.
    *
    * @param bytes what {@link #toBytes} returned
    * @return the state
    * @throws IllegalArgumentException if the bytes are damaged, too few or too many, or the version
-   *     is not known
+   *     is unknown
    */
   public static SamplerState fromBytes(byte[] bytes) {
     return StateBytes.read(bytes);
   }
 
-  static PlanParameters order(Sampler sampler) {
-    return sampler instanceof DistributedSampler part ? part.order() : sampler.parameters();
-  }
-
-  static int worldSize(Sampler sampler) {
-    return sampler instanceof DistributedSampler part ? part.worldSize() : 1;
-  }
-
-  static int rank(Sampler sampler) {
-    return sampler instanceof DistributedSampler part ? part.rank() : 0;
-  }
-
-  /** What each rank of a plan delivered since its division. */
-  static Segment segment(Sampler sampler, long position) {
-    return new Segment(worldSize(sampler), position);
-  }
-
-  static long digest(Sampler sampler, long epoch) {
-    return digest(sampler, epoch, worldSize(sampler));
-  }
-
-  private static long digest(Sampler sampler, long epoch, int worldSize) {
-    return digest(order(sampler), epoch, Probes.of(sampler, epoch, worldSize));
-  }
-
-  static long digest(BatchSampler sampler, long epoch, int worldSize) {
-    return digest(sampler.order(), epoch, Probes.of(sampler, epoch, worldSize));
+  static long digest(Plan<?> plan, long epoch, int worldSize) {
+    return digest(plan.order(), epoch, plan.probe(epoch, worldSize));
   }
 
   private static long digest(PlanParameters plan, long epoch, long[] probes) {
     long digest =
-        Mix64.foldAll(DIGEST_VERSION, Mix64.fnv1a(plan.kind()), Mix64.fnv1a(plan.digest()), epoch);
+        Hash64.foldAll(
+            DIGEST_VERSION, Hash64.fnv1a(plan.kind()), Hash64.fnv1a(plan.digest()), epoch);
     for (long probe : probes) {
-      digest = Mix64.fold(digest, probe);
+      digest = Hash64.fold(digest, probe);
     }
     return digest;
-  }
-
-  static void requirePosition(long position, long size) {
-    if (position < 0 || position > size) {
-      throw new IllegalArgumentException(
-          "position must be in [0, %d], got %d".formatted(size, position));
-    }
   }
 
   private void requireSamePlan(PlanParameters present) {

@@ -3,6 +3,7 @@ package io.torchfeed.sampler;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.torchfeed.internal.Quotes;
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
@@ -15,8 +16,8 @@ import java.util.zip.CRC32C;
 /**
  * Sampler states as bytes, big-endian: "tfSt", version (int16), kind, number of parameters (int32),
  * names and values, epoch (int64), finished (int8), order digest (int64), number of segments
- * (int32), world size (int32) and delivered (int64) of each, CRC-32C of all bytes before it. A text
- * is its length in bytes (int32) and UTF-8.
+ * (int32), world size (int32) and delivered (int64) of each, CRC-32C of all preceding bytes. A
+ * string is its length in bytes (int32) followed by UTF-8.
  */
 final class StateBytes {
   private static final int MAGIC = 0x74665374;
@@ -46,7 +47,7 @@ final class StateBytes {
     texts.subList(1, texts.size()).forEach(text -> put(out, text));
     out.putLong(state.epoch()).put((byte) (state.finished() ? 1 : 0)).putLong(state.orderDigest());
     out.putInt(state.segments().size());
-    for (Segment segment : state.segments()) {
+    for (EpochSegment segment : state.segments()) {
       out.putInt(segment.worldSize()).putLong(segment.deliveredByEachRank());
     }
     return out.putInt(checksum(out.array(), out.position())).array();
@@ -60,7 +61,9 @@ final class StateBytes {
     ByteBuffer in = ByteBuffer.wrap(bytes);
     if (bytes.length < HEADER_BYTES || in.getInt() != MAGIC) {
       throw new IllegalArgumentException(
-          "the bytes are not a sampler state: it begins with tfSt, got " + bytes.length + " bytes");
+          "the bytes are not a sampler state, which begins with tfSt: got "
+              + bytes.length
+              + " bytes");
     }
     int version = in.getShort();
     if (version != VERSION) {
@@ -84,18 +87,19 @@ final class StateBytes {
   private static SamplerState readFields(ByteBuffer in) throws CharacterCodingException {
     String kind = text(in);
     Map<String, String> values = new LinkedHashMap<>();
-    for (int left = in.getInt(); left > 0; left--) {
+    for (int left = count(in); left > 0; left--) {
       String name = text(in);
       if (values.put(name, text(in)) != null) {
-        throw new IllegalArgumentException("the sampler state has the parameter twice: " + name);
+        throw new IllegalArgumentException(
+            "the sampler state has a parameter twice: " + Quotes.shortened(name));
       }
     }
     long epoch = in.getLong();
     int finished = in.get();
     long orderDigest = in.getLong();
-    List<Segment> segments = new ArrayList<>();
-    for (int left = in.getInt(); left > 0; left--) {
-      segments.add(new Segment(in.getInt(), in.getLong()));
+    List<EpochSegment> segments = new ArrayList<>();
+    for (int left = count(in); left > 0; left--) {
+      segments.add(new EpochSegment(in.getInt(), in.getLong()));
     }
     if (finished >>> 1 != 0 || in.hasRemaining()) {
       throw new IllegalArgumentException("the bytes of the sampler state are damaged");
@@ -104,9 +108,17 @@ final class StateBytes {
         new PlanParameters(kind, values), epoch, segments, finished == 1, orderDigest);
   }
 
+  private static int count(ByteBuffer in) {
+    int count = in.getInt();
+    if (count < 0) {
+      throw new BufferUnderflowException();
+    }
+    return count;
+  }
+
   private static String text(ByteBuffer in) throws CharacterCodingException {
-    int length = in.getInt();
-    if (length < 0 || length > in.remaining()) {
+    int length = count(in);
+    if (length > in.remaining()) {
       throw new BufferUnderflowException();
     }
     ByteBuffer text = in.slice(in.position(), length);

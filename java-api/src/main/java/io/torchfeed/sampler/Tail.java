@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler;
 
-/** What becomes of the last samples when the ranks do not divide the dataset. */
+/** The treatment of the last samples when the dataset does not divide evenly among the ranks. */
 public enum Tail {
   /**
-   * The list of all samples is padded to a multiple of the ranks, so that some samples are seen
-   * twice. libtorch: {@code allow_duplicates = true}.
+   * The list of all samples is padded to a multiple of the number of ranks, so that some samples
+   * are seen twice. libtorch: {@code allow_duplicates = true}.
    */
   PAD,
 
   /**
-   * The list of all samples is cut to a multiple of the ranks, so that some samples are not seen.
-   * libtorch: {@code allow_duplicates = false}.
+   * The list of all samples is cut to a multiple of the number of ranks, so that some samples are
+   * not seen. libtorch: {@code allow_duplicates = false}.
    */
   DROP,
 
   /**
-   * The list of all samples is dealt out as it is, so that every sample is seen once, and the first
-   * ranks see one more than the others. For evaluation; in training, ranks with unequal numbers of
-   * steps wait for each other. libtorch's samplers do not have it.
+   * The list of all samples is distributed as it is, so that every sample is seen once and the
+   * first ranks see one more than the others. For evaluation; in training, ranks with unequal
+   * numbers of steps wait for each other. Not offered by libtorch's samplers.
    */
   UNEVEN
 }

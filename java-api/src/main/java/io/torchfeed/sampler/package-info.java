@@ -1,61 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Which samples a rank sees, and in what order.
+ * Plans: which samples each rank receives in an epoch, in what order, and how that is resumed.
  *
- * <p>Where to begin: {@link io.torchfeed.sampler.ShuffledSampler}, unless another program's order
- * has to be met.
- *
- * <p>A {@link io.torchfeed.sampler.Sampler} is an immutable plan; {@link
- * io.torchfeed.sampler.Sampler#epoch epoch(e)} opens an independent {@link
- * io.torchfeed.sampler.Cursor} on one epoch, which delivers dataset indices in bulk. The plans that
- * are named as the C++ classes of libtorch 2.10.0 ({@link io.torchfeed.sampler.SequentialSampler},
- * {@link io.torchfeed.sampler.RandomSampler}, {@link
- * io.torchfeed.sampler.DistributedSequentialSampler}, {@link
- * io.torchfeed.sampler.DistributedRandomSampler}) run these, so indices and batch boundaries equal
- * theirs, bit for bit:
+ * <p>A {@link io.torchfeed.sampler.Plan} is immutable. {@link io.torchfeed.sampler.Sampler#epoch
+ * epoch(e)} opens an independent {@link io.torchfeed.sampler.Cursor} on one epoch, which delivers
+ * dataset indices in bulk; a {@link io.torchfeed.sampler.BatchSampler} also defines where batches
+ * end. A plan may be one rank's part of an order that all ranks share.
  *
  * <pre>{@code
- * Sampler sampler = new DistributedRandomSampler(10, 3, 0);
+ * Sampler sampler = new ShuffledSampler(10, 3, 0, 42); // of 10 samples, the part of rank 0 of 3
  * try (Cursor cursor = sampler.epoch(0)) {
  *   long[] indices = new long[4];
- *   int read = cursor.next(indices, 0, 4); // 4: the indices 0, 2, 1, 5
+ *   int read = cursor.next(indices, 0, 4);
  * }
  * }</pre>
  *
- * <p>Those of PyTorch's Python package are computed here, in pure Java, from its random numbers:
- * {@link io.torchfeed.sampler.PythonDistributedSampler}, {@link
- * io.torchfeed.sampler.PythonRandomSampler}, {@link io.torchfeed.sampler.SubsetRandomSampler},
- * {@link io.torchfeed.sampler.WeightedRandomSampler}, {@link io.torchfeed.sampler.FixedBatches}
- * (its {@code BatchSampler}) and {@link io.torchfeed.sampler.RandomSplit}.
+ * <p>{@link io.torchfeed.sampler.SamplerState} is what a checkpoint stores of a plan, {@link
+ * io.torchfeed.sampler.ResumableCursor} keeps it up to date, {@link
+ * io.torchfeed.sampler.RankConsistency} compares the ranks' plans before an epoch, and {@link
+ * io.torchfeed.sampler.Cursor#isPadding} flags padding.
  *
- * <p>Those of Bagua's load balancing loader are {@link
- * io.torchfeed.sampler.BaguaLoadBalancingSampler}, with its orders bit for bit, and {@link
- * io.torchfeed.sampler.BaguaLoadBalancingBatchSampler}, with the defects of its batches corrected.
+ * <p>The plans themselves:
  *
- * <p>torchfeed's own: {@link io.torchfeed.sampler.ShuffledSampler} computes its order instead of
- * holding a list; {@link io.torchfeed.sampler.WeightedSampler} and {@link
- * io.torchfeed.sampler.ClassCyclingSampler} draw by weight and by class; {@link
- * io.torchfeed.sampler.ConcatenatedSampler}, {@link io.torchfeed.sampler.MixedSampler}, {@link
- * io.torchfeed.sampler.RepeatedSampler} and {@link io.torchfeed.sampler.ListSampler} combine plans;
- * {@link io.torchfeed.sampler.GroupSplit} and {@link io.torchfeed.sampler.StratifiedSplit} split a
- * dataset. {@link io.torchfeed.sampler.LoadBalancingDistributedSampler} and {@link
- * io.torchfeed.sampler.TokenBudgetBatchSampler} give the ranks of a step equal work: {@link
- * io.torchfeed.sampler.Costs} says what samples cost, {@link io.torchfeed.sampler.CostEstimator}
- * learns it, and {@link io.torchfeed.sampler.BalanceReport} shows how equal the work is. A {@link
- * io.torchfeed.sampler.DistributedSampler} is one rank's part: {@link
- * io.torchfeed.sampler.StridedSampler} and {@link io.torchfeed.sampler.BlockedSampler} divide any
- * plan, {@link io.torchfeed.sampler.ShardedSampler} data that lie in shards. A {@link
- * io.torchfeed.sampler.BatchSampler} also says where batches end.
+ * <ul>
+ *   <li>{@link io.torchfeed.sampler.order}: torchfeed's own orders, which can be sought, combined
+ *       and divided. Start with {@link io.torchfeed.sampler.order.ShuffledSampler}; write your own
+ *       with {@link io.torchfeed.sampler.order.ComputedSampler}.
+ *   <li>{@link io.torchfeed.sampler.torch}: the orders of libtorch and PyTorch, bit for bit.
+ *   <li>{@link io.torchfeed.sampler.balance}: equal work for the ranks of a step.
+ *   <li>{@link io.torchfeed.sampler.split}: splits of a dataset.
+ * </ul>
  *
- * <p>{@link io.torchfeed.sampler.SamplerState} is what a checkpoint keeps of a plan, {@link
- * io.torchfeed.sampler.PlanCheck} compares the ranks' plans before an epoch, and {@link
- * io.torchfeed.sampler.Cursor#isPadding} tells which samples only fill up.
- *
- * <p>Where the C++ classes crash or leave the dataset, these do not: arguments are checked before
- * C++ sees them, and padding always lies inside the dataset.
- *
- * <p>This package imports, of torchfeed, only the bindings; it knows no tensor, no dataset and no
- * loader.
+ * <p>This package and those below it import nothing else from torchfeed but helpers and, in {@code
+ * torch}, the bindings; they know nothing of tensors, datasets or loaders.
  */
 @NullMarked
 package io.torchfeed.sampler;

@@ -33,7 +33,7 @@ abstract class BatchContract {
   }
 
   @Test
-  void aBatchEndsWhenTheNextIsTaken() {
+  void aBatchExpiresWhenTheNextIsTaken() {
     try (DataLoader loader = loader(1);
         Batches batches = loader.epoch(0)) {
       Batch first = batches.next();
@@ -42,8 +42,8 @@ abstract class BatchContract {
       assertThatIllegalStateException()
           .isThrownBy(() -> first.tensor(0))
           .withMessage(
-              "batch 0 of epoch 0 has ended: the next one was taken, or its pass was closed;"
-                  + " use it before that, or keep() it");
+              "batch 0 of epoch 0 has ended: the next one was taken, or its pass is over or"
+                  + " closed; use it before that, or keep() it");
       assertThat(held.isNull()).isTrue();
       assertThatIllegalStateException().isThrownBy(first::indices);
       assertThat(first.size()).isEqualTo(4);
@@ -99,7 +99,7 @@ abstract class BatchContract {
   }
 
   @Test
-  void slabsAreReusedWhenNothingIsHeld() {
+  void slabsAreReusedWhenNoBatchIsHeld() {
     Set<Long> addresses = new HashSet<>();
     try (DataLoader loader = loader(2)) {
       for (int epoch = 0; epoch < 50; epoch++) {
@@ -111,11 +111,11 @@ abstract class BatchContract {
         }
       }
     }
-    assertThat(addresses).hasSizeLessThanOrEqualTo(9); // eight prefetched and the consumer's
+    assertThat(addresses).hasSizeLessThanOrEqualTo(9); // eight prefetched, one held by the consumer
   }
 
   @Test
-  void aColumnThatIsNotThereIsRefused() {
+  void anUnknownColumnIsRefused() {
     try (DataLoader loader = loader(1);
         Batches batches = loader.epoch(0)) {
       Batch batch = batches.next();

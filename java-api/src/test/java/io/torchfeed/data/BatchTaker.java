@@ -7,7 +7,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Flow;
 
-/** A subscriber that takes some batches and then asks for no more, or for one at a time. */
+/** A subscriber that requests some batches, and then none or one at a time. */
 final class BatchTaker implements Flow.Subscriber<Batch> {
   final List<Long> seen = new CopyOnWriteArrayList<>();
   final CountDownLatch first = new CountDownLatch(1);
@@ -18,11 +18,11 @@ final class BatchTaker implements Flow.Subscriber<Batch> {
   private final boolean askForMore;
 
   /**
-   * A subscriber.
+   * Creates a subscriber.
    *
-   * @param column of int64, whose first value of each batch it sees
-   * @param demand how many batches it asks for at once
-   * @param askForMore whether each batch makes it ask for another
+   * @param column an int64 column; the first value of each batch is recorded
+   * @param demand the number of batches to request first
+   * @param askForMore whether to request another batch on receiving one
    */
   BatchTaker(int column, long demand, boolean askForMore) {
     this.column = column;

@@ -24,7 +24,7 @@ class BatchTransformTest {
 
   @ParameterizedTest
   @ValueSource(ints = {0, 2})
-  void aBatchIsChangedInPlaceOrMadeAnew(int workers) {
+  void aBatchMayBeChangedInPlaceOrReplaced(int workers) {
     BatchTransform transform =
         (tensors, random) ->
             new Tensor[] {
@@ -46,7 +46,7 @@ class BatchTransformTest {
   }
 
   @Test
-  void itMayGiveTensorsWithoutDimensionsOrNone() {
+  void aTransformMayReturnScalarsOrNoTensors() {
     BatchTransform transform =
         (tensors, random) ->
             random.nextBoolean() ? new Tensor[] {tensors[1].sum()} : new Tensor[] {};
@@ -62,7 +62,7 @@ class BatchTransformTest {
   }
 
   @Test
-  void itMayGiveOtherNumbersOfTensorsAndKeepThem() {
+  void aTransformMayReturnADifferentNumberOfTensors() {
     List<Batch> kept = new ArrayList<>();
     try (DataLoader loader =
             over(2, (tensors, random) -> new Tensor[] {tensors[0].narrow(0, 0, 1)}).build();
@@ -78,7 +78,7 @@ class BatchTransformTest {
   }
 
   @Test
-  void randomNumbersDependOnSeedEpochAndBatchOnly() {
+  void randomNumbersDependOnlyOnSeedEpochAndBatch() {
     List<Long> numbers = random(0, 0);
     assertThat(numbers).hasSize(6).doesNotHaveDuplicates();
     assertThat(random(3, 0)).isEqualTo(numbers);
@@ -102,7 +102,7 @@ class BatchTransformTest {
 
   @ParameterizedTest
   @ValueSource(ints = {0, 2})
-  void whatItThrowsReachesTheConsumerAtItsBatch(int workers) {
+  void aFailureIsDeliveredWithItsBatch(int workers) {
     BatchTransform transform =
         (tensors, random) -> {
           if (tensors[1].select(0, 0).item_long() == 4) {
@@ -127,7 +127,7 @@ class BatchTransformTest {
   void batchesThatAreNotTakenAreFreed() {
     BatchTransform transform = (tensors, random) -> new Tensor[] {tensors[0].clone(), tensors[1]};
     try (DataLoader loader = over(2, transform).build()) {
-      for (long epoch = 0; epoch < 200; epoch++) { // the LeakCheck sees the rest
+      for (long epoch = 0; epoch < 200; epoch++) { // LeakCheck finds the others
         try (Batches batches = loader.epoch(epoch)) {
           batches.next();
         }
@@ -137,9 +137,9 @@ class BatchTransformTest {
 
   @ParameterizedTest
   @ValueSource(ints = {0, 2})
-  void streamsAreTransformedToo(int workers) {
+  void transformsApplyToStreams(int workers) {
     Counters data = Counters.of(5, 3);
-    try (StreamLoader loader =
+    try (DataLoader loader =
         DataLoader.over(data)
             .batchSize(2)
             .workers(workers)
@@ -149,7 +149,7 @@ class BatchTransformTest {
             .build()) {
       List<Long> random = new ArrayList<>();
       List<List<Long>> values = new ArrayList<>();
-      try (StreamBatches pass = loader.epoch(0)) {
+      try (Batches pass = loader.epoch(0)) {
         for (Batch batch : pass) {
           values.add(Counters.longs(batch, 0).stream().map(value -> -value).toList());
           random.add(Rows.longs(batch.tensor(1))[0]);
@@ -162,11 +162,11 @@ class BatchTransformTest {
   }
 
   @Test
-  void tensorsOfTheNativeEngineHaveNone() {
+  void theNativeEngineRefusesATransform() {
     try (TensorDataset tensors = Rows.dataset(3)) {
       assertThatIllegalArgumentException()
           .isThrownBy(() -> DataLoader.over(tensors).transform((all, random) -> all).build())
-          .withMessageContaining("transform is for datasets that are Java code");
+          .withMessageContaining("transform is for datasets implemented in Java");
     }
   }
 }

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Passes as streams and for subscribers. */
+/** Tests of passes as a Java stream and as a publisher. */
 @Timeout(60)
 class BatchViewsTest {
   private final DataLoader loader =
@@ -28,7 +28,7 @@ class BatchViewsTest {
   }
 
   @Test
-  void aStreamHasWhatIsStillToComeAndClosesThePass() {
+  void aStreamDeliversTheRemainingBatchesAndClosesThePass() {
     Batches batches = loader.epoch(0);
     batches.next();
     try (Stream<Batch> stream = batches.stream()) {
@@ -38,7 +38,7 @@ class BatchViewsTest {
   }
 
   @Test
-  void subscribersGetWhatTheyAskFor() throws Exception {
+  void subscribersReceiveWhatTheyRequest() throws Exception {
     BatchTaker all = new BatchTaker(1, Long.MAX_VALUE, true);
     BatchTaker oneByOne = new BatchTaker(1, 1, true);
     BatchTaker two = new BatchTaker(1, 2, false);
@@ -56,7 +56,7 @@ class BatchViewsTest {
   }
 
   @Test
-  void aSubscriptionEndsOnRequestOrWithAnError() throws Exception {
+  void aSubscriptionEndsWhenCancelledOrFailed() throws Exception {
     BatchTaker cancelled = new BatchTaker(1, 1, false);
     loader.publisher(0).subscribe(cancelled);
     cancelled.subscription.get(30, TimeUnit.SECONDS).cancel();

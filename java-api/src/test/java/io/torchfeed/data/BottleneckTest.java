@@ -11,16 +11,22 @@ import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
-/** What the times of a loader are taken to mean. */
+/** Tests how the times of a loader are interpreted. */
 class BottleneckTest {
-  /** Of 1,000 ms in passes, with two workers. */
-  private static Bottleneck of(
+  /** Returns the bottleneck for 1,000 ms spent in passes, with two workers. */
+  private static LoaderStats.Bottleneck of(
       int waited, int sampling, int working, int transferring, boolean javaCode) {
+    return of(0, waited, sampling, working, transferring, javaCode);
+  }
+
+  private static LoaderStats.Bottleneck of(
+      int starting, int waited, int sampling, int working, int transferring, boolean javaCode) {
     return new LoaderStats(
             100,
             6400,
             1 << 20,
             Duration.ofSeconds(1),
+            Duration.ofMillis(starting),
             Duration.ofMillis(waited),
             Duration.ofMillis(sampling),
             Duration.ofMillis(working),
@@ -34,26 +40,28 @@ class BottleneckTest {
   }
 
   @Test
-  void isWhatTheOthersWaitFor() {
-    assertThat(of(10, 5, 1900, 0, true)).isEqualTo(Bottleneck.CONSUMER);
-    assertThat(of(100, 300, 200, 0, false)).isEqualTo(Bottleneck.SAMPLER);
-    assertThat(of(500, 10, 1900, 0, true)).isEqualTo(Bottleneck.DATASET);
-    assertThat(of(500, 10, 1900, 0, false)).isEqualTo(Bottleneck.GATHER);
-    assertThat(of(500, 10, 300, 900, false)).isEqualTo(Bottleneck.TRANSFER);
-    assertThat(of(500, 10, 300, 0, false)).isEqualTo(Bottleneck.PREFETCH);
+  void theBottleneckIsTheStageThatTheOthersWaitFor() {
+    assertThat(of(10, 5, 1900, 0, true)).isEqualTo(LoaderStats.Bottleneck.CONSUMER);
+    assertThat(of(100, 300, 200, 0, false)).isEqualTo(LoaderStats.Bottleneck.SAMPLER);
+    assertThat(of(500, 10, 1900, 0, true)).isEqualTo(LoaderStats.Bottleneck.DATASET);
+    assertThat(of(500, 10, 1900, 0, false)).isEqualTo(LoaderStats.Bottleneck.GATHER);
+    assertThat(of(500, 10, 300, 900, false)).isEqualTo(LoaderStats.Bottleneck.TRANSFER);
+    assertThat(of(500, 10, 300, 0, false)).isEqualTo(LoaderStats.Bottleneck.PREFETCH);
+    assertThat(of(600, 50, 10, 60, 0, false)).isEqualTo(LoaderStats.Bottleneck.START);
   }
 
   @Test
-  void ratesAndShares() {
+  void ratesAndSharesAreComputed() {
     LoaderStats stats =
         new LoaderStats(
             100,
             6400,
             3_200_000,
             Duration.ofSeconds(2),
+            Duration.ofMillis(200),
             Duration.ofMillis(500),
             Duration.ZERO,
-            Duration.ofSeconds(3),
+            Duration.ofMillis(2700),
             Duration.ZERO,
             2,
             4,
@@ -64,14 +72,14 @@ class BottleneckTest {
     assertThat(stats.busyShare()).isEqualTo(0.75);
     assertThat(stats)
         .hasToString(
-            "100 batches, 6400 rows in 2.00 s: 3.2 thousand rows/s, 1.6 MB/s; waited 25.00 %,"
-                + " 0.5 of 4 batches ready, 2 workers busy 75 %; slowest sample 7 took 12.000 ms;"
+            "100 batches, 6400 rows in 2.00 s: 3.2 thousand rows/s, 1.6 MB/s; starting 10.00 %,"
+                + " waited 25.00 %, 0.5 of 4 batches ready, 2 workers busy 75 %; slowest sample 7 took 12.000 ms;"
                 + " bottleneck: the dataset: make its samples cheaper, or give the loader more"
                 + " workers");
   }
 
   @Test
-  void aSlowSampleIsNamed() {
+  void theSlowestSampleIsReported() {
     Dataset dataset =
         new Dataset() {
           @Override

@@ -13,22 +13,23 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sample i of shard s is 1000·s + i, beside a random number; something may happen before a sample.
- * Counts the streams that are open, and refuses two threads in one stream.
+ * A dataset whose sample i of shard s is 1000·s + i, with a random number in a second column; an
+ * action may run before a sample. Counts the open streams, and refuses two threads in one stream.
  */
-record Counters(Deed deed, AtomicInteger open, List<Integer> lengths) implements StreamDataset {
-  /** What happens before a sample. */
+public record Counters(Deed deed, AtomicInteger open, List<Integer> lengths)
+    implements StreamDataset {
+  /** An action that runs before a sample. */
   interface Deed {
     void run(long value, Place place) throws Exception;
   }
 
-  /** Where a stream is. */
+  /** The position of a stream. */
   static final class Place {
     long next;
   }
 
-  /** What a pass delivered: of each batch its values. */
-  record Feed(List<List<Long>> values, List<List<Long>> random, List<List<Long>> indices) {}
+  /** The contents of a pass: the values of each batch. */
+  record Delivered(List<List<Long>> values, List<List<Long>> random, List<List<Long>> indices) {}
 
   static Counters of(int... lengths) {
     return with((value, place) -> {}, lengths);
@@ -49,11 +50,11 @@ record Counters(Deed deed, AtomicInteger open, List<Integer> lengths) implements
   }
 
   @Override
-  public SampleStream open(long epoch, int shard, @Nullable String position) {
+  public StreamDataset.SampleStream open(long epoch, int shard, @Nullable String position) {
     open.incrementAndGet();
     Place place = new Place();
     place.next = position == null ? 0 : Long.parseLong(position);
-    return new SampleStream() {
+    return new StreamDataset.SampleStream() {
       private final AtomicBoolean inside = new AtomicBoolean();
 
       @Override
@@ -87,7 +88,7 @@ record Counters(Deed deed, AtomicInteger open, List<Integer> lengths) implements
     };
   }
 
-  /** The slow, obvious order: batch k of each shard of a rank, then batch k + 1. */
+  /** Returns the order, computed naively: batch k of each shard of a rank, then batch k + 1. */
   List<List<Long>> expected(int batchSize, int rank, int worldSize) {
     List<List<Long>> batches = new ArrayList<>();
     for (int first = 0; first < 1000; first += batchSize) {
@@ -104,24 +105,24 @@ record Counters(Deed deed, AtomicInteger open, List<Integer> lengths) implements
     return batches;
   }
 
-  static Feed feed(StreamBatches pass) {
-    Feed feed = new Feed(new ArrayList<>(), new ArrayList<>(), new ArrayList<>());
+  static Delivered delivered(Batches pass) {
+    Delivered delivered = new Delivered(new ArrayList<>(), new ArrayList<>(), new ArrayList<>());
     try (pass) {
       for (Batch batch : pass) {
-        assertThat(batch.index()).isEqualTo(pass.position() - 1);
-        feed.values.add(longs(batch, 0));
-        feed.random.add(longs(batch, 1));
+        assertThat(batch.number()).isEqualTo(pass.position() - 1);
+        delivered.values.add(longs(batch, 0));
+        delivered.random.add(longs(batch, 1));
         List<Long> indices = new ArrayList<>();
         for (long index : batch.indices()) {
           indices.add(index);
         }
-        feed.indices.add(indices);
+        delivered.indices.add(indices);
       }
     }
-    return feed;
+    return delivered;
   }
 
-  static List<Long> longs(Batch batch, int column) {
+  public static List<Long> longs(Batch batch, int column) {
     List<Long> values = new ArrayList<>();
     for (long value : Rows.longs(batch.tensor(column))) {
       values.add(value);

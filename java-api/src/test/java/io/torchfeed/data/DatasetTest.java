@@ -6,11 +6,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.torchfeed.data.source.ObjectDataset;
+import io.torchfeed.data.source.SampleEncoder;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.sampler.ResumeMismatchException;
-import io.torchfeed.sampler.SamplerState;
-import io.torchfeed.sampler.ShuffledSampler;
+import io.torchfeed.sampler.order.ShuffledSampler;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -19,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Datasets that are Java code, and passes that are resumed. */
+/** Tests of datasets written in Java, and of resuming passes. */
 class DatasetTest {
   private static List<Long> labels(Batches batches) {
     List<Long> labels = new ArrayList<>();
@@ -40,7 +41,7 @@ class DatasetTest {
   }
 
   @Test
-  void partsAndRowsOfDatasets() {
+  void subsetsAndConcatenationsReadTheRightRows() {
     Dataset rows = new RowData.Samples(10);
     Dataset empty = new RowData.Samples(0);
     assertThat(labels(rows.subset(7, 7, 2))).containsExactly(7L, 7L, 2L);
@@ -68,26 +69,27 @@ class DatasetTest {
             return "n" + index;
           }
         };
-    return Dataset.of(
-        names.map(name -> name.replace('n', 'N')),
-        new Collator<>() {
-          @Override
-          public List<RowSpec> columns() {
-            return List.of(RowSpec.of(DType.UINT8, 2), RowSpec.of(DType.INT64));
-          }
+    return names
+        .map(name -> name.replace('n', 'N'))
+        .encode(
+            new SampleEncoder<String>() {
+              @Override
+              public List<RowSpec> columns() {
+                return List.of(RowSpec.of(DType.UINT8, 2), RowSpec.of(DType.INT64));
+              }
 
-          @Override
-          public void write(String name, SampleWriter sample) {
-            for (int i = 0; i < name.length(); i++) {
-              sample.putByte(0, (byte) name.charAt(i));
-            }
-            sample.putLong(1, sample.index());
-          }
-        });
+              @Override
+              public void write(String name, SampleWriter sample) {
+                for (int i = 0; i < name.length(); i++) {
+                  sample.putByte(0, (byte) name.charAt(i));
+                }
+                sample.putLong(1, sample.index());
+              }
+            });
   }
 
   @Test
-  void objectsAreMappedAndCollated() {
+  void objectsAreMappedAndEncoded() {
     try (DataLoader loader = DataLoader.over(texts()).batchSize(3).build();
         Batches batches = loader.epoch(0)) {
       Batch batch = batches.next();
@@ -98,7 +100,7 @@ class DatasetTest {
     }
   }
 
-  /** Column 0 is not used; column 1 is random. */
+  /** A dataset whose column 0 is unused and whose column 1 is random. */
   private record Random(long size) implements Dataset {
     @Override
     public List<RowSpec> columns() {
@@ -120,7 +122,7 @@ class DatasetTest {
   }
 
   @Test
-  void randomNumbersDependOnSeedEpochAndIndexOnly() {
+  void randomNumbersDependOnlyOnSeedEpochAndIndex() {
     List<Long> numbers = random(1, 0, 0);
     assertThat(numbers).doesNotHaveDuplicates();
     assertThat(random(1, 3, 0)).isEqualTo(numbers);
@@ -130,7 +132,7 @@ class DatasetTest {
 
   @ParameterizedTest
   @ValueSource(ints = {0, 2})
-  void aPassIsResumedAtEachBatchWithOtherWorkersAndTheOtherEngine(int workers) {
+  void aPassResumesAtEachBatchWithOtherWorkersAndTheOtherEngine(int workers) {
     ShuffledSampler order = new ShuffledSampler(23, 7);
     try (TensorDataset tensors = Rows.dataset(23);
         DataLoader first =
@@ -139,12 +141,12 @@ class DatasetTest {
             DataLoader.over(new RowData.Samples(23)).sampler(order).batchSize(4).build()) {
       List<Long> all = labels(first.epoch(3));
       for (int taken = 0; taken <= 6; taken++) {
-        SamplerState state;
+        LoaderState state;
         try (Batches batches = first.epoch(3)) {
           for (int i = 0; i < taken; i++) {
             batches.next();
           }
-          state = SamplerState.fromJson(batches.state().toJson());
+          state = LoaderState.fromJson(batches.state().toJson());
         }
         int done = Math.min(23, 4 * taken);
         assertThat(labels(second.resume(state))).isEqualTo(all.subList(done, 23));
@@ -157,10 +159,10 @@ class DatasetTest {
   }
 
   @Test
-  void whatIsLeftIsDividedOverOtherRanksAndBatches() {
+  void theRemainderIsDividedOverOtherRanksAndBatchSizes() {
     Dataset rows = new RowData.Samples(23);
     List<Long> seen = new ArrayList<>();
-    SamplerState state = null;
+    LoaderState state = null;
     for (int rank = 0; rank < 2; rank++) {
       try (DataLoader loader =
               DataLoader.over(rows)
@@ -188,11 +190,11 @@ class DatasetTest {
   }
 
   @Test
-  void afterTheEndComesTheNextEpoch() {
+  void aFinishedEpochResumesAtTheNextOne() {
     ShuffledSampler order = new ShuffledSampler(7, 1);
     try (DataLoader loader =
         DataLoader.over(new RowData.Samples(7)).sampler(order).batchSize(4).build()) {
-      SamplerState state;
+      LoaderState state;
       try (Batches batches = loader.epoch(0)) {
         batches.next();
         batches.next();
@@ -211,7 +213,7 @@ class DatasetTest {
   }
 
   @Test
-  void optionsThatDoNotGoTogetherAreRefused() {
+  void incompatibleOptionsAreRefused() {
     Dataset rows = new RowData.Samples(3);
     assertThatIllegalArgumentException()
         .isThrownBy(() -> DataLoader.over(rows).workers(0).timeout(Duration.ofSeconds(1)).build())
@@ -222,10 +224,10 @@ class DatasetTest {
     try (TensorDataset tensors = Rows.dataset(3)) {
       assertThatIllegalArgumentException()
           .isThrownBy(() -> DataLoader.over(tensors).seed(3).build())
-          .withMessageContaining("seed is for datasets that are Java code");
+          .withMessageContaining("seed is for datasets implemented in Java");
     }
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> FailurePolicy.stop().afterRetries(-1))
+        .isThrownBy(() -> FailurePolicy.report().afterRetries(-1))
         .withMessageContaining("got -1");
   }
 }

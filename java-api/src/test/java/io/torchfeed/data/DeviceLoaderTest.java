@@ -25,7 +25,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class DeviceLoaderTest {
-  /** Samples of which some cannot be made. */
+  /** A dataset of which some samples cannot be created. */
   private record Broken(long size) implements Dataset {
     @Override
     public List<RowSpec> columns() {
@@ -58,7 +58,7 @@ class DeviceLoaderTest {
 
   @ParameterizedTest
   @ValueSource(ints = {0, 1})
-  void aDeviceThatIsNotThereIsSaidByBuild(int engine) {
+  void aMissingDeviceIsReportedByBuild(int engine) {
     try (RowData data = ENGINES.get(engine).apply(10)) {
       assertThatIllegalArgumentException()
           .isThrownBy(() -> data.over().device("gpu").build())
@@ -85,7 +85,7 @@ class DeviceLoaderTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 3})
-    void aSampleThatFailsReachesTheConsumerAtItsBatch(int workers) {
+    void aFailingSampleIsDeliveredWithItsBatch(int workers) {
       try (DataLoader loader = broken().workers(workers).build();
           Batches batches = loader.epoch(0)) {
         for (int batch = 0; batch < 5; batch++) {
@@ -115,7 +115,7 @@ class DeviceLoaderTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1})
-    void whatIsComputedLaterSeesItsBatch(int engine) {
+    void queuedWorkSeesItsOwnBatch(int engine) {
       FakeDevice.load();
       try (RowData data = ENGINES.get(engine).apply(1000);
           DataLoader loader = data.over().batchSize(4).workers(2).device(FakeDevice.NAME).build()) {
@@ -123,7 +123,7 @@ class DeviceLoaderTest {
           List<Tensor> computed = new ArrayList<>();
           try (Batches batches = loader.epoch(epoch)) {
             for (Batch batch : batches) {
-              computed.add(batch.tensor(1).clone()); // queued, not waited for
+              computed.add(batch.tensor(1).clone()); // queued without waiting
             }
           }
           for (int i = 0; i < computed.size(); i++) {
@@ -143,7 +143,7 @@ class DeviceLoaderTest {
     }
   }
 
-  /** Skipped where libtorch has no GPU. */
+  /** Tests that are skipped if libtorch has no GPU. */
   @Nested
   @Tag("gpu")
   class OnAGpu {
@@ -154,7 +154,7 @@ class DeviceLoaderTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1})
-    void checksumsOfTheDeviceAreThoseOfTheHost(int engine) {
+    void checksumsOnDeviceAndHostAreEqual(int engine) {
       String device = device();
       try (RowData data = ENGINES.get(engine).apply(4096);
           DataLoader loader = data.over().batchSize(64).workers(2).device(device).build()) {
@@ -180,7 +180,7 @@ class DeviceLoaderTest {
     }
   }
 
-  /** Takes a thousand batches an epoch. */
+  /** Takes a thousand batches per epoch. */
   private static void keepsMemoryFlat(IntFunction<RowData> engine, String device, int epochs)
       throws Exception {
     try (RowData data = engine.apply(2000);

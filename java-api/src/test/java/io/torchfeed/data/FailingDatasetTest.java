@@ -25,7 +25,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Whatever the code of a dataset does, the loader and the JVM go on. */
+/** The loader and the JVM survive whatever the code of a dataset does. */
 @Timeout(60)
 class FailingDatasetTest {
   private static final int SIZE = 12;
@@ -39,19 +39,19 @@ class FailingDatasetTest {
   }
 
   @AfterEach
-  void leavesNothing() throws InterruptedException {
+  void leaksNoNativeObjects() throws InterruptedException {
     for (int i = 0; i < 200 && torchfeed.live_objects() > objects; i++) {
-      Thread.sleep(10); // workers that were held up come home
+      Thread.sleep(10); // stalled workers are returning
     }
     assertThat(torchfeed.live_objects()).isEqualTo(objects);
   }
 
-  /** What one sample does. */
+  /** The action of one sample. */
   private interface Deed {
     void run(SampleWriter sample) throws Exception;
   }
 
-  /** Rows as in {@link Rows}; before one of them, something happens. */
+  /** Rows as in {@link Rows}; an action runs before one of them. */
   private record Misbehaving(Deed deed) implements Dataset {
     @Override
     public long size() {
@@ -76,7 +76,7 @@ class FailingDatasetTest {
     return DataLoader.over(new Misbehaving(deed)).batchSize(3).workers(workers);
   }
 
-  @SuppressWarnings("InfiniteRecursion") // that is the point
+  @SuppressWarnings("InfiniteRecursion") // intended
   private static int overflow(int depth) {
     return overflow(depth + 1) + 1;
   }
@@ -112,7 +112,7 @@ class FailingDatasetTest {
 
   @ParameterizedTest
   @EnumSource
-  void whatASampleThrowsReachesTheConsumerAtItsBatch(Throwing deed) {
+  void aSampleFailureIsDeliveredWithItsBatch(Throwing deed) {
     for (int workers : new int[] {0, 1, 2}) {
       try (DataLoader loader = loader(workers, deed).build()) {
         for (long epoch = 0; epoch < 2; epoch++) {
@@ -135,11 +135,13 @@ class FailingDatasetTest {
           }
         }
       }
+      // Without workers, an interrupt of a sample interrupts the consumer.
+      assertThat(Thread.interrupted()).isEqualTo(workers == 0 && deed == Throwing.INTERRUPTED);
     }
   }
 
   @Test
-  void aSampleThatIsNotWholeIsNamed() {
+  void anIncompleteSampleIsReported() {
     Dataset half =
         new Dataset() {
           @Override
@@ -180,7 +182,7 @@ class FailingDatasetTest {
   }
 
   @Test
-  void aBatchOfWhichAllSamplesAreSkippedIsEmpty() {
+  void aBatchWhoseSamplesAreAllSkippedIsEmpty() {
     Dataset data = new Misbehaving(Throwing.UNCHECKED).subset(BAD, BAD, 0, BAD, 1, 2);
     try (DataLoader loader =
             DataLoader.over(data).batchSize(2).onFailure(FailurePolicy.skipSample()).build();
@@ -198,14 +200,14 @@ class FailingDatasetTest {
     AtomicInteger attempts = new AtomicInteger();
     Deed twice =
         sample -> {
-          sample.putFloat(0, -1); // is written over
+          sample.putFloat(0, -1); // overwritten
           if (attempts.incrementAndGet() <= 2) {
             throw new IOException("not yet");
           }
-          sample.put(0, new float[Rows.WIDTH]); // one too many: the row was begun
+          sample.put(0, new float[Rows.WIDTH]); // one element too many, as the row has begun
         };
     try (DataLoader loader =
-            loader(1, twice).onFailure(FailurePolicy.stop().afterRetries(2)).build();
+            loader(1, twice).onFailure(FailurePolicy.report().afterRetries(2)).build();
         Batches batches = loader.epoch(0)) {
       batches.next();
       assertThatExceptionOfType(SampleException.class)
@@ -237,15 +239,19 @@ class FailingDatasetTest {
       for (int first = 0; first < SIZE; first += 3) {
         Rows.assertHolds(batches.next(), first, first + 1, first + 2);
       }
-      // Without workers it is the consumer's thread, and nobody can tell whose interrupt it was.
+      // Without workers the sample runs in the consumer's thread, so the interrupt is ambiguous.
       assertThat(Thread.interrupted()).isEqualTo(workers == 0);
     }
   }
 
   @Test
-  void anInterruptOfTheConsumerIsItsOwn() {
+  void anInterruptedConsumerStillTakesAReadyBatch() throws Exception {
     try (DataLoader loader = loader(1, sample -> {}).build();
         Batches batches = loader.epoch(0)) {
+      while (loader.stats().working().isZero()) {
+        Thread.sleep(1);
+      }
+      Thread.sleep(50);
       Thread.currentThread().interrupt();
       Rows.assertHolds(batches.next(), 0, 1, 2);
       assertThat(Thread.interrupted()).isTrue();
@@ -253,7 +259,7 @@ class FailingDatasetTest {
   }
 
   @Test
-  void aSampleThatBlocksIsToldByTheTimeoutAndTheCallMayBeRepeated() {
+  void aTimeoutReportsABlockedSampleAndTheCallMayBeRepeated() {
     CountDownLatch go = new CountDownLatch(1);
     try (DataLoader loader =
             loader(2, sample -> go.await()).timeout(Duration.ofMillis(200)).build();
@@ -262,7 +268,7 @@ class FailingDatasetTest {
       for (int i = 0; i < 3; i++) {
         assertThatExceptionOfType(LoaderTimeoutException.class)
             .isThrownBy(batches::next)
-            .withMessageContaining("batch 1 of epoch 4 did not come within PT0.2S")
+            .withMessageContaining("batch 1 of epoch 4 was not ready within PT0.2S")
             .withMessageContaining("has been reading sample 5 of batch 1 for")
             .withMessageContaining("FailingDatasetTest")
             .satisfies(
@@ -280,7 +286,7 @@ class FailingDatasetTest {
 
   @ParameterizedTest
   @ValueSource(ints = {1, 2})
-  void aPassWithABlockedSampleIsLeftAndTheNextOneRuns(int workers) throws Exception {
+  void aPassWithABlockedSampleCanBeAbandonedAndTheNextOneRuns(int workers) throws Exception {
     CountDownLatch blocked = new CountDownLatch(1);
     AtomicInteger calls = new AtomicInteger();
     Deed first =
@@ -304,7 +310,7 @@ class FailingDatasetTest {
   }
 
   @Test
-  void workersThatCannotBeInterruptedAreLeftBehindAndReplaced() throws Exception {
+  void uninterruptibleWorkersAreAbandonedAndReplaced() throws Exception {
     CountDownLatch blocked = new CountDownLatch(1);
     CountDownLatch go = new CountDownLatch(1);
     AtomicInteger calls = new AtomicInteger();
@@ -312,7 +318,7 @@ class FailingDatasetTest {
         sample -> {
           if (calls.incrementAndGet() == 1) {
             blocked.countDown();
-            awaitWhateverComes(go);
+            awaitUninterruptibly(go);
           }
         };
     try (DataLoader loader = loader(1, deaf).build()) {
@@ -325,11 +331,11 @@ class FailingDatasetTest {
         Rows.assertHolds(batches.next(), 3, 4, 5);
       }
     } finally {
-      go.countDown(); // it writes into its slab, which is its own by now
+      go.countDown(); // it writes into its slab, which has been abandoned to it
     }
   }
 
-  private static void awaitWhateverComes(CountDownLatch latch) {
+  private static void awaitUninterruptibly(CountDownLatch latch) {
     while (latch.getCount() > 0) {
       Thread.onSpinWait();
     }
@@ -337,7 +343,7 @@ class FailingDatasetTest {
 
   @ParameterizedTest
   @ValueSource(ints = {0, 1})
-  void closingEndsABlockedSampleWithinASecondOrLeavesIt(int workers) throws Exception {
+  void closingEndsABlockedSampleWithinASecondOrAbandonsIt(int workers) throws Exception {
     CountDownLatch blocked = new CountDownLatch(1);
     Deed sleepy =
         sample -> {
@@ -384,7 +390,7 @@ class FailingDatasetTest {
   }
 
   @Test
-  void aWriterIsOfNoUseAfterItsSampleOrInAnotherThread() {
+  void aWriterIsRefusedAfterItsSampleAndInOtherThreads() {
     List<SampleWriter> kept = new ArrayList<>();
     AtomicReference<Throwable> elsewhere = new AtomicReference<>();
     Deed keeping =
@@ -448,7 +454,7 @@ class FailingDatasetTest {
 
   @ParameterizedTest
   @ValueSource(ints = {0, 1})
-  void aHookThatFailsIsToldAtTheFirstBatch(int workers) {
+  void aFailingHookIsReportedWithTheFirstBatch(int workers) {
     WorkerHooks hooks =
         new WorkerHooks() {
           @Override

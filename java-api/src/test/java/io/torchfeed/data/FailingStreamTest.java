@@ -25,10 +25,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Whatever the code of a stream does, the loader and the JVM go on. */
+/** The loader and the JVM survive whatever the code of a stream does. */
 @Timeout(60)
 class FailingStreamTest {
-  private static final long BAD = 1004; // the fifth of shard 1
+  private static final long BAD = 1004; // the fifth sample of shard 1
 
   private final List<Counters> made = new ArrayList<>();
   private long objects;
@@ -39,9 +39,9 @@ class FailingStreamTest {
   }
 
   @AfterEach
-  void leavesNothing() throws InterruptedException {
+  void leaksNoNativeObjectsOrStreams() throws InterruptedException {
     for (int i = 0; i < 200 && (torchfeed.live_objects() > objects || isAnyOpen()); i++) {
-      Thread.sleep(10); // workers that were held up come home
+      Thread.sleep(10); // stalled workers are returning
     }
     assertThat(torchfeed.live_objects()).isEqualTo(objects);
     assertThat(isAnyOpen()).isFalse();
@@ -57,7 +57,7 @@ class FailingStreamTest {
     return data;
   }
 
-  private StreamLoaderBuilder loader(int workers, Counters.Deed deed) {
+  private DataLoaderBuilder loader(int workers, Counters.Deed deed) {
     return DataLoader.over(data(deed)).batchSize(3).workers(workers);
   }
 
@@ -74,25 +74,26 @@ class FailingStreamTest {
     }
   }
 
-  private static void assertNext(StreamBatches pass, Long... values) {
+  private static void assertNext(Batches pass, Long... values) {
     assertThat(Counters.longs(pass.next(), 0)).containsExactly(values);
   }
 
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2})
-  void aBadSampleReachesTheConsumerAtItsBatchAndTheShardGoesOnBehindIt(int workers) {
-    try (StreamLoader loader = loader(workers, FailingStreamTest::fail).build();
-        StreamBatches pass = loader.epoch(3)) {
+  void aBadSampleFailsItsBatchAndTheShardContinuesAfterIt(int workers) {
+    try (DataLoader loader = loader(workers, FailingStreamTest::fail).build();
+        Batches pass = loader.epoch(3)) {
       assertNext(pass, 0L, 1L, 2L);
       assertNext(pass, 1000L, 1001L, 1002L);
       assertNext(pass, 3L, 4L, 5L);
       assertThat(pass.hasNext()).isTrue();
       assertThatExceptionOfType(SampleException.class)
           .isThrownBy(pass::next)
-          .withMessage("sample 9 of epoch 3, batch 3: java.io.IOException: disk on fire")
+          .withMessageMatching(
+              "sample 9 of epoch 3, batch 3, worker [01]: java.io.IOException: disk on fire")
           .satisfies(e -> assertThat(List.of(e.index(), e.batch())).containsExactly(9L, 3L));
-      StreamState state = pass.state();
-      for (StreamBatches rest : List.of(pass, loader.resume(state))) {
+      LoaderState state = pass.state();
+      for (Batches rest : List.of(pass, loader.resume(state))) {
         try (rest) {
           assertNext(rest, 1005L, 1006L, 1007L);
           assertNext(rest, 1008L);
@@ -106,9 +107,9 @@ class FailingStreamTest {
   @ParameterizedTest
   @ValueSource(ints = {0, 2})
   void badSamplesAreSkippedOnRequest(int workers) {
-    try (StreamLoader loader =
+    try (DataLoader loader =
             loader(workers, FailingStreamTest::fail).onFailure(FailurePolicy.skipSample()).build();
-        StreamBatches pass = loader.epoch(0)) {
+        Batches pass = loader.epoch(0)) {
       assertNext(pass, 0L, 1L, 2L);
       assertNext(pass, 1000L, 1001L, 1002L);
       assertNext(pass, 3L, 4L, 5L);
@@ -131,25 +132,26 @@ class FailingStreamTest {
             throw new IOException("not yet");
           }
         };
-    try (StreamLoader loader =
-        loader(1, twice).onFailure(FailurePolicy.stop().afterRetries(2)).build()) {
-      assertThat(Counters.feed(loader.epoch(0)).values()).isEqualTo(made.get(0).expected(3, 0, 1));
-      assertThat(failures).isEqualTo(Map.of(BAD - 1, 5, BAD, 3)); // read again for its neighbour
+    try (DataLoader loader =
+        loader(1, twice).onFailure(FailurePolicy.report().afterRetries(2)).build()) {
+      assertThat(Counters.delivered(loader.epoch(0)).values())
+          .isEqualTo(made.get(0).expected(3, 0, 1));
+      assertThat(failures).isEqualTo(Map.of(BAD - 1, 5, BAD, 3)); // reread with its neighbour
       failures.clear();
     }
-    try (StreamLoader loader =
+    try (DataLoader loader =
         loader(1, twice).onFailure(FailurePolicy.skipSample().afterRetries(1)).build()) {
-      assertThat(Counters.feed(loader.epoch(0)).values().get(3)).containsExactly(1003L, 1005L);
+      assertThat(Counters.delivered(loader.epoch(0)).values().get(3)).containsExactly(1003L, 1005L);
     }
   }
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void aShardWhoseStreamDoesNotGoOnIsGivenUpAndResumedThere(boolean skip) {
+  void aShardWhoseStreamKeepsFailingIsAbandonedAndResumedThere(boolean skip) {
     FailurePolicy policy = new FailurePolicy(1, skip);
-    StreamState state;
-    try (StreamLoader loader = loader(2, FailingStreamTest::failForGood).onFailure(policy).build();
-        StreamBatches pass = loader.epoch(0)) {
+    LoaderState state;
+    try (DataLoader loader = loader(2, FailingStreamTest::failForGood).onFailure(policy).build();
+        Batches pass = loader.epoch(0)) {
       assertNext(pass, 0L, 1L, 2L);
       assertNext(pass, 1000L, 1001L, 1002L);
       assertNext(pass, 3L, 4L, 5L);
@@ -165,15 +167,15 @@ class FailingStreamTest {
       state = pass.state();
       assertThat(state.finished()).isFalse();
     }
-    try (StreamLoader loader = loader(1, (value, place) -> {}).build()) {
-      assertThat(Counters.feed(loader.resume(state)).values())
+    try (DataLoader loader = loader(1, (value, place) -> {}).build()) {
+      assertThat(Counters.delivered(loader.resume(state)).values())
           .containsExactly(List.of(1004L, 1005L, 1006L), List.of(1007L, 1008L));
     }
   }
 
   @ParameterizedTest
   @ValueSource(ints = {0, 2})
-  void aShardThatCannotBeOpenedIsToldOnce(int workers) {
+  void aShardThatCannotBeOpenedIsReportedOnce(int workers) {
     Counters good = data((value, place) -> {});
     StreamDataset data =
         new StreamDataset() {
@@ -188,7 +190,7 @@ class FailingStreamTest {
           }
 
           @Override
-          public SampleStream open(long epoch, int shard, @Nullable String position)
+          public StreamDataset.SampleStream open(long epoch, int shard, @Nullable String position)
               throws IOException {
             if (shard == 0) {
               throw new IOException("no such table");
@@ -196,11 +198,12 @@ class FailingStreamTest {
             return good.open(epoch, shard, position);
           }
         };
-    try (StreamLoader loader = DataLoader.over(data).batchSize(5).workers(workers).build();
-        StreamBatches pass = loader.epoch(0)) {
+    try (DataLoader loader = DataLoader.over(data).batchSize(5).workers(workers).build();
+        Batches pass = loader.epoch(0)) {
       assertThatExceptionOfType(SampleException.class)
           .isThrownBy(pass::next)
-          .withMessage("sample 0 of epoch 0, batch 0: java.io.IOException: no such table");
+          .withMessageMatching(
+              "sample 0 of epoch 0, batch 0, worker [01]: java.io.IOException: no such table");
       assertNext(pass, 1000L, 1001L, 1002L, 1003L, 1004L);
       assertNext(pass, 1005L, 1006L, 1007L, 1008L);
       assertThat(pass.hasNext()).isFalse();
@@ -209,7 +212,7 @@ class FailingStreamTest {
   }
 
   @Test
-  void aBlockedShardIsToldByTheTimeoutAndTheCallMayBeRepeated() {
+  void aTimeoutReportsABlockedShardAndTheCallMayBeRepeated() {
     CountDownLatch go = new CountDownLatch(1);
     Counters.Deed blocking =
         (value, place) -> {
@@ -217,14 +220,14 @@ class FailingStreamTest {
             go.await();
           }
         };
-    try (StreamLoader loader = loader(2, blocking).timeout(Duration.ofMillis(200)).build();
-        StreamBatches pass = loader.epoch(4)) {
+    try (DataLoader loader = loader(2, blocking).timeout(Duration.ofMillis(200)).build();
+        Batches pass = loader.epoch(4)) {
       for (int i = 0; i < 3; i++) {
         pass.next();
       }
       assertThatExceptionOfType(LoaderTimeoutException.class)
           .isThrownBy(pass::hasNext)
-          .withMessageContaining("batch 3 of epoch 4 did not come within PT0.2S")
+          .withMessageContaining("batch 3 of epoch 4 was not ready within PT0.2S")
           .withMessageContaining("has been reading sample 9 of batch 3 for");
       assertThatExceptionOfType(LoaderTimeoutException.class).isThrownBy(pass::next);
       assertThat(pass.position()).isEqualTo(3);
@@ -237,7 +240,7 @@ class FailingStreamTest {
 
   @ParameterizedTest
   @ValueSource(ints = {1, 2})
-  void aPassWithABlockedShardIsLeftAndTheNextOneRuns(int workers) throws Exception {
+  void aPassWithABlockedShardCanBeAbandonedAndTheNextOneRuns(int workers) throws Exception {
     CountDownLatch blocked = new CountDownLatch(1);
     AtomicInteger calls = new AtomicInteger();
     Counters.Deed first =
@@ -247,19 +250,20 @@ class FailingStreamTest {
             new CountDownLatch(1).await(); // until it is interrupted
           }
         };
-    try (StreamLoader loader = loader(workers, first).build()) {
-      try (StreamBatches pass = loader.epoch(0)) {
+    try (DataLoader loader = loader(workers, first).build()) {
+      try (Batches pass = loader.epoch(0)) {
         for (int i = 0; i < 3; i++) {
           pass.next();
         }
         blocked.await();
       }
-      assertThat(Counters.feed(loader.epoch(1)).values()).isEqualTo(made.get(0).expected(3, 0, 1));
+      assertThat(Counters.delivered(loader.epoch(1)).values())
+          .isEqualTo(made.get(0).expected(3, 0, 1));
     }
   }
 
   @Test
-  void aWorkerThatCannotBeInterruptedIsLeftBehindWithItsStream() throws Exception {
+  void anUninterruptibleWorkerIsAbandonedWithItsStream() throws Exception {
     CountDownLatch blocked = new CountDownLatch(1);
     CountDownLatch go = new CountDownLatch(1);
     AtomicInteger calls = new AtomicInteger();
@@ -272,15 +276,16 @@ class FailingStreamTest {
             }
           }
         };
-    try (StreamLoader loader = loader(1, deaf).build()) {
-      try (StreamBatches pass = loader.epoch(0)) {
+    try (DataLoader loader = loader(1, deaf).build()) {
+      try (Batches pass = loader.epoch(0)) {
         pass.next();
         pass.next();
         pass.next();
         blocked.await();
       }
       assertThat(made.get(0).open()).hasPositiveValue();
-      assertThat(Counters.feed(loader.epoch(1)).values()).isEqualTo(made.get(0).expected(3, 0, 1));
+      assertThat(Counters.delivered(loader.epoch(1)).values())
+          .isEqualTo(made.get(0).expected(3, 0, 1));
     } finally {
       go.countDown(); // it closes its stream itself
     }
@@ -297,13 +302,13 @@ class FailingStreamTest {
             new CountDownLatch(1).await(); // until it is interrupted
           }
         };
-    StreamLoader loader = loader(workers, sleepy).build();
+    DataLoader loader = loader(workers, sleepy).build();
     AtomicReference<Throwable> end = new AtomicReference<>();
     Thread consumer =
         new Thread(
             () -> {
               try {
-                Counters.feed(loader.epoch(0));
+                Counters.delivered(loader.epoch(0));
               } catch (Throwable e) {
                 end.set(e);
               }
@@ -319,24 +324,24 @@ class FailingStreamTest {
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2})
   void aStreamMayCloseItsLoader(int workers) {
-    CompletableFuture<StreamLoader> own = new CompletableFuture<>();
+    CompletableFuture<DataLoader> own = new CompletableFuture<>();
     Counters.Deed closing =
         (value, place) -> {
           if (value == BAD) {
             own.join().close();
           }
         };
-    StreamLoader loader = loader(workers, closing).build();
+    DataLoader loader = loader(workers, closing).build();
     own.complete(loader);
     assertThatIllegalStateException()
-        .isThrownBy(() -> Counters.feed(loader.epoch(0)))
+        .isThrownBy(() -> Counters.delivered(loader.epoch(0)))
         .withMessageMatching(".*(closed|ended).*");
     loader.close();
   }
 
   @ParameterizedTest
   @ValueSource(ints = {0, 1})
-  void aHookThatFailsIsToldAndNothingIsLost(int workers) {
+  void aFailingHookIsReportedAndNothingIsLost(int workers) {
     WorkerHooks hooks =
         new WorkerHooks() {
           @Override
@@ -344,13 +349,13 @@ class FailingStreamTest {
             throw new IOException("no connection");
           }
         };
-    try (StreamLoader loader = loader(workers, (value, place) -> {}).workerHooks(hooks).build();
-        StreamBatches pass = loader.epoch(0)) {
+    try (DataLoader loader = loader(workers, (value, place) -> {}).workerHooks(hooks).build();
+        Batches pass = loader.epoch(0)) {
       assertThatIllegalStateException()
           .isThrownBy(pass::next)
           .withMessageContaining("batch 0 of epoch 0")
           .withMessageContaining("no connection");
-      assertThat(pass.state().positions())
+      assertThat(((LoaderState.StreamState) pass.state()).positions())
           .allSatisfy(position -> assertThat(position.position()).isNull());
     }
   }

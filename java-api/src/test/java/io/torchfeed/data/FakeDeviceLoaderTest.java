@@ -5,9 +5,9 @@ import io.torchfeed.testing.FakeDevice;
 import java.util.function.IntFunction;
 import org.junit.jupiter.api.Nested;
 
-/** Both engines keep their contracts when the batches are copied to a device. */
+/** Tests that both engines keep their contracts when batches are copied to a device. */
 class FakeDeviceLoaderTest {
-  /** One thread is a slow device. */
+  /** Fewer epochs than elsewhere, since a device of one thread is slow. */
   private static final int MANY_EPOCHS = 1000;
 
   private static IntFunction<RowData> onDevice(IntFunction<RowData> engine) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
-/** Batches, with the Java engine. */
+/** Tests of batches, with the Java engine. */
 class JavaBatchTest extends BatchContract {
   JavaBatchTest() {
     super(RowData::samples);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
-/** What a batch costs the Java heap, with the Java engine. */
+/** Tests of the Java heap allocated per batch, with the Java engine. */
 class JavaLoaderAllocationTest extends LoaderAllocationContract {
   JavaLoaderAllocationTest() {
     super(RowData::samples);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
-/** Closing a loader, with the Java engine. */
+/** Tests of closing a loader, with the Java engine. */
 class JavaLoaderCloseTest extends LoaderCloseContract {
   JavaLoaderCloseTest() {
     super(RowData::samples);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
-/** What a loader says of itself, with the Java engine. */
+/** Tests of the statistics of a loader, with the Java engine. */
 class JavaLoaderStatsTest extends LoaderStatsContract {
   JavaLoaderStatsTest() {
     super(RowData::samples);

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 
-/** Batches as they are ready, with the Java engine. */
+/** Tests of batches delivered as they become ready, with the Java engine. */
 class JavaUnorderedTest extends UnorderedContract {
   private static final int SIZE = 100;
 
@@ -17,7 +17,7 @@ class JavaUnorderedTest extends UnorderedContract {
     super(RowData::samples);
   }
 
-  /** Sample 0 comes when it is let go. */
+  /** A dataset whose sample 0 waits until it is released. */
   private record LateFirst(CountDownLatch go) implements Dataset {
     @Override
     public long size() {
@@ -39,25 +39,26 @@ class JavaUnorderedTest extends UnorderedContract {
   }
 
   @Test
-  void aBatchThatIsLateIsOvertakenAndHoldsUpAllButSoMany() {
+  void aLateBatchIsOvertakenUntilTheWindowIsFull() {
     CountDownLatch go = new CountDownLatch(1);
     try (DataLoader loader =
             DataLoader.over(new LateFirst(go))
                 .workers(2)
                 .prefetch(4)
                 .inOrder(false)
-                .timeout(Duration.ofSeconds(30)) // rather than hang
+                .timeout(Duration.ofSeconds(30)) // fails rather than hangs
                 .build();
         Batches batches = loader.epoch(0)) {
       for (long batch = 1; batch < 64; batch++) {
         Rows.assertHolds(batches.next(), batch);
-        assertThat(batches.deliveredAhead()).hasSize((int) batch);
+        assertThat(((LoaderState.IndexState) batches.state()).deliveredAhead())
+            .hasSize((int) batch);
       }
       assertThat(batches.position()).isZero();
-      go.countDown(); // nothing but the late one was asked for by now
+      go.countDown(); // only the late batch is outstanding by now
       Rows.assertHolds(batches.next(), 0);
       assertThat(batches.position()).isEqualTo(64);
-      assertThat(batches.deliveredAhead()).isEmpty();
+      assertThat(((LoaderState.IndexState) batches.state()).deliveredAhead()).isEmpty();
     }
   }
 }

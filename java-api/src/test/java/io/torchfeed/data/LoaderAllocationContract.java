@@ -14,12 +14,12 @@ import org.junit.jupiter.api.TestReporter;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a batch costs the Java heap, in all threads of the loader. */
+/** Tests of the Java heap allocated per batch, in all threads of the loader. */
 abstract class LoaderAllocationContract {
   private static final int BATCH = 256;
   private static final int BATCHES = 10_000;
   private static final int WARM_UP = 10_000;
-  private static final long MOST_BYTES = 1_024;
+  private static final long MAX_BYTES = 1_024;
 
   private final RowData data;
 
@@ -34,7 +34,7 @@ abstract class LoaderAllocationContract {
 
   private static long allocated() {
     ThreadMXBean threads = ManagementFactory.getPlatformMXBean(ThreadMXBean.class);
-    assumeTrue(threads.isThreadAllocatedMemorySupported(), "the JVM does not count");
+    assumeTrue(threads.isThreadAllocatedMemorySupported(), "this JVM cannot count allocations");
     long bytes = threads.getThreadAllocatedBytes(Thread.currentThread().getId());
     for (Thread thread : Thread.getAllStackTraces().keySet()) {
       if (thread.getName().startsWith("torchfeed-worker-")) {
@@ -55,7 +55,7 @@ abstract class LoaderAllocationContract {
 
   @ParameterizedTest
   @ValueSource(ints = {0, 1})
-  void aBatchTakesLessThanAKilobyteOfTheHeap(int workers, TestReporter reporter) {
+  void aBatchAllocatesLessThanAKilobyteOfHeap(int workers, TestReporter reporter) {
     long[][] plan = new long[WARM_UP + BATCHES][];
     Arrays.fill(plan, LongStream.range(0, BATCH).toArray());
     try (DataLoader loader = data.over().batchSampler(Rows.batches(plan)).workers(workers).build();
@@ -64,8 +64,8 @@ abstract class LoaderAllocationContract {
       long before = allocated();
       take(batches, BATCHES);
       long bytes = (allocated() - before) / BATCHES;
-      reporter.publishEntry("bytes a batch", String.valueOf(bytes));
-      assertThat(bytes).isLessThan(MOST_BYTES);
+      reporter.publishEntry("bytes per batch", String.valueOf(bytes));
+      assertThat(bytes).isLessThan(MAX_BYTES);
     }
   }
 }

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.torchfeed.bindings.torchfeed;
-import io.torchfeed.sampler.DistributedRandomSampler;
+import io.torchfeed.sampler.torch.DistributedRandomSampler;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
@@ -64,7 +64,7 @@ abstract class LoaderCloseContract {
   }
 
   @Test
-  void useAfterCloseSaysWhatIsClosed() {
+  void useAfterCloseReportsWhatIsClosed() {
     DataLoader loader = loader(1);
     loader.close();
     assertThatIllegalStateException()
@@ -94,7 +94,7 @@ abstract class LoaderCloseContract {
                 }
               });
       consumer.start();
-      LockSupport.parkNanos(round * 10_000L); // anywhere from its start to some epochs later
+      LockSupport.parkNanos(round * 10_000L); // from its start to several epochs later
       loader.close();
       consumer.join(30_000);
       assertThat(consumer.isAlive()).isFalse();
@@ -106,7 +106,7 @@ abstract class LoaderCloseContract {
 
   @Test
   @EnabledOnOs(OS.LINUX)
-  void manyEpochsLeftEarlyKeepMemoryAndThreadsFlat() throws Exception {
+  void manyAbandonedEpochsKeepMemoryAndThreadsFlat() throws Exception {
     Random random = new Random(5);
     long objects = torchfeed.live_objects();
     try (DataLoader loader = loader(2)) {
@@ -115,9 +115,9 @@ abstract class LoaderCloseContract {
       long resident = ProcessStatus.residentKib();
       leaveEarly(loader, random, manyEpochs());
       assertThat(ProcessStatus.threads())
-          .isLessThanOrEqualTo(threads + 2); // the JVM's own come and go
+          .isLessThanOrEqualTo(threads + 2); // threads of the JVM vary
       assertThat(ProcessStatus.residentKib() - resident).as("growth in KiB").isLessThan(64 << 10);
-      assertThat(torchfeed.live_objects() - objects) // a feed, or slabs
+      assertThat(torchfeed.live_objects() - objects) // an idle engine, or slabs
           .isLessThan(loader.prefetch() + 6);
     }
     assertThat(torchfeed.live_objects()).isEqualTo(objects);

@@ -9,9 +9,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.Cursor;
-import io.torchfeed.sampler.DistributedRandomSampler;
-import io.torchfeed.sampler.DistributedSequentialSampler;
 import io.torchfeed.sampler.Sampler;
+import io.torchfeed.sampler.torch.DistributedRandomSampler;
+import io.torchfeed.sampler.torch.DistributedSequentialSampler;
 import java.util.Arrays;
 import java.util.NoSuchElementException;
 import java.util.function.IntFunction;
@@ -53,14 +53,14 @@ abstract class LoaderContract {
 
   @ParameterizedTest
   @CsvSource({"0,1", "0,7", "1,7", "2,7", "4,1", "2,52", "3,1000"})
-  void deliversTheSamplersOrderWhateverTheWorkers(int workers, int batchSize) {
+  void deliversTheSamplerOrderForAnyNumberOfWorkers(int workers, int batchSize) {
     try (DataLoader loader = loader(workers, batchSize)) {
       for (long epoch = 0; epoch < 3; epoch++) {
         long[] order = orderOf(epoch);
         int position = 0;
         try (Batches batches = loader.epoch(epoch)) {
           for (Batch batch : batches) {
-            assertThat(batch.index()).isEqualTo(position / batchSize);
+            assertThat(batch.number()).isEqualTo(position / batchSize);
             int end = Math.min(order.length, position + batchSize);
             Rows.assertHolds(batch, Arrays.copyOfRange(order, position, end));
             position = end;
@@ -73,7 +73,7 @@ abstract class LoaderContract {
   }
 
   @Test
-  void aLastBatchThatIsNotFullIsLeftOutOnRequest() {
+  void anIncompleteLastBatchIsDroppedOnRequest() {
     try (DataLoader loader = data.over().sampler(sampler).batchSize(10).dropLast(true).build()) {
       assertThat(loader.batches()).isEqualTo(5);
       try (Batches batches = loader.epoch(0)) {
@@ -103,7 +103,7 @@ abstract class LoaderContract {
   }
 
   @Test
-  void passesRunSideBySide() {
+  void passesRunConcurrently() {
     try (DataLoader loader = loader(2, 7);
         Batches first = loader.epoch(0);
         Batches second = loader.epoch(1);
@@ -129,11 +129,11 @@ abstract class LoaderContract {
   }
 
   @Test
-  void theDatasetMayBeClosedUnderARunningLoader() {
+  void theDatasetMayBeClosedDuringAPass() {
     try (DataLoader loader = loader(2, 7);
         Batches before = loader.epoch(0)) {
       data.close();
-      try (Batches after = loader.epoch(0)) { // beside the other, so with a feed of its own
+      try (Batches after = loader.epoch(0)) { // concurrent passes have separate engines
         for (Batch batch : before) {
           assertThat(Rows.longs(batch.tensor(1))).isEqualTo(batch.indices());
           assertThat(after.next().indices()).isEqualTo(batch.indices());
@@ -143,21 +143,21 @@ abstract class LoaderContract {
   }
 
   @Test
-  void aPassMayChangeHands() throws Exception {
+  void aPassMayMoveBetweenThreads() throws Exception {
     try (DataLoader loader = loader(2, 7);
         Batches batches = loader.epoch(0)) {
       while (batches.position() < loader.batches() - 1) {
-        Thread taker = new Thread(batches::next); // what it leaves open would fail the LeakCheck
+        Thread taker = new Thread(batches::next); // an open batch would fail LeakCheck
         taker.start();
         taker.join();
       }
-      batches.next(); // the thread that closes frees only what it took itself
+      batches.next(); // the closing thread frees only the batches it took
       assertThat(batches.hasNext()).isFalse();
     }
   }
 
   @Test
-  void aScopeOfTheCallerFreesNothingOfTheLoaders() {
+  void aPointerScopeOfTheCallerFreesNoLoaderMemory() {
     try (DataLoader loader = scoped(() -> loader(2, 7));
         Batches batches = scoped(() -> loader.epoch(0))) {
       Batch batch = scoped(batches::next);
@@ -173,7 +173,7 @@ abstract class LoaderContract {
 
   @ParameterizedTest
   @CsvSource({"961,3", "960,3", "959,2", "320,1", "1,1", "4611686018427387904,9"})
-  void batchesAheadFitTheMemoryForThem(long prefetchBytes, int prefetch) {
+  void prefetchedBatchesFitTheMemoryLimit(long prefetchBytes, int prefetch) {
     try (DataLoader loader =
             data.over()
                 .sampler(sampler)
@@ -194,7 +194,7 @@ abstract class LoaderContract {
   @Nested
   class Failures {
     @Test
-    void anIndexOutsideOfTheDatasetReachesTheConsumerAtItsBatch() {
+    void anIndexOutsideTheDatasetFailsItsBatch() {
       Sampler plan = Rows.plan(6, 0, 1, 2, SIZE, 4, 5);
       try (DataLoader loader = data.over().sampler(plan).batchSize(2).workers(2).build();
           Batches batches = loader.epoch(9)) {
@@ -215,7 +215,7 @@ abstract class LoaderContract {
     }
 
     @Test
-    void aPassGoesOnWhereItWasWhenTheSamplerFailedOnce() {
+    void aPassContinuesWhereItStoppedAfterASamplerFailure() {
       Sampler plan = Rows.failingOnce(3, 0, 1, 2, 3, 4, 5, 6, 7);
       try (DataLoader loader =
               data.over().sampler(plan).batchSize(2).workers(1).prefetch(1).build();
@@ -229,7 +229,7 @@ abstract class LoaderContract {
     }
 
     @Test
-    void aSamplerThatEndsEarlyIsNamed() {
+    void aSamplerThatEndsEarlyIsReported() {
       try (DataLoader loader = data.over().sampler(Rows.plan(6, 0, 1, 2)).batchSize(2).build();
           Batches batches = loader.epoch(0)) {
         Rows.assertHolds(batches.next(), 0, 1);
@@ -240,7 +240,7 @@ abstract class LoaderContract {
     }
 
     @Test
-    void aBatchSamplerDecidesWhereBatchesEnd() {
+    void aBatchSamplerDeterminesTheBatches() {
       long[][] plan = {{4}, {0, 1, 2, 3}, {9, 5}};
       try (DataLoader loader = data.over().batchSampler(Rows.batches(plan)).build()) {
         assertThat(loader.batches(3)).isEqualTo(3);
@@ -256,7 +256,7 @@ abstract class LoaderContract {
     }
 
     @Test
-    void aBatchSamplerThatEndsEarlyIsNamed() {
+    void aBatchSamplerThatEndsEarlyIsReported() {
       BatchSampler plan = Rows.batches(new long[][] {{1, 2}, {}});
       try (DataLoader loader = data.over().batchSampler(plan).build();
           Batches batches = loader.epoch(0)) {
@@ -268,7 +268,7 @@ abstract class LoaderContract {
     }
 
     @Test
-    void aBatchSamplerStandsAlone() {
+    void aBatchSamplerExcludesOtherBatchOptions() {
       BatchSampler plan = Rows.batches(new long[][] {{1, 2}});
       assertThatIllegalArgumentException()
           .isThrownBy(() -> data.over().batchSampler(plan).batchSize(2).build())
@@ -277,7 +277,7 @@ abstract class LoaderContract {
 
     @Test
     void paddingIsVisibleWhileThePassIsOpen() {
-      Sampler sampler = new DistributedSequentialSampler(10, 4, 3); // 9, then padding: 0 and 1
+      Sampler sampler = new DistributedSequentialSampler(10, 4, 3); // 9, then 0 and 1 as padding
       Batch kept;
       try (DataLoader loader = data.over().sampler(sampler).batchSize(2).build()) {
         try (Batches batches = loader.epoch(0)) {
@@ -321,7 +321,7 @@ abstract class LoaderContract {
     }
 
     @Test
-    void aPassOutsideOfTheEpochIsRefused() {
+    void aPassOutsideTheEpochIsRefused() {
       try (DataLoader loader = loader(1, 10)) {
         assertThatIllegalArgumentException()
             .isThrownBy(() -> loader.epoch(0, 7))

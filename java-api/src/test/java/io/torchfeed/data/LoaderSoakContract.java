@@ -4,7 +4,7 @@ package io.torchfeed.data;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.torchfeed.bindings.torchfeed;
-import io.torchfeed.sampler.DistributedRandomSampler;
+import io.torchfeed.sampler.torch.DistributedRandomSampler;
 import java.io.IOException;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicReference;
@@ -17,14 +17,14 @@ import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 
 /**
- * Short by default. For the long run: {@code -Dtorchfeed.soak.batches=1000000
+ * Soak tests, short by default. For the long run: {@code -Dtorchfeed.soak.batches=1000000
  * -Dtorchfeed.soak.loaders=1000}.
  */
 abstract class LoaderSoakContract {
   private static final long BATCHES = Long.getLong("torchfeed.soak.batches", 20_000);
   private static final int LOADERS = Integer.getInteger("torchfeed.soak.loaders", 100);
   private static final int SIZE = 4_096;
-  private static final long MOST_GROWTH_KIB = 64 << 10;
+  private static final long MAX_GROWTH_KIB = 64 << 10;
 
   private final RowData data;
 
@@ -85,15 +85,15 @@ abstract class LoaderSoakContract {
                   heapGrowth,
                   ProcessStatus.threads() - threads,
                   torchfeed.live_objects() - objects));
-      assertThat(residentGrowth).isLessThan(MOST_GROWTH_KIB);
-      assertThat(heapGrowth).isLessThan(MOST_GROWTH_KIB);
-      assertThat(ProcessStatus.threads()).isLessThanOrEqualTo(threads + 2); // the JVM's own
-      assertThat(torchfeed.live_objects() - objects).isLessThan(10); // a feed, or slabs
+      assertThat(residentGrowth).isLessThan(MAX_GROWTH_KIB);
+      assertThat(heapGrowth).isLessThan(MAX_GROWTH_KIB);
+      assertThat(ProcessStatus.threads()).isLessThanOrEqualTo(threads + 2); // threads of the JVM
+      assertThat(torchfeed.live_objects() - objects).isLessThan(10); // an idle engine, or slabs
     }
   }
 
   @Test
-  void loadersClosedAtAnyMomentEndTheirConsumersAndLeaveNothing() throws InterruptedException {
+  void loadersClosedAtAnyMomentEndTheirConsumersAndLeakNothing() throws InterruptedException {
     Random random = new Random(11);
     long objects = torchfeed.live_objects();
     for (int round = 0; round < LOADERS; round++) {
@@ -110,7 +110,7 @@ abstract class LoaderSoakContract {
               });
       Thread other = new Thread(loader::close);
       consumer.start();
-      LockSupport.parkNanos(random.nextInt(3_000_000)); // anywhere from its start to epochs later
+      LockSupport.parkNanos(random.nextInt(3_000_000)); // from its start to epochs later
       other.start();
       loader.close();
       other.join();
@@ -118,7 +118,7 @@ abstract class LoaderSoakContract {
       assertThat(end.get())
           .isInstanceOf(IllegalStateException.class)
           .hasMessageMatching(
-              ".* (is closed|has ended: .* or its pass was closed; .*)"); // pass or batch
+              ".* (is closed|has ended: .* or its pass is over or closed; .*)"); // pass or batch
     }
     assertThat(torchfeed.live_objects()).isEqualTo(objects);
   }

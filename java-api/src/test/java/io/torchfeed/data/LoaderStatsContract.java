@@ -23,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a loader says of itself. */
+/** Tests of the statistics of a loader. */
 abstract class LoaderStatsContract {
   private static final int SIZE = 10;
   private static final int ROW_BYTES = Rows.WIDTH * Float.BYTES + Long.BYTES;
@@ -49,7 +49,7 @@ abstract class LoaderStatsContract {
 
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 3})
-  void countsWhatWasDelivered(int workers) {
+  void deliveredBatchesAreCounted(int workers) {
     LoaderStats stats;
     try (DataLoader loader = data.over().batchSize(4).workers(workers).build()) {
       assertThat(loader.stats().batches()).isZero();
@@ -57,7 +57,7 @@ abstract class LoaderStatsContract {
       assertThat(loader.stats().rowsPerSecond()).isZero();
       drain(loader.epoch(0));
       try (Batches left = loader.epoch(1)) {
-        left.next(); // and no more: what is ready, but not taken, is not delivered
+        left.next(); // only one: a batch that is ready but not taken is not delivered
       }
       stats = loader.stats();
       loader.close();
@@ -88,12 +88,14 @@ abstract class LoaderStatsContract {
           waited += batches.waitNanos();
         }
       }
-      assertThat(loader.stats().waited().toNanos()).isEqualTo(waited);
+      LoaderStats stats = loader.stats();
+      assertThat(stats.waited().toNanos()).isPositive().isLessThanOrEqualTo(waited);
+      assertThat(stats.waited().plus(stats.starting()).toNanos()).isGreaterThanOrEqualTo(waited);
     }
   }
 
   @Test
-  void aRecordingShowsBatchesOneByOne(@TempDir Path folder) throws IOException, ParseException {
+  void aRecordingContainsEveryBatch(@TempDir Path folder) throws IOException, ParseException {
     List<RecordedEvent> events;
     try (Reader settings =
             new InputStreamReader(

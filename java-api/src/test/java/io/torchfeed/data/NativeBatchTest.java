@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
-/** Batches, with the native engine. */
+/** Tests of batches, with the native engine. */
 class NativeBatchTest extends BatchContract {
   NativeBatchTest() {
     super(RowData::tensors);

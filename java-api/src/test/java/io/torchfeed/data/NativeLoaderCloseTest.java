@@ -5,14 +5,14 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import org.junit.jupiter.api.Test;
 
-/** Closing a loader, with the native engine. */
+/** Tests of closing a loader, with the native engine. */
 class NativeLoaderCloseTest extends LoaderCloseContract {
   NativeLoaderCloseTest() {
     super(RowData::tensors);
   }
 
   @Test
-  void aClosedDatasetIsNamed() {
+  void aClosedDatasetIsReported() {
     TensorDataset dataset = Rows.dataset(3);
     dataset.close();
     assertThatIllegalStateException()

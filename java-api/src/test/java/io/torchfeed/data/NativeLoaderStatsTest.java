@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
-/** What a loader says of itself, with the native engine. */
+/** Tests of the statistics of a loader, with the native engine. */
 class NativeLoaderStatsTest extends LoaderStatsContract {
   NativeLoaderStatsTest() {
     super(RowData::tensors);

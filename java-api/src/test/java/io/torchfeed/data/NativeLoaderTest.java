@@ -8,15 +8,15 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 import org.junit.jupiter.api.Test;
 
-/** The contract of the loader, with the native engine. */
+/** Tests of the loader's contract, with the native engine. */
 class NativeLoaderTest extends LoaderContract {
   NativeLoaderTest() {
     super(RowData::tensors);
   }
 
   @Test
-  void aBatchThatTakesLongIsToldByTheTimeoutAndTheCallMayBeRepeated() {
-    long[][] plan = {{0}, new long[64], {1}}; // 256 MB take longer than a millisecond
+  void aTimeoutReportsASlowBatchAndTheCallMayBeRepeated() {
+    long[][] plan = {{0}, new long[64], {1}}; // 256 MB takes longer than a millisecond
     int[] timeouts = new int[plan.length];
     try (TensorDataset rows =
             TensorDataset.of(torch.ones(2, 1 << 20), Tensor.create(new long[] {7, 8}, 2));
@@ -37,7 +37,7 @@ class NativeLoaderTest extends LoaderContract {
           assertThat(e.batch()).isEqualTo(batch);
           assertThat(e)
               .hasMessageMatching(
-                  "batch %d of epoch 2 did not come within PT0.001S; [01] of 1 workers idle, .*"
+                  "batch %d of epoch 2 was not ready within PT0.001S; [01] of 1 workers idle, .*"
                       .formatted(batch));
           assertThat(batches.position()).isEqualTo(batch);
           timeouts[batch]++;

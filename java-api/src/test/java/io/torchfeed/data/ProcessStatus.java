@@ -5,7 +5,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** What Linux knows of this process. */
+/** The status of this process as reported by Linux. */
 final class ProcessStatus {
   private ProcessStatus() {}
 

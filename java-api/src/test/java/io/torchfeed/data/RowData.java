@@ -7,7 +7,7 @@ import java.util.List;
 
 /** The rows of {@link Rows#dataset} for one of the two engines. */
 abstract class RowData implements AutoCloseable {
-  /** Tensors, for the native engine. */
+  /** Returns rows in tensors, for the native engine. */
   static RowData tensors(int size) {
     TensorDataset dataset = Rows.dataset(size);
     return new RowData() {
@@ -23,7 +23,7 @@ abstract class RowData implements AutoCloseable {
     };
   }
 
-  /** Java code. */
+  /** Returns rows from Java code, for the Java engine. */
   static RowData samples(int size) {
     return new RowData() {
       @Override
@@ -36,7 +36,7 @@ abstract class RowData implements AutoCloseable {
     };
   }
 
-  /** The rows of {@code other}, on a device; takes ownership. */
+  /** Returns the rows of {@code other} on a device; takes ownership. */
   static RowData on(String device, RowData other) {
     return new RowData() {
       @Override
@@ -51,13 +51,13 @@ abstract class RowData implements AutoCloseable {
     };
   }
 
-  /** A loader to be described. */
+  /** Returns a loader builder over the rows. */
   abstract DataLoaderBuilder over();
 
   @Override
   public abstract void close();
 
-  /** The rows, made by Java code. */
+  /** The rows, computed by Java code. */
   record Samples(long size) implements Dataset {
     @Override
     public List<RowSpec> columns() {

@@ -16,11 +16,11 @@ import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.pytorch.Tensor;
 
 /** Files of rows for tests. */
-final class RowFiles {
+public final class RowFiles {
   private RowFiles() {}
 
-  /** The elements of a contiguous tensor as they lie in memory. */
-  static byte[] bytesOf(Tensor tensor) {
+  /** Returns the elements of a contiguous tensor in memory order. */
+  public static byte[] bytesOf(Tensor tensor) {
     byte[] bytes = new byte[(int) tensor.nbytes()];
     if (bytes.length > 0) {
       new BytePointer(tensor.data_ptr()).get(bytes);
@@ -28,7 +28,7 @@ final class RowFiles {
     return bytes;
   }
 
-  static byte[] reversed(byte[] bytes, int unitBytes) {
+  public static byte[] reversed(byte[] bytes, int unitBytes) {
     byte[] reversed = new byte[bytes.length];
     for (int i = 0; i < bytes.length; i++) {
       int unit = i / unitBytes * unitBytes;
@@ -37,7 +37,7 @@ final class RowFiles {
     return reversed;
   }
 
-  static byte[] idx(int code, byte[] bigEndianElements, int... shape) {
+  public static byte[] idx(int code, byte[] bigEndianElements, int... shape) {
     ByteBuffer file =
         ByteBuffer.allocate(4 + 4 * shape.length + bigEndianElements.length)
             .putShort((short) 0)
@@ -49,7 +49,7 @@ final class RowFiles {
     return file.put(bigEndianElements).array();
   }
 
-  static byte[] npy(int version, String header, int elementBytes) {
+  public static byte[] npy(int version, String header, int elementBytes) {
     byte[] text = header.getBytes(UTF_8);
     ByteBuffer file =
         ByteBuffer.allocate((version == 1 ? 10 : 12) + text.length + elementBytes)
@@ -63,7 +63,7 @@ final class RowFiles {
     return file.put(text).array();
   }
 
-  static Path write(Path file, byte[] bytes) {
+  public static Path write(Path file, byte[] bytes) {
     try {
       return Files.write(file, bytes);
     } catch (IOException e) {
@@ -71,14 +71,14 @@ final class RowFiles {
     }
   }
 
-  static void truncate(Path file, long bytes) throws IOException {
+  public static void truncate(Path file, long bytes) throws IOException {
     try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
       channel.truncate(bytes);
     }
   }
 
-  /** How often this process has files open whose name begins like that of the folder. */
-  static long openIn(Path folder) throws IOException {
+  /** Returns the number of open descriptors for files whose path starts with that of the folder. */
+  public static long openIn(Path folder) throws IOException {
     String prefix = folder.toRealPath() + "/";
     try (Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"))) {
       return descriptors.filter(descriptor -> targetOf(descriptor).startsWith(prefix)).count();
@@ -89,7 +89,7 @@ final class RowFiles {
     try {
       return Files.readSymbolicLink(descriptor).toString();
     } catch (IOException e) {
-      return ""; // closed meanwhile
+      return ""; // closed in the meantime
     }
   }
 }

@@ -11,8 +11,8 @@ import io.torchfeed.sampler.Sampler;
 import java.util.stream.Stream;
 import org.bytedeco.pytorch.Tensor;
 
-/** A dataset whose rows say which row they are, and plans over it for tests. */
-final class Rows {
+/** A dataset whose rows contain their row number, and plans over it, for tests. */
+public final class Rows {
   static final int WIDTH = 3;
 
   private Rows() {}
@@ -48,7 +48,7 @@ final class Rows {
     }
   }
 
-  static long[] longs(Tensor tensor) {
+  public static long[] longs(Tensor tensor) {
     long[] values = new long[(int) tensor.numel()];
     try (Tensor here = tensor.cpu()) {
       here.data_ptr_long().get(values);
@@ -56,7 +56,7 @@ final class Rows {
     return values;
   }
 
-  /** A plan whose cursor moves on and then fails, at its call number {@code failing}, once. */
+  /** Returns a plan whose cursor advances and then fails once, at call {@code failing}. */
   static Sampler failingOnce(int failing, long... indices) {
     return plan(
         indices.length,
@@ -74,12 +74,60 @@ final class Rows {
         });
   }
 
-  /** A plan that delivers the given indices, and at most so many whatever it promises. */
+  /** Returns a plan whose cursor advances and then fails, from call {@code failing} on. */
+  static Sampler failingFrom(int failing, long... indices) {
+    return plan(
+        indices.length,
+        new ArrayCursor(indices) {
+          private int calls;
+
+          @Override
+          public int next(long[] into, int from, int count) {
+            int delivered = super.next(into, from, count);
+            if (++calls >= failing) {
+              throw new IllegalArgumentException("for good");
+            }
+            return delivered;
+          }
+        });
+  }
+
+  /** Returns a plan of one batch, which is larger than promised or has an impossible size. */
+  static BatchSampler lying(int promised, int size) {
+    return new BatchSampler() {
+      @Override
+      public long batches(long epoch) {
+        return 1;
+      }
+
+      @Override
+      public int maxBatchSize() {
+        return promised;
+      }
+
+      @Override
+      public BatchCursor epoch(long epoch) {
+        return new ArrayBatchCursor(new long[][] {new long[Math.max(0, size)]}) {
+          @Override
+          public int next(long[] into, int from) {
+            return size < 0 ? size : super.next(into, from);
+          }
+        };
+      }
+
+      @Override
+      public PlanParameters parameters() {
+        return PlanParameters.of("test");
+      }
+    };
+  }
+
+  /** Returns a plan that delivers only the given indices, whatever number it promises. */
   static Sampler plan(long promised, long... indices) {
     return plan(promised, new ArrayCursor(indices));
   }
 
-  /** A plan of the given batches, every epoch the same. */
+  /** Returns a plan of the given batches, the same in every epoch. */
   static BatchSampler batches(long[]... batches) {
     return new BatchSampler() {
       @Override
@@ -88,7 +136,7 @@ final class Rows {
       }
 
       @Override
-      public int largestBatch() {
+      public int maxBatchSize() {
         return Stream.of(batches).mapToInt(batch -> batch.length).max().orElse(1);
       }
 

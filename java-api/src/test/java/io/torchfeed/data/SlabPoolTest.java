@@ -4,6 +4,8 @@ package io.torchfeed.data;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.torchfeed.data.engine.BatchLayout;
+import io.torchfeed.data.engine.SlabPool;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
@@ -16,7 +18,7 @@ class SlabPoolTest {
       new SlabPool(BatchLayout.of(List.of(RowSpec.of(DType.UINT8)), List.of(), null), 4);
 
   @Test
-  void theSlabThatWasUsedLastIsTakenFirst() {
+  void theMostRecentlyUsedSlabIsTakenFirst() {
     try (Slab first = pool.allocate();
         Slab last = pool.allocate()) {
       pool.giveBack(first);
@@ -28,7 +30,7 @@ class SlabPoolTest {
   }
 
   @Test
-  void aSlabThatIsViewedIsLeftToItsView() {
+  void aReferencedSlabIsAbandonedToItsView() {
     Slab slab = pool.allocate();
     try (Tensor view = slab.view(0, 4)) {
       pool.giveBack(slab);
@@ -39,7 +41,7 @@ class SlabPoolTest {
   }
 
   @Test
-  void clearingClosesWhatNobodyHas() {
+  void clearingClosesTheFreeSlabs() {
     Slab slab = pool.allocate();
     pool.giveBack(slab);
     pool.clear();

@@ -9,24 +9,24 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Passes over streams as a stream and for subscribers. */
+/** Tests of passes over streams as a Java stream and as a publisher. */
 @Timeout(60)
 class StreamViewsTest {
-  private static StreamLoader over(Counters data) {
+  private static DataLoader over(Counters data) {
     return DataLoader.over(data).batchSize(2).workers(1).build();
   }
 
   @Test
-  void aStreamHasTheBatches() {
-    try (StreamLoader loader = over(Counters.of(5, 3));
+  void aStreamDeliversTheBatches() {
+    try (DataLoader loader = over(Counters.of(5, 3));
         Stream<Batch> stream = loader.epoch(0).stream()) {
       assertThat(stream.mapToLong(Batch::size).sum()).isEqualTo(8);
     }
   }
 
   @Test
-  void subscribersGetWhatTheyAskFor() throws Exception {
-    try (StreamLoader loader = over(Counters.of(5, 3))) {
+  void subscribersReceiveWhatTheyRequest() throws Exception {
+    try (DataLoader loader = over(Counters.of(5, 3))) {
       BatchTaker all = new BatchTaker(0, Long.MAX_VALUE, true);
       BatchTaker two = new BatchTaker(0, 2, false);
       loader.publisher(0).subscribe(all);
@@ -40,9 +40,9 @@ class StreamViewsTest {
     }
   }
 
-  /** Whether there is another sample may take long to find out. */
+  /** Finding out whether there is another sample may take long. */
   @Test
-  void aSubscriptionIsCancelledWhileASampleIsAwaited() throws Exception {
+  void aSubscriptionMayBeCancelledWhileWaitingForASample() throws Exception {
     CountDownLatch waiting = new CountDownLatch(1);
     Counters data =
         Counters.with(
@@ -53,7 +53,7 @@ class StreamViewsTest {
               }
             },
             5);
-    try (StreamLoader loader = over(data)) {
+    try (DataLoader loader = over(data)) {
       BatchTaker taker = new BatchTaker(0, 2, false);
       loader.publisher(0).subscribe(taker);
       waiting.await();
@@ -65,7 +65,7 @@ class StreamViewsTest {
 
   @Test
   void aSubscriptionEndsWithItsLoader() throws Exception {
-    StreamLoader loader = over(Counters.of(5));
+    DataLoader loader = over(Counters.of(5));
     BatchTaker taker = new BatchTaker(0, 1, false);
     loader.publisher(0).subscribe(taker);
     assertThat(taker.first.await(30, TimeUnit.SECONDS)).isTrue();

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 class TensorDatasetTest {
   @Test
-  void knowsItsShapes() {
+  void aDatasetReportsItsShapes() {
     try (TensorDataset data = TensorDataset.of(torch.zeros(5, 2, 3), torch.zeros(5))) {
       assertThat(data.size()).isEqualTo(5);
       assertThat(data.columns()).isEqualTo(2);
@@ -21,7 +21,7 @@ class TensorDatasetTest {
   }
 
   @Test
-  void aColumnThatIsNotContiguousComesOutRight() {
+  void aNonContiguousColumnIsReadCorrectly() {
     Tensor across = torch.arange(new Scalar(6)).view(2, 3).t();
     try (TensorDataset data = TensorDataset.of(across);
         DataLoader loader = DataLoader.over(data).batchSize(3).workers(0).build();
@@ -31,9 +31,9 @@ class TensorDatasetTest {
   }
 
   @Test
-  void aLazilyNegatedColumnComesOutRight() {
+  void aLazilyNegatedColumnIsReadCorrectly() {
     Tensor complex = torch.view_as_complex(torch.ones(4, 2));
-    Tensor negated = torch.imag(complex.conj()); // minus one, noted in a bit only
+    Tensor negated = torch.imag(complex.conj()); // minus one, recorded only in a bit
     assertThat(negated.is_neg()).isTrue();
     try (TensorDataset data = TensorDataset.of(negated, complex.conj());
         DataLoader loader = DataLoader.over(data).batchSize(4).workers(0).build();
@@ -58,7 +58,7 @@ class TensorDatasetTest {
   }
 
   @Test
-  void columnsThatCannotBeRowsAreRefused() {
+  void tensorsThatCannotBeColumnsAreRefused() {
     assertThatIllegalArgumentException()
         .isThrownBy(TensorDataset::of)
         .withMessage("a TensorDataset needs at least one column");

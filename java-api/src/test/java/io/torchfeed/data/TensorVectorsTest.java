@@ -4,6 +4,7 @@ package io.torchfeed.data;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.torchfeed.data.engine.TensorVectors;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -48,7 +49,7 @@ class TensorVectorsTest {
   }
 
   @Test
-  void aVectorIsUsedAgainWhenAllItsTensorsAreClosed() {
+  void aVectorIsReusedOnceAllItsTensorsAreClosed() {
     for (long batch = 0; batch < 5; batch++) {
       Tensor[] tensors = vectors.filled(with(batch, -batch));
       assertHolds(tensors, batch, -batch);
@@ -62,12 +63,12 @@ class TensorVectorsTest {
   }
 
   @Test
-  void batchesThatAreOutAtOnceHaveVectorsOfTheirOwn() {
+  void concurrentBatchesHaveSeparateVectors() {
     Tensor[] first = vectors.filled(with(1, 2));
     Tensor[] second = vectors.filled(with(3, 4));
     assertHolds(first, 1, 2);
     assertHolds(second, 3, 4);
-    first[0].close(); // the other one is open
+    first[0].close(); // the other one is still open
     Tensor[] third = vectors.filled(with(5, 6));
     assertThat(first[1].item().toLong()).isEqualTo(2);
     closeAll(first);
@@ -78,7 +79,7 @@ class TensorVectorsTest {
   }
 
   @Test
-  void aVectorThatCouldNotBeFilledIsUsedAgain() {
+  void aVectorThatCouldNotBeFilledIsReused() {
     Consumer<TensorVector> halfWay = with(1);
     assertThatIllegalStateException()
         .isThrownBy(
@@ -95,7 +96,7 @@ class TensorVectorsTest {
   }
 
   @Test
-  void aBatchOutlivesTheFeedThatMadeIt() {
+  void aBatchOutlivesItsEngine() {
     Tensor[] tensors = vectors.filled(with(7, 8));
     vectors.close();
     assertHolds(tensors, 7, 8);

@@ -5,8 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import io.torchfeed.sampler.SamplerState;
-import io.torchfeed.sampler.ShuffledSampler;
+import io.torchfeed.sampler.order.ShuffledSampler;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -49,7 +48,7 @@ abstract class UnorderedContract {
     for (long i = 0; i < most && batches.hasNext(); i++) {
       Batch batch = batches.next();
       Rows.assertHolds(batch, batch.indices());
-      assertThat(into.put(batch.index(), batch.indices())).as("before").isNull();
+      assertThat(into.put(batch.number(), batch.indices())).as("before").isNull();
     }
   }
 
@@ -63,15 +62,24 @@ abstract class UnorderedContract {
     return expected;
   }
 
+  private static List<Long> ahead(Batches batches) {
+    return ((LoaderState.IndexState) batches.state()).deliveredAhead();
+  }
+
+  private static LoaderState with(LoaderState state, long... ahead) {
+    return new LoaderState.IndexState(
+        ((LoaderState.IndexState) state).sampler(), Arrays.stream(ahead).boxed().toList());
+  }
+
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2, 5})
-  void everyBatchComesOnceUnderItsOwnNumber(int workers) {
+  void everyBatchIsDeliveredOnceUnderItsOwnNumber(int workers) {
     try (DataLoader loader = loader(workers, false)) {
       NavigableMap<Long, long[]> delivered = new TreeMap<>();
       try (Batches batches = loader.epoch(3)) {
         deliver(batches, Long.MAX_VALUE, delivered);
         assertThat(batches.position()).isEqualTo(BATCHES);
-        assertThat(batches.deliveredAhead()).isEmpty();
+        assertThat(ahead(batches)).isEmpty();
       }
       assertSame(delivered, epochInOrder());
     }
@@ -85,30 +93,28 @@ abstract class UnorderedContract {
 
   @ParameterizedTest
   @CsvSource({"3,false", "2,true"})
-  void aPassGoesOnExactlyWhereItWasLeft(int workers, boolean thenInOrder) {
+  void aPassResumesExactlyWhereItStopped(int workers, boolean thenInOrder) {
     NavigableMap<Long, long[]> expected = epochInOrder();
     for (int most = 0; most <= BATCHES; most++) {
       NavigableMap<Long, long[]> delivered = new TreeMap<>();
-      SamplerState state;
-      long[] ahead;
+      LoaderState state;
       try (DataLoader loader = loader(workers, false);
           Batches batches = loader.epoch(3)) {
         deliver(batches, most, delivered);
         state = batches.state();
-        ahead = batches.deliveredAhead();
-        assertThat(batches.position() + ahead.length).isEqualTo(most);
+        assertThat(batches.position() + ahead(batches).size()).isEqualTo(most);
       }
       try (DataLoader loader = loader(2, thenInOrder);
-          Batches batches = loader.resume(SamplerState.fromJson(state.toJson()), ahead)) {
-        deliver(batches, Long.MAX_VALUE, delivered); // refuses a batch that came before
+          Batches batches = loader.resume(LoaderState.fromJson(state.toJson()))) {
+        deliver(batches, Long.MAX_VALUE, delivered); // fails on a batch delivered before
       }
       assertSame(delivered, expected);
     }
   }
 
-  /** Any batches may have come early, not only those that did in a run of this test. */
+  /** Any batches may have been delivered early, not only those that were in this run. */
   @Test
-  void whatWasDeliveredAheadIsLeftOut() {
+  void batchesDeliveredAheadAreNotRepeated() {
     NavigableMap<Long, long[]> expected = epochInOrder();
     long[][] cases = {
       {4}, {5, 6, 7}, {4, 6, 8, 10}, {25}, {24, 25}, LongStream.range(4, BATCHES).toArray()
@@ -117,7 +123,7 @@ abstract class UnorderedContract {
       for (boolean inOrder : new boolean[] {true, false}) {
         try (DataLoader loader = loader(1, inOrder);
             Batches before = loader.epoch(3, 3);
-            Batches batches = loader.resume(before.state(), ahead)) {
+            Batches batches = loader.resume(with(before.state(), ahead))) {
           NavigableMap<Long, long[]> delivered = new TreeMap<>();
           deliver(batches, Long.MAX_VALUE, delivered);
           NavigableMap<Long, long[]> rest = new TreeMap<>(expected.tailMap(3L));
@@ -130,22 +136,21 @@ abstract class UnorderedContract {
   }
 
   @Test
-  void aPassMayBeLeftBeforeItComesToWhatWasDeliveredAhead() {
+  void aPassMayStopBeforeTheBatchesDeliveredAhead() {
     NavigableMap<Long, long[]> expected = epochInOrder();
     NavigableMap<Long, long[]> delivered = new TreeMap<>(expected.headMap(3L));
     long[] ahead = {5, 20, 25};
     Arrays.stream(ahead).forEach(batch -> delivered.put(batch, expected.get(batch)));
     try (DataLoader loader = loader(1, false)) {
-      SamplerState state;
+      LoaderState state;
       try (Batches batches = loader.epoch(3, 3)) {
-        state = batches.state();
+        state = with(batches.state(), ahead);
       }
       for (boolean isOver = false; !isOver; ) {
-        try (Batches batches = loader.resume(state, ahead)) {
+        try (Batches batches = loader.resume(state)) {
           deliver(batches, 2, delivered);
           isOver = !batches.hasNext();
           state = batches.state();
-          ahead = batches.deliveredAhead();
         }
       }
     }
@@ -153,20 +158,20 @@ abstract class UnorderedContract {
   }
 
   @Test
-  void whatCannotHaveBeenDeliveredAheadIsRefused() {
+  void impossibleBatchesDeliveredAheadAreRefused() {
     try (DataLoader loader = loader(1, false);
         Batches batches = loader.epoch(3, 3)) {
-      SamplerState state = batches.state();
+      LoaderState state = batches.state();
       for (long[] wrong : new long[][] {{3}, {2}, {26}, {6, 5}, {5, 5}}) {
         assertThatIllegalArgumentException()
-            .isThrownBy(() -> loader.resume(state, wrong))
+            .isThrownBy(() -> loader.resume(with(state, wrong)))
             .withMessageStartingWith("deliveredAhead must ascend in [4, 26), got [");
       }
     }
   }
 
   @Test
-  void badIndicesFailTheirBatchesOnly() {
+  void badIndicesFailOnlyTheirBatches() {
     long[] order = {0, 1, SIZE, 3, 4, 5, -1, 7, 8, 9};
     try (DataLoader loader =
             data.over().sampler(Rows.plan(10, order)).batchSize(2).inOrder(false).build();
@@ -175,7 +180,7 @@ abstract class UnorderedContract {
       List<Long> bad = new ArrayList<>();
       while (batches.hasNext()) {
         try {
-          good.add(batches.next().index());
+          good.add(batches.next().number());
         } catch (SampleException e) {
           bad.add(e.batch());
         }

@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class VariableLengthTest {
-  /** Sample i has the numbers i·10, i·10 + 1, ... of the given count, then its index. */
+  /** A dataset: sample i has the given number of values i·10, i·10 + 1, ..., then its index. */
   private record Words(DType dtype, VariableLength rule, int most, List<Integer> counts)
       implements Dataset {
     @Override
@@ -81,10 +81,10 @@ class VariableLengthTest {
 
   @ParameterizedTest
   @ValueSource(ints = {0, 2})
-  void samplesArePaddedToTheLongestOfTheirBatch(int workers) {
+  void samplesArePaddedToTheLongestInTheirBatch(int workers) {
     Words data = words(VariableLength.padded(0).withPadding(-1), 5, 2, 0, 3, 1, 1);
     try (DataLoader loader = loader(data, workers)) {
-      for (long epoch = 0; epoch < 3; epoch++) { // in slabs that are used again
+      for (long epoch = 0; epoch < 3; epoch++) { // in reused slabs
         try (Batches batches = loader.epoch(epoch)) {
           Batch batch = batches.next();
           assertHolds(batch.tensor(0), shape(3, 3), 0, 1, -1, -1, -1, -1, 20, 21, 22);
@@ -99,7 +99,7 @@ class VariableLengthTest {
   }
 
   @Test
-  void aMaskTellsWhereDataIs() {
+  void aMaskMarksTheData() {
     Words data = words(VariableLength.masked(0), 5, 2, 0, 3);
     try (DataLoader loader = loader(data, 1);
         Batches batches = loader.epoch(0)) {
@@ -111,8 +111,8 @@ class VariableLengthTest {
   }
 
   @Test
-  void everyBatchHasTheDeclaredLengthOnRequest() {
-    Words data = words(VariableLength.masked(0).whole().withPadding(9), 4, 2, 0);
+  void everyBatchIsPaddedToTheDeclaredLengthOnRequest() {
+    Words data = words(VariableLength.masked(0).paddedToMax().withPadding(9), 4, 2, 0);
     try (DataLoader loader = loader(data, 1);
         Batches batches = loader.epoch(0)) {
       Batch batch = batches.next();
@@ -124,7 +124,7 @@ class VariableLengthTest {
 
   @ParameterizedTest
   @ValueSource(ints = {0, 2})
-  void packedSamplesLieOneBehindTheOther(int workers) {
+  void packedSamplesAreConsecutive(int workers) {
     Words data = words(VariableLength.packed(0), 5, 2, 0, 3, 1, 5, 5, 0);
     try (DataLoader loader = loader(data, workers)) {
       for (long epoch = 0; epoch < 3; epoch++) {
@@ -151,7 +151,7 @@ class VariableLengthTest {
   void everyDtypeIsPaddedAndPacked(DType dtype) {
     int[] counts = {1, 2};
     VariableLength padded = VariableLength.padded(0).withPadding(1);
-    boolean isBool = dtype == DType.BOOL; // whose elements are 0 and what is not
+    boolean isBool = dtype == DType.BOOL; // any nonzero value is true
     try (DataLoader loader = loader(words(dtype, padded, 3, counts), 1);
         Batches batches = loader.epoch(0)) {
       assertHolds(batches.next().tensor(0), shape(2, 2), 0, 1, isBool ? 1 : 10, isBool ? 1 : 11);
@@ -164,7 +164,7 @@ class VariableLengthTest {
 
   @ParameterizedTest
   @EnumSource
-  void framesAreNotDivided(VariableLength.Form form) {
+  void framesAreNotSplit(VariableLength.Form form) {
     VariableLength rule = new VariableLength(1, form, 0, false, false);
     Dataset frames =
         new Dataset() {
@@ -206,7 +206,7 @@ class VariableLengthTest {
 
   @ParameterizedTest
   @EnumSource
-  void aSampleThatIsTooLongIsNamedOrCutOff(VariableLength.Form form) {
+  void aSampleThatIsTooLongIsReportedOrTruncated(VariableLength.Form form) {
     VariableLength rule = new VariableLength(0, form, 0, false, false);
     try (DataLoader loader = loader(words(rule, 2, 1, 3, 1), 1);
         Batches batches = loader.epoch(0)) {
@@ -265,7 +265,7 @@ class VariableLengthTest {
   }
 
   @Test
-  void subsetsAndPartsKeepTheirRules() {
+  void subsetsAndConcatenationsKeepTheirRules() {
     Words data = words(VariableLength.packed(0), 5, 2, 0, 3);
     Dataset both = Dataset.concat(List.of(data.subset(2), data));
     try (DataLoader loader = loader(both, 1);
@@ -278,18 +278,18 @@ class VariableLengthTest {
   }
 
   @Test
-  void rulesThatDoNotFitAreRefused() {
+  void incompatibleRulesAreRefused() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> VariableLength.packed(0).withPadding(1))
         .withMessageContaining("has no padding");
-    assertThatIllegalArgumentException().isThrownBy(() -> VariableLength.packed(0).whole());
+    assertThatIllegalArgumentException().isThrownBy(() -> VariableLength.packed(0).paddedToMax());
     assertThatIllegalArgumentException().isThrownBy(() -> VariableLength.padded(-1));
     assertThatIllegalArgumentException()
         .isThrownBy(() -> loader(words(VariableLength.padded(1), 5, 1), 1))
         .withMessage("column 1 must have a length to vary, got int64 []");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> loader(words(VariableLength.padded(2), 5, 1), 1))
-        .withMessageContaining("must be different ones of 2");
+        .withMessageContaining("must be distinct and below 2");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> loader(words(VariableLength.padded(0).withPadding(0.5), 5, 1), 1))
         .withMessage("padding must be a number that column 0 (int64 [5]) holds, got 0.5");
@@ -300,7 +300,7 @@ class VariableLengthTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"3", "2,0,3", "0,0", "1,1,1", "4,40,1,0,9", "5,4,3,2,1,0"})
-  void paddingIsThatOfPadSequence(String lengths) {
+  void paddingMatchesPadSequence(String lengths) {
     int[] counts = Arrays.stream(lengths.split(",")).mapToInt(Integer::parseInt).toArray();
     Tensor[] samples = new Tensor[counts.length];
     for (int i = 0; i < samples.length; i++) {

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -18,23 +19,23 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Real ranks, each a JVM that runs a part of {@link TestRank}. */
+/** Tests with real ranks, each a JVM that runs a part of {@link TestRank}. */
 class DistributedTest {
   private static final int LOST = 3;
 
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 3})
-  void collectivesAreRight(int ranks) throws InterruptedException {
+  void collectivesAreCorrect(int ranks) throws InterruptedException {
     launch(ranks, "collectives");
   }
 
   @Test
-  void gradientsEqualThoseOfTheJoinedBatchOnAllRanks() throws InterruptedException {
+  void gradientsEqualThoseOfTheFullBatchOnAllRanks() throws InterruptedException {
     launch(2, "gradients");
   }
 
   @Test
-  void ranksWithDifferentPlansOrTheSamePartAreRefusedOnEveryRank() throws InterruptedException {
+  void differentPlansAndDuplicateRanksAreRefusedOnEveryRank() throws InterruptedException {
     launch(2, "plans");
   }
 
@@ -49,13 +50,13 @@ class DistributedTest {
   }
 
   @Test
-  void anUnusedParameterIsNamedAndTheWrapperRefusesToGoOn() throws InterruptedException {
+  void anUnusedParameterIsReportedAndTheWrapperRefusesToContinue() throws InterruptedException {
     launch(2, "unused");
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"exit", "return"})
-  void aProcessMayEndWithAnOpenGroup(String how) throws InterruptedException {
+  void aProcessMayExitWithAnOpenGroup(String how) throws InterruptedException {
     launch(2, "exit-open", how);
   }
 
@@ -76,7 +77,7 @@ class DistributedTest {
       List<String> lines = survivor.output();
       long noticed = Long.parseLong(word(lines, "lost at", 2));
       assertThat(noticed - struck).isLessThan(silence + 1_000);
-      assertThat(lines).anyMatch(line -> line.startsWith("an earlier backward failed: "));
+      assertThat(lines).anyMatch(line -> line.startsWith("an earlier backward pass failed: "));
       if (plain.equals("false")) {
         assertThat(lines).anyMatch(line -> line.startsWith("rank 1 was lost during backward"));
       }
@@ -84,7 +85,39 @@ class DistributedTest {
   }
 
   @Test
-  void aMissingRankIsNamedAfterTheTimeout() throws Exception {
+  void theLogsOfRanksHaveNoAnnouncementsOfLibtorch(@TempDir Path folder) throws Exception {
+    for (List<String> log : logs(folder, Map.of())) {
+      assertThat(log).containsExactly("done");
+    }
+  }
+
+  @Test
+  void theLogLevelOfLibtorchShowsItsAnnouncements(@TempDir Path folder) throws Exception {
+    for (List<String> log : logs(folder, Map.of("TORCH_CPP_LOG_LEVEL", "INFO"))) {
+      assertThat(log).anyMatch(line -> line.startsWith("[Gloo] Rank "));
+      assertThat(log).anyMatch(line -> line.contains("is in beta state"));
+    }
+  }
+
+  /** Returns the output of two ranks that create a sparse matrix. */
+  private static List<List<String>> logs(Path folder, Map<String, String> more) throws Exception {
+    String file = Files.writeString(folder.resolve("edges"), "1,2,3\n").toString();
+    int port = freePort();
+    Map<String, String> first = variables(0, 2, port);
+    Map<String, String> second = variables(1, 2, port);
+    first.putAll(more);
+    second.putAll(more);
+    String[] command = {TestRank.class.getName(), "graph", file};
+    try (TestJvm one = TestJvm.start(folder, first, List.of(), command);
+        TestJvm other = TestJvm.start(folder, second, List.of(), command)) {
+      assertThat(one.exitCode()).as("%s", one.output()).isZero();
+      assertThat(other.exitCode()).as("%s", other.output()).isZero();
+      return List.of(one.output(), other.output());
+    }
+  }
+
+  @Test
+  void aMissingRankIsReportedAfterTheTimeout() throws Exception {
     Map<String, String> variables = variables(0, 3, freePort());
     PeerLostException failure =
         catchThrowableOfType(
@@ -93,12 +126,12 @@ class DistributedTest {
     assertThat(failure.operation()).isEqualTo("rendezvous");
     assertThat(failure.waited()).isBetween(Duration.ofMillis(300), Duration.ofMillis(1_300));
     assertThat(failure)
-        .hasMessageContaining("1 of 3 ranks came to 127.0.0.1:" + variables.get("MASTER_PORT"))
+        .hasMessageContaining("1 of 3 ranks reached 127.0.0.1:" + variables.get("MASTER_PORT"))
         .hasMessageContaining("missing 1, 2");
   }
 
   @Test
-  void aMissingMasterIsNamedAfterTheTimeout() throws Exception {
+  void aMissingMasterIsReportedAfterTheTimeout() throws Exception {
     Map<String, String> variables = variables(1, 2, freePort());
     PeerLostException failure =
         catchThrowableOfType(
@@ -106,26 +139,26 @@ class DistributedTest {
             () -> ProcessGroup.fromEnvironment(variables, Duration.ofSeconds(1)));
     assertThat(failure)
         .hasMessageContaining(
-            "nobody serves the store at 127.0.0.1:" + variables.get("MASTER_PORT"));
+            "no process serves the store at 127.0.0.1:" + variables.get("MASTER_PORT"));
     assertThat(failure.waited()).isBetween(Duration.ofMillis(900), Duration.ofSeconds(2));
   }
 
   @Test
-  void aMasterThatDoesNotAnswerIsNamedAfterTheTimeout() throws Exception {
+  void anUnresponsiveMasterIsReportedAfterTheTimeout() throws Exception {
     try (ServerSocket silent = new ServerSocket(0, 8, InetAddress.getLoopbackAddress())) {
       Map<String, String> variables = variables(1, 2, silent.getLocalPort());
       PeerLostException failure =
           catchThrowableOfType(
               PeerLostException.class,
               () -> ProcessGroup.fromEnvironment(variables, Duration.ofMillis(300)));
-      assertThat(failure).hasMessageContaining("does not answer");
+      assertThat(failure).hasMessageContaining("does not respond");
       assertThat(failure.waited()).isBetween(Duration.ofMillis(300), Duration.ofMillis(1_800));
     }
     awaitTheEndOf("torchfeed-rendezvous"); // the closed socket frees it
   }
 
   @Test
-  void aRankThatIsInterruptedAtTheRendezvousGivesUp() throws Exception {
+  void aRankInterruptedAtTheRendezvousGivesUp() throws Exception {
     Map<String, String> variables = variables(0, 2, freePort());
     Thread.currentThread().interrupt();
     assertThatIllegalStateException()

@@ -22,7 +22,7 @@ class EnvironmentTest {
               "MASTER_PORT", "40000"));
 
   @Test
-  void whatTorchrunSetsIsRead() {
+  void theVariablesOfTorchrunAreRead() {
     Environment environment = Environment.of(variables);
     assertThat(environment.rank()).isEqualTo(3);
     assertThat(environment.worldSize()).isEqualTo(4);
@@ -42,7 +42,7 @@ class EnvironmentTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
-  void aMissingVariableIsNamed(String name) {
+  void aMissingVariableIsReported(String name) {
     variables.remove(name);
     assertThatIllegalArgumentException()
         .isThrownBy(() -> Environment.of(variables))
@@ -60,7 +60,7 @@ class EnvironmentTest {
     "MASTER_PORT, 65536, '[1, 65535]'",
     "MASTER_PORT, 99999999999, '[1, 65535]'"
   })
-  void aWrongValueIsNamedWithItsRange(String name, String value, String range) {
+  void anInvalidValueIsReportedWithItsRange(String name, String value, String range) {
     variables.put(name, value);
     assertThatIllegalArgumentException()
         .isThrownBy(() -> Environment.of(variables))
@@ -76,20 +76,20 @@ class EnvironmentTest {
   }
 
   @Test
-  void withoutALocalRankItIsTheRank() {
+  void theLocalRankDefaultsToTheRank() {
     variables.remove("LOCAL_RANK");
     assertThat(Environment.of(variables).localRank()).isEqualTo(3);
   }
 
   @Test
-  void oneRankNeedsNoMaster() {
+  void aSingleRankNeedsNoMaster() {
     Environment environment = Environment.of(Map.of("RANK", "0", "WORLD_SIZE", "1"));
     assertThat(environment.worldSize()).isEqualTo(1);
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"127.0.0.1", "127.1.2.3", "localhost", "::1"})
-  void theLoopbackIsKnown(String address) {
+  void loopbackAddressesAreRecognized(String address) {
     variables.put("MASTER_ADDR", address);
     assertThat(Environment.of(variables).isLoopback()).isTrue();
   }

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
-import io.torchfeed.partition.Digraph;
-import io.torchfeed.partition.Duplicates;
-import io.torchfeed.partition.EdgeLoader;
-import io.torchfeed.partition.ExchangeException;
-import io.torchfeed.partition.LineException;
-import io.torchfeed.partition.LineParser;
-import io.torchfeed.partition.LinePattern;
-import io.torchfeed.partition.LocalRanks;
-import io.torchfeed.partition.SparseMatrix;
-import io.torchfeed.partition.TextPartition;
+import io.torchfeed.graph.Digraph;
+import io.torchfeed.graph.DuplicatePolicy;
+import io.torchfeed.graph.EdgeLoader;
+import io.torchfeed.graph.ExchangeException;
+import io.torchfeed.graph.LineParser;
+import io.torchfeed.graph.LinePattern;
+import io.torchfeed.graph.LocalRanks;
+import io.torchfeed.graph.SparseMatrix;
+import io.torchfeed.text.LineException;
+import io.torchfeed.text.TextPartition;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 
-/** The program of the ranks of {@link ExchangeTest}; the first argument says which part. */
+/** The program of the ranks of {@link ExchangeTest}; the first argument selects the part. */
 public final class ExchangeRank {
   static final int LOST = 3;
   private static final int ROUNDS = 4;
@@ -37,10 +37,12 @@ public final class ExchangeRank {
     }
   }
 
-  /** Longer than a piece, empty, or in between; what each rank sends is known to all. */
+  /** Returns a message longer than a piece, empty, or in between, computable by every rank. */
   private static byte[] message(int round, int from, int to) {
     Random random = new Random(1000L * round + 10L * from + to);
-    int[] lengths = {0, 1, 12_345, PairedMessages.PIECE_BYTES, 2 * PairedMessages.PIECE_BYTES + 7};
+    int[] lengths = {
+      0, 1, 12_345, AllToAllExchange.PIECE_BYTES, 2 * AllToAllExchange.PIECE_BYTES + 7
+    };
     byte[] message = new byte[lengths[random.nextInt(lengths.length)]];
     random.nextBytes(message);
     return message;
@@ -73,12 +75,14 @@ public final class ExchangeRank {
     } catch (IllegalArgumentException e) {
       return;
     }
-    throw new AssertionError("went through with " + messages.length + " messages");
+    throw new AssertionError("did not throw for " + messages.length + " messages");
   }
 
   private static void edges(ProcessGroup group, String file) {
-    TextPartition plan = TextPartition.plan(List.of(file), group.size(), LinePattern.FSMAP);
-    EdgeLoader loader = EdgeLoader.over(plan).pattern(LinePattern.FSMAP).roundBytes(10_000).build();
+    TextPartition plan =
+        TextPartition.plan(List.of(file), group.size(), LinePattern.EDGES_BY_BLOCK.blocksPerRank());
+    EdgeLoader loader =
+        EdgeLoader.over(plan).pattern(LinePattern.EDGES_BY_BLOCK).roundBytes(10_000).build();
     SparseMatrix matrix =
         SparseMatrix.of(loader.load(group.rank(), group::allToAll), group::allToAll);
     SparseMatrix expected =
@@ -92,11 +96,13 @@ public final class ExchangeRank {
   }
 
   private static EdgeLoader loader(ProcessGroup group, String file, LineParser parser) {
-    TextPartition plan = TextPartition.plan(List.of(file), group.size(), LinePattern.FMAP);
+    TextPartition plan =
+        TextPartition.plan(
+            List.of(file), group.size(), LinePattern.EDGES_BY_SOURCE.blocksPerRank());
     return EdgeLoader.over(plan).roundBytes(10_000).parser(parser).build();
   }
 
-  /** Rank 1 ends without a word in the middle of its lines. */
+  /** Rank 1 dies silently in the middle of its lines. */
   private static void dies(ProcessGroup group, String file) {
     LineParser commas = LineParser.separatedBy(",");
     int[] lines = new int[1];
@@ -110,10 +116,11 @@ public final class ExchangeRank {
     lost(
         () ->
             Digraph.of(
-                loader(group, file, parser).load(group.rank(), group::allToAll), Duplicates.LAST));
+                loader(group, file, parser).load(group.rank(), group::allToAll),
+                DuplicatePolicy.LAST));
   }
 
-  /** A line of rank 1 breaks a rule: it says which, and the others say who. */
+  /** A line of rank 1 breaks a rule: rank 1 reports the rule, the others report rank 1. */
   private static void malformed(ProcessGroup group, String file) {
     EdgeLoader loader = loader(group, file, LineParser.separatedBy(","));
     try {
@@ -126,7 +133,7 @@ public final class ExchangeRank {
       expect(e.toString(), String.valueOf(e.getMessage()).contains("here,3"));
       return;
     }
-    throw new AssertionError("a wrong line went through");
+    throw new AssertionError("a wrong line was accepted");
   }
 
   private static void endless(ProcessGroup group) {
@@ -149,7 +156,7 @@ public final class ExchangeRank {
       expect("operation", e.operation().equals("all-to-all"));
       Runtime.getRuntime().halt(LOST);
     }
-    throw new AssertionError("went through");
+    throw new AssertionError("did not throw");
   }
 
   private static void expect(String what, boolean holds) {

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Messages of real ranks, each a JVM that runs a part of {@link ExchangeRank}. */
+/** Tests of messages between real ranks, each a JVM running a part of {@link ExchangeRank}. */
 class ExchangeTest {
   private static final int EDGES = 40_000;
 
@@ -30,24 +30,24 @@ class ExchangeTest {
 
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 4})
-  void everyMessageComesWhole(int ranks) throws Exception {
+  void everyMessageArrivesIntact(int ranks) throws Exception {
     run(ranks, 0, List.of(), "messages");
   }
 
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 4})
-  void processesGetTheEdgesThatThreadsGet(int ranks) throws Exception {
+  void processesLoadTheSameEdgesAsThreads(int ranks) throws Exception {
     run(ranks, 0, List.of(), "edges", edges("").toString());
   }
 
   @Test
-  void aWrongLineEndsAllRanksWithItsText() throws Exception {
+  void aMalformedLineFailsAllRanksAndIsQuoted() throws Exception {
     run(3, 0, List.of(), "malformed", edges("here,3").toString());
   }
 
   @ParameterizedTest
   @ValueSource(ints = {2, 3})
-  void aRankThatDiesWhileItReadsIsLostToTheOthers(int ranks) throws Exception {
+  void theOtherRanksDetectARankThatDiesWhileReading(int ranks) throws Exception {
     String file = edges("").toString();
     List<TestJvm> jvms = start(ranks, List.of(), "dies", file);
     try {
@@ -66,7 +66,7 @@ class ExchangeTest {
 
   @ParameterizedTest
   @CsvSource({"KILL, 60000", "STOP, 3000"})
-  void aPeerThatDiesOrHangsIsNamed(String signal, String timeout) throws Exception {
+  void aPeerThatDiesOrHangsIsReported(String signal, String timeout) throws Exception {
     List<TestJvm> jvms = start(2, List.of("-Dtimeout=" + timeout), "endless");
     try {
       for (TestJvm jvm : jvms) {
@@ -82,7 +82,7 @@ class ExchangeTest {
     }
   }
 
-  /** Edges over few ids, with one more line in the middle of the second of three parts. */
+  /** Writes edges over few ids, with an extra line in the middle of the second of three parts. */
   private Path edges(String middle) throws IOException {
     Random random = new Random(7);
     StringBuilder text = new StringBuilder();

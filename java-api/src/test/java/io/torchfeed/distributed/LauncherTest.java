@@ -26,7 +26,7 @@ class LauncherTest {
   private static final Pattern PID = Pattern.compile("sleeping pid (\\d+)");
 
   @Test
-  void theFirstFailingRankIsShownAndTheOthersAreEnded() {
+  void theFirstFailingRankIsReportedAndTheOthersAreTerminated() {
     long start = System.nanoTime();
     LaunchException failure =
         catchThrowableOfType(
@@ -68,7 +68,7 @@ class LauncherTest {
     }
   }
 
-  /** Whether this process, and with it each one that it starts, was told to ignore SIGINT. */
+  /** Returns whether this process, and so each process that it starts, ignores SIGINT. */
   private static boolean isInterruptIgnored() throws IOException {
     String ignored =
         Files.readAllLines(Path.of("/proc/self/status")).stream()
@@ -80,7 +80,7 @@ class LauncherTest {
   }
 
   @Test
-  void anInterruptEndsTheRanks() throws Exception {
+  void anInterruptTerminatesTheRanks() throws Exception {
     Thread.currentThread().interrupt();
     assertThatThrownBy(
             () ->
@@ -97,7 +97,7 @@ class LauncherTest {
   }
 
   @Test
-  void wrongOptionsAreRefused() {
+  void invalidOptionsAreRefused() {
     Launcher.Builder builder = Launcher.builder();
     assertThatThrownBy(() -> builder.ranks(0)).hasMessage("ranks must be at least 1, got 0");
     assertThatThrownBy(builder::build).hasMessage("mainClass must be set");

@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 
-/** A JVM of the test's own class path whose output goes to a file; killed when closed. */
+/** A JVM with the class path of the test and its output in a file; killed when closed. */
 final class TestJvm implements AutoCloseable {
   private static final long PATIENCE_SECONDS = 120;
 
@@ -30,6 +30,7 @@ final class TestJvm implements AutoCloseable {
       throws IOException {
     List<String> all = new ArrayList<>();
     all.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    all.add("-XX:TieredStopAtLevel=1"); // halves the time until a rank is connected
     all.addAll(options);
     all.addAll(List.of("-cp", System.getProperty("java.class.path")));
     all.addAll(List.of(command));
@@ -39,7 +40,7 @@ final class TestJvm implements AutoCloseable {
     return new TestJvm(builder.redirectOutput(output.toFile()).start(), output);
   }
 
-  /** The lines so far, once {@code ready} holds for them. */
+  /** Waits until {@code ready} holds for the lines so far, and returns them. */
   List<String> await(Predicate<List<String>> ready) throws IOException, InterruptedException {
     long deadline = System.nanoTime() + Duration.ofSeconds(PATIENCE_SECONDS).toNanos();
     while (true) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
-/** A launching process of its own, for {@link LauncherTest}: two ranks that sleep. */
+/** A separate launching process of two sleeping ranks, for {@link LauncherTest}. */
 public final class TestLauncher {
   private TestLauncher() {}
 

@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
-import io.torchfeed.sampler.PlanCheck;
-import io.torchfeed.sampler.RandomSampler;
+import io.torchfeed.data.source.GraphTensors;
+import io.torchfeed.graph.AllToAll;
+import io.torchfeed.graph.EdgeLoader;
+import io.torchfeed.graph.Edges;
+import io.torchfeed.graph.LinePattern;
+import io.torchfeed.graph.SparseMatrix;
+import io.torchfeed.sampler.RankConsistency;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.SamplerState;
-import io.torchfeed.sampler.StridedSampler;
+import io.torchfeed.sampler.order.StridedSampler;
+import io.torchfeed.sampler.torch.RandomSampler;
+import io.torchfeed.text.TextPartition;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import org.bytedeco.javacpp.FloatPointer;
 import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.Module;
@@ -19,16 +28,14 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.global.torch;
 
-/**
- * The program that the ranks of {@link DistributedTest} run; the first argument says which part.
- */
+/** The program of the ranks of {@link DistributedTest}; the first argument selects the part. */
 public final class TestRank {
   private static final int BATCH = 8;
   private static final int LOST = 3;
 
   private TestRank() {}
 
-  /** Two layers with a buffer-free state; rank-dependent initial values. */
+  /** Two layers without buffers, with rank-dependent initial values. */
   static final class Net extends Module {
     final LinearImpl first;
     final LinearImpl second;
@@ -48,7 +55,7 @@ public final class TestRank {
     }
   }
 
-  /** Rows {@code [from, from + count)} of data that every process makes alike. */
+  /** Returns rows {@code [from, from + count)} of data that is the same in every process. */
   static Tensor rows(int from, int count) {
     torch.manual_seed(99);
     return torch.randn(new long[] {96, 20}, new TensorOptions()).narrow(0, from, count);
@@ -64,6 +71,7 @@ public final class TestRank {
       case "unused" -> unused(ProcessGroup.fromEnvironment(timeout));
       case "train" -> train(ProcessGroup.fromEnvironment(timeout), Boolean.getBoolean("plain"));
       case "exit-open" -> exitOpen(ProcessGroup.fromEnvironment(timeout), args[1]);
+      case "graph" -> graph(ProcessGroup.fromEnvironment(timeout), args[1]);
       case "fail" -> fail();
       case "sleep" -> sleep();
       default -> throw new IllegalArgumentException(args[0]);
@@ -109,17 +117,20 @@ public final class TestRank {
     refused(() -> group.allGatherLongs(new long[0]), "at least 1 number");
     refused(() -> group.allGatherLongs(new long[1 + rank]), "all ranks must make the same");
 
-    PlanCheck.beforeEpoch(plan(5, group, rank), 3, BATCH, group::allGatherLongs);
+    RankConsistency.beforeEpoch(plan(5, group, rank), 3, BATCH, group::allGatherLongs);
     SamplerState state = SamplerState.of(plan(5, group, rank), 3, BATCH);
-    PlanCheck.ofState(state, group::allGatherLongs);
+    RankConsistency.ofState(state, group::allGatherLongs);
     broken(
-        () -> PlanCheck.beforeEpoch(plan(5 + rank, group, rank), 3, BATCH, group::allGatherLongs),
+        () ->
+            RankConsistency.beforeEpoch(
+                plan(5 + rank, group, rank), 3, BATCH, group::allGatherLongs),
         "differ in seed: rank 0 has 5, rank 1 has 6");
     broken(
-        () -> PlanCheck.beforeEpoch(plan(5, group, 1), 3, BATCH, group::allGatherLongs),
+        () -> RankConsistency.beforeEpoch(plan(5, group, 1), 3, BATCH, group::allGatherLongs),
         "processes 0 and 1 deliver the same samples: both have the plan of rank 1");
     SamplerState ahead = SamplerState.of(plan(5, group, rank), 3, BATCH + rank);
-    broken(() -> PlanCheck.ofState(ahead, group::allGatherLongs), "states differ in segments");
+    broken(
+        () -> RankConsistency.ofState(ahead, group::allGatherLongs), "states differ in segments");
     group.close();
   }
 
@@ -127,7 +138,7 @@ public final class TestRank {
     return new StridedSampler(new RandomSampler(1_000, seed), group.size(), rank);
   }
 
-  @SuppressWarnings("try") // the guard
+  @SuppressWarnings("try") // guard is not referenced
   private static void gradients(ProcessGroup group) {
     Net net = new Net(group.rank(), 16);
     try (group;
@@ -182,7 +193,7 @@ public final class TestRank {
         () -> DistributedDataParallel.wrap(net, group),
         "rank 0 has parameter first.weight: Float [16, 20]; "
             + "rank 1 has parameter first.weight: Float [17, 20]");
-    // The group is still good, and so is a module of one shape.
+    // The group is still usable, and a module of equal shapes is accepted.
     DistributedDataParallel.wrap(new Net(1, 8), group).close();
     group.close();
   }
@@ -191,10 +202,11 @@ public final class TestRank {
     Net net = new Net(1, 16);
     var model = DistributedDataParallel.wrap(net, group);
     Tensor partial = net.first.forward(rows(0, BATCH)).mean();
-    broken(() -> model.backward(partial), "parameter second.weight (2 in all) got no gradient");
+    broken(
+        () -> model.backward(partial), "parameter second.weight (2 in total) received no gradient");
     broken(
         () -> model.backward(net.loss(rows(0, BATCH))),
-        "an earlier backward failed: parameter second.weight");
+        "an earlier backward pass failed: parameter second.weight");
     long start = System.nanoTime();
     model.close();
     group.close();
@@ -232,7 +244,7 @@ public final class TestRank {
     }
     try {
       model.backward(net.loss(rows(0, BATCH)));
-      throw new AssertionError("a failed wrapper went on");
+      throw new AssertionError("a failed wrapper continued");
     } catch (IllegalStateException e) {
       System.out.println(e.getMessage());
     }
@@ -252,6 +264,16 @@ public final class TestRank {
     }
   }
 
+  private static void graph(ProcessGroup group, String file) throws IOException {
+    TextPartition plan =
+        TextPartition.plan(List.of(file), 1, LinePattern.EDGES_BY_SOURCE.blocksPerRank());
+    Edges edges = EdgeLoader.over(plan).build().load(0, AllToAll.alone());
+    GraphTensors.csr(SparseMatrix.of(edges, AllToAll.alone()).cells()).close();
+    group.barrier();
+    group.close();
+    System.out.println("done");
+  }
+
   private static void fail() throws InterruptedException {
     if (System.getenv("RANK").equals("1")) {
       System.err.println("the reason");
@@ -261,7 +283,7 @@ public final class TestRank {
   }
 
   private static void sleep() throws InterruptedException {
-    ParentWatch.start(System.getenv());
+    ParentWatchdog.start(System.getenv());
     System.out.println("sleeping pid " + ProcessHandle.current().pid());
     Thread.sleep(600_000);
   }
@@ -281,7 +303,7 @@ public final class TestRank {
       expect(e.toString(), type.isInstance(e) && message(e).contains(text));
       return;
     }
-    throw new AssertionError("went through, instead of: " + text);
+    throw new AssertionError("did not throw: " + text);
   }
 
   private static String message(Throwable failure) {

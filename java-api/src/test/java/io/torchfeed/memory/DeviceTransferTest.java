@@ -37,7 +37,7 @@ class DeviceTransferTest {
     }
 
     @Test
-    void whatIsSentArrives() {
+    void sentTensorsArrive() {
       try (DeviceTransfer transfer = DeviceTransfer.to(FakeDevice.NAME);
           Tensor first = Tensor.create(new long[] {1, 2, 3});
           Tensor second = Tensor.create(new float[] {4, 5, 6, 7}, 2, 2);
@@ -53,7 +53,7 @@ class DeviceTransferTest {
     }
 
     @Test
-    void aSlabIsFreeWhenItsCopyIsOver() {
+    void aSlabIsFreeOnceItsCopyHasFinished() {
       try (DeviceTransfer transfer = DeviceTransfer.to(FakeDevice.NAME);
           Slab slab = Slab.allocatePinned(LONGS, 4, FakeDevice.NAME)) {
         assertThat(slab.isPinned()).isTrue();
@@ -67,14 +67,14 @@ class DeviceTransferTest {
     }
 
     @Test
-    void whatIsComputedLaterSeesTheBatchThatItWasGiven() {
+    void queuedWorkSeesItsOwnBatch() {
       List<Tensor> computed = new ArrayList<>();
       List<Slab> slabs = new ArrayList<>();
       try (DeviceTransfer transfer = DeviceTransfer.to(FakeDevice.NAME)) {
         DeviceBatch ahead = send(transfer, slabs, 0);
         for (int i = 1; i <= 1000; i++) {
           try (DeviceBatch batch = ahead) {
-            computed.add(batch.tensors().get(0).clone()); // queued, not waited for
+            computed.add(batch.tensors().get(0).clone()); // queued without waiting
             ahead = send(transfer, slabs, i);
           }
         }
@@ -98,7 +98,7 @@ class DeviceTransferTest {
     }
 
     @Test
-    void aTensorThatIsKeptIsNotOverwritten() {
+    void aKeptTensorIsNotOverwritten() {
       List<Tensor> kept = new ArrayList<>();
       try (DeviceTransfer transfer = DeviceTransfer.to(FakeDevice.NAME, 3)) {
         for (long i = 0; i < 20; i++) {
@@ -113,7 +113,7 @@ class DeviceTransferTest {
     }
 
     @Test
-    void devicesWorkSideBySide() {
+    void devicesWorkConcurrently() {
       try (DeviceTransfer one = DeviceTransfer.to(FakeDevice.NAME);
           DeviceTransfer other = DeviceTransfer.to(FakeDevice.OTHER);
           DeviceBatch here = one.send(Tensor.create(1L, 2L));
@@ -125,7 +125,7 @@ class DeviceTransferTest {
     }
 
     @Test
-    void batchesThatAreNotClosedAreLimited() {
+    void openBatchesAreLimited() {
       try (DeviceTransfer transfer = DeviceTransfer.to(FakeDevice.NAME);
           Tensor host = Tensor.create(1L);
           DeviceBatch first = transfer.send(host);
@@ -189,7 +189,7 @@ class DeviceTransferTest {
     }
 
     @Test
-    void pinnedBytesAreThoseOfSlabsAndTheirViews() {
+    void pinnedBytesCountSlabsAndTheirViews() {
       long before = Slab.pinnedBytes();
       Slab slab = Slab.allocatePinned(List.of(RowSpec.of(DType.UINT8, 1000)), 10, FakeDevice.NAME);
       Tensor view = slab.view(0, 1);
@@ -200,7 +200,7 @@ class DeviceTransferTest {
     }
 
     @Test
-    void whatCannotBeCopiedIsRefused() {
+    void unsupportedTensorsAreRefused() {
       try (DeviceTransfer transfer = DeviceTransfer.to(FakeDevice.NAME);
           DeviceBatch batch = transfer.send(Tensor.create(1L));
           Slab slab = Slab.allocate(LONGS, 2)) {
@@ -218,7 +218,7 @@ class DeviceTransferTest {
   @Nested
   class WithoutADevice {
     @Test
-    void namesThatAreNoDeviceAreRefused() {
+    void invalidDeviceNamesAreRefused() {
       assertThatIllegalArgumentException()
           .isThrownBy(() -> DeviceTransfer.to("gpu0"))
           .withMessageContaining("device must be a name like cuda:0, got 'gpu0'");
@@ -231,7 +231,7 @@ class DeviceTransferTest {
     }
 
     @Test
-    void aMissingGpuIsSaidWithItsCure() {
+    void aMissingGpuIsReportedWithItsRemedy() {
       assumeTrue(
           torchfeed.accelerator_name().getString().equals("none"),
           "this libtorch has an accelerator");

@@ -28,7 +28,7 @@ class SlabTest {
 
   @ParameterizedTest
   @EnumSource
-  void whatIsWrittenIsSeenInEachDtype(DType dtype) {
+  void writesAreVisibleInEachDtype(DType dtype) {
     try (Slab slab = Slab.allocate(List.of(RowSpec.of(dtype, 2)), 4)) {
       putOne(slab, dtype);
       try (Tensor view = slab.view(0, 3)) {
@@ -40,7 +40,7 @@ class SlabTest {
   }
 
   @Test
-  void isFreeWhenNothingViewsIt() {
+  void aSlabIsFreeWhenNoTensorViewsIt() {
     long objects = torchfeed.live_objects();
     Slab slab = Slab.allocate(List.of(RowSpec.of(DType.FLOAT32), RowSpec.of(DType.UINT8, 3)), 2);
     assertThat(slab.isFree()).isTrue();
@@ -63,7 +63,7 @@ class SlabTest {
   }
 
   @Test
-  void writesOutsideOfAColumnAreRefused() {
+  void writesOutsideAColumnAreRefused() {
     try (Slab slab =
         Slab.allocate(List.of(RowSpec.of(DType.INT64, 0), RowSpec.of(DType.INT64)), 2)) {
       long[] three = new long[3];
@@ -79,7 +79,7 @@ class SlabTest {
       assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> slab.view(1, 3));
       assertThatIllegalArgumentException()
           .isThrownBy(() -> slab.put(1, 0, new float[1], 0, 1))
-          .withMessage("column 1 is int64 [], which no FloatBuffer holds");
+          .withMessage("column 1 is int64 [], which a FloatBuffer cannot hold");
       try (Tensor nothing = slab.view(0, 2)) {
         assertThat(nothing.sizes().vec().get()).containsExactly(2, 0);
       }
@@ -87,7 +87,7 @@ class SlabTest {
   }
 
   @Test
-  void slabsThatCannotBeAreRefused() {
+  void invalidSlabsAreRefused() {
     List<RowSpec> bytes = List.of(RowSpec.of(DType.UINT8, 1 << 20));
     assertThatIllegalArgumentException()
         .isThrownBy(() -> Slab.allocate(bytes, 2048))

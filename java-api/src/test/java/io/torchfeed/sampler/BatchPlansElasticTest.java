@@ -5,6 +5,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.torchfeed.sampler.balance.BaguaLoadBalancingBatchSampler;
+import io.torchfeed.sampler.balance.BaguaLoadBalancingSampler;
+import io.torchfeed.sampler.balance.Costs;
+import io.torchfeed.sampler.balance.LoadBalancingDistributedSampler;
+import io.torchfeed.sampler.balance.TokenBudgetBatchSampler;
+import io.torchfeed.sampler.order.DistributedBatchSampler;
+import io.torchfeed.sampler.order.FixedSizeBatchSampler;
+import io.torchfeed.sampler.order.ShuffledSampler;
+import io.torchfeed.sampler.order.StridedSampler;
+import io.torchfeed.sampler.torch.SequentialSampler;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -15,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Plans in batches: stopped at any batch, and resumed by any number of ranks. */
+/** Tests of batch plans that stop at any batch and resume on any number of ranks. */
 class BatchPlansElasticTest {
   private static final long EPOCH = 2;
   private static final int SAMPLES = 41;
@@ -26,12 +36,12 @@ class BatchPlansElasticTest {
     return Costs.computed(SAMPLES, index -> random.nextInt(30));
   }
 
-  /** Makes the plan of a rank. */
+  /** A factory for the plan of a rank. */
   private interface Plans {
     BatchSampler plan(int worldSize, int rank);
   }
 
-  /** Plans that deliver each sample once an epoch, on some numbers of ranks. */
+  /** Plans that deliver each sample once per epoch, and the world sizes to test. */
   private record Family(String name, List<Integer> worldSizes, Plans plans) {
     @Override
     public String toString() {
@@ -47,17 +57,18 @@ class BatchPlansElasticTest {
             "fixed batches of shuffled",
             all,
             (worldSize, rank) ->
-                new FixedBatches(new ShuffledSampler(SAMPLES, worldSize, rank, 5), 3)),
+                new FixedSizeBatchSampler(new ShuffledSampler(SAMPLES, worldSize, rank, 5), 3)),
         new Family(
             "fixed batches of strided",
             all,
             (worldSize, rank) ->
-                new FixedBatches(new StridedSampler(order, worldSize, rank, Tail.UNEVEN), 4)),
+                new FixedSizeBatchSampler(
+                    new StridedSampler(order, worldSize, rank, Tail.UNEVEN), 4)),
         new Family(
             "fixed batches of balanced",
             all,
             (worldSize, rank) ->
-                new FixedBatches(
+                new FixedSizeBatchSampler(
                     LoadBalancingDistributedSampler.builder(COSTS, worldSize, rank, 2).build(), 2)),
         new Family(
             "whole batches",
@@ -101,15 +112,15 @@ class BatchPlansElasticTest {
 
   @ParameterizedTest
   @MethodSource("families")
-  void asManyRanksGoOnAtTheSameBatch(Family family) {
+  void theSameNumberOfRanksResumesAtTheSameBatch(Family family) {
     for (int worldSize : family.worldSizes) {
       for (int rank = 0; rank < worldSize; rank++) {
         BatchSampler plan = family.plans.plan(worldSize, rank);
         List<long[]> all = rest(plan.epoch(EPOCH));
         for (int position = 0; position <= all.size(); position++) {
-          SamplerState state = SamplerState.ofBatches(plan, EPOCH, position);
+          SamplerState state = SamplerState.of(plan, EPOCH, position);
           byte[] saved = state.toBytes();
-          ResumableBatchCursor cursor = SamplerState.fromBytes(saved).resumeBatches(plan);
+          ResumableCursor.OfBatches cursor = SamplerState.fromBytes(saved).resume(plan);
           assertThat(cursor.state()).isEqualTo(state);
           assertThat(cursor.epoch()).isEqualTo(EPOCH);
           assertThat(rest(cursor).toArray(long[][]::new))
@@ -127,52 +138,51 @@ class BatchPlansElasticTest {
     assertThat(last.order()).isEqualTo(first.order());
     assertThat(family.plans.plan(2, 1).order()).isEqualTo(first.order());
     assertThat(List.of(last.worldSize(), last.rank())).containsExactly(3, 2);
-    assertThat(SamplerState.ofBatches(last, EPOCH, 2))
-        .isEqualTo(SamplerState.ofBatches(first, EPOCH, 2));
+    assertThat(SamplerState.of(last, EPOCH, 2)).isEqualTo(SamplerState.of(first, EPOCH, 2));
     assertThat(last.parameters()).isNotEqualTo(first.parameters());
   }
 
   @ParameterizedTest
   @MethodSource("families")
-  void afterTheEndComesTheNextEpoch(Family family) {
+  void aFinishedEpochResumesAtTheNextOne(Family family) {
     BatchSampler plan = family.plans.plan(2, 1);
-    try (ResumableBatchCursor cursor = ResumableBatchCursor.open(plan, EPOCH)) {
-      while (cursor.next(new long[plan.largestBatch()], 0) > 0) {
+    try (ResumableCursor.OfBatches cursor = ResumableCursor.open(plan, EPOCH)) {
+      while (cursor.next(new long[plan.maxBatchSize()], 0) > 0) {
         assertThat(cursor.state().finished()).isFalse();
       }
       assertThat(cursor.state().finished()).isTrue();
-      try (ResumableBatchCursor next = cursor.state().resumeBatches(family.plans.plan(3, 1))) {
+      try (ResumableCursor.OfBatches next = cursor.state().resume(family.plans.plan(3, 1))) {
         assertThat(next.epoch()).isEqualTo(EPOCH + 1);
         assertThat(next.position()).isZero();
       }
       cursor.seek(1);
-      assertThat(cursor.state()).isEqualTo(SamplerState.ofBatches(plan, EPOCH, 1));
+      assertThat(cursor.state()).isEqualTo(SamplerState.of(plan, EPOCH, 1));
     }
   }
 
   @ParameterizedTest
   @MethodSource("families")
-  void moreThanThereIsIsRefused(Family family) {
+  void moreThanTheEpochHasIsRefused(Family family) {
     BatchSampler plan = family.plans.plan(2, 1);
-    SamplerState state = SamplerState.ofBatches(plan, EPOCH, 1);
+    SamplerState state = SamplerState.of(plan, EPOCH, 1);
     for (int ranks : new int[] {2, 3}) {
       SamplerState more =
           new SamplerState(
               state.plan(),
               EPOCH,
-              List.of(new Segment(ranks, 1000)),
+              List.of(new EpochSegment(ranks, 1000)),
               false,
-              SamplerState.ofBatches(family.plans.plan(ranks, 0), EPOCH, 1).orderDigest());
-      assertThatIllegalArgumentException().isThrownBy(() -> more.resumeBatches(plan));
+              SamplerState.of(family.plans.plan(ranks, 0), EPOCH, 1).orderDigest());
+      assertThatIllegalArgumentException().isThrownBy(() -> more.resume(plan));
     }
   }
 
   @Test
-  void fixedBatchesMayChangeTheirSizeAndAreCutFromThereOn() {
-    FixedBatches threes = new FixedBatches(new SequentialSampler(20), 3);
-    SamplerState state = SamplerState.ofBatches(threes, 0, 3);
-    FixedBatches fours = new FixedBatches(new SequentialSampler(20), 4);
-    try (ResumableBatchCursor cursor = state.resumeBatches(fours)) {
+  void theBatchSizeMayChangeOnResume() {
+    FixedSizeBatchSampler threes = new FixedSizeBatchSampler(new SequentialSampler(20), 3);
+    SamplerState state = SamplerState.of(threes, 0, 3);
+    FixedSizeBatchSampler fours = new FixedSizeBatchSampler(new SequentialSampler(20), 4);
+    try (ResumableCursor.OfBatches cursor = state.resume(fours)) {
       assertThat(cursor.position()).isZero();
       long[] batch = new long[4];
       assertThat(cursor.next(batch, 0)).isEqualTo(4);
@@ -184,19 +194,19 @@ class BatchPlansElasticTest {
   }
 
   @Test
-  void aStateOfTheOrderIsOneOfItsFixedBatches() {
+  void aStateOfTheOrderResumesItsFixedBatches() {
     Sampler order = new ShuffledSampler(20, 2, 0, 1);
     SamplerState state = SamplerState.of(order, 4, 6);
-    try (ResumableBatchCursor cursor = state.resumeBatches(new FixedBatches(order, 3))) {
+    try (ResumableCursor.OfBatches cursor = state.resume(new FixedSizeBatchSampler(order, 3))) {
       assertThat(cursor.position()).isEqualTo(2);
-      try (ResumableCursor indices = cursor.state().resume(order)) {
+      try (ResumableCursor.OfIndices indices = cursor.state().resume(order)) {
         assertThat(indices.position()).isEqualTo(6);
       }
     }
   }
 
   @Test
-  void plansThatDoNotSayHowToDivideTheRestRefuseOtherRanks() {
+  void plansThatCannotDivideTheRemainderRefuseOtherWorldSizes() {
     BatchSampler plan =
         new BatchSampler() {
           @Override
@@ -205,13 +215,13 @@ class BatchPlansElasticTest {
           }
 
           @Override
-          public int largestBatch() {
+          public int maxBatchSize() {
             return 1;
           }
 
           @Override
           public BatchCursor epoch(long epoch) {
-            return new FixedBatches(new SequentialSampler(5), 1).epoch(epoch);
+            return new FixedSizeBatchSampler(new SequentialSampler(5), 1).epoch(epoch);
           }
 
           @Override
@@ -219,45 +229,45 @@ class BatchPlansElasticTest {
             return PlanParameters.of("test.Five");
           }
         };
-    SamplerState state = SamplerState.ofBatches(plan, 0, 2);
-    try (BatchCursor cursor = state.resumeBatches(plan)) {
+    SamplerState state = SamplerState.of(plan, 0, 2);
+    try (BatchCursor cursor = state.resume(plan)) {
       assertThat(cursor.position()).isEqualTo(2);
     }
     SamplerState other =
-        new SamplerState(state.plan(), 0, List.of(new Segment(2, 1)), false, state.orderDigest());
+        new SamplerState(
+            state.plan(), 0, List.of(new EpochSegment(2, 1)), false, state.orderDigest());
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> other.resumeBatches(plan))
-        .withMessageContaining("cannot be divided anew");
+        .isThrownBy(() -> other.resume(plan))
+        .withMessageContaining("cannot be divided again");
   }
 
   @Test
-  void anotherPlanIsNamed() {
+  void aDifferentPlanIsReported() {
     BatchSampler plan = TokenBudgetBatchSampler.builder(COSTS, 60).ranks(2, 0).build();
-    SamplerState state = SamplerState.ofBatches(plan, 0, 1);
+    SamplerState state = SamplerState.of(plan, 0, 1);
     assertThatExceptionOfType(ResumeMismatchException.class)
         .isThrownBy(
-            () ->
-                state.resumeBatches(TokenBudgetBatchSampler.builder(COSTS, 61).ranks(2, 0).build()))
+            () -> state.resume(TokenBudgetBatchSampler.builder(COSTS, 61).ranks(2, 0).build()))
         .satisfies(e -> assertThat(e.parameter()).isEqualTo("budget"));
   }
 
-  /** An epoch, and how far several numbers of ranks, one after the other, have got. */
+  /** The progress of an epoch that several world sizes deliver, one after the other. */
   private record Run(Family family, List<Long> delivered, List<SamplerState> state) {
     static Run start(Family family) {
       return new Run(family, List.of(), List.of());
     }
 
-    /** Lets each rank deliver so many batches more, or all that it has. */
+    /** Lets each rank deliver {@code batches} more batches, or all it has left. */
     Run deliver(int worldSize, long batches) {
       List<Long> all = new ArrayList<>(delivered);
       List<SamplerState> after = new ArrayList<>();
       for (int rank = 0; rank < worldSize; rank++) {
         BatchSampler plan = family.plans.plan(worldSize, rank);
-        try (ResumableBatchCursor cursor =
+        try (ResumableCursor.OfBatches cursor =
             state.isEmpty()
-                ? ResumableBatchCursor.open(plan, EPOCH)
-                : SamplerState.fromJson(state.get(0).toJson()).resumeBatches(plan)) {
-          long[] batch = new long[plan.largestBatch()];
+                ? ResumableCursor.open(plan, EPOCH)
+                : SamplerState.fromJson(state.get(0).toJson()).resume(plan)) {
+          long[] batch = new long[plan.maxBatchSize()];
           for (long i = Math.min(batches, cursor.remaining()); i > 0; i--) {
             long position = cursor.position();
             int size = cursor.next(batch, 0);
@@ -270,7 +280,7 @@ class BatchPlansElasticTest {
           after.add(cursor.state());
         }
       }
-      if (!family.name.equals("fixed batches of strided")) { // its ranks are not equally long
+      if (!family.name.equals("fixed batches of strided")) { // its ranks have different lengths
         assertThat(after).allMatch(after.get(0)::equals);
       }
       return new Run(family, all, after);

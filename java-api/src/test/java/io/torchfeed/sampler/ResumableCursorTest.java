@@ -6,16 +6,28 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.torchfeed.sampler.balance.BaguaLoadBalancingBatchSampler;
+import io.torchfeed.sampler.balance.BaguaLoadBalancingSampler;
+import io.torchfeed.sampler.balance.Costs;
+import io.torchfeed.sampler.balance.TokenBudgetBatchSampler;
+import io.torchfeed.sampler.order.DistributedBatchSampler;
+import io.torchfeed.sampler.order.FixedSizeBatchSampler;
+import io.torchfeed.sampler.order.StridedSampler;
+import io.torchfeed.sampler.torch.DistributedSequentialSampler;
+import io.torchfeed.sampler.torch.RandomSampler;
+import io.torchfeed.sampler.torch.SequentialSampler;
+import io.torchfeed.testing.Cursors;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Stopping and going on. The order of seed 0, epoch 0 is 4 1 7 5 3 9 0 8 6 2. */
+/** Tests of stopping and resuming. The order of seed 0, epoch 0 is 4 1 7 5 3 9 0 8 6 2. */
 class ResumableCursorTest {
-  private static DistributedSampler plan(int worldSize, int rank) {
+  private static Sampler plan(int worldSize, int rank) {
     return new StridedSampler(new RandomSampler(10, 0), worldSize, rank);
   }
 
@@ -30,9 +42,9 @@ class ResumableCursorTest {
     "3, 0, 0 2",
     "3, 1, 8 4"
   })
-  void anotherNumberOfRanksDividesTheRest(int worldSize, int rank, String expected) {
+  void aDifferentNumberOfRanksDividesTheRemainder(int worldSize, int rank, String expected) {
     SamplerState state = SamplerState.of(plan(3, 0), 0, 2);
-    try (ResumableCursor cursor = state.resume(plan(worldSize, rank))) {
+    try (ResumableCursor.OfIndices cursor = state.resume(plan(worldSize, rank))) {
       assertThat(Cursors.rest(cursor))
           .isEqualTo(Arrays.stream(expected.split(" ", -1)).mapToLong(Long::parseLong).toArray());
     }
@@ -41,26 +53,28 @@ class ResumableCursorTest {
   @Test
   void aResumedCursorHasAStateOfItsOwn() {
     SamplerState first = SamplerState.of(plan(3, 0), 0, 1);
-    try (ResumableCursor cursor = first.resume(plan(2, 1))) {
+    try (ResumableCursor.OfIndices cursor = first.resume(plan(2, 1))) {
       assertThat(cursor.position()).isZero();
       assertThat(cursor.epoch()).isZero();
       assertThat(cursor.state()).isEqualTo(first);
       assertThat(Cursors.next(cursor, 2)).containsExactly(3, 0);
-      assertThat(cursor.state().segments()).containsExactly(new Segment(3, 1), new Segment(2, 2));
+      assertThat(cursor.state().segments())
+          .containsExactly(new EpochSegment(3, 1), new EpochSegment(2, 2));
       assertThat(cursor.state()).isEqualTo(cursor.stateAt(2));
-      try (ResumableCursor last = cursor.state().resume(plan(3, 0))) {
+      try (ResumableCursor.OfIndices last = cursor.state().resume(plan(3, 0))) {
         assertThat(Cursors.rest(last)).containsExactly(8);
         assertThat(last.state().segments())
-            .containsExactly(new Segment(3, 1), new Segment(2, 2), new Segment(3, 1));
+            .containsExactly(
+                new EpochSegment(3, 1), new EpochSegment(2, 2), new EpochSegment(3, 1));
       }
     }
   }
 
   @Test
-  void whatIsPrefetchedDoesNotCount() {
-    try (ResumableCursor ahead = ResumableCursor.open(plan(2, 0), 0)) {
+  void prefetchedIndicesAreNotCounted() {
+    try (ResumableCursor.OfIndices ahead = ResumableCursor.open(plan(2, 0), 0)) {
       Cursors.next(ahead, 4);
-      try (ResumableCursor resumed = ahead.stateAt(1).resume(plan(2, 0))) {
+      try (ResumableCursor.OfIndices resumed = ahead.stateAt(1).resume(plan(2, 0))) {
         assertThat(Cursors.rest(resumed)).containsExactly(7, 3, 0, 6);
       }
     }
@@ -70,8 +84,8 @@ class ResumableCursorTest {
   class Ends {
     @Test
     void aStateBeforeTheFirstIndexRepeatsTheEpoch() {
-      try (ResumableCursor cursor = ResumableCursor.open(plan(2, 0), 7);
-          ResumableCursor resumed = cursor.state().resume(plan(3, 1))) {
+      try (ResumableCursor.OfIndices cursor = ResumableCursor.open(plan(2, 0), 7);
+          ResumableCursor.OfIndices resumed = cursor.state().resume(plan(3, 1))) {
         assertThat(cursor.state().segments()).isEmpty();
         assertThat(resumed.epoch()).isEqualTo(7);
         assertThat(Cursors.rest(resumed)).isEqualTo(Cursors.indices(plan(3, 1), 7));
@@ -80,11 +94,11 @@ class ResumableCursorTest {
 
     @Test
     void aStateAtTheLastIndexLeavesNothing() {
-      try (ResumableCursor cursor = ResumableCursor.open(plan(2, 0), 7)) {
+      try (ResumableCursor.OfIndices cursor = ResumableCursor.open(plan(2, 0), 7)) {
         Cursors.next(cursor, 5);
         assertThat(cursor.state().finished()).isFalse();
         for (int worldSize : new int[] {2, 3}) {
-          try (ResumableCursor resumed = cursor.state().resume(plan(worldSize, 1))) {
+          try (ResumableCursor.OfIndices resumed = cursor.state().resume(plan(worldSize, 1))) {
             assertThat(resumed.epoch()).isEqualTo(7);
             assertThat(resumed.next(new long[1], 0, 1)).isZero();
           }
@@ -94,13 +108,13 @@ class ResumableCursorTest {
 
     @Test
     void aStateAfterTheEndIsTheNextEpoch() {
-      try (ResumableCursor cursor = ResumableCursor.open(plan(2, 0), 7)) {
+      try (ResumableCursor.OfIndices cursor = ResumableCursor.open(plan(2, 0), 7)) {
         Cursors.next(cursor, 5);
         assertThat(cursor.next(new long[1], 0, 1)).isZero();
         SamplerState state = cursor.state();
         assertThat(state.finished()).isTrue();
         assertThat(state).isEqualTo(cursor.stateAt(5).asFinished());
-        try (ResumableCursor resumed = state.resume(plan(3, 1))) {
+        try (ResumableCursor.OfIndices resumed = state.resume(plan(3, 1))) {
           assertThat(resumed.epoch()).isEqualTo(8);
           assertThat(Cursors.rest(resumed)).isEqualTo(Cursors.indices(plan(3, 1), 8));
         }
@@ -108,8 +122,8 @@ class ResumableCursorTest {
     }
 
     @Test
-    void goingBackFromTheEndIsNoEnd() {
-      try (ResumableCursor cursor = ResumableCursor.open(plan(2, 0), 7)) {
+    void seekingBackFromTheEndIsNotAFinishedEpoch() {
+      try (ResumableCursor.OfIndices cursor = ResumableCursor.open(plan(2, 0), 7)) {
         Cursors.next(cursor, 5);
         cursor.next(new long[1], 0, 1);
         cursor.seek(2);
@@ -121,8 +135,8 @@ class ResumableCursorTest {
   @Nested
   class Closing {
     @Test
-    void twiceIsSilentAndEndsAllUse() {
-      ResumableCursor cursor = ResumableCursor.open(plan(2, 0), 0);
+    void closingTwiceIsSilentAndUseAfterCloseFails() {
+      ResumableCursor.OfIndices cursor = ResumableCursor.open(plan(2, 0), 0);
       cursor.close();
       cursor.close();
       assertThatIllegalStateException().isThrownBy(cursor::state);
@@ -131,49 +145,92 @@ class ResumableCursorTest {
     }
 
     @Test
-    void happensWhenAStateDoesNotFit() {
-      DistributedSampler plan = new DistributedSequentialSampler(10, 2, 0);
+    void theCursorIsClosedIfTheStateDoesNotFit() {
+      Sampler plan = new DistributedSequentialSampler(10, 2, 0);
       SamplerState state = SamplerState.of(plan, 0, 5);
       SamplerState more =
-          new SamplerState(state.plan(), 0, List.of(new Segment(2, 6)), false, state.orderDigest());
+          new SamplerState(
+              state.plan(), 0, List.of(new EpochSegment(2, 6)), false, state.orderDigest());
       assertThatIllegalArgumentException()
           .isThrownBy(() -> more.resume(plan))
-          .withMessage("position must be in [0, 5], got 6");
+          .withMessage(
+              "each rank of a segment can have delivered at most 5, got EpochSegment[worldSize=2,"
+                  + " deliveredByEachRank=6]");
     }
   }
 
   @Nested
   class Batches {
+    /** Covers every kind of plan, including user plans. */
     @Test
-    void areResumedAtEachPosition() {
+    void closedBatchCursorsDeliverNothing() {
+      Costs costs = Costs.of(1, 2, 3, 4);
+      for (BatchSampler plan :
+          List.of(
+              new FixedSizeBatchSampler(new SequentialSampler(4), 2),
+              DistributedBatchSampler.ofWholeBatches(new SequentialSampler(4), 2, 1, 0),
+              TokenBudgetBatchSampler.builder(costs, 9).build(),
+              BaguaLoadBalancingBatchSampler.bySumOfCosts(
+                  new BaguaLoadBalancingSampler(costs, 1, 0), costs, 9),
+              new Pairs(7))) {
+        for (BatchCursor cursor : List.of(plan.epoch(0), ResumableCursor.open(plan, 0))) {
+          assertThat(cursor.delivered(1)).isPositive();
+          cursor.close();
+          for (Consumer<BatchCursor> call :
+              List.<Consumer<BatchCursor>>of(
+                  c -> c.delivered(0),
+                  c -> c.next(new long[9], 0),
+                  BatchCursor::position,
+                  BatchCursor::remaining,
+                  c -> c.seek(0))) {
+            assertThatIllegalStateException().isThrownBy(() -> call.accept(cursor));
+          }
+        }
+      }
+    }
+
+    @Test
+    void deliveredRefusesPositionsOutOfRange() {
+      try (BatchCursor cursor = new FixedSizeBatchSampler(new SequentialSampler(7), 2).epoch(0)) {
+        assertThat(cursor.delivered(4)).isEqualTo(7);
+        for (long position : new long[] {-1, 5, Long.MAX_VALUE}) {
+          assertThatIllegalArgumentException()
+              .isThrownBy(() -> cursor.delivered(position))
+              .withMessage("position must be in [0, 4], got " + position);
+        }
+      }
+    }
+
+    @Test
+    void batchesResumeAtEachPosition() {
       Pairs plan = new Pairs(7);
       for (long position = 0; position <= 4; position++) {
-        SamplerState state = SamplerState.ofBatches(plan, 3, position);
-        try (BatchCursor cursor = SamplerState.fromBytes(state.toBytes()).resumeBatches(plan)) {
+        SamplerState state = SamplerState.of(plan, 3, position);
+        try (BatchCursor cursor = SamplerState.fromBytes(state.toBytes()).resume(plan)) {
           assertThat(cursor.position()).isEqualTo(position);
         }
       }
-      try (BatchCursor next = SamplerState.ofBatches(plan, 3, 4).asFinished().resumeBatches(plan)) {
+      try (BatchCursor next = SamplerState.of(plan, 3, 4).asFinished().resume(plan)) {
         assertThat(next.position()).isZero();
         assertThat(next.remaining()).isEqualTo(5);
       }
     }
 
     @Test
-    void pastTheEndOrOfAnotherPlanAreRefused() {
+    void statesPastTheEndOrOfADifferentPlanAreRefused() {
       Pairs plan = new Pairs(7);
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> SamplerState.ofBatches(plan, 3, 5))
+          .isThrownBy(() -> SamplerState.of(plan, 3, 5))
           .withMessage("position must be in [0, 4], got 5");
-      assertThatIllegalArgumentException().isThrownBy(() -> SamplerState.ofBatches(plan, -1, 0));
-      SamplerState state = SamplerState.ofBatches(plan, 3, 4);
+      assertThatIllegalArgumentException().isThrownBy(() -> SamplerState.of(plan, -1, 0));
+      SamplerState state = SamplerState.of(plan, 3, 4);
       assertThatExceptionOfType(ResumeMismatchException.class)
-          .isThrownBy(() -> state.resumeBatches(new Pairs(8)))
+          .isThrownBy(() -> state.resume(new Pairs(8)))
           .satisfies(e -> assertThat(e.parameter()).isEqualTo("datasetSize"));
     }
   }
 
-  /** Batches of two; each odd epoch has 4, each even one 5. */
+  /** Batches of two; odd epochs have 4 batches, even epochs 5. */
   private record Pairs(long datasetSize) implements BatchSampler {
     @Override
     public long batches(long epoch) {
@@ -181,7 +238,7 @@ class ResumableCursorTest {
     }
 
     @Override
-    public int largestBatch() {
+    public int maxBatchSize() {
       return 2;
     }
 

@@ -7,6 +7,11 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.torchfeed.sampler.order.StridedSampler;
+import io.torchfeed.sampler.torch.DistributedRandomSampler;
+import io.torchfeed.sampler.torch.DistributedSequentialSampler;
+import io.torchfeed.sampler.torch.RandomSampler;
+import io.torchfeed.sampler.torch.SequentialSampler;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
@@ -20,7 +25,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a checkpoint keeps of a sampler. */
+/** Tests of the saved state of a sampler. */
 class SamplerStateTest {
   private static final String JSON =
       "{\"version\":1,\"kind\":\"libtorch.DistributedRandomSampler\","
@@ -33,7 +38,7 @@ class SamplerStateTest {
       new SamplerState(
           new DistributedRandomSampler(10, 3, 0).order(),
           4,
-          List.of(new Segment(3, 2), new Segment(2, 1)),
+          List.of(new EpochSegment(3, 2), new EpochSegment(2, 1)),
           false,
           255);
 
@@ -50,13 +55,13 @@ class SamplerStateTest {
   @Nested
   class Forms {
     @Test
-    void jsonNamesEverything() {
+    void jsonContainsEverything() {
       assertThat(STATE.toJson()).isEqualTo(JSON);
       assertThat(SamplerState.fromJson(JSON)).isEqualTo(STATE);
     }
 
     @Test
-    void loadingThenSavingGivesTheSameState() {
+    void loadingAndSavingYieldsTheSameState() {
       for (SamplerState state : List.of(STATE, STATE.asFinished())) {
         assertThat(SamplerState.fromJson(state.toJson()).toJson()).isEqualTo(state.toJson());
         assertThat(SamplerState.fromBytes(state.toBytes()).toBytes()).isEqualTo(state.toBytes());
@@ -72,7 +77,7 @@ class SamplerStateTest {
           new SamplerState(
               odd,
               Long.MAX_VALUE,
-              List.of(new Segment(Integer.MAX_VALUE, Long.MAX_VALUE)),
+              List.of(new EpochSegment(Integer.MAX_VALUE, Long.MAX_VALUE)),
               false,
               Long.MIN_VALUE);
       assertThat(SamplerState.fromJson(state.toJson())).isEqualTo(state);
@@ -81,7 +86,7 @@ class SamplerStateTest {
 
     @ParameterizedTest
     @MethodSource("io.torchfeed.sampler.SamplerStateTest#samplersOfManySamples")
-    void anySizeOfDatasetFitsOneKilobyte(Sampler sampler) {
+    void aStateFitsOneKilobyteForAnyDatasetSize(Sampler sampler) {
       SamplerState state = SamplerState.of(sampler, Long.MAX_VALUE, sampler.size());
       assertThat(state.toBytes()).hasSizeLessThan(1024);
       assertThat(state.toJson().getBytes(UTF_8)).hasSizeLessThan(1024);
@@ -91,7 +96,7 @@ class SamplerStateTest {
   @Nested
   class Bytes {
     @Test
-    void damagedAnywhereAreRefused() {
+    void damagedBytesAreRefused() {
       byte[] bytes = STATE.toBytes();
       for (int at = 0; at < bytes.length; at++) {
         for (int flip = 1; flip < 256; flip++) {
@@ -105,7 +110,7 @@ class SamplerStateTest {
     }
 
     @Test
-    void tooFewOrTooManyAreRefused() {
+    void tooFewOrTooManyBytesAreRefused() {
       byte[] bytes = STATE.toBytes();
       for (int length = 0; length < 2 * bytes.length; length++) {
         byte[] other = Arrays.copyOf(bytes, length);
@@ -117,9 +122,9 @@ class SamplerStateTest {
       }
     }
 
-    /** A checksum that fits keeps no nonsense out: each byte changed, the checksum made anew. */
+    /** A valid checksum does not imply valid content: changes each byte and fixes the checksum. */
     @Test
-    void withAChecksumThatFitsNonsenseAreRefusedOrGiveAnotherState() {
+    void alteredBytesWithAValidChecksumAreRefusedOrYieldADifferentState() {
       byte[] bytes = STATE.toBytes();
       for (int at = 0; at < bytes.length - 4; at++) {
         for (int flip = 1; flip < 256; flip <<= 1) {
@@ -138,7 +143,7 @@ class SamplerStateTest {
     }
 
     @Test
-    void ofAnotherVersionAreRefused() {
+    void bytesOfADifferentVersionAreRefused() {
       byte[] bytes = STATE.toBytes();
       bytes[5] = 2;
       assertThatIllegalArgumentException()
@@ -156,30 +161,31 @@ class SamplerStateTest {
         value = {
           "\"version\":1,|``|lacks the field version",
           "\"version\":1|\"version\":2|the version of a sampler state must be 1, got 2",
-          "\"version\":1|\"version\":\"1\"|must have a whole number at",
+          "\"version\":1|\"version\":\"1\"|must have a whole number, got",
           "\"epoch\":4,|``|lacks the field epoch",
           "\"epoch\":4|\"epoch\":-1|epoch must be at least 0, got -1",
-          "\"epoch\":4|\"epoch\":4.0|must have a whole number at",
+          "\"epoch\":4|\"epoch\":4.0|must have a whole number, got",
           "\"epoch\":4|\"epoch\":9223372036854775808|out of range of long",
           "\"epoch\":4|\"epoch\":4,\"epoch\":4|Duplicate field 'epoch'",
           "\"epoch\":4|\"epoch\":4,\"rank\":0|has no field rank",
           "\"kind\"|\"Kind\"|has no field Kind",
-          "\"10\"|10|must have a text at",
-          "{\"datasetSize\":\"10\",\"tail\":\"PAD\"}|[]|must have an object at",
+          "\"10\"|10|must have a string, got",
+          "{\"datasetSize\":\"10\",\"tail\":\"PAD\"}|[]|must have an object, got",
           "\"worldSize\":3,|``|lacks the field segments.worldSize",
           "\"worldSize\":3|\"worldSize\":0|worldSize must be at least 1, got 0",
           "\"worldSize\":3|\"worldSize\":2|must differ in worldSize",
-          "\"worldSize\":3|\"worldSize\":2147483648|out of range of int",
-          "\"worldSize\":3|\"ranks\":3|a segment has no field ranks",
+          "\"worldSize\":3|\"worldSize\":2147483648|must have an int, got 2147483648",
+          "\"worldSize\":3|\"ranks\":3|a sampler state has no field segments.ranks",
           "Rank\":2|Rank\":-1|deliveredByEachRank must be at least 0, got -1",
           "Rank\":2|Rank\":0|segments must not be empty",
           "false|true|a finished epoch must be below",
-          "false|0|must have true or false at",
-          "00ff|00fg|digit",
+          "false|0|must have true or false, got",
+          "00ff|00fg|the field orderDigest of a sampler state must have 16 hexadecimal digits",
           "00ff|00f|16 hexadecimal digits",
-          "}]|}|must have an object at",
+          "00ff|00\uff11\uff11|16 hexadecimal digits",
+          "}]|}|the text is not a sampler state in JSON",
         })
-    void thatIsWrongIsRefusedWithTheReason(String part, String instead, String reason) {
+    void invalidJsonIsRefusedWithTheReason(String part, String instead, String reason) {
       String json = JSON.replaceFirst(Pattern.quote(part), instead);
       assertThat(json).isNotEqualTo(JSON);
       assertThatIllegalArgumentException()
@@ -189,12 +195,12 @@ class SamplerStateTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", " ", "[]", "1", "null", "{", "{}", "{} {}", "\u0000"})
-    void thatIsNoStateIsRefused(String json) {
+    void jsonThatIsNotAStateIsRefused(String json) {
       assertThatIllegalArgumentException().isThrownBy(() -> SamplerState.fromJson(json));
     }
 
     @Test
-    void cutOffAnywhereIsRefused() {
+    void truncatedJsonIsRefused() {
       for (int length = 0; length < JSON.length(); length++) {
         String json = JSON.substring(0, length);
         assertThatIllegalArgumentException().isThrownBy(() -> SamplerState.fromJson(json));
@@ -205,7 +211,7 @@ class SamplerStateTest {
     }
 
     @Test
-    void mayBeSpacedAndInAnotherOrder() {
+    void jsonMayContainWhitespaceAndBeInAnyOrder() {
       String json = JSON.replace(",", " ,\n ").replace("\"version\":1 ,", "");
       assertThat(SamplerState.fromJson(json.substring(0, json.length() - 1) + ",\"version\": 1}"))
           .isEqualTo(STATE);
@@ -220,7 +226,7 @@ class SamplerStateTest {
       "10, 6, PAD, seed, 5, 6",
       "10, 5, DROP, tail, PAD, DROP"
     })
-    void namesTheParameterAndBothValues(
+    void aMismatchReportsTheParameterAndBothValues(
         long datasetSize, long seed, Tail tail, String name, String saved, String present) {
       SamplerState state =
           SamplerState.of(new StridedSampler(new RandomSampler(10, 5), 2, 0), 1, 3);
@@ -236,7 +242,7 @@ class SamplerStateTest {
     }
 
     @Test
-    void namesTheKindFirst() {
+    void aMismatchReportsTheKindFirst() {
       SamplerState state = SamplerState.of(new SequentialSampler(10), 1, 3);
       assertThatExceptionOfType(ResumeMismatchException.class)
           .isThrownBy(() -> state.resume(new RandomSampler(11, 0)))
@@ -244,7 +250,7 @@ class SamplerStateTest {
     }
 
     @Test
-    void namesAParameterThatOnlyOnePlanHas() {
+    void aMismatchReportsAParameterThatOnlyOnePlanHas() {
       Sampler whole = new SequentialSampler(10);
       PlanParameters more = whole.parameters().with("more", 1);
       PlanParameters fewer = PlanParameters.of(whole.parameters().kind());
@@ -257,7 +263,7 @@ class SamplerStateTest {
     }
 
     @Test
-    void namesAPlanThatDealsTheOther() {
+    void aMismatchReportsAPlanThatDividesTheOther() {
       Sampler whole = new SequentialSampler(10);
       assertThatExceptionOfType(ResumeMismatchException.class)
           .isThrownBy(() -> SamplerState.of(whole, 1, 3).resume(new StridedSampler(whole, 1, 0)))
@@ -265,7 +271,7 @@ class SamplerStateTest {
     }
 
     @Test
-    void ofTheOrderAloneIsSeenToo() {
+    void aMismatchOfTheOrderAloneIsDetected() {
       SamplerState good = SamplerState.of(new RandomSampler(10, 5), 1, 3);
       SamplerState other =
           new SamplerState(
@@ -280,7 +286,7 @@ class SamplerStateTest {
     }
 
     @Test
-    void isAnotherDialectsPlanButNotTheOneInJava() {
+    void aPlanInJavaHasTheSameStateAsItsNativePlan() {
       DistributedRandomSampler plan = new DistributedRandomSampler(10, 3, 0);
       assertThat(SamplerState.of(plan.inJava(), 1, 2)).isEqualTo(SamplerState.of(plan, 1, 2));
     }
@@ -290,13 +296,13 @@ class SamplerStateTest {
   class Limits {
     @ParameterizedTest
     @ValueSource(longs = {-1, 5, Long.MIN_VALUE, Long.MAX_VALUE})
-    void positionsOutsideOfTheEpochAreRefused(long position) {
+    void positionsOutsideTheEpochAreRefused(long position) {
       Sampler sampler = new DistributedRandomSampler(10, 3, 1);
       String message = "position must be in [0, 4], got " + position;
       assertThatIllegalArgumentException()
           .isThrownBy(() -> SamplerState.of(sampler, 0, position))
           .withMessage(message);
-      try (ResumableCursor cursor = ResumableCursor.open(sampler, 0)) {
+      try (ResumableCursor.OfIndices cursor = ResumableCursor.open(sampler, 0)) {
         assertThatIllegalArgumentException()
             .isThrownBy(() -> cursor.stateAt(position))
             .withMessage(message);
@@ -311,30 +317,31 @@ class SamplerStateTest {
     }
 
     @Test
-    void aStateWithMoreThanThePlanHasIsRefused() {
-      DistributedSampler plan = new DistributedRandomSampler(10, 3, 1);
+    void aStateBeyondTheEndOfThePlanIsRefused() {
+      Sampler plan = new DistributedRandomSampler(10, 3, 1);
       SamplerState state = SamplerState.of(plan, 0, 4);
       for (int worldSize : new int[] {3, 2}) {
         SamplerState more =
             new SamplerState(
-                state.plan(), 0, List.of(new Segment(3, 5)), false, state.orderDigest());
+                state.plan(), 0, List.of(new EpochSegment(3, 5)), false, state.orderDigest());
         assertThatIllegalArgumentException()
             .isThrownBy(() -> more.resume(new DistributedRandomSampler(10, worldSize, 1)));
       }
     }
 
     @Test
-    void segmentsOfRanksSuitNoPlanThatIsNotDivided() {
+    void segmentsOfSeveralRanksAreRefusedByAnUndividedPlan() {
       SamplerState state = SamplerState.of(new SequentialSampler(10), 0, 4);
       SamplerState divided =
-          new SamplerState(state.plan(), 0, List.of(new Segment(3, 2)), false, state.orderDigest());
+          new SamplerState(
+              state.plan(), 0, List.of(new EpochSegment(3, 2)), false, state.orderDigest());
       assertThatIllegalArgumentException()
           .isThrownBy(() -> divided.resume(new SequentialSampler(10)))
           .withMessageContaining("must have worldSize 1");
     }
 
     @Test
-    void aFinishedEpochHasASuccessor() {
+    void theLastEpochCannotBeFinished() {
       PlanParameters plan = new SequentialSampler(10).parameters();
       assertThatIllegalArgumentException()
           .isThrownBy(() -> new SamplerState(plan, Long.MAX_VALUE, List.of(), true, 0));
@@ -344,7 +351,7 @@ class SamplerStateTest {
     void ranksOfUnequalSizeShareAStateAtTheEnd() {
       Sampler longer = new StridedSampler(new SequentialSampler(10), 3, 0, Tail.UNEVEN);
       Sampler shorter = new StridedSampler(new SequentialSampler(10), 3, 2, Tail.UNEVEN);
-      try (ResumableCursor cursor = SamplerState.of(longer, 0, 4).resume(shorter)) {
+      try (ResumableCursor.OfIndices cursor = SamplerState.of(longer, 0, 4).resume(shorter)) {
         assertThat(cursor.remaining()).isZero();
       }
     }

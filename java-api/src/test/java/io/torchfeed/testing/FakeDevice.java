@@ -9,14 +9,14 @@ import org.bytedeco.javacpp.Loader;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * A device without hardware, of {@code native/test/fake_device.h}: a thread executes the work of
+ * The device without hardware of {@code native/test/fake_device.h}: a thread executes the work of
  * its streams in random order, as far as events allow.
  */
 public final class FakeDevice {
-  /** The name of its first device. */
+  /** The name of the first device. */
   public static final String NAME = "privateuseone:0";
 
-  /** The name of its second device. */
+  /** The name of the second device. */
   public static final String OTHER = "privateuseone:1";
 
   private static final Path LIBRARY =
@@ -28,12 +28,12 @@ public final class FakeDevice {
 
   private FakeDevice() {}
 
-  /** Registers the device with libtorch, or skips the test where native tests are not built. */
+  /** Registers the device with libtorch, or skips the test if native tests are not built. */
   public static void load() {
     assumeTrue(
         Files.exists(LIBRARY),
         () -> "the fake device is built with the native tests; there is no " + LIBRARY);
     Loader.load(torch.class);
-    System.load(LIBRARY.toString()); // silent the second time
+    System.load(LIBRARY.toString()); // no effect the second time
   }
 }

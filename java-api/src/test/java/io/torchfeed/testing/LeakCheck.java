@@ -11,9 +11,9 @@ import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
- * Fails a test that leaves native objects behind; registered for all. Each test runs in a {@link
- * PointerScope}, so what it makes with the presets needs no closing, while what torchfeed makes is
- * outside of scopes and does.
+ * An extension, registered for all tests, that fails a test which leaks native objects. Each test
+ * runs in a {@link PointerScope}, so objects of the presets need not be closed, whereas those of
+ * torchfeed are created outside of scopes and must be.
  */
 public final class LeakCheck implements BeforeEachCallback, AfterEachCallback {
   private static final ExtensionContext.Namespace NAMESPACE =

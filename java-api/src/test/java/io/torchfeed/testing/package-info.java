@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Helpers of the tests. */
+/** Helpers for tests. */
 @NullMarked
 package io.torchfeed.testing;
 

@@ -2,13 +2,13 @@
 package io.torchfeed.bindings;
 
 /**
- * A failure reported by native code, with its kind; the public packages turn it into their own
- * types.
+ * A failure reported by native code, with its kind; the public packages turn it into exceptions of
+ * their own.
  */
 public final class NativeException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  /** The kinds of failure that the facade tells apart, named as in {@code torchfeed/error.h}. */
+  /** The kinds of failure that the facade distinguishes, named as in {@code torchfeed/error.h}. */
   public enum Code {
     INVALID_ARGUMENT,
     ILLEGAL_STATE,
@@ -31,9 +31,9 @@ public final class NativeException extends RuntimeException {
   }
 
   /**
-   * Turns what JavaCPP threw into the exception that a caller should see: {@code CODE|message} is
-   * split, a backtrace is cut off, and the kinds that every package treats alike become the JDK's
-   * own types.
+   * Translates an exception thrown by JavaCPP into the exception for the caller: {@code
+   * CODE|message} is split, any backtrace is removed, and the kinds that every package treats alike
+   * become standard JDK exceptions.
    */
   public static RuntimeException translate(RuntimeException thrown) {
     if (thrown.getClass() != RuntimeException.class) {

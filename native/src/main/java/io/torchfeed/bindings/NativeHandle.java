@@ -10,11 +10,11 @@ import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.PointerScope;
 
 /**
- * Owner of one native object that is never freed under a running call.
+ * An owner of a native object that is never freed during a call.
  *
- * <p>{@link #close} may come at any moment from any thread and is silent the second time; the last
- * user out frees. After it every call throws {@link IllegalStateException}. Thread-safe, as far as
- * the native object is.
+ * <p>{@link #close} may be called at any time from any thread and has no effect the second time;
+ * the object is freed by {@code close}, or by the last call still running at that time. Afterwards
+ * every call throws {@link IllegalStateException}. As thread-safe as the native object.
  *
  * @param <P> the generated class of the native object
  */
@@ -31,9 +31,9 @@ public final class NativeHandle<P extends Pointer> implements AutoCloseable {
   }
 
   /**
-   * Creates the native object and owns it, outside of any {@link PointerScope} of the caller.
+   * Creates a native object, outside of any {@link PointerScope} of the caller, and its owner.
    *
-   * @param name what messages call the object, for example {@code DataLoader}
+   * @param name the name of the object in messages, for example {@code DataLoader}
    */
   public static <P extends Pointer> NativeHandle<P> create(String name, Supplier<P> factory) {
     return new NativeHandle<>(name, outsideOfScopes(factory));
@@ -51,7 +51,7 @@ public final class NativeHandle<P extends Pointer> implements AutoCloseable {
     }
   }
 
-  /** Calls into the native object; a native failure comes out translated. */
+  /** Calls into the native object; native failures are {@linkplain NativeException translated}. */
   public <R> R call(Function<? super P, ? extends R> body) {
     acquire();
     try {
@@ -63,7 +63,7 @@ public final class NativeHandle<P extends Pointer> implements AutoCloseable {
     }
   }
 
-  /** As {@link #call}, for a number. */
+  /** Like {@link #call}, for a {@code long} result. */
   public long callLong(ToLongFunction<? super P> body) {
     acquire();
     try {
@@ -75,7 +75,7 @@ public final class NativeHandle<P extends Pointer> implements AutoCloseable {
     }
   }
 
-  /** As {@link #call}, without a result. */
+  /** Like {@link #call}, without a result. */
   public void run(Consumer<? super P> body) {
     acquire();
     try {
@@ -87,7 +87,7 @@ public final class NativeHandle<P extends Pointer> implements AutoCloseable {
     }
   }
 
-  /** Keeps the native object alive until {@link #release}; for children that outlive a call. */
+  /** Keeps the native object alive until {@link #release}, for children that outlive a call. */
   public void acquire() {
     if (users.getAndUpdate(n -> n < 0 ? n : n + 1) < 0) {
       throw new IllegalStateException(name + " is closed");

@@ -8,7 +8,7 @@ import org.bytedeco.javacpp.tools.Info;
 import org.bytedeco.javacpp.tools.InfoMap;
 import org.bytedeco.javacpp.tools.InfoMapper;
 
-/** Tells JavaCPP which facade headers to bind and which Java class stands for a tensor. */
+/** The JavaCPP preset: the facade headers to bind, and the Java classes that represent tensors. */
 @Properties(
     value =
         @Platform(
@@ -18,6 +18,7 @@ import org.bytedeco.javacpp.tools.InfoMapper;
               "torchfeed/file_columns.h",
               "torchfeed/batch_feed.h",
               "torchfeed/device_transfer.h",
+              "torchfeed/log_filter.h",
               "torchfeed/loopback.h",
               "torchfeed/process_group.h",
               "torchfeed/reducer.h",
@@ -28,7 +29,7 @@ import org.bytedeco.javacpp.tools.InfoMapper;
     global = "io.torchfeed.bindings.torchfeed")
 public class TorchfeedPreset implements InfoMapper {
   static {
-    // libtorch first, whichever class of ours is touched; while generating this does nothing.
+    // Load libtorch first, whichever of our classes is used first; no effect during generation.
     Loader.load(org.bytedeco.pytorch.global.torch.class);
   }
 

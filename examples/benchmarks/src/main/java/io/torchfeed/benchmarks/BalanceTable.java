@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.benchmarks;
 
-import io.torchfeed.sampler.BaguaLoadBalancingSampler;
-import io.torchfeed.sampler.BalanceReport;
-import io.torchfeed.sampler.Costs;
-import io.torchfeed.sampler.Grouping;
-import io.torchfeed.sampler.LoadBalancingDistributedSampler;
-import io.torchfeed.sampler.PythonDistributedSampler;
 import io.torchfeed.sampler.Sampler;
-import io.torchfeed.sampler.StepDealing;
-import io.torchfeed.sampler.TokenBudgetBatchSampler;
+import io.torchfeed.sampler.balance.BaguaLoadBalancingSampler;
+import io.torchfeed.sampler.balance.BalanceReport;
+import io.torchfeed.sampler.balance.Costs;
+import io.torchfeed.sampler.balance.LoadBalancingDistributedSampler;
+import io.torchfeed.sampler.balance.StepGrouping;
+import io.torchfeed.sampler.balance.TokenBudgetBatchSampler;
+import io.torchfeed.sampler.torch.PythonDistributedSampler;
 import java.io.PrintStream;
 import java.util.Locale;
 import java.util.LongSummaryStatistics;
@@ -18,14 +17,14 @@ import java.util.function.IntFunction;
 import java.util.stream.LongStream;
 
 /**
- * Prints how balanced, how padded and how random each plan is, on five loads of 50,000 samples with
- * batches of 32 at 8 and 64 ranks.
+ * A program that prints the balance, padding and randomness of each plan, on five loads of 50,000
+ * samples with batches of 32 at 8 and 64 ranks.
  *
- * <p>{@code real} is the cost of a step's slowest rank over the mean of the ranks, {@code bound}
- * what no division of that step with the same counts can be below; {@code padded} counts each
- * sample as the longest of its batch; {@code totals} the spread of the ranks over the epoch; {@code
- * padding} to the longest sample of a batch; {@code again} the share of batch-mates that are
- * batch-mates again in the next epoch.
+ * <p>{@code real} is the cost of a step's slowest rank over the mean of the ranks; {@code bound} is
+ * a lower bound for any division of that step with the same counts; {@code padded} is {@code real}
+ * with each sample as long as the longest of its batch; {@code totals} is the spread of the ranks
+ * over the epoch; {@code padding} is the share of padding to the longest sample of a batch; {@code
+ * again} is the share of batch-mates that are batch-mates again in the next epoch.
  */
 public final class BalanceTable {
   private static final int SAMPLES = 50_000;
@@ -94,7 +93,7 @@ public final class BalanceTable {
       };
     }
 
-    /** Devroye, Non-Uniform Random Variate Generation (1986), chapter X.6. */
+    /** Source: Devroye, Non-Uniform Random Variate Generation (1986), chapter X.6. */
     private static long zipf(Random random, double exponent) {
       double power = Math.pow(2, exponent - 1);
       while (true) {
@@ -128,7 +127,7 @@ public final class BalanceTable {
         return equal(
             costs,
             worldSize,
-            balanced(builder(costs, worldSize).grouping(Grouping.MIXED).window(1)));
+            balanced(builder(costs, worldSize).grouping(StepGrouping.MIXED).window(1)));
       }
     },
     KARMARKAR_KARP("Karmarkar-Karp") {
@@ -139,16 +138,16 @@ public final class BalanceTable {
             worldSize,
             balanced(
                 builder(costs, worldSize)
-                    .grouping(Grouping.MIXED)
+                    .grouping(StepGrouping.MIXED)
                     .window(1)
-                    .dealing(StepDealing.KARMARKAR_KARP)));
+                    .assignment(LoadBalancingDistributedSampler.StepAssignment.KARMARKAR_KARP)));
       }
     },
     MIXED("(a) equal counts") {
       @Override
       BalanceReport report(Costs costs, int worldSize) {
         return equal(
-            costs, worldSize, balanced(builder(costs, worldSize).grouping(Grouping.MIXED)));
+            costs, worldSize, balanced(builder(costs, worldSize).grouping(StepGrouping.MIXED)));
       }
     },
     BUCKETED("(b) bucketed") {

@@ -19,8 +19,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * A file of 100 MB on the disk and in the page cache: what reading ahead could gain at most. The
- * system reads ahead of whoever reads forward.
+ * Reads of a 100 MB file from disk and from the page cache; the difference is the most that reading
+ * ahead could gain. The system already reads ahead of a sequential reader.
  */
 @BenchmarkMode(Mode.SingleShotTime)
 @OutputTimeUnit(TimeUnit.MILLISECONDS)
@@ -31,7 +31,7 @@ import org.openjdk.jmh.annotations.Warmup;
 public class ColdTextBenchmark {
   private static final int BLOCK_BYTES = 1 << 18;
 
-  /** Whether the file is in the page cache. */
+  /** True if the file is in the page cache. */
   @Param({"true", "false"})
   public boolean cached;
 
@@ -43,7 +43,7 @@ public class ColdTextBenchmark {
     }
   }
 
-  /** The limit. */
+  /** Reads the bytes alone: the limit. */
   @Benchmark
   public long bytes(LineFile file) throws IOException {
     ByteBuffer into = ByteBuffer.allocate(BLOCK_BYTES);
@@ -56,13 +56,13 @@ public class ColdTextBenchmark {
     return sum;
   }
 
-  /** torchfeed's lines. */
+  /** Reads lines with torchfeed. */
   @Benchmark
   public long lines(LineFile file) {
     return file.readLines();
   }
 
-  /** torchfeed's edges. */
+  /** Loads edges with torchfeed. */
   @Benchmark
   public long edges(LineFile file) {
     return file.loadEdges();

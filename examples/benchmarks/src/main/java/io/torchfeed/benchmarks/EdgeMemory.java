@@ -3,11 +3,11 @@ package io.torchfeed.benchmarks;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
-import io.torchfeed.partition.Bigraph;
-import io.torchfeed.partition.Duplicates;
-import io.torchfeed.partition.EdgeLoader;
-import io.torchfeed.partition.LocalRanks;
-import io.torchfeed.partition.TextPartition;
+import io.torchfeed.graph.BipartiteGraph;
+import io.torchfeed.graph.DuplicatePolicy;
+import io.torchfeed.graph.EdgeLoader;
+import io.torchfeed.graph.LocalRanks;
+import io.torchfeed.text.TextPartition;
 import java.io.IOException;
 import java.io.Writer;
 import java.nio.file.Files;
@@ -16,8 +16,9 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * What edges of a text file take of the Java heap, on two ranks that are threads. The limit of the
- * JVM's heap is what may be taken while they are built; it prints what is left when they are.
+ * A program that measures the Java heap taken by the edges of a text file, on two ranks that are
+ * threads. The heap limit of the JVM bounds the memory taken while the graphs are built; the
+ * program prints the memory that the finished graphs take.
  */
 final class EdgeMemory {
   private static final int EDGES = 10_000_000;
@@ -26,34 +27,35 @@ final class EdgeMemory {
 
   private EdgeMemory() {}
 
-  /** Writes a file of edges, loads it and measures. */
+  /** Writes a file of edges, loads it and prints the memory per edge. */
   public static void main(String[] args) throws IOException {
     Path file = Files.createTempFile("edges", ".txt");
     try {
       write(file);
       long before = used();
       long start = System.nanoTime();
-      List<Bigraph> graphs = load(file);
+      List<BipartiteGraph> graphs = load(file);
       double seconds = (System.nanoTime() - start) / 1e9;
       double bytes = (double) (used() - before) / EDGES;
       long edges = graphs.stream().mapToLong(graph -> graph.edges().entries()).sum();
       System.out.printf(
-          "heap limit %.1f bytes an edge; finished %.1f bytes an edge; %,d edges in %.1f s%n",
+          "heap limit %.1f bytes per edge; finished %.1f bytes per edge; %,d edges in %.1f s%n",
           (double) Runtime.getRuntime().maxMemory() / EDGES, bytes, edges, seconds);
     } finally {
       Files.delete(file);
     }
   }
 
-  private static List<Bigraph> load(Path file) {
+  private static List<BipartiteGraph> load(Path file) {
     TextPartition plan = TextPartition.plan(List.of(file.toString()), RANKS);
     return LocalRanks.run(
         RANKS,
         (rank, exchange) ->
-            Bigraph.of(EdgeLoader.over(plan).build().load(rank, exchange), Duplicates.KEEP));
+            BipartiteGraph.of(
+                EdgeLoader.over(plan).build().load(rank, exchange), DuplicatePolicy.KEEP));
   }
 
-  /** Few vertices have most of the edges; the ids take more than 32 bits. */
+  /** Writes edges of which few vertices have most; the ids take more than 32 bits. */
   private static void write(Path file) throws IOException {
     SplittableRandom random = new SplittableRandom(1);
     try (Writer out = Files.newBufferedWriter(file, US_ASCII)) {

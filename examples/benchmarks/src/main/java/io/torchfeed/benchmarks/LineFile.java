@@ -3,10 +3,10 @@ package io.torchfeed.benchmarks;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
-import io.torchfeed.partition.AllToAll;
-import io.torchfeed.partition.EdgeLoader;
-import io.torchfeed.partition.LineCursor;
-import io.torchfeed.partition.TextPartition;
+import io.torchfeed.graph.AllToAll;
+import io.torchfeed.graph.EdgeLoader;
+import io.torchfeed.text.LineCursor;
+import io.torchfeed.text.TextPartition;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -27,7 +27,7 @@ public class LineFile {
   private static final int FILE_BYTES = 100_000_000;
   private static final int BUFFER_BYTES = 1 << 18;
 
-  /** How many bytes a line has: an edge, whose weight has digits that fill it up. */
+  /** Bytes per line: an edge whose weight has enough digits to fill the line. */
   @Param({"16", "100"})
   public int lineBytes;
 
@@ -56,23 +56,23 @@ public class LineFile {
     plan = TextPartition.plan(List.of(file.toString()), 1);
   }
 
-  /** Deletes it. */
+  /** Deletes the file. */
   @TearDown(Level.Trial)
   public void delete() throws IOException {
     Files.delete(file);
   }
 
-  /** Where it is. */
+  /** Returns the path of the file. */
   public Path path() {
     return file;
   }
 
-  /** All of it for one rank. */
+  /** Returns a plan that assigns the whole file to one rank. */
   public TextPartition plan() {
     return plan;
   }
 
-  /** Reads all lines with torchfeed; gives the sum of their lengths. */
+  /** Reads all lines with torchfeed; returns the sum of their lengths. */
   long readLines() {
     long sum = 0;
     try (LineCursor lines = plan.open(0)) {
@@ -83,7 +83,7 @@ public class LineFile {
     return sum;
   }
 
-  /** Loads all edges with torchfeed; gives their number. */
+  /** Loads all edges with torchfeed; returns their number. */
   long loadEdges() {
     return EdgeLoader.over(plan).build().load(0, AllToAll.alone()).size();
   }

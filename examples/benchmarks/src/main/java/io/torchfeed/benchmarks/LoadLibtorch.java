@@ -7,16 +7,16 @@ import java.nio.file.Path;
 import org.bytedeco.javacpp.Loader;
 import org.bytedeco.pytorch.global.torch;
 
-/** Loads the presets' libtorch, nothing else, and prints how old the process then is. */
+/** A program that loads the presets' libtorch, nothing else, and prints the age of its process. */
 public final class LoadLibtorch {
   private static final double TICKS_PER_SECOND = 100;
 
   private LoadLibtorch() {}
 
   /**
-   * Loads and prints seconds.
+   * Loads libtorch and prints the seconds since the process started.
    *
-   * @param args none are taken
+   * @param args none
    * @throws IOException if the system has no /proc
    */
   public static void main(String[] args) throws IOException {

@@ -4,11 +4,11 @@ package io.torchfeed.benchmarks;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/** The system's memory of files. */
+/** The operating system's page cache. */
 public final class PageCache {
   private PageCache() {}
 
-  /** Drops a file from it, as far as it is written. */
+  /** Drops the clean pages of a file. */
   public static void drop(Path file) throws IOException, InterruptedException {
     int status =
         new ProcessBuilder("dd", "if=" + file, "iflag=nocache", "count=0", "status=none")
@@ -16,7 +16,7 @@ public final class PageCache {
             .start()
             .waitFor();
     if (status != 0) {
-      throw new IOException("dd ended with " + status);
+      throw new IOException("dd exited with status " + status);
     }
   }
 }

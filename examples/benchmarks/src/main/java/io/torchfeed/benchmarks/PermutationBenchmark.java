@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.benchmarks;
 
-import io.torchfeed.sampler.SeekablePermutation;
+import io.torchfeed.sampler.order.SeekablePermutation;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -19,10 +19,10 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Shuffled orders side by side: {@code open} makes an epoch and reads its first index, {@code read}
- * reads 8192 indices of an open epoch, in nanoseconds an index.
+ * Benchmarks of shuffled orders side by side: {@code open} opens an epoch and reads its first
+ * index, {@code read} reads 8192 indices of an open epoch, in nanoseconds per index.
  *
- * <p>Only the order that is computed opens a billion samples; a list of them takes 8 GB.
+ * <p>Only the computed order is opened for a billion samples; a list of them takes 8 GB.
  */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -32,10 +32,10 @@ import org.openjdk.jmh.annotations.Warmup;
 public class PermutationBenchmark {
   private static final int READ = 8192;
 
-  /** An order that is opened again and again. */
+  /** An order that is opened repeatedly. */
   @State(Scope.Thread)
   public static class Opened {
-    /** Whose order, and of how many samples. */
+    /** The kind of order and its number of samples. */
     @Param({
       "ShuffledSampler 1000000",
       "ShuffledSampler 10000000",
@@ -59,7 +59,7 @@ public class PermutationBenchmark {
     private long epoch;
     private int left;
 
-    /** Makes the first epoch. */
+    /** Opens the first epoch. */
     @Setup
     public void start() {
       String[] words = order.split(" ", 2);
@@ -68,7 +68,7 @@ public class PermutationBenchmark {
       open();
     }
 
-    /** Makes a new epoch where the last one is over; that is not measured. */
+    /** Opens a new epoch when the last one is exhausted; not measured. */
     @Setup(Level.Invocation)
     public void rewind() {
       if (left < READ) {
@@ -88,10 +88,10 @@ public class PermutationBenchmark {
     }
   }
 
-  /** A permutation of as many numbers as are given. */
+  /** A permutation of {@link #size} numbers. */
   @State(Scope.Thread)
   public static class Permuted {
-    /** How many numbers. */
+    /** The number of values. */
     @Param({"1000000", "10000000", "1000000000", "1000000000000000"})
     public long size;
 
@@ -99,7 +99,7 @@ public class PermutationBenchmark {
     private SeekablePermutation permutation = SeekablePermutation.of(1, 0, 0);
     private long start;
 
-    /** Makes it. */
+    /** Creates the permutation. */
     @Setup
     public void make() {
       permutation = SeekablePermutation.of(size, 1, 0);
@@ -111,7 +111,7 @@ public class PermutationBenchmark {
     }
   }
 
-  /** An epoch's set-up, in all. */
+  /** Opens an epoch, including its whole set-up. */
   @Benchmark
   public long open(Opened order) {
     order.open();
@@ -119,7 +119,7 @@ public class PermutationBenchmark {
     return order.indices[0];
   }
 
-  /** Reading on in bulk. */
+  /** Reads the next indices in bulk. */
   @Benchmark
   @OperationsPerInvocation(READ)
   public long read(Opened order) {
@@ -128,7 +128,7 @@ public class PermutationBenchmark {
     return order.indices[READ - 1];
   }
 
-  /** The permutation without a cursor, in bulk. */
+  /** Computes the permutation in bulk, without a cursor. */
   @Benchmark
   @OperationsPerInvocation(READ)
   public long bulk(Permuted numbers) {
@@ -136,13 +136,13 @@ public class PermutationBenchmark {
     return numbers.indices[READ - 1];
   }
 
-  /** One value at a time. */
+  /** Computes one value at a time. */
   @Benchmark
   public long one(Permuted numbers) {
     return numbers.permutation.at(numbers.next(1));
   }
 
-  /** The index of one value at a time. */
+  /** Computes the index of one value at a time. */
   @Benchmark
   public long indexOf(Permuted numbers) {
     return numbers.permutation.indexOf(numbers.next(1));

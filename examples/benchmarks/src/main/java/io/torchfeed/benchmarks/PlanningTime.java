@@ -3,18 +3,18 @@ package io.torchfeed.benchmarks;
 
 import io.torchfeed.sampler.BatchCursor;
 import io.torchfeed.sampler.BatchSampler;
-import io.torchfeed.sampler.Costs;
-import io.torchfeed.sampler.FixedBatches;
-import io.torchfeed.sampler.Grouping;
-import io.torchfeed.sampler.LoadBalancingDistributedSampler;
-import io.torchfeed.sampler.TokenBudgetBatchSampler;
+import io.torchfeed.sampler.balance.Costs;
+import io.torchfeed.sampler.balance.LoadBalancingDistributedSampler;
+import io.torchfeed.sampler.balance.StepGrouping;
+import io.torchfeed.sampler.balance.TokenBudgetBatchSampler;
+import io.torchfeed.sampler.order.FixedSizeBatchSampler;
 import java.io.PrintStream;
 import java.util.Locale;
 import java.util.LongSummaryStatistics;
 import java.util.Random;
 import java.util.stream.LongStream;
 
-/** Plans epochs of ten million samples for one of 64 ranks and prints the seconds of each. */
+/** A program that prints the seconds to plan epochs of ten million samples for one of 64 ranks. */
 public final class PlanningTime {
   private static final int SAMPLES = 10_000_000;
   private static final int RANKS = 64;
@@ -24,7 +24,7 @@ public final class PlanningTime {
   private PlanningTime() {}
 
   /**
-   * Plans with the plan that is named.
+   * Plans epochs with the named plan.
    *
    * @param args {@code equal-counts}, {@code bucketed} or {@code token-budget}
    */
@@ -33,7 +33,7 @@ public final class PlanningTime {
     Costs costs =
         Costs.computed(SAMPLES, index -> 1 + (long) Math.exp(4 + 0.8 * random.nextGaussian()));
     BatchSampler plan = plan(args.length == 1 ? args[0] : "", costs);
-    long[] batch = new long[plan.largestBatch()];
+    long[] batch = new long[plan.maxBatchSize()];
     PrintStream out = System.out;
     out.print(args[0]);
     for (int epoch = 0; epoch < EPOCHS; epoch++) {
@@ -52,23 +52,23 @@ public final class PlanningTime {
 
   private static BatchSampler plan(String name, Costs costs) {
     return switch (name) {
-      case "equal-counts" -> equalCounts(costs, Grouping.MIXED);
-      case "bucketed" -> equalCounts(costs, Grouping.BUCKETED);
+      case "equal-counts" -> equalCounts(costs, StepGrouping.MIXED);
+      case "bucketed" -> equalCounts(costs, StepGrouping.BUCKETED);
       case "token-budget" ->
           TokenBudgetBatchSampler.builder(costs, budget(costs)).ranks(RANKS, 0).build();
-      default -> throw new IllegalArgumentException("no plan is called \"" + name + '"');
+      default -> throw new IllegalArgumentException("unknown plan \"" + name + '"');
     };
   }
 
-  /** What an average batch costs, and at least the largest cost. */
+  /** Returns the cost of an average batch, but at least the largest cost. */
   private static long budget(Costs costs) {
     LongSummaryStatistics all =
         LongStream.range(0, costs.size()).map(costs::at).summaryStatistics();
     return Math.max(all.getMax(), (long) (all.getAverage() * BATCH));
   }
 
-  private static BatchSampler equalCounts(Costs costs, Grouping grouping) {
-    return new FixedBatches(
+  private static BatchSampler equalCounts(Costs costs, StepGrouping grouping) {
+    return new FixedSizeBatchSampler(
         LoadBalancingDistributedSampler.builder(costs, RANKS, 0, BATCH).grouping(grouping).build(),
         BATCH);
   }

@@ -2,7 +2,7 @@
 package io.torchfeed.benchmarks;
 
 import io.torchfeed.sampler.Cursor;
-import io.torchfeed.sampler.DistributedRandomSampler;
+import io.torchfeed.sampler.torch.DistributedRandomSampler;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -19,9 +19,9 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * The order of one million samples: nanoseconds an index, for the shuffle and for reading it.
+ * Benchmarks of the order of one million samples, shuffling and reading, in nanoseconds per index.
  *
- * <p>The same loops over libtorch's class in C++: {@code native/bench/sampler_loop.cc}.
+ * <p>{@code native/bench/sampler_loop.cc} runs the same loops over libtorch's class in C++.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
@@ -39,19 +39,19 @@ public class SamplerBenchmark {
   private Cursor cursor;
   private long epoch;
 
-  /** Opens the cursor that is read. */
+  /** Opens the cursor to read. */
   @Setup
   public void open() {
     cursor = sampler.epoch(0);
   }
 
-  /** Closes it. */
+  /** Closes the cursor. */
   @TearDown
   public void close() {
     cursor.close();
   }
 
-  /** All indices of an epoch, 8192 at a time. */
+  /** Reads all indices of an epoch, 8192 at a time. */
   @Benchmark
   @OperationsPerInvocation(SIZE)
   public long nativeRead() {
@@ -63,7 +63,7 @@ public class SamplerBenchmark {
     return sum;
   }
 
-  /** The same from an array. */
+  /** Reads the same number of indices from an array. */
   @Benchmark
   @OperationsPerInvocation(SIZE)
   public long plainJavaRead() {
@@ -76,7 +76,7 @@ public class SamplerBenchmark {
     return sum;
   }
 
-  /** Opening an epoch: libtorch's shuffle and what torchfeed adds to it. */
+  /** Opens an epoch: libtorch's shuffle and the overhead of torchfeed. */
   @Benchmark
   @OperationsPerInvocation(SIZE)
   public long nativeShuffle() {
@@ -85,7 +85,7 @@ public class SamplerBenchmark {
     }
   }
 
-  /** A shuffle as people write it today. */
+  /** Shuffles as plain Java code commonly does. */
   @Benchmark
   @OperationsPerInvocation(SIZE)
   public long plainJavaShuffle() {

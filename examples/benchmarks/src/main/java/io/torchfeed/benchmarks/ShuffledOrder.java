@@ -2,26 +2,26 @@
 package io.torchfeed.benchmarks;
 
 import io.torchfeed.sampler.Cursor;
-import io.torchfeed.sampler.DistributedRandomSampler;
-import io.torchfeed.sampler.RandomSampler;
 import io.torchfeed.sampler.Sampler;
-import io.torchfeed.sampler.ShuffledSampler;
+import io.torchfeed.sampler.order.ShuffledSampler;
+import io.torchfeed.sampler.torch.DistributedRandomSampler;
+import io.torchfeed.sampler.torch.RandomSampler;
 import java.util.SplittableRandom;
 import org.bytedeco.pytorch.SizeTVector;
 import org.bytedeco.pytorch.SizeTVectorOptional;
 
-/** A shuffled order as its users open and read it. */
+/** A shuffled order, opened and read as a user would. */
 interface ShuffledOrder {
-  /** Makes an epoch's order. */
+  /** Opens the order of an epoch. */
   void open(long epoch);
 
   /** Writes the next indices. */
   void read(long[] into, int count);
 
-  /** Frees what the epoch holds. */
+  /** Frees the resources of the epoch. */
   default void close() {}
 
-  /** The order of a name in the benchmark's table. */
+  /** Returns the order with the given name in the benchmark's parameters. */
   static ShuffledOrder of(String name, int size) {
     return switch (name) {
       case "ShuffledSampler" -> new OfSampler(new ShuffledSampler(size, 1));
@@ -31,11 +31,11 @@ interface ShuffledOrder {
       case "presetsRandom" -> new OfPresets(new org.bytedeco.pytorch.RandomSampler(size));
       case "presetsDistributed" ->
           new OfDistributedPresets(new org.bytedeco.pytorch.DistributedRandomSampler(size));
-      default -> throw new IllegalArgumentException("no order is called " + name);
+      default -> throw new IllegalArgumentException("unknown order " + name);
     };
   }
 
-  /** torchfeed's. */
+  /** An order of a torchfeed sampler. */
   final class OfSampler implements ShuffledOrder {
     private final Sampler sampler;
     private Cursor cursor;
@@ -62,7 +62,7 @@ interface ShuffledOrder {
     }
   }
 
-  /** Fisher and Yates in plain Java. */
+  /** A Fisher-Yates shuffle in plain Java. */
   final class ShuffledArray implements ShuffledOrder {
     private final long[] list;
     private int position;
@@ -93,7 +93,7 @@ interface ShuffledOrder {
     }
   }
 
-  /** The presets' binding of libtorch's class. */
+  /** An order of the presets' binding of libtorch's class. */
   final class OfPresets implements ShuffledOrder {
     private final org.bytedeco.pytorch.RandomSampler sampler;
 
@@ -125,7 +125,7 @@ interface ShuffledOrder {
     }
   }
 
-  /** The same of the class for several ranks. */
+  /** An order of the presets' binding of libtorch's class for several ranks. */
   final class OfDistributedPresets implements ShuffledOrder {
     private final org.bytedeco.pytorch.DistributedRandomSampler sampler;
 

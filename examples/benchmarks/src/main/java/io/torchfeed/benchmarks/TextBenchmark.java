@@ -20,13 +20,13 @@ import org.openjdk.jmh.annotations.OutputTimeUnit;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Lines of a file of 100 MB in the page cache, side by side: milliseconds a pass, so that 100 is 1
- * GB/s. All add up the lengths of the lines.
+ * Benchmarks of reading the lines of a 100 MB file from the page cache, side by side: milliseconds
+ * per pass, so 100 ms is 1 GB/s. All of them add up the lengths of the lines.
  *
  * <p>{@code rawScan} is the limit: it reads the same blocks and finds each newline, eight bytes at
- * a time, without caring for lines that cross blocks. {@code edges} also takes {@code a,b,w} apart
- * and keeps the edges in memory, ids numbered; the weights of its lines of 100 bytes have more
- * digits than a double, which is the slow way.
+ * a time, ignoring lines that cross blocks. {@code edges} also parses {@code a,b,w} and keeps the
+ * edges in memory with numbered ids; the weights in its lines of 100 bytes have more digits than a
+ * double, which takes the slow path.
  */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.MILLISECONDS)
@@ -38,13 +38,13 @@ public class TextBenchmark {
   private static final VarHandle WORD =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
-  /** torchfeed's lines. */
+  /** Reads lines with torchfeed. */
   @Benchmark
   public long cursor(LineFile file) {
     return file.readLines();
   }
 
-  /** The limit. */
+  /** Scans for newlines, eight bytes at a time: the limit. */
   @Benchmark
   public long rawScan(LineFile file) throws IOException {
     byte[] block = new byte[BLOCK_BYTES];
@@ -73,7 +73,7 @@ public class TextBenchmark {
     return sum;
   }
 
-  /** The same scan, a byte at a time. */
+  /** Scans for newlines one byte at a time. */
   @Benchmark
   public long rawScanByBytes(LineFile file) throws IOException {
     byte[] block = new byte[BLOCK_BYTES];
@@ -93,7 +93,7 @@ public class TextBenchmark {
     return sum;
   }
 
-  /** The JDK's lines, one by one. */
+  /** Reads lines one by one with the JDK. */
   @Benchmark
   public long bufferedReader(LineFile file) throws IOException {
     long sum = 0;
@@ -105,7 +105,7 @@ public class TextBenchmark {
     return sum;
   }
 
-  /** The JDK's lines as a stream. */
+  /** Reads lines as a stream of the JDK. */
   @Benchmark
   public long filesLines(LineFile file) throws IOException {
     try (Stream<String> lines = Files.lines(file.path())) {
@@ -113,7 +113,7 @@ public class TextBenchmark {
     }
   }
 
-  /** torchfeed's edges. */
+  /** Loads edges with torchfeed. */
   @Benchmark
   public long edges(LineFile file) {
     return file.loadEdges();

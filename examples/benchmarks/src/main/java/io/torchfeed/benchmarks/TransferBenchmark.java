@@ -24,8 +24,9 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Copies of page-locked batches to a device, KiB a millisecond: torchfeed's transfer and bare
- * copies into one tensor. Fails with what is missing where there is no such device.
+ * Benchmarks of copies of page-locked batches to a device, in KiB per millisecond: torchfeed's
+ * transfer and bare copies into one tensor. Without such a device it fails and reports what is
+ * missing.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.Throughput)
@@ -38,7 +39,7 @@ public class TransferBenchmark {
   private static final int KIB = 8 << 10;
   private static final int BYTES = KIB << 10;
 
-  /** The device that is copied to. */
+  /** The target device. */
   @Param("cuda:0")
   public String device;
 
@@ -47,7 +48,7 @@ public class TransferBenchmark {
   private Tensor view;
   private DeviceBatch target;
 
-  /** Makes the batch, and the tensor that bare copies go to. */
+  /** Creates the batch, and the tensor that bare copies write to. */
   @Setup
   public void open() {
     transfer = DeviceTransfer.to(device, 3);
@@ -57,7 +58,7 @@ public class TransferBenchmark {
     target.tensors();
   }
 
-  /** Frees them. */
+  /** Frees the batch and the tensor. */
   @TearDown
   public void close() {
     target.close();
@@ -66,7 +67,7 @@ public class TransferBenchmark {
     transfer.close();
   }
 
-  /** The transfer, double buffered. */
+  /** Copies with the transfer, double buffered. */
   @Benchmark
   @OperationsPerInvocation(BATCHES * KIB)
   public int transfer() {
@@ -85,7 +86,7 @@ public class TransferBenchmark {
     return last;
   }
 
-  /** Copies into one tensor, on the current stream. */
+  /** Copies into one tensor on the current stream. */
   @Benchmark
   @OperationsPerInvocation(BATCHES * KIB)
   public int bareCopies() {
@@ -96,7 +97,7 @@ public class TransferBenchmark {
     return lastByte(to);
   }
 
-  /** Waits for all before it in the stream. */
+  /** Reads the last byte, which waits for all earlier work in the stream. */
   private static int lastByte(Tensor tensor) {
     try (Tensor row = tensor.get(0);
         Tensor element = row.get(BYTES - 1)) {

@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-/** JMH benchmarks: each native one has the same work in plain Java beside it. */
+/** JMH benchmarks; each native one is paired with the same work in plain Java. */
 package io.torchfeed.benchmarks;

@@ -5,11 +5,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Something that torchfeed wants to show.
+ * A performance target of torchfeed and its measurement.
  *
- * @param text what, and of which row
- * @param wanted the least value, or the most where {@code atMost}
- * @param seen the median and the turns around it
+ * @param text the target and its row
+ * @param wanted the minimum value, or the maximum if {@code atMost}
+ * @param seen the measured median with the lowest and the highest turn
  */
 record Bar(String text, double wanted, boolean atMost, Spread seen) {
   private static final double OF_LIMIT = 0.9;
@@ -23,7 +23,7 @@ record Bar(String text, double wanted, boolean atMost, Spread seen) {
     return atMost ? seen.median() <= wanted : seen.median() >= wanted;
   }
 
-  /** The bars of a row, as far as it was measured. */
+  /** Returns the targets of a row, as far as they were measured. */
   static List<Bar> of(Results results) {
     List<Bar> bars = new ArrayList<>();
     String row = results.row() + ": ";
@@ -31,7 +31,7 @@ record Bar(String text, double wanted, boolean atMost, Spread seen) {
       if (entry.kind() != Entry.Kind.OURS) {
         continue;
       }
-      String name = row + entry.contestant() + ", " + entry.workersText() + ", ";
+      String name = row + entry.contestant() + ", " + entry.settingText() + ", ";
       if (Entry.NATIVE.equals(entry.contestant())) {
         double wanted = results.row() == Row.D ? OF_PREAD : OF_LIMIT;
         String limit = results.row() == Row.D ? "of pread" : "of memcpy";
@@ -50,7 +50,7 @@ record Bar(String text, double wanted, boolean atMost, Spread seen) {
           .ifPresent(
               bytes ->
                   bars.add(
-                      new Bar(name + "heap bytes a batch", HEAP_BYTES, true, Spread.of(bytes))));
+                      new Bar(name + "heap bytes per batch", HEAP_BYTES, true, Spread.of(bytes))));
     }
     peers(results, bars, row);
     return bars;
@@ -70,7 +70,7 @@ record Bar(String text, double wanted, boolean atMost, Spread seen) {
       }
       case C -> {
         results
-            .find(Entry.JAVA, 1)
+            .find(Entry.JAVA, Setting.ONE_WORKER)
             .ifPresent(
                 one ->
                     bars.add(
@@ -91,7 +91,7 @@ record Bar(String text, double wanted, boolean atMost, Spread seen) {
                             seen)));
         times(results, bars, Entry.PYTHON, 15);
         times(results, bars, Entry.PRESETS, 10);
-        times(results, bars, Entry.DJL, 10);
+        times(results, bars, Entry.DJL_SAMPLE, 10);
       }
       default -> {}
     }

@@ -4,17 +4,17 @@ package io.torchfeed.benchmarks.loaders;
 import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 
-/** What is done with each batch. */
+/** A consumer of batches. */
 interface BatchSink {
   /**
-   * Uses a batch.
+   * Consumes a batch.
    *
-   * @param data valid in this call
-   * @param labels valid in this call; none where the row has none
+   * @param data valid only during this call
+   * @param labels valid only during this call; null if the row has none
    */
   void take(Tensor data, @Nullable Tensor labels);
 
-  /** Does nothing. */
+  /** Returns a sink that does nothing. */
   static BatchSink none() {
     return (data, labels) -> {};
   }

@@ -12,16 +12,16 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * The turns over one row. In each every entry loads once, after an epoch that does not count where
- * one is short; torchfeed's entries lie between two visits of the limit and are compared with their
- * mean, the others with the turn's mean. At the end of a turn each of torchfeed's programs loads
- * with its numbers of workers in turn, epoch by epoch.
+ * The turns over one row. In each turn every entry loads once, after an uncounted epoch if epochs
+ * are short. Each of torchfeed's entries runs between two visits of the limit and is compared with
+ * their mean; the other entries are compared with the turn's mean. At the end of a turn each of
+ * torchfeed's programs loads with each number of workers alternately, epoch by epoch.
  */
 final class Contest implements AutoCloseable {
-  /** Epochs that a turn may take. */
+  /** The maximum number of epochs in a turn. */
   private static final int STRIDE = 1_000_000;
 
-  /** How many visits long numbers of workers are compared in turn. */
+  /** The time for comparing numbers of workers in turn, in visits. */
   private static final int VISITS_IN_TURN = 5;
 
   private static final double NANOS = 1e9;
@@ -33,14 +33,14 @@ final class Contest implements AutoCloseable {
   private final Consumer<String> notes;
   private final Map<String, PeerProcess> processes = new LinkedHashMap<>();
   private final List<Entry> entries = new ArrayList<>();
-  private final Map<Entry, Double> epochNanos = new HashMap<>(); // as last seen
+  private final Map<Entry, Double> epochNanos = new HashMap<>(); // last measured
   private final Results results;
 
   /**
    * Describes a contest.
    *
-   * @param milliseconds how long an entry loads at least in a turn, by whole epochs
-   * @param warmUps how often it does so before the first turn
+   * @param milliseconds the minimum time that an entry loads in a turn, in whole epochs
+   * @param warmUps how many times an entry does so before the first turn
    */
   Contest(Row row, Programs programs, int milliseconds, int warmUps, Consumer<String> notes) {
     this.row = row;
@@ -60,7 +60,7 @@ final class Contest implements AutoCloseable {
       notes.accept("row " + row + " is left out: " + e.why());
       return results;
     }
-    notes.accept("row " + row + ": starting the processes, each loads an epoch that is checked");
+    notes.accept("row " + row + ": starting the processes; each loads an epoch that is checked");
     open();
     for (int round = 1; round <= rounds; round++) {
       notes.accept("row %s: turn %d of %d".formatted(row, round, rounds));
@@ -83,7 +83,7 @@ final class Contest implements AutoCloseable {
         }
         expected.require(entry, process.ask(request("check", entry, 0, 0)));
         for (int i = 0; i < warmUps; i++) {
-          visit(entry, i); // code that is compiled, memory that is there
+          visit(entry, i); // compiles the code and touches the memory
         }
         entries.add(entry);
       } catch (MissingException e) {
@@ -128,14 +128,14 @@ final class Contest implements AutoCloseable {
         }
       }
       for (Entry entry : entries) {
-        if (entry.kind() == Entry.Kind.OURS && entry.workers() == Entry.MOST_WORKERS) {
+        if (entry.kind() == Entry.Kind.OURS && entry.setting() == Setting.TWO_WORKERS) {
           int atLeast = VISITS_IN_TURN * milliseconds;
           results.addInTurn(
               entry.contestant(), process(entry).ask(request("turns", entry, atLeast, epoch)));
         }
       }
     } catch (MissingException e) {
-      throw new IOException("a process of row " + row + " is lost: " + e.why(), e);
+      throw new IOException("row " + row + " lost a process: " + e.why(), e);
     }
     limits.forEach((limit, rates) -> results.add(limit, mean(rates), mean(rates), -1));
     seen.forEach(
@@ -150,12 +150,13 @@ final class Contest implements AutoCloseable {
   private Entry limitOf(Entry entry) {
     Entry found = null;
     for (Entry each : entries) {
-      if (each.kind() == Entry.Kind.LIMIT && (found == null || each.workers() == entry.threads())) {
+      if (each.kind() == Entry.Kind.LIMIT
+          && (found == null || each.workers() == entry.setting().threads())) {
         found = each;
       }
     }
     if (found == null) {
-      throw new IllegalStateException("row " + row + " has no limit; see what was left out");
+      throw new IllegalStateException("row " + row + " has no limit; check what was left out");
     }
     return found;
   }
@@ -164,7 +165,7 @@ final class Contest implements AutoCloseable {
     return values.stream().mapToDouble(Double::doubleValue).average().orElseThrow();
   }
 
-  /** Samples a second, and bytes of the Java heap a batch. */
+  /** A measurement: samples per second, and bytes of the Java heap per batch. */
   private record Visit(double rate, double heapBytes) {}
 
   private Visit visit(Entry entry, long epoch)
@@ -175,7 +176,7 @@ final class Contest implements AutoCloseable {
     }
     PeerProcess process = process(entry);
     if (!cold && epochNanos.getOrDefault(entry, Double.MAX_VALUE) < milliseconds * 1e6) {
-      process.ask(request("run", entry, 0, epoch)); // what others have put out of the caches
+      process.ask(request("run", entry, 0, epoch)); // refills caches after the others
     }
     double[] answer = process.ask(request("run", entry, cold ? 0 : milliseconds, epoch));
     epochNanos.put(entry, answer[2] / answer[1] * row.batches());

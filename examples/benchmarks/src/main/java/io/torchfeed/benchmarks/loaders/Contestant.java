@@ -3,14 +3,14 @@ package io.torchfeed.benchmarks.loaders;
 
 import java.io.IOException;
 
-/** One way of loading, with a number of workers. Used by one thread. */
+/** A way of loading with a given number of workers. Used by one thread. */
 interface Contestant extends AutoCloseable {
   /**
    * Loads an epoch, batch by batch.
    *
-   * @param number which epoch; of those that share their order with another the same is the same
-   * @param sink takes each batch
-   * @return how many rows came
+   * @param number the epoch; selects the same order in all contestants that share one
+   * @param sink receives each batch
+   * @return the number of rows loaded
    */
   long epoch(long number, BatchSink sink) throws Exception;
 

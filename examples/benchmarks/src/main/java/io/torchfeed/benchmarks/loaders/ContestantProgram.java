@@ -18,34 +18,40 @@ import java.util.stream.LongStream;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * The process of one contestant. Prints {@code ready}, then answers a line each of standard input:
+ * The process of one contestant. It prints {@code ready}, then answers each line of standard input
+ * with one line:
  *
  * <ul>
- *   <li>{@code check VARIANT WORKERS 0 EPOCH} loads an epoch: {@code ROWS LABELS DATA}, the sums
- *       over its labels and over all other elements.
- *   <li>{@code run VARIANT WORKERS MILLISECONDS EPOCH} loads epochs, from that one on, until the
- *       time is over, at least one: {@code ROWS BATCHES NANOSECONDS HEAP}, the last being the bytes
- *       that all threads allocated in the Java heap, or -1 where there is none.
+ *   <li>{@code check VARIANT WORKERS 0 EPOCH} loads an epoch and answers {@code ROWS LABELS DATA}:
+ *       its number of rows, and the sums of its labels and of all other elements.
+ *   <li>{@code run VARIANT WORKERS MILLISECONDS EPOCH} loads epochs, starting with the given one,
+ *       until the time is over, at least one, and answers {@code ROWS BATCHES NANOSECONDS HEAP};
+ *       the last is the number of bytes that all threads allocated in the Java heap, or -1 if there
+ *       is none.
  * </ul>
  *
- * <p>Here only, for what differs by less than a machine drifts from one visit to the next:
+ * <p>A {@code VARIANT} that ends with {@code -2-threads} selects two threads per libtorch
+ * operation; any other selects one.
+ *
+ * <p>Only this program answers the following requests, for differences smaller than the drift of a
+ * machine from one visit to the next:
  *
  * <ul>
- *   <li>{@code turns VARIANT WORKERS MILLISECONDS EPOCH} loads epochs without workers, with one and
- *       so on up to that many, in turn, at least three of each: the median nanoseconds of an epoch
- *       with each.
+ *   <li>{@code turns VARIANT WORKERS MILLISECONDS EPOCH} loads epochs with each number of workers
+ *       from none to the given one, in turn, at least three of each, and answers the median
+ *       nanoseconds per epoch for each.
  *   <li>{@code step VARIANT WORKERS MILLISECONDS EPOCH NANOSECONDS} loads epochs for an idle
- *       consumer, loads them for one that is busy for so long with each batch, and lets that one be
- *       busy without loading, in turn, at least three of each: the median nanoseconds a batch of
- *       each.
+ *       consumer, loads them for a consumer that is busy for the given time with each batch, and
+ *       keeps that consumer busy without loading, in turn, at least three of each, and answers the
+ *       median nanoseconds per batch of each.
  * </ul>
  *
- * <p>The loaders stay open from a request to the next. Where something is missing {@code missing}
- * and what comes instead of {@code ready}. The peers in other languages do the same.
+ * <p>The loaders stay open between requests. If something is missing, the program prints {@code
+ * missing} and the reason instead of {@code ready}. The peers in other languages do the same.
  */
 final class ContestantProgram {
-  /** Of which the middle one is no accident. */
-  private static final int LEAST_EPOCHS = 3;
+  /** The minimum number of epochs for a meaningful median. */
+  private static final int MIN_EPOCHS = 3;
 
   private final RowData data;
   private final String variant;
@@ -59,10 +65,9 @@ final class ContestantProgram {
   /**
    * Runs until standard input ends.
    *
-   * @param args row, folder of its files, variant
+   * @param args the row, the folder of its files, and the variant
    */
   public static void main(String[] args) throws Exception {
-    torch.set_num_threads(1);
     RowData data = new RowData(Row.valueOf(args[0]), Path.of(args[1]));
     ContestantProgram program = new ContestantProgram(data, args[2]);
     PrintStream out = System.out;
@@ -75,19 +80,21 @@ final class ContestantProgram {
     program.close();
   }
 
-  /** Opens a contestant of this JVM by its name. */
+  /** Opens the contestant of this JVM with the given name. */
   static Contestant open(String variant, RowData data, int workers) throws IOException {
     return switch (variant) {
       case "native" -> TorchfeedLoading.nativeEngine(data, workers);
       case "java" -> TorchfeedLoading.javaEngine(data, workers);
       case "plain" -> new PlainJava(data, workers);
-      case "presets" -> new PresetLoading(data, workers);
+      case "presets" -> PresetLoading.perSample(data, workers);
+      case "presets-batch" -> PresetLoading.wholeBatch(data, workers);
       case "pread" -> new ReadLoop(data);
       default -> throw new IllegalArgumentException("no variant " + variant);
     };
   }
 
   private String answer(String... request) throws Exception {
+    torch.set_num_threads(Setting.operationThreads(request[1]));
     int workers = Integer.parseInt(request[2]);
     long atLeast = Long.parseLong(request[3]) * 1_000_000;
     long epoch = Long.parseLong(request[4]);
@@ -143,7 +150,7 @@ final class ContestantProgram {
         nanos.get(i).add(nanos(inTurn.get(i), epoch, BatchSink.none()));
       }
       epoch++;
-    } while (System.nanoTime() < end || epoch < from + LEAST_EPOCHS);
+    } while (System.nanoTime() < end || epoch < from + MIN_EPOCHS);
     return nanos.stream()
         .map(each -> Double.toString(each.median()))
         .collect(Collectors.joining(" "));
@@ -161,7 +168,7 @@ final class ContestantProgram {
       busy.add(nanos(contestant, epoch, (rows, labels) -> beBusy(busyNanos)));
       alone.add(nanosAlone(busyNanos));
       epoch++;
-    } while (System.nanoTime() < end || epoch < from + LEAST_EPOCHS);
+    } while (System.nanoTime() < end || epoch < from + MIN_EPOCHS);
     double batches = data.row().batches();
     return idle.median() / batches + " " + busy.median() / batches + " " + alone.median() / batches;
   }
@@ -175,7 +182,9 @@ final class ContestantProgram {
     }
   }
 
-  /** Nanoseconds of an epoch's work without loading: longer where the machine takes the core. */
+  /**
+   * Returns the nanoseconds of an epoch's work without loading; longer if the host takes the core.
+   */
   private long nanosAlone(long busyNanos) {
     long start = System.nanoTime();
     for (long batch = 0; batch < data.row().batches(); batch++) {
@@ -184,7 +193,7 @@ final class ContestantProgram {
     return System.nanoTime() - start;
   }
 
-  /** Nanoseconds of an epoch. */
+  /** Returns the nanoseconds of an epoch. */
   private long nanos(Contestant contestant, long epoch, BatchSink sink) throws Exception {
     if (data.row().isCold()) {
       PageCache.drop(data.file());
@@ -194,7 +203,7 @@ final class ContestantProgram {
     return System.nanoTime() - start;
   }
 
-  /** Values of which the middle one counts. */
+  /** A series of values, summarised by their median. */
   private static final class Series {
     private final LongStream.Builder values = LongStream.builder();
 
@@ -207,7 +216,7 @@ final class ContestantProgram {
     }
   }
 
-  /** Bytes that the living threads have allocated; the loaders' threads live on. */
+  /** Returns the bytes that all live threads have allocated; the loaders' threads stay alive. */
   private static long allocated() {
     if (!(ManagementFactory.getThreadMXBean() instanceof com.sun.management.ThreadMXBean threads)) {
       return 0;

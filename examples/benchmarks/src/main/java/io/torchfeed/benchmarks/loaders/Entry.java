@@ -5,28 +5,26 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What is measured as one: a contestant with a number of workers.
+ * A unit of measurement: a contestant in a setting.
  *
  * @param contestant its name in tables
- * @param program which process it lives in
- * @param variant what it is called there
- * @param workers worker threads or processes; of a limit the threads
- * @param kind what it is measured for
+ * @param program the process that runs it
+ * @param variant its name in that process
+ * @param setting the number of threads or processes that load
+ * @param kind the purpose of the measurement
  */
-record Entry(String contestant, String program, String variant, int workers, Kind kind) {
-  /** What an entry is measured for. */
+record Entry(String contestant, String program, String variant, Setting setting, Kind kind) {
+  /** The purpose of measuring an entry. */
   enum Kind {
     /** torchfeed. */
     OURS,
-    /** What cannot be passed. */
+    /** The limit: a bare loop over the same rows. */
     LIMIT,
-    /** Another way that a batch comes to be by one gather. */
+    /** Another loader, a whole batch by one gather. */
     WHOLE_BATCH,
-    /** Another way, sample by sample. */
+    /** Another loader, sample by sample. */
     PEER
   }
-
-  static final int MOST_WORKERS = 2;
 
   static final String NATIVE = "torchfeed, native engine";
   static final String JAVA = "torchfeed, Java engine";
@@ -35,60 +33,90 @@ record Entry(String contestant, String program, String variant, int workers, Kin
   static final String CONVERSION = "C++ conversion, reused buffer";
   static final String PREAD = "pread loop";
   static final String PLAIN = "plain Java";
-  static final String PRESETS = "presets' loader";
-  static final String DJL = "DJL";
+  static final String PRESETS = "presets' loader, per sample";
+  static final String PRESETS_BATCH = "presets' loader, whole batch";
+  static final String DJL_SAMPLE = "DJL, per sample";
+  static final String DJL_BATCH = "DJL, ArrayDataset";
+  static final String DJL_EMBEDDING = "DJL, ArrayDataset with embedding";
   static final String LIBTORCH = "libtorch C++, whole batch";
   static final String LIBTORCH_SAMPLE = "libtorch C++, per sample";
   static final String PYTHON = "Python DataLoader, per sample";
-  static final String PYTHON_BATCH = "Python DataLoader, whole batch";
   static final String PYTHON_ITEMS = "Python DataLoader, __getitems__";
+  static final String PYTHON_BATCH = "Python DataLoader, whole batch";
+  static final String PYTHON_TENSORS = "Python DataLoader, order as tensors";
 
-  /** The entries of a row, in the order of a turn. */
+  private static final List<Setting> WORKERS =
+      List.of(Setting.NO_WORKER, Setting.ONE_WORKER, Setting.TWO_WORKERS);
+  private static final List<Setting> THREADS = List.of(Setting.ONE_WORKER, Setting.TWO_WORKERS);
+
+  /** Returns the entries of a row, in the order of a turn. */
   static List<Entry> of(Row row) {
     List<Entry> all = new ArrayList<>();
     if (row == Row.D) {
-      all.add(new Entry(PREAD, "pread", "pread", 1, Kind.LIMIT));
-      each(all, NATIVE, "native", "native", Kind.OURS);
+      all.add(new Entry(PREAD, "pread", "pread", Setting.ONE_WORKER, Kind.LIMIT));
+      each(all, WORKERS, NATIVE, "native", "native", Kind.OURS);
       return List.copyOf(all);
     }
-    String limit = row == Row.C ? CONVERSION : COPY;
-    all.add(new Entry(limit, "cpp", "copy", 1, Kind.LIMIT));
-    all.add(new Entry(limit, "cpp", "copy", 2, Kind.LIMIT));
+    each(all, THREADS, row == Row.C ? CONVERSION : COPY, "cpp", "copy", Kind.LIMIT);
     if (row != Row.C) {
-      each(all, NATIVE, "native", "native", Kind.OURS);
+      each(all, WORKERS, NATIVE, "native", "native", Kind.OURS);
     }
     if (row != Row.B) {
-      each(all, JAVA, "java", "java", Kind.OURS);
+      each(all, WORKERS, JAVA, "java", "java", Kind.OURS);
     }
     if (row != Row.C) {
-      all.add(new Entry(FRESH, "cpp", "copy-fresh", 1, Kind.WHOLE_BATCH));
-      all.add(new Entry(FRESH, "cpp", "copy-fresh", 2, Kind.WHOLE_BATCH));
+      each(all, THREADS, FRESH, "cpp", "copy-fresh", Kind.WHOLE_BATCH);
     }
-    each(all, LIBTORCH, "cpp", "libtorch", Kind.WHOLE_BATCH);
-    each(all, LIBTORCH_SAMPLE, "cpp", "libtorch-sample", Kind.PEER);
-    each(all, PLAIN, "plain", "plain", Kind.PEER);
-    each(all, PRESETS, "presets", "presets", Kind.PEER);
-    each(all, DJL, "djl", "djl", row == Row.C ? Kind.PEER : Kind.WHOLE_BATCH);
-    each(all, PYTHON, "python", "sample", Kind.PEER);
-    each(all, PYTHON_BATCH, "python", "batch", Kind.WHOLE_BATCH);
-    each(all, PYTHON_ITEMS, "python", "items", Kind.WHOLE_BATCH);
+    perSample(all, row);
+    wholeBatch(all);
     return List.copyOf(all);
   }
 
+  private static void perSample(List<Entry> all, Row row) {
+    each(all, WORKERS, LIBTORCH_SAMPLE, "cpp", "libtorch-sample", Kind.PEER);
+    each(all, WORKERS, PLAIN, "plain", "plain", Kind.PEER);
+    each(all, WORKERS, PRESETS, "presets", "presets", Kind.PEER);
+    if (row == Row.C) {
+      each(all, WORKERS, DJL_SAMPLE, "djl", "sample", Kind.PEER);
+    }
+    each(all, WORKERS, PYTHON, "python", "sample", Kind.PEER);
+  }
+
+  private static void wholeBatch(List<Entry> all) {
+    each(all, List.of(Setting.values()), LIBTORCH, "cpp", "libtorch", Kind.WHOLE_BATCH);
+    each(
+        all,
+        List.of(Setting.values()),
+        PRESETS_BATCH,
+        "presets-batch",
+        "presets-batch",
+        Kind.WHOLE_BATCH);
+    each(all, WORKERS, DJL_BATCH, "djl", "ndindex", Kind.WHOLE_BATCH);
+    each(all, List.of(Setting.values()), DJL_EMBEDDING, "djl", "embedding", Kind.WHOLE_BATCH);
+    each(all, WORKERS, PYTHON_ITEMS, "python", "items", Kind.WHOLE_BATCH);
+    each(all, WORKERS, PYTHON_BATCH, "python", "batch", Kind.WHOLE_BATCH);
+    each(all, List.of(Setting.values()), PYTHON_TENSORS, "python", "tensors", Kind.WHOLE_BATCH);
+  }
+
   private static void each(
-      List<Entry> all, String contestant, String program, String variant, Kind kind) {
-    for (int workers = 0; workers <= MOST_WORKERS; workers++) {
-      all.add(new Entry(contestant, program, variant, workers, kind));
+      List<Entry> all,
+      List<Setting> settings,
+      String contestant,
+      String program,
+      String variant,
+      Kind kind) {
+    for (Setting setting : settings) {
+      all.add(new Entry(contestant, program, setting.variant(variant), setting, kind));
     }
   }
 
-  /** Threads that load: without workers the consumer does. */
-  int threads() {
-    return Math.max(1, workers);
+  int workers() {
+    return setting.workers();
   }
 
-  String workersText() {
-    String noun = kind == Kind.LIMIT || FRESH.equals(contestant) ? "thread" : "worker";
-    return workers + " " + noun + (workers == 1 ? "" : "s");
+  String settingText() {
+    return kind == Kind.LIMIT || FRESH.equals(contestant)
+        ? setting.title().replace("worker", "thread")
+        : setting.title();
   }
 }

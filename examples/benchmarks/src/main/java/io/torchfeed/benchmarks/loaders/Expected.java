@@ -4,9 +4,9 @@ package io.torchfeed.benchmarks.loaders;
 import java.io.IOException;
 import java.util.Arrays;
 
-/** What an epoch of a row sums up to, from its files. */
+/** The expected sums of an epoch of a row, computed from its files. */
 record Expected(long rows, long labels, double data, double tolerance) {
-  /** Each float has 24 bits, and its sum is rounded on the way. */
+  /** The relative tolerance: a float has 24 bits, and partial sums are rounded. */
   private static final double PRECISION = 1e-5;
 
   static Expected of(RowData source) throws IOException {
@@ -29,7 +29,7 @@ record Expected(long rows, long labels, double data, double tolerance) {
     return new Expected(row.rows(), labels, sum, absolute * PRECISION);
   }
 
-  /** Refuses another sum, which is another feed. */
+  /** Throws if the sums differ, because the loader then returned other rows. */
   void require(Entry entry, double... seen) {
     if (seen.length != 3
         || (long) seen[0] != rows
@@ -37,7 +37,7 @@ record Expected(long rows, long labels, double data, double tolerance) {
         || Math.abs(seen[2] - data) > tolerance) {
       throw new IllegalStateException(
           "%s with %s loads other rows: expected %s, got %s"
-              .formatted(entry.contestant(), entry.workersText(), this, Arrays.toString(seen)));
+              .formatted(entry.contestant(), entry.settingText(), this, Arrays.toString(seen)));
     }
   }
 }

@@ -20,8 +20,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * The contestants of this JVM one by one: milliseconds a whole epoch of 60,000 rows, for profilers.
- * Only turns tell which is faster, see {@link Contest}.
+ * A benchmark of the contestants of this JVM one at a time, in milliseconds per epoch of 60,000
+ * rows, for profilers. Only a comparison in turns shows which is faster; see {@link Contest}.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.SingleShotTime)
@@ -32,15 +32,15 @@ import org.openjdk.jmh.annotations.Warmup;
 public class LoaderBenchmark {
   private static final String CACHE = System.getProperty("user.home") + "/.cache/torchfeed/mnist";
 
-  /** Row and contestant. */
+  /** The row and the contestant. */
   @Param({"A native", "A java", "A plain", "A presets", "C java", "C plain", "C presets"})
   public String contestant = "";
 
-  /** Worker threads. */
+  /** The number of worker threads. */
   @Param({"0", "1", "2"})
   public int workers;
 
-  /** Folder of MNIST. */
+  /** The folder of MNIST; empty for the user's cache. */
   @Param("")
   public String mnist = "";
 
@@ -50,7 +50,7 @@ public class LoaderBenchmark {
   /**
    * Reads the rows.
    *
-   * @throws IOException if MNIST is not there
+   * @throws IOException if MNIST is missing
    */
   @Setup
   public void open() throws IOException {
@@ -60,7 +60,7 @@ public class LoaderBenchmark {
   }
 
   /**
-   * Ends the threads.
+   * Stops the threads.
    *
    * @throws IOException if a file cannot be closed
    */
@@ -70,10 +70,10 @@ public class LoaderBenchmark {
   }
 
   /**
-   * A whole epoch.
+   * Loads a whole epoch.
    *
-   * @return its rows
-   * @throws Exception if it fails
+   * @return the number of its rows
+   * @throws Exception if loading fails
    */
   @Benchmark
   public long wholeEpoch() throws Exception {

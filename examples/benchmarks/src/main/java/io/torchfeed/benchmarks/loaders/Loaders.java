@@ -3,6 +3,7 @@ package io.torchfeed.benchmarks.loaders;
 
 import io.torchfeed.benchmarks.loaders.PeerProcess.MissingException;
 import java.io.IOException;
+import java.io.PrintWriter;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -14,15 +15,18 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
 
-/** The program behind the script {@code loaders}. */
+/** The program that the script {@code loaders} starts. */
 @Command(
     name = "loaders",
     mixinStandardHelpOptions = true,
     description = {
-      "Compares torchfeed's loader with the limits of memory and with other loaders, in turns:",
-      "A  MNIST as floats, B  large images in memory, C  a callback a sample, D  a file."
+      "Compares torchfeed's loader with the limits set by memory and with other loaders, in turns:",
+      "A  MNIST as floats, B  large images in memory, C  a callback per sample, D  a file."
     })
 final class Loaders implements Callable<Integer> {
   private static final int ROUNDS = 9;
@@ -35,10 +39,10 @@ final class Loaders implements Callable<Integer> {
       names = "--rows",
       split = ",",
       defaultValue = "A,B,C,D",
-      description = "which rows (default: ${DEFAULT-VALUE})")
+      description = "rows to run (default: ${DEFAULT-VALUE})")
   private List<Row> rows = List.of();
 
-  @Option(names = "--rounds", description = "how many turns (default: 9, with --short 2)")
+  @Option(names = "--rounds", description = "number of turns (default: 9, with --short 2)")
   private @Nullable Integer rounds;
 
   @Option(names = "--short", description = "a smoke run: the ratios mean little")
@@ -46,7 +50,7 @@ final class Loaders implements Callable<Integer> {
 
   @Option(
       names = "--out",
-      description = "folder of loaders.json and .png (default: ${DEFAULT-VALUE})")
+      description = "folder of loaders.json, .png and .md (default: ${DEFAULT-VALUE})")
   private Path out = Path.of("results");
 
   @Option(names = "--mnist", required = true, hidden = true)
@@ -64,6 +68,8 @@ final class Loaders implements Callable<Integer> {
   @Option(names = "--djl", hidden = true)
   private @Nullable String djl;
 
+  private @Spec @Nullable CommandSpec spec;
+
   private Loaders() {}
 
   /**
@@ -72,18 +78,38 @@ final class Loaders implements Callable<Integer> {
    * @param args see {@code --help}
    */
   public static void main(String[] args) {
-    System.exit(new CommandLine(new Loaders()).execute(args));
+    System.exit(commandLine().execute(args));
+  }
+
+  static CommandLine commandLine() {
+    return new CommandLine(new Loaders())
+        .setParameterExceptionHandler(
+            (wrong, arguments) -> {
+              PrintWriter err = wrong.getCommandLine().getErr();
+              err.println("error: " + wrong.getMessage());
+              err.println("loaders --help lists the options.");
+              return wrong.getCommandLine().getCommandSpec().exitCodeOnInvalidInput();
+            });
+  }
+
+  private ParameterException usageError(String message) {
+    CommandSpec command = spec == null ? CommandSpec.create() : spec;
+    return new ParameterException(command.commandLine(), message);
   }
 
   @Override
   public Integer call() throws IOException, InterruptedException {
     int turns = rounds != null ? rounds : quick ? SHORT_ROUNDS : ROUNDS;
     if (turns < 1) {
-      throw new IllegalArgumentException("--rounds must be at least 1, got " + turns);
+      throw usageError("--rounds must be at least 1, got " + turns);
     }
     int milliseconds = quick ? SHORT_MILLISECONDS : MILLISECONDS;
     Files.createDirectories(work);
-    Files.createDirectories(out);
+    try {
+      Files.createDirectories(out);
+    } catch (IOException e) {
+      throw usageError("--out must be a folder that can be created, got " + out + ": " + e);
+    }
     Programs programs = new Programs(mnist, work, work, peers());
     List<Results> all = new ArrayList<>();
     List<StepTime> steps = new ArrayList<>();
@@ -109,8 +135,8 @@ final class Loaders implements Callable<Integer> {
     ResultJson.write(
         out.resolve("loaders.json"), command(turns), machine(), load, all, steps, bars);
     ResultChart.write(all, out.resolve("loaders.png"));
-    System.out.println(
-        "written: " + out.resolve("loaders.json") + ", " + out.resolve("loaders.png"));
+    ResultMarkdown.write(all, out.resolve("loaders.md"));
+    System.out.println("written: loaders.json, loaders.png and loaders.md in " + out);
     return all.stream().allMatch(each -> each.entries().isEmpty()) ? 1 : 0;
   }
 
@@ -121,9 +147,9 @@ final class Loaders implements Callable<Integer> {
     }
     Entry entry =
         row == Row.C
-            ? new Entry(Entry.JAVA, "java", "java", 1, Entry.Kind.OURS)
-            : new Entry(Entry.NATIVE, "native", "native", 1, Entry.Kind.OURS);
-    note("row " + row + ": a consumer that computes");
+            ? new Entry(Entry.JAVA, "java", "java", Setting.ONE_WORKER, Entry.Kind.OURS)
+            : new Entry(Entry.NATIVE, "native", "native", Setting.ONE_WORKER, Entry.Kind.OURS);
+    note("row " + row + ": measuring a consumer that computes");
     try {
       programs.prepare(row);
       return StepTime.of(entry, row, programs, rounds, milliseconds);

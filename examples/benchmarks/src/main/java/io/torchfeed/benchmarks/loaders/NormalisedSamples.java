@@ -7,7 +7,9 @@ import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import java.util.List;
 
-/** Bytes of the Java heap that a callback a sample turns into normalised floats. */
+/**
+ * A dataset of bytes in the Java heap; one callback per sample turns them into normalised floats.
+ */
 final class NormalisedSamples implements Dataset {
   private static final float[] NORMALISED = RowData.normalised();
 
@@ -23,7 +25,7 @@ final class NormalisedSamples implements Dataset {
     scratch = ThreadLocal.withInitial(() -> new Scratch(row.width()));
   }
 
-  /** A thread's own. */
+  /** The buffers of one thread. */
   private static final class Scratch {
     final byte[] bytes;
     final float[] floats;
@@ -47,7 +49,7 @@ final class NormalisedSamples implements Dataset {
   @Override
   public void read(long index, SampleWriter sample) {
     Scratch own = scratch.get();
-    // The row is a miss: copied at once, its lines come side by side instead of one by one.
+    // The row is a cache miss: a bulk copy fetches its cache lines in parallel.
     System.arraycopy(images, (int) index * own.bytes.length, own.bytes, 0, own.bytes.length);
     for (int i = 0; i < own.floats.length; i++) {
       own.floats[i] = NORMALISED[own.bytes[i] & 0xFF];

@@ -16,7 +16,7 @@ import java.util.concurrent.TimeoutException;
 
 /** A process that speaks the protocol of {@link ContestantProgram}. */
 final class PeerProcess implements AutoCloseable {
-  /** Why a contestant cannot take part. */
+  /** Thrown if a contestant cannot take part. */
   static final class MissingException extends Exception {
     private static final long serialVersionUID = 1;
 
@@ -74,7 +74,7 @@ final class PeerProcess implements AutoCloseable {
     }
   }
 
-  /** Sends a line and returns the numbers of the answer. */
+  /** Sends a line and returns the numbers in the answer. */
   double[] ask(String request) throws IOException, InterruptedException, MissingException {
     requests.write(request);
     requests.newLine();
@@ -86,7 +86,7 @@ final class PeerProcess implements AutoCloseable {
         numbers[i] = Double.parseDouble(words[i]);
       } catch (NumberFormatException e) {
         throw new IOException(
-            "'%s' was answered by '%s'; see %s"
+            "'%s' was answered with '%s'; see %s"
                 .formatted(request, String.join(" ", words), log.toAbsolutePath()),
             e);
       }
@@ -109,7 +109,7 @@ final class PeerProcess implements AutoCloseable {
     return line;
   }
 
-  /** Ends the process: its standard input ends, and where that does not help it is killed. */
+  /** Ends the process by closing its standard input; kills it if it does not exit. */
   @Override
   public void close() {
     try {
@@ -118,7 +118,7 @@ final class PeerProcess implements AutoCloseable {
         process.destroyForcibly();
       }
     } catch (IOException e) {
-      process.destroyForcibly(); // it has ended, or reads no more
+      process.destroyForcibly(); // it has exited, or no longer reads
     } catch (InterruptedException e) {
       process.destroyForcibly();
       Thread.currentThread().interrupt();

@@ -22,8 +22,8 @@ import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
- * As people write it today: an array for each sample, {@link java.util.Random} to shuffle, new
- * arrays for each batch, an executor to make batches ahead, and {@code from_blob}.
+ * A loader as commonly written in plain Java: an array for each sample, {@link java.util.Random} to
+ * shuffle, new arrays for each batch, an executor that prefetches batches, and {@code from_blob}.
  */
 final class PlainJava implements Contestant {
   private final Row row;

@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** How the contestants' processes are started, each with one thread inside an operation. */
+/** The programs of the contestants; starts their processes, each with one thread per operation. */
 final class Programs {
   private static final Map<String, String> ONE_THREAD =
       Map.of("OMP_NUM_THREADS", "1", "MKL_NUM_THREADS", "1");
@@ -20,12 +20,12 @@ final class Programs {
   private final Map<String, List<String>> peers;
 
   /**
-   * Says where everything is.
+   * Describes the locations of files and programs.
    *
    * @param mnist folder of MNIST
    * @param images folder of the generated images
-   * @param logs where the processes' standard errors go
-   * @param peers commands of the programs that are not of this JVM; row and folder follow them
+   * @param logs folder for the standard error of each process
+   * @param peers commands of the programs outside this JVM; row and folder are appended
    */
   Programs(Path mnist, Path images, Path logs, Map<String, List<String>> peers) {
     this.mnist = mnist;
@@ -42,7 +42,7 @@ final class Programs {
     return row.isMnist() ? mnist : images;
   }
 
-  /** Makes sure that the files of a row are there. */
+  /** Ensures that the files of a row exist. */
   void prepare(Row row) throws IOException, MissingException {
     if (!row.isMnist()) {
       RowData.writeImages(images);
@@ -52,20 +52,23 @@ final class Programs {
       if (!Files.isRegularFile(mnist.resolve(file))) {
         throw new MissingException(
             mnist.resolve(file)
-                + " is not there; examples/mnist-ddp/train --epochs=1 --max-steps=1 fetches MNIST");
+                + " is missing; examples/mnist-ddp/train --epochs=1 --max-steps=1 fetches MNIST");
       }
     }
   }
 
-  /** Starts the process of some entries. */
+  /** Starts the process of a program over a row. */
   PeerProcess start(String program, Row row)
       throws IOException, InterruptedException, MissingException {
     List<String> command = new ArrayList<>();
-    if (List.of("native", "java", "plain", "presets", "pread").contains(program)) {
+    if (List.of("native", "java", "plain", "presets", "presets-batch", "pread").contains(program)) {
       command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
       command.add("-Xmx3g");
-      if (program.equals("java")) { // it reads random rows of the heap; "plain" is slower with it
+      if (program.equals("java")) { // reads random heap rows; "plain" is slower with it
         command.add("-XX:+UseTransparentHugePages");
+      }
+      if (program.startsWith("presets")) { // or each JavaCPP object reads the process size
+        command.add("-Dorg.bytedeco.javacpp.maxPhysicalBytes=0");
       }
       command.addAll(List.of("-cp", System.getProperty("java.class.path")));
       command.add(ContestantProgram.class.getName());

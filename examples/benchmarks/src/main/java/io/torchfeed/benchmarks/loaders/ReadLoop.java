@@ -3,15 +3,15 @@ package io.torchfeed.benchmarks.loaders;
 
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.Sampler;
-import io.torchfeed.sampler.ShuffledSampler;
+import io.torchfeed.sampler.order.ShuffledSampler;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.StandardOpenOption;
 
 /**
- * One thread that reads the rows of a file with {@code pread}, in the loader's order, into one
- * reused buffer of a batch: the limit of row D.
+ * A loop that reads the rows of a file with {@code pread} in one thread, in the loader's order,
+ * into one reused batch buffer: the limit of row D.
  */
 final class ReadLoop implements Contestant {
   private static final int LINE = 64;
@@ -26,7 +26,7 @@ final class ReadLoop implements Contestant {
     row = data.row();
     channel = FileChannel.open(data.file(), StandardOpenOption.READ);
     sampler = new ShuffledSampler(row.rows(), TorchfeedLoading.SEED);
-    // aligned as the loader's memory is: copies are faster so
+    // aligned like the loader's memory, which makes copies faster
     buffer = ByteBuffer.allocateDirect(row.batch() * row.width() + LINE).alignedSlice(LINE);
     order = new long[row.batch()];
   }
@@ -39,7 +39,7 @@ final class ReadLoop implements Contestant {
         for (int i = 0; i < size; i++) {
           buffer.limit((i + 1) * row.width()).position(i * row.width());
           if (channel.read(buffer, order[i] * row.width()) != row.width()) {
-            throw new IOException("a short read");
+            throw new IOException("short read");
           }
         }
         rows += size;

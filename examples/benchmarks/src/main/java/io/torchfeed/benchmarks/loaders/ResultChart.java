@@ -14,11 +14,10 @@ import org.knowm.xchart.CategoryChart;
 import org.knowm.xchart.CategoryChartBuilder;
 import org.knowm.xchart.style.Styler.LegendPosition;
 
-/** The results as bars, a picture a row, one below the other in a PNG. */
+/** The results as bar charts, one per row, stacked in a PNG. */
 final class ResultChart {
   private static final int WIDTH = 1500;
-  private static final int HEIGHT = 480;
-  private static final int MOST_WORKERS = 2;
+  private static final int HEIGHT = 620;
 
   private ResultChart() {}
 
@@ -41,19 +40,20 @@ final class ResultChart {
             .build();
     chart.getStyler().setLegendPosition(LegendPosition.OutsideE);
     chart.getStyler().setChartBackgroundColor(Color.WHITE);
-    chart.getStyler().setXAxisLabelRotation(25);
+    chart.getStyler().setXAxisLabelRotation(90);
+    chart.getStyler().setXAxisTickMarkSpacingHint(1); // or every other name is omitted
     chart.getStyler().setYAxisMin(0.0);
     List<String> names = results.entries().stream().map(Entry::contestant).distinct().toList();
-    for (int workers = 0; workers <= MOST_WORKERS; workers++) {
+    for (Setting setting : Setting.values()) {
       List<Double> heights = new ArrayList<>();
       for (String name : names) {
         heights.add(
             results
-                .find(name, workers)
+                .find(name, setting)
                 .map(entry -> results.rate(entry).median() / 1e3)
                 .orElse(0.0));
       }
-      chart.addSeries(workers + (workers == 1 ? " worker" : " workers or threads"), names, heights);
+      chart.addSeries(setting.title(), names, heights);
     }
     return chart;
   }

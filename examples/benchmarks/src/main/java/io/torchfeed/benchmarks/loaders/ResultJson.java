@@ -9,14 +9,14 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/** The results as JSON, with each turn. */
+/** The results as JSON, with every turn. */
 final class ResultJson {
   private ResultJson() {}
 
   /**
    * Writes the file.
    *
-   * @param command what made it
+   * @param command the command that produced the results
    * @param machine processor, cores, system and JDK
    * @param load the machine's load before each row and at the end
    */
@@ -79,6 +79,7 @@ final class ResultJson {
       json.writeStartObject();
       json.writeStringField("contestant", entry.contestant());
       json.writeNumberField("workers", entry.workers());
+      json.writeNumberField("operationThreads", entry.setting().operationThreads());
       spread(json, "samplesASecond", results.rate(entry));
       spread(json, "ofLimit", results.ofLimit(entry));
       if (ours.isPresent()) {
@@ -92,7 +93,7 @@ final class ResultJson {
       json.writeEndObject();
     }
     json.writeEndArray();
-    json.writeArrayFieldStart("inTurn"); // without workers, with one and so on
+    json.writeArrayFieldStart("inTurn"); // without workers, with one, and so on
     for (var each : results.epochsInTurn().entrySet()) {
       json.writeStartObject();
       json.writeStringField("contestant", each.getKey());

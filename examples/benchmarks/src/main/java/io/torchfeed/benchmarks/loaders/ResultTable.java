@@ -5,20 +5,20 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** The results as text. */
+/** The results as text tables. */
 final class ResultTable {
   private static final double THOUSAND = 1e3;
 
   private ResultTable() {}
 
-  /** One row of the contest. */
+  /** Returns the table of one row. */
   static String of(Results results) {
     StringBuilder text = new StringBuilder();
     Row row = results.row();
     line(text, "%n%s: %s; median of the turns (lowest, highest)", row, row.title());
     line(
         text,
-        "%-32s %-9s %24s %20s %22s",
+        "%-36s %-33s %24s %20s %22s",
         "",
         "",
         "thousand samples/s",
@@ -27,14 +27,12 @@ final class ResultTable {
     Optional<Entry> ours = results.ours();
     for (Entry entry : results.entries()) {
       Spread rate = results.rate(entry);
-      Spread thousands =
-          new Spread(rate.median() / THOUSAND, rate.lowest() / THOUSAND, rate.highest() / THOUSAND);
       line(
           text,
-          "%-32s %-9s %24s %20s %22s",
+          "%-36s %-33s %24s %20s %22s",
           entry.contestant(),
-          entry.workersText(),
-          thousands.text(rate.median() < 10 * THOUSAND ? "%.2f" : "%.0f"),
+          entry.settingText(),
+          thousands(rate),
           entry.kind() == Entry.Kind.LIMIT ? "" : results.ofLimit(entry).text("%.2f"),
           ours.map(best -> results.times(best, entry).text("%.1f")).orElse(""));
     }
@@ -42,7 +40,13 @@ final class ResultTable {
     return text.toString();
   }
 
-  /** What was wanted and what was seen. */
+  /** Formats a rate in thousands of samples per second. */
+  static String thousands(Spread rate) {
+    return new Spread(rate.median() / THOUSAND, rate.lowest() / THOUSAND, rate.highest() / THOUSAND)
+        .text(rate.median() < 10 * THOUSAND ? "%.2f" : "%.0f");
+  }
+
+  /** Returns the table of targets and measurements. */
   static String of(List<Bar> bars) {
     StringBuilder text = new StringBuilder();
     line(text, "%n%-88s %10s %24s", "", "wanted", "seen");

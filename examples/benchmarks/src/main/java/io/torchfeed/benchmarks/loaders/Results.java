@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** What was seen of one row, turn by turn. */
+/** The measurements of one row, turn by turn. */
 final class Results {
   private final Row row;
   private final Map<Entry, List<Double>> rates = new LinkedHashMap<>();
@@ -27,11 +27,11 @@ final class Results {
   }
 
   /**
-   * Adds what an entry did in a turn.
+   * Adds the measurement of an entry in a turn.
    *
-   * @param rate samples a second
-   * @param limit samples a second that were the limit then
-   * @param heap bytes of the Java heap a batch, negative where there is none
+   * @param rate samples per second
+   * @param limit samples per second of the limit in the same turn
+   * @param heap bytes of the Java heap per batch; negative if there is none
    */
   void add(Entry entry, double rate, double limit, double heap) {
     rates.computeIfAbsent(entry, each -> new ArrayList<>()).add(rate);
@@ -42,15 +42,15 @@ final class Results {
   }
 
   /**
-   * Adds how long a contestant's epochs took when it loaded with each number of workers in turn.
+   * Adds the times of a contestant's epochs with each number of workers in turn.
    *
-   * @param nanos of an epoch without workers, with one and so on
+   * @param nanos nanoseconds of an epoch without workers, with one, and so on
    */
   void addInTurn(String contestant, double... nanos) {
     epochsInTurn.computeIfAbsent(contestant, each -> new ArrayList<>()).add(nanos.clone());
   }
 
-  /** Says why a program took no part. */
+  /** Records why a program did not take part. */
   void missing(String program, String why) {
     missing.put(program, why);
   }
@@ -73,53 +73,53 @@ final class Results {
         .toArray();
   }
 
-  /** Samples a second. */
+  /** Returns the samples per second of an entry. */
   Spread rate(Entry entry) {
     return Spread.of(turns(entry));
   }
 
-  /** The share of the limit, with as many threads. */
+  /** Returns the rate relative to the limit with the same number of threads. */
   Spread ofLimit(Entry entry) {
     return Spread.ofRatios(turns(entry), toArray(limits, entry));
   }
 
-  /** Bytes of the Java heap that the last turn allocated a batch. */
+  /** Returns the bytes of the Java heap allocated per batch in the last turn. */
   Optional<Double> heapBytes(Entry entry) {
     return Optional.ofNullable(heapBytes.get(entry));
   }
 
-  /** An entry of a contestant. */
-  Optional<Entry> find(String contestant, int workers) {
+  /** Returns the entry of a contestant in a setting. */
+  Optional<Entry> find(String contestant, Setting setting) {
     return entries().stream()
-        .filter(each -> each.contestant().equals(contestant) && each.workers() == workers)
+        .filter(each -> each.contestant().equals(contestant) && each.setting() == setting)
         .findFirst();
   }
 
-  /** The entry of a contestant's best setting. */
+  /** Returns the entry of a contestant's best setting. */
   Optional<Entry> best(String contestant) {
     return entries().stream()
         .filter(each -> each.contestant().equals(contestant))
         .max(Comparator.comparingDouble(each -> rate(each).median()));
   }
 
-  /** torchfeed's best setting, of the engine that is first in this row. */
+  /** Returns torchfeed's best setting, of the main engine of this row. */
   Optional<Entry> ours() {
     return best(row == Row.C ? Entry.JAVA : Entry.NATIVE);
   }
 
-  /** How many times as fast one entry is as another. */
+  /** Returns the rate of one entry relative to another. */
   Spread times(Entry over, Entry under) {
     return Spread.ofRatios(turns(over), turns(under));
   }
 
-  /** By contestant, turn by turn: the nanoseconds of an epoch by number of workers. */
+  /** Returns, by contestant and turn, the nanoseconds of an epoch for each number of workers. */
   Map<String, List<double[]>> epochsInTurn() {
     return epochsInTurn;
   }
 
   /**
-   * How many times as fast a contestant is with some workers as with others, epoch by epoch in
-   * turn; empty if it was not seen so.
+   * Returns the rate of a contestant with some number of workers relative to another number,
+   * measured epoch by epoch in turn; empty if not measured.
    */
   Optional<Spread> timesInTurn(String contestant, int workers, int others) {
     List<double[]> seen = epochsInTurn.getOrDefault(contestant, List.of());

@@ -3,23 +3,23 @@ package io.torchfeed.benchmarks.loaders;
 
 import java.util.Arrays;
 
-/** What is loaded: the rows of the README. */
+/** A workload to load; the rows of the README. */
 enum Row {
   /** MNIST as floats. */
   A("MNIST as float 1x28x28 and a label, batch 256", 60_000, 784, 256, "1,28,28"),
   /** Images in memory. */
   B("3x224x224 uint8 and a label, 616 MB in memory, batch 64", 4096, 150_528, 64, "3,224,224"),
-  /** MNIST as bytes that code a sample turns into floats. */
+  /** MNIST as bytes, which code turns into floats sample by sample. */
   C("MNIST as uint8, normalised to float sample by sample, batch 256", 60_000, 784, 256, "1,28,28"),
   /** The images of B, in a file. */
-  D("3x224x224 uint8 from a file out of the page cache, batch 64", 4096, 150_528, 64, "3,224,224");
+  D("3x224x224 uint8 from a file not in the page cache, batch 64", 4096, 150_528, 64, "3,224,224");
 
   /** MNIST's mean and deviation, after division by 255. */
   static final float MEAN = 0.1307f;
 
   static final float DEVIATION = 0.3081f;
 
-  /** Labels of B: the index modulo this. */
+  /** The number of classes in B, whose labels are the index modulo this. */
   static final int CLASSES = 1000;
 
   private final String title;
@@ -40,12 +40,12 @@ enum Row {
     return title;
   }
 
-  /** Rows of an epoch. */
+  /** Returns the number of rows of an epoch. */
   int rows() {
     return rows;
   }
 
-  /** Elements of a row. */
+  /** Returns the number of elements of a row. */
   int width() {
     return width;
   }
@@ -58,12 +58,12 @@ enum Row {
     return this == A || this == C;
   }
 
-  /** Whether the rows leave the page cache before each epoch. */
+  /** Returns whether the rows are dropped from the page cache before each epoch. */
   boolean isCold() {
     return this == D;
   }
 
-  /** Shape of a batch: its rows before the shape of a row. */
+  /** Returns the shape of a batch: the leading sizes, then the shape of a row. */
   long[] shape(long... leading) {
     String[] sizes = shape.split(",", -1);
     long[] all = Arrays.copyOf(leading, leading.length + sizes.length);

@@ -17,8 +17,8 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rows as they lie in files, and as arrays and tensors of memory, each made once: all that is
- * given out is only to be read.
+ * The rows in files, and as arrays and tensors in memory, each created once. Callers must not
+ * modify them.
  */
 final class RowData {
   static final String MNIST_IMAGES = "train-images-idx3-ubyte";
@@ -48,7 +48,7 @@ final class RowData {
     return folder.resolve(row.isMnist() ? MNIST_IMAGES : IMAGES);
   }
 
-  /** Writes the images of B and D, unless they are there. */
+  /** Writes the images of B and D, unless they exist. */
   static void writeImages(Path folder) throws IOException {
     Path file = folder.resolve(IMAGES);
     if (Files.exists(file) && Files.size(file) == (long) Row.B.rows() * Row.B.width()) {
@@ -67,11 +67,11 @@ final class RowData {
         random.nextBytes(image.array());
         channel.write(image.clear());
       }
-      channel.force(true); // or the pages are dirty and cannot be dropped from the cache
+      channel.force(true); // dirty pages cannot be dropped from the cache
     }
   }
 
-  /** The bytes of a row, or its floats in row A. */
+  /** Returns an array for each row: its floats in row A, else its bytes. */
   Object[] samples() throws IOException {
     if (samples == null) {
       Object all = row == Row.A ? floats() : bytes();
@@ -86,7 +86,7 @@ final class RowData {
     return samples;
   }
 
-  /** All bytes of the rows, one behind the other. */
+  /** Returns the bytes of all rows, concatenated. */
   byte[] bytes() throws IOException {
     if (bytes == null) {
       bytes = new byte[Math.multiplyExact(row.rows(), row.width())];
@@ -106,7 +106,7 @@ final class RowData {
     }
   }
 
-  /** The labels of the rows. */
+  /** Returns the labels of the rows. */
   long[] labels() throws IOException {
     long[] labels = new long[row.rows()];
     byte[] bytes = row.isMnist() ? Files.readAllBytes(folder.resolve(MNIST_LABELS)) : new byte[0];
@@ -116,7 +116,7 @@ final class RowData {
     return labels;
   }
 
-  /** The rows of A: bytes divided by 255. */
+  /** Returns the rows of A: bytes divided by 255. */
   float[] floats() throws IOException {
     if (floats == null) {
       byte[] pixels = bytes();
@@ -128,7 +128,7 @@ final class RowData {
     return floats;
   }
 
-  /** The normalised float of each byte. */
+  /** Returns the normalised float of each byte value. */
   static float[] normalised() {
     float[] table = new float[256];
     for (int i = 0; i < table.length; i++) {
@@ -137,7 +137,7 @@ final class RowData {
     return table;
   }
 
-  /** The rows in native memory: floats in A, else bytes. */
+  /** Returns the rows in native memory: floats in A, else bytes. */
   Tensor tensor() throws IOException {
     if (tensor == null) {
       ScalarType type = row == Row.A ? ScalarType.Float : ScalarType.Byte;
@@ -152,7 +152,7 @@ final class RowData {
     return tensor;
   }
 
-  /** The labels in native memory. */
+  /** Returns the labels in native memory. */
   Tensor labelTensor() throws IOException {
     Tensor labels = torch.empty(new long[] {row.rows()}, new TensorOptions(ScalarType.Long), null);
     LongBuffer into = labels.data_ptr_long().capacity(row.rows()).asBuffer();

@@ -4,9 +4,9 @@ package io.torchfeed.benchmarks.loaders;
 import java.util.Arrays;
 import java.util.Locale;
 
-/** The median of some turns, their lowest and their highest. */
+/** The median, lowest and highest value of some turns. */
 record Spread(double median, double lowest, double highest) {
-  /** Of at least one value. */
+  /** Returns the spread of at least one value. */
   static Spread of(double... values) {
     if (values.length == 0) {
       throw new IllegalArgumentException("a spread needs at least one value");
@@ -17,11 +17,11 @@ record Spread(double median, double lowest, double highest) {
     return new Spread(median, sorted[0], sorted[sorted.length - 1]);
   }
 
-  /** The ratios of two series, turn by turn. */
+  /** Returns the spread of the ratios of two series, turn by turn. */
   static Spread ofRatios(double[] over, double[] under) {
     if (over.length != under.length) {
       throw new IllegalArgumentException(
-          "ratios are taken within turns, got %d and %d".formatted(over.length, under.length));
+          "ratios need series of equal length, got %d and %d".formatted(over.length, under.length));
     }
     double[] ratios = new double[over.length];
     for (int i = 0; i < ratios.length; i++) {
@@ -30,7 +30,7 @@ record Spread(double median, double lowest, double highest) {
     return of(ratios);
   }
 
-  /** Median, lowest and highest, each as the format says. */
+  /** Returns the median, lowest and highest value, each in the given format. */
   String text(String format) {
     return String.format(
         Locale.ROOT, format + " (" + format + ", " + format + ")", median, lowest, highest);

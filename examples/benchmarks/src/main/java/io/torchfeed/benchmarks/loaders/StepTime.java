@@ -8,25 +8,26 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Seconds a step with a consumer that computes T a batch and a loader that takes L: together they
- * should take the larger of the two. Both are known from runs alone, in turn with those together.
+ * The time per step of a consumer that computes for T per batch with a loader that takes L:
+ * together they should take the larger of the two. T and L are measured separately, in turn with
+ * the combination.
  *
- * @param engine which engine, of which row
- * @param computeOverLoad T/L as it was set
- * @param loadNanos L: nanoseconds a batch of the loader with one worker and an idle consumer
- * @param ofLarger a step over the larger of T and L
+ * @param engine the row and the engine
+ * @param computeOverLoad the T/L that was set
+ * @param loadNanos L: nanoseconds per batch of the loader with one worker and an idle consumer
+ * @param ofLarger the time of a step over the larger of T and L
  */
 record StepTime(String engine, double computeOverLoad, Spread loadNanos, Spread ofLarger) {
   private static final double[] COMPUTE_OVER_LOAD = {0.25, 1, 4};
   private static final int STRIDE = 1_000_000;
 
-  /** How many visits long the program runs before: its code is compiled by then. */
+  /** The warm-up of the program, in visits; its code is compiled by then. */
   private static final int WARM_UP_VISITS = 60;
 
-  /** How many visits long it runs for each ratio. */
+  /** The time for each ratio, in visits. */
   private static final int VISITS = 2;
 
-  /** Measures an engine's program over a row, turn by turn. */
+  /** Measures the program of an engine over a row, turn by turn. */
   static List<StepTime> of(Entry entry, Row row, Programs programs, int rounds, int milliseconds)
       throws IOException, InterruptedException, MissingException {
     double[][] load = new double[COMPUTE_OVER_LOAD.length][rounds];
@@ -56,7 +57,7 @@ record StepTime(String engine, double computeOverLoad, Spread loadNanos, Spread 
     return seen;
   }
 
-  /** Nanoseconds a batch: the loader's alone, a step's, and the consumer's alone. */
+  /** Returns nanoseconds per batch: the loader alone, a whole step, and the consumer alone. */
   private static double[] step(
       PeerProcess process, Entry entry, int milliseconds, long epoch, long compute)
       throws IOException, InterruptedException, MissingException {
@@ -65,7 +66,7 @@ record StepTime(String engine, double computeOverLoad, Spread loadNanos, Spread 
             .formatted(entry.variant(), entry.workers(), milliseconds, epoch, compute));
   }
 
-  /** What it should be. */
+  /** Returns the target for this step. */
   Bar bar() {
     String text =
         String.format(Locale.ROOT, "%s, step over max(T, L), T/L = %.2f", engine, computeOverLoad);

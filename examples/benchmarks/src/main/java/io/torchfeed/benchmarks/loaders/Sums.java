@@ -7,7 +7,7 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.jspecify.annotations.Nullable;
 
-/** The sums over an epoch, by which a loader shows that it brings the rows. */
+/** The sums over an epoch, which prove that a loader returned the rows. */
 final class Sums implements BatchSink {
   private long labels;
   private double data;
@@ -27,7 +27,7 @@ final class Sums implements BatchSink {
     }
   }
 
-  /** Adds what has no tensors. */
+  /** Adds a sum of elements that are not in tensors. */
   void add(long sum) {
     data += sum;
   }

@@ -6,14 +6,14 @@ import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.DataLoaderBuilder;
 import io.torchfeed.data.Dataset;
-import io.torchfeed.data.FileColumn;
-import io.torchfeed.data.FileDataset;
-import io.torchfeed.data.RowLayout;
 import io.torchfeed.data.SampleWriter;
 import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.source.FileColumn;
+import io.torchfeed.data.source.FileDataset;
+import io.torchfeed.data.source.RowLayout;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
-import io.torchfeed.sampler.ShuffledSampler;
+import io.torchfeed.sampler.order.ShuffledSampler;
 import java.io.IOException;
 import java.util.List;
 import org.bytedeco.pytorch.Tensor;
@@ -36,7 +36,7 @@ final class TorchfeedLoading implements Contestant {
     this.labelled = labelled;
   }
 
-  /** The native engine over tensors, or over a file in row D. */
+  /** Returns a loader with the native engine over tensors, or over a file in row D. */
   static TorchfeedLoading nativeEngine(RowData data, int workers) throws IOException {
     Row row = data.row();
     if (row == Row.D) {
@@ -51,7 +51,7 @@ final class TorchfeedLoading implements Contestant {
     }
   }
 
-  /** The Java engine over code that reads the arrays of the Java heap. */
+  /** Returns a loader with the Java engine over code that reads arrays in the Java heap. */
   static TorchfeedLoading javaEngine(RowData data, int workers) throws IOException {
     Row row = data.row();
     Dataset samples =
@@ -82,7 +82,7 @@ final class TorchfeedLoading implements Contestant {
     return List.of(RowSpec.of(DType.FLOAT32, row.shape()), RowSpec.of(DType.INT64));
   }
 
-  /** Floats as they are. */
+  /** A dataset of floats, copied unchanged. */
   private static final class FloatSamples implements Dataset {
     private final Row row;
     private final float[] images;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The loaders side by side: each is a process of its own that loads an epoch when it is its turn,
- * so that a machine that drifts cannot decide between them.
+ * The comparison of the loaders: each runs in its own process and loads epochs in turn, so that
+ * machine drift affects all of them alike.
  */
 @NullMarked
 package io.torchfeed.benchmarks.loaders;

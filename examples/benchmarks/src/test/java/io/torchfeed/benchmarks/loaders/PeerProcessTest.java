@@ -26,7 +26,7 @@ class PeerProcessTest {
   }
 
   @Test
-  void aRequestIsAnsweredByNumbers() throws Exception {
+  void aRequestIsAnsweredWithNumbers() throws Exception {
     try (PeerProcess peer = shell("echo ready; while read line; do echo $ANSWER 2.5 -1; done")) {
       assertThat(peer.ask("run")).containsExactly(7, 2.5, -1);
       assertThat(peer.ask("run")).containsExactly(7, 2.5, -1);
@@ -34,14 +34,14 @@ class PeerProcessTest {
   }
 
   @Test
-  void whatIsMissingIsSaidByThePeer() {
+  void aPeerReportsWhatIsMissing() {
     assertThatExceptionOfType(MissingException.class)
         .isThrownBy(() -> shell("echo missing torch"))
         .withMessage("torch");
   }
 
   @Test
-  void aPeerThatCannotStartOrEndsIsMissing() throws Exception {
+  void aPeerThatFailsToStartOrExitsIsMissing() throws Exception {
     assertThatExceptionOfType(MissingException.class)
         .isThrownBy(() -> new PeerProcess(List.of("/no/such/program"), Map.of(), log))
         .withMessageContaining("/no/such/program");
@@ -53,11 +53,11 @@ class PeerProcessTest {
   }
 
   @Test
-  void anAnswerOfAnotherKindNamesTheLog() throws Exception {
+  void anInvalidAnswerNamesTheLog() throws Exception {
     try (PeerProcess peer = shell("echo ready; read line; echo so what")) {
       assertThatIOException()
           .isThrownBy(() -> peer.ask("run"))
-          .withMessageContaining("'run' was answered by 'so what'; see " + log);
+          .withMessageContaining("'run' was answered with 'so what'; see " + log);
     }
   }
 }

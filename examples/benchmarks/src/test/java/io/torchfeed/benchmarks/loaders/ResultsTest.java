@@ -12,16 +12,18 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class ResultsTest {
-  private static final Entry ONE = entry(Entry.COPY, 1, Entry.Kind.LIMIT);
-  private static final Entry NATIVE = entry(Entry.NATIVE, 0, Entry.Kind.OURS);
-  private static final Entry NATIVE_2 = entry(Entry.NATIVE, 2, Entry.Kind.OURS);
-  private static final Entry PYTHON = entry(Entry.PYTHON, 0, Entry.Kind.PEER);
+  private static final Entry ONE = entry(Entry.COPY, Setting.ONE_WORKER, Entry.Kind.LIMIT);
+  private static final Entry NATIVE = entry(Entry.NATIVE, Setting.NO_WORKER, Entry.Kind.OURS);
+  private static final Entry NATIVE_2 = entry(Entry.NATIVE, Setting.TWO_WORKERS, Entry.Kind.OURS);
+  private static final Entry PYTHON = entry(Entry.PYTHON, Setting.NO_WORKER, Entry.Kind.PEER);
 
-  private static Entry entry(String contestant, int workers, Entry.Kind kind) {
-    return new Entry(contestant, "program", "variant", workers, kind);
+  private static Entry entry(String contestant, Setting setting, Entry.Kind kind) {
+    return new Entry(contestant, "program", "variant", setting, kind);
   }
 
-  /** A machine that is half as fast in the second turn, and a worker that helps in the third. */
+  /**
+   * Results of a machine that halves its speed in turn two, and of workers that help in turn three.
+   */
   private static Results results() {
     Results results = new Results(Row.A);
     double[] speed = {1, 0.5, 2};
@@ -36,14 +38,14 @@ class ResultsTest {
   }
 
   @Test
-  void aSpreadIsTheMedianBetweenLowestAndHighest() {
+  void aSpreadIsTheMedianWithLowestAndHighest() {
     assertThat(Spread.of(3, 1, 2)).isEqualTo(new Spread(2, 1, 3));
     assertThat(Spread.of(4, 1, 2, 3)).isEqualTo(new Spread(2.5, 1, 4));
     assertThatIllegalArgumentException().isThrownBy(Spread::of);
   }
 
   @Test
-  void ratiosAreTakenWithinTurnsSoThatADriftingMachineDoesNotCount() {
+  void ratiosWithinTurnsCancelMachineDrift() {
     Results results = results();
     assertThat(results.times(NATIVE, PYTHON)).isEqualTo(new Spread(19, 19, 19));
     assertThat(results.ofLimit(NATIVE)).isEqualTo(new Spread(0.95, 0.95, 0.95));
@@ -54,7 +56,7 @@ class ResultsTest {
   }
 
   @Test
-  void numbersOfWorkersAreComparedByWhatTheyTookInTurn() {
+  void numbersOfWorkersAreComparedByAlternatingEpochs() {
     assertThat(results().timesInTurn(Entry.NATIVE, 1, 0)).contains(Spread.of(10 / 11.0));
     assertThat(results().timesInTurn(Entry.NATIVE, 2, 1))
         .contains(Spread.of(11 / 16.0, 11 / 16.0, 11 / 20.0));
@@ -62,16 +64,16 @@ class ResultsTest {
   }
 
   @Test
-  void theBestSettingIsThatOfTheHighestMedian() {
+  void theBestSettingHasTheHighestMedian() {
     assertThat(results().best(Entry.NATIVE)).contains(NATIVE);
     assertThat(results().ours()).contains(NATIVE);
-    assertThat(results().best(Entry.DJL)).isEmpty();
+    assertThat(results().best(Entry.DJL_BATCH)).isEmpty();
   }
 
   @Test
-  void theTableHasARatioForEachEntryAndSaysWhoIsMissing() {
+  void theTableHasARatioForEachEntryAndListsMissingPrograms() {
     Results results = results();
-    results.missing("djl", "it was not built");
+    results.missing("djl", "it failed to build");
     assertThat(ResultTable.of(results).lines())
         .anyMatch(line -> line.matches("memcpy, reused buffer +1 thread +2000 \\(1000, 4000\\).*"))
         .anyMatch(
@@ -79,7 +81,44 @@ class ResultsTest {
                 line.matches(
                     "Python DataLoader, per sample +0 workers +100 \\(50, 200\\)"
                         + " +0\\.05 \\(0\\.05, 0\\.05\\) +19\\.0 \\(19\\.0, 19\\.0\\)"))
-        .anyMatch("left out: djl: it was not built"::equals);
+        .anyMatch("left out: djl: it failed to build"::equals);
+  }
+
+  @Test
+  void markdownHasTheBestFormOfEachLoaderAndEverySetting() {
+    Results results = results();
+    results.add(
+        entry(Entry.PYTHON_TENSORS, Setting.TWO_THREADS, Entry.Kind.WHOLE_BATCH), 4e5, 1, -1);
+    assertThat(ResultMarkdown.of(List.of(results, new Results(Row.B))).lines())
+        .contains(
+            "| | torchfeed | C++ loop, reused buffer | libtorch's C++ loader | presets' loader"
+                + " | DJL | Python's DataLoader |",
+            "|---|---|---|---|---|---|---|",
+            "| MNIST as float 1x28x28 and a label, batch 256 | 1900 | 2000 | | | | 400 |",
+            "| A | 0 workers | 1 worker | 2 workers | 0 workers, 2 threads per operation |",
+            "| Python DataLoader, per sample | 100 (50, 200) | | | |",
+            "| the same, relative to the limit of its turn | 0.95 (0.95, 0.95) | |"
+                + " 0.50 (0.50, 1.50) | |")
+        .noneMatch(line -> line.startsWith("| B"));
+  }
+
+  @Test
+  void markdownSeparatesPerSampleCodeFromWholeBatches() {
+    Results results = new Results(Row.C);
+    results.add(entry(Entry.CONVERSION, Setting.TWO_WORKERS, Entry.Kind.LIMIT), 3e6, 3e6, -1);
+    results.add(entry(Entry.JAVA, Setting.TWO_WORKERS, Entry.Kind.OURS), 2e6, 3e6, -1);
+    results.add(entry(Entry.PYTHON, Setting.NO_WORKER, Entry.Kind.PEER), 9e3, 3e6, -1);
+    results.add(entry(Entry.PYTHON_ITEMS, Setting.NO_WORKER, Entry.Kind.WHOLE_BATCH), 6e5, 3e6, -1);
+    assertThat(ResultMarkdown.of(List.of(results)))
+        .contains("| 2000 | 3000 | | | | 9.00 (600 in whole batches) |");
+  }
+
+  @Test
+  void theVariantNameIncludesTheSetting() {
+    assertThat(Setting.TWO_THREADS.variant("batch")).isEqualTo("batch-2-threads");
+    assertThat(Setting.operationThreads("batch-2-threads")).isEqualTo(2);
+    assertThat(Setting.operationThreads(Setting.TWO_WORKERS.variant("batch"))).isEqualTo(1);
+    assertThat(Setting.TWO_THREADS.threads()).isEqualTo(2);
   }
 
   @Test
@@ -94,14 +133,14 @@ class ResultsTest {
         .singleElement()
         .matches(bar -> !bar.met());
     assertThat(bars)
-        .filteredOn(bar -> bar.text().endsWith("heap bytes a batch"))
+        .filteredOn(bar -> bar.text().endsWith("heap bytes per batch"))
         .extracting(Bar::met)
         .containsExactly(true, false);
     assertThat(ResultTable.of(bars)).contains(">=    0.90", "<=    1024", "yes", "NO");
   }
 
   @Test
-  void anotherFeedIsRefused() {
+  void differentRowsAreRejected() {
     Expected expected = new Expected(3, 6, 1.5, 1e-3);
     expected.require(PYTHON, 3, 6, 1.5001);
     assertThatIllegalStateException()
@@ -112,7 +151,7 @@ class ResultsTest {
   }
 
   @Test
-  void jsonAndPictureAreWritten(@TempDir Path folder) throws Exception {
+  void jsonAndChartAreWritten(@TempDir Path folder) throws Exception {
     Results results = results();
     Path json = folder.resolve("loaders.json");
     Path png = folder.resolve("loaders.png");

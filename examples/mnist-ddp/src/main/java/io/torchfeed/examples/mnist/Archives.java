@@ -10,7 +10,7 @@ import org.bytedeco.pytorch.ArchiveWriter;
 import org.bytedeco.pytorch.InputArchive;
 import org.bytedeco.pytorch.OutputArchive;
 
-/** Moves modules and optimizers in and out of byte arrays, in libtorch's archive format. */
+/** Conversions of modules and optimizers to and from byte arrays, in libtorch's archive format. */
 final class Archives {
   private Archives() {}
 
@@ -36,7 +36,7 @@ final class Archives {
     }
   }
 
-  /** Called by libtorch with each piece of an archive. */
+  /** A writer that collects an archive; libtorch calls it with each piece. */
   private static final class Collector extends ArchiveWriter {
     private final ByteArrayOutputStream bytes;
 

@@ -9,7 +9,9 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 
-/** Replaces a file so that a kill or a power cut at any moment leaves the old or the new one. */
+/**
+ * A file replacement that leaves the old or the new file after a kill or power cut at any moment.
+ */
 final class AtomicFile {
   private AtomicFile() {}
 
@@ -35,7 +37,7 @@ final class AtomicFile {
     syncFolder(file);
   }
 
-  /** The rename itself is on disk only after the folder is. */
+  /** Flushes the folder, because the rename reaches the disk only with it. */
   private static void syncFolder(Path file) {
     Path folder = file.toAbsolutePath().getParent();
     if (folder == null) {
@@ -44,7 +46,7 @@ final class AtomicFile {
     try (FileChannel channel = FileChannel.open(folder, StandardOpenOption.READ)) {
       channel.force(true);
     } catch (IOException e) {
-      // Some platforms do not open folders; the rename is atomic there all the same.
+      // Some platforms cannot open folders; the rename is atomic there as well.
     }
   }
 }

@@ -11,13 +11,13 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
-/** Times forward, backward and optimizer step on one batch, without loader and reduction. */
+/** A timing of forward, backward and optimizer step on one batch, without loader or reduction. */
 final class BareSteps {
   private static final int WARM_UP = 5;
 
   private BareSteps() {}
 
-  /** Mean milliseconds a step. */
+  /** Returns the mean milliseconds per step. */
   @SuppressWarnings("try") // a scope works by being open
   static double milliseconds(Settings settings) {
     int count = settings.bench().bareSteps();

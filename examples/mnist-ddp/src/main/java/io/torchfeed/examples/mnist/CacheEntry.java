@@ -7,7 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 
-/** Puts a verified file into the cache: written under another name, checked, then renamed. */
+/** A verified file in the cache: written under another name, checked, then renamed. */
 final class CacheEntry {
   private CacheEntry() {}
 
@@ -16,7 +16,7 @@ final class CacheEntry {
     try {
       Files.copy(content, temporary, StandardCopyOption.REPLACE_EXISTING);
       file.verify(temporary);
-      // Not Files.createTempFile's owner-only permissions: a cache may be shared.
+      // Files.createTempFile sets owner-only permissions, but the cache may be shared.
       temporary.toFile().setReadable(true, false);
       Files.move(temporary, file.in(folder), StandardCopyOption.ATOMIC_MOVE);
     } finally {

@@ -14,10 +14,10 @@ import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 
 /**
- * What a run needs to go on after an epoch exactly as if it had not stopped.
+ * The state that a run needs to continue after an epoch exactly as if it had not stopped.
  *
- * <p>There is no random state in it: dropout's stream and the sample order are functions of seed,
- * rank and epoch, so that (seed, epoch) is that state.
+ * <p>It holds no random state: dropout's stream and the sample order are functions of seed, rank
+ * and epoch, so (seed, epoch) determines it.
  */
 final class Checkpoint {
   /** First bytes of the file; the digit is the version of the format. */
@@ -32,10 +32,10 @@ final class Checkpoint {
   private final byte[] optimizer;
 
   /**
-   * The state after an epoch; keeps the arrays.
+   * Creates the state after an epoch; keeps references to the arrays.
    *
-   * @param plan what the order of samples depends on
-   * @param epoch how many epochs are behind it, at least 1
+   * @param plan the settings that determine the order of samples
+   * @param epoch number of epochs completed, at least 1
    * @param model libtorch's archive of the parameters
    * @param optimizer libtorch's archive of the optimizer, momentum buffers included
    */
@@ -63,18 +63,18 @@ final class Checkpoint {
   }
 
   /**
-   * What must be the same in a resumed run.
+   * The settings that must not change in a resumed run.
    *
    * @param seed the run's seed
    * @param ranks number of processes
-   * @param batchSize samples a rank and step
+   * @param batchSize samples per rank and step
    * @param sampler digest of the sampler's plan
    */
   record Plan(long seed, int ranks, int batchSize, String sampler) {
     /**
-     * Refuses to go on with another plan.
+     * Throws if the plan differs.
      *
-     * @throws TrainingException naming the first field that differs
+     * @throws TrainingException if they differ; names the first differing field
      */
     void requireSame(Plan now) {
       require("--seed", seed, now.seed);
@@ -92,7 +92,7 @@ final class Checkpoint {
                 + then
                 + " in the checkpoint and is "
                 + now
-                + " now; pass the value of the checkpoint, or start anew without --resume");
+                + " now; pass the value of the checkpoint, or start again without --resume");
       }
     }
   }
@@ -118,9 +118,9 @@ final class Checkpoint {
   }
 
   /**
-   * Reads a checkpoint whole.
+   * Reads and verifies a checkpoint.
    *
-   * @throws TrainingException if the file cannot be read, is cut short or was changed
+   * @throws TrainingException if the file cannot be read, is truncated or was changed
    */
   static Checkpoint read(Path file) {
     byte[] bytes;
@@ -137,7 +137,7 @@ final class Checkpoint {
     if (end < MAGIC.length
         || !Arrays.equals(sha256(bytes, end), Arrays.copyOfRange(bytes, end, bytes.length))) {
       throw new TrainingException(
-          "The checkpoint " + file + " is damaged or cut short: its SHA-256 does not match");
+          "The checkpoint " + file + " is damaged or truncated: its SHA-256 does not match");
     }
     try (DataInputStream in =
         new DataInputStream(new ByteArrayInputStream(bytes, MAGIC.length, end - MAGIC.length))) {

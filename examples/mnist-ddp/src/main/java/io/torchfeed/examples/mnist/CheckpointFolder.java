@@ -17,21 +17,21 @@ import java.util.stream.Stream;
  * The checkpoints of one run: {@code epoch-0001.ckpt}, …, and {@code latest}, which names the
  * newest.
  *
- * <p>{@code latest} is written after its checkpoint, so what it names is always whole.
+ * <p>{@code latest} is written after its checkpoint, so the checkpoint it names is always complete.
  *
- * @param folder where they lie
+ * @param folder the folder that contains them
  */
 record CheckpointFolder(Path folder) {
   private static final String LATEST = "latest";
 
-  /** A checkpoint and the file that it was read from. */
+  /** A checkpoint and the file it was read from. */
   record Found(Path file, Checkpoint checkpoint) {}
 
   static CheckpointFolder ofRun(Path run) {
     return new CheckpointFolder(run.resolve("checkpoints"));
   }
 
-  /** The run's folder that {@code path}, a run's folder or one of its checkpoints, belongs to. */
+  /** Returns the run folder of {@code path}, which is a run folder or one of its checkpoints. */
   static Path runOf(Path path) {
     if (Files.isDirectory(path)) {
       return path;
@@ -42,7 +42,8 @@ record CheckpointFolder(Path folder) {
   }
 
   /**
-   * Reads the newest good checkpoint of a run's folder, or the very file that {@code path} names.
+   * Reads the newest good checkpoint of a run folder, or the checkpoint file that {@code path}
+   * names.
    *
    * @throws TrainingException if there is none, or if that file is damaged
    */
@@ -68,7 +69,7 @@ record CheckpointFolder(Path folder) {
   /**
    * Reads the newest good checkpoint.
    *
-   * @param warnings hears of each damaged one that was passed over
+   * @param warnings receives a message for each damaged checkpoint that is skipped
    * @throws TrainingException if there is none
    */
   Found newest(Consumer<String> warnings) {
@@ -76,7 +77,7 @@ record CheckpointFolder(Path folder) {
       try {
         return new Found(file, Checkpoint.read(file));
       } catch (TrainingException e) {
-        warnings.accept(e.getMessage() + "; the one before it is used");
+        warnings.accept(e.getMessage() + "; using the one before it");
       }
     }
     throw new TrainingException("There is no good checkpoint in " + folder);
@@ -99,7 +100,7 @@ record CheckpointFolder(Path folder) {
   }
 
   /**
-   * A file newer than {@code latest} was left by a kill between the two writes; it is passed over.
+   * Moves {@code latest} to the front and drops newer files, left by a kill between the two writes.
    */
   private void moveLatestToFront(List<Path> files) {
     try {
@@ -110,7 +111,7 @@ record CheckpointFolder(Path folder) {
         files.add(0, latest);
       }
     } catch (IOException e) {
-      // Without the pointer the order by epoch stands.
+      // Without the pointer the files stay ordered by epoch.
     }
   }
 

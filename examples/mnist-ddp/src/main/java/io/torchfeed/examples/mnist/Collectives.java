@@ -10,7 +10,7 @@ import org.bytedeco.pytorch.Tensor;
 final class Collectives {
   private Collectives() {}
 
-  /** Adds up each value over the ranks; every rank must call it with as many values. */
+  /** Sums each value over the ranks; every rank must call this with the same number of values. */
   @SuppressWarnings("try") // a scope works by being open
   static double[] sum(ProcessGroup group, double... values) {
     try (PointerScope scope = new PointerScope()) {

@@ -3,7 +3,7 @@ package io.torchfeed.examples.mnist;
 
 import io.torchfeed.distributed.ProcessGroup;
 
-/** Times one epoch of one rank and adds up its losses. */
+/** A clock for one epoch of one rank, which also sums its losses. */
 final class EpochClock {
   private static final double SMOOTHING = 0.95;
 
@@ -18,10 +18,10 @@ final class EpochClock {
   private double reductionSeconds;
 
   /**
-   * Starts.
+   * Starts the clock.
    *
-   * @param rowsPerStep samples of all ranks a step
-   * @param reductionBefore the reducer's clock now
+   * @param rowsPerStep samples per step, over all ranks
+   * @param reductionBefore the current value of the reducer's clock, in nanoseconds
    */
   EpochClock(int rowsPerStep, long reductionBefore) {
     this.rowsPerStep = rowsPerStep;
@@ -52,7 +52,7 @@ final class EpochClock {
     return steps * (double) rowsPerStep / ((System.nanoTime() - start) / 1e9);
   }
 
-  /** Sums over the ranks; every rank must call it. */
+  /** Computes the metrics over all ranks; every rank must call this. */
   EpochMetrics metrics(int epoch, ProcessGroup group, Evaluation evaluation, String digest) {
     double[] sums =
         Collectives.sum(group, lossSum, (double) steps, seconds, waitSeconds, reductionSeconds);

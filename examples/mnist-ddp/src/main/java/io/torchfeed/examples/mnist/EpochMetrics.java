@@ -5,17 +5,17 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * What one epoch came to, over all ranks.
+ * The metrics of one epoch, over all ranks.
  *
  * @param epoch counted from 1
  * @param trainLoss mean over the epoch's steps
  * @param testLoss mean over the test set
- * @param testAccuracy share of the test set, in [0, 1]
- * @param seconds of training, evaluation left out
- * @param rowsPerSecond samples of all ranks a second
+ * @param testAccuracy share of the test set classified correctly, in [0, 1]
+ * @param seconds seconds of training, without evaluation
+ * @param rowsPerSecond samples per second, over all ranks
  * @param waitShare share of the seconds spent waiting for data, mean over ranks
  * @param reductionShare share of the seconds spent waiting for gradient reduction, mean over ranks
- * @param digest of the parameters, equal on every rank
+ * @param digest digest of the parameters, equal on every rank
  */
 record EpochMetrics(
     int epoch,
@@ -58,13 +58,13 @@ record EpochMetrics(
   /**
    * Reads a line of the CSV file.
    *
-   * @throws IllegalArgumentException if it is no such line
+   * @throws IllegalArgumentException if the line is malformed
    */
   static EpochMetrics parse(String line) {
     String[] cells = line.split(",", -1);
     if (cells.length != COLUMNS.size()) {
       throw new IllegalArgumentException(
-          "a line has " + COLUMNS.size() + " cells, got " + cells.length + ": " + line);
+          "a line must have " + COLUMNS.size() + " cells, got " + cells.length + ": " + line);
     }
     return new EpochMetrics(
         Integer.parseInt(cells[0]),
@@ -78,7 +78,7 @@ record EpochMetrics(
         cells[8]);
   }
 
-  /** One line for people. */
+  /** Returns the metrics as one readable line. */
   String toText(int epochs) {
     return String.format(
         Locale.ROOT,

@@ -10,15 +10,17 @@ import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * How good the net is on the test set.
+ * The quality of the net on the test set.
  *
- * @param loss mean over the samples
+ * @param loss mean loss over the samples
  * @param accuracy share of the samples whose largest output is their label
  */
 record Evaluation(double loss, double accuracy) {
   private static final int BATCH = 500;
 
-  /** Each rank takes its own slice, so that each sample counts once; then the sums are added up. */
+  /**
+   * Evaluates a separate slice on each rank, so that each sample counts once, and adds the sums.
+   */
   @SuppressWarnings("try") // a scope works by being open
   static Evaluation of(Net net, MnistTensors test, ProcessGroup group) {
     int from = (int) ((long) test.size() * group.rank() / group.size());

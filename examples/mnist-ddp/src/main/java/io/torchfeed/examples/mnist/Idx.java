@@ -9,7 +9,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.List;
 
 /**
- * An idx file of unsigned bytes, the format that MNIST comes in.
+ * An idx file of unsigned bytes, the format of MNIST.
  *
  * @param dimensions sizes, outermost first
  * @param values the bytes, a read-only view of the mapped file

@@ -8,12 +8,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** The process that the user starts: checks all that can be checked once, then starts the ranks. */
+/**
+ * The process that the user starts: performs all checks that need no rank, then starts the ranks.
+ */
 final class Launch {
   /**
-   * A rank spends its time in libtorch: one thread collects garbage, and the quick compiler alone
-   * starts faster and leaves the cores to libtorch. JavaCPP's own limit on the memory of the
-   * process reads /proc at each allocation; the scopes of the training loop bound it here.
+   * JVM options of a rank, which spends its time in libtorch: a serial collector, and only the
+   * first compiler tier, which starts faster and leaves the cores to libtorch. JavaCPP's own limit
+   * on the process memory is off, because it reads /proc at each allocation; the scopes of the
+   * training loop bound the memory instead.
    */
   private static final List<String> RANK_OPTIONS =
       List.of(
@@ -25,8 +28,9 @@ final class Launch {
           "-Dorg.bytedeco.javacpp.maxPhysicalBytes=0");
 
   /**
-   * glibc gives the memory of each step's large tensors back to the kernel and faults it in again;
-   * a tenth of a step goes there. These keep it. Threads of a JVM would use arenas that cannot.
+   * Variables that make glibc keep the memory of each step's large tensors. By default it returns
+   * the memory to the kernel and faults it in again, which costs a tenth of a step. There is one
+   * arena, because the arenas of other threads cannot keep the memory.
    */
   private static final Map<String, String> MALLOC =
       Map.of(
@@ -74,7 +78,7 @@ final class Launch {
       throw new TrainingException(String.valueOf(e.getMessage()), e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new TrainingException("interrupted; all ranks were ended", e);
+      throw new TrainingException("interrupted; all ranks were stopped", e);
     }
   }
 

@@ -5,7 +5,9 @@ import org.bytedeco.javacpp.Loader;
 import org.bytedeco.pytorch.global.torch;
 import org.jspecify.annotations.Nullable;
 
-/** Loads libtorch while the options are read: it is most of what a rank does before its work. */
+/**
+ * The loading of libtorch in parallel with option parsing; it is most of the start-up of a rank.
+ */
 final class LibtorchLoading {
   private static @Nullable Thread thread;
 
@@ -14,14 +16,15 @@ final class LibtorchLoading {
   static void start() {
     Thread loading = new Thread(() -> Loader.load(torch.class), "libtorch-loading");
     loading.setDaemon(true);
-    // A failure comes again, with its stack, when the rank first touches libtorch.
+    // A failure recurs, with its stack trace, when the rank first touches libtorch.
     loading.setUncaughtExceptionHandler((failed, failure) -> {});
     thread = loading;
     loading.start();
   }
 
   /**
-   * To be called before libtorch's classes are touched: two threads that initialise them may lock.
+   * Waits for the loading. Call this before touching libtorch's classes: two threads that
+   * initialise them may deadlock.
    */
   static void await() {
     Thread loading = thread;

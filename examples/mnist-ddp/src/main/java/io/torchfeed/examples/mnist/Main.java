@@ -19,9 +19,9 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /**
- * The command line. Started by hand it is the launcher: it fetches the data and starts one process
- * a rank. With {@code RANK} in the environment (set by the launcher, or by torchrun and its kin) it
- * is that rank.
+ * The command line. Started by hand, it is the launcher: it downloads the data and starts one
+ * process per rank. With {@code RANK} in the environment (set by the launcher, or by torchrun and
+ * similar tools), it is that rank.
  */
 @Command(
     name = "train",
@@ -35,11 +35,11 @@ import picocli.CommandLine.Spec;
     footer = {
       "",
       "Example: train --ranks 2 --epochs 3 --out runs/first",
-      "Go on:   train --ranks 2 --epochs 6 --out runs/first --resume",
-      "Exit status: 0 trained, 1 failed, 2 wrong options."
+      "Resume:  train --ranks 2 --epochs 6 --out runs/first --resume",
+      "Exit status: 0 trained, 1 failed, 2 invalid options or environment variables."
     })
 final class Main implements Callable<Integer> {
-  /** How progress is shown. */
+  /** The ways to show progress. */
   enum ProgressMode {
     AUTO,
     BAR,
@@ -60,7 +60,7 @@ final class Main implements Callable<Integer> {
       names = "--epochs",
       paramLabel = "N",
       description =
-          "Passes over the 60,000 training samples in all, those of a resumed run included"
+          "Passes over the 60,000 training samples in total, including those before a resume"
               + " (default: ${DEFAULT-VALUE}).")
   private int epochs = 3;
 
@@ -88,37 +88,37 @@ final class Main implements Callable<Integer> {
       names = "--seed",
       paramLabel = "N",
       description =
-          "Fixes first parameters, dropout and the order of the samples: the same seed and the"
-              + " same number of ranks give the same run (default: ${DEFAULT-VALUE}).")
+          "Fixes the initial parameters, dropout and the order of the samples: the same seed and"
+              + " number of ranks reproduce a run (default: ${DEFAULT-VALUE}).")
   private long seed = 0;
 
   @Option(
       names = "--data",
       paramLabel = "DIR",
       description =
-          "Folder with MNIST's four idx files, not compressed (default: the cache of this user,"
-              + " filled from the network at the first run).")
+          "Folder with MNIST's four idx files, uncompressed (default: the user's cache, filled from"
+              + " the network on the first run).")
   private @Nullable Path data;
 
   @Option(
       names = "--augment",
       description =
-          "Move each training image by up to two pixels, at random in each epoch; Java code does"
-              + " it on the loader's workers.")
+          "Shift each training image by up to two pixels, at random in each epoch, in Java code on"
+              + " the loader's workers.")
   private boolean augment;
 
   @Option(
       names = "--workers",
       paramLabel = "N",
-      description = "Threads of each rank that bring batches (default: ${DEFAULT-VALUE}).")
+      description = "Loader threads per rank (default: ${DEFAULT-VALUE}).")
   private int workers = 1;
 
   @Option(
       names = "--threads",
       paramLabel = "N",
       description =
-          "Threads of each rank inside one operation; 0 divides the cores of this machine among"
-              + " the ranks (default: ${DEFAULT-VALUE}).")
+          "Threads per operation in each rank; 0 divides the cores of this machine among the ranks"
+              + " (default: ${DEFAULT-VALUE}).")
   private int threads = 0;
 
   @Option(
@@ -135,9 +135,8 @@ final class Main implements Callable<Integer> {
       fallbackValue = RESUME_LATEST,
       paramLabel = "PATH",
       description =
-          "Go on after the last good checkpoint of --out, or of the run folder or checkpoint file"
-              + " PATH. Seed, ranks, batch size and --augment must be those of the"
-              + " checkpoint.")
+          "Continue after the last good checkpoint of --out, or of the run folder or checkpoint"
+              + " file PATH. Seed, ranks, batch size and --augment must match the checkpoint.")
   private @Nullable String resume;
 
   @Option(
@@ -152,7 +151,7 @@ final class Main implements Callable<Integer> {
       names = {"-h", "--help"},
       usageHelp = true,
       description = "Show this help and exit.")
-  @SuppressWarnings("UnusedVariable") // picocli acts on it
+  @SuppressWarnings("UnusedVariable") // read by picocli
   private boolean help;
 
   @Option(names = "--verified-data", hidden = true)
@@ -202,7 +201,7 @@ final class Main implements Callable<Integer> {
               } else {
                 failure.printStackTrace(command.getErr());
               }
-              return 1;
+              return failure instanceof TrainingException known ? known.exitCode() : 1;
             });
   }
 
@@ -250,7 +249,7 @@ final class Main implements Callable<Integer> {
       return Path.of(resume);
     }
     if (out == null) {
-      throw usageError("--resume needs a path, or --out with the folder of the run to go on with");
+      throw usageError("--resume needs a path, or --out with the folder of the run to continue");
     }
     return out;
   }
@@ -265,7 +264,7 @@ final class Main implements Callable<Integer> {
     return Path.of("runs", "mnist-" + LocalDateTime.now(ZoneId.systemDefault()).format(format));
   }
 
-  /** Only the script can tell whether this is a terminal: the JDK's answer differs by version. */
+  /** Asks the script whether this is a terminal, because the JDK's answer differs by version. */
   private boolean isBar() {
     return progress == ProgressMode.AUTO
         ? Boolean.getBoolean("torchfeed.example.terminal")

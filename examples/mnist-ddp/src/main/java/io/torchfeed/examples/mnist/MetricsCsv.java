@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** {@code metrics.csv} of a run: one line an epoch, each epoch once, also after a resume. */
+/** The {@code metrics.csv} of a run: one line per epoch, even after a resume. */
 final class MetricsCsv {
   private final Path file;
   private final List<EpochMetrics> rows;
@@ -18,7 +18,7 @@ final class MetricsCsv {
     this.rows = rows;
   }
 
-  /** The metrics of a run that goes on after {@code epoch}: later lines are forgotten. */
+  /** Returns the metrics of a run that continues after {@code epoch}; drops later lines. */
   static MetricsCsv after(Path file, int epoch) {
     List<EpochMetrics> rows = new ArrayList<>();
     if (epoch > 0 && Files.exists(file)) {

@@ -15,18 +15,18 @@ import org.knowm.xchart.XYChartBuilder;
 import org.knowm.xchart.style.Styler.LegendPosition;
 import org.knowm.xchart.style.markers.SeriesMarkers;
 
-/** Draws loss, accuracy and throughput over the epochs, side by side, as a PNG. */
+/** A PNG with loss, accuracy and throughput over the epochs, side by side. */
 final class MetricsPlot {
   private MetricsPlot() {}
 
   static void write(List<EpochMetrics> rows, Path file) throws IOException {
     System.setProperty("java.awt.headless", "true");
-    XYChart loss = chart("Loss", "mean loss a sample", "0.000");
+    XYChart loss = chart("Loss", "mean loss per sample", "0.000");
     line(loss, "train", rows, EpochMetrics::trainLoss);
     line(loss, "test", rows, EpochMetrics::testLoss);
     XYChart accuracy = chart("Test accuracy", "% of 10,000", "0.00");
     line(accuracy, "test", rows, row -> 100 * row.testAccuracy());
-    XYChart throughput = chart("Throughput", "rows a second, all ranks", "#,##0");
+    XYChart throughput = chart("Throughput", "rows per second, all ranks", "#,##0");
     throughput.getStyler().setYAxisMin(0.0);
     line(throughput, "training", rows, EpochMetrics::rowsPerSecond);
     ByteArrayOutputStream png = new ByteArrayOutputStream();

@@ -9,7 +9,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 
-/** The four files of MNIST with the checksums that the data set is known by. */
+/** The four files of MNIST with their published checksums. */
 enum MnistFile {
   TRAIN_IMAGES("train-images-idx3-ubyte", "6bbc9ace898e44ae57da46a324031adb"),
   TRAIN_LABELS("train-labels-idx1-ubyte", "a25bea736e30d166cdddb491f175f624"),
@@ -37,9 +37,9 @@ enum MnistFile {
   }
 
   /**
-   * Refuses a file with another content.
+   * Throws if the content of the file differs.
    *
-   * @throws TrainingException naming the file and both sums
+   * @throws TrainingException if it differs; names the file and both checksums
    */
   void verify(Path file) throws IOException {
     String actual = md5(file);

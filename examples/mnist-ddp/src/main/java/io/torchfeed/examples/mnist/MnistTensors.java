@@ -13,7 +13,7 @@ import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
- * Images and labels of one half of MNIST, as mapped files that become tensors in parts.
+ * The images and labels of one half of MNIST, as mapped files that are copied to tensors in parts.
  *
  * @param images unsigned bytes [N, 28, 28]
  * @param labels unsigned bytes [N]
@@ -31,7 +31,7 @@ record MnistTensors(Idx images, Idx labels) {
     }
     if (!labels.dimensions().equals(images.dimensions().subList(0, 1))) {
       throw new TrainingException(
-          "There must be one label an image, got "
+          "There must be one label per image, got "
               + labels.dimensions()
               + " labels for "
               + images.dimensions()
@@ -52,7 +52,7 @@ record MnistTensors(Idx images, Idx labels) {
     return images.dimensions().get(0);
   }
 
-  /** Normalised images, float32 [count, 1, 28, 28]; the caller or its scope owns the tensor. */
+  /** Returns normalised images, float32 [count, 1, 28, 28], owned by the caller or its scope. */
   @SuppressWarnings("try") // a scope works by being open
   Tensor images(int from, int count) {
     ByteBuffer pixels =
@@ -68,7 +68,7 @@ record MnistTensors(Idx images, Idx labels) {
     return tensor;
   }
 
-  /** Labels, int64 [count]; the caller or its scope owns the tensor. */
+  /** Returns labels, int64 [count]; the caller or its scope owns the tensor. */
   Tensor labels(int from, int count) {
     ByteBuffer values = labels.values().duplicate().position(from).limit(from + count);
     return copy(values.slice(), ScalarType.Long, count);

@@ -19,7 +19,7 @@ final class Net extends Module {
   private final LinearImpl fc1;
   private final LinearImpl fc2;
 
-  /** Parameters are drawn from libtorch's global generator; seed it before. */
+  /** Draws the parameters from libtorch's global generator; seed it first. */
   Net() {
     conv1 = register_module("conv1", new Conv2dImpl(1, 32, new LongPointer(3, 3)));
     conv2 = register_module("conv2", new Conv2dImpl(32, 64, new LongPointer(3, 3)));

@@ -6,7 +6,7 @@ import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.TensorVector;
 
-/** Makes libtorch's SGD with momentum. */
+/** A factory of libtorch's SGD with momentum. */
 final class Optimizers {
   private Optimizers() {}
 
@@ -18,7 +18,7 @@ final class Optimizers {
     }
   }
 
-  /** Takes over the momentum buffers of a checkpoint; rate and momentum stay those of the run. */
+  /** Restores the momentum buffers of a checkpoint; the run keeps its own rate and momentum. */
   @SuppressWarnings("try") // a scope works by being open
   static void restore(SGD optimizer, byte[] archive, Settings settings) {
     Archives.read(archive, optimizer::load);

@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 
-/** How long this process has been running, loading of the JVM included. */
+/** The time since this process started, including the start of the JVM. */
 final class ProcessAge {
   private static final double TICKS_PER_SECOND = 100;
 

@@ -8,15 +8,15 @@ import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
 import me.tongfei.progressbar.ProgressBarStyle;
 
-/** Shows how far an epoch is: a bar on a terminal, a plain line each tenth in a log. */
+/** The progress of an epoch: a bar on a terminal, or a plain line for each tenth in a log. */
 interface Progress extends AutoCloseable {
-  /** How often a plain line comes: each tenth of the epoch. */
+  /** The number of plain lines per epoch. */
   int LINES = 10;
 
   /**
-   * One step is done.
+   * Records one completed step.
    *
-   * @param rowsPerSecond samples of all ranks a second since the epoch began
+   * @param rowsPerSecond samples per second over all ranks, since the start of the epoch
    * @param loss smoothed loss of this rank
    */
   void step(double rowsPerSecond, double loss);
@@ -24,7 +24,7 @@ interface Progress extends AutoCloseable {
   @Override
   void close();
 
-  /** Says nothing: for every rank but the first. */
+  /** Returns a progress that prints nothing, for every rank but the first. */
   static Progress silent() {
     return new Progress() {
       @Override

@@ -10,8 +10,8 @@ import java.util.Locale;
 import org.bytedeco.pytorch.SGD;
 
 /**
- * What a run leaves behind and says: metrics, plot, checkpoints, progress. Only rank 0 does; on the
- * other ranks every call is silent.
+ * The output of a run: metrics, plot, checkpoints and progress. Only rank 0 writes; on the other
+ * ranks every call does nothing.
  */
 final class RunFiles {
   private final Settings settings;
@@ -77,7 +77,7 @@ final class RunFiles {
     plot();
   }
 
-  /** A machine without fonts cannot draw; that must not cost anybody a trained net. */
+  /** Draws the plot; a failure, as on a machine without fonts, must not lose the trained net. */
   private void plot() {
     Path file = settings.out().resolve("metrics.png");
     try {
@@ -87,7 +87,7 @@ final class RunFiles {
     }
   }
 
-  /** Writes the figures that the comparison with Python reads. */
+  /** Writes the figures for the comparison with Python. */
   void bench(double bareMilliseconds) {
     Path file = settings.bench().json();
     if (!first || file == null) {

@@ -7,22 +7,22 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A validated run.
+ * The validated settings of a run.
  *
  * @param ranks number of processes, at least 1
- * @param epochs epochs in all, at least 1
- * @param batchSize samples a rank and step, in [1, 60000]
+ * @param epochs total number of epochs, at least 1
+ * @param batchSize samples per rank and step, in [1, 60000]
  * @param lr learning rate of SGD, above 0
- * @param momentum of SGD, in [0, 1)
- * @param seed of parameters, dropout and order; not negative
+ * @param momentum momentum of SGD, in [0, 1)
+ * @param seed seed of parameters, dropout and order; not negative
  * @param data folder with the four verified files
- * @param augment whether images are moved at random, by Java code on the workers
- * @param workers threads that bring batches, per rank
- * @param threads threads inside an operation, per rank; 0 = cores divided by ranks
- * @param out folder of the run's files
- * @param resume checkpoint to go on from, or null
+ * @param augment whether images are shifted at random, by Java code on the workers
+ * @param workers loader threads per rank
+ * @param threads threads per operation in each rank; 0 = cores divided by ranks
+ * @param out output folder of the run
+ * @param resume checkpoint to continue from, or null
  * @param bar whether progress is drawn as a bar
- * @param bench what the peer comparison asks for
+ * @param bench measurements for the comparison with peers
  */
 record Settings(
     int ranks,
@@ -44,8 +44,8 @@ record Settings(
    * Measurements for {@code examples/benchmarks/peers/compare}.
    *
    * @param json file for the figures of rank 0, or null
-   * @param maxSteps steps after which an epoch ends, or 0 for all
-   * @param bareSteps steps without loader and reduction to time after training
+   * @param maxSteps maximum number of steps per epoch, or 0 for all
+   * @param bareSteps number of steps without loader and reduction to time after training
    */
   record Bench(@Nullable Path json, int maxSteps, int bareSteps) {}
 
@@ -73,12 +73,12 @@ record Settings(
     }
   }
 
-  /** Threads inside an operation, chosen so that the ranks of this machine share its cores. */
+  /** Returns the threads per operation; by default the ranks of this machine share its cores. */
   int threadsPerRank() {
     return threads > 0 ? threads : Math.max(1, Runtime.getRuntime().availableProcessors() / ranks);
   }
 
-  /** Steps of an epoch that has {@code batches}. */
+  /** Returns the number of steps of an epoch with this many batches. */
   long steps(long batches) {
     return bench.maxSteps > 0 ? Math.min(bench.maxSteps, batches) : batches;
   }
@@ -101,7 +101,7 @@ record Settings(
         bench);
   }
 
-  /** The arguments that give a rank this very run. */
+  /** Returns the command-line arguments that reproduce these settings in a rank. */
   List<String> toArguments() {
     List<String> arguments =
         new ArrayList<>(

@@ -9,18 +9,18 @@ import java.nio.ByteBuffer;
 import java.util.List;
 
 /**
- * Normalised images, each moved by up to two pixels in both directions, at random in each epoch:
- * the training data as Java code, which the workers of the loader run.
+ * A dataset of normalised images, each shifted by up to two pixels in both directions, at random in
+ * each epoch, by Java code that the workers of the loader run.
  */
 final class ShiftedImages implements Dataset {
   private static final int SIDE = MnistTensors.SIDE;
   private static final int FARTHEST = 2;
 
   private final MnistTensors data;
-  private final float[] normalised = new float[256]; // by pixel
+  private final float[] normalised = new float[256]; // by pixel value
   private final ThreadLocal<Scratch> scratch = ThreadLocal.withInitial(Scratch::new);
 
-  /** A worker's own. */
+  /** The buffers of one worker. */
   private static final class Scratch {
     final byte[] pixels = new byte[SIDE * SIDE];
     final float[] image = new float[SIDE * SIDE];

@@ -11,9 +11,9 @@ import io.torchfeed.data.DataLoaderBuilder;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.distributed.DistributedDataParallel;
 import io.torchfeed.distributed.ProcessGroup;
-import io.torchfeed.sampler.DistributedRandomSampler;
-import io.torchfeed.sampler.PlanCheck;
+import io.torchfeed.sampler.RankConsistency;
 import io.torchfeed.sampler.Sampler;
+import io.torchfeed.sampler.torch.DistributedRandomSampler;
 import java.nio.file.Path;
 import java.util.Objects;
 import org.bytedeco.javacpp.PointerScope;
@@ -22,7 +22,7 @@ import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 
-/** One rank: trains, and measures what it does. */
+/** The training of one rank, with its measurements. */
 final class Training {
   private final Settings settings;
   private final ProcessGroup group;
@@ -57,12 +57,24 @@ final class Training {
   }
 
   /**
-   * Trains as the rank that the environment says.
+   * Trains as the rank given by the environment.
    *
-   * @param verified whether {@code settings.data()} was checked by the launcher
+   * @param verified whether the launcher has verified {@code settings.data()}
    * @return the exit status
    */
   static int run(Settings settings, boolean verified) {
+    LibtorchLoading.await();
+    torch.set_num_threads(settings.threadsPerRank());
+    // libtorch's own setting does not apply to OpenBLAS, which would use every core.
+    openblas_nolapack.blas_set_num_threads(settings.threadsPerRank());
+    // Before the data, which may need a download: an invalid environment fails at once.
+    try (ProcessGroup group = join()) {
+      train(settings, verified, group);
+    }
+    return 0;
+  }
+
+  private static void train(Settings settings, boolean verified, ProcessGroup group) {
     Path data =
         verified
             ? Objects.requireNonNull(settings.data())
@@ -71,18 +83,13 @@ final class Training {
         settings.resume() == null
             ? null
             : CheckpointFolder.resolve(settings.resume(), System.err::println).checkpoint();
-    LibtorchLoading.await();
-    torch.set_num_threads(settings.threadsPerRank());
-    // libtorch's own setting does not reach OpenBLAS, which would take every core.
-    openblas_nolapack.blas_set_num_threads(settings.threadsPerRank());
     manual_seed(settings.seed());
     MnistTensors train = MnistTensors.open(data, MnistFile.TRAIN_IMAGES, MnistFile.TRAIN_LABELS);
     MnistTensors test = MnistTensors.open(data, MnistFile.TEST_IMAGES, MnistFile.TEST_LABELS);
-    try (ProcessGroup group = ProcessGroup.fromEnvironment();
-        Net net = new Net()) {
+    try (Net net = new Net()) {
       DistributedRandomSampler sampler =
           new DistributedRandomSampler(train.size(), group.size(), group.rank());
-      // A digest names its rank; that of rank 0 stands for the run.
+      // A digest includes the rank; the digest of rank 0 represents the run.
       String order = new DistributedRandomSampler(train.size(), group.size(), 0).digest();
       String digest = settings.augment() ? "augmented " + order : order;
       Checkpoint.Plan plan =
@@ -112,7 +119,17 @@ final class Training {
             .epochs(done, test);
       }
     }
-    return 0;
+  }
+
+  /** Joins the group given by the environment; reports an invalid environment to the user. */
+  private static ProcessGroup join() {
+    try {
+      return ProcessGroup.fromEnvironment();
+    } catch (IllegalArgumentException e) {
+      throw TrainingException.wrongEnvironment(e);
+    } catch (IllegalStateException e) { // another process has this rank, or the port
+      throw new TrainingException(String.valueOf(e.getMessage()), e);
+    }
   }
 
   private static DataLoader loader(Settings settings, MnistTensors train, Sampler sampler) {
@@ -120,7 +137,7 @@ final class Training {
       return build(
           DataLoader.over(new ShiftedImages(train)).seed(settings.seed()), settings, sampler);
     }
-    // The loader refers to the tensors' memory itself.
+    // The loader holds its own reference to the tensors' memory.
     try (Tensor images = train.images(0, train.size());
         Tensor labels = train.labels(0, train.size());
         TensorDataset dataset = TensorDataset.of(images, labels)) {
@@ -144,7 +161,7 @@ final class Training {
       files.epochDone(clock.metrics(epoch, group, evaluation, digest), net, optimizer);
     }
     if (done >= settings.epochs()) {
-      files.say("Nothing to do: the checkpoint is behind epoch " + done);
+      files.say("Nothing to do: the checkpoint is already at epoch " + done);
     } else {
       files.say("loader of rank 0: " + loader.stats());
     }
@@ -154,12 +171,12 @@ final class Training {
   }
 
   private EpochClock trainEpoch(int epoch) {
-    // Dropout's stream depends on nothing but these, so a resumed run draws the same.
+    // Dropout's stream depends only on these, so a resumed run draws the same values.
     manual_seed(streamSeed(settings.seed(), group.rank(), epoch));
     EpochClock clock = new EpochClock(settings.batchSize() * group.size(), model.reductionNanos());
-    // The order of libtorch's sampler is a function of the epoch alone; PyTorch's adds the seed.
+    // The order of libtorch's sampler depends on the epoch alone; PyTorch's adds the seed.
     long order = settings.seed() + epoch - 1;
-    PlanCheck.beforeEpoch(sampler, order, settings.batchSize(), group::allGatherLongs);
+    RankConsistency.beforeEpoch(sampler, order, settings.batchSize(), group::allGatherLongs);
     try (Batches batches = loader.epoch(order);
         Progress progress = files.progress(epoch, steps)) {
       while (clock.steps() < steps && batches.hasNext()) {
@@ -187,7 +204,9 @@ final class Training {
     }
   }
 
-  /** The finaliser of SplitMix64 over the three, so that near numbers give far streams. */
+  /**
+   * Mixes the three with the finaliser of SplitMix64, so that close values yield distant streams.
+   */
   private static long streamSeed(long seed, int rank, int epoch) {
     long z = seed * 0x9E3779B97F4A7C15L + ((long) rank << 32) + epoch;
     z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The main job: trains PyTorch's MNIST convnet with one Java process a rank.
+ * The main example: trains PyTorch's MNIST convnet with one Java process per rank.
  *
- * <p>Start reading at {@code Main} (options), then {@code Training} (the loop of one rank). Imports
- * exported torchfeed packages only.
+ * <p>Start reading at {@code Main} (options), then {@code Training} (the loop of one rank). The
+ * program imports only exported torchfeed packages.
  */
 @NullMarked
 package io.torchfeed.examples.mnist;

@@ -43,7 +43,7 @@ class CheckpointTest {
   }
 
   @Test
-  void theNewestIsRead() {
+  void theNewestCheckpointIsRead() {
     folder().save(checkpoint(1));
     folder().save(checkpoint(2));
     CheckpointFolder.Found found = folder().newest(warning -> {});
@@ -53,7 +53,7 @@ class CheckpointTest {
 
   @ParameterizedTest
   @ValueSource(ints = {0, 10, 40, 60_000, 150_000})
-  void aCutFileIsPassedOverWithAWarning(int length) throws IOException {
+  void aTruncatedFileIsSkippedWithAWarning(int length) throws IOException {
     folder().save(checkpoint(1));
     folder().save(checkpoint(2));
     Path newest = folder().newest(warning -> {}).file();
@@ -65,7 +65,7 @@ class CheckpointTest {
   }
 
   @Test
-  void oneChangedByteIsNoticed() throws IOException {
+  void oneChangedByteIsDetected() throws IOException {
     folder().save(checkpoint(1));
     Path file = folder().newest(warning -> {}).file();
     byte[] bytes = Files.readAllBytes(file);
@@ -93,14 +93,14 @@ class CheckpointTest {
     "7, 2, 32, digest, --batch-size was 64",
     "7, 2, 64, other, the sampler's plan was digest"
   })
-  void anotherPlanIsRefusedByField(
+  void aDifferentPlanIsRejectedByField(
       long seed, int ranks, int batchSize, String sampler, String message) {
     assertThatExceptionOfType(TrainingException.class)
         .isThrownBy(() -> PLAN.requireSame(new Checkpoint.Plan(seed, ranks, batchSize, sampler)))
         .withMessageContaining(message);
   }
 
-  /** Kills a process that writes checkpoints without pause, with SIGKILL, at random moments. */
+  /** Kills a process that writes checkpoints continuously, with SIGKILL at random moments. */
   @Test
   void aKillAtAnyMomentLeavesAGoodCheckpoint() throws Exception {
     long seed = System.nanoTime();
@@ -142,7 +142,10 @@ class CheckpointTest {
         .start();
   }
 
-  /** Saves one checkpoint after another; a byte to standard output says that one is saved. */
+  /**
+   * A program that saves checkpoints one after another and writes a byte to standard output for
+   * each.
+   */
   static final class Writer {
     private Writer() {}
 

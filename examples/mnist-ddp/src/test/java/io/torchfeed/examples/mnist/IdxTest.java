@@ -33,7 +33,7 @@ class IdxTest {
     "0 0 8 1 0 0 0 1 7 7, holds 2 values; its header says 1 values",
     "0 0 8 1 128 0 0 0, has a negative dimension"
   })
-  void aMalformedFileIsRefusedByName(String bytes, String message) {
+  void aMalformedFileIsRejectedByName(String bytes, String message) {
     String[] cells = bytes.split(" ", -1);
     ByteBuffer buffer = ByteBuffer.allocate(cells.length);
     for (String cell : cells) {

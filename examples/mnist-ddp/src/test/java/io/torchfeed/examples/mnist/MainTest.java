@@ -5,9 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -43,7 +48,7 @@ class MainTest {
     "--epochs=many, many",
     "--batchsize=3, Unknown option"
   })
-  void aWrongOptionIsAUsageError(String argument, String message) {
+  void anInvalidOptionIsAUsageError(String argument, String message) {
     assertThat(commandLine().execute(argument)).isEqualTo(2);
     assertThat(output.toString()).contains(message).contains("train --help");
   }
@@ -72,8 +77,47 @@ class MainTest {
     assertThat(output.toString()).doesNotContain("--bare-steps");
   }
 
+  /** Runs a rank in its own process, because environment variables belong to a process. */
+  @ParameterizedTest
+  @CsvSource({
+    "0, 2, MASTER_ADDR must be set",
+    "5, 2, 'RANK must be an integer in [0, 1], got ''5'''",
+    "0, , WORLD_SIZE must be set",
+    "0, many, 'WORLD_SIZE must be an integer at least 1, got ''many'''"
+  })
+  void anInvalidEnvironmentExitsWithCodeTwoAndOneLine(
+      String rank, @Nullable String worldSize, String message, @TempDir Path folder)
+      throws Exception {
+    Path output = folder.resolve("output");
+    ProcessBuilder builder =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-cp",
+                System.getProperty("java.class.path"),
+                Main.class.getName(),
+                "--out=" + folder.resolve("run"))
+            .redirectErrorStream(true)
+            .redirectOutput(output.toFile());
+    builder.environment().keySet().removeAll(List.of("WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"));
+    builder.environment().put("RANK", rank);
+    if (worldSize != null) {
+      builder.environment().put("WORLD_SIZE", worldSize);
+    }
+    Process process = builder.start();
+    try {
+      assertThat(process.waitFor(120, TimeUnit.SECONDS)).isTrue();
+      assertThat(Files.readAllLines(output))
+          .singleElement()
+          .asString()
+          .contains("error: ", message);
+      assertThat(process.exitValue()).isEqualTo(2);
+    } finally {
+      process.destroyForcibly();
+    }
+  }
+
   @Test
-  void aRankGetsTheLaunchersRun() {
+  void aRankReceivesTheSettingsOfTheLauncher() {
     Settings launcher =
         parse(
                 "--ranks=3",
@@ -93,12 +137,12 @@ class MainTest {
   }
 
   @Test
-  void aNewRunGetsAFolderOfItsOwnBelowRuns() {
+  void aNewRunGetsItsOwnFolderInRuns() {
     assertThat(parse().out().toString()).matches("runs/mnist-\\d{8}-\\d{6}");
   }
 
   @Test
-  void resumeAloneMeansTheFolderOfTheRun() {
+  void resumeWithoutAPathUsesTheFolderOfTheRun() {
     assertThat(parse("--out=runs/a", "--resume").resume()).isEqualTo(Path.of("runs/a"));
     assertThat(parse("--resume", "runs/a/checkpoints/epoch-0002.ckpt").out().endsWith("runs/a"))
         .isTrue();

@@ -31,7 +31,7 @@ class MetricsTest {
   }
 
   @Test
-  void aLineWithAnotherNumberOfCellsIsRefused() {
+  void aLineWithTheWrongNumberOfCellsIsRejected() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> EpochMetrics.parse("1,2,3"))
         .withMessageContaining("9 cells, got 3");
@@ -54,7 +54,7 @@ class MetricsTest {
   }
 
   @Test
-  void aNewRunBeginsAnEmptyFile() throws IOException {
+  void aNewRunStartsAnEmptyFile() throws IOException {
     Path file = folder.resolve("metrics.csv");
     MetricsCsv.after(file, 0).add(row(1));
     MetricsCsv.after(file, 0).add(row(1));
@@ -62,7 +62,7 @@ class MetricsTest {
   }
 
   @Test
-  void aSpoiltFileIsAClearError() throws IOException {
+  void aCorruptFileIsAClearError() throws IOException {
     Path file = Files.writeString(folder.resolve("metrics.csv"), "epoch\nnonsense\n");
     assertThatExceptionOfType(TrainingException.class)
         .isThrownBy(() -> MetricsCsv.after(file, 1))

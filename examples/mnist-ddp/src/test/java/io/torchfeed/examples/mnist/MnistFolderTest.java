@@ -25,7 +25,7 @@ class MnistFolderTest {
   @TempDir Path folder = Path.of("");
 
   @Test
-  void theCacheFollowsXdgOnlyWhenItIsAbsolute() {
+  void theCacheFollowsXdgOnlyIfThePathIsAbsolute() {
     assertThat(MnistFolder.cacheFolder(Map.of(), "/home/a"))
         .isEqualTo(Path.of("/home/a/.cache/torchfeed/mnist"));
     assertThat(MnistFolder.cacheFolder(Map.of("XDG_CACHE_HOME", "/c"), "/home/a"))
@@ -35,14 +35,14 @@ class MnistFolderTest {
   }
 
   @Test
-  void aMissingFileOfTheGivenFolderIsNamed() {
+  void aMissingFileInTheGivenFolderIsNamed() {
     assertThatExceptionOfType(TrainingException.class)
         .isThrownBy(() -> new MnistFolder(folder, List.of(), note -> {}).locate(folder))
         .withMessageContaining("has no file train-images-idx3-ubyte");
   }
 
   @Test
-  void anotherChecksumIsRefusedWithBothSums() throws IOException {
+  void aWrongChecksumIsRejectedWithBothSums() throws IOException {
     for (MnistFile file : MnistFile.values()) {
       Files.writeString(file.in(folder), "");
     }
@@ -55,7 +55,7 @@ class MnistFolderTest {
   }
 
   @Test
-  void everySourceIsTriedAndEachReasonIsTold() {
+  void everySourceIsTriedAndEachFailureIsReported() {
     MnistFolder.Source first = source("first", "no network");
     MnistFolder.Source second = source("second", "not installed");
     List<String> notes = new ArrayList<>();
@@ -71,7 +71,7 @@ class MnistFolderTest {
   }
 
   @Test
-  void aCacheThatCannotBeMadeIsAClearError() throws IOException {
+  void aCacheThatCannotBeCreatedIsAClearError() throws IOException {
     Path file = Files.writeString(folder.resolve("file"), "");
     assertThatExceptionOfType(TrainingException.class)
         .isThrownBy(

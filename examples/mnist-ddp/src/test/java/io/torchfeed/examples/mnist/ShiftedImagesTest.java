@@ -11,13 +11,15 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Augmented training data. */
+/** Tests of the augmented training data. */
 class ShiftedImagesTest {
   private static final int SIDE = 28;
   private static final int MIDDLE = 14;
   private static final int IMAGES = 50;
 
-  /** Black images, each with one white pixel in the middle; the label is the number mod 10. */
+  /**
+   * Returns black images, each with one white pixel in the middle, labelled with the index mod 10.
+   */
   private static MnistTensors data() {
     byte[] pixels = new byte[IMAGES * SIDE * SIDE];
     byte[] labels = new byte[IMAGES];
@@ -30,7 +32,7 @@ class ShiftedImagesTest {
         new Idx(List.of(IMAGES), ByteBuffer.wrap(labels)));
   }
 
-  /** Where the white pixel of each image is. */
+  /** Returns the position of the white pixel in each image. */
   private static List<Integer> places(int workers, long epoch) {
     List<Integer> places = new ArrayList<>();
     float white = (float) ((1 - MnistTensors.MEAN) / MnistTensors.DEVIATION);
@@ -57,7 +59,7 @@ class ShiftedImagesTest {
   }
 
   @Test
-  void imagesMoveByUpToTwoPixelsAndOtherwiseInEachEpoch() {
+  void imagesShiftByUpToTwoPixelsDifferentlyInEachEpoch() {
     List<Integer> first = places(1, 0);
     assertThat(first).hasSize(IMAGES);
     assertThat(first)

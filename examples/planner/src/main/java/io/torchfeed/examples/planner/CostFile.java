@@ -5,7 +5,7 @@ import de.siegmar.fastcsv.reader.CsvParseException;
 import de.siegmar.fastcsv.reader.CsvReader;
 import de.siegmar.fastcsv.reader.CsvRecord;
 import de.siegmar.fastcsv.reader.FieldMismatchStrategy;
-import io.torchfeed.sampler.Costs;
+import io.torchfeed.sampler.balance.Costs;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.CharacterCodingException;
@@ -17,19 +17,19 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One column of a CSV file, read as costs.
+ * A column of a CSV file, read as costs.
  *
- * <p>Whole numbers stay as they are. Where a cost has a fraction, all are multiplied by one scale
- * and rounded, since balance depends on their ratios only.
+ * <p>Whole numbers stay as they are. If any cost has a fraction, all are multiplied by one scale
+ * and rounded, because balance depends only on their ratios.
  */
 final class CostFile {
-  private static final double LARGEST_WHOLE = 1L << 42;
-  private static final int MOST_SHOWN = 40;
-  private static final double LARGEST_OF_FRACTIONS = 1_000_000;
+  private static final double MAX_WHOLE = 1L << 42;
+  private static final int MAX_SHOWN = 40;
+  private static final double MAX_OF_FRACTIONS = 1_000_000;
 
   private final Path file;
   private final String column;
-  private int number = -1; // of the column, from 0 on
+  private int number = -1; // index of the column, from 0
   private double[] costs = new double[1024];
   private int count;
   private double largest;
@@ -43,9 +43,9 @@ final class CostFile {
   /**
    * Reads a file.
    *
-   * @param column the name of a column in the first line, or its number from 1 on
-   * @throws PlannerException if the file or column is missing, or a cost is no number, negative or
-   *     not finite
+   * @param column the name of a column in the first line, or its number, starting at 1
+   * @throws PlannerException if the file or column is missing, or a cost is not a number, negative
+   *     or not finite
    */
   static Costs read(Path file, String column) {
     CostFile reading = new CostFile(file, column);
@@ -56,7 +56,7 @@ final class CostFile {
   private void read() {
     if (!Files.isReadable(file) || Files.isDirectory(file)) {
       throw new PlannerException(
-          "there is no file %s that can be read; give the path of a CSV file".formatted(file));
+          "there is no readable file %s; pass the path of a CSV file".formatted(file));
     }
     try (CsvReader<CsvRecord> csv = reader().ofCsvRecord(file)) {
       for (CsvRecord line : csv) {
@@ -65,13 +65,12 @@ final class CostFile {
         }
       }
     } catch (CharacterCodingException e) {
-      throw new PlannerException("%s is no text in UTF-8".formatted(file), e);
+      throw new PlannerException("%s is not UTF-8 text".formatted(file), e);
     } catch (IOException | UncheckedIOException | CsvParseException e) {
       throw new PlannerException("cannot read %s: %s".formatted(file, e.getMessage()), e);
     }
     if (count == 0) {
-      throw new PlannerException(
-          "%s holds no costs; it needs a line for each sample".formatted(file));
+      throw new PlannerException("%s holds no costs; it needs one line per sample".formatted(file));
     }
   }
 
@@ -83,7 +82,7 @@ final class CostFile {
         .missingFieldStrategy(FieldMismatchStrategy.IGNORE);
   }
 
-  /** Finds the column in the first line, and tells whether that line only names the columns. */
+  /** Finds the column in the first line; returns whether that line only names the columns. */
   private boolean isHeader(CsvRecord first) {
     List<String> names = first.getFields().stream().map(String::strip).toList();
     number = names.indexOf(column);
@@ -124,7 +123,7 @@ final class CostFile {
     largest = Math.max(largest, cost);
   }
 
-  /** The number that up to 12 digits mean, or -1 if it is anything else. */
+  /** Returns the value of up to 12 digits, or -1 for any other text. */
   private static double parseWhole(String text) {
     int length = text.length();
     if (length == 0 || length > 12) {
@@ -161,9 +160,9 @@ final class CostFile {
     }
   }
 
-  /** The first characters, in one line. */
+  /** Returns the first characters, in one line. */
   private static String shown(String text) {
-    return text.substring(0, Math.min(text.length(), MOST_SHOWN)).replaceAll("\\p{Cntrl}", " ");
+    return text.substring(0, Math.min(text.length(), MAX_SHOWN)).replaceAll("\\p{Cntrl}", " ");
   }
 
   private PlannerException wrong(CsvRecord line, String what) {
@@ -172,11 +171,11 @@ final class CostFile {
   }
 
   private Costs costs() {
-    if (isWhole && largest >= LARGEST_WHOLE) {
+    if (isWhole && largest >= MAX_WHOLE) {
       throw new PlannerException(
           String.format(Locale.ROOT, "a cost must be below 2^42, got %.0f in %s", largest, file));
     }
-    double scale = isWhole || largest == 0 ? 1 : LARGEST_OF_FRACTIONS / largest;
+    double scale = isWhole || largest == 0 ? 1 : MAX_OF_FRACTIONS / largest;
     return Costs.ofDoubles(Arrays.copyOf(costs, count), scale);
   }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.planner;
 
-import io.torchfeed.sampler.BalanceReport;
-import io.torchfeed.sampler.Costs;
+import io.torchfeed.sampler.balance.BalanceReport;
+import io.torchfeed.sampler.balance.Costs;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -17,22 +17,24 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** The command line: reads costs, plans an epoch with each sampler, prints and draws the result. */
+/**
+ * The command line: reads costs, plans an epoch with each sampler, prints and plots the results.
+ */
 @Command(
     name = "plan",
     sortOptions = false,
     usageHelpAutoWidth = true,
     description = {
-      "Shows what each sampler would do with your samples, before anything is trained.",
+      "Predicts the balance of each sampler for your samples, before anything is trained.",
       "A step of distributed training lasts as long as its slowest rank. From the cost of each"
-          + " sample (its length, its bytes, its time) this plans one epoch with each sampler and"
-          + " says how unequal the ranks are, how much is padding, how often the same samples meet,"
-          + " and how much faster than a random order an epoch would be."
+          + " sample (its length, bytes or time) this plans one epoch with each sampler and reports"
+          + " the imbalance between ranks, the share of padding, how often the same samples share a"
+          + " batch again, and the speed-up of an epoch over a random order."
     },
     footer = {
       "",
       "Example: plan lengths.csv --column tokens --world-size 8 --batch-size 32 --out plan.png",
-      "Exit status: 0 planned, 1 failed, 2 wrong options or input."
+      "Exit status: 0 planned, 1 failed, 2 invalid options or input."
     })
 final class Main implements Callable<Integer> {
   private static final int WRONG_INPUT = 2;
@@ -41,14 +43,14 @@ final class Main implements Callable<Integer> {
 
   @Parameters(
       paramLabel = "FILE",
-      description = "CSV file with one line a sample; a first line may name the columns.")
+      description = "CSV file with one line per sample; the first line may name the columns.")
   private Path file = Path.of("");
 
   @Option(
       names = "--column",
       paramLabel = "NAME|N",
       description =
-          "Column that holds the costs, by its name in the first line or its number from 1 on"
+          "Column that holds the costs, by its name in the first line or its number, starting at 1"
               + " (default: ${DEFAULT-VALUE}).")
   private String column = "1";
 
@@ -68,9 +70,9 @@ final class Main implements Callable<Integer> {
       names = "--budget",
       paramLabel = "COST",
       description =
-          "For batches of varying size: the most that one may cost, which is its number of samples"
-              + " times the longest (default: what --batch-size samples cost on average, and at"
-              + " least the largest cost).")
+          "Maximum cost of a batch of varying size, which is its number of samples times the"
+              + " longest (default: the average cost of --batch-size samples, but at least the"
+              + " largest cost).")
   private @Nullable Long budget;
 
   @Option(
@@ -83,21 +85,21 @@ final class Main implements Callable<Integer> {
       names = "--sample",
       paramLabel = "N",
       description =
-          "Plan with N costs drawn at random where the file holds more; 0 plans with all, however"
-              + " long that takes (default: ${DEFAULT-VALUE}).")
+          "Plan with N costs drawn at random if the file holds more; 0 plans with all, however long"
+              + " that takes (default: ${DEFAULT-VALUE}).")
   private int sample = 200_000;
 
   @Option(
       names = "--out",
       paramLabel = "FILE",
-      description = "Where to draw the result as a PNG (default: ${DEFAULT-VALUE}).")
+      description = "PNG file for the chart of the results (default: ${DEFAULT-VALUE}).")
   private Path out = Path.of("plan.png");
 
   @Option(
       names = {"-h", "--help"},
       usageHelp = true,
       description = "Show this help and exit.")
-  @SuppressWarnings("UnusedVariable") // picocli acts on it
+  @SuppressWarnings("UnusedVariable") // read by picocli
   private boolean help;
 
   Main() {}
@@ -132,13 +134,13 @@ final class Main implements Callable<Integer> {
   }
 
   @Override
-  public Integer call() throws IOException {
+  public Integer call() {
     if (sample < 0) {
       throw new PlannerException("--sample must be at least 0, got " + sample);
     }
     Path folder = out.toAbsolutePath().getParent();
     if (folder == null || !folder.toFile().isDirectory() || out.toFile().isDirectory()) {
-      throw new PlannerException("--out must be a file in a folder that exists, got " + out);
+      throw new PlannerException("--out must be a file in an existing folder, got " + out);
     }
     Costs all = CostFile.read(file, column);
     Costs costs = Setup.drawn(all, sample, seed);
@@ -151,9 +153,17 @@ final class Main implements Callable<Integer> {
     for (Strategy strategy : Strategy.all()) {
       output.printf("%-16s %s%n", strategy.name(), strategy.meaning());
     }
-    ResultChart.write(results, out);
+    draw(results);
     output.printf("%nDrawn in %s%n", out);
     return 0;
+  }
+
+  private void draw(List<Result> results) {
+    try {
+      ResultChart.write(results, out);
+    } catch (IOException e) {
+      throw new PlannerException("--out cannot be written, got " + out + ": " + e, e);
+    }
   }
 
   private static List<Result> results(Setup setup) {
@@ -174,7 +184,7 @@ final class Main implements Callable<Integer> {
     }
     return String.format(
         Locale.ROOT,
-        "%s, %d ranks, batches of %d or of cost %,d at most%n",
+        "%s, %d ranks, batches of %d or of cost at most %,d%n",
         samples,
         setup.worldSize(),
         setup.batchSize(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.planner;
 
-/** The input is of no use; the message is for the user. */
+/** An error in the input; the message is for the user. */
 final class PlannerException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

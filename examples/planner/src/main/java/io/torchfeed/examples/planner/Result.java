@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.planner;
 
-import io.torchfeed.sampler.BalanceReport;
+import io.torchfeed.sampler.balance.BalanceReport;
 
 /**
- * What a sampler would do.
+ * The planned epoch of a sampler.
  *
- * @param name of the sampler
- * @param report on its plan
- * @param speedUp how many times as fast an epoch is as with the first sampler, if a rank's time is
- *     its real cost
- * @param paddedSpeedUp the same if its time is the padded cost
+ * @param name the name of the sampler
+ * @param report the report on its plan
+ * @param speedUp speed-up of an epoch over the first sampler, if a rank's time is its real cost
+ * @param paddedSpeedUp the same if a rank's time is its padded cost
  */
 record Result(String name, BalanceReport report, double speedUp, double paddedSpeedUp) {
   static Result of(String name, BalanceReport report, BalanceReport first) {

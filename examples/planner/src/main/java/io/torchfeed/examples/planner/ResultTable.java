@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.planner;
 
-import io.torchfeed.sampler.BalanceReport;
+import io.torchfeed.sampler.balance.BalanceReport;
 import java.util.List;
 import java.util.Locale;
 
-/** The results as a table of text. */
+/** The results as a text table. */
 final class ResultTable {
   private static final String HEAD =
       """

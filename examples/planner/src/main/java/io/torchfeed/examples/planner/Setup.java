@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.planner;
 
-import io.torchfeed.sampler.Costs;
-import io.torchfeed.sampler.SeekablePermutation;
+import io.torchfeed.sampler.balance.Costs;
+import io.torchfeed.sampler.order.SeekablePermutation;
 
 /**
- * What is planned.
+ * The input of a plan.
  *
  * @param costs the cost of each sample
  * @param worldSize number of ranks, in [1, 65536]
- * @param batchSize samples of a rank in a step, where that is fixed; at least 1
- * @param budget the most that a batch of varying size may cost when padded
- * @param seed of all random choices
+ * @param batchSize samples per rank and step, for plans with a fixed number; at least 1
+ * @param budget maximum padded cost of a batch of varying size
+ * @param seed seed of all random choices
  */
 record Setup(Costs costs, int worldSize, int batchSize, long budget, long seed) {
   Setup {
@@ -26,7 +26,7 @@ record Setup(Costs costs, int worldSize, int batchSize, long budget, long seed) 
     }
   }
 
-  /** What {@code batchSize} samples cost on average, and at least the largest cost. */
+  /** Returns the average cost of {@code batchSize} samples, but at least the largest cost. */
   static long budgetOf(Costs costs, int batchSize) {
     double sum = 0;
     for (int i = 0; i < costs.size(); i++) {
@@ -36,7 +36,7 @@ record Setup(Costs costs, int worldSize, int batchSize, long budget, long seed) 
     return Math.max(1, Math.max(longest(costs), average));
   }
 
-  /** Some of the costs, drawn at random without replacement; all if there are no more. */
+  /** Returns some of the costs, drawn at random without replacement; all if there are no more. */
   static Costs drawn(Costs costs, int wanted, long seed) {
     if (wanted == 0 || wanted >= costs.size()) {
       return costs;

@@ -1,37 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.planner;
 
-import io.torchfeed.sampler.BaguaLoadBalancingSampler;
-import io.torchfeed.sampler.BalanceReport;
-import io.torchfeed.sampler.Grouping;
-import io.torchfeed.sampler.LoadBalancingDistributedSampler;
-import io.torchfeed.sampler.ShuffledSampler;
-import io.torchfeed.sampler.TokenBudgetBatchSampler;
+import io.torchfeed.sampler.balance.BaguaLoadBalancingSampler;
+import io.torchfeed.sampler.balance.BalanceReport;
+import io.torchfeed.sampler.balance.LoadBalancingDistributedSampler;
+import io.torchfeed.sampler.balance.StepGrouping;
+import io.torchfeed.sampler.balance.TokenBudgetBatchSampler;
+import io.torchfeed.sampler.order.ShuffledSampler;
 import java.util.List;
 import java.util.function.Function;
 
 /**
- * A sampler that the planner shows.
+ * A sampler that the planner compares.
  *
- * @param name what the table calls it
- * @param meaning one line on what it does
- * @param report plans and measures one epoch
+ * @param name its name in the table
+ * @param meaning a one-line description
+ * @param report the function that plans and measures one epoch
  */
 record Strategy(String name, String meaning, Function<Setup, BalanceReport> report) {
-  /** The samplers that are compared; the first is what the others are measured against. */
+  /** Returns the samplers to compare; the first is the baseline of the others. */
   static List<Strategy> all() {
     return List.of(
-        new Strategy("random", "shuffled, dealt over the ranks by stride", Strategy::random),
+        new Strategy("random", "shuffled, assigned to the ranks round-robin", Strategy::random),
         new Strategy(
-            "Bagua", "one sample a rank of like cost at a time, in random order", Strategy::bagua),
+            "Bagua",
+            "one sample of similar cost per rank at a time, in random order",
+            Strategy::bagua),
         new Strategy(
             "balanced",
-            "equal counts; each step of all costs, dealt so that ranks are alike",
-            setup -> balanced(setup, Grouping.MIXED)),
+            "equal counts; each step mixes all costs, assigned so that ranks are equal",
+            setup -> balanced(setup, StepGrouping.MIXED)),
         new Strategy(
             "bucketed",
-            "equal counts; each step of like costs, dealt so that ranks are alike",
-            setup -> balanced(setup, Grouping.BUCKETED)),
+            "equal counts; each step has similar costs, assigned so that ranks are equal",
+            setup -> balanced(setup, StepGrouping.BUCKETED)),
         new Strategy(
             "token budget",
             "batches of varying size whose padded cost is at most the budget",
@@ -55,7 +57,7 @@ record Strategy(String name, String meaning, Function<Setup, BalanceReport> repo
                     .withSeed(setup.seed()));
   }
 
-  private static BalanceReport balanced(Setup setup, Grouping grouping) {
+  private static BalanceReport balanced(Setup setup, StepGrouping grouping) {
     LoadBalancingDistributedSampler first =
         LoadBalancingDistributedSampler.builder(
                 setup.costs(), setup.worldSize(), 0, setup.batchSize())

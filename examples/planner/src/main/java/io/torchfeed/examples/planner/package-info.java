@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * A planner to look at: what each sampler would do with the costs of a file.
+ * An example planner: predicts the balance of each sampler for a file of costs.
  *
- * <p>Start reading at {@code Main} (options), then {@code Strategy} (the samplers that are
- * compared). Imports exported torchfeed packages only.
+ * <p>Start reading at {@code Main} (options), then {@code Strategy} (the samplers compared). The
+ * program imports only exported torchfeed packages.
  */
 @NullMarked
 package io.torchfeed.examples.planner;

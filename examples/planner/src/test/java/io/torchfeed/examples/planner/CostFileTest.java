@@ -4,7 +4,7 @@ package io.torchfeed.examples.planner;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-import io.torchfeed.sampler.Costs;
+import io.torchfeed.sampler.balance.Costs;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -17,12 +17,12 @@ class CostFileTest {
   @TempDir private Path folder = Path.of("");
 
   @Test
-  void aColumnIsFoundByItsName() throws IOException {
+  void aColumnIsFoundByName() throws IOException {
     assertThat(read("id,tokens,kind\n0,7,a\n1,12,b\n", "tokens")).isEqualTo(Costs.of(7, 12));
   }
 
   @Test
-  void aColumnIsFoundByItsNumberWithAndWithoutAFirstLineOfNames() throws IOException {
+  void aColumnIsFoundByNumberWithAndWithoutAHeader() throws IOException {
     assertThat(read("id,tokens\n0,7\n1,12\n", "2")).isEqualTo(Costs.of(7, 12));
     assertThat(read("0,7\n1,12\n", "2")).isEqualTo(Costs.of(7, 12));
   }
@@ -60,14 +60,14 @@ class CostFileTest {
     "'a\n9e12\n', a, 'a cost must be below 2^42, got 9000000000000'",
     "'a,b\n\"1,2\n', a, 'a cost must be a number, got ''1,2 '''"
   })
-  void whatIsNoCostIsRefused(String text, String column, String message) {
+  void anInvalidCostIsRejected(String text, String column, String message) {
     assertThatExceptionOfType(PlannerException.class)
         .isThrownBy(() -> read(text, column))
         .withMessageContaining(message);
   }
 
   @Test
-  void aFileThatIsMissingAFolderOrNoTextIsRefused() throws IOException {
+  void aMissingFileAFolderAndABinaryFileAreRejected() throws IOException {
     Path binary = folder.resolve("binary");
     Files.write(binary, new byte[] {(byte) 0xff, (byte) 0xfe, 0, 10, (byte) 0xc0});
     for (Path file : new Path[] {folder.resolve("none.csv"), folder, binary}) {

@@ -56,7 +56,7 @@ class MainTest {
   }
 
   @Test
-  void theSameSeedGivesTheSameTableAndASampleOfTheCostsIsSaid() {
+  void theSameSeedReproducesTheTableAndTheHeadingReportsTheSample() {
     assertThat(plan("--column=2", "--seed=5", "--sample=1000")).isZero();
     String first = output.toString();
     output.getBuffer().setLength(0);
@@ -73,11 +73,11 @@ class MainTest {
     "--budget=10, '--budget must hold the largest cost 997, got 10'",
     "--budget=0, '--budget must be in [1, 4398046511103], got 0'",
     "--sample=-1, '--sample must be at least 0, got -1'",
-    "--out=missing/folder/plan.png, '--out must be a file in a folder that exists'",
+    "--out=missing/folder/plan.png, '--out must be a file in an existing folder'",
     "--world-size=many, many",
     "--worldsize=3, Unknown option"
   })
-  void aWrongOptionIsOneClearMessageAndExitCodeTwo(String argument, String message) {
+  void anInvalidOptionIsReportedWithExitCodeTwo(String argument, String message) {
     String column = argument.startsWith("--column") ? "--seed=1" : "--column=2";
     String out = argument.startsWith("--out") ? "--seed=2" : "--out=" + png;
     assertThat(run(costs.toString(), column, out, argument)).isEqualTo(2);
@@ -86,15 +86,22 @@ class MainTest {
   }
 
   @Test
-  void aMissingFileOrNoFileIsExitCodeTwo() {
+  void anUnwritableFileExitsWithCodeTwo() {
+    assertThat(run(costs.toString(), "--column=2", "--out=/proc/plan.png")).isEqualTo(2);
+    assertThat(output.toString()).contains("error: --out cannot be written, got /proc/plan.png");
+    assertThat(output.toString()).doesNotContain("\tat ");
+  }
+
+  @Test
+  void aMissingFileOrNoFileExitsWithCodeTwo() {
     assertThat(run(folder.resolve("none.csv").toString(), "--out=" + png)).isEqualTo(2);
-    assertThat(output.toString()).contains("there is no file", "none.csv");
+    assertThat(output.toString()).contains("there is no readable file", "none.csv");
     assertThat(run()).isEqualTo(2);
     assertThat(output.toString()).contains("plan --help");
   }
 
   @Test
-  void helpNamesEveryOption() {
+  void helpListsEveryOption() {
     assertThat(run("--help")).isZero();
     assertThat(output.toString())
         .contains("FILE", "--column", "--world-size", "--batch-size", "--budget", "--seed")

@@ -13,17 +13,18 @@ import java.util.function.LongConsumer;
 import java.util.stream.LongStream;
 
 /**
- * Edges {@code a,b} whose degrees follow a power law: a function of the seed and the edge's number
- * alone, so that any number of threads make the same file.
+ * A file of edges {@code a,b} whose degrees follow a power law: a function of the seed and the edge
+ * number alone, so any number of threads generate the same file.
  *
- * <p>Of n vertices, a tenth of the edges, both ends are drawn with probability proportional to
- * k<sup>-0.75</sup>, k = 1 … n, and k is then moved to another id so that neighbours are not alike.
+ * <p>There are n vertices, a tenth of the number of edges. Both ends are drawn with probability
+ * proportional to k<sup>-0.75</sup>, k = 1 … n; k is then mapped to another id so that neighbouring
+ * ids have different degrees.
  */
 final class EdgeFile {
   private static final long EDGES_AT_ONCE = 1 << 15;
   private static final long GAMMA = 0x9E3779B97F4A7C15L;
 
-  /** Prime, so that multiples of it modulo a smaller n are a permutation. */
+  /** A prime, so that its multiples modulo a smaller n are a permutation. */
   private static final long STRIDE = 2_654_435_761L;
 
   private static final double EXPONENT = 1 - 0.75;
@@ -38,7 +39,7 @@ final class EdgeFile {
     vertices = Math.max(2, edges / 10);
   }
 
-  /** The file in a folder, made first if it is not there; {@code written} gets edges done. */
+  /** Returns the file in a folder, created if missing; {@code written} receives the edges done. */
   Path in(Path folder, LongConsumer written) {
     Path file = folder.resolve("edges-%d-%d.csv".formatted(edges, seed));
     if (Files.isRegularFile(file)) {
@@ -46,7 +47,7 @@ final class EdgeFile {
     }
     try {
       Files.createDirectories(folder);
-      // Of two that make it at the same time the last wins, with the same content.
+      // If two processes create it at the same time, the last wins, with the same content.
       Path part = Files.createTempFile(folder, "edges", ".part");
       try {
         try (OutputStream out = Files.newOutputStream(part)) {
@@ -87,7 +88,7 @@ final class EdgeFile {
     return lines.toString().getBytes(US_ASCII);
   }
 
-  /** By inversion of the continuous distribution. */
+  /** Draws a vertex by inversion of the continuous distribution. */
   private long vertex(long draw) {
     double uniform = (mix(seed + mix(draw * GAMMA)) >>> 11) * 0x1p-53;
     double most = StrictMath.pow((double) vertices, EXPONENT);

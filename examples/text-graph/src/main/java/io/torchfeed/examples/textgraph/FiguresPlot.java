@@ -13,7 +13,7 @@ import org.knowm.xchart.BitmapEncoder.BitmapFormat;
 import org.knowm.xchart.CategoryChart;
 import org.knowm.xchart.CategoryChartBuilder;
 
-/** Draws bytes, lines and edges of each rank, side by side, as a PNG. */
+/** A PNG with the bytes, lines and edges of each rank, side by side. */
 final class FiguresPlot {
   private FiguresPlot() {}
 

@@ -3,15 +3,38 @@ package io.torchfeed.examples.textgraph;
 
 import org.jspecify.annotations.Nullable;
 
-/** What the user can mend: shown as one line. */
+/** An error that the user can fix, shown as one line. */
 final class GraphException extends RuntimeException {
   private static final long serialVersionUID = 1L;
+  private static final int FAILED = 1;
+  private static final int WRONG_USAGE = 2;
+
+  /** See {@link #exitCode}. */
+  private final int exitCode;
 
   GraphException(String message) {
-    super(message);
+    this(message, null);
   }
 
   GraphException(String message, @Nullable Throwable cause) {
+    this(message, cause, FAILED);
+  }
+
+  private GraphException(String message, @Nullable Throwable cause, int exitCode) {
     super(message, cause);
+    this.exitCode = exitCode;
+  }
+
+  /**
+   * Wraps an error in the variables that make this process a rank. As with an invalid option,
+   * nothing has been done yet.
+   */
+  static GraphException wrongEnvironment(IllegalArgumentException cause) {
+    return new GraphException(String.valueOf(cause.getMessage()), cause, WRONG_USAGE);
+  }
+
+  /** Returns the exit status of the program. */
+  int exitCode() {
+    return exitCode;
   }
 }

@@ -4,12 +4,12 @@ package io.torchfeed.examples.textgraph;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.torchfeed.distributed.ProcessGroup;
-import io.torchfeed.partition.EdgeLoader;
-import io.torchfeed.partition.Edges;
-import io.torchfeed.partition.IdMap;
-import io.torchfeed.partition.LinePattern;
-import io.torchfeed.partition.SparseMatrix;
-import io.torchfeed.partition.TextPartition;
+import io.torchfeed.graph.EdgeLoader;
+import io.torchfeed.graph.Edges;
+import io.torchfeed.graph.IdMap;
+import io.torchfeed.graph.LinePattern;
+import io.torchfeed.graph.SparseMatrix;
+import io.torchfeed.text.TextPartition;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,9 +19,9 @@ import java.util.Locale;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** What one rank does: reads its part of the lines, gets the edges it owns, computes PageRank. */
+/** The work of one rank: reads its lines, receives the edges it owns, computes PageRank. */
 final class GraphRank {
-  /** Of the relative difference to a single process: both add the same numbers in other orders. */
+  /** Maximum relative difference from a single process, which adds the numbers in another order. */
   private static final double TOLERANCE = 1e-9;
 
   private static final int LISTED = 1_000;
@@ -37,14 +37,14 @@ final class GraphRank {
     this.shown = shown;
   }
 
-  /** Shows a part of the work that has so many steps. */
+  /** A factory of progress displays for parts of the work with a given number of steps. */
   @FunctionalInterface
   interface Shown {
     Progress begin(String title, long whole);
   }
 
   static int run(Settings settings) {
-    try (ProcessGroup group = ProcessGroup.fromEnvironment()) {
+    try (ProcessGroup group = join()) {
       Shown shown =
           (title, whole) ->
               group.rank() == 0 ? Progress.show(settings.bar(), title, whole) : Progress.silent();
@@ -52,9 +52,20 @@ final class GraphRank {
     }
   }
 
+  /** Joins the group given by the environment; reports an invalid environment to the user. */
+  private static ProcessGroup join() {
+    try {
+      return ProcessGroup.fromEnvironment();
+    } catch (IllegalArgumentException e) {
+      throw GraphException.wrongEnvironment(e);
+    } catch (IllegalStateException e) { // another process has this rank, or the port
+      throw new GraphException(String.valueOf(e.getMessage()), e);
+    }
+  }
+
   static String data(Settings settings) {
     if (settings.data() == null) {
-      throw new GraphException("--data is missing: a rank reads what the launcher found");
+      throw new GraphException("--data is missing: a rank reads the file that the launcher found");
     }
     return settings.data();
   }
@@ -62,7 +73,8 @@ final class GraphRank {
   int run() {
     long start = System.nanoTime();
     TextPartition plan =
-        TextPartition.plan(List.of(data(settings)), group.size(), LinePattern.FMAP);
+        TextPartition.plan(
+            List.of(data(settings)), group.size(), LinePattern.EDGES_BY_SOURCE.blocksPerRank());
     if (group.rank() == 0) {
       System.out.print(plan.table());
     }
@@ -138,7 +150,7 @@ final class GraphRank {
     double difference = PlainPageRank.difference(settings, ids, scores);
     System.out.printf(
         Locale.ROOT,
-        "Largest difference to a single process: %.2e of the value, %s %.0e%n",
+        "Largest difference from a single process: %.2e of the value, %s %.0e%n",
         difference,
         difference <= TOLERANCE ? "within" : "ABOVE",
         TOLERANCE);

@@ -3,8 +3,8 @@ package io.torchfeed.examples.textgraph;
 
 import io.torchfeed.distributed.LaunchException;
 import io.torchfeed.distributed.Launcher;
-import io.torchfeed.partition.TextFileException;
-import io.torchfeed.partition.TextPartition;
+import io.torchfeed.text.TextFileException;
+import io.torchfeed.text.TextPartition;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -12,9 +12,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** The process that the user starts: finds or makes the edges, then starts the ranks. */
+/** The process that the user starts: finds or generates the edges, then starts the ranks. */
 final class Launch {
-  /** Of the Java heap: beside the edges, and for each byte of text that a rank reads. */
+  /** Java heap of a rank in addition to its edges; the next two are per byte of text. */
   private static final long HEAP_BYTES = 256L << 20;
 
   private static final long HEAP_PER_BYTE = 6;
@@ -27,7 +27,7 @@ final class Launch {
     try {
       Files.createDirectories(settings.out());
     } catch (IOException e) {
-      throw new GraphException("cannot make " + settings.out() + ": " + e.getMessage(), e);
+      throw new GraphException("cannot create " + settings.out() + ": " + e.getMessage(), e);
     }
     System.out.println(
         "Ranking with " + settings.ranks() + " processes; files go to " + settings.out());
@@ -38,11 +38,11 @@ final class Launch {
       throw new GraphException(String.valueOf(e.getMessage()), e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new GraphException("interrupted; all ranks were ended", e);
+      throw new GraphException("interrupted; all ranks were stopped", e);
     }
   }
 
-  /** The ranks of a run whose data are found. */
+  /** Returns a launcher for the ranks of a run whose data has been found. */
   static Launcher.Builder launcher(Settings settings, Class<?> mainClass) {
     int threads = Math.max(1, Runtime.getRuntime().availableProcessors() / settings.ranks());
     return Launcher.builder()
@@ -72,7 +72,7 @@ final class Launch {
     if (settings.data() != null) {
       return settings.data();
     }
-    try (Progress progress = Progress.show(settings.bar(), "making edges", settings.edges())) {
+    try (Progress progress = Progress.show(settings.bar(), "generating edges", settings.edges())) {
       return new EdgeFile(settings.edges(), settings.seed())
           .in(cache(System.getenv()), progress::at)
           .toString();

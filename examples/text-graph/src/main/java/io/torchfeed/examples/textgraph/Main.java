@@ -2,9 +2,9 @@
 package io.torchfeed.examples.textgraph;
 
 import io.torchfeed.distributed.PeerLostException;
-import io.torchfeed.partition.ExchangeException;
-import io.torchfeed.partition.LineException;
-import io.torchfeed.partition.TextFileException;
+import io.torchfeed.graph.ExchangeException;
+import io.torchfeed.text.LineException;
+import io.torchfeed.text.TextFileException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.LocalDateTime;
@@ -23,8 +23,8 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /**
- * The command line. Started by hand it is the launcher: it makes the edges and starts one process a
- * rank. With {@code RANK} in the environment it is that rank.
+ * The command line. Started by hand, it is the launcher: it generates the edges and starts one
+ * process per rank. With {@code RANK} in the environment, it is that rank.
  */
 @Command(
     name = "rank",
@@ -33,22 +33,23 @@ import picocli.CommandLine.Spec;
     description = {
       "PageRank of a file of edges with several Java processes on this machine.",
       "Each process (a rank) reads its own bytes of the file, sends each edge to the rank that owns"
-          + " the vertex where it begins, and multiplies its part of the sparse matrix."
+          + " its source vertex, and multiplies its part of the sparse matrix."
     },
     footer = {
       "",
       "Example: rank --ranks 4 --edges 1000000 --check",
-      "Exit status: 0 ranked, 1 failed or not equal to a single process, 2 wrong options."
+      "Exit status: 0 ranked, 1 failed or different from a single process, 2 invalid options"
+          + " or environment variables."
     })
 final class Main implements Callable<Integer> {
-  /** How progress is shown. */
+  /** The ways to show progress. */
   enum ProgressMode {
     AUTO,
     BAR,
     LINES
   }
 
-  /** What the user can mend, or another rank did. */
+  /** Failures that the user can fix or that another rank caused; shown without a stack trace. */
   private static final List<Class<?>> EXPECTED =
       List.of(
           GraphException.class,
@@ -69,14 +70,14 @@ final class Main implements Callable<Integer> {
       names = "--edges",
       paramLabel = "N",
       description =
-          "Edges to make at the first run, with degrees that follow a power law, and to keep in the"
-              + " cache of this user (default: ${DEFAULT-VALUE}).")
+          "Edges to generate on the first run, with degrees that follow a power law, and to keep in"
+              + " the user's cache (default: ${DEFAULT-VALUE}).")
   private long edges = 10_000_000;
 
   @Option(
       names = "--seed",
       paramLabel = "N",
-      description = "Fixes the edges that are made (default: ${DEFAULT-VALUE}).")
+      description = "Fixes the generated edges (default: ${DEFAULT-VALUE}).")
   private long seed = 0;
 
   @Option(
@@ -84,7 +85,7 @@ final class Main implements Callable<Integer> {
       paramLabel = "FILE",
       description =
           "Lines a,b or a,b,weight to read instead: a file, a directory or a pattern; .gz files"
-              + " are unpacked.")
+              + " are decompressed.")
   private @Nullable String data;
 
   @Option(
@@ -102,7 +103,7 @@ final class Main implements Callable<Integer> {
   @Option(
       names = "--check",
       description =
-          "Compare with the same computation in a single process and say the largest difference.")
+          "Compare with the same computation in a single process; print the largest difference.")
   private boolean check;
 
   @Option(
@@ -125,7 +126,7 @@ final class Main implements Callable<Integer> {
       names = {"-h", "--help"},
       usageHelp = true,
       description = "Show this help and exit.")
-  @SuppressWarnings("UnusedVariable") // picocli acts on it
+  @SuppressWarnings("UnusedVariable") // read by picocli
   private boolean help;
 
   private final Map<String, String> environment;
@@ -160,7 +161,7 @@ final class Main implements Callable<Integer> {
               } else {
                 failure.printStackTrace(command.getErr());
               }
-              return 1;
+              return failure instanceof GraphException known ? known.exitCode() : 1;
             });
   }
 
@@ -194,7 +195,7 @@ final class Main implements Callable<Integer> {
         "runs", "text-graph-" + LocalDateTime.now(ZoneId.systemDefault()).format(format));
   }
 
-  /** Only the script can tell whether this is a terminal: the JDK's answer differs by version. */
+  /** Asks the script whether this is a terminal, because the JDK's answer differs by version. */
   private boolean isBar() {
     return progress == ProgressMode.AUTO
         ? Boolean.getBoolean("torchfeed.example.terminal")

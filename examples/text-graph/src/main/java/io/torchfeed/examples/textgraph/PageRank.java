@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.textgraph;
 
-import io.torchfeed.data.GraphTensors;
+import io.torchfeed.data.source.GraphTensors;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.ReduceOp;
-import io.torchfeed.partition.CompressedRows;
-import io.torchfeed.partition.IdMap;
-import io.torchfeed.partition.SparseMatrix;
+import io.torchfeed.graph.CsrMatrix;
+import io.torchfeed.graph.IdMap;
+import io.torchfeed.graph.SparseMatrix;
 import java.util.function.IntConsumer;
 import org.bytedeco.javacpp.DoublePointer;
 import org.bytedeco.javacpp.PointerScope;
@@ -17,26 +17,26 @@ import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
- * PageRank over all ranks: each has the edges that begin at its own vertices.
+ * PageRank over all ranks, each of which has the edges that begin at its own vertices.
  *
- * <p>A rank multiplies the transpose of its part, [all destinations, own sources], with the values
- * of its sources; the sum over the ranks is what flows to each destination. One all-reduce an
- * iteration, which carries in its last element the sum of all sources' values, since what is not
- * with a source is with a vertex that has no edge, and flows to all.
+ * <p>A rank multiplies the transpose of its part, [all destinations, own sources], by the values of
+ * its sources; the sum over the ranks is the flow to each destination. There is one all-reduce per
+ * iteration. Its last element carries the sum of the values of all sources, because the rest of the
+ * total belongs to vertices without outgoing edges and flows to all vertices.
  */
 final class PageRank {
   private final ProcessGroup group;
   private final double damping;
 
-  /** How many vertices the whole graph has. */
+  /** The number of vertices of the whole graph. */
   private final long vertices;
 
   private final int destinations;
 
-  /** Of each own source its number among the destinations, the number of them if it is none. */
+  /** For each own source, its number among the destinations, or their count if it is not one. */
   private final long[] places;
 
-  /** [destinations, sources] */
+  /** The transposed part, [destinations, sources]. */
   private final Tensor flow;
 
   PageRank(SparseMatrix part, ProcessGroup group, double damping) {
@@ -61,8 +61,8 @@ final class PageRank {
     shares(part.cells());
   }
 
-  /** What leaves a source is divided by the weights of its edges. */
-  private void shares(CompressedRows cells) {
+  /** Divides the flow out of each source among its edges by weight. */
+  private void shares(CsrMatrix cells) {
     double[] inverse = new double[cells.rows()];
     for (int row = 0; row < inverse.length; row++) {
       double sum = 0;
@@ -71,7 +71,7 @@ final class PageRank {
       }
       if (!(sum > 0)) {
         throw new GraphException(
-            "the weights of the edges of a vertex must be above 0 together, got " + sum);
+            "the sum of the weights of a vertex's edges must be above 0, got " + sum);
       }
       inverse[row] = 1 / sum;
     }

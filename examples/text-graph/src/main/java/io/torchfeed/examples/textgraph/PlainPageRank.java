@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.textgraph;
 
-import io.torchfeed.partition.AllToAll;
-import io.torchfeed.partition.Digraph;
-import io.torchfeed.partition.Duplicates;
-import io.torchfeed.partition.EdgeLoader;
-import io.torchfeed.partition.IdMap;
-import io.torchfeed.partition.TextPartition;
+import io.torchfeed.graph.AllToAll;
+import io.torchfeed.graph.Digraph;
+import io.torchfeed.graph.DuplicatePolicy;
+import io.torchfeed.graph.EdgeLoader;
+import io.torchfeed.graph.IdMap;
+import io.torchfeed.text.TextPartition;
 import java.util.Arrays;
 import java.util.List;
 
-/** PageRank of the whole graph in one process, with Java's arrays: what the ranks must come to. */
+/**
+ * PageRank of the whole graph in one process with Java arrays: the expected result of the ranks.
+ */
 final class PlainPageRank {
   private PlainPageRank() {}
 
-  /** The largest difference of a value to that of the ranks, relative to the value. */
+  /** Returns the largest difference of a value from that of the ranks, relative to the value. */
   static double difference(Settings settings, IdMap ids, Scores scores) {
     TextPartition plan = TextPartition.plan(List.of(GraphRank.data(settings)), 1);
     Digraph graph =
-        Digraph.of(EdgeLoader.over(plan).build().load(0, AllToAll.alone()), Duplicates.SUM);
+        Digraph.of(EdgeLoader.over(plan).build().load(0, AllToAll.alone()), DuplicatePolicy.SUM);
     double[] expected = of(graph, settings.iterations(), settings.damping());
     if (expected.length != scores.vertices()) {
       throw new GraphException(

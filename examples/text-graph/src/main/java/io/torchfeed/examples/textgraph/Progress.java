@@ -8,15 +8,17 @@ import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
 import me.tongfei.progressbar.ProgressBarStyle;
 
-/** Shows how far a part of the work is: a bar on a terminal, a plain line each quarter in a log. */
+/**
+ * The progress of a part of the work: a bar on a terminal, or a plain line per quarter in a log.
+ */
 interface Progress extends AutoCloseable {
-  /** So much of the whole is done. */
+  /** Records the amount of work done. */
   void at(long done);
 
   @Override
   void close();
 
-  /** What ranks other than the first show, and nobody sees. */
+  /** Returns a progress that shows nothing, for every rank but the first. */
   static Progress silent() {
     return of(done -> {}, () -> {});
   }
@@ -35,7 +37,7 @@ interface Progress extends AutoCloseable {
     };
   }
 
-  /** Shows it in the way that the settings say. */
+  /** Returns a bar, or lines if {@code isBar} is false. */
   static Progress show(boolean isBar, String title, long whole) {
     PrintStream out = System.err;
     if (!isBar) {

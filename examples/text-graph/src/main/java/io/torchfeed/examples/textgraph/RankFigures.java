@@ -7,17 +7,17 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * What one rank had to do.
+ * The work of one rank.
  *
  * @param rank the rank
- * @param bytes of text it read
- * @param lines it read
- * @param edges it owns, repeated ones each time
- * @param cells its edges without repetition
- * @param loadMillis from the plan to the compressed rows
+ * @param bytes bytes of text it read
+ * @param lines lines it read
+ * @param edges edges it owns, counting repetitions
+ * @param cells edges it owns, without repetitions
+ * @param loadMillis milliseconds from the plan to the compressed rows
  */
 record RankFigures(int rank, long bytes, long lines, long edges, long cells, long loadMillis) {
-  /** The figures of all ranks, on all ranks. */
+  /** Gathers the figures of all ranks, on all ranks. */
   static List<RankFigures> ofAll(RankFigures own, ProcessGroup group) {
     long[][] all =
         group.allGatherLongs(

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.textgraph;
 
-/** The values of all vertices. */
+/** The PageRank values of all vertices. */
 final class Scores {
   private final double[] destinations;
   private final double others;
   private final long vertices;
 
-  /** Takes the values of the vertices to which edges lead, that of each other one, and how many. */
+  /**
+   * Creates the values.
+   *
+   * @param destinations values of the vertices with incoming edges
+   * @param others value of each other vertex
+   * @param vertices number of all vertices
+   */
   Scores(double[] destinations, double others, long vertices) {
     this.destinations = destinations;
     this.others = others;

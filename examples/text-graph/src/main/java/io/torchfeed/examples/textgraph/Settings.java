@@ -7,16 +7,16 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A validated run.
+ * The validated settings of a run.
  *
  * @param ranks number of processes, in [1, 64]
- * @param edges how many edges to generate, in [1, 1000000000]
- * @param seed of the generated edges
- * @param data what to read instead, or null: a file, a directory or a pattern
- * @param iterations of PageRank, in [1, 10000]
- * @param damping of PageRank, in [0, 1)
+ * @param edges number of edges to generate, in [1, 1000000000]
+ * @param seed seed of the generated edges
+ * @param data file, directory or pattern to read instead, or null
+ * @param iterations iterations of PageRank, in [1, 10000]
+ * @param damping damping of PageRank, in [0, 1)
  * @param check whether rank 0 compares the result with that of a single process
- * @param out folder of the run's files
+ * @param out output folder of the run
  * @param bar whether progress is drawn as a bar
  */
 record Settings(
@@ -29,11 +29,11 @@ record Settings(
     boolean check,
     Path out,
     boolean bar) {
-  private static final long MOST_EDGES = 1_000_000_000;
+  private static final long MAX_EDGES = 1_000_000_000;
 
   Settings {
     require("--ranks", ranks, 64);
-    require("--edges", edges, MOST_EDGES);
+    require("--edges", edges, MAX_EDGES);
     require("--iterations", iterations, 10_000);
     if (!(damping >= 0 && damping < 1)) {
       throw new IllegalArgumentException("--damping must be in [0, 1), got " + damping);
@@ -51,7 +51,7 @@ record Settings(
     return new Settings(ranks, edges, seed, found, iterations, damping, check, out, bar);
   }
 
-  /** The arguments that give a rank this very run. */
+  /** Returns the command-line arguments that reproduce these settings in a rank. */
   List<String> toArguments() {
     List<String> arguments =
         new ArrayList<>(

@@ -5,7 +5,7 @@ import io.torchfeed.distributed.PeerLostException;
 import io.torchfeed.distributed.ProcessGroup;
 import picocli.CommandLine;
 
-/** A rank of {@link RanksTest}: that of number 1 ends without a word while it ranks. */
+/** A rank of {@link RanksTest}; rank 1 exits silently during the iterations. */
 public final class DyingRank {
   static final int DIED = 9;
 

@@ -32,7 +32,7 @@ class EdgeFileTest {
   }
 
   @Test
-  void threadsThatMakeItAtTheSameTimeComeToOneFile(@TempDir Path folder) throws IOException {
+  void threadsThatCreateItConcurrentlyProduceOneFile(@TempDir Path folder) throws IOException {
     List<Path> made =
         IntStream.range(0, 4)
             .parallel()
@@ -46,13 +46,13 @@ class EdgeFileTest {
   }
 
   @Test
-  void aFileThatIsThereIsNotMadeAgain(@TempDir Path folder) throws IOException {
+  void anExistingFileIsNotCreatedAgain(@TempDir Path folder) throws IOException {
     Path file = new EdgeFile(10, 5).in(folder, done -> {});
     Files.writeString(file, "kept");
     assertThat(new EdgeFile(10, 5).in(folder, done -> {})).hasContent("kept");
   }
 
-  /** With P(k) ~ k^-s the k-th busiest has a degree ~ k^-s: the slope in logarithms is -s. */
+  /** With P(k) ~ k^-s, the k-th busiest vertex has degree ~ k^-s: the log-log slope is -s. */
   @Test
   void degreesFollowAPowerLaw() throws IOException {
     Map<String, Long> degrees =

@@ -5,8 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -37,20 +41,59 @@ class MainTest {
     "--damping=NaN, '--damping must be in [0, 1), got NaN'",
     "--rank=3, Unknown option"
   })
-  void aWrongOptionIsAUsageError(String argument, String message) {
+  void anInvalidOptionIsAUsageError(String argument, String message) {
     assertThat(commandLine().execute(argument)).isEqualTo(2);
     assertThat(output.toString()).contains(message).contains("rank --help");
   }
 
+  /** Runs a rank in its own process, because environment variables belong to a process. */
+  @ParameterizedTest
+  @CsvSource({
+    "0, 2, MASTER_ADDR must be set",
+    "5, 2, 'RANK must be an integer in [0, 1], got ''5'''",
+    "0, , WORLD_SIZE must be set",
+    "0, many, 'WORLD_SIZE must be an integer at least 1, got ''many'''"
+  })
+  void anInvalidEnvironmentExitsWithCodeTwoAndOneLine(
+      String rank, @Nullable String worldSize, String message, @TempDir Path folder)
+      throws Exception {
+    Path output = folder.resolve("output");
+    ProcessBuilder builder =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-cp",
+                System.getProperty("java.class.path"),
+                Main.class.getName(),
+                "--out=" + folder.resolve("run"))
+            .redirectErrorStream(true)
+            .redirectOutput(output.toFile());
+    builder.environment().keySet().removeAll(List.of("WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"));
+    builder.environment().put("RANK", rank);
+    if (worldSize != null) {
+      builder.environment().put("WORLD_SIZE", worldSize);
+    }
+    Process process = builder.start();
+    try {
+      assertThat(process.waitFor(120, TimeUnit.SECONDS)).isTrue();
+      assertThat(Files.readAllLines(output))
+          .singleElement()
+          .asString()
+          .contains("error: ", message);
+      assertThat(process.exitValue()).isEqualTo(2);
+    } finally {
+      process.destroyForcibly();
+    }
+  }
+
   @Test
-  void aFileThatIsNotThereIsNamed(@TempDir Path folder) {
+  void aMissingFileIsNamed(@TempDir Path folder) {
     String missing = folder.resolve("none.csv").toString();
     assertThat(commandLine().execute("--data", missing, "--out", folder.toString())).isEqualTo(1);
     assertThat(output.toString()).contains("error: " + missing + " does not exist");
   }
 
   @Test
-  void aRankGetsTheLaunchersRun() {
+  void aRankReceivesTheSettingsOfTheLauncher() {
     Settings launcher =
         parse("--ranks=3", "--damping=0.5", "--seed=9", "--check", "--progress=bar", "--out=o")
             .with("/data/*.csv");
@@ -62,12 +105,12 @@ class MainTest {
   }
 
   @Test
-  void aNewRunGetsAFolderOfItsOwnBelowRuns() {
+  void aNewRunGetsItsOwnFolderInRuns() {
     assertThat(parse().out().toString()).matches("runs/text-graph-\\d{8}-\\d{6}");
   }
 
   @Test
-  void theCacheIsTheUsers() {
+  void theCacheBelongsToTheUser() {
     assertThat(Launch.cache(Map.of("XDG_CACHE_HOME", "/c")))
         .isEqualTo(Path.of("/c/torchfeed/text-graph"));
     assertThat(Launch.cache(Map.of("XDG_CACHE_HOME", "")))

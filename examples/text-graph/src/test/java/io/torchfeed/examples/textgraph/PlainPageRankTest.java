@@ -5,11 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
-import io.torchfeed.partition.AllToAll;
-import io.torchfeed.partition.Digraph;
-import io.torchfeed.partition.Duplicates;
-import io.torchfeed.partition.EdgeLoader;
-import io.torchfeed.partition.TextPartition;
+import io.torchfeed.graph.AllToAll;
+import io.torchfeed.graph.Digraph;
+import io.torchfeed.graph.DuplicatePolicy;
+import io.torchfeed.graph.EdgeLoader;
+import io.torchfeed.text.TextPartition;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -30,7 +30,7 @@ class PlainPageRankTest {
 
   private Digraph graph(String text) throws IOException {
     TextPartition plan = TextPartition.plan(List.of(file(text)), 1);
-    return Digraph.of(EdgeLoader.over(plan).build().load(0, AllToAll.alone()), Duplicates.SUM);
+    return Digraph.of(EdgeLoader.over(plan).build().load(0, AllToAll.alone()), DuplicatePolicy.SUM);
   }
 
   @Test
@@ -39,22 +39,22 @@ class PlainPageRankTest {
         .containsExactly(new double[] {1 / 3.0, 1 / 3.0, 1 / 3.0}, within(1e-15));
   }
 
-  /** One step from 1/2 each: 1 keeps 0.075 + half of what 2, without an edge, gives to all. */
+  /** One step from 1/2 each: vertex 1 gets 0.075 + half the flow of vertex 2, which has no edge. */
   @Test
-  void whatIsWithoutEdgesFlowsToAll() throws IOException {
+  void verticesWithoutEdgesFlowToAll() throws IOException {
     assertThat(PlainPageRank.of(graph("1,2\n"), 1, 0.85))
         .containsExactly(new double[] {0.075 + 0.85 * 0.25, 0.075 + 0.85 * 0.75}, within(1e-15));
   }
 
   @Test
-  void weightsDivideWhatFlows() throws IOException {
+  void weightsDivideTheFlow() throws IOException {
     assertThat(PlainPageRank.of(graph("1,2,3\n1,3,1\n2,1\n3,1\n"), 1, 0.5))
         .containsExactly(
             new double[] {1 / 6.0 + 1 / 3.0, 1 / 6.0 + 0.125, 1 / 6.0 + 1 / 24.0}, within(1e-15));
   }
 
   @Test
-  void aWrongValueOrVertexIsSeen() throws IOException {
+  void aWrongValueOrVertexCountIsDetected() throws IOException {
     String text = "1,2\n2,3\n3,1\n";
     Settings settings = new Settings(1, 1, 0, file(text), 3, 0.85, true, folder, false);
     Digraph graph = graph(text);

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Real ranks, each a JVM. */
+/** Tests with real ranks, each a JVM. */
 @Timeout(300)
 class RanksTest {
   private final Path folder;
@@ -30,9 +30,9 @@ class RanksTest {
   }
 
   @Test
-  void anyNumberOfRanksComesToTheSame() throws IOException {
+  void anyNumberOfRanksProducesTheSameResult() throws IOException {
     String data = new EdgeFile(30_000, 7).in(folder, done -> {}).toString();
-    // With ids of 64 bits, weights, repeated edges and a vertex without edges.
+    // Adds 64-bit ids, weights, repeated edges and a vertex without outgoing edges.
     Files.writeString(
         Path.of(data),
         Files.readString(Path.of(data))
@@ -58,7 +58,7 @@ class RanksTest {
   }
 
   @Test
-  void aWrongLineEndsTheRun() throws IOException {
+  void aMalformedLineEndsTheRun() throws IOException {
     Path data = Files.writeString(folder.resolve("edges"), "1,2\n2,3\nfour,1\n5,6\n");
     assertThatThrownBy(() -> Launch.run(settings(2, data.toString())))
         .isInstanceOf(GraphException.class)

@@ -2,16 +2,15 @@
 package io.torchfeed.benchmarks.djl;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.pytorch.jni.JniUtils;
 import ai.djl.training.dataset.ArrayDataset;
 import ai.djl.training.dataset.Batch;
 import ai.djl.training.dataset.RandomAccessDataset;
-import ai.djl.training.dataset.Record;
+import ai.djl.translate.Pipeline;
 import ai.djl.translate.TranslateException;
-import ai.djl.util.Progress;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -20,62 +19,114 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
 /**
  * DJL's loader for examples/benchmarks/loaders, over the same rows. Speaks the protocol of
- * ContestantProgram.java.
+ * ContestantProgram.java. Variants: {@code ndindex} (DJL's own ArrayDataset), {@code embedding}
+ * (rows gathered by {@link EmbeddingDataset}) and {@code sample} (one callback per sample, row C).
+ * The suffix {@code -2-threads} selects two threads per operation.
  */
 public final class DjlLoader {
-  private static final float MEAN = 0.1307f;
-  private static final float DEVIATION = 0.3081f;
+  static final float MEAN = 0.1307f;
+  static final float DEVIATION = 0.3081f;
+
   private static final int PREFETCH = 4;
+  private static final int MNIST_ROWS = 60_000;
+  private static final String TWO_THREADS = "-2-threads";
 
   private final NDManager manager = NDManager.newBaseManager("PyTorch");
-  private final RandomAccessDataset rows;
-  private final ExecutorService[] executors = new ExecutorService[3];
+  private final String row;
+  private final Path folder;
   private final int batch;
+  private final Map<String, RandomAccessDataset> datasets = new HashMap<>();
+  private final ExecutorService[] executors = new ExecutorService[3];
+  private NDArray images;
+  private NDArray labels;
 
-  private DjlLoader(String row, Path folder) throws IOException {
+  private DjlLoader(String row, Path folder) {
+    this.row = row;
+    this.folder = folder;
     batch = "B".equals(row) ? 64 : 256;
     manager.getEngine().setRandomSeed(1);
-    if ("C".equals(row)) {
-      byte[] pixels = Files.readAllBytes(folder.resolve("train-images-idx3-ubyte"));
-      rows =
-          new Normalised(
-              new Builder().setSampling(batch, true).optPrefetchNumber(PREFETCH),
-              pixels,
-              classes(folder));
-      return;
+  }
+
+  private RandomAccessDataset dataset(String variant) throws IOException {
+    RandomAccessDataset dataset = datasets.get(variant);
+    if (dataset == null) {
+      dataset = open(variant);
+      datasets.put(variant, dataset);
     }
-    NDArray images;
-    NDArray labels;
-    if ("B".equals(row)) {
-      byte[] pixels = Files.readAllBytes(folder.resolve("images.bin"));
-      int count = pixels.length / (3 * 224 * 224);
-      images =
-          manager.create(ByteBuffer.wrap(pixels), new Shape(count, 3, 224, 224), DataType.UINT8);
-      labels = manager.arange(0, count, 1, DataType.INT64).mod(1000);
-    } else {
-      byte[] pixels = Files.readAllBytes(folder.resolve("train-images-idx3-ubyte"));
-      float[] floats = new float[pixels.length - 16];
-      for (int i = 0; i < floats.length; i++) {
-        floats[i] = (pixels[16 + i] & 0xFF) / 255f;
-      }
-      images = manager.create(floats, new Shape(60_000, 1, 28, 28));
-      labels = manager.create(classes(folder));
+    return dataset;
+  }
+
+  private RandomAccessDataset open(String variant) throws IOException {
+    if ("sample".equals(variant)) {
+      return new NormalisedSamples(
+          new NormalisedSamples.Builder().setSampling(batch, true).optPrefetchNumber(PREFETCH),
+          pixels(),
+          classes());
     }
-    rows =
+    read();
+    ArrayDataset.Builder builder =
         new ArrayDataset.Builder()
             .setData(images)
             .optLabels(labels)
             .setSampling(batch, true)
-            .optPrefetchNumber(PREFETCH)
-            .build();
+            .optPrefetchNumber(PREFETCH);
+    if ("C".equals(row)) {
+      builder.optPipeline(new Pipeline(DjlLoader::normalised));
+    }
+    return switch (variant) {
+      case "ndindex" -> builder.build();
+      case "embedding" -> new EmbeddingDataset(builder, images, labels);
+      default -> throw new IllegalArgumentException("no variant " + variant);
+    };
   }
 
-  private static long[] classes(Path folder) throws IOException {
+  private static NDArray normalised(NDArray bytes) {
+    return bytes.toType(DataType.FLOAT32, false).muli(1 / (255 * DEVIATION)).subi(MEAN / DEVIATION);
+  }
+
+  /** Loads the rows into DJL's memory, once. */
+  private void read() throws IOException {
+    if (images != null) {
+      return;
+    }
+    byte[] pixels = pixels();
+    if ("B".equals(row)) {
+      int count = pixels.length / (3 * 224 * 224);
+      images =
+          manager.create(ByteBuffer.wrap(pixels), new Shape(count, 3, 224, 224), DataType.UINT8);
+      labels = manager.arange(0, count, 1, DataType.INT64).mod(1000);
+      return;
+    }
+    Shape shape = new Shape(MNIST_ROWS, 1, 28, 28);
+    labels = manager.create(classes());
+    if ("C".equals(row)) {
+      images = manager.create(ByteBuffer.wrap(pixels), shape, DataType.UINT8);
+      return;
+    }
+    float[] floats = new float[pixels.length];
+    for (int i = 0; i < floats.length; i++) {
+      floats[i] = (pixels[i] & 0xFF) / 255f;
+    }
+    images = manager.create(floats, shape);
+  }
+
+  private byte[] pixels() throws IOException {
+    if ("B".equals(row)) {
+      return Files.readAllBytes(folder.resolve("images.bin"));
+    }
+    byte[] file = Files.readAllBytes(folder.resolve("train-images-idx3-ubyte"));
+    return Arrays.copyOfRange(file, 16, file.length);
+  }
+
+  private long[] classes() throws IOException {
     byte[] bytes = Files.readAllBytes(folder.resolve("train-labels-idx1-ubyte"));
     long[] labels = new long[bytes.length - 8];
     for (int i = 0; i < labels.length; i++) {
@@ -84,55 +135,11 @@ public final class DjlLoader {
     return labels;
   }
 
-  private static final class Builder extends RandomAccessDataset.BaseBuilder<Builder> {
-    @Override
-    protected Builder self() {
-      return this;
-    }
-  }
-
-  /** A callback a sample, in Java, with a new array for each. */
-  private static final class Normalised extends RandomAccessDataset {
-    private static final float[] TABLE = new float[256];
-
-    static {
-      for (int i = 0; i < TABLE.length; i++) {
-        TABLE[i] = (i / 255f - MEAN) / DEVIATION;
-      }
-    }
-
-    private final byte[] pixels;
-    private final long[] labels;
-
-    Normalised(Builder builder, byte[] pixels, long[] labels) {
-      super(builder);
-      this.pixels = pixels;
-      this.labels = labels;
-    }
-
-    @Override
-    public Record get(NDManager owner, long index) {
-      float[] floats = new float[784];
-      int from = 16 + (int) index * 784;
-      for (int i = 0; i < floats.length; i++) {
-        floats[i] = TABLE[pixels[from + i] & 0xFF];
-      }
-      return new Record(
-          new NDList(owner.create(floats, new Shape(1, 28, 28))),
-          new NDList(owner.create(labels[(int) index])));
-    }
-
-    @Override
-    protected long availableSize() {
-      return labels.length;
-    }
-
-    @Override
-    public void prepare(Progress progress) {}
-  }
-
-  /** Of an epoch: rows, batches, and where wanted the sums over labels and elements. */
-  private double[] epoch(int workers, boolean sum) throws IOException, TranslateException {
+  /**
+   * Loads an epoch; returns its rows, batches and, if {@code sum}, the sums of labels and elements.
+   */
+  private double[] epoch(RandomAccessDataset rows, int workers, boolean sum)
+      throws IOException, TranslateException {
     double[] seen = new double[4];
     if (workers > 0 && executors[workers] == null) {
       executors[workers] = Executors.newFixedThreadPool(workers);
@@ -158,9 +165,12 @@ public final class DjlLoader {
   }
 
   private String answer(String... request) throws IOException, TranslateException {
+    boolean twoThreads = request[1].endsWith(TWO_THREADS);
+    JniUtils.setNumThreads(twoThreads ? 2 : 1);
+    RandomAccessDataset rows = dataset(request[1].replace(TWO_THREADS, ""));
     int workers = Integer.parseInt(request[2]);
     if ("check".equals(request[0])) {
-      double[] seen = epoch(workers, true);
+      double[] seen = epoch(rows, workers, true);
       return (long) seen[0] + " " + (long) seen[2] + " " + seen[3];
     }
     long atLeast = Long.parseLong(request[3]) * 1_000_000;
@@ -169,7 +179,7 @@ public final class DjlLoader {
     double loaded = 0;
     double batches = 0;
     do {
-      double[] seen = epoch(workers, false);
+      double[] seen = epoch(rows, workers, false);
       loaded += seen[0];
       batches += seen[1];
       nanos = System.nanoTime() - start;
@@ -180,7 +190,7 @@ public final class DjlLoader {
   /**
    * Runs until standard input ends.
    *
-   * @param args row, folder of its files
+   * @param args the row and the folder of its files
    * @throws Exception if an epoch fails
    */
   public static void main(String[] args) throws Exception {

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.benchmarks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Runs copies of the start scripts in a folder where nothing is built. */
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class StartScriptsTest {
+  private Path folder = Path.of("");
+
+  @BeforeEach
+  void copyScripts(@TempDir Path folder) throws IOException {
+    this.folder = folder;
+    try (Stream<Path> files = Files.list(Path.of(""))) {
+      for (Path file : files.filter(Files::isRegularFile).toList()) {
+        Files.copy(file, folder.resolve(file.getFileName()));
+      }
+    }
+    Files.createDirectory(folder.resolve("peers"));
+    Files.copy(Path.of("peers/compare"), folder.resolve("peers/compare"));
+  }
+
+  private void pretendToBeBuilt() throws IOException {
+    Files.createDirectory(folder.resolve("target"));
+    Files.writeString(folder.resolve("target/classpath"), "none.jar");
+  }
+
+  /** Returns the lines that a script wrote, followed by its exit status. */
+  private List<String> run(Map<String, String> variables, String... command) throws Exception {
+    ProcessBuilder builder =
+        new ProcessBuilder(command).directory(folder.toFile()).redirectErrorStream(true);
+    builder.environment().putAll(variables);
+    Process process = builder.start();
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    List<String> lines = new ArrayList<>(output.lines().toList());
+    lines.add(Integer.toString(process.waitFor()));
+    return lines;
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "balance",
+        "edge-memory",
+        "loader",
+        "loaders",
+        "permutations",
+        "planning",
+        "samplers",
+        "startup",
+        "text",
+        "transfer"
+      })
+  void aMissingBuildIsReportedInOneLine(String script) throws Exception {
+    List<String> said = run(Map.of(), "./" + script);
+    assertThat(said).hasSize(2).last().isEqualTo("1");
+    assertThat(said.get(0)).startsWith(script + ": ").contains("classpath is missing; run mvn");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "balance, 'balance: no arguments are taken, got --help'",
+    "planning, 'planning: no arguments are taken, got --help'",
+  })
+  void scriptsWithoutArgumentsRejectAnArgument(String script, String message) throws Exception {
+    pretendToBeBuilt();
+    assertThat(run(Map.of(), "./" + script, "--help")).containsExactly(message, "2");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"0", "many", "-1", "1.5"})
+  void anInvalidNumberOfRoundsExitsWithCodeTwo(String rounds) throws Exception {
+    pretendToBeBuilt();
+    assertThat(run(Map.of("ROUNDS", rounds), "./samplers"))
+        .containsExactly(
+            "samplers: ROUNDS must be an integer, at least 1, got '" + rounds + "'", "2");
+    assertThat(run(Map.of(), "./startup", "--rounds", "0")).last().isEqualTo("2");
+  }
+
+  @Test
+  void aMissingJavaIsReported() throws Exception {
+    pretendToBeBuilt();
+    assertThat(run(Map.of("JAVA_HOME", "/no/such/folder"), "./balance"))
+        .hasSize(2)
+        .first()
+        .asString()
+        .startsWith("balance: Java is missing at /no/such/folder/bin/java");
+  }
+
+  @Test
+  void aPeerWithoutTorchExitsWithCodeTwo() throws Exception {
+    assertThat(run(Map.of("TORCHFEED_PEER_PYTHON", "/no/such/python"), "peers/compare"))
+        .containsExactly(
+            "compare: TORCHFEED_PEER_PYTHON must name an interpreter with the packages of"
+                + " requirements.txt, got '/no/such/python'",
+            "2");
+  }
+}

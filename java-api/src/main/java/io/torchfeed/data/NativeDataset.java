@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.data.engine.NativeRows;
+import java.util.function.Function;
+
+/**
+ * A dataset whose rows native code gathers into batches without calling Java: {@link TensorDataset}
+ * and {@link io.torchfeed.data.source.FileDataset}. Thread-safe.
+ */
+public abstract class NativeDataset implements AutoCloseable {
+  private final NativeHandle<?> rows;
+  private final long size;
+  private final int columns;
+  private final Function<String, NativeRows> share;
+
+  /**
+   * Takes ownership of rows. Only torchfeed's own datasets extend this class: the types of the
+   * parameters are not exported.
+   *
+   * @param rows the rows, released by {@link #close}
+   * @param size the number of rows
+   * @param columns the number of columns
+   * @param share returns a second reference to the rows, for an owner of the given name, with an
+   *     independent lifetime
+   */
+  @SuppressWarnings("exports")
+  protected NativeDataset(
+      NativeHandle<?> rows, long size, int columns, Function<String, NativeRows> share) {
+    this.rows = requireNonNull(rows, "rows");
+    this.size = size;
+    this.columns = columns;
+    this.share = requireNonNull(share, "share");
+  }
+
+  /**
+   * Returns the number of samples.
+   *
+   * @return the number of rows of every column
+   */
+  public final long size() {
+    return size;
+  }
+
+  /**
+   * Returns the number of columns, and so of tensors in a batch.
+   *
+   * @return the number of columns, at least 1
+   */
+  public final int columns() {
+    return columns;
+  }
+
+  /** Returns a second reference to the rows with an independent lifetime. */
+  final NativeRows share(String owner) {
+    return share.apply(owner);
+  }
+
+  /**
+   * Releases the rows. Idempotent; loaders that are already built continue to work, since they hold
+   * their own references to the rows.
+   */
+  @Override
+  public final void close() {
+    rows.close();
+  }
+}

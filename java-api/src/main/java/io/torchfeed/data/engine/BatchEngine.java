@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.engine;
+
+import io.torchfeed.data.LoaderInterruptedException;
+import io.torchfeed.data.LoaderTimeoutException;
+import io.torchfeed.data.LoaderWorkerException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A running engine: it takes requests and returns batches, in one pass after another. Used by one
+ * thread at a time, except {@link #interrupt} and {@link #close}.
+ */
+public interface BatchEngine extends AutoCloseable {
+  /**
+   * Makes the engine load into memory that is page-locked for a device. Called once, before the
+   * first pass.
+   */
+  void pinFor(String device);
+
+  /**
+   * Begins a pass over an epoch; whatever an earlier pass left is dropped.
+   *
+   * @return false if threads of the earlier pass do not return in time; the engine can then only be
+   *     closed
+   */
+  boolean rewind(long epoch);
+
+  /**
+   * Requests a batch, and takes back the memory of the batch that the consumer holds. At most
+   * {@code prefetch} batches are requested before {@link #start}, and at most one more than that
+   * are ever requested and not yet taken.
+   *
+   * @param request the batch to load; not modified before the batch is taken
+   */
+  void request(BatchRequest request);
+
+  /** Starts any missing workers. Called once per pass, after the first requests. */
+  void start();
+
+  /**
+   * Waits for the next batch: the one that was requested first or, if the engine does not keep the
+   * order, any. The memory of the previous batch is taken back. If this method throws, no batch was
+   * taken, and the call can be repeated: a failure of a single batch is reported as {@link
+   * LoadedBatch#failure}.
+   *
+   * @param due the number of the batch that was requested first, for messages
+   * @return a batch, or the reason why there is none
+   * @throws LoaderTimeoutException if it takes too long
+   * @throws LoaderInterruptedException if the thread is interrupted while it waits
+   * @throws LoaderWorkerException if a worker died without a batch
+   * @throws IllegalStateException if the engine was interrupted
+   */
+  LoadedBatch take(long due);
+
+  /**
+   * Waits for the next batch of a stream without taking it, and drops it if its shard had no
+   * samples left for it.
+   *
+   * @param due the number of the batch, for messages
+   * @return the task that was dropped; null if the next batch is to be taken
+   * @throws RuntimeException as {@link #take}
+   */
+  @Nullable StreamTask dropIfNothing(long due);
+
+  /** Returns the number of batches that are ready to be taken; 0 without workers. */
+  int ready();
+
+  /**
+   * Returns whether {@link #take} would return without waiting for workers; false without workers.
+   */
+  boolean isReady();
+
+  /** Returns the memory that one batch takes, in bytes. */
+  long slabBytes();
+
+  /**
+   * Ends a running {@link #take} and unfinished work at once, until {@link #rewind}. From this call
+   * on, threads have a limited time before they are abandoned.
+   */
+  void interrupt();
+
+  /** Ends the threads and frees the memory. */
+  @Override
+  void close();
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.engine;
+
+import io.torchfeed.memory.Slab;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The state with which a worker fills batches: whether its start hook has run, and a writer. Used
+ * by one thread at a time.
+ */
+final class BatchFiller {
+  private final JavaEngineOptions options;
+  private final int number;
+  private boolean started;
+  private @Nullable Throwable startFailure;
+  private @Nullable SlabSampleWriter writer;
+
+  /** Creates a filler with a number that no other filler of the loader has. */
+  BatchFiller(JavaEngineOptions options) {
+    this.options = options;
+    this.number = options.workerNumbers().getAndIncrement();
+  }
+
+  int number() {
+    return number;
+  }
+
+  /** Runs the start hook. An exception of the hook fails the next batch. */
+  void start() {
+    try {
+      options.hooks().start(number);
+      started = true;
+    } catch (Throwable e) {
+      startFailure = e;
+    }
+  }
+
+  /** Fills a batch. Throws nothing: a failure is stored in the batch. */
+  void fill(BatchTask task, Supplier<Slab> slabs) {
+    task.assignTo(number);
+    try {
+      if (startFailure != null) {
+        task.error = startFailure;
+      } else {
+        SlabSampleWriter present = writer(); // before a slab is taken, which would be lost
+        task.slab = slabs.get();
+        task.fill(task.slab, options, present);
+      }
+    } catch (Throwable e) {
+      task.error = e;
+    }
+  }
+
+  private SlabSampleWriter writer() {
+    SlabSampleWriter made = writer;
+    if (made == null) {
+      made = new SlabSampleWriter(options.layout());
+      writer = made;
+    }
+    return made;
+  }
+
+  /** Returns whether this filler can fill another batch; if not, another filler takes its place. */
+  boolean isUsable() {
+    return startFailure == null;
+  }
+
+  /** Runs the stop hook; exceptions of the hook are ignored, as its contract says. */
+  @SuppressWarnings("EmptyCatch")
+  void stop() {
+    if (started) {
+      started = false;
+      try {
+        options.hooks().stop(number);
+      } catch (Throwable dropped) {
+      }
+    }
+  }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.engine;
+
+import io.torchfeed.data.SampleException;
+import io.torchfeed.memory.Slab;
+import java.util.concurrent.atomic.AtomicLong;
+import org.bytedeco.pytorch.Tensor;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A batch to be filled by Java code. It is written by the thread that fills it until {@link #done},
+ * which is published by the monitor of the engine's {@link HandOff}.
+ */
+public abstract class BatchTask {
+  private static final int[] NO_LENGTHS = {};
+
+  public final long epoch;
+
+  /** The number of the request. */
+  public final long batch;
+
+  /** True if the result is unwanted; checked between samples by the code that fills the batch. */
+  volatile boolean cancelled;
+
+  // The sample being read, and since when; read for the message of a timeout.
+  private final AtomicLong sample = new AtomicLong(-1);
+  private final AtomicLong since = new AtomicLong();
+
+  // The result.
+  @Nullable Slab slab;
+  int rows;
+  int[] lengths = NO_LENGTHS; // length of the batch in each column of variable length
+  int @Nullable [] elements; // position of each row in the index list, if samples were skipped
+  Tensor @Nullable [] made; // tensors of a transform; otherwise they are views of the slab
+  long nanos; // time that filling took
+  @Nullable Throwable error; // failure not thrown by a sample
+  boolean done;
+
+  /** True if samples left the thread interrupted; for a consumer that fills its own batches. */
+  boolean wasInterrupted;
+
+  private int worker;
+  private long slowestIndex;
+  private long slowestNanos = -1;
+  private boolean showsSamples;
+  private LoaderEvents.@Nullable Sample shown;
+
+  BatchTask(long epoch, long batch) {
+    this.epoch = epoch;
+    this.batch = batch;
+    this.worker = -1;
+  }
+
+  /** Writes the samples; an exception of a sample is recorded, any other may be thrown. */
+  abstract void fillRows(Slab into, JavaEngineOptions options, SlabSampleWriter writer);
+
+  /** Returns the sample that distinguishes the batch from others of its epoch. */
+  abstract long firstSample();
+
+  /**
+   * Returns the failure of the sample that cost the batch; null if there is none.
+   *
+   * @param number the number of the batch in its epoch
+   */
+  abstract @Nullable SampleException failure(long number);
+
+  /** Returns whether the batch turned out not to exist. */
+  boolean isNothing() {
+    return false;
+  }
+
+  /** Returns this task if it reads a stream; otherwise null. */
+  @Nullable StreamTask asStream() {
+    return null;
+  }
+
+  /** Returns whether filling may begin. The caller holds the monitor. */
+  boolean isReady() {
+    return true;
+  }
+
+  /** Notes that filling begins or ends. The caller holds the monitor. */
+  void setRunning(boolean running) {}
+
+  /** Notes which worker fills the batch. */
+  final void assignTo(int number) {
+    worker = number;
+  }
+
+  /** Returns the number of the worker that fills the batch. */
+  final int worker() {
+    return worker;
+  }
+
+  /** Fills a slab that no other thread writes to, and reports the time. */
+  final void fill(Slab free, JavaEngineOptions options, SlabSampleWriter writer) {
+    showsSamples = LoaderEvents.showsSamples();
+    LoaderEvents.Gather event = LoaderEvents.beginGather();
+    long start = System.nanoTime();
+    try {
+      fillRows(free, options, writer);
+    } finally {
+      long now = System.nanoTime();
+      endSample(now);
+      nanos = now - start;
+      options.meter().worked(nanos, epoch, slowestIndex, slowestNanos);
+      if (event != null) {
+        event.tell(epoch, batch, rows, nanos);
+      }
+    }
+  }
+
+  /**
+   * Notes which sample begins. The clock is read once per sample, which also ends the previous one.
+   */
+  final void beginSample(long index) {
+    long now = System.nanoTime();
+    endSample(now);
+    since.lazySet(now);
+    sample.lazySet(index);
+    if (showsSamples) {
+      shown = LoaderEvents.beginSample();
+    }
+  }
+
+  private void endSample(long now) {
+    long index = sample.getPlain();
+    long took = now - since.getPlain();
+    if (index >= 0 && took > slowestNanos) {
+      slowestNanos = took;
+      slowestIndex = index;
+    }
+    LoaderEvents.Sample event = shown;
+    if (event != null) {
+      event.tell(epoch, batch, index);
+      shown = null;
+    }
+  }
+
+  /** Ends the batch once its samples are written. */
+  final void end(Slab filled, JavaEngineOptions options, SlabSampleWriter writer) {
+    if (cancelled) {
+      return;
+    }
+    lengths = writer.endBatch(filled, rows);
+    if (!options.layout().isTransformed()) {
+      return;
+    }
+    SampleRandom random = new SampleRandom();
+    random.begin(~options.seed(), epoch, firstSample()); // differs from the numbers of the sample
+    try {
+      made = options.layout().transformed(filled, rows, lengths, random);
+    } catch (Throwable e) {
+      error = e;
+    }
+  }
+
+  /** Clears an interrupt left by a sample, so that the next one does not see it. */
+  final void endInterrupt(@Nullable Throwable thrown) {
+    wasInterrupted |= Thread.interrupted() || thrown instanceof InterruptedException;
+  }
+
+  /** Frees the tensors that a transform has created. */
+  final void dropMade() {
+    if (made != null) {
+      for (Tensor tensor : made) {
+        tensor.close();
+      }
+      made = null;
+    }
+  }
+
+  /** Returns what the thread that fills this batch is doing. */
+  final String describe(long now) {
+    long index = sample.get();
+    return index < 0
+        ? "preparing batch %d".formatted(batch)
+        : "reading sample %d of batch %d for %.1f s"
+            .formatted(index, batch, (now - since.get()) / 1e9);
+  }
+}

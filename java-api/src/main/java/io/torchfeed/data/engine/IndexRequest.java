@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.engine;
+
+import io.torchfeed.data.SampleException;
+import org.jspecify.annotations.Nullable;
+
+/** The index list of a batch, from its request until the batch has ended; reused after that. */
+public final class IndexRequest implements BatchRequest {
+  /** The checked dataset indices, of which the first {@link #size} are valid. */
+  public final long[] indices;
+
+  /** The number of the batch in its epoch. */
+  public long batch;
+
+  public int size;
+
+  /** The reason why the batch is not requested of the engine but fails when it is next. */
+  public @Nullable SampleException failure;
+
+  public IndexRequest(int maxBatchSize) {
+    indices = new long[maxBatchSize];
+  }
+}

@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.engine;
+
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.data.LoaderInterruptedException;
+import io.torchfeed.data.LoaderTimeoutException;
+import io.torchfeed.data.LoaderWorkerException;
+import io.torchfeed.data.SampleException;
+import io.torchfeed.internal.Failures;
+import io.torchfeed.memory.Slab;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.bytedeco.pytorch.Tensor;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The engine for datasets implemented in Java: each worker writes the samples of one batch into a
+ * slab of its own. There is one slab for each requested batch and one for the batch that the
+ * consumer holds; a slab still referenced by a tensor is abandoned to it.
+ */
+final class JavaEngine implements BatchEngine {
+  /** The time that samples may take after an interrupt when a pass is left. */
+  private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+  /** The time that samples may take after an interrupt when the engine is closed. */
+  private static final long LAST_PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+  private final JavaEngineOptions options;
+  private final HandOff handOff;
+  private final HandOff.Waiter consumer;
+  private final TensorVectors vectors = new TensorVectors();
+
+  // Guarded by the monitor of handOff.
+  private final TaskQueue tasks;
+  private final WorkerPool pool;
+  private final InlineWorker inline;
+  private final SlabPool slabs;
+  private @Nullable Slab current; // slab of the batch that the consumer holds
+  private long epoch;
+  private boolean interrupted;
+  private long interruptedAt;
+  private boolean closed;
+
+  JavaEngine(JavaEngineOptions options) {
+    this.options = options;
+    handOff = new HandOff(options.workers() < Runtime.getRuntime().availableProcessors());
+    consumer = handOff.consumer(this::isTakeOver);
+    tasks = new TaskQueue(options.inOrder());
+    pool =
+        new WorkerPool(options.workers(), () -> new LoaderWorker(this, new BatchFiller(options)));
+    inline = new InlineWorker(options);
+    slabs = new SlabPool(options.layout(), options.batchRows());
+  }
+
+  @Override
+  public void pinFor(String device) {
+    synchronized (handOff) {
+      slabs.pinFor(device);
+    }
+  }
+
+  @Override
+  public boolean rewind(long newEpoch) {
+    interrupt();
+    awaitIdle(PATIENCE_NANOS);
+    synchronized (handOff) {
+      dropAll();
+      pool.reap(tasks::fail);
+      pool.logDeath();
+      epoch = newEpoch;
+      interrupted = false;
+      return true;
+    }
+  }
+
+  @Override
+  public void interrupt() {
+    synchronized (handOff) {
+      if (!interrupted) {
+        interrupted = true;
+        interruptedAt = System.nanoTime();
+      }
+      tasks.dropWaiting();
+      pool.cancel();
+      inline.cancel();
+      handOff.interrupt();
+    }
+  }
+
+  /** Waits until no worker fills a batch, at most the given time from the interrupt. */
+  private void awaitIdle(long patienceNanos) {
+    long left;
+    synchronized (handOff) {
+      left = interruptedAt + patienceNanos - System.nanoTime();
+    }
+    handOff.consumer(() -> !pool.isBusy()).awaitUninterruptibly(left);
+  }
+
+  /** Abandons workers that did not return in time, and drops all batches. */
+  private void dropAll() {
+    pool.dismissBusy();
+    for (BatchTask task : tasks.clear()) {
+      drop(task);
+    }
+    takeBackCurrent();
+  }
+
+  private void drop(BatchTask task) {
+    task.dropMade();
+    takeBack(task.slab);
+    task.slab = null;
+  }
+
+  @Override
+  public void request(BatchRequest request) {
+    synchronized (handOff) {
+      takeBackCurrent(); // ideally reused for this batch
+      tasks.add(task(request));
+      handOff.submitted(tasks.isBehind());
+    }
+  }
+
+  private BatchTask task(BatchRequest request) {
+    if (request instanceof IndexRequest list) {
+      return new IndexTask(
+          requireNonNull(options.dataset()), epoch, list.batch, list.indices, list.size);
+    }
+    return (StreamTask) request;
+  }
+
+  @Override
+  public void start() {
+    synchronized (handOff) {
+      if (!closed) {
+        pool.reap(tasks::fail);
+        pool.fillUp();
+      }
+    }
+  }
+
+  @Override
+  public LoadedBatch take(long due) {
+    synchronized (handOff) {
+      takeBackCurrent();
+    }
+    BatchTask task = await(due);
+    synchronized (handOff) {
+      tasks.take(task);
+      return result(task, due);
+    }
+  }
+
+  @Override
+  public @Nullable StreamTask dropIfNothing(long due) {
+    BatchTask next = await(due);
+    if (!next.isNothing()) {
+      return null;
+    }
+    synchronized (handOff) {
+      tasks.take(next);
+      drop(next);
+    }
+    return next.asStream();
+  }
+
+  private BatchTask await(long due) {
+    long timeout = timeoutNanos();
+    long start = System.nanoTime();
+    while (true) {
+      BatchTask ready = options.workers() > 0 ? takeable() : filledHere();
+      if (ready != null) {
+        return ready;
+      }
+      boolean inTime;
+      try {
+        inTime = consumer.await(timeout - (System.nanoTime() - start));
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new LoaderInterruptedException(due);
+      }
+      if (!inTime) {
+        throw timedOut(due);
+      }
+    }
+  }
+
+  private long timeoutNanos() {
+    Duration timeout = options.timeout();
+    return timeout == null ? Long.MAX_VALUE : timeout.toNanos();
+  }
+
+  private LoaderTimeoutException timedOut(long due) {
+    synchronized (handOff) {
+      return new LoaderTimeoutException(
+          epoch, due, requireNonNull(options.timeout()), pool.describe());
+    }
+  }
+
+  /** Returns whether {@link #takeable} would not return null. The caller holds the monitor. */
+  private boolean isTakeOver() {
+    return interrupted || closed || tasks.takeable() != null || pool.hasDead();
+  }
+
+  private @Nullable BatchTask takeable() {
+    synchronized (handOff) {
+      requireUndisturbed();
+      if (tasks.first() == null) {
+        throw new IllegalStateException("no batch was requested");
+      }
+      if (pool.hasDead()) {
+        pool.reap(tasks::fail);
+        pool.fillUp();
+      }
+      pool.throwDeath();
+      return tasks.takeable();
+    }
+  }
+
+  private void requireUndisturbed() {
+    if (interrupted || closed) {
+      throw new IllegalStateException("the engine was interrupted");
+    }
+  }
+
+  private BatchTask filledHere() {
+    BatchTask task;
+    boolean wasInterrupted;
+    synchronized (handOff) {
+      requireUndisturbed();
+      task = tasks.first();
+      if (task == null) {
+        throw new IllegalStateException("no batch was requested");
+      }
+      if (task.done) {
+        return task;
+      }
+      tasks.begin(task);
+      wasInterrupted = inline.begin(task);
+    }
+    try {
+      inline.fill(task, this::slab);
+    } finally {
+      synchronized (handOff) {
+        TaskQueue.end(task);
+        inline.end(task, wasInterrupted);
+      }
+    }
+    synchronized (handOff) {
+      if (interrupted || closed) {
+        tasks.clear();
+        drop(task);
+      }
+      requireUndisturbed();
+    }
+    return task;
+  }
+
+  /**
+   * Returns the tensors of the batch, or the reason why there are none. Throws nothing, since the
+   * batch is already taken.
+   */
+  private LoadedBatch result(BatchTask task, long due) {
+    Throwable error = task.error;
+    try {
+      SampleException failure = error == null ? task.failure(due) : null;
+      if (failure != null) {
+        drop(task);
+        return LoadedBatch.failed(task, failure);
+      }
+      if (error == null && task.isNothing()) {
+        drop(task);
+        return LoadedBatch.nothing(task);
+      }
+      if (error == null && task.slab != null) {
+        return loaded(task, task.slab);
+      }
+    } catch (Throwable e) {
+      error = e;
+    }
+    drop(task);
+    return LoadedBatch.failed(task, failureOf(task, due, error));
+  }
+
+  private LoadedBatch loaded(BatchTask task, Slab slab) {
+    int[] elements = task.elements == null ? null : Arrays.copyOf(task.elements, task.rows);
+    BatchLayout layout = options.layout();
+    LoadedBatch loaded;
+    if (task.made != null) {
+      loaded = LoadedBatch.filled(task, task.made, bytes(task.made), elements);
+    } else if (layout.isPlain()) {
+      Tensor[] views = vectors.filled(vector -> slab.views(task.rows, vector));
+      loaded = LoadedBatch.filled(task, views, task.rows * layout.rowBytes(), elements);
+    } else {
+      Tensor[] views = layout.tensors(slab, task.rows, task.lengths);
+      loaded = LoadedBatch.filled(task, views, bytes(views), elements);
+    }
+    current = slab;
+    return loaded;
+  }
+
+  private static long bytes(Tensor[] tensors) {
+    long bytes = 0;
+    for (Tensor tensor : tensors) {
+      bytes += tensor.nbytes();
+    }
+    return bytes;
+  }
+
+  private RuntimeException failureOf(BatchTask task, long due, @Nullable Throwable error) {
+    if (error instanceof LoaderWorkerException death) {
+      return death;
+    }
+    String reason = error == null ? "it was cancelled" : Failures.describe(error);
+    return new IllegalStateException(
+        "batch %d of epoch %d, of at most %d rows, could not be loaded by worker %d: %s"
+            .formatted(
+                task.asStream() == null ? task.batch : due,
+                task.epoch,
+                options.batchRows(),
+                task.worker(),
+                reason),
+        error);
+  }
+
+  /** Runs a worker until it is dismissed. */
+  void work(LoaderWorker worker) {
+    HandOff.Waiter waiter = handOff.worker(() -> isWaitOver(worker));
+    worker.filler.start();
+    synchronized (handOff) {
+      worker.isStarting = false;
+    }
+    for (BatchTask task = next(worker, waiter); task != null; task = next(worker, waiter)) {
+      worker.filler.fill(task, this::slab);
+      end(worker, task);
+      if (!worker.filler.isUsable()) {
+        return;
+      }
+    }
+  }
+
+  /** Notes that a worker ended, normally or not. */
+  void ended(LoaderWorker worker, @Nullable Throwable by) {
+    synchronized (handOff) {
+      worker.end(by);
+      handOff.interrupt(); // the consumer replaces it; another takes the task that woke it
+    }
+  }
+
+  private boolean isWaitOver(LoaderWorker worker) {
+    return closed || worker.isDismissed || tasks.firstReady() != null;
+  }
+
+  private @Nullable BatchTask next(LoaderWorker worker, HandOff.Waiter waiter) {
+    LoaderEvents.SlabWait event = null;
+    while (true) {
+      synchronized (handOff) {
+        Thread.interrupted(); // was meant for a batch that is over
+        if (closed || worker.isDismissed) {
+          return null;
+        }
+        BatchTask task = tasks.firstReady();
+        if (task != null) {
+          worker.current = task; // first: a worker that dies from here on fails the batch
+          tasks.begin(task);
+          if (event != null) {
+            event.tell(worker.number());
+          }
+          return task;
+        }
+      }
+      if (event == null) {
+        event = LoaderEvents.beginSlabWait();
+      }
+      waiter.awaitWork();
+    }
+  }
+
+  private void end(LoaderWorker worker, BatchTask task) {
+    synchronized (handOff) {
+      TaskQueue.end(task); // another task may be ready now, which this worker checks next
+      if (task.cancelled || worker.isDismissed || closed) {
+        drop(task);
+      }
+      worker.current = null; // not before the task has ended: a worker may die in between
+      handOff.completed();
+    }
+  }
+
+  private Slab slab() {
+    synchronized (handOff) {
+      Slab free = slabs.poll();
+      if (free != null) {
+        return free;
+      }
+    }
+    return slabs.allocate();
+  }
+
+  @Override
+  public int ready() {
+    synchronized (handOff) {
+      return tasks.ready();
+    }
+  }
+
+  private void takeBackCurrent() {
+    takeBack(current);
+    current = null;
+  }
+
+  private void takeBack(@Nullable Slab slab) {
+    if (slab == null) {
+      return;
+    }
+    if (closed) {
+      slab.close();
+    } else {
+      slabs.giveBack(slab);
+    }
+  }
+
+  @Override
+  public boolean isReady() {
+    synchronized (handOff) {
+      return tasks.takeable() != null;
+    }
+  }
+
+  @Override
+  public long slabBytes() {
+    return Slab.bytes(options.layout().slabColumns(), options.batchRows());
+  }
+
+  @Override
+  public void close() {
+    List<LoaderWorker> leaving;
+    synchronized (handOff) {
+      if (closed) {
+        return;
+      }
+      closed = true;
+      leaving = pool.list();
+      pool.interruptStarting();
+    }
+    interrupt();
+    awaitIdle(LAST_PATIENCE_NANOS);
+    long end;
+    synchronized (handOff) {
+      dropAll();
+      slabs.clear();
+      end = interruptedAt + LAST_PATIENCE_NANOS;
+    }
+    inline.stop();
+    vectors.close();
+    // Workers in a sample that does not return are abandoned; they free what they hold.
+    WorkerPool.joinBriefly(leaving, end);
+  }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.engine;
+
+import io.torchfeed.data.Dataset;
+import io.torchfeed.data.FailurePolicy;
+import io.torchfeed.data.WorkerHooks;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The options of an engine for Java code: what the batches depend on, and how they are loaded. The
+ * dataset is null for streams, whose tasks hold their data.
+ */
+public record JavaEngineOptions(
+    @Nullable Dataset dataset,
+    BatchLayout layout,
+    int batchRows,
+    int workers,
+    boolean inOrder,
+    FailurePolicy onFailure,
+    @Nullable Duration timeout,
+    WorkerHooks hooks,
+    AtomicInteger workerNumbers,
+    long seed,
+    LoaderMeter meter) {}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.engine;
+
+import io.torchfeed.data.Dataset;
+import io.torchfeed.data.StreamDataset;
+import java.util.function.Function;
+
+/** The data that a loader loads. */
+public sealed interface LoaderData {
+  /** Returns whether Java code produces the samples. */
+  default boolean isJavaCode() {
+    return true;
+  }
+
+  /**
+   * Rows of tensors or files.
+   *
+   * @param size the number of samples
+   * @param share creates another reference to the rows, for an owner of the given name
+   */
+  record Native(long size, Function<String, NativeRows> share) implements LoaderData {
+    @Override
+    public boolean isJavaCode() {
+      return false;
+    }
+  }
+
+  /** Samples that are produced one by one, by index. */
+  record Indexed(Dataset dataset) implements LoaderData {}
+
+  /** Samples that can only be read sequentially. */
+  record Stream(StreamDataset dataset) implements LoaderData {}
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.engine;
+
+import io.torchfeed.data.LoaderStats;
+import java.time.Duration;
+import java.util.Optional;
+
+/** An accumulator of what the passes and workers of a loader report. Thread-safe. */
+public final class LoaderMeter {
+  private final int workers;
+  private final boolean javaCode;
+  private long batches;
+  private long rows;
+  private long bytes;
+  private long elapsedNanos;
+  private long waitNanos;
+  private long samplingNanos;
+  private long workNanos;
+  private long transferNanos;
+  private long startNanos;
+  private long startWaitNanos;
+  private long ready;
+  private long slowestNanos = -1;
+  private long slowestNumber;
+  private long slowestEpoch;
+
+  public LoaderMeter(int workers, boolean javaCode) {
+    this.workers = workers;
+    this.javaCode = javaCode;
+  }
+
+  /** Counts a delivered batch. */
+  public synchronized void delivered(LoadedBatch batch, int readyBatches) {
+    batches++;
+    rows += batch.rows;
+    bytes += batch.bytes;
+    ready += readyBatches;
+  }
+
+  /** Counts the time until workers received the first batches of a pass. */
+  public synchronized void started(long nanos) {
+    startNanos += nanos;
+  }
+
+  /**
+   * Counts the part of the wait for the first batch of a pass beyond the time that loading it took.
+   */
+  public synchronized void startedIn(long waitNanos) {
+    startWaitNanos += waitNanos;
+  }
+
+  /** Counts what a pass spent since its last report. */
+  public synchronized void spent(long elapsed, long waiting, long sampling) {
+    elapsedNanos += elapsed;
+    waitNanos += waiting;
+    samplingNanos += sampling;
+  }
+
+  /**
+   * Counts the loading of a batch.
+   *
+   * @param number the number of the sample or batch that took longest
+   */
+  synchronized void worked(long nanos, long epoch, long number, long longestNanos) {
+    workNanos += nanos;
+    if (longestNanos > slowestNanos) {
+      slowestNanos = longestNanos;
+      slowestNumber = number;
+      slowestEpoch = epoch;
+    }
+  }
+
+  /** Counts the transfer of a batch to a device. */
+  synchronized void transferred(long nanos) {
+    transferNanos += nanos;
+  }
+
+  public synchronized LoaderStats stats(int prefetch) {
+    return new LoaderStats(
+        batches,
+        rows,
+        bytes,
+        Duration.ofNanos(elapsedNanos),
+        Duration.ofNanos(startNanos + startWaitNanos),
+        Duration.ofNanos(waitNanos - startWaitNanos),
+        Duration.ofNanos(samplingNanos),
+        Duration.ofNanos(workNanos),
+        Duration.ofNanos(transferNanos),
+        workers,
+        prefetch,
+        batches == 0 ? 0 : (double) ready / batches,
+        slowest(),
+        javaCode);
+  }
+
+  private Optional<LoaderStats.Slowest> slowest() {
+    return slowestNanos < 0
+        ? Optional.empty()
+        : Optional.of(
+            new LoaderStats.Slowest(
+                javaCode ? "sample" : "batch",
+                slowestNumber,
+                slowestEpoch,
+                Duration.ofNanos(slowestNanos)));
+  }
+}

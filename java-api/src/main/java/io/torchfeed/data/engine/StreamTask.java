@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.engine;
+
+import io.torchfeed.data.LoaderState;
+import io.torchfeed.data.SampleException;
+import io.torchfeed.memory.Slab;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A task that fills a batch with the next samples of one shard. Its results are read only once it
+ * is done.
+ */
+public final class StreamTask extends BatchTask implements BatchRequest {
+  private final StreamShard shard;
+  private final int batchSize;
+  private final boolean dropLast;
+  private final long[] sampleOfRow; // by row
+  private final int[] attempts; // failed attempts, by position in the batch
+  private long first; // first sample of the batch
+  private int covered; // positions in the batch that are read or given up
+  private boolean isAtEnd;
+  private @Nullable Throwable last; // last failure of a sample
+
+  /** The position of the shard after this batch; null if the shard was not read. */
+  public LoaderState.@Nullable ShardPosition after;
+
+  private @Nullable Throwable thrown; // failure of the sample that cost the batch
+  private long thrownAt;
+
+  public StreamTask(long epoch, long batch, StreamShard shard, int batchSize, boolean dropLast) {
+    super(epoch, batch);
+    this.shard = shard;
+    this.batchSize = batchSize;
+    this.dropLast = dropLast;
+    sampleOfRow = new long[batchSize];
+    attempts = new int[batchSize];
+  }
+
+  @Override
+  boolean isReady() {
+    return !shard.running;
+  }
+
+  @Override
+  void setRunning(boolean running) {
+    shard.running = running;
+  }
+
+  public int shardNumber() {
+    return shard.number();
+  }
+
+  @Override
+  StreamTask asStream() {
+    return this;
+  }
+
+  @Override
+  @Nullable SampleException failure(long number) {
+    return thrown == null ? null : new SampleException(thrownAt, epoch, number, worker(), thrown);
+  }
+
+  /** Returns whether the shard had no samples left for this batch. */
+  @Override
+  boolean isNothing() {
+    return thrown == null
+        && error == null
+        && (covered == 0 || (dropLast && isAtEnd && covered < batchSize));
+  }
+
+  /** Returns the samples of the rows. */
+  public long[] samples() {
+    return Arrays.copyOf(sampleOfRow, rows);
+  }
+
+  @Override
+  void fillRows(Slab into, JavaEngineOptions options, SlabSampleWriter writer) {
+    if (!shard.enter()) {
+      return; // the pass is over
+    }
+    try {
+      if (!shard.isOver()) {
+        read(into, options, writer);
+      }
+    } catch (Throwable e) {
+      giveUp(e);
+    } finally {
+      endInterrupt(thrown);
+      after = shard.position();
+      shard.leave();
+    }
+  }
+
+  private void read(Slab into, JavaEngineOptions options, SlabSampleWriter writer)
+      throws Exception {
+    beginSample(shard.index(0));
+    String begin = shard.open();
+    while (!readSamples(into, options, writer)) {
+      shard.reopen(begin);
+    }
+    if (cancelled) {
+      return;
+    }
+    String end = shard.place();
+    if (rows == 0 && last != null && end.equals(begin)) {
+      giveUp(last);
+      return;
+    }
+    first = shard.index(0);
+    shard.advance(end, covered, isAtEnd);
+    if (thrown == null && !isNothing()) {
+      end(into, options, writer);
+    }
+  }
+
+  @Override
+  long firstSample() {
+    return first;
+  }
+
+  /** Reads the samples starting with the first; returns false if this must be retried. */
+  private boolean readSamples(Slab into, JavaEngineOptions options, SlabSampleWriter writer) {
+    rows = 0;
+    writer.beginBatch(into);
+    for (covered = 0; covered < batchSize && !isAtEnd && thrown == null && !cancelled; ) {
+      long index = shard.index(covered);
+      Throwable failed = readSample(index, into, options, writer);
+      if (isAtEnd || cancelled) {
+        break;
+      }
+      if (failed != null && attempts[covered]++ < options.onFailure().retries()) {
+        return false;
+      }
+      covered++;
+      if (failed == null) {
+        sampleOfRow[rows++] = index;
+      } else {
+        last = failed;
+        thrown = options.onFailure().skip() ? null : failed;
+        thrownAt = index;
+      }
+    }
+    return true;
+  }
+
+  private @Nullable Throwable readSample(
+      long index, Slab into, JavaEngineOptions options, SlabSampleWriter writer) {
+    beginSample(index);
+    Throwable failed = null;
+    try {
+      writer.begin(into, rows, options.seed(), epoch, index);
+      if (shard.next(writer)) {
+        writer.end();
+      } else {
+        isAtEnd = true;
+      }
+    } catch (Throwable e) {
+      failed = e;
+    } finally {
+      writer.abandon();
+      endInterrupt(failed);
+    }
+    return failed;
+  }
+
+  private void giveUp(Throwable e) {
+    if (cancelled) {
+      return;
+    }
+    thrown = e;
+    thrownAt = shard.index(0);
+    shard.giveUp();
+  }
+}

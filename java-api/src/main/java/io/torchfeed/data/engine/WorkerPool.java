@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.engine;
+
+import io.torchfeed.data.LoaderWorkerException;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The worker threads of an engine. Guarded by the engine's monitor, except {@link #joinBriefly}. A
+ * worker that is the caller does not count as busy.
+ */
+final class WorkerPool {
+  private static final System.Logger LOGGER = System.getLogger("io.torchfeed.data");
+
+  private final int size;
+  private final Supplier<LoaderWorker> factory;
+  private final List<LoaderWorker> workers = new ArrayList<>();
+  private @Nullable LoaderWorkerException death; // not yet reported
+
+  /** Creates a pool without threads. */
+  WorkerPool(int size, Supplier<LoaderWorker> factory) {
+    this.size = size;
+    this.factory = factory;
+  }
+
+  /**
+   * Starts any missing workers.
+   *
+   * @throws IllegalStateException if no more threads can be started
+   */
+  void fillUp() {
+    try {
+      while (workers.size() < size) {
+        LoaderWorker worker = factory.get();
+        workers.add(worker);
+        boolean started = false;
+        try {
+          worker.start();
+          started = true;
+        } finally {
+          if (!started) {
+            workers.remove(worker);
+          }
+        }
+      }
+    } catch (OutOfMemoryError e) { // thrown by the JVM if no more threads can be started
+      throw new IllegalStateException(
+          "%d worker threads could not be started: %s".formatted(size, e.getMessage()), e);
+    }
+  }
+
+  /** Returns whether {@link #reap} would remove a worker. */
+  boolean hasDead() {
+    for (int i = 0; i < workers.size(); i++) {
+      if (workers.get(i).hasEnded()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /**
+   * Removes the workers that have ended. A batch that such a worker was filling fails.
+   *
+   * @param failed receives the failed batches
+   */
+  void reap(Consumer<BatchTask> failed) {
+    for (Iterator<LoaderWorker> all = workers.iterator(); all.hasNext(); ) {
+      LoaderWorker worker = all.next();
+      if (worker.hasEnded()) {
+        all.remove();
+        bury(worker, failed);
+      }
+    }
+  }
+
+  private void bury(LoaderWorker worker, Consumer<BatchTask> failed) {
+    BatchTask task = worker.current;
+    if (task == null || task.done) {
+      worker.current = null;
+      if (worker.endedBy() != null) {
+        death = new LoaderWorkerException(worker.number(), "while waiting", worker.endedBy());
+      }
+      return;
+    }
+    worker.current = null;
+    task.error =
+        new LoaderWorkerException(
+            worker.number(),
+            "while loading batch %d of epoch %d".formatted(task.batch, task.epoch),
+            worker.endedBy());
+    failed.accept(task);
+  }
+
+  /**
+   * Reports, once, that a worker died while it was not filling a batch.
+   *
+   * @throws LoaderWorkerException if one did
+   */
+  void throwDeath() {
+    LoaderWorkerException unreported = death;
+    death = null;
+    if (unreported != null) {
+      throw unreported;
+    }
+  }
+
+  /** Logs a death between passes, which cost no batch, as a warning. */
+  void logDeath() {
+    LoaderWorkerException unreported = death;
+    death = null;
+    if (unreported != null) {
+      LOGGER.log(System.Logger.Level.WARNING, "a worker died between two passes", unreported);
+    }
+  }
+
+  private static boolean isBusy(LoaderWorker worker) {
+    return worker.current != null && !worker.hasEnded() && worker != Thread.currentThread();
+  }
+
+  boolean isBusy() {
+    return workers.stream().anyMatch(WorkerPool::isBusy);
+  }
+
+  /** Cancels the batches that workers are filling, and interrupts the workers. */
+  void cancel() {
+    for (LoaderWorker worker : workers) {
+      if (worker.current != null) {
+        worker.current.cancelled = true;
+      }
+      if (isBusy(worker)) {
+        worker.interrupt();
+      }
+    }
+  }
+
+  /** Interrupts workers that are in their start hook. */
+  void interruptStarting() {
+    workers.stream().filter(worker -> worker.isStarting).forEach(Thread::interrupt);
+  }
+
+  /** Abandons the busy workers: they end after their current batch. */
+  void dismissBusy() {
+    workers.stream().filter(WorkerPool::isBusy).forEach(worker -> worker.isDismissed = true);
+    workers.removeIf(worker -> worker.isDismissed);
+  }
+
+  /** Returns a snapshot of the workers. */
+  List<LoaderWorker> list() {
+    return List.copyOf(workers);
+  }
+
+  /** Returns what the workers are doing, for a message. */
+  String describe() {
+    long now = System.nanoTime();
+    return workers.stream().map(worker -> worker.describe(now)).collect(Collectors.joining("; "));
+  }
+
+  /** Waits for threads to end, until a {@link System#nanoTime} deadline. */
+  static void joinBriefly(List<LoaderWorker> workers, long end) {
+    boolean wasInterrupted = false;
+    for (LoaderWorker worker : workers) {
+      long left = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
+      if (worker != Thread.currentThread() && left > 0) {
+        try {
+          worker.join(left);
+        } catch (InterruptedException e) {
+          wasInterrupted = true;
+        }
+      }
+    }
+    if (wasInterrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.pass;
+
+import io.torchfeed.data.Batches;
+import io.torchfeed.data.LoaderState;
+import io.torchfeed.data.LoaderTimeoutException;
+import io.torchfeed.data.engine.BatchEngine;
+import io.torchfeed.data.engine.LoadedBatch;
+import io.torchfeed.data.engine.LoaderEvents;
+import java.util.NoSuchElementException;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The implementation of {@link Batches}. It refers neither to the {@link Batches} nor to its
+ * loader, so that passes that were dropped without being closed can be detected.
+ */
+public final class Pass {
+  private final LoaderCore loader;
+  private final BatchEngine engine;
+  private final PrefetchScheduler scheduler;
+  private final long epoch;
+  private final PassLifecycle lifecycle;
+  private final PassTimes times;
+  private volatile boolean exhausted;
+
+  /** Takes ownership of the start. */
+  Pass(LoaderCore loader, BatchEngine engine, PassSource.Start start) {
+    this.loader = loader;
+    this.engine = engine;
+    this.epoch = start.epoch();
+    this.times = new PassTimes(loader.meter());
+    this.lifecycle =
+        new PassLifecycle(
+            engine,
+            "the pass over epoch %d, from batch %d on,".formatted(epoch, start.batch()),
+            new Ends());
+    this.scheduler = start.scheduler(engine, loader.prefetch() + 1);
+  }
+
+  void begin() {
+    lifecycle.enter();
+    try {
+      times.begin();
+      if (!engine.rewind(epoch)) {
+        throw new IllegalStateException("the workers are still in an earlier pass");
+      }
+      scheduler.requestUpTo(loader.prefetch());
+      lifecycle.requireOpen();
+      engine.start();
+      times.started(scheduler.samplingNanos());
+    } finally {
+      lifecycle.exit();
+    }
+  }
+
+  public boolean hasNext() {
+    lifecycle.enter();
+    try {
+      return !isOver();
+    } finally {
+      lifecycle.exit();
+    }
+  }
+
+  public DeliveredBatch next() {
+    lifecycle.enter();
+    try {
+      lifecycle.beginTaking();
+      LoaderEvents.BatchWait event = LoaderEvents.beginWait();
+      int ready = exhausted ? 0 : engine.ready();
+      while (true) {
+        DeliveredBatch batch = take(ready, event);
+        if (batch != null) {
+          return lifecycle.deliver(batch);
+        }
+      }
+    } finally {
+      lifecycle.exit();
+    }
+  }
+
+  private @Nullable DeliveredBatch take(int ready, LoaderEvents.@Nullable BatchWait event) {
+    if (isOver()) {
+      throw new NoSuchElementException(scheduler.end());
+    }
+    scheduler.requestUpTo(loader.prefetch() + 1);
+    scheduler.throwIfDue();
+    LoadedBatch loaded = waiting(() -> engine.take(scheduler.due()));
+    times.report(scheduler.samplingNanos());
+    if (loaded.failure != null) {
+      lifecycle.requireOpen(); // the failure of an interrupted engine says nothing about the batch
+    } else if (loaded.hasRows()) {
+      if (event != null) {
+        event.tell(epoch, loaded, ready);
+      }
+      times.delivered(loaded, ready);
+    }
+    return scheduler.deliver(loaded);
+  }
+
+  private boolean isOver() {
+    if (!exhausted && waiting(() -> scheduler.isOver(loader.prefetch()))) {
+      exhausted = true;
+      times.report(scheduler.samplingNanos());
+      lifecycle.finish();
+      scheduler.finish();
+    }
+    return exhausted;
+  }
+
+  /**
+   * Runs code that may wait for workers. If the pass is closed in the meantime, throws the
+   * exception for a closed pass.
+   */
+  private <T> T waiting(Supplier<T> body) {
+    long start = System.nanoTime();
+    try {
+      return body.get();
+    } catch (LoaderTimeoutException e) {
+      throw e;
+    } catch (RuntimeException | Error e) {
+      lifecycle.requireOpen();
+      throw e;
+    } finally {
+      times.waited(System.nanoTime() - start);
+    }
+  }
+
+  public boolean isPadding(long batch, int element) {
+    lifecycle.requireNotClosed();
+    return scheduler.isPadding(batch, element);
+  }
+
+  public long position() {
+    return scheduler.position();
+  }
+
+  public long waitNanos() {
+    return times.waitNanos();
+  }
+
+  public LoaderState state() {
+    lifecycle.requireNotClosed();
+    return scheduler.state(exhausted);
+  }
+
+  /**
+   * Returns whether nothing is lost if the pass is dropped: its end was reported, or it is closed.
+   */
+  public boolean hasEnded() {
+    return exhausted || lifecycle.isClosed();
+  }
+
+  /** Begins to close, without waiting for any thread. */
+  void interrupt() {
+    lifecycle.interrupt();
+  }
+
+  public void close() {
+    lifecycle.close();
+  }
+
+  private final class Ends implements PassLifecycle.Ends {
+    @Override
+    public void batchEnded(DeliveredBatch batch) {
+      scheduler.release(batch);
+    }
+
+    @Override
+    public void engineUnused() {
+      loader.giveBack(engine, epoch);
+    }
+
+    @Override
+    public void passEnded() {
+      try {
+        loader.forget(Pass.this);
+      } finally {
+        scheduler.close();
+      }
+    }
+  }
+}

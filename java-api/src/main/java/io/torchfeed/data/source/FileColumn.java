@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.source;
+
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.bindings.FileColumns;
+import io.torchfeed.internal.PathBytes;
+import java.nio.ByteOrder;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Function;
+import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+
+/**
+ * A column of a {@link FileDataset}: samples of one dtype and shape in one file, or in several
+ * files whose samples are concatenated in the given order.
+ *
+ * <p>The factories read the headers and check them against the sizes of the files; a file with
+ * missing or extra bytes is rejected. Numbers in a byte order other than the machine's are
+ * converted when a batch is read. Immutable; it keeps no file open.
+ */
+public final class FileColumn {
+  private final List<RowFile> files;
+  private final long rows;
+
+  private FileColumn(List<RowFile> files, long rows) {
+    this.files = files;
+    this.rows = rows;
+  }
+
+  /**
+   * Returns a column of the rows of idx files, the format of MNIST: uint8, int8, int16, int32,
+   * float32 or float64, with the rows as the first dimension.
+   *
+   * @param files uncompressed idx files of one dtype and sample shape, at least one
+   * @return the column
+   * @throws IllegalArgumentException if there is no file, or one is not an idx file, is not as long
+   *     as its header declares, or differs from the first
+   * @throws java.io.UncheckedIOException if a file cannot be opened or read
+   */
+  public static FileColumn idx(Path... files) {
+    return of(IdxFormat::read, files);
+  }
+
+  /**
+   * Returns a column of the rows of npy files as {@code numpy.save} writes them: versions 1.0 to
+   * 3.0, in C order, boolean, (unsigned) integer, floating point or complex, with the rows as the
+   * first dimension.
+   *
+   * @param files npy files of one dtype and sample shape, at least one
+   * @return the column
+   * @throws IllegalArgumentException if there is no file, or one is not an npy file, has another
+   *     dtype, is in Fortran order, has no dimensions, is not as long as its header declares, or
+   *     differs from the first
+   * @throws java.io.UncheckedIOException if a file cannot be opened or read
+   */
+  public static FileColumn npy(Path... files) {
+    return of(NpyFormat::read, files);
+  }
+
+  /**
+   * Returns a column of the rows of files whose layout the caller knows; a file holds as many rows
+   * as fit.
+   *
+   * @param layout the layout of the samples, the same in each file
+   * @param files at least one
+   * @return the column
+   * @throws IllegalArgumentException if there is no file, or one ends within a sample
+   * @throws java.io.UncheckedIOException if a file cannot be opened or read
+   */
+  public static FileColumn raw(RowLayout layout, Path... files) {
+    return of(requireNonNull(layout, "layout")::of, files);
+  }
+
+  private static FileColumn of(Function<FileHead, RowFile> reader, Path... files) {
+    if (files.length == 0) {
+      throw new IllegalArgumentException("a column needs at least one file");
+    }
+    List<RowFile> read = new ArrayList<>();
+    long rows = 0;
+    for (Path path : files) {
+      RowFile file = FileHead.read(requireNonNull(path, "file"), reader);
+      RowFile first = read.isEmpty() ? file : read.get(0);
+      if (!first.continuesIn(file)) {
+        throw new IllegalArgumentException(
+            "%s must have rows like %s (%s), got %s"
+                .formatted(path, first.path(), first.kind(), file.kind()));
+      }
+      read.add(file);
+      rows = Math.addExact(rows, file.rows());
+    }
+    return new FileColumn(List.copyOf(read), rows);
+  }
+
+  /**
+   * Returns the number of samples in all files.
+   *
+   * @return the number of rows, at least 0
+   */
+  public long rows() {
+    return rows;
+  }
+
+  /**
+   * Returns the dtype of the samples, and so of the tensors in batches.
+   *
+   * @return the dtype
+   */
+  public ScalarType dtype() {
+    return files.get(0).dtype();
+  }
+
+  /**
+   * Returns the shape of one sample; a batch of {@code B} samples has the shape {@code [B, ...]},
+   * followed by this shape.
+   *
+   * @return a copy of the shape
+   */
+  public long[] sampleShape() {
+    return files.get(0).sampleShape().clone();
+  }
+
+  /** Opens the files in native code. */
+  void openIn(FileColumns columns) {
+    RowFile first = files.get(0);
+    boolean foreign = first.bigEndian() != (ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN);
+    long[] shape = first.sampleShape();
+    columns.add_column(
+        dtype().value, shape, shape.length, foreign ? RowType.of(dtype()).unitBytes() : 1);
+    for (RowFile file : files) {
+      try (BytePointer name = new BytePointer(PathBytes.of(file.path()))) {
+        columns.add_file(name, file.offsetBytes(), file.strideBytes(), file.rows());
+      }
+    }
+  }
+
+  @Override
+  public String toString() {
+    RowFile first = files.get(0);
+    return "%d rows of %s in %s%s"
+        .formatted(
+            rows,
+            first.kind(),
+            first.path(),
+            files.size() == 1 ? "" : " and " + (files.size() - 1) + " more");
+  }
+}

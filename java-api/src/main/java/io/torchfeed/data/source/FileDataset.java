@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.source;
+
+import io.torchfeed.bindings.BatchFeed;
+import io.torchfeed.bindings.FileColumns;
+import io.torchfeed.bindings.NativeException;
+import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.data.NativeDataset;
+import io.torchfeed.data.SampleException;
+import io.torchfeed.data.engine.NativeRows;
+import io.torchfeed.internal.Failures;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * A dataset of samples of fixed size in files, which may be larger than memory: sample {@code i} is
+ * row {@code i} of each column.
+ *
+ * <pre>{@code
+ * try (var data = FileDataset.of(FileColumn.idx(images), FileColumn.idx(labels));
+ *     var loader = DataLoader.over(data).batchSize(256).build();
+ *     var batches = loader.epoch(0)) {
+ *   batches.forEach(batch -> step(batch.tensor(0), batch.tensor(1)));
+ * }
+ * }</pre>
+ *
+ * <p>The loader's threads read the rows of a batch straight into its memory, through the page cache
+ * of the operating system, and adjacent rows in one read. The files are read rather than mapped:
+ * truncating a mapped file kills the JVM with a SIGBUS, while a failed read costs one batch, which
+ * throws {@link SampleException}. The files are opened when the dataset is created and stay open
+ * until this dataset and the loaders over it are closed, so they may be renamed or removed in the
+ * meantime; writes to them are visible in batches read later. Thread-safe.
+ */
+public final class FileDataset extends NativeDataset {
+  private final List<FileColumn> columns;
+
+  private FileDataset(NativeHandle<FileColumns> files, List<FileColumn> columns) {
+    super(files, columns.get(0).rows(), columns.size(), owner -> share(files, owner));
+    this.columns = columns;
+  }
+
+  /**
+   * Opens the files of a dataset.
+   *
+   * @param columns at least one column, all with the same number of rows
+   * @return the dataset; the caller closes it
+   * @throws IllegalArgumentException if there is no column, one has another number of rows than the
+   *     first, or a file is shorter than when its column was created
+   * @throws UncheckedIOException if a file cannot be opened
+   */
+  public static FileDataset of(FileColumn... columns) {
+    List<FileColumn> all = List.of(columns);
+    if (all.isEmpty()) {
+      throw new IllegalArgumentException("a FileDataset needs at least one column");
+    }
+    for (int i = 0; i < columns.length; i++) {
+      if (columns[i].rows() != columns[0].rows()) {
+        throw new IllegalArgumentException(
+            "column %d must have as many rows as column 0 (%s), got %s"
+                .formatted(i, columns[0], columns[i]));
+      }
+    }
+    NativeHandle<FileColumns> files = NativeHandle.create("FileDataset", FileColumns::create);
+    try {
+      files.run(opened -> all.forEach(column -> column.openIn(opened)));
+    } catch (NativeException e) {
+      files.close();
+      throw e.code() == NativeException.Code.UNREADABLE
+          ? new UncheckedIOException(Failures.reason(e), new IOException(e))
+          : e;
+    } catch (RuntimeException | Error e) {
+      files.close();
+      throw e;
+    }
+    return new FileDataset(files, all);
+  }
+
+  /**
+   * Returns one column.
+   *
+   * @param column the number of the column
+   * @return the column that was passed to {@link #of}
+   * @throws IndexOutOfBoundsException if there is no such column
+   */
+  public FileColumn column(int column) {
+    return columns.get(Objects.checkIndex(column, columns.size()));
+  }
+
+  private static NativeRows share(NativeHandle<FileColumns> files, String owner) {
+    return NativeRows.of(
+        files.call(opened -> NativeHandle.create(owner, opened::share)), BatchFeed::over_files);
+  }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.source;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Map;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+
+/**
+ * The format of {@code numpy.save}, versions 1.0 to 3.0: a magic, the version, the length of the
+ * header, and the header, a Python dictionary of dtype, order and shape.
+ */
+final class NpyFormat {
+  private static final long MAGIC = 0x934E554D5059L; // "\x93NUMPY"
+  private static final int VERSION_AT = 6;
+  private static final int LENGTH_AT = 8;
+  private static final int MAX_HEADER = 1 << 20;
+
+  private static final Map<String, ScalarType> DTYPES =
+      Map.ofEntries(
+          Map.entry("b1", ScalarType.Bool),
+          Map.entry("u1", ScalarType.Byte),
+          Map.entry("i1", ScalarType.Char),
+          Map.entry("i2", ScalarType.Short),
+          Map.entry("i4", ScalarType.Int),
+          Map.entry("i8", ScalarType.Long),
+          Map.entry("u2", ScalarType.UInt16),
+          Map.entry("u4", ScalarType.UInt32),
+          Map.entry("u8", ScalarType.UInt64),
+          Map.entry("f2", ScalarType.Half),
+          Map.entry("f4", ScalarType.Float),
+          Map.entry("f8", ScalarType.Double),
+          Map.entry("c8", ScalarType.ComplexFloat),
+          Map.entry("c16", ScalarType.ComplexDouble));
+
+  private NpyFormat() {}
+
+  static RowFile read(FileHead file) {
+    if (file.size() < LENGTH_AT) {
+      throw file.notThisFormat("must begin with the magic of an npy file, 93 4e 55 4d 50 59");
+    }
+    ByteBuffer begin = file.bytes(0, LENGTH_AT, "the magic of an npy file");
+    if (begin.getLong(0) >>> 16 != MAGIC) {
+      throw file.notThisFormat("must begin with the magic of an npy file, 93 4e 55 4d 50 59");
+    }
+    int version = begin.get(VERSION_AT);
+    if (version < 1 || version > 3) {
+      throw file.refused("must be an npy file of version 1 to 3", "version " + version);
+    }
+    int lengthBytes = version == 1 ? 2 : 4;
+    ByteBuffer length =
+        file.bytes(LENGTH_AT, lengthBytes, "the length of the npy header")
+            .order(ByteOrder.LITTLE_ENDIAN);
+    long headerBytes =
+        version == 1
+            ? Short.toUnsignedInt(length.getShort())
+            : Integer.toUnsignedLong(length.getInt());
+    if (headerBytes > MAX_HEADER) {
+      throw file.refused(
+          "must have an npy header of at most %d bytes".formatted(MAX_HEADER),
+          "one of " + headerBytes);
+    }
+    ByteBuffer text = file.bytes(LENGTH_AT + lengthBytes, (int) headerBytes, "the npy header");
+    return rowsOf(
+        file,
+        NpyHeader.parse(file, UTF_8.decode(text).toString()),
+        LENGTH_AT + lengthBytes + headerBytes);
+  }
+
+  private static RowFile rowsOf(FileHead file, NpyHeader header, long offsetBytes) {
+    String descr = header.descr();
+    ScalarType dtype = descr.isEmpty() ? null : DTYPES.get(descr.substring(1));
+    char order = descr.isEmpty() ? ' ' : descr.charAt(0);
+    boolean ordered = order == '<' || order == '>';
+    if (dtype == null || !(ordered || (order == '|' && RowType.of(dtype).unitBytes() == 1))) {
+      throw file.refused(
+          "must be of an integer, floating point, complex or boolean dtype",
+          "'" + FieldFormat.quote(descr) + "'; convert it with numpy's astype");
+    }
+    if (header.shape().length == 0) {
+      throw file.refused("must have a dimension of rows", "an npy file of one number");
+    }
+    if (header.fortranOrder() && header.shape().length > 1) {
+      throw file.refused(
+          "must be in C order, in which a row is contiguous",
+          "fortran_order: True; save numpy.ascontiguousarray of it");
+    }
+    return RowFile.dense(file, dtype, order == '>', offsetBytes, header.shape());
+  }
+}

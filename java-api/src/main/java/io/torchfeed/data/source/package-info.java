@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Ready datasets: files of rows ({@link io.torchfeed.data.source.FileDataset}), CSV ({@link
+ * io.torchfeed.data.source.CsvFile}), folders of images ({@link
+ * io.torchfeed.data.source.ImageFolder}), lines of text ({@link
+ * io.torchfeed.data.source.TextLines}), graphs as tensors ({@link
+ * io.torchfeed.data.source.GraphTensors}), and objects of any type ({@link
+ * io.torchfeed.data.source.ObjectDataset}, {@link io.torchfeed.data.source.ObjectStreamDataset}),
+ * which a {@link io.torchfeed.data.source.SampleEncoder} writes as samples.
+ */
+@NullMarked
+package io.torchfeed.data.source;
+
+import org.jspecify.annotations.NullMarked;

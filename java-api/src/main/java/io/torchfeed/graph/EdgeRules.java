@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.graph;
+
+import io.torchfeed.internal.Hash64;
+import io.torchfeed.text.LineOptions;
+
+/**
+ * The rules by which lines become edges.
+ *
+ * @param pattern the content of the lines
+ * @param mixed whether a line may hold several edges
+ * @param ids the kind of ids
+ * @param hash determines the owner of an id that is a text
+ * @param parser splits lines into fields
+ * @param valueSeparators the separators between an id and its weight
+ * @param errors how to treat a malformed line
+ * @param lines how to read lines
+ * @param roundBytes the number of bytes that a rank sends in one round
+ */
+record EdgeRules(
+    LinePattern pattern,
+    boolean mixed,
+    IdKind ids,
+    IdHash hash,
+    LineParser parser,
+    ByteSet valueSeparators,
+    EdgeLoader.ErrorPolicy errors,
+    LineOptions lines,
+    int roundBytes) {
+
+  /** Returns a digest of the rules that all ranks must share; parsers cannot be compared. */
+  long digest() {
+    String text = "%s %s %s %s %s".formatted(pattern, mixed, ids, hash, valueSeparators);
+    return Hash64.mix(Hash64.fnv1a(text));
+  }
+}

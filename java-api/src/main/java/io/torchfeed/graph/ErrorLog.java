@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.graph;
+
+import io.torchfeed.text.LineCursor;
+import io.torchfeed.text.LineError;
+import io.torchfeed.text.LineException;
+import java.util.ArrayList;
+import java.util.List;
+
+/** A log that treats malformed lines according to the policy. */
+final class ErrorLog {
+  private static final int MAX_LISTED = 10_000;
+
+  private final EdgeLoader.ErrorPolicy policy;
+  private final List<LineError> listed = new ArrayList<>();
+  private long count;
+
+  ErrorLog(EdgeLoader.ErrorPolicy policy) {
+    this.policy = policy;
+  }
+
+  /**
+   * Adds the cursor's line, which is malformed.
+   *
+   * @throws LineException if the policy is to fail
+   */
+  void add(LineCursor line, MalformedLineException problem) {
+    String rule = String.valueOf(problem.getMessage());
+    if (policy == EdgeLoader.ErrorPolicy.FAIL) {
+      throw new LineException(line.error(rule), problem);
+    }
+    if (policy == EdgeLoader.ErrorPolicy.COLLECT && listed.size() < MAX_LISTED) {
+      listed.add(line.error(rule));
+    }
+    count++;
+  }
+
+  Edges.LineErrors errors() {
+    return new Edges.LineErrors(count, listed);
+  }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.graph;
+
+import java.util.Arrays;
+
+/**
+ * A parser that splits lines into fields. Must be thread-safe if several ranks of one process use
+ * it.
+ *
+ * <p>{@link #separatedBy} returns the usual parser.
+ */
+@FunctionalInterface
+public interface LineParser {
+  /**
+   * Finds the fields of a line.
+   *
+   * @param line holds the line; must not be modified or retained
+   * @param start the position of its first byte
+   * @param end the position after its last byte
+   * @param fields receives the fields, in order; empty when the method is called
+   * @throws MalformedLineException if the line breaks a rule of the parser
+   */
+  void parse(byte[] line, int start, int end, Fields fields);
+
+  /**
+   * Returns a parser of fields with one separator between each two. A blank line has no fields.
+   *
+   * @param separators ASCII characters, each of which separates fields; at least one
+   * @return the parser, thread-safe
+   * @throws IllegalArgumentException if there is none, or one is not ASCII or is the newline
+   */
+  static LineParser separatedBy(String separators) {
+    return new SeparatedFields(separators);
+  }
+
+  /** The fields of one line, as ranges of its bytes. Not thread-safe. */
+  public static final class Fields {
+    private int[] bounds = new int[16];
+    private int count;
+
+    Fields() {}
+
+    /**
+     * Adds the next field.
+     *
+     * @param start the position of its first byte
+     * @param end the position after its last byte, at least {@code start}
+     */
+    public void add(int start, int end) {
+      if (2 * count == bounds.length) {
+        bounds = Arrays.copyOf(bounds, 2 * bounds.length);
+      }
+      bounds[2 * count] = start;
+      bounds[2 * count + 1] = end;
+      count++;
+    }
+
+    /**
+     * Returns the number of fields so far.
+     *
+     * @return the number of fields, at least 0
+     */
+    public int count() {
+      return count;
+    }
+
+    void clear() {
+      count = 0;
+    }
+
+    int start(int field) {
+      return bounds[2 * field];
+    }
+
+    int end(int field) {
+      return bounds[2 * field + 1];
+    }
+  }
+}

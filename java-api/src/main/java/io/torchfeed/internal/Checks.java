@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.internal;
+
+/** Argument checks of the samplers; the C++ classes perform none. */
+public final class Checks {
+  /** The maximum world size of a plan whose division takes time and memory for each rank. */
+  private static final int MAX_RANKS = 1 << 16;
+
+  private Checks() {}
+
+  public static void requireDatasetSize(long datasetSize) {
+    if (datasetSize < 0) {
+      throw new IllegalArgumentException("datasetSize must be at least 0, got " + datasetSize);
+    }
+  }
+
+  public static void requireRank(long datasetSize, int worldSize, int rank) {
+    requireDatasetSize(datasetSize);
+    if (worldSize < 1) {
+      throw new IllegalArgumentException("worldSize must be at least 1, got " + worldSize);
+    }
+    if (rank < 0 || rank >= worldSize) {
+      throw new IllegalArgumentException(
+          "Invalid rank %d, rank should be in the interval [0, %d]".formatted(rank, worldSize - 1));
+    }
+  }
+
+  public static void requireFewRanks(int worldSize) {
+    if (worldSize > MAX_RANKS) {
+      throw new IllegalArgumentException(
+          "worldSize must be in [1, %d], got %d".formatted(MAX_RANKS, worldSize));
+    }
+  }
+
+  public static void requireEpoch(long epoch) {
+    if (epoch < 0) {
+      throw new IllegalArgumentException("epoch must be at least 0, got " + epoch);
+    }
+  }
+
+  /** Requires a number of draws that a list can hold. */
+  public static void requireSamples(long numSamples) {
+    if (numSamples < 1 || numSamples > IndexList.MAX_SIZE) {
+      throw new IllegalArgumentException(
+          "numSamples must be in [1, %d], since an epoch is held as a list, got %d"
+              .formatted(IndexList.MAX_SIZE, numSamples));
+    }
+  }
+
+  public static void requirePosition(long position, long size) {
+    if (position < 0 || position > size) {
+      throw new IllegalArgumentException(
+          "position must be in [0, %d], got %d".formatted(size, position));
+    }
+  }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.internal;
+
+import org.jspecify.annotations.Nullable;
+
+/** The rule that each option of a builder is set at most once. */
+public final class Once {
+  private Once() {}
+
+  /**
+   * Returns the new value of an option.
+   *
+   * @throws IllegalStateException if the option was already set
+   */
+  public static <T> T set(String option, @Nullable T before, T value) {
+    requireUnset(option, before);
+    return value;
+  }
+
+  /**
+   * Requires that an option was not set.
+   *
+   * @throws IllegalStateException if it was
+   */
+  public static void requireUnset(String option, @Nullable Object before) {
+    if (before != null) {
+      throw new IllegalStateException(option + " was already set to " + before);
+    }
+  }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.sampler;
+
+/**
+ * A part of an epoch delivered by a fixed number of ranks, the same amount by each: indices, or
+ * batches if a plan is divided into whole batches ({@link Seekable#delivered}).
+ *
+ * @param worldSize number of ranks, at least 1
+ * @param deliveredByEachRank the amount that each of them delivered, at least 0
+ */
+public record EpochSegment(int worldSize, long deliveredByEachRank) {
+  /**
+   * Creates a segment.
+   *
+   * @param worldSize number of ranks, at least 1
+   * @param deliveredByEachRank the amount that each of them delivered, at least 0
+   * @throws IllegalArgumentException if an argument is too small
+   */
+  public EpochSegment {
+    if (worldSize < 1) {
+      throw new IllegalArgumentException("worldSize must be at least 1, got " + worldSize);
+    }
+    if (deliveredByEachRank < 0) {
+      throw new IllegalArgumentException(
+          "deliveredByEachRank must be at least 0, got " + deliveredByEachRank);
+    }
+  }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.sampler;
+
+import io.torchfeed.sampler.cursor.Continuation;
+import java.util.List;
+
+/**
+ * The plan of one rank: which samples it receives in each epoch, and in what order. A {@link
+ * Sampler} delivers single indices, a {@link BatchSampler} batches of them.
+ *
+ * <p>A plan is immutable, and its order is a function of the plan and the epoch alone. Any number
+ * of threads may open cursors.
+ *
+ * <p>A plan of a whole order needs {@link #epoch} and {@link #parameters} only. A plan that is one
+ * rank's part of an order shared by all ranks also overrides {@link #worldSize}, {@link #rank} and
+ * {@link #order}; {@link #resume}, if the rest of an epoch can be divided again when the number of
+ * ranks changes; {@link #probe}, so that a digest covers samples of the order; and {@link #tail},
+ * if ranks may differ in size.
+ *
+ * @param <C> the cursors of the plan
+ */
+public interface Plan<C extends Seekable> {
+  /**
+   * Opens a cursor at the start of an epoch. The caller owns the cursor and closes it.
+   *
+   * @param epoch the number of the epoch, at least 0
+   * @return a new cursor, independent of all others
+   * @throws IllegalArgumentException if {@code epoch} is negative
+   * @throws IllegalStateException if the order needs more memory than is available
+   */
+  C epoch(long epoch);
+
+  /**
+   * Returns everything that this rank's part of the order depends on: the kind of plan, and its
+   * parameters by name.
+   *
+   * @return the parameters; equal parameters mean equal orders
+   */
+  PlanParameters parameters();
+
+  /**
+   * Returns the parameters of the order that all ranks share: equal on all ranks, and for every
+   * world size over which the rest of an epoch can be divided.
+   *
+   * @return {@link #parameters} without rank and world size; by default all of them
+   */
+  default PlanParameters order() {
+    return parameters();
+  }
+
+  /**
+   * Returns the number of ranks that share the order.
+   *
+   * @return the world size, at least 1; 1 for a plan that is not divided
+   */
+  default int worldSize() {
+    return 1;
+  }
+
+  /**
+   * Returns the rank to which this part of the order belongs.
+   *
+   * @return the rank, in [0, worldSize() - 1]; 0 for a plan that is not divided
+   */
+  default int rank() {
+    return 0;
+  }
+
+  /**
+   * Returns how the ends of the ranks' parts are aligned.
+   *
+   * @return {@link Tail#UNEVEN} if ranks may differ in size; by default {@link Tail#PAD}
+   */
+  default Tail tail() {
+    return Tail.PAD;
+  }
+
+  /**
+   * Opens a cursor that continues where ranks stopped. If the last of them were as many as this
+   * plan has, it continues in their part of the epoch, at their position. Otherwise what is left is
+   * divided again, and positions count from the start of this rank's part of it. The caller owns
+   * the cursor and closes it.
+   *
+   * <p>Over all segments and this part together, each sample is delivered as often as in an
+   * undisturbed epoch, except for padding (old padding is discarded, the new end is padded again)
+   * or a dropped tail.
+   *
+   * @param epoch the number of the epoch, at least 0
+   * @param delivered what was delivered, the oldest part first, in the unit of {@link
+   *     Seekable#delivered}; empty for a whole epoch
+   * @return a new cursor
+   * @throws IllegalArgumentException if {@code epoch} is negative, a segment is longer than what
+   *     the ones before it left, or the number of ranks has changed and this plan cannot divide the
+   *     rest
+   */
+  default C resume(long epoch, List<EpochSegment> delivered) {
+    return Continuation.ofEpoch(this, epoch, delivered);
+  }
+
+  /**
+   * Returns samples of the order that all ranks share, from which digests are computed that tell
+   * orders of equal parameters apart. Whether there are samples must depend on the order alone,
+   * never on the machine or on {@link #rank}.
+   *
+   * @param epoch the number of the epoch, at least 0
+   * @param worldSize the number of ranks that begin the epoch, for orders that depend on it
+   * @return dataset indices, evenly spread over the order without the padding of single ranks;
+   *     empty by default, so that digests cover the parameters only
+   * @throws IllegalArgumentException if {@code epoch} is negative
+   */
+  default long[] probe(long epoch, int worldSize) {
+    return new long[0];
+  }
+
+  /**
+   * Returns the variant of this plan that continues an epoch begun by a plan with the given
+   * parameters: for plans whose rules have changed between versions.
+   *
+   * @param saved the parameters of the order in a saved state
+   * @return a plan that differs from this one in the version of its rules only; by default this
+   *     plan
+   */
+  default Plan<C> asSaved(PlanParameters saved) {
+    return this;
+  }
+
+  /**
+   * Returns how many plans lie between this one and its deepest order: 0, unless this plan reads
+   * other plans. Reading takes stack for each, so plans nest at most 63 deep.
+   *
+   * @return one more than the largest depth of the plans that this one reads
+   */
+  default int depth() {
+    return 0;
+  }
+
+  /**
+   * Returns the digest of {@link #parameters}, which a checkpoint stores for comparison.
+   *
+   * @return 64 hexadecimal digits
+   */
+  default String digest() {
+    return parameters().digest();
+  }
+}

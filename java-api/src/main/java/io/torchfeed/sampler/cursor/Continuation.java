@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.sampler.cursor;
+
+import io.torchfeed.internal.Checks;
+import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Plan;
+import io.torchfeed.sampler.Seekable;
+import io.torchfeed.sampler.Tail;
+import java.util.List;
+import java.util.function.Function;
+
+/**
+ * The cursor of an epoch at the end of its segments: {@link Plan#resume} in terms of a function
+ * that divides what other numbers of ranks left.
+ */
+public final class Continuation {
+  private Continuation() {}
+
+  /** Opens a cursor of a plan that cannot divide the rest of an epoch. */
+  public static <C extends Seekable> C ofEpoch(
+      Plan<C> plan, long epoch, List<EpochSegment> delivered) {
+    return of(
+        plan,
+        epoch,
+        delivered,
+        segments -> {
+          for (EpochSegment segment : segments) {
+            if (segment.worldSize() != plan.worldSize()) {
+              throw new IllegalArgumentException(
+                  "this plan cannot be divided again: segments must have worldSize %d, got %s"
+                      .formatted(plan.worldSize(), segment));
+            }
+          }
+          return plan.epoch(epoch);
+        });
+  }
+
+  /**
+   * Opens a cursor where segments end.
+   *
+   * @param rest opens this rank's part of what segments left; the whole epoch if there are none
+   */
+  public static <C extends Seekable> C of(
+      Plan<C> plan,
+      long epoch,
+      List<EpochSegment> delivered,
+      Function<List<EpochSegment>, C> rest) {
+    Checks.requireEpoch(epoch);
+    List<EpochSegment> segments = Segments.joined(delivered);
+    List<EpochSegment> before = Segments.before(segments, plan.worldSize());
+    C cursor = rest.apply(before);
+    if (before.size() < segments.size()) {
+      try {
+        EpochSegment last = segments.get(before.size());
+        if (plan.tail() == Tail.UNEVEN && last.deliveredByEachRank() > cursor.remaining()) {
+          rest.apply(segments).close(); // compares with the longest rank, which this one is not
+          cursor.seek(cursor.remaining());
+        } else {
+          Segments.requireAtMost(last, cursor.remaining());
+          cursor.seek(last.deliveredByEachRank());
+        }
+      } catch (RuntimeException | Error e) {
+        cursor.close();
+        throw e;
+      }
+    }
+    return cursor;
+  }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.sampler.order;
+
+import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.cursor.NumberedBatchCursor;
+
+/** A cursor that reads another cursor, which it owns, in batches of a fixed size. */
+final class FixedSizeBatchCursor extends NumberedBatchCursor {
+  private static final long UNKNOWN = -1;
+
+  private final Cursor cursor;
+  private final long origin;
+  private final Batching batching;
+  private long cursorAt; // kept here, since querying a native cursor is a call into C++
+
+  /**
+   * Takes ownership of a cursor at the start of a batch, and begins there.
+   *
+   * @param origin the cursor's position at which the first batch begins
+   */
+  FixedSizeBatchCursor(Object plan, Cursor cursor, long origin, Batching batching) {
+    super(plan, batching.count());
+    this.cursor = cursor;
+    this.origin = origin;
+    this.batching = batching;
+    cursorAt = cursor.position();
+    // the cursor may be past the last batch if that one is short and dropped
+    seek(Math.min(batching.count(), (cursorAt - origin) / batching.batchSize()));
+  }
+
+  @Override
+  public long deliveredBefore(long position) {
+    return origin + Math.min(position * batching.batchSize(), batching.samples());
+  }
+
+  @Override
+  public int size(long batch) {
+    return batching.size(batch);
+  }
+
+  @Override
+  public void read(long batch, long[] into, int from) {
+    long start = origin + batching.start(batch);
+    if (cursorAt != start) {
+      cursor.seek(start);
+    }
+    cursorAt = UNKNOWN; // the cursor may move before it fails
+    int size = batching.size(batch);
+    int read = cursor.next(into, from, size);
+    if (read < 0 || read > size) {
+      throw new IllegalStateException(
+          "the sampler must write %d indices at position %d, got %d".formatted(size, start, read));
+    }
+    if (read < size) {
+      throw new IllegalStateException(
+          "the sampler promised %d indices but ended after %d"
+              .formatted(origin + batching.samples(), start + read));
+    }
+    cursorAt = start + size;
+  }
+
+  @Override
+  public boolean paddingAt(long batch, int element) {
+    return cursor.isPadding(origin + batching.start(batch) + element);
+  }
+
+  @Override
+  public void release() {
+    cursor.close();
+  }
+}

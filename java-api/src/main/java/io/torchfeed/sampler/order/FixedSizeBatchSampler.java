@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.sampler.order;
+
+import io.torchfeed.internal.Checks;
+import io.torchfeed.sampler.BatchCursor;
+import io.torchfeed.sampler.BatchSampler;
+import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.PlanParameters;
+import io.torchfeed.sampler.RankConsistency;
+import io.torchfeed.sampler.Sampler;
+import io.torchfeed.sampler.SamplerState;
+import io.torchfeed.sampler.Seekable;
+import io.torchfeed.sampler.Tail;
+import java.util.List;
+
+/**
+ * A batch sampler that delivers any order in batches of a fixed size; a short last batch is kept or
+ * dropped.
+ *
+ * <p>Source: torch 2.10.0, {@code BatchSampler} of {@code torch/utils/data/sampler.py}: its {@code
+ * drop_last} is {@code dropLast}. Epoch e is epoch e of the order. Memory and time are those of the
+ * order; {@link Seekable#seek} is one seek of its cursor.
+ *
+ * <p>If the order is one rank's part, all ranks have the same number of batches if their parts are
+ * equally long, as with {@link Tail#PAD} and {@link Tail#DROP}; with {@link Tail#UNEVEN} the number
+ * can differ by one.
+ *
+ * @param sampler the order
+ * @param batchSize number of indices in a full batch, at least 1
+ * @param dropLast whether a last batch that is not full is left out
+ */
+public record FixedSizeBatchSampler(Sampler sampler, int batchSize, boolean dropLast)
+    implements BatchSampler {
+  /**
+   * Creates a plan that keeps or drops a short last batch.
+   *
+   * @param sampler the order
+   * @param batchSize number of indices in a full batch, at least 1
+   * @param dropLast whether a last batch that is not full is left out
+   * @throws IllegalArgumentException if {@code batchSize} is less than 1
+   */
+  public FixedSizeBatchSampler {
+    new Batching(sampler.size(), batchSize, dropLast);
+  }
+
+  /**
+   * Creates a plan that keeps a short last batch.
+   *
+   * @param sampler the order
+   * @param batchSize number of indices in a full batch, at least 1
+   * @throws IllegalArgumentException if {@code batchSize} is less than 1
+   */
+  public FixedSizeBatchSampler(Sampler sampler, int batchSize) {
+    this(sampler, batchSize, false);
+  }
+
+  private Batching batching(long samples) {
+    return new Batching(samples, batchSize, dropLast);
+  }
+
+  @Override
+  public long batches(long epoch) {
+    Checks.requireEpoch(epoch);
+    return batching(sampler.size()).count();
+  }
+
+  @Override
+  public int maxBatchSize() {
+    return (int) Math.max(1, Math.min(batchSize, sampler.size()));
+  }
+
+  @Override
+  public BatchCursor epoch(long epoch) {
+    return new FixedSizeBatchCursor(this, sampler.epoch(epoch), 0, batching(sampler.size()));
+  }
+
+  /**
+   * {@inheritDoc}
+   *
+   * <p>Segments count indices, so the batch size may change together with the number of ranks. If
+   * the batch size of this plan does not divide the number of indices delivered, batches are formed
+   * and numbered from there on.
+   */
+  @Override
+  public BatchCursor resume(long epoch, List<EpochSegment> delivered) {
+    Cursor order = sampler.resume(epoch, delivered);
+    long position = order.position();
+    long origin = position % batchSize == 0 ? 0 : position;
+    long samples = position + order.remaining() - origin;
+    return new FixedSizeBatchCursor(this, order, origin, batching(samples));
+  }
+
+  @Override
+  public int worldSize() {
+    return sampler.worldSize();
+  }
+
+  @Override
+  public Tail tail() {
+    return sampler.tail();
+  }
+
+  @Override
+  public long[] probe(long epoch, int worldSize) {
+    return sampler.probe(epoch, worldSize);
+  }
+
+  @Override
+  public BatchSampler asSaved(PlanParameters saved) {
+    return new FixedSizeBatchSampler(sampler.asSaved(saved), batchSize, dropLast);
+  }
+
+  @Override
+  public int rank() {
+    return sampler.rank();
+  }
+
+  /**
+   * Returns the parameters of the order. Batches are not part of it, so a state of the sampler is
+   * also a state of its batches.
+   *
+   * @return the parameters that {@link SamplerState} and {@link RankConsistency} compare
+   */
+  @Override
+  public PlanParameters order() {
+    return sampler.order();
+  }
+
+  @Override
+  public PlanParameters parameters() {
+    return sampler
+        .parameters()
+        .inside("batches", "batchSize", "lastBatch")
+        .with("batchSize", batchSize)
+        .with("lastBatch", dropLast ? "DROP" : "KEEP");
+  }
+}

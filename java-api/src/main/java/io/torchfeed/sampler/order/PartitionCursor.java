@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.sampler.order;
+
+import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Sampler;
+import io.torchfeed.sampler.cursor.PositionCursor;
+import io.torchfeed.sampler.cursor.Segments;
+import java.util.List;
+import java.util.function.LongUnaryOperator;
+import java.util.function.Supplier;
+
+/** A cursor over the positions of an order that belong to one rank. */
+final class PartitionCursor extends PositionCursor {
+  private final PositionCursor order;
+  private final LongUnaryOperator part;
+  private final long own;
+  private final long skipped;
+
+  private PartitionCursor(Sampler plan, PositionCursor order, IndexPartition dealing, long skip) {
+    super(plan, Math.max(0, dealing.size(plan.rank()) - skip));
+    this.order = order;
+    this.part = dealing.part(plan.rank());
+    this.own = dealing.own(plan.rank());
+    this.skipped = skip;
+  }
+
+  /**
+   * Opens one rank's part of what the segments left of an order. While the world size stays the
+   * same, the division it began with is kept.
+   *
+   * @param all the positions of the order
+   * @param first divides these
+   * @param next divides what is left of them
+   * @param chain segments as returned by {@link EpochSegment#joined}
+   */
+  static Cursor open(
+      Sampler plan,
+      Supplier<PositionCursor> order,
+      IndexRanges all,
+      IndexPartition.Rule first,
+      IndexPartition.Rule next,
+      List<EpochSegment> chain) {
+    IndexRanges left = all;
+    IndexPartition.Rule rule = first;
+    long skip = 0;
+    for (int i = 0; i < chain.size(); i++) {
+      EpochSegment segment = chain.get(i);
+      IndexPartition dealing = rule.deal(left, segment.worldSize());
+      Segments.requireAtMost(segment, dealing.longest());
+      if (i == chain.size() - 1 && segment.worldSize() == plan.worldSize()) {
+        skip = segment.deliveredByEachRank();
+      } else {
+        left = dealing.rest(segment.deliveredByEachRank());
+        rule = next;
+      }
+    }
+    return new PartitionCursor(plan, order.get(), rule.deal(left, plan.worldSize()), skip);
+  }
+
+  @Override
+  public void read(long start, long stride, long[] into, int from, int count) {
+    int done = 0;
+    while (done < count) {
+      long position = position(start + done * stride);
+      int run = 1;
+      while (done + run < count && position(start + (done + run) * stride) == position + run) {
+        run++;
+      }
+      order.read(position, 1, into, from + done, run);
+      done += run;
+    }
+  }
+
+  /** Returns the position in the order. */
+  private long position(long ownPosition) {
+    return part.applyAsLong(skipped + ownPosition);
+  }
+
+  @Override
+  public boolean paddingAt(long position) {
+    long place = skipped + position;
+    return place >= own || order.paddingAt(part.applyAsLong(place));
+  }
+
+  @Override
+  public void release() {
+    order.close();
+  }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.sampler.order;
+
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.internal.Checks;
+import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.PlanParameters;
+import io.torchfeed.sampler.Sampler;
+import io.torchfeed.sampler.Tail;
+import io.torchfeed.sampler.cursor.Continuation;
+import io.torchfeed.sampler.cursor.PlanChecks;
+import io.torchfeed.sampler.cursor.PositionCursor;
+import io.torchfeed.sampler.cursor.Stride;
+import java.util.List;
+
+/**
+ * Any order distributed over the ranks by stride: rank r of W takes the positions r, r+W, r+2W, …,
+ * so that step k of all ranks together is a contiguous range of the order.
+ *
+ * <p>PyTorch's {@code DistributedSampler} divides its order in this way; here the order may be any
+ * plan over the whole dataset: shuffled, weighted, class-cycling, mixed. With {@link Tail#PAD},
+ * positions past the end wrap around to the start of the order. Memory and time are those of the
+ * order; each rank reads a plan of libtorch's in full.
+ *
+ * @param dataset the plan of the whole, undivided order, of at most 2<sup>62</sup> indices
+ * @param worldSize number of ranks, at least 1
+ * @param rank this rank, in [0, worldSize - 1]
+ * @param tail what happens when the order does not divide evenly among the ranks
+ */
+public record StridedSampler(Sampler dataset, int worldSize, int rank, Tail tail)
+    implements Sampler {
+  /**
+   * Creates a plan with the given tail.
+   *
+   * @param dataset the plan of the whole, undivided order
+   * @param worldSize number of ranks, at least 1
+   * @param rank this rank, in [0, worldSize - 1]
+   * @param tail what happens when the order does not divide evenly among the ranks
+   * @throws IllegalArgumentException if an argument is out of range, or {@code dataset} is already
+   *     one rank's plan
+   */
+  public StridedSampler {
+    requireNonNull(tail, "tail");
+    Checks.requireRank(dataset.size(), worldSize, rank);
+    PlanChecks.requireDivisible(dataset, "dataset");
+  }
+
+  /**
+   * Creates a plan that pads: each rank gets the same number of samples.
+   *
+   * @param dataset the plan of the whole, undivided order
+   * @param worldSize number of ranks, at least 1
+   * @param rank this rank, in [0, worldSize - 1]
+   * @throws IllegalArgumentException if an argument is out of range, or {@code dataset} is already
+   *     one rank's plan
+   */
+  public StridedSampler(Sampler dataset, int worldSize, int rank) {
+    this(dataset, worldSize, rank, Tail.PAD);
+  }
+
+  @Override
+  public long size() {
+    return Stride.sizeOfARank(dataset.size(), worldSize, rank, tail);
+  }
+
+  @Override
+  public Cursor epoch(long epoch) {
+    return resume(epoch, List.of());
+  }
+
+  @Override
+  public Cursor resume(long epoch, List<EpochSegment> delivered) {
+    Checks.requireEpoch(epoch);
+    return Continuation.of(
+        this,
+        epoch,
+        delivered,
+        before ->
+            Stride.open(this, () -> PositionCursor.over(dataset, epoch), dataset.size(), before));
+  }
+
+  @Override
+  public long[] probe(long epoch, int worldSize) {
+    return dataset.probe(epoch, 1);
+  }
+
+  @Override
+  public int depth() {
+    return 1 + dataset.depth();
+  }
+
+  @Override
+  public PlanParameters order() {
+    return PlanChecks.dividedOrder(dataset, "strided", "tail").with("tail", tail);
+  }
+
+  @Override
+  public PlanParameters parameters() {
+    return order().with("worldSize", worldSize).with("rank", rank);
+  }
+}

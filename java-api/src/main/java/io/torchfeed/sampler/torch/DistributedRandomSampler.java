@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.sampler.torch;
+
+import io.torchfeed.bindings.IndexCursor;
+import io.torchfeed.internal.Checks;
+import io.torchfeed.internal.HeapMemory;
+import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.PlanParameters;
+import io.torchfeed.sampler.Sampler;
+import io.torchfeed.sampler.Tail;
+import io.torchfeed.sampler.cursor.Continuation;
+import io.torchfeed.sampler.cursor.OrderProbe;
+import io.torchfeed.sampler.cursor.Stride;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * A sampler that yields the order of libtorch's C++ {@code DistributedRandomSampler}: one rank's
+ * part of a shuffled dataset.
+ *
+ * <p>Source: libtorch 2.10.0, {@code torch::data::samplers::DistributedRandomSampler}, which does
+ * the work. The list 0..n-1 is padded or truncated to a multiple of the world size, then shuffled
+ * with the epoch as the seed, and rank r takes the r-th contiguous slice (Python's {@code
+ * DistributedSampler} strides instead). Three properties of that class are kept:
+ *
+ * <ul>
+ *   <li>The only seed is the epoch, modulo 2<sup>32</sup>.
+ *   <li>The padding is always the samples 0, 1, 2, …; with {@link Tail#DROP} the last samples of
+ *       the dataset are never seen.
+ *   <li>Each rank holds the whole list: an open cursor takes 8 bytes per sample of the dataset.
+ * </ul>
+ *
+ * <p>With more than two ranks per sample the C++ class pads with indices that are not in the
+ * dataset; here they are taken modulo its size. Opening an epoch takes one shuffle; {@link
+ * Cursor#seek} takes constant time.
+ *
+ * <p>{@link #resume} is torchfeed's own and computed in Java, for datasets of up to 2<sup>31</sup>
+ * - 9 samples: what the slices of the last segment left, in the order of the list, is cut into one
+ * slice per rank. Padding is discarded, the samples that {@link Tail#DROP} cut off come last, and
+ * the new end is padded with the first samples of the epoch's list.
+ *
+ * @param datasetSize number of samples in the dataset; at least 0, and at most 2<sup>60</sup> - 1
+ *     after padding
+ * @param worldSize number of ranks, at least 1
+ * @param rank this rank, in [0, worldSize - 1]
+ * @param tail what happens if the dataset does not divide evenly among the ranks
+ */
+public record DistributedRandomSampler(long datasetSize, int worldSize, int rank, Tail tail)
+    implements Sampler {
+  /**
+   * Creates a plan with the given tail.
+   *
+   * @param datasetSize number of samples in the dataset; at least 0, and at most 2<sup>60</sup> - 1
+   *     after padding
+   * @param worldSize number of ranks, at least 1
+   * @param rank this rank, in [0, worldSize - 1]
+   * @param tail what happens if the dataset does not divide evenly among the ranks; not {@link
+   *     Tail#UNEVEN}
+   * @throws IllegalArgumentException if an argument is out of range
+   */
+  public DistributedRandomSampler {
+    LibtorchChecks.requireEvenTail(tail);
+    Checks.requireRank(datasetSize, worldSize, rank);
+    LibtorchChecks.requireListable(datasetSize, worldSize, tail);
+  }
+
+  /**
+   * Creates a plan that pads: each rank gets the same number of samples, and every sample is seen.
+   *
+   * @param datasetSize number of samples in the dataset; at least 0, and at most 2<sup>60</sup> - 1
+   *     after padding
+   * @param worldSize number of ranks, at least 1
+   * @param rank this rank, in [0, worldSize - 1]
+   * @throws IllegalArgumentException if an argument is out of range
+   */
+  public DistributedRandomSampler(long datasetSize, int worldSize, int rank) {
+    this(datasetSize, worldSize, rank, Tail.PAD);
+  }
+
+  @Override
+  public long size() {
+    return Stride.sizeOfARank(datasetSize, worldSize, 0, tail);
+  }
+
+  @Override
+  public Cursor epoch(long epoch) {
+    Checks.requireEpoch(epoch);
+    return NativeCursor.openList(
+        this,
+        Math.max(datasetSize, size() * worldSize),
+        new ShuffledPadding(this, epoch),
+        () ->
+            IndexCursor.distributed_random(datasetSize, worldSize, rank, tail == Tail.PAD, epoch));
+  }
+
+  @Override
+  public Cursor resume(long epoch, List<EpochSegment> delivered) {
+    return Continuation.of(
+        this,
+        epoch,
+        delivered,
+        before -> before.isEmpty() ? epoch(epoch) : restInJava(epoch, before));
+  }
+
+  private Cursor restInJava(long epoch, List<EpochSegment> before) {
+    ShuffledSlices slices = new ShuffledSlices(this, epoch);
+    return HeapMemory.planned(this, () -> slices.open(before));
+  }
+
+  @Override
+  public long[] probe(long epoch, int worldSize) {
+    Checks.requireEpoch(epoch);
+    if (datasetSize + worldSize > OrderProbe.MAX_LIST) {
+      return new long[0];
+    }
+    int[] list = new ShuffledSlices(this, epoch).list(worldSize);
+    return Arrays.stream(OrderProbe.positions(list.length))
+        .map(position -> list[(int) position])
+        .toArray();
+  }
+
+  /**
+   * Returns the same plan without libtorch: equal parameters and equal orders, computed in Java for
+   * datasets of up to 2<sup>31</sup> - 9 samples. An open cursor holds 4 bytes per sample of its
+   * rank, and opening one takes 4 more bytes per sample of the dataset.
+   *
+   * @return a plan that loads no native library
+   */
+  public Sampler inJava() {
+    return new InJava(this, this::restInJava);
+  }
+
+  @Override
+  public PlanParameters order() {
+    return PlanParameters.of("libtorch.DistributedRandomSampler")
+        .with("datasetSize", datasetSize)
+        .with("tail", tail);
+  }
+
+  @Override
+  public PlanParameters parameters() {
+    return PlanParameters.of("libtorch.DistributedRandomSampler")
+        .with("datasetSize", datasetSize)
+        .with("worldSize", worldSize)
+        .with("rank", rank)
+        .with("tail", tail);
+  }
+}

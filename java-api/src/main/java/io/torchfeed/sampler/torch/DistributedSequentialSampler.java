@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.sampler.torch;
+
+import io.torchfeed.bindings.IndexCursor;
+import io.torchfeed.internal.Checks;
+import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.PlanParameters;
+import io.torchfeed.sampler.Sampler;
+import io.torchfeed.sampler.Seekable;
+import io.torchfeed.sampler.Tail;
+import io.torchfeed.sampler.cursor.Continuation;
+import io.torchfeed.sampler.cursor.OrderProbe;
+import io.torchfeed.sampler.cursor.Stride;
+import java.util.List;
+
+/**
+ * A sampler that yields the order of libtorch's C++ {@code DistributedSequentialSampler}: one
+ * rank's contiguous part of a dataset, in order.
+ *
+ * <p>Source: libtorch 2.10.0, {@code torch::data::samplers::DistributedSequentialSampler}, which
+ * does the work. Rank r takes the r-th contiguous slice of 0..n-1; positions past the end continue
+ * from 0, so the padding is always the samples 0, 1, 2, …, and with {@link Tail#DROP} the last
+ * samples are never seen. Every epoch is the same. Memory and the time of {@link Seekable#seek} are
+ * constant.
+ *
+ * <p>{@link #resume} is torchfeed's own and computed in Java, in the same way as that of {@link
+ * DistributedRandomSampler}; its memory and time are constant, too.
+ *
+ * @param datasetSize number of samples in the dataset, at least 0
+ * @param worldSize number of ranks, at least 1
+ * @param rank this rank, in [0, worldSize - 1]
+ * @param tail what happens if the dataset does not divide evenly among the ranks
+ */
+public record DistributedSequentialSampler(long datasetSize, int worldSize, int rank, Tail tail)
+    implements Sampler {
+  /**
+   * Creates a plan with the given tail.
+   *
+   * @param datasetSize number of samples in the dataset, at least 0
+   * @param worldSize number of ranks, at least 1
+   * @param rank this rank, in [0, worldSize - 1]
+   * @param tail what happens if the dataset does not divide evenly among the ranks; not {@link
+   *     Tail#UNEVEN}
+   * @throws IllegalArgumentException if an argument is out of range
+   */
+  public DistributedSequentialSampler {
+    LibtorchChecks.requireEvenTail(tail);
+    Checks.requireRank(datasetSize, worldSize, rank);
+  }
+
+  /**
+   * Creates a plan that pads: each rank gets the same number of samples, and every sample is seen.
+   *
+   * @param datasetSize number of samples in the dataset, at least 0
+   * @param worldSize number of ranks, at least 1
+   * @param rank this rank, in [0, worldSize - 1]
+   * @throws IllegalArgumentException if an argument is out of range
+   */
+  public DistributedSequentialSampler(long datasetSize, int worldSize, int rank) {
+    this(datasetSize, worldSize, rank, Tail.PAD);
+  }
+
+  @Override
+  public long size() {
+    return Stride.sizeOfARank(datasetSize, worldSize, 0, tail);
+  }
+
+  @Override
+  public Cursor epoch(long epoch) {
+    Checks.requireEpoch(epoch);
+    return NativeCursor.open(
+        this,
+        position -> Long.compareUnsigned(rank * size() + position, datasetSize) >= 0,
+        () -> IndexCursor.distributed_sequential(datasetSize, worldSize, rank, tail == Tail.PAD));
+  }
+
+  @Override
+  public Cursor resume(long epoch, List<EpochSegment> delivered) {
+    return Continuation.of(
+        this, epoch, delivered, before -> before.isEmpty() ? epoch(epoch) : restInJava(before));
+  }
+
+  private Cursor restInJava(List<EpochSegment> before) {
+    RemainingSlices rest = new RemainingSlices(datasetSize, tail, before);
+    long size = Stride.sizeOfARank(rest.size(), worldSize, 0, tail);
+    return new SliceCursor(this, rest, datasetSize, rank * size, size);
+  }
+
+  /**
+   * Returns the same plan without libtorch: equal parameters and equal orders, computed in Java.
+   *
+   * @return a plan that loads no native library
+   */
+  public Sampler inJava() {
+    return new InJava(this, (epoch, before) -> restInJava(before));
+  }
+
+  @Override
+  public long[] probe(long epoch, int worldSize) {
+    Checks.requireEpoch(epoch);
+    return OrderProbe.positions(datasetSize);
+  }
+
+  @Override
+  public PlanParameters order() {
+    return PlanParameters.of("libtorch.DistributedSequentialSampler")
+        .with("datasetSize", datasetSize)
+        .with("tail", tail);
+  }
+
+  @Override
+  public PlanParameters parameters() {
+    return PlanParameters.of("libtorch.DistributedSequentialSampler")
+        .with("datasetSize", datasetSize)
+        .with("worldSize", worldSize)
+        .with("rank", rank)
+        .with("tail", tail);
+  }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.sampler.torch;
+
+import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.PlanParameters;
+import io.torchfeed.sampler.Sampler;
+import io.torchfeed.sampler.Tail;
+import io.torchfeed.sampler.cursor.Continuation;
+import java.util.List;
+
+/**
+ * A plan of libtorch's order whose epochs are computed in Java.
+ *
+ * @param plan the plan computed by libtorch
+ * @param rest opens this rank's part of what segments left of an epoch
+ */
+record InJava(Sampler plan, Rest rest) implements Sampler {
+  /** A function that opens a cursor in Java. */
+  @FunctionalInterface
+  interface Rest {
+    Cursor open(long epoch, List<EpochSegment> before);
+  }
+
+  @Override
+  public int worldSize() {
+    return plan.worldSize();
+  }
+
+  @Override
+  public int rank() {
+    return plan.rank();
+  }
+
+  @Override
+  public Tail tail() {
+    return plan.tail();
+  }
+
+  @Override
+  public long size() {
+    return plan.size();
+  }
+
+  @Override
+  public Cursor epoch(long epoch) {
+    return resume(epoch, List.of());
+  }
+
+  @Override
+  public Cursor resume(long epoch, List<EpochSegment> delivered) {
+    return Continuation.of(this, epoch, delivered, before -> rest.open(epoch, before));
+  }
+
+  @Override
+  public long[] probe(long epoch, int worldSize) {
+    return plan.probe(epoch, worldSize);
+  }
+
+  @Override
+  public PlanParameters order() {
+    return plan.order();
+  }
+
+  @Override
+  public PlanParameters parameters() {
+    return plan.parameters();
+  }
+
+  @Override
+  public String toString() {
+    return plan.toString();
+  }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.text;
+
+import static java.util.Objects.requireNonNull;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Locale;
+import java.util.zip.GZIPInputStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The options for reading lines.
+ *
+ * @param carriageReturn how to treat a carriage return at the end of a line
+ * @param bufferBytes the number of bytes read at once, at least 64; the buffer grows for a longer
+ *     line
+ * @param maxLineBytes the maximum length of a line in bytes, without its newline, in [1, {@value
+ *     #MAX_LINE_BYTES}]
+ */
+public record LineOptions(CarriageReturn carriageReturn, int bufferBytes, int maxLineBytes) {
+  /**
+   * The maximum length of a line in bytes: it fits in a Java array, with room for the next read.
+   */
+  public static final int MAX_LINE_BYTES = 0x7fff_0000;
+
+  /**
+   * The default: removes one carriage return, reads 256 KiB at once, and accepts lines of up to 64
+   * MiB, since a compressed file of a few kilobytes may hold a line that fills the heap.
+   */
+  public static final LineOptions DEFAULT =
+      new LineOptions(CarriageReturn.REMOVE, 1 << 18, 1 << 26);
+
+  /**
+   * Creates options.
+   *
+   * @param carriageReturn how to treat a carriage return at the end of a line
+   * @param bufferBytes the number of bytes read at once, at least 64
+   * @param maxLineBytes the maximum length of a line in bytes, without its newline, at least 1
+   * @throws IllegalArgumentException if an argument is out of range
+   */
+  public LineOptions {
+    requireNonNull(carriageReturn, "carriageReturn");
+    if (bufferBytes < 64 || bufferBytes > MAX_LINE_BYTES) {
+      throw new IllegalArgumentException(
+          "bufferBytes must be in [64, %d], got %d".formatted(MAX_LINE_BYTES, bufferBytes));
+    }
+    if (maxLineBytes < 1 || maxLineBytes > MAX_LINE_BYTES) {
+      throw new IllegalArgumentException(
+          "maxLineBytes must be in [1, %d], got %d".formatted(MAX_LINE_BYTES, maxLineBytes));
+    }
+  }
+
+  /**
+   * Returns these options with a different limit on the length of a line.
+   *
+   * @param bytes the maximum length of a line in bytes, without its newline, in [1, {@value
+   *     #MAX_LINE_BYTES}]
+   * @return the options
+   * @throws IllegalArgumentException if it is out of range
+   */
+  public LineOptions withMaxLineBytes(int bytes) {
+    return new LineOptions(carriageReturn, bufferBytes, bytes);
+  }
+
+  /**
+   * Returns these options with a different treatment of carriage returns.
+   *
+   * @param rule how to treat a carriage return at the end of a line
+   * @return the options
+   */
+  public LineOptions with(CarriageReturn rule) {
+    return new LineOptions(rule, bufferBytes, maxLineBytes);
+  }
+
+  /** The compression of a file, determined by the suffix of its name. */
+  public enum Compression {
+    /** Plain text: the file can be split at any line. */
+    NONE,
+
+    /**
+     * Names that end in {@code .gz}: readable only from the start, so one rank reads the whole
+     * file.
+     */
+    GZIP,
+
+    /**
+     * Names that end in {@code .zst} or {@code .zstd}: as {@link #GZIP}. Requires the library
+     * {@code com.github.luben:zstd-jni}, which torchfeed does not include.
+     */
+    ZSTD;
+
+    private static final int UNPACKED_AT_ONCE = 1 << 16;
+
+    static Compression of(String name) {
+      String lower = name.toLowerCase(Locale.ROOT);
+      if (lower.endsWith(".zst") || lower.endsWith(".zstd")) {
+        return ZSTD;
+      }
+      return lower.endsWith(".gz") ? GZIP : NONE;
+    }
+
+    /** Returns a decompressing stream; null if the file is not compressed. */
+    @Nullable InputStream unpacked(InputStream packed) throws IOException {
+      return switch (this) {
+        case NONE -> null;
+        case GZIP -> new GZIPInputStream(packed, UNPACKED_AT_ONCE);
+        case ZSTD -> ZstdText.unpacked(packed);
+      };
+    }
+  }
+
+  /** The treatment of a carriage return before the newline. */
+  public enum CarriageReturn {
+    /**
+     * A carriage return at the end of a line is not part of it, so Windows files read like any
+     * others.
+     */
+    REMOVE,
+
+    /** The carriage return is part of the line. */
+    KEEP
+  }
+}

@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.text;
+
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.internal.Hash64;
+import io.torchfeed.internal.PathBytes;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/**
+ * A plan that assigns the bytes of text files to ranks, computed before anything is read.
+ *
+ * <p>The bytes of the files, laid end to end, are divided into blocks of equal size, and each rank
+ * has the same number of consecutive blocks. A line belongs to the rank whose bytes include its
+ * first byte, and is read to its end: each line goes to exactly one rank, in the order of the
+ * files. Lines end with a newline or with their file; blank lines are lines; a rank that has no
+ * line's first byte has no lines. A compressed file cannot be divided: the rank that has its first
+ * byte reads all of it.
+ *
+ * <p>Ranks that name the same files compute the same plan, which {@link #digest} can verify.
+ * Immutable.
+ *
+ * <p>Source: Paracel's partition.hpp, {@code structure_load}.
+ */
+public final class TextPartition {
+  private static final int MAX_BLOCKS_PER_RANK = 32;
+
+  private final List<TextFile> files;
+  private final long filesDigest;
+
+  /** The offset at which each file begins, followed by the total number of bytes. */
+  private final long[] starts;
+
+  private final List<ByteRange> blocks;
+
+  /** The ranges, by rank. */
+  private final List<List<ByteRange>> ranges;
+
+  private TextPartition(
+      List<TextFile> files,
+      long filesDigest,
+      long[] starts,
+      List<ByteRange> blocks,
+      List<List<ByteRange>> ranges) {
+    this.files = files;
+    this.filesDigest = filesDigest;
+    this.starts = starts;
+    this.blocks = blocks;
+    this.ranges = ranges;
+  }
+
+  /** Returns a plan of the same files, divided differently. */
+  private TextPartition with(List<ByteRange> newBlocks, List<List<ByteRange>> newRanges) {
+    return new TextPartition(files, filesDigest, starts, newBlocks, newRanges);
+  }
+
+  /**
+   * Divides files whose lines stay with the rank that reads them: one block for each rank.
+   *
+   * @param paths files; directories, which stand for all files in them, at any depth, in the order
+   *     of the bytes of their names, except hidden ones; and patterns with {@code *}, {@code ?},
+   *     {@code [a-z]} and <code>{a,b}</code>. A leading {@code ~/} is the user's home directory.
+   * @param worldSize the number of ranks, at least 1
+   * @return the plan
+   * @throws TextFileException if a file does not exist or cannot be read, or a pattern matches none
+   * @throws IllegalArgumentException if worldSize is below 1, or the files have 2<sup>63</sup>
+   *     bytes or more in total
+   */
+  public static TextPartition plan(List<String> paths, int worldSize) {
+    return plan(paths, worldSize, 1);
+  }
+
+  /**
+   * Divides files into several blocks per rank, between which {@link #steal} can move work.
+   *
+   * @param paths files, directories and patterns, as in {@link #plan(List, int)}
+   * @param worldSize the number of ranks, at least 1
+   * @param blocksPerRank the number of blocks per rank, in [1, 32]
+   * @return the plan
+   * @throws TextFileException if a file does not exist or cannot be read, or a pattern matches none
+   * @throws IllegalArgumentException if an argument is out of range, or the files have
+   *     2<sup>63</sup> bytes or more in total
+   */
+  public static TextPartition plan(List<String> paths, int worldSize, int blocksPerRank) {
+    requireWorldSize(worldSize);
+    if (blocksPerRank < 1 || blocksPerRank > MAX_BLOCKS_PER_RANK) {
+      throw new IllegalArgumentException(
+          "blocksPerRank must be in [1, %d], got %d".formatted(MAX_BLOCKS_PER_RANK, blocksPerRank));
+    }
+    List<TextFile> files = FileList.of(paths);
+    long[] starts = starts(files);
+    List<ByteRange> all = List.of(new ByteRange(0, starts[files.size()]));
+    List<ByteRange> blocks =
+        RangeDivision.divide(all, (long) worldSize * blocksPerRank).stream()
+            .map(block -> block.get(0))
+            .toList();
+    List<List<ByteRange>> ranges =
+        IntStream.range(0, worldSize)
+            .mapToObj(
+                rank ->
+                    RangeDivision.joined(
+                        blocks.subList(rank * blocksPerRank, (rank + 1) * blocksPerRank)))
+            .toList();
+    return new TextPartition(files, digest(files), starts, blocks, ranges);
+  }
+
+  private static void requireWorldSize(int worldSize) {
+    if (worldSize < 1 || worldSize > Integer.MAX_VALUE / MAX_BLOCKS_PER_RANK) {
+      throw new IllegalArgumentException(
+          "worldSize must be in [1, %d], got %d"
+              .formatted(Integer.MAX_VALUE / MAX_BLOCKS_PER_RANK, worldSize));
+    }
+  }
+
+  private static long[] starts(List<TextFile> files) {
+    long[] starts = new long[files.size() + 1];
+    for (int i = 0; i < files.size(); i++) {
+      starts[i + 1] = starts[i] + files.get(i).bytes();
+      if (starts[i + 1] < 0) {
+        throw new IllegalArgumentException(
+            "paths must have at most %d bytes in total, got more with %s"
+                .formatted(Long.MAX_VALUE, files.get(i).path()));
+      }
+    }
+    return starts;
+  }
+
+  /**
+   * Divides the lines left after an interruption, so that each is read exactly once.
+   *
+   * <p>If there are as many ranks as states, rank r continues state r. Otherwise the remaining
+   * ranges are laid end to end in the order of the states and divided again, into blocks of equal
+   * size.
+   *
+   * @param states one for each rank that has been reading, in the order of the ranks; taken from
+   *     cursors of this plan, or of another plan of the same files
+   * @param worldSize the number of ranks from now on, at least 1
+   * @return the plan of the remaining lines
+   * @throws IllegalArgumentException if a state belongs to other files, there are none, or
+   *     worldSize is below 1
+   */
+  public TextPartition resume(List<TextState> states, int worldSize) {
+    requireWorldSize(worldSize);
+    if (states.isEmpty()) {
+      throw new IllegalArgumentException("states must hold one for each rank, got none");
+    }
+    states.forEach(this::requireOwn);
+    List<List<ByteRange>> rests = states.stream().map(TextState::rest).toList();
+    if (states.size() != worldSize) {
+      List<ByteRange> all = rests.stream().flatMap(List::stream).toList();
+      rests = RangeDivision.divide(all, worldSize).stream().map(RangeDivision::joined).toList();
+    }
+    return with(rests.stream().flatMap(List::stream).toList(), rests);
+  }
+
+  /**
+   * Assigns the same blocks round-robin: block b to rank b mod worldSize. Use it initially if ranks
+   * differ in speed and {@link #steal} is to balance them.
+   *
+   * @return the plan, in which a rank's lines are no longer consecutive
+   */
+  public TextPartition roundRobin() {
+    List<List<ByteRange>> dealt = new ArrayList<>();
+    for (int rank = 0; rank < worldSize(); rank++) {
+      List<ByteRange> own = new ArrayList<>();
+      for (int block = rank; block < blocks.size(); block += worldSize()) {
+        if (blocks.get(block).length() > 0) {
+          own.add(blocks.get(block));
+        }
+      }
+      dealt.add(List.copyOf(own));
+    }
+    return with(blocks, dealt);
+  }
+
+  /**
+   * Balances the remaining work by work stealing: as long as it helps, the rank with the fewest
+   * bytes left takes the last block of the rank with the most. The result depends on the states
+   * alone, so all ranks that know them compute the same plan; its {@link #ranges} define the owner
+   * of each block, as do the states of its cursors.
+   *
+   * @param states one for each rank, in the order of the ranks
+   * @return the plan of the remaining lines, for the same number of ranks
+   * @throws IllegalArgumentException if a state belongs to other files, or there is not one for
+   *     each rank
+   */
+  public TextPartition steal(List<TextState> states) {
+    if (states.size() != worldSize()) {
+      throw new IllegalArgumentException(
+          "states must hold one for each of %d ranks, got %d"
+              .formatted(worldSize(), states.size()));
+    }
+    states.forEach(this::requireOwn);
+    return with(blocks, Stealing.evened(states.stream().map(TextState::rest).toList()));
+  }
+
+  private void requireOwn(TextState state) {
+    if (state.filesDigest() != filesDigest()) {
+      throw new IllegalArgumentException(
+          "states must belong to the files of the plan, whose digest is %016x, got %016x"
+              .formatted(filesDigest(), state.filesDigest()));
+    }
+    for (ByteRange range : state.rest()) {
+      if (range.end() > bytes()) {
+        throw new IllegalArgumentException(
+            "states must lie within the %d bytes of the files, got %s".formatted(bytes(), range));
+      }
+    }
+  }
+
+  /**
+   * Opens one rank's lines. The caller owns and closes the cursor; cursors are independent of each
+   * other.
+   *
+   * @param rank the rank, in [0, worldSize - 1]
+   * @return a cursor before the first line
+   * @throws IllegalArgumentException if there is no such rank
+   */
+  public LineCursor open(int rank) {
+    return open(rank, LineOptions.DEFAULT);
+  }
+
+  /**
+   * Opens one rank's lines. The caller owns and closes the cursor.
+   *
+   * @param rank the rank, in [0, worldSize - 1]
+   * @param options how to read lines
+   * @return a cursor before the first line
+   * @throws IllegalArgumentException if there is no such rank
+   */
+  public LineCursor open(int rank, LineOptions options) {
+    return new LineCursor(this, ranges(rank), options);
+  }
+
+  /**
+   * Opens the lines of all files. The caller owns and closes the cursor.
+   *
+   * @param options how to read lines
+   * @return a cursor before the first line
+   */
+  public LineCursor openAll(LineOptions options) {
+    return new LineCursor(this, List.of(new ByteRange(0, bytes())), options);
+  }
+
+  /**
+   * Returns the files, in order.
+   *
+   * @return the files as they were when the plan was computed
+   */
+  public List<TextFile> files() {
+    return files;
+  }
+
+  /**
+   * Returns the number of ranks.
+   *
+   * @return the number of ranks, at least 1
+   */
+  public int worldSize() {
+    return ranges.size();
+  }
+
+  /**
+   * Returns the total length of all files.
+   *
+   * @return the number of bytes, as stored, at least 0
+   */
+  public long bytes() {
+    return starts[files.size()];
+  }
+
+  /**
+   * Returns the blocks that the plan assigns: blocks of equal size, except that the last may be
+   * larger, by fewer bytes than there are blocks. For a plan returned by {@link #resume}, returns
+   * the ranges of the ranks.
+   *
+   * @return the blocks in the order of their bytes; some may be empty
+   */
+  public List<ByteRange> blocks() {
+    return blocks;
+  }
+
+  /**
+   * Returns the ranges of bytes that one rank reads.
+   *
+   * @param rank the rank, in [0, worldSize - 1]
+   * @return its ranges in the order of reading, none empty
+   * @throws IllegalArgumentException if there is no such rank
+   */
+  public List<ByteRange> ranges(int rank) {
+    if (rank < 0 || rank >= worldSize()) {
+      throw new IllegalArgumentException(
+          "rank must be in [0, %d], got %d".formatted(worldSize() - 1, rank));
+    }
+    return ranges.get(rank);
+  }
+
+  /**
+   * Returns the share of each rank.
+   *
+   * @return one share for each rank, in order
+   */
+  public List<RankShare> shares() {
+    return IntStream.range(0, worldSize()).mapToObj(this::share).toList();
+  }
+
+  private RankShare share(int rank) {
+    long bytes = 0;
+    int read = 0;
+    for (ByteRange range : ranges.get(rank)) {
+      for (int f = fileAt(range.start()); f < files.size() && starts[f] < range.end(); f++) {
+        long shared = shared(range, f);
+        bytes += shared;
+        read += shared > 0 ? 1 : 0;
+      }
+    }
+    return new RankShare(rank, ranges.get(rank), bytes, read);
+  }
+
+  private long shared(ByteRange range, int file) {
+    if (files.get(file).isSplittable()) {
+      return Math.min(range.end(), starts[file + 1]) - Math.max(range.start(), starts[file]);
+    }
+    return range.contains(starts[file]) ? files.get(file).bytes() : 0;
+  }
+
+  /**
+   * Returns the imbalance of the division of bytes.
+   *
+   * @return the largest number of bytes of any rank divided by the mean: 1 if all have the same
+   *     number, the number of ranks if one has all
+   */
+  public double imbalance() {
+    long most = shares().stream().mapToLong(RankShare::bytes).max().orElse(0);
+    double sum = shares().stream().mapToDouble(RankShare::bytes).sum();
+    return sum == 0 ? 1 : most * (double) worldSize() / sum;
+  }
+
+  /**
+   * Returns the plan as text: a line for each rank with its bytes, files and ranges, followed by
+   * the imbalance and the files that could not be divided.
+   *
+   * @return lines that end with a newline
+   */
+  public String table() {
+    return PartitionTable.of(this);
+  }
+
+  /**
+   * Returns a digest of the plan, equal on all ranks that have the same plan. It covers the files
+   * (their names without directories, lengths and order) and the ranges.
+   *
+   * @return any number
+   */
+  public long digest() {
+    long digest = filesDigest;
+    for (List<ByteRange> ofRank : ranges) {
+      digest = Hash64.fold(digest, ofRank.size());
+      for (ByteRange range : ofRank) {
+        digest = Hash64.fold(Hash64.fold(digest, range.start()), range.end());
+        digest = Hash64.fold(digest, range.textOffset());
+      }
+    }
+    return digest;
+  }
+
+  long filesDigest() {
+    return filesDigest;
+  }
+
+  private static long digest(List<TextFile> files) {
+    long digest = 0;
+    for (TextFile file : files) {
+      byte[] name = PathBytes.name(file.path());
+      digest = Hash64.fold(digest, Hash64.fnv1a(name, 0, name.length));
+      digest = Hash64.fold(digest, file.bytes());
+    }
+    return digest;
+  }
+
+  /**
+   * Returns the number of the file that holds a byte; the number of files if the offset is past the
+   * end.
+   */
+  int fileAt(long offset) {
+    int at = Arrays.binarySearch(starts, offset);
+    if (at < 0) {
+      return -at - 2;
+    }
+    while (at < files.size() && starts[at + 1] == offset) {
+      at++;
+    }
+    return at;
+  }
+
+  long startOf(int file) {
+    return starts[file];
+  }
+
+  @Override
+  public String toString() {
+    return "TextPartition[%d bytes in %d files over %d ranks]"
+        .formatted(bytes(), files.size(), worldSize());
+  }
+
+  /**
+   * The share of the files that one rank reads.
+   *
+   * @param rank the rank, at least 0
+   * @param ranges its ranges of the bytes of all files, in the order of reading
+   * @param bytes the number of bytes that it reads, to within one line: the bytes of its ranges,
+   *     except that a compressed file counts as a whole for the rank that has its first byte
+   * @param files the number of files that it reads
+   */
+  public record RankShare(int rank, List<ByteRange> ranges, long bytes, int files) {
+    /**
+     * Creates a share.
+     *
+     * @param rank the rank, at least 0
+     * @param ranges its ranges of the bytes of all files, in the order of reading
+     * @param bytes the number of bytes that it reads, to within one line
+     * @param files the number of files that it reads
+     */
+    public RankShare {
+      ranges = List.copyOf(ranges);
+    }
+  }
+
+  /**
+   * A file as it was at planning time.
+   *
+   * @param path the path of the file
+   * @param bytes its length in bytes, as stored, at least 0
+   * @param modified the time of its last modification
+   * @param compression the compression of its text
+   */
+  public record TextFile(
+      Path path, long bytes, FileTime modified, LineOptions.Compression compression) {
+    /**
+     * Creates a description of a file.
+     *
+     * @param path the path of the file
+     * @param bytes its length in bytes, as stored, at least 0
+     * @param modified the time of its last modification
+     * @param compression the compression of its text
+     * @throws IllegalArgumentException if the length is negative
+     */
+    public TextFile {
+      requireNonNull(path, "path");
+      requireNonNull(modified, "modified");
+      requireNonNull(compression, "compression");
+      if (bytes < 0) {
+        throw new IllegalArgumentException("bytes must be at least 0, got " + bytes);
+      }
+    }
+
+    /**
+     * Returns whether several ranks may share the file.
+     *
+     * @return true if a reader can begin in its middle
+     */
+    public boolean isSplittable() {
+      return compression == LineOptions.Compression.NONE;
+    }
+  }
+}

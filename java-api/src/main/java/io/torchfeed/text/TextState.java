@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.text;
+
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The ranges that one rank has still to read: the checkpoint of a {@link LineCursor}. Takes 13
+ * bytes plus 24 per range; a rank of a new plan has at most one range. Immutable.
+ *
+ * <p>{@link TextPartition#resume} continues from the states of all ranks.
+ *
+ * @param filesDigest a digest of the files of the plan
+ * @param rest the ranges not yet delivered, in the order of reading
+ */
+public record TextState(long filesDigest, List<ByteRange> rest) {
+  private static final byte VERSION = 1;
+  private static final int HEAD_BYTES = 1 + Long.BYTES + Integer.BYTES;
+  private static final int RANGE_BYTES = 3 * Long.BYTES;
+
+  /**
+   * Creates a state.
+   *
+   * @param filesDigest a digest of the files of the plan
+   * @param rest the ranges not yet delivered, in the order of reading
+   */
+  public TextState {
+    rest = List.copyOf(rest);
+  }
+
+  /**
+   * Returns the number of bytes left, to within one line.
+   *
+   * @return the number of bytes, at least 0
+   */
+  public long bytes() {
+    return rest.stream().mapToLong(ByteRange::length).sum();
+  }
+
+  /**
+   * Returns the state in binary form, big-endian: version 1 (int8), digest (int64), number of
+   * ranges (int32), and for each range its start, end and text offset (int64 each).
+   *
+   * @return the bytes
+   */
+  public byte[] toBytes() {
+    ByteBuffer bytes = ByteBuffer.allocate(HEAD_BYTES + rest.size() * RANGE_BYTES);
+    bytes.put(VERSION).putLong(filesDigest).putInt(rest.size());
+    for (ByteRange range : rest) {
+      bytes.putLong(range.start()).putLong(range.end()).putLong(range.textOffset());
+    }
+    return bytes.array();
+  }
+
+  /**
+   * Returns the state that {@link #toBytes} wrote.
+   *
+   * @param bytes all bytes of the state
+   * @return the state
+   * @throws IllegalArgumentException if the bytes are not a state of this version
+   */
+  public static TextState fromBytes(byte[] bytes) {
+    ByteBuffer in = ByteBuffer.wrap(bytes);
+    try {
+      byte version = in.get();
+      if (version != VERSION) {
+        throw new IllegalArgumentException(
+            "the version of a text state must be %d, got %d".formatted(VERSION, version));
+      }
+      long digest = in.getLong();
+      int count = in.getInt();
+      if (count < 0 || in.remaining() != (long) count * RANGE_BYTES) {
+        throw new IllegalArgumentException(
+            "a text state of %d ranges must have %d bytes, got %d"
+                .formatted(count, HEAD_BYTES + (long) count * RANGE_BYTES, bytes.length));
+      }
+      List<ByteRange> rest = new ArrayList<>(count);
+      for (int i = 0; i < count; i++) {
+        rest.add(new ByteRange(in.getLong(), in.getLong(), in.getLong()));
+      }
+      return new TextState(digest, rest);
+    } catch (BufferUnderflowException e) {
+      throw new IllegalArgumentException(
+          "a text state must have at least %d bytes, got %d".formatted(HEAD_BYTES, bytes.length),
+          e);
+    }
+  }
+
+  /**
+   * Returns the state as JSON: {@code {"version":1,"filesDigest":"16 hexadecimal
+   * digits","rest":[{"start":0,"end":9,"textOffset":0}]}}.
+   *
+   * @return the text, from which {@link #fromJson} returns an equal state
+   */
+  public String toJson() {
+    return TextStateJson.write(this);
+  }
+
+  /**
+   * Returns the state that {@link #toJson} wrote.
+   *
+   * @param json the text; fields may be in any order, with white space
+   * @return the state
+   * @throws IllegalArgumentException if the text is not a state of this version
+   */
+  public static TextState fromJson(String json) {
+    return TextStateJson.read(json);
+  }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed;
+
+import static org.bytedeco.pytorch.global.torch.mse_loss;
+
+import io.torchfeed.data.Batch;
+import io.torchfeed.data.Batches;
+import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.TensorDataset;
+import io.torchfeed.distributed.DistributedDataParallel;
+import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.sampler.RankConsistency;
+import io.torchfeed.sampler.Sampler;
+import io.torchfeed.sampler.torch.PythonDistributedSampler;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.LinearImpl;
+import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.SGDOptions;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorOptions;
+import org.bytedeco.pytorch.global.torch;
+
+/** The program of the ranks of {@link GuideTest}. */
+public final class GuideTrain {
+  private GuideTrain() {}
+
+  @SuppressWarnings("try") // a scope works by being open
+  public static void main(String[] args) {
+    torch.manual_seed(1);
+    Tensor inputs = torch.randn(new long[] {10, 4}, new TensorOptions());
+    Tensor targets = torch.randn(new long[] {10, 2}, new TensorOptions());
+    LinearImpl net = new LinearImpl(4, 2);
+    SGD optimizer = new SGD(net.parameters(), new SGDOptions(0.1));
+    // guide: ddp
+    try (ProcessGroup group = ProcessGroup.fromEnvironment();
+        DistributedDataParallel model = DistributedDataParallel.wrap(net, group);
+        TensorDataset data = TensorDataset.of(inputs, targets)) {
+      Sampler sampler =
+          new PythonDistributedSampler(data.size(), group.size(), group.rank()).withSeed(7);
+      try (DataLoader loader = DataLoader.over(data).sampler(sampler).batchSize(2).build()) {
+        for (long epoch = 0; epoch < 3; epoch++) {
+          RankConsistency.beforeEpoch(sampler, epoch, 2, group::allGatherLongs); // optional
+          try (Batches batches = loader.epoch(epoch)) {
+            for (Batch batch : batches) {
+              try (PointerScope scope = new PointerScope()) {
+                optimizer.zero_grad();
+                model.backward(mse_loss(net.forward(batch.tensor(0)), batch.tensor(1)));
+                optimizer.step();
+              }
+            }
+          }
+        }
+      }
+      model.verifyReplicas(); // optional: all ranks have the same parameters, bit for bit
+    }
+    // guide: end
+  }
+}

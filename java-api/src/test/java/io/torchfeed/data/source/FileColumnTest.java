@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.source;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.torchfeed.data.RowFiles;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.nio.file.FileSystem;
+import java.nio.file.FileSystems;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Map;
+import org.bytedeco.pytorch.global.torch;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class FileColumnTest {
+  private final Path folder;
+
+  FileColumnTest(@TempDir Path folder) {
+    this.folder = folder;
+  }
+
+  private Path file(byte... bytes) {
+    return RowFiles.write(folder.resolve("rows"), bytes);
+  }
+
+  @Nested
+  class Idx {
+    @Test
+    void theHeaderIsParsed() {
+      FileColumn column = FileColumn.idx(file(RowFiles.idx(0x0D, new byte[5 * 6 * 4], 5, 2, 3)));
+      assertThat(column.rows()).isEqualTo(5);
+      assertThat(column.dtype()).isEqualTo(ScalarType.Float);
+      assertThat(column.sampleShape()).containsExactly(2, 3);
+      assertThat(column)
+          .hasToString("5 rows of Float[2, 3], big-endian in " + folder.resolve("rows"));
+    }
+
+    @Test
+    void anEmptyFileIsAllowed() {
+      FileColumn column = FileColumn.idx(file(RowFiles.idx(0x08, new byte[0], 0, 28, 28)));
+      assertThat(column.rows()).isZero();
+      assertThat(column.sampleShape()).containsExactly(28, 28);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"-1,incomplete", "1,longer than the array"})
+    void aFileOfTheWrongLengthIsRefused(int more, String what) {
+      byte[] bytes = RowFiles.idx(0x0B, new byte[5 * 6 * 2 + more], 5, 2, 3);
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> FileColumn.idx(file(bytes)))
+          .withMessage(
+              "%s must have 76 bytes, a header of 16 and Short of shape [5, 2, 3], got %d: it is %s",
+              folder.resolve("rows"), 76 + more, what);
+    }
+
+    @Test
+    void sizesAreUnsigned() {
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> FileColumn.idx(file(RowFiles.idx(0x08, new byte[0], -1))))
+          .withMessageContaining("must have 4294967303 bytes");
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> FileColumn.idx(file(RowFiles.idx(0x08, new byte[0], 1, -1, -1, -1))))
+          .withMessageContaining("must be shorter than 2^63 bytes");
+    }
+
+    @Test
+    void aWrongMagicNumberIsRefused() {
+      String rule = folder.resolve("rows") + " must begin with the magic of an idx file, 00 00 ";
+      for (byte[] bytes :
+          new byte[][] {{}, {0, 0, 8}, {0, 1, 8, 1}, {1, 0, 8, 1}, {0, 0, 0x0A, 1}, {0, 0, 0, 1}}) {
+        assertThatIllegalArgumentException()
+            .isThrownBy(() -> FileColumn.idx(file(bytes)))
+            .withMessageStartingWith(rule);
+      }
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> FileColumn.idx(file()))
+          .withMessageEndingWith("got an empty file");
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> FileColumn.idx(file((byte) 0x1f, (byte) 0x8b, (byte) 8, (byte) 0)))
+          .withMessageEndingWith("got 1f 8b 08 00, a gzip file; unpack it first");
+    }
+
+    @Test
+    void aTruncatedHeaderIsRefused() {
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> FileColumn.idx(file((byte) 0, (byte) 0, (byte) 8, (byte) 3)))
+          .withMessageEndingWith("the sizes of an idx file, bytes 4 to 16, got a file of 4 bytes");
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> FileColumn.idx(file((byte) 0, (byte) 0, (byte) 8, (byte) 0)))
+          .withMessageEndingWith(
+              "must have a dimension of rows, got an idx file without dimensions");
+    }
+  }
+
+  @Nested
+  class Npy {
+    private void assertRefused(byte[] bytes, String phrase) {
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> FileColumn.npy(file(bytes)))
+          .withMessageStartingWith(folder.resolve("rows") + " must ")
+          .withMessageContaining(phrase);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+        strings = {
+          "{'descr': '%s', 'fortran_order': False, 'shape': (2, 3), }",
+          "{'descr': '<f4', 'fortran_order': False, 'shape': (1,%s), }",
+          "%s"
+        })
+    void aLongHeaderIsAbbreviatedInTheMessage(String header) {
+      String digits = ",1".repeat(100_000).substring(1);
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> FileColumn.npy(file(RowFiles.npy(2, header.formatted(digits), 24))))
+          .satisfies(e -> assertThat(e.getMessage()).hasSizeLessThan(1000).contains("…"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+        strings = {
+          "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }",
+          "{\"shape\":(2,3),\"fortran_order\":False,\"descr\":\"<f4\"}",
+          " { 'descr' : '<f4' , 'fortran_order' : False , 'shape' : ( 2L , 3L , ) } \n",
+        })
+    void equivalentHeadersAreAccepted(String header) {
+      for (int version = 1; version <= 3; version++) {
+        FileColumn column = FileColumn.npy(file(RowFiles.npy(version, header, 24)));
+        assertThat(column.rows()).isEqualTo(2);
+        assertThat(column.sampleShape()).containsExactly(3);
+        assertThat(column.dtype()).isEqualTo(ScalarType.Float);
+      }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+        strings = {
+          "",
+          "{",
+          "{}",
+          "[]",
+          "{'descr': '<f4', 'fortran_order': False}",
+          "{'descr': '<f4', 'fortran_order': False, 'shape': 3}",
+          "{'descr': '<f4', 'fortran_order': False, 'shape': (3,)",
+          "{'descr': '<f4', 'fortran_order': False, 'shape': (3}",
+          "{'descr': '<f4', 'fortran_order': False, 'shape': (-3,)}",
+          "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}",
+          "{'descr': '<f4', 'fortran_order': 'no', 'shape': (3,)}",
+          "{'descr': '<f4', 'fortran_order': Maybe, 'shape': (3,)}",
+          "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), 'more': ''}",
+          "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (3,)}",
+          "{'descr': '<f4', 'fortran_order': False, 'shape': (3,)} x",
+          "{'descr': '<f4, 'fortran_order': False, 'shape': (3,)}",
+        })
+    void aMalformedHeaderIsRefused(String header) {
+      assertRefused(
+          RowFiles.npy(1, header, 12), "an npy header with descr, fortran_order and shape");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "<", "f4", "=f4", "|f4", "|i2", "<f16", "<U3", "|S5", "<m8", "|V4"})
+    void aDtypeWithoutATensorEquivalentIsRefused(String descr) {
+      assertRefused(
+          RowFiles.npy(1, "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (3,)}", 12),
+          "got '" + descr + "'; convert it with numpy's astype");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"-1,incomplete", "1,longer than the array"})
+    void aFileOfTheWrongLengthIsRefused(int more, String what) {
+      String header = "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2)}";
+      assertRefused(
+          RowFiles.npy(1, header, 48 + more),
+          "and Double of shape [3, 2], got %d: it is %s"
+              .formatted(10 + header.length() + 48 + more, what));
+    }
+
+    @Test
+    void aShapeTooLargeForAnyMemoryIsRefused() {
+      assertRefused(
+          RowFiles.npy(
+              1, "{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904, 4)}", 0),
+          "shorter than 2^63 bytes");
+    }
+
+    @Test
+    void otherFilesAreRefused() {
+      assertRefused(new byte[0], "an empty file");
+      assertRefused("PK\3\4 rows.npy".getBytes(US_ASCII), "a zip archive as npz is");
+      assertRefused(RowFiles.npy(4, "", 0), "version 1 to 3, got version 4");
+      assertRefused(RowFiles.npy(0, "", 0), "version 1 to 3, got version 0");
+      byte[] cutOff = RowFiles.npy(2, "{}", 0);
+      assertRefused(Arrays.copyOf(cutOff, 13), "the npy header, bytes 12 to 14");
+      assertRefused(Arrays.copyOf(cutOff, 11), "the length of the npy header");
+      cutOff[11] = 1;
+      assertRefused(cutOff, "at most 1048576 bytes, got one of 16777218");
+    }
+  }
+
+  @Nested
+  class Raw {
+    @ParameterizedTest
+    @CsvSource({
+      "0,24,48,2",
+      "0,24,0,0",
+      "8,24,56,2",
+      "0,40,80,2",
+      "0,40,64,2",
+      "16,40,40,1",
+    })
+    void theFileHoldsAsManyRowsAsFit(long offset, long stride, int fileBytes, long rows) {
+      RowLayout layout =
+          RowLayout.of(ScalarType.Float, 2, 3).offsetBytes(offset).strideBytes(stride);
+      FileColumn column = FileColumn.raw(layout, file(new byte[fileBytes]));
+      assertThat(column.rows()).isEqualTo(rows);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0,24,47", "8,24,7", "0,40,41", "0,40,63", "16,40,79"})
+    void aFileThatEndsWithinARowIsRefused(long offset, long stride, int fileBytes) {
+      RowLayout layout =
+          RowLayout.of(ScalarType.Float, 2, 3).offsetBytes(offset).strideBytes(stride);
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> FileColumn.raw(layout, file(new byte[fileBytes])))
+          .withMessage(
+              "%s must hold whole rows of 24 bytes, one every %d bytes from byte %d on, got a file"
+                  + " of %d bytes",
+              folder.resolve("rows"), stride, offset, fileBytes);
+    }
+
+    @Test
+    void theDtypeMayComeFromATensor() {
+      ScalarType dtype = torch.zeros(1).to(ScalarType.Short).scalar_type(); // a distinct object
+      FileColumn column = FileColumn.raw(RowLayout.of(dtype), file(new byte[6]));
+      assertThat(column.rows()).isEqualTo(3);
+      assertThat(column.dtype()).isSameAs(ScalarType.Short);
+    }
+
+    @Test
+    void invalidLayoutsAreRefused() {
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> RowLayout.of(ScalarType.Float, 2, 0))
+          .withMessage("sampleShape must have sizes of at least 1, got [2, 0]");
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> RowLayout.of(ScalarType.QInt8))
+          .withMessageEndingWith("got QInt8");
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> RowLayout.of(ScalarType.Float, 1L << 40, 1L << 40))
+          .withMessageStartingWith("a sample must be shorter than 2^63 bytes");
+      RowLayout layout = RowLayout.of(ScalarType.Float, 2);
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> layout.offsetBytes(-1))
+          .withMessage("offsetBytes must be at least 0, got -1");
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> layout.strideBytes(7))
+          .withMessage("strideBytes must be at least the 8 bytes of a sample, got 7");
+    }
+
+    @Test
+    void aLayoutDescribesItself() {
+      assertThat(RowLayout.of(ScalarType.Float, 2).offsetBytes(4).strideBytes(9).bigEndian())
+          .hasToString("RowLayout[Float[2], offsetBytes 4, strideBytes 9, big-endian]");
+    }
+  }
+
+  @Test
+  void filesOfOneColumnMustMatch() {
+    Path first = RowFiles.write(folder.resolve("a"), RowFiles.idx(0x08, new byte[6], 2, 3));
+    Path second = RowFiles.write(folder.resolve("b"), RowFiles.idx(0x08, new byte[4], 2, 2));
+    Path third = RowFiles.write(folder.resolve("c"), RowFiles.idx(0x09, new byte[6], 2, 3));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> FileColumn.idx(first, second))
+        .withMessage("%s must have rows like %s (Byte[3]), got Byte[2]", second, first);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> FileColumn.idx(first, first, third))
+        .withMessage("%s must have rows like %s (Byte[3]), got Char[3]", third, first);
+    assertThatIllegalArgumentException()
+        .isThrownBy(FileColumn::idx)
+        .withMessage("a column needs at least one file");
+    assertThat(FileColumn.idx(first, first))
+        .hasToString("4 rows of Byte[3] in " + first + " and 1 more");
+  }
+
+  @Test
+  void aMissingFileIsReported() {
+    Path absent = folder.resolve("absent");
+    assertThatExceptionOfType(UncheckedIOException.class)
+        .isThrownBy(() -> FileColumn.idx(absent))
+        .withMessage("cannot read rows from " + absent + ": no such file or directory")
+        .withCauseInstanceOf(NoSuchFileException.class);
+  }
+
+  @Test
+  void aDirectoryIsRefused() {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> FileColumn.npy(folder))
+        .withMessage(folder + " must be a regular file, got a directory");
+  }
+
+  @Test
+  @DisabledOnOs(OS.WINDOWS)
+  void aDeviceIsRefused() {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> FileColumn.raw(RowLayout.of(ScalarType.Byte), Path.of("/dev/zero")))
+        .withMessage("/dev/zero must be a regular file, got a pipe, a socket or a device");
+  }
+
+  @Test
+  void aFileInsideAnArchiveIsRefused() throws IOException {
+    URI archive = URI.create("jar:" + folder.resolve("a.zip").toUri());
+    try (FileSystem zip = FileSystems.newFileSystem(archive, Map.of("create", "true"))) {
+      Path inside = Files.write(zip.getPath("/rows"), new byte[3]);
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> FileColumn.raw(RowLayout.of(ScalarType.Byte), inside))
+          .withMessageStartingWith("/rows must be a file of the default file system, got one of ");
+    }
+  }
+}

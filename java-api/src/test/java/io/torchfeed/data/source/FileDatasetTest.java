@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.source;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.torchfeed.data.Batch;
+import io.torchfeed.data.Batches;
+import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.RowFiles;
+import io.torchfeed.data.TensorDataset;
+import io.torchfeed.sampler.Sampler;
+import io.torchfeed.sampler.torch.DistributedRandomSampler;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import org.bytedeco.pytorch.Scalar;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorVector;
+import org.bytedeco.pytorch.global.torch;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class FileDatasetTest {
+  private static final int SIZE = 61;
+  private static final int[] SHAPE = {SIZE, 2, 3};
+  private final Path folder;
+
+  FileDatasetTest(@TempDir Path folder) {
+    this.folder = folder;
+  }
+
+  private static Tensor random(ScalarType dtype, long... shape) {
+    return torch.rand(shape).mul(new Scalar(200)).sub(new Scalar(100)).to(dtype);
+  }
+
+  private Path write(String name, byte... bytes) {
+    return RowFiles.write(folder.resolve(name), bytes);
+  }
+
+  private static Path golden(String name) {
+    try {
+      return Path.of(
+          java.util.Objects.requireNonNull(
+                  FileDatasetTest.class.getResource("/golden/npy/" + name), name)
+              .toURI());
+    } catch (URISyntaxException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /** Asserts that the batches of both are equal, in random orders, with and without workers. */
+  private static void assertEqualRows(FileDataset files, Tensor... tensors) {
+    assertThat(files.columns()).isEqualTo(tensors.length);
+    Sampler sampler = new DistributedRandomSampler(files.size(), 1, 0);
+    for (int workers : new int[] {0, 2}) {
+      try (TensorDataset data = TensorDataset.of(tensors);
+          DataLoader expected =
+              DataLoader.over(data).sampler(sampler).batchSize(7).workers(0).build();
+          DataLoader loader =
+              DataLoader.over(files).sampler(sampler).batchSize(7).workers(workers).build()) {
+        for (long epoch = 0; epoch < 3; epoch++) {
+          try (Batches theirs = expected.epoch(epoch);
+              Batches ours = loader.epoch(epoch)) {
+            for (Batch batch : ours) {
+              Batch other = theirs.next();
+              assertThat(batch.indices()).isEqualTo(other.indices());
+              for (int i = 0; i < tensors.length; i++) {
+                assertThat(batch.tensor(i).scalar_type().intern())
+                    .isEqualTo(other.tensor(i).scalar_type().intern());
+                assertThat(torch.equal(batch.tensor(i), other.tensor(i))).isTrue();
+              }
+            }
+            assertThat(theirs.hasNext()).isFalse();
+          }
+        }
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"Byte,8", "Char,9", "Short,11", "Int,12", "Float,13", "Double,14"})
+  void rowsOfAnIdxFileEqualTheTensor(ScalarType dtype, int code) {
+    Tensor tensor = random(dtype, SIZE, 2, 3);
+    byte[] bigEndian = RowFiles.reversed(RowFiles.bytesOf(tensor), (int) tensor.element_size());
+    Path file = write("rows", RowFiles.idx(code, bigEndian, SHAPE));
+    try (FileDataset files = FileDataset.of(FileColumn.idx(file))) {
+      assertEqualRows(files, tensor);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = ScalarType.class,
+      names = {
+        "Byte",
+        "Char",
+        "Bool",
+        "Short",
+        "Int",
+        "Long",
+        "Half",
+        "BFloat16",
+        "Float",
+        "Double",
+        "ComplexFloat",
+        "ComplexDouble"
+      })
+  void rowsOfARawFileEqualTheTensor(ScalarType dtype) {
+    Tensor tensor = random(dtype, SIZE, 2, 3);
+    byte[] bytes = RowFiles.bytesOf(tensor);
+    int number =
+        tensor.is_complex() ? (int) tensor.element_size() / 2 : (int) tensor.element_size();
+    byte[] reversed = RowFiles.reversed(bytes, number);
+    RowLayout layout = RowLayout.of(dtype, 2, 3);
+    try (FileDataset files =
+        FileDataset.of(
+            FileColumn.raw(layout, write("little", bytes)),
+            FileColumn.raw(layout.bigEndian(), write("big", reversed)))) {
+      assertEqualRows(files, tensor, tensor);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "byte_b1,Bool",
+    "byte_u1,Byte",
+    "byte_i1,Char",
+    "little_i2,Short",
+    "little_i4,Int",
+    "little_i8,Long",
+    "little_u2,UInt16",
+    "little_u4,UInt32",
+    "little_u8,UInt64",
+    "little_f2,Half",
+    "little_f4,Float",
+    "little_f8,Double",
+    "little_c8,ComplexFloat",
+    "little_c16,ComplexDouble",
+    "big_i2,Short",
+    "big_i4,Int",
+    "big_u8,UInt64",
+    "big_f2,Half",
+    "big_f4,Float",
+    "big_f8,Double",
+    "big_c8,ComplexFloat",
+    "version_2,Float",
+    "version_3,Float",
+  })
+  void rowsOfAnNpyFileEqualWhatNumpyWrote(String name, ScalarType dtype) {
+    Tensor k = torch.arange(new Scalar(42)).view(7, 2, 3);
+    Tensor numbers = k.mul(new Scalar(3)).remainder(new Scalar(101));
+    Tensor expected;
+    if (dtype == ScalarType.Bool) {
+      expected = numbers.remainder(new Scalar(2)).to(dtype);
+    } else if (dtype == ScalarType.ComplexFloat || dtype == ScalarType.ComplexDouble) {
+      ScalarType part = dtype == ScalarType.ComplexFloat ? ScalarType.Float : ScalarType.Double;
+      expected =
+          torch.view_as_complex(
+              torch.stack(new TensorVector(numbers.to(part), k.neg().to(part)), -1));
+    } else {
+      expected = numbers.to(dtype);
+    }
+    FileColumn column = FileColumn.npy(golden(name + ".npy"));
+    assertThat(column.dtype()).isEqualTo(dtype);
+    assertThat(column.sampleShape()).containsExactly(2, 3);
+    try (FileDataset files = FileDataset.of(column)) {
+      assertThat(files.size()).isEqualTo(7);
+      assertEqualRows(files, expected);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"labels", "fortran_labels"})
+  void rowsMayBeScalars(String name) {
+    try (FileDataset files = FileDataset.of(FileColumn.npy(golden(name + ".npy")))) {
+      assertThat(files.column(0).sampleShape()).isEmpty();
+      assertEqualRows(files, torch.arange(new Scalar(7)));
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "refused_fortran.npy,fortran_order: True; save numpy.ascontiguousarray of it",
+    "refused_number.npy,an npy file of one number",
+    "refused_text.npy,'got ''<U2'''",
+    "refused_time.npy,'got ''<M8[D]'''",
+    "refused_structured.npy,a structured one; save each of its fields as a file",
+    "refused_object.npy,'got ''|O'''",
+    "refused_archive.npz,'a zip archive as npz is; unpack it first'",
+  })
+  void unsupportedNumpyFilesAreRefused(String name, String phrase) {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> FileColumn.npy(golden(name)))
+        .withMessageStartingWith(golden(name) + " must ")
+        .withMessageContaining(phrase);
+  }
+
+  @Test
+  void anEmptyDatasetHasNoBatches() {
+    try (FileDataset none = FileDataset.of(FileColumn.npy(golden("no_rows.npy")));
+        DataLoader loader = DataLoader.over(none).batchSize(4).build();
+        Batches batches = loader.epoch(0)) {
+      assertThat(none.size()).isZero();
+      assertThat(batches.hasNext()).isFalse();
+    }
+  }
+
+  @Test
+  void columnsAreReadTogether() {
+    Tensor images = random(ScalarType.Byte, SIZE, 28, 28);
+    Tensor labels = torch.arange(new Scalar(SIZE)).to(ScalarType.Byte);
+    try (FileDataset files =
+        FileDataset.of(
+            FileColumn.idx(
+                write("images", RowFiles.idx(0x08, RowFiles.bytesOf(images), SIZE, 28, 28))),
+            FileColumn.idx(write("labels", RowFiles.idx(0x08, RowFiles.bytesOf(labels), SIZE))))) {
+      assertEqualRows(files, images, labels);
+    }
+  }
+
+  @Test
+  void columnsMayShareAFile() {
+    Tensor records = random(ScalarType.Byte, SIZE, 1 + 12);
+    Path file = write("records", RowFiles.bytesOf(records));
+    var labels = RowLayout.of(ScalarType.Byte).strideBytes(1 + 12);
+    var images = RowLayout.of(ScalarType.Byte, 3, 2, 2).offsetBytes(1).strideBytes(1 + 12);
+    try (FileDataset files =
+        FileDataset.of(FileColumn.raw(images, file), FileColumn.raw(labels, file))) {
+      assertEqualRows(files, records.narrow(1, 1, 12).reshape(SIZE, 3, 2, 2), records.select(1, 0));
+    }
+  }
+
+  @Test
+  void filesOfAColumnAreConcatenated() {
+    Tensor tensor = random(ScalarType.Float, SIZE, 5);
+    FileColumn whole =
+        FileColumn.raw(RowLayout.of(ScalarType.Float, 5), write("whole", RowFiles.bytesOf(tensor)));
+    FileColumn parts =
+        FileColumn.raw(
+            RowLayout.of(ScalarType.Float, 5).offsetBytes(3),
+            part("a", tensor, 0, 20),
+            part("b", tensor, 20, 0),
+            part("c", tensor, 20, 1),
+            part("d", tensor, 21, SIZE - 21));
+    assertThat(parts.rows()).isEqualTo(SIZE);
+    try (FileDataset files = FileDataset.of(whole, parts)) {
+      assertEqualRows(files, tensor, tensor);
+    }
+  }
+
+  private Path part(String name, Tensor tensor, long first, long rows) {
+    byte[] header = {9, 9, 9};
+    byte[] elements = RowFiles.bytesOf(tensor.narrow(0, first, rows).contiguous());
+    byte[] all = Arrays.copyOf(header, header.length + elements.length);
+    System.arraycopy(elements, 0, all, header.length, elements.length);
+    return write(name, all);
+  }
+
+  @Test
+  void sequentialRowsAreReadInLargeBlocks() {
+    Tensor tensor = random(ScalarType.Float, 3000, 1000); // 12 MB, longer than one read
+    Path file = write("rows", RowFiles.bytesOf(tensor));
+    try (FileDataset files =
+            FileDataset.of(FileColumn.raw(RowLayout.of(ScalarType.Float, 1000), file));
+        DataLoader loader = DataLoader.over(files).batchSize(3000).build();
+        Batches batches = loader.epoch(0)) {
+      assertThat(torch.equal(batches.next().tensor(0), tensor)).isTrue();
+    }
+  }
+
+  @Test
+  void aFileNameMayContainAnyCharacter() {
+    Path file = write("Zeilen größer als 内存 ☃", new byte[] {7});
+    try (FileDataset files = FileDataset.of(FileColumn.raw(RowLayout.of(ScalarType.Byte), file));
+        DataLoader loader = DataLoader.over(files).build();
+        Batches batches = loader.epoch(0)) {
+      assertThat(RowFiles.bytesOf(batches.next().tensor(0))).containsExactly(7);
+    }
+  }
+
+  @Test
+  void columnsOfDifferentLengthsAreRefused() {
+    FileColumn seven = FileColumn.npy(golden("labels.npy"));
+    FileColumn none = FileColumn.npy(golden("no_rows.npy"));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> FileDataset.of(seven, none))
+        .withMessage(
+            "column 1 must have as many rows as column 0 (7 rows of Long[] in %s), got 0 rows of"
+                + " Float[2, 3] in %s",
+            golden("labels.npy"), golden("no_rows.npy"));
+    assertThatIllegalArgumentException()
+        .isThrownBy(FileDataset::of)
+        .withMessage("a FileDataset needs at least one column");
+  }
+
+  @Test
+  void aFileModifiedSinceItsHeaderWasReadIsRefused() throws IOException {
+    Path file = write("rows", new byte[100]);
+    FileColumn column = FileColumn.raw(RowLayout.of(ScalarType.Byte, 10), file);
+    RowFiles.truncate(file, 99);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> FileDataset.of(column))
+        .withMessage(
+            "%s must hold 10 rows of 10 bytes, one every 10 bytes from byte 0 on, got a file of 99"
+                + " bytes",
+            file);
+    Files.delete(file);
+    assertThatExceptionOfType(UncheckedIOException.class)
+        .isThrownBy(() -> FileDataset.of(column))
+        .withMessageEndingWith(file + " cannot be opened: No such file or directory");
+    assertThat(RowFiles.openIn(folder)).isZero();
+  }
+
+  @Test
+  void aDatasetDescribesItsColumns() {
+    FileColumn labels = FileColumn.npy(golden("labels.npy"));
+    try (FileDataset files = FileDataset.of(labels, labels)) {
+      assertThat(files.size()).isEqualTo(7);
+      assertThat(files.columns()).isEqualTo(2);
+      assertThat(files.column(1)).isSameAs(labels);
+      assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> files.column(2));
+    }
+  }
+}

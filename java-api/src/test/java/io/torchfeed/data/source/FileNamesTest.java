@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.source;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+@Timeout(120)
+class FileNamesTest {
+  private Path folder;
+
+  @BeforeEach
+  void makeFolder(@TempDir Path temporary) {
+    folder = temporary;
+  }
+
+  @Test
+  void fileNamesThatAreNotUtf8AreReadable() throws IOException {
+    FileNames.make(folder);
+    List<String> report = FileNames.report(folder);
+    assertThat(report.get(0)).isEqualTo("rows [10, 11, 12, 13, 14]");
+    assertThat(report).anyMatch(line -> line.matches("csv value 7"));
+    assertThat(report).anyMatch(line -> line.matches("csv error in file:.*/%FF.csv"));
+    assertThat(report).anyMatch(line -> line.matches("removed file:.*/%C3%A9"));
+    assertThat(report).contains("graph saved and loaded");
+    assertThat(report).anyMatch(line -> line.matches("image 4 file:.*/%FF%E7/%FF%E7.png"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"C", "POSIX", "C.UTF-8"})
+  void theLocaleMakesNoDifference(String locale) throws Exception {
+    FileNames.make(folder);
+    List<String> expected = FileNames.report(folder);
+    ProcessBuilder builder =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
+                "-cp",
+                System.getProperty("java.class.path"),
+                FileNames.class.getName(),
+                folder.toString())
+            .redirectErrorStream(true);
+    builder.environment().keySet().removeIf(name -> name.startsWith("LC_") || name.equals("LANG"));
+    builder.environment().putAll(Map.of("LC_ALL", locale));
+    Process process = builder.start();
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertThat(process.waitFor()).as(output).isZero();
+    assertThat(output)
+        .startsWith("names " + (locale.equals("C.UTF-8") ? "UTF-8" : "ANSI_X3.4-1968") + "\n");
+    assertThat(output.lines().skip(1)).isEqualTo(expected);
+  }
+
+  @Test
+  void theNameOfADeletedFileIsDecodedAsFarAsPossible() throws IOException {
+    Path file = Files.write(FileNames.path(folder, "caf%C3%A9%FF"), new byte[1]);
+    FileColumn column = FileColumn.raw(RowLayout.of(ScalarType.Byte), file);
+    Files.delete(file);
+    assertThatExceptionOfType(UncheckedIOException.class)
+        .isThrownBy(() -> FileDataset.of(column))
+        .withMessageContaining("caf")
+        .withMessageContaining("cannot be opened: No such file");
+  }
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.source;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.torchfeed.data.Batch;
+import io.torchfeed.data.Batches;
+import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.Rows;
+import io.torchfeed.data.SampleException;
+import java.awt.image.BufferedImage;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import javax.imageio.ImageIO;
+import org.bytedeco.pytorch.Tensor;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ImageFolderTest {
+  private static final int RED = 0xff102030;
+  private static final int BLUE = 0xff0405f6;
+
+  private Path root;
+
+  @BeforeEach
+  void makeFolder(@TempDir Path temporary) {
+    root = temporary;
+  }
+
+  private Path path(String name) throws IOException {
+    Path path = root.resolve(name);
+    Files.createDirectories(requireNonNull(path.getParent()));
+    return path;
+  }
+
+  private void write(String name, int type, int height, int width, int... pixels)
+      throws IOException {
+    BufferedImage image = new BufferedImage(width, height, type);
+    for (int i = 0; i < height * width; i++) {
+      image.setRGB(i % width, i / width, pixels[i % pixels.length]);
+    }
+    String format = name.substring(name.lastIndexOf('.') + 1);
+    assertThat(ImageIO.write(image, format, path(name).toFile())).isTrue();
+  }
+
+  private static int[] bytes(Tensor tensor) {
+    byte[] bytes = new byte[(int) tensor.numel()];
+    tensor.data_ptr_byte().get(bytes);
+    int[] values = new int[bytes.length];
+    Arrays.setAll(values, i -> bytes[i] & 0xff);
+    return values;
+  }
+
+  @Test
+  void pixelsAreOrderedByColorRowAndColumn() throws IOException {
+    write("cat/1.png", BufferedImage.TYPE_INT_RGB, 1, 2, RED, BLUE);
+    write("dog/1.bmp", BufferedImage.TYPE_3BYTE_BGR, 1, 2, BLUE, RED);
+    write("dog/2.png", BufferedImage.TYPE_BYTE_GRAY, 1, 2, 0xff000000, 0xffffffff);
+    ImageFolder folder = ImageFolder.open(root, 1, 2);
+    assertThat(folder.classes()).containsExactly("cat", "dog");
+    assertThat(folder.label(2)).isEqualTo(1);
+    try (DataLoader loader = DataLoader.over(folder).batchSize(3).build();
+        Batches batches = loader.epoch(0)) {
+      Batch batch = batches.next();
+      assertThat(batch.tensor(0).sizes().vec().get()).containsExactly(3, 3, 1, 2);
+      assertThat(bytes(batch.tensor(0)))
+          .containsExactly(
+              0x10, 0x04, 0x20, 0x05, 0x30, 0xf6, // cat/1.png
+              0x04, 0x10, 0x05, 0x20, 0xf6, 0x30, // dog/1.bmp
+              0, 255, 0, 255, 0, 255); // dog/2.png
+      assertThat(Rows.longs(batch.tensor(1))).containsExactly(0, 1, 1);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 3, 7, 20})
+  void anImageOfOneColorKeepsItsColorAtAnySize(int size) throws IOException {
+    write("a/1.png", BufferedImage.TYPE_INT_RGB, 9, 5, RED);
+    write("a/2.png", BufferedImage.TYPE_INT_ARGB, 5, 9, RED);
+    write("a/3.png", BufferedImage.TYPE_INT_ARGB, 5, 9, 0); // transparent
+    try (DataLoader loader =
+            DataLoader.over(ImageFolder.open(root, size, size + 1)).batchSize(3).build();
+        Batches batches = loader.epoch(0)) {
+      int[] values = bytes(batches.next().tensor(0));
+      int plane = size * (size + 1);
+      int[] expected = new int[9 * plane];
+      for (int image = 0; image < 2; image++) {
+        for (int color = 0; color < 3; color++) {
+          int from = (3 * image + color) * plane;
+          Arrays.fill(expected, from, from + plane, 0x10 * (color + 1));
+        }
+      }
+      assertThat(values).isEqualTo(expected);
+    }
+  }
+
+  @Test
+  void halvingTheSizeAveragesFourPixels() throws IOException {
+    write(
+        "a/1.png",
+        BufferedImage.TYPE_INT_RGB,
+        2,
+        2,
+        0xff000000,
+        0xff646464,
+        0xffc8c8c8,
+        0xff323232);
+    try (DataLoader loader = DataLoader.over(ImageFolder.open(root, 1, 1)).build();
+        Batches batches = loader.epoch(0)) {
+      for (int value : bytes(batches.next().tensor(0))) {
+        assertThat(value).isBetween(86, 89); // (0 + 100 + 200 + 50) / 4, rounded by the JDK
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"text.png", "cut.png", "empty.jpg", "cut.jpg", "cut.bmp", "unknown.webp"})
+  void aBrokenImageIsReportedAndTheOthersAreRead(String name) throws IOException {
+    write(
+        "a/0." + name.substring(name.length() - 3).replace("ebp", "png"),
+        BufferedImage.TYPE_INT_RGB,
+        40,
+        40,
+        RED,
+        BLUE);
+    Path good = ImageFolder.open(root, 8, 8).files().get(0);
+    byte[] bytes =
+        switch (name) {
+          case "cut.png", "cut.jpg", "cut.bmp" -> Arrays.copyOf(Files.readAllBytes(good), 60);
+          case "empty.jpg" -> new byte[0];
+          default -> "no image".getBytes(StandardCharsets.UTF_8);
+        };
+    Path broken = Files.write(path("a/" + name), bytes);
+    try (DataLoader loader = DataLoader.over(ImageFolder.open(root, 8, 8)).build();
+        Batches batches = loader.epoch(0)) {
+      batches.next();
+      assertThatExceptionOfType(SampleException.class)
+          .isThrownBy(batches::next)
+          .withMessageContaining("sample 1 of epoch 0")
+          .withMessageContaining(broken.toString())
+          .withMessageNotContaining("null");
+    }
+  }
+
+  @Test
+  void foldersWithoutClassesOrImagesAreRefused() throws IOException {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> ImageFolder.open(root, 8, 8))
+        .withMessageContaining("got none in " + root);
+    Files.createFile(path("empty/notes.txt"));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> ImageFolder.open(root, 8, 8))
+        .withMessageContaining(root.resolve("empty").toString());
+    assertThatIllegalArgumentException().isThrownBy(() -> ImageFolder.open(root, 0, 8));
+    assertThatExceptionOfType(UncheckedIOException.class)
+        .isThrownBy(() -> ImageFolder.open(root.resolve("none"), 8, 8))
+        .withMessage("cannot read %s: it is not a directory", root.resolve("none"));
+  }
+
+  @Test
+  void classesAndFilesAreNumberedAsInTorchvision() throws IOException {
+    List<String> classes = new ArrayList<>();
+    List<String> samples = new ArrayList<>();
+    try (InputStream golden = getClass().getResourceAsStream("/golden/image_folder.txt")) {
+      String text = new String(requireNonNull(golden).readAllBytes(), StandardCharsets.UTF_8);
+      for (String line : text.lines().toList()) {
+        String[] parts = line.split("\t", -1);
+        switch (parts[0]) {
+          case "file" -> Files.createFile(path(parts[1]));
+          case "class" -> classes.add(parts[1]);
+          case "sample" -> samples.add(parts[1] + " " + parts[2]);
+          default -> assertThat(line).startsWith("#");
+        }
+      }
+    }
+    ImageFolder folder = ImageFolder.open(root, 8, 8);
+    assertThat(folder.classes()).isEqualTo(classes).hasSizeGreaterThan(5);
+    List<String> found = new ArrayList<>();
+    for (int i = 0; i < folder.size(); i++) {
+      found.add(folder.label(i) + " " + root.relativize(folder.files().get(i)));
+    }
+    assertThat(found).isEqualTo(samples).hasSizeGreaterThan(15);
+  }
+}

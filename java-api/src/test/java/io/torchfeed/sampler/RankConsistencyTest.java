@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.sampler;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.torchfeed.sampler.balance.BaguaLoadBalancingBatchSampler;
+import io.torchfeed.sampler.balance.BaguaLoadBalancingSampler;
+import io.torchfeed.sampler.balance.Costs;
+import io.torchfeed.sampler.balance.TokenBudgetBatchSampler;
+import io.torchfeed.sampler.cursor.PositionCursor;
+import io.torchfeed.sampler.order.DistributedBatchSampler;
+import io.torchfeed.sampler.order.FixedSizeBatchSampler;
+import io.torchfeed.sampler.order.ShuffledSampler;
+import io.torchfeed.sampler.order.StridedSampler;
+import io.torchfeed.sampler.torch.DistributedRandomSampler;
+import io.torchfeed.sampler.torch.DistributedSequentialSampler;
+import io.torchfeed.sampler.torch.RandomSampler;
+import io.torchfeed.sampler.torch.SequentialSampler;
+import io.torchfeed.testing.SamplerFamilies;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.BrokenBarrierException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.BiConsumer;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Tests of ranks, here threads, that compare their plans. */
+class RankConsistencyTest {
+  private static final int BATCH = 4;
+
+  private static Sampler plan(long datasetSize, long seed, int worldSize, int rank) {
+    return new StridedSampler(new RandomSampler(datasetSize, seed), worldSize, rank);
+  }
+
+  @Nested
+  class RanksOfOnePlan {
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 5})
+    void agreeInOneExchange(int worldSize) {
+      for (SamplerFamilies.Divided family : SamplerFamilies.DIVIDED) {
+        for (Tail tail : family.tails()) {
+          List<Sampler> plans = new ArrayList<>();
+          for (int rank = 0; rank < worldSize; rank++) {
+            plans.add(family.plan(23, worldSize, rank, tail, 9));
+          }
+          Ranks ranks = new Ranks(worldSize);
+          assertThat(ranks.check(plans, 3)).allMatch(String::isEmpty);
+          assertThat(ranks.exchanges).isEqualTo(1);
+        }
+      }
+    }
+
+    @Test
+    void haveOneDigestThatDiffersBetweenEpochs() {
+      assertThat(RankConsistency.digest(plan(50, 7, 2, 0), 3, BATCH))
+          .isEqualTo(RankConsistency.digest(plan(50, 7, 2, 1), 3, BATCH))
+          .isNotEqualTo(RankConsistency.digest(plan(50, 7, 2, 0), 4, BATCH));
+    }
+
+    @Test
+    void agreeOnOrdersTooLongForMemory() {
+      long n = 1L << 59;
+      assertThatCode(
+              () -> {
+                RankConsistency.digest(new DistributedRandomSampler(n, 3, 1), 0, BATCH);
+                RankConsistency.digest(plan(n, 1, 3, 1), 0, BATCH);
+                RankConsistency.digest(new DistributedSequentialSampler(n, 3, 1), 0, BATCH);
+              })
+          .doesNotThrowAnyException();
+    }
+  }
+
+  @Nested
+  class PlansInBatches {
+    private static final Costs COSTS = Costs.computed(60, index -> 1 + index % 7);
+
+    private List<String> check(BatchSampler... plans) {
+      return new Ranks(plans.length)
+          .run((rank, gather) -> RankConsistency.beforeEpoch(plans[rank], 1, gather));
+    }
+
+    private BatchSampler budget(long budget, int rank) {
+      return TokenBudgetBatchSampler.builder(COSTS, budget).ranks(2, rank).build();
+    }
+
+    @Test
+    void agree() {
+      assertThat(check(budget(20, 0), budget(20, 1))).containsOnly("");
+      BaguaLoadBalancingSampler samples = new BaguaLoadBalancingSampler(COSTS, 2, 0);
+      BaguaLoadBalancingSampler others = new BaguaLoadBalancingSampler(COSTS, 2, 1);
+      assertThat(
+              check(
+                  BaguaLoadBalancingBatchSampler.bySumOfCosts(samples, COSTS, 20),
+                  BaguaLoadBalancingBatchSampler.bySumOfCosts(others, COSTS, 20)))
+          .containsOnly("");
+      assertThat(check(dealt(4, 0), dealt(4, 1))).containsOnly("");
+      assertThat(check(fixed(4, 0), fixed(4, 1))).containsOnly("");
+    }
+
+    private BatchSampler dealt(int batchSize, int rank) {
+      return DistributedBatchSampler.ofWholeBatches(new ShuffledSampler(60, 3), batchSize, 2, rank);
+    }
+
+    private BatchSampler fixed(int batchSize, int rank) {
+      return new FixedSizeBatchSampler(plan(60, 3, 2, rank), batchSize);
+    }
+
+    @Test
+    void reportTheDifference() {
+      assertThat(check(budget(20, 0), budget(21, 1)))
+          .containsOnly("the ranks' plans differ in budget: rank 0 has 20, rank 1 has 21");
+      assertThat(check(fixed(4, 0), fixed(5, 1)))
+          .containsOnly("the ranks' plans differ in batchSize: rank 0 has 4, rank 1 has 5");
+      assertThat(check(dealt(4, 0), fixed(4, 1)))
+          .allMatch(message -> message.startsWith("the ranks' plans differ in kind: "));
+    }
+
+    @Test
+    void reportRanksThatDeliverTheSameSamples() {
+      assertThat(check(budget(20, 1), budget(20, 1)))
+          .containsOnly("processes 0 and 1 deliver the same samples: both have the plan of rank 1");
+      assertThat(check(budget(20, 0)))
+          .containsOnly("the plan divides the order over 2 ranks, but 1 processes take part");
+    }
+
+    @Test
+    void haveStatesThatAgree() {
+      List<String> agree =
+          new Ranks(2)
+              .run(
+                  (rank, gather) ->
+                      RankConsistency.ofState(SamplerState.of(budget(20, rank), 0, 3), gather));
+      assertThat(agree).containsOnly("");
+    }
+  }
+
+  @Nested
+  class RanksOfDifferentPlans {
+    @Test
+    void reportTheDatasetSize() {
+      differ(
+          "the ranks' plans differ in datasetSize: rank 0 has 50, rank 1 has 51, rank 2 has 50",
+          plan(50, 7, 3, 0),
+          plan(51, 7, 3, 1),
+          plan(50, 7, 3, 2));
+    }
+
+    @Test
+    void reportTheSeed() {
+      differ(
+          "the ranks' plans differ in seed: rank 0 has 7, rank 1 has -8",
+          plan(50, 7, 2, 0),
+          plan(50, -8, 2, 1));
+    }
+
+    @Test
+    void reportTheKind() {
+      differ(
+          "differ in kind: rank 0 has libtorch.DistributedRandomSampler, "
+              + "rank 1 has libtorch.DistributedSequentialSampler",
+          new DistributedRandomSampler(50, 2, 0),
+          new DistributedSequentialSampler(50, 2, 1));
+    }
+
+    @Test
+    void reportTheWorldSize() {
+      differ(
+          "differ in worldSize: rank 0 has 2, rank 1 has 3", plan(50, 7, 2, 0), plan(50, 7, 3, 1));
+    }
+
+    @Test
+    void reportTheTail() {
+      differ(
+          "differ in tail: rank 0 has PAD, rank 1 has DROP",
+          new DistributedRandomSampler(50, 2, 0),
+          new DistributedRandomSampler(50, 2, 1, Tail.DROP));
+    }
+
+    @Test
+    void reportTheEpochAndTheBatchSize() {
+      assertThat(
+              new Ranks(2)
+                  .run(
+                      (rank, gather) ->
+                          RankConsistency.beforeEpoch(
+                              plan(50, 7, 2, rank), 5L + rank, BATCH, gather)))
+          .allMatch(m -> m.equals("the ranks' plans differ in epoch: rank 0 has 5, rank 1 has 6"));
+      assertThat(
+              new Ranks(2)
+                  .run(
+                      (rank, gather) ->
+                          RankConsistency.beforeEpoch(plan(50, 7, 2, rank), 5, 4 + rank, gather)))
+          .allMatch(m -> m.contains("differ in batchSize: rank 0 has 4, rank 1 has 5"));
+    }
+
+    @Test
+    void reportTheStepsOfAPlanThatOmitsAParameter() {
+      differ(
+          "differ in steps: rank 0 has 10, rank 1 has 5",
+          new Forgetful(plan(80, 7, 2, 0)),
+          new Forgetful(plan(40, 7, 2, 1)));
+    }
+
+    @Test
+    void reportTheFirstDifferenceOfAnUnexplainedOrder() {
+      differ(
+          "differ in the sample at 0/64 of the order: rank 0 has 1, rank 1 has 0",
+          new StridedSampler(new Mislabelled(new SequentialSampler(2), 1), 2, 0),
+          new StridedSampler(new Mislabelled(new SequentialSampler(2), 0), 2, 1));
+    }
+
+    private static void differ(String message, Sampler... plans) {
+      List<String> messages = new Ranks(plans.length).check(List.of(plans), 0);
+      assertThat(messages).hasSize(plans.length).allMatch(each -> each.contains(message));
+    }
+  }
+
+  @Nested
+  class Parts {
+    @Test
+    void aPartHeldByTwoProcessesIsReported() {
+      List<Sampler> plans = List.of(plan(50, 7, 3, 0), plan(50, 7, 3, 2), plan(50, 7, 3, 2));
+      assertThat(new Ranks(3).check(plans, 0))
+          .allMatch(
+              m ->
+                  m.equals(
+                      "processes 1 and 2 deliver the same samples: both have the plan of rank 2"));
+    }
+
+    @Test
+    void aPartHeldByNoProcessIsReported() {
+      List<Sampler> plans = List.of(plan(50, 7, 3, 0), plan(50, 7, 3, 1));
+      assertThat(new Ranks(2).check(plans, 0))
+          .allMatch(m -> m.endsWith("over 3 ranks, but 2 processes take part"));
+    }
+
+    @Test
+    void anUndividedPlanIsRefusedOnSeveralProcesses() {
+      List<Sampler> plans = List.of(new SequentialSampler(50), new SequentialSampler(50));
+      assertThat(new Ranks(2).check(plans, 0))
+          .allMatch(m -> m.endsWith("over 1 ranks, but 2 processes take part"));
+    }
+  }
+
+  @Nested
+  class States {
+    @Test
+    void statesOfRanksAtTheSamePositionAgree() {
+      assertThat(
+              new Ranks(3)
+                  .run(
+                      (rank, gather) ->
+                          RankConsistency.ofState(
+                              SamplerState.of(plan(50, 7, 3, rank), 2, 8), gather)))
+          .allMatch(String::isEmpty);
+    }
+
+    @Test
+    void statesOfRanksAtDifferentPositionsAreReported() {
+      assertThat(
+              new Ranks(2)
+                  .run(
+                      (rank, gather) ->
+                          RankConsistency.ofState(
+                              SamplerState.of(plan(50, 7, 2, rank), 2, 8 + 4L * rank), gather)))
+          .allMatch(
+              m ->
+                  m.startsWith("the ranks' states differ in segments: rank 0 has")
+                      && m.contains("deliveredByEachRank=8")
+                      && m.contains("deliveredByEachRank=12"));
+    }
+  }
+
+  @Nested
+  class BadInput {
+    @Test
+    void badInputIsRefused() {
+      Sampler sampler = plan(50, 7, 1, 0);
+      RankConsistency.AllGather alone = mine -> new long[][] {mine};
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> RankConsistency.beforeEpoch(sampler, -1, 4, alone))
+          .withMessage("epoch must be at least 0, got -1");
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> RankConsistency.beforeEpoch(sampler, 0, 0, alone))
+          .withMessage("batchSize must be at least 1, got 0");
+    }
+
+    @Test
+    void badInputOfARankInTheAllGatherIsReported() {
+      Sampler sampler = plan(50, 7, 2, 0);
+      for (long rank : new long[] {99, -1, 2, 1L << 32, Long.MIN_VALUE}) {
+        RankConsistency.AllGather bad = mine -> new long[][] {mine, {mine[0], rank}};
+        assertThatThrownBy(() -> RankConsistency.beforeEpoch(sampler, 0, 4, bad))
+            .isInstanceOf(IllegalStateException.class)
+            .hasMessage("the rank of process 1 must be in [0, 1], got " + rank);
+      }
+    }
+
+    @Test
+    @SuppressWarnings("NullAway") // the caller's all-gather may return anything
+    void anAllGatherThatReturnsNullIsReported() {
+      Sampler sampler = plan(50, 7, 1, 0);
+      for (RankConsistency.AllGather bad :
+          List.<RankConsistency.AllGather>of(mine -> null, mine -> new long[][] {mine, null})) {
+        assertThatThrownBy(() -> RankConsistency.beforeEpoch(sampler, 0, 4, bad))
+            .isInstanceOf(IllegalStateException.class)
+            .hasMessageContaining("one array of 2 numbers per rank");
+      }
+    }
+
+    @Test
+    void badResultsOfTheAllGatherAreReported() {
+      Sampler sampler = plan(50, 7, 1, 0);
+      for (RankConsistency.AllGather bad :
+          List.<RankConsistency.AllGather>of(
+              mine -> new long[0][], mine -> new long[][] {mine, {}})) {
+        assertThatThrownBy(() -> RankConsistency.beforeEpoch(sampler, 0, 4, bad))
+            .isInstanceOf(IllegalStateException.class)
+            .hasMessageContaining("one array of 2 numbers per rank");
+      }
+    }
+  }
+
+  /** Ranks as threads, with an all-gather over a barrier. */
+  private static final class Ranks {
+    private final int size;
+    private final CyclicBarrier barrier;
+    private final long[][] sent;
+    private int exchanges;
+
+    Ranks(int size) {
+      this.size = size;
+      this.barrier = new CyclicBarrier(size);
+      this.sent = new long[size][];
+    }
+
+    List<String> check(List<Sampler> plans, long epoch) {
+      return run(
+          (rank, gather) -> RankConsistency.beforeEpoch(plans.get(rank), epoch, BATCH, gather));
+    }
+
+    /** Returns the message of each rank's IllegalStateException, empty if there was none. */
+    List<String> run(BiConsumer<Integer, RankConsistency.AllGather> body) {
+      return IntStream.range(0, size).mapToObj(rank -> start(rank, body)).toList().stream()
+          .map(RankConsistencyTest::await)
+          .toList();
+    }
+
+    private CompletableFuture<String> start(
+        int rank, BiConsumer<Integer, RankConsistency.AllGather> body) {
+      var message = new CompletableFuture<String>();
+      new Thread(
+              () -> {
+                try {
+                  body.accept(rank, mine -> gather(rank, mine));
+                  message.complete("");
+                } catch (IllegalStateException e) {
+                  message.complete(String.valueOf(e.getMessage()));
+                } catch (RuntimeException | Error e) {
+                  message.completeExceptionally(e);
+                }
+              })
+          .start();
+      return message;
+    }
+
+    private long[][] gather(int rank, long[] mine) {
+      try {
+        sent[rank] = mine;
+        exchanges += rank == 0 ? 1 : 0;
+        barrier.await(20, TimeUnit.SECONDS);
+        long[][] all = sent.clone();
+        barrier.await(20, TimeUnit.SECONDS);
+        return all;
+      } catch (InterruptedException | BrokenBarrierException | TimeoutException e) {
+        throw new AssertionError(e);
+      }
+    }
+  }
+
+  private static String await(CompletableFuture<String> message) {
+    return message.orTimeout(30, TimeUnit.SECONDS).join();
+  }
+
+  /** A plan whose parameters lack the size of the dataset. */
+  private record Forgetful(Sampler plan) implements Sampler {
+    @Override
+    public int worldSize() {
+      return plan.worldSize();
+    }
+
+    @Override
+    public int rank() {
+      return plan.rank();
+    }
+
+    @Override
+    public PlanParameters order() {
+      return PlanParameters.of("test.Forgetful");
+    }
+
+    @Override
+    public Cursor resume(long epoch, List<EpochSegment> delivered) {
+      return plan.resume(epoch, delivered);
+    }
+
+    @Override
+    public long size() {
+      return plan.size();
+    }
+
+    @Override
+    public Cursor epoch(long epoch) {
+      return plan.epoch(epoch);
+    }
+
+    @Override
+    public PlanParameters parameters() {
+      return order();
+    }
+  }
+
+  /** Two samples, of which the first is {@code first}, under equal parameters. */
+  private record Mislabelled(Sampler plan, long first) implements Sampler {
+    @Override
+    public long size() {
+      return plan.size();
+    }
+
+    @Override
+    public Cursor epoch(long epoch) {
+      return new PositionCursor(this, 2) {
+        @Override
+        public void read(long start, long stride, long[] into, int from, int count) {
+          for (int i = 0; i < count; i++) {
+            into[from + i] = (start + i * stride + first) % 2;
+          }
+        }
+      };
+    }
+
+    @Override
+    public PlanParameters parameters() {
+      return new PlanParameters("test.Mislabelled", Map.of());
+    }
+  }
+}

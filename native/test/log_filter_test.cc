@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "torchfeed/log_filter.h"
+
+#include <c10/util/Exception.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <thread>
+
+namespace torchfeed {
+namespace {
+
+constexpr const char* kVariable = "TORCH_CPP_LOG_LEVEL";
+
+class Recorder final : public c10::WarningHandler {
+ public:
+  void process(const c10::Warning& warning) override { text += warning.msg() + "\n"; }
+  std::string text;
+};
+
+class LogFilterTest : public testing::Test {
+ protected:
+  LogFilterTest() : original_(std::cout.rdbuf(output_.rdbuf())) { unsetenv(kVariable); }
+  ~LogFilterTest() override {
+    std::cout.rdbuf(original_);
+    unsetenv(kVariable);
+  }
+
+  static void print_as_gloo() {
+    std::cout << "[Gloo] Rank " << 0 << " is connected to " << 1 << " peer ranks. "
+              << "Expected number of connected peer ranks is : " << 1 << std::endl;
+  }
+
+  static void warn() {
+    TORCH_WARN("sparse is in beta state");
+    TORCH_WARN_DEPRECATION("old");
+  }
+
+  std::ostringstream output_;
+  Recorder recorder_;
+  c10::WarningUtils::WarningHandlerGuard guard_{&recorder_};
+
+ private:
+  std::streambuf* const original_;
+};
+
+TEST_F(LogFilterTest, HidesAnnouncementsAndPassesOnTheRest) {
+  {
+    const auto filter = LogFilter::create();
+    std::cout << "before\n";
+    print_as_gloo();
+    std::cout << "[Gloo] Rank 0 is lost\n" << '[' << std::flush << "Gloo\n[Gl";
+    warn();
+    TORCH_WARN("wrong");
+  }
+  print_as_gloo();
+  EXPECT_EQ(output_.str(),
+            "before\n[Gloo] Rank 0 is lost\n[Gloo\n[Gl[Gloo] Rank 0 is connected to 1 peer ranks. "
+            "Expected number of connected peer ranks is : 1\n");
+  EXPECT_EQ(recorder_.text, "wrong\n");
+}
+
+TEST_F(LogFilterTest, HidesNothingOfOtherThreadsOrAfterwards) {
+  auto filter = LogFilter::create();
+  const auto inner = LogFilter::create();
+  std::thread([] {
+    std::cout << "[Gloo] Rank 1 is connected to 1" << std::flush;
+    LogFilter::create().reset();
+    std::cout << " here\n";
+  }).join();
+  print_as_gloo();
+  EXPECT_EQ(output_.str(), "[Gloo] Rank 1 is connected to 1 here\n");
+}
+
+TEST_F(LogFilterTest, TheVariableShowsWhatItAsksFor) {
+  setenv(kVariable, "warning", 1);
+  {
+    const auto filter = LogFilter::create();
+    print_as_gloo();
+    warn();
+  }
+  EXPECT_EQ(output_.str(), "");
+  EXPECT_EQ(recorder_.text, "sparse is in beta state\nold\n");
+
+  setenv(kVariable, "INFO", 1);
+  const auto filter = LogFilter::create();
+  print_as_gloo();
+  EXPECT_NE(output_.str(), "");
+}
+
+}  // namespace
+}  // namespace torchfeed
