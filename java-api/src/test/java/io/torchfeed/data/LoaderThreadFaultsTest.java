@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -193,6 +194,20 @@ class LoaderThreadFaultsTest {
         .toList();
   }
 
+  /** Waits until a thread waits for work: it holds no memory then that would leak with it. */
+  private static void awaitIdle(Thread thread, String method) {
+    while (Arrays.stream(thread.getStackTrace())
+        .noneMatch(frame -> frame.getMethodName().equals(method))) {
+      Thread.onSpinWait();
+    }
+  }
+
+  private static List<Thread> idleWorkers() {
+    List<Thread> workers = workers();
+    workers.forEach(worker -> awaitIdle(worker, "parkNanos"));
+    return workers;
+  }
+
   /** Idle workers poll first, and park after 10 ms. */
   @ParameterizedTest
   @ValueSource(longs = {0, 1, 100})
@@ -200,9 +215,9 @@ class LoaderThreadFaultsTest {
     try (DataLoader loader = loader(NOWHERE, 2);
         Batches batches = loader.epoch(0)) {
       batches.next();
-      Thread.sleep(millis);
-      List<Thread> ended = workers();
+      List<Thread> ended = idleWorkers();
       assertThat(ended).hasSize(2);
+      Thread.sleep(millis);
       ended.forEach(LoaderThreadFaultsTest::stop);
       for (Thread thread : ended) {
         thread.join(1_000); // one that was just about to wait ends only with its next batch
@@ -220,7 +235,7 @@ class LoaderThreadFaultsTest {
   void idleWorkersKilledBetweenPassesAreReplaced() throws Exception {
     try (DataLoader loader = loader(NOWHERE, 2)) {
       assertEpochWorks(loader, 0);
-      for (Thread thread : workers()) {
+      for (Thread thread : idleWorkers()) {
         stop(thread);
         thread.join(20_000);
       }
@@ -339,6 +354,7 @@ class LoaderThreadFaultsTest {
       for (Thread thread : Thread.getAllStackTraces().keySet()) {
         publisher[0] = thread.getName().equals("torchfeed-publisher") ? thread : publisher[0];
       }
+      awaitIdle(publisher[0], "wait");
       stop(publisher[0]);
       assertThat(taker.end.get(20, TimeUnit.SECONDS)).isEqualTo("null"); // ThreadDeath has none
       assertEpochWorks(loader, 1);
