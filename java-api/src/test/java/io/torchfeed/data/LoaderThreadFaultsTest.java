@@ -194,18 +194,23 @@ class LoaderThreadFaultsTest {
         .toList();
   }
 
-  /** Waits until a thread waits for work: it holds no memory then that would leak with it. */
-  private static void awaitIdle(Thread thread, String method) {
-    while (Arrays.stream(thread.getStackTrace())
-        .noneMatch(frame -> frame.getMethodName().equals(method))) {
-      Thread.onSpinWait();
-    }
+  private static boolean isIn(Thread thread, String method) {
+    return Arrays.stream(thread.getStackTrace())
+        .anyMatch(frame -> frame.getMethodName().equals(method));
   }
 
-  private static List<Thread> idleWorkers() {
-    List<Thread> workers = workers();
-    workers.forEach(worker -> awaitIdle(worker, "parkNanos"));
-    return workers;
+  /**
+   * Waits until the only workers are two that wait for work: they hold no memory then that would
+   * leak with them.
+   */
+  private static List<Thread> idleWorkers() throws InterruptedException {
+    while (true) {
+      List<Thread> workers = workers(); // some may belong to a loader closed just before
+      if (workers.size() == 2 && workers.stream().allMatch(worker -> isIn(worker, "parkNanos"))) {
+        return workers;
+      }
+      Thread.sleep(1);
+    }
   }
 
   /** Idle workers poll first, and park after 10 ms. */
@@ -216,7 +221,6 @@ class LoaderThreadFaultsTest {
         Batches batches = loader.epoch(0)) {
       batches.next();
       List<Thread> ended = idleWorkers();
-      assertThat(ended).hasSize(2);
       Thread.sleep(millis);
       ended.forEach(LoaderThreadFaultsTest::stop);
       for (Thread thread : ended) {
@@ -354,7 +358,9 @@ class LoaderThreadFaultsTest {
       for (Thread thread : Thread.getAllStackTraces().keySet()) {
         publisher[0] = thread.getName().equals("torchfeed-publisher") ? thread : publisher[0];
       }
-      awaitIdle(publisher[0], "wait");
+      while (!isIn(publisher[0], "wait")) {
+        Thread.sleep(1);
+      }
       stop(publisher[0]);
       assertThat(taker.end.get(20, TimeUnit.SECONDS)).isEqualTo("null"); // ThreadDeath has none
       assertEpochWorks(loader, 1);
