@@ -24,7 +24,7 @@ class NativeUnorderedTest extends UnorderedContract {
                 .prefetch(4)
                 .inOrder(false)
                 .build()) {
-      for (int epoch = 0; epoch < 100 && !overtaken; epoch++) { // depends on thread scheduling
+      for (int epoch = 0; epoch < 5_000 && !overtaken; epoch++) { // depends on thread scheduling
         try (Batches batches = loader.epoch(epoch)) {
           Batch first = batches.next();
           overtaken = first.number() > 0;
