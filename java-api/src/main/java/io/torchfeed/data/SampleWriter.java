@@ -39,7 +39,7 @@ public interface SampleWriter {
   RandomGenerator random();
 
   /**
-   * Writes the next elements of a column of dtype bool, uint8 or int8.
+   * Writes the next elements of a column of dtype bool, uint8, int8 or, as its bits, a float8 type.
    *
    * @param column the number of the column
    * @param values the elements
@@ -51,7 +51,7 @@ public interface SampleWriter {
   }
 
   /**
-   * Writes the next elements of a column of dtype bool, uint8 or int8.
+   * Writes the next elements of a column of dtype bool, uint8, int8 or, as its bits, a float8 type.
    *
    * @param column the number of the column
    * @param values an array that holds the elements, starting at {@code from}
@@ -64,7 +64,7 @@ public interface SampleWriter {
   void put(int column, byte[] values, int from, int count);
 
   /**
-   * Writes the next element of a column of dtype bool, uint8 or int8.
+   * Writes the next element of a column of dtype bool, uint8, int8 or, as its bits, a float8 type.
    *
    * @param column the number of the column
    * @param value the element
@@ -73,7 +73,8 @@ public interface SampleWriter {
   void putByte(int column, byte value);
 
   /**
-   * Writes the next elements of a column of dtype int16.
+   * Writes the next elements of a column of dtype int16, uint16 or, as its bits, float16 or
+   * bfloat16.
    *
    * @param column the number of the column
    * @param values the elements
@@ -85,7 +86,8 @@ public interface SampleWriter {
   }
 
   /**
-   * Writes the next elements of a column of dtype int16.
+   * Writes the next elements of a column of dtype int16, uint16 or, as its bits, float16 or
+   * bfloat16.
    *
    * @param column the number of the column
    * @param values an array that holds the elements, starting at {@code from}
@@ -98,7 +100,8 @@ public interface SampleWriter {
   void put(int column, short[] values, int from, int count);
 
   /**
-   * Writes the next element of a column of dtype int16.
+   * Writes the next element of a column of dtype int16, uint16 or, as its bits, float16 or
+   * bfloat16.
    *
    * @param column the number of the column
    * @param value the element
@@ -107,7 +110,7 @@ public interface SampleWriter {
   void putShort(int column, short value);
 
   /**
-   * Writes the next elements of a column of dtype int32.
+   * Writes the next elements of a column of dtype int32 or uint32.
    *
    * @param column the number of the column
    * @param values the elements
@@ -119,7 +122,7 @@ public interface SampleWriter {
   }
 
   /**
-   * Writes the next elements of a column of dtype int32.
+   * Writes the next elements of a column of dtype int32 or uint32.
    *
    * @param column the number of the column
    * @param values an array that holds the elements, starting at {@code from}
@@ -132,7 +135,7 @@ public interface SampleWriter {
   void put(int column, int[] values, int from, int count);
 
   /**
-   * Writes the next element of a column of dtype int32.
+   * Writes the next element of a column of dtype int32 or uint32.
    *
    * @param column the number of the column
    * @param value the element
@@ -141,7 +144,7 @@ public interface SampleWriter {
   void putInt(int column, int value);
 
   /**
-   * Writes the next elements of a column of dtype int64.
+   * Writes the next elements of a column of dtype int64 or uint64.
    *
    * @param column the number of the column
    * @param values the elements
@@ -153,7 +156,7 @@ public interface SampleWriter {
   }
 
   /**
-   * Writes the next elements of a column of dtype int64.
+   * Writes the next elements of a column of dtype int64 or uint64.
    *
    * @param column the number of the column
    * @param values an array that holds the elements, starting at {@code from}
@@ -166,7 +169,7 @@ public interface SampleWriter {
   void put(int column, long[] values, int from, int count);
 
   /**
-   * Writes the next element of a column of dtype int64.
+   * Writes the next element of a column of dtype int64 or uint64.
    *
    * @param column the number of the column
    * @param value the element

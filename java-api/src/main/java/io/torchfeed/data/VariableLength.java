@@ -96,7 +96,8 @@ public record VariableLength(
   /**
    * Returns this column with the given padding in place of 0.
    *
-   * @param value a number that the dtype of the column holds
+   * @param value a number that the dtype of the column holds; a float of 8 or 16 bits must hold it
+   *     without rounding
    * @return the new description
    */
   public VariableLength withPadding(double value) {

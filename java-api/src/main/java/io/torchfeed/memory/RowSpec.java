@@ -20,7 +20,7 @@ public record RowSpec(DType dtype, List<Long> shape) {
    *
    * @param dtype the type of the elements
    * @param shape the shape of one row; empty for one number per row
-   * @throws IllegalArgumentException if a dimension is negative, or a row takes 2^31 bytes or more
+   * @throws IllegalArgumentException if a dimension is negative, or a row takes 2^63 bytes or more
    */
   public RowSpec {
     requireNonNull(dtype, "dtype");
@@ -30,9 +30,9 @@ public record RowSpec(DType dtype, List<Long> shape) {
       if (dimension < 0) {
         throw new IllegalArgumentException("dimensions must be at least 0, got " + shape);
       }
-      if (dimension > 0 && bytes > Integer.MAX_VALUE / dimension) {
+      if (dimension > 0 && bytes > Long.MAX_VALUE / dimension) {
         throw new IllegalArgumentException(
-            "a row must have fewer than 2^31 bytes, got %s of %s".formatted(shape, dtype));
+            "a row must have fewer than 2^63 bytes, got %s of %s".formatted(shape, dtype));
       }
       bytes *= dimension;
     }
@@ -44,7 +44,7 @@ public record RowSpec(DType dtype, List<Long> shape) {
    * @param dtype the type of the elements
    * @param shape the shape of one row; none for one number per row
    * @return the row layout
-   * @throws IllegalArgumentException if a dimension is negative, or a row takes 2^31 bytes or more
+   * @throws IllegalArgumentException if a dimension is negative, or a row takes 2^63 bytes or more
    */
   public static RowSpec of(DType dtype, long... shape) {
     return new RowSpec(dtype, Arrays.stream(shape).boxed().toList());
@@ -55,10 +55,10 @@ public record RowSpec(DType dtype, List<Long> shape) {
    *
    * @return the product of the dimensions; 1 if there are none
    */
-  public int elements() {
-    int elements = 1;
+  public long elements() {
+    long elements = 1;
     for (long dimension : shape) {
-      elements *= (int) dimension;
+      elements *= dimension;
     }
     return elements;
   }
@@ -68,7 +68,7 @@ public record RowSpec(DType dtype, List<Long> shape) {
    *
    * @return the number of elements times the size of each
    */
-  public int bytes() {
+  public long bytes() {
     return elements() * dtype.bytes();
   }
 

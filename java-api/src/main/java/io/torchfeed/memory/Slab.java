@@ -64,8 +64,8 @@ public final class Slab implements AutoCloseable {
    * @param columns the row layout of each column, at least one
    * @param rows the maximum number of rows of a batch, at least 1
    * @return the slab; the caller closes it
-   * @throws IllegalArgumentException if there is no column or row, or a column of that many rows
-   *     takes 2^31 bytes or more
+   * @throws IllegalArgumentException if there is no column or row, a column is complex, or a column
+   *     of that many rows takes 2^31 bytes or more
    * @throws IllegalStateException if the machine has too little memory
    */
   public static Slab allocate(List<RowSpec> columns, int rows) {
@@ -80,9 +80,8 @@ public final class Slab implements AutoCloseable {
    * @param rows the maximum number of rows of a batch, at least 1
    * @param device a device of the type for which to lock the memory, for example {@code cuda:0}
    * @return the slab; the caller closes it
-   * @throws IllegalArgumentException if there is no column or row, a column of that many rows takes
-   *     2^31 bytes or more, or {@code device} is not the name of a device, names the CPU or has an
-   *     index that is too high
+   * @throws IllegalArgumentException if {@link #requireFits} throws it, or {@code device} is not
+   *     the name of a device, names the CPU or has an index that is too high
    * @throws IllegalStateException if the machine has too little memory, or memory cannot be locked
    *     for such a device; the message names what is missing
    */
@@ -122,8 +121,8 @@ public final class Slab implements AutoCloseable {
    *
    * @param columns the row layout of each column
    * @param rows the maximum number of rows of a batch
-   * @throws IllegalArgumentException if there is no column or row, or a column of that many rows
-   *     takes 2^31 bytes or more
+   * @throws IllegalArgumentException if there is no column or row, a column is complex, or a column
+   *     of that many rows takes 2^31 bytes or more
    */
   public static void requireFits(List<RowSpec> columns, int rows) {
     if (columns.isEmpty() || rows < 1) {
@@ -132,11 +131,23 @@ public final class Slab implements AutoCloseable {
               .formatted(columns.size(), rows));
     }
     for (int i = 0; i < columns.size(); i++) {
-      if ((long) columns.get(i).bytes() * rows > MAX_COLUMN) {
+      RowSpec row = columns.get(i);
+      if (row.dtype().unitBytes() < row.dtype().bytes()) {
+        throw new IllegalArgumentException(
+            ("a column of a slab must not be complex, got %s in column %d; write its real and"
+                    + " imaginary parts as a column [..., 2], and use view_as_complex")
+                .formatted(row, i));
+      }
+      if (row.bytes() > MAX_COLUMN) {
+        throw new IllegalArgumentException(
+            "a row must have fewer than 2^31 bytes, got %s of %s"
+                .formatted(row.shape(), row.dtype()));
+      }
+      if (row.bytes() * rows > MAX_COLUMN) {
         throw new IllegalArgumentException(
             ("a column of a slab must have fewer than 2^31 bytes, got %d rows of %s in column %d;"
                     + " use smaller batches")
-                .formatted(rows, columns.get(i), i));
+                .formatted(rows, row, i));
       }
     }
   }
@@ -147,11 +158,13 @@ public final class Slab implements AutoCloseable {
    * @param columns the row layout of each column
    * @param rows the maximum number of rows of a batch
    * @return the number of bytes
+   * @throws IllegalArgumentException if {@link #requireFits} throws it
    */
   public static long bytes(List<RowSpec> columns, int rows) {
+    requireFits(columns, rows);
     long bytes = 0;
     for (RowSpec column : columns) {
-      bytes += ((long) column.bytes() * rows + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+      bytes += (column.bytes() * rows + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     }
     return bytes;
   }
@@ -195,12 +208,21 @@ public final class Slab implements AutoCloseable {
   private Buffer elements(int column, ByteBuffer memory) {
     ByteBuffer bytes = memory.order(ByteOrder.nativeOrder());
     return switch (columns.get(column).dtype()) {
-      case BOOL, UINT8, INT8 -> bytes;
-      case INT16 -> bytes.asShortBuffer();
-      case INT32 -> bytes.asIntBuffer();
-      case INT64 -> bytes.asLongBuffer();
+      case BOOL,
+          UINT8,
+          INT8,
+          FLOAT8_E4M3FN,
+          FLOAT8_E4M3FNUZ,
+          FLOAT8_E5M2,
+          FLOAT8_E5M2FNUZ,
+          FLOAT8_E8M0FNU ->
+          bytes;
+      case UINT16, INT16, FLOAT16, BFLOAT16 -> bytes.asShortBuffer();
+      case UINT32, INT32 -> bytes.asIntBuffer();
+      case UINT64, INT64 -> bytes.asLongBuffer();
       case FLOAT32 -> bytes.asFloatBuffer();
       case FLOAT64 -> bytes.asDoubleBuffer();
+      case COMPLEX32, COMPLEX64, COMPLEX128 -> throw new AssertionError("refused by requireFits");
     };
   }
 
@@ -272,7 +294,7 @@ public final class Slab implements AutoCloseable {
   }
 
   /**
-   * Writes into a column of dtype bool, uint8 or int8.
+   * Writes into a column of dtype bool, uint8, int8 or, as its bits, a float8 type.
    *
    * @param column the number of the column
    * @param element the offset of the first element to write, in elements from the start of the
@@ -295,7 +317,7 @@ public final class Slab implements AutoCloseable {
   }
 
   /**
-   * Writes into a column of dtype int16.
+   * Writes into a column of dtype int16, uint16 or, as its bits, float16 or bfloat16.
    *
    * @param column the number of the column
    * @param element the offset of the first element to write, in elements from the start of the
@@ -318,7 +340,7 @@ public final class Slab implements AutoCloseable {
   }
 
   /**
-   * Writes into a column of dtype int32.
+   * Writes into a column of dtype int32 or uint32.
    *
    * @param column the number of the column
    * @param element the offset of the first element to write, in elements from the start of the
@@ -341,7 +363,7 @@ public final class Slab implements AutoCloseable {
   }
 
   /**
-   * Writes into a column of dtype int64.
+   * Writes into a column of dtype int64 or uint64.
    *
    * @param column the number of the column
    * @param element the offset of the first element to write, in elements from the start of the

@@ -16,6 +16,7 @@ import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -47,11 +48,12 @@ class VariableLengthTest {
         long value = index * 10 + i;
         switch (dtype) {
           case BOOL, UINT8, INT8 -> sample.putByte(0, (byte) value);
-          case INT16 -> sample.putShort(0, (short) value);
-          case INT32 -> sample.putInt(0, (int) value);
-          case INT64 -> sample.putLong(0, value);
+          case INT16, UINT16 -> sample.putShort(0, (short) value);
+          case INT32, UINT32 -> sample.putInt(0, (int) value);
+          case INT64, UINT64 -> sample.putLong(0, value);
           case FLOAT32 -> sample.putFloat(0, (float) value);
           case FLOAT64 -> sample.putDouble(0, (double) value);
+          default -> throw new AssertionError(dtype);
         }
       }
       sample.putLong(1, index);
@@ -147,7 +149,9 @@ class VariableLengthTest {
   }
 
   @ParameterizedTest
-  @EnumSource
+  @EnumSource(
+      mode = EnumSource.Mode.MATCH_NONE,
+      names = {"B?FLOAT(8|16).*", "COMPLEX.*"})
   void everyDtypeIsPaddedAndPacked(DType dtype) {
     int[] counts = {1, 2};
     VariableLength padded = VariableLength.padded(0).withPadding(1);
@@ -159,6 +163,54 @@ class VariableLengthTest {
     try (DataLoader loader = loader(words(dtype, VariableLength.packed(0), 3, counts), 1);
         Batches batches = loader.epoch(0)) {
       assertHolds(batches.next().tensor(0), shape(3), 0, isBool ? 1 : 10, isBool ? 1 : 11);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "FLOAT16,4000",
+    "BFLOAT16,4000",
+    "FLOAT8_E4M3FN,40",
+    "FLOAT8_E4M3FNUZ,48",
+    "FLOAT8_E5M2,40",
+    "FLOAT8_E5M2FNUZ,44",
+    "FLOAT8_E8M0FNU,80"
+  })
+  void floatsWrittenAsTheirBitsArePadded(DType dtype, String two) {
+    int bits = Integer.parseInt(two, 16);
+    Dataset twos =
+        new Dataset() {
+          @Override
+          public long size() {
+            return 2;
+          }
+
+          @Override
+          public List<RowSpec> columns() {
+            return List.of(RowSpec.of(dtype, 3));
+          }
+
+          @Override
+          public List<VariableLength> variableLengths() {
+            return List.of(VariableLength.padded(0).withPadding(1));
+          }
+
+          @Override
+          public void read(long index, SampleWriter sample) {
+            for (long i = 0; i <= index; i++) {
+              if (dtype.bytes() == 1) {
+                sample.putByte(0, (byte) bits);
+              } else {
+                sample.putShort(0, (short) bits);
+              }
+            }
+          }
+        };
+    try (DataLoader loader = loader(twos, 1);
+        Batches batches = loader.epoch(0)) {
+      Tensor values = batches.next().tensor(0);
+      assertThat(values.scalar_type().intern()).isEqualTo(dtype.scalarType());
+      assertHolds(values.to(torch.ScalarType.Double), shape(2, 2), 2, 1, 2, 2);
     }
   }
 
@@ -296,6 +348,33 @@ class VariableLengthTest {
     assertThatIllegalArgumentException()
         .isThrownBy(
             () -> loader(words(DType.UINT8, VariableLength.padded(0).withPadding(256), 5, 1), 1));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "UINT16,65535,65536",
+    "UINT32,4294967295,4294967296",
+    "UINT64,18446744073709549568,18446744073709551616",
+    "UINT64,0,-1",
+    "UINT64,1,0.5",
+    "FLOAT16,65504,65505",
+    "BFLOAT16,-Infinity,0.1",
+    "FLOAT8_E4M3FN,448,480",
+    "FLOAT8_E5M2,NaN,1e9",
+    "FLOAT8_E8M0FNU,0.25,0"
+  })
+  void paddingMustBeANumberOfTheDtype(DType dtype, double good, double bad) {
+    VariableLength column = VariableLength.padded(0);
+    loader(words(dtype, VariableLength.packed(0), 5, 0), 1).close();
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> loader(words(dtype, column.withPadding(bad), 5, 0), 1))
+        .withMessageStartingWith("padding must be a number that column 0")
+        .withMessageEndingWith("got " + bad);
+    try (DataLoader loader = loader(words(dtype, column.withPadding(good).paddedToMax(), 1, 0), 1);
+        Batches batches = loader.epoch(0)) {
+      Tensor padding = batches.next().tensor(0);
+      assertThat(padding.to(torch.ScalarType.Double).item_double()).isEqualTo(Double.valueOf(good));
+    }
   }
 
   @ParameterizedTest

@@ -10,6 +10,7 @@ import io.torchfeed.bindings.torchfeed;
 import java.util.Collections;
 import java.util.List;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -18,23 +19,30 @@ class SlabTest {
   private static void putOne(Slab slab, DType dtype) {
     switch (dtype) {
       case BOOL, UINT8, INT8 -> slab.put(0, 3, new byte[] {9, 1}, 1, 1);
-      case INT16 -> slab.put(0, 3, new short[] {9, 1}, 1, 1);
-      case INT32 -> slab.put(0, 3, new int[] {9, 1}, 1, 1);
-      case INT64 -> slab.put(0, 3, new long[] {9, 1}, 1, 1);
+      case FLOAT8_E4M3FN -> slab.put(0, 3, new byte[] {9, 0x38}, 1, 1);
+      case FLOAT8_E4M3FNUZ, FLOAT8_E5M2FNUZ -> slab.put(0, 3, new byte[] {9, 0x40}, 1, 1);
+      case FLOAT8_E5M2 -> slab.put(0, 3, new byte[] {9, 0x3c}, 1, 1);
+      case FLOAT8_E8M0FNU -> slab.put(0, 3, new byte[] {9, 0x7f}, 1, 1);
+      case FLOAT16 -> slab.put(0, 3, new short[] {9, 0x3c00}, 1, 1);
+      case BFLOAT16 -> slab.put(0, 3, new short[] {9, 0x3f80}, 1, 1);
+      case INT16, UINT16 -> slab.put(0, 3, new short[] {9, 1}, 1, 1);
+      case INT32, UINT32 -> slab.put(0, 3, new int[] {9, 1}, 1, 1);
+      case INT64, UINT64 -> slab.put(0, 3, new long[] {9, 1}, 1, 1);
       case FLOAT32 -> slab.put(0, 3, new float[] {9, 1}, 1, 1);
       case FLOAT64 -> slab.put(0, 3, new double[] {9, 1}, 1, 1);
+      case COMPLEX32, COMPLEX64, COMPLEX128 -> throw new AssertionError(dtype);
     }
   }
 
   @ParameterizedTest
-  @EnumSource
+  @EnumSource(mode = EnumSource.Mode.MATCH_NONE, names = "COMPLEX.*")
   void writesAreVisibleInEachDtype(DType dtype) {
     try (Slab slab = Slab.allocate(List.of(RowSpec.of(dtype, 2)), 4)) {
       putOne(slab, dtype);
       try (Tensor view = slab.view(0, 3)) {
         assertThat(view.sizes().vec().get()).containsExactly(3, 2);
         assertThat(view.scalar_type().intern()).isEqualTo(dtype.scalarType());
-        assertThat(view.get(1).get(1).item_double()).isEqualTo(1.0);
+        assertThat(view.to(torch.ScalarType.Double).get(1).get(1).item_double()).isEqualTo(1.0);
       }
     }
   }
@@ -95,9 +103,16 @@ class SlabTest {
     assertThatIllegalArgumentException().isThrownBy(() -> Slab.allocate(bytes, 0));
     assertThatIllegalArgumentException().isThrownBy(() -> Slab.allocate(List.of(), 1));
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> RowSpec.of(DType.FLOAT32, 1 << 15, 1 << 15))
+        .isThrownBy(() -> Slab.allocate(List.of(RowSpec.of(DType.FLOAT32, 1 << 15, 1 << 15)), 1))
+        .withMessage("a row must have fewer than 2^31 bytes, got [32768, 32768] of FLOAT32");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Slab.bytes(List.of(RowSpec.of(DType.UINT8, Long.MAX_VALUE)), 2))
         .withMessageContaining("a row must have fewer than 2^31 bytes");
-    assertThatIllegalArgumentException().isThrownBy(() -> RowSpec.of(DType.FLOAT32, -1));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Slab.allocate(List.of(RowSpec.of(DType.COMPLEX64, 3)), 1))
+        .withMessage(
+            "a column of a slab must not be complex, got complex64 [3] in column 0; write its real"
+                + " and imaginary parts as a column [..., 2], and use view_as_complex");
     List<RowSpec> many = Collections.nCopies(1 << 16, RowSpec.of(DType.UINT8, 1 << 30));
     assertThatIllegalStateException()
         .isThrownBy(() -> Slab.allocate(many, 1))

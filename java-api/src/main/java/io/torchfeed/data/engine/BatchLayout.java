@@ -45,11 +45,12 @@ public final class BatchLayout {
   /**
    * Returns the layout of a dataset's batches.
    *
-   * @throws IllegalArgumentException if a column of variable length does not exist, has no length,
-   *     appears twice, or cannot hold its padding
+   * @throws IllegalArgumentException if a slab cannot hold a row, or a column of variable length
+   *     does not exist, has no length, appears twice, or cannot hold its padding
    */
   public static BatchLayout of(
       List<RowSpec> columns, List<VariableLength> variable, @Nullable BatchTransform transform) {
+    Slab.requireFits(columns, 1);
     List<RowSpec> all = new ArrayList<>(columns);
     boolean[] seen = new boolean[columns.size()];
     for (VariableLength length : variable) {

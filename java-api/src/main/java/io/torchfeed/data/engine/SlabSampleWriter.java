@@ -46,7 +46,7 @@ public final class SlabSampleWriter implements SampleWriter {
       list.add(rows);
     }
     inOrder = list.toArray(VariableRows[]::new);
-    elements = columns.stream().mapToInt(RowSpec::elements).toArray();
+    elements = columns.stream().mapToInt(row -> (int) row.elements()).toArray();
     written = new int[elements.length];
   }
 

@@ -11,6 +11,7 @@ public final class VariableRows {
   private final VariableLength rule;
   private final RowSpec row;
   private final int lengthsColumn;
+  private final int elements; // of a row
   private final int inner; // elements per unit of length
   private final int most; // declared length
   private final Padding padding;
@@ -24,7 +25,8 @@ public final class VariableRows {
     this.row = row;
     this.lengthsColumn = lengthsColumn;
     most = row.shape().get(0).intValue();
-    inner = row.elements() / most;
+    elements = (int) row.elements();
+    inner = elements / most;
     padding = Padding.of(row, rule.padding());
     boolean masks = rule.form() == Form.MASK;
     yes = Padding.ofMask(masks ? most : 0, true);
@@ -44,18 +46,18 @@ public final class VariableRows {
 
   /** Returns the offset of a row from the start of the column in the slab. */
   public int start(int number) {
-    return rule.form() == Form.OFFSETS ? packed : number * row.elements();
+    return rule.form() == Form.OFFSETS ? packed : number * elements;
   }
 
   /**
    * Returns how many of the next {@code count} elements fit into a sample that has {@code written}.
    */
   public int fitting(int count, int written) {
-    int left = row.elements() - written;
+    int left = elements - written;
     if (count > left && !rule.truncate()) {
       throw new IllegalArgumentException(
           "column %d takes at most %d elements of a sample (%s of variable length), got %d after %d"
-              .formatted(rule.column(), row.elements(), row, count, written));
+              .formatted(rule.column(), elements, row, count, written));
     }
     return Math.min(count, left);
   }
@@ -85,7 +87,7 @@ public final class VariableRows {
     }
     for (int i = 0; i < rows; i++) {
       int missing = longest - lengths[i];
-      int end = i * row.elements() + lengths[i] * inner;
+      int end = i * elements + lengths[i] * inner;
       padding.put(slab, rule.column(), end, missing * inner);
       if (rule.form() == Form.MASK) {
         yes.put(slab, lengthsColumn, i * most, lengths[i]);

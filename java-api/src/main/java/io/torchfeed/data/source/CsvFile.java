@@ -254,10 +254,11 @@ public final class CsvFile {
      *
      * @param dtype the type of the elements
      * @param names the names in the first line of the file
-     * @throws IllegalArgumentException if there is no name
+     * @throws IllegalArgumentException if there is no name, or the dtype is not bool, uint8, a
+     *     signed integer, float32 or float64
      */
     public CsvColumn {
-      requireNonNull(dtype, "dtype");
+      FieldFormat.requireReadable(requireNonNull(dtype, "dtype"));
       names = List.copyOf(names);
       if (names.isEmpty()) {
         throw new IllegalArgumentException("names must contain at least one column, got none");
@@ -270,7 +271,8 @@ public final class CsvFile {
      * @param dtype the type of the elements
      * @param names the names in the first line of the file
      * @return the column
-     * @throws IllegalArgumentException if there is no name
+     * @throws IllegalArgumentException if there is no name, or the dtype is not bool, uint8, a
+     *     signed integer, float32 or float64
      */
     public static CsvColumn of(DType dtype, String... names) {
       return new CsvColumn(dtype, List.of(names));

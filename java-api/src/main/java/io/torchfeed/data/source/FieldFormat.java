@@ -3,13 +3,38 @@ package io.torchfeed.data.source;
 
 import io.torchfeed.data.SampleWriter;
 import io.torchfeed.memory.DType;
+import java.util.EnumSet;
 import java.util.Locale;
+import java.util.Set;
 
 /** A parser of text fields as numbers. */
 final class FieldFormat {
   private static final int MAX_QUOTE = 200;
 
+  private static final Set<DType> READABLE =
+      EnumSet.of(
+          DType.BOOL,
+          DType.UINT8,
+          DType.INT8,
+          DType.INT16,
+          DType.INT32,
+          DType.INT64,
+          DType.FLOAT32,
+          DType.FLOAT64);
+
   private FieldFormat() {}
+
+  /**
+   * Requires that fields can be read as numbers of a dtype.
+   *
+   * @throws IllegalArgumentException if not
+   */
+  static void requireReadable(DType dtype) {
+    if (!READABLE.contains(dtype)) {
+      throw new IllegalArgumentException(
+          "text must be read as one of %s, got %s; convert the batches".formatted(READABLE, dtype));
+    }
+  }
 
   /**
    * Writes a field as the next element of a column.
@@ -27,6 +52,7 @@ final class FieldFormat {
       case INT64 -> sample.putLong(column, Decimals.whole(text));
       case FLOAT32 -> sample.putFloat(column, Decimals.float32(text));
       case FLOAT64 -> sample.putDouble(column, Decimals.float64(text));
+      default -> throw new AssertionError("refused by requireReadable");
     }
   }
 
@@ -60,6 +86,7 @@ final class FieldFormat {
       case FLOAT64 ->
           "a float64 must be a decimal number of at most 1.7976931348623157e308 in magnitude, inf"
               + " or nan";
+      default -> throw new AssertionError("refused by requireReadable");
     };
   }
 

@@ -3,6 +3,7 @@ package io.torchfeed.data.source;
 
 import io.torchfeed.data.SampleWriter;
 import io.torchfeed.memory.RowSpec;
+import io.torchfeed.memory.Slab;
 import java.util.List;
 
 /**
@@ -16,12 +17,12 @@ import java.util.List;
 public final class TextRows implements SampleEncoder<TextLines.TextLine> {
   private final String separators;
   private final List<RowSpec> columns;
-  private final int fields;
+  private final long fields;
 
   private TextRows(String separators, List<RowSpec> columns) {
     this.separators = separators;
     this.columns = columns;
-    this.fields = columns.stream().mapToInt(RowSpec::elements).sum();
+    this.fields = columns.stream().mapToLong(RowSpec::elements).sum();
   }
 
   /**
@@ -30,7 +31,8 @@ public final class TextRows implements SampleEncoder<TextLines.TextLine> {
    * @param separators characters, each of which separates fields; at least one
    * @param columns the dtype and shape of each column of a row, at least one column
    * @return the collator
-   * @throws IllegalArgumentException if there is no separator or no column
+   * @throws IllegalArgumentException if there is no separator or no column, a row takes 2^31 bytes
+   *     or more, or its dtype is not bool, uint8, a signed integer, float32 or float64
    */
   public static TextRows separatedBy(String separators, List<RowSpec> columns) {
     if (separators.isEmpty() || columns.isEmpty()) {
@@ -38,6 +40,8 @@ public final class TextRows implements SampleEncoder<TextLines.TextLine> {
           "at least one separator and one column are needed, got \"%s\" and %s"
               .formatted(separators, columns));
     }
+    columns.forEach(row -> FieldFormat.requireReadable(row.dtype()));
+    Slab.requireFits(columns, 1);
     return new TextRows(separators, List.copyOf(columns));
   }
 
@@ -58,7 +62,7 @@ public final class TextRows implements SampleEncoder<TextLines.TextLine> {
     int number = 0;
     int from = 0;
     int column = 0;
-    int left = columns.get(0).elements();
+    long left = columns.get(0).elements();
     for (int i = 0; i <= text.length(); i++) {
       if (i == text.length() || separators.indexOf(text.charAt(i)) >= 0) {
         while (left == 0 && column < columns.size() - 1) {

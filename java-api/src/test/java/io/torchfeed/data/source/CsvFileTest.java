@@ -12,10 +12,12 @@ import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.Rows;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.memory.DType;
+import io.torchfeed.memory.RowSpec;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 import org.junit.jupiter.api.BeforeEach;
@@ -60,8 +62,10 @@ class CsvFileTest {
   }
 
   @ParameterizedTest
-  @EnumSource
-  void everyDtypeIsParsed(DType dtype) throws IOException {
+  @EnumSource(
+      mode = EnumSource.Mode.MATCH_NONE,
+      names = {"UINT(16|32|64)", "B?FLOAT(8|16).*", "COMPLEX.*"})
+  void everyDtypeOfTextIsParsed(DType dtype) throws IOException {
     Path file = write("a\tb\n1\t2\n0\t3\n");
     try (TensorDataset data =
             CsvFile.of(file).separatedBy('\t').load(CsvFile.CsvColumn.of(dtype, "a"));
@@ -71,6 +75,22 @@ class CsvFileTest {
       assertThat(column.scalar_type().intern()).isEqualTo(dtype.scalarType());
       assertThat(Rows.longs(column.to(torch.ScalarType.Long))).containsExactly(1, 0);
     }
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      mode = EnumSource.Mode.MATCH_ANY,
+      names = {"UINT(16|32|64)", "B?FLOAT(8|16).*", "COMPLEX.*"})
+  void otherDtypesAreRefused(DType dtype) {
+    String problem =
+        "text must be read as one of [BOOL, UINT8, INT8, INT16, INT32, INT64, FLOAT32, FLOAT64],"
+            + " got %s; convert the batches".formatted(dtype);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> CsvFile.CsvColumn.of(dtype, "a"))
+        .withMessage(problem);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> TextRows.separatedBy(",", List.of(RowSpec.of(dtype))))
+        .withMessage(problem);
   }
 
   @ParameterizedTest
