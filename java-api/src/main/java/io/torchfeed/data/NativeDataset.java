@@ -5,6 +5,8 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.data.engine.NativeRows;
+import io.torchfeed.memory.RowSpec;
+import java.util.List;
 import java.util.function.Function;
 
 /**
@@ -14,7 +16,7 @@ import java.util.function.Function;
 public abstract class NativeDataset implements AutoCloseable {
   private final NativeHandle<?> rows;
   private final long size;
-  private final int columns;
+  private final List<RowSpec> columns;
   private final Function<String, NativeRows> share;
 
   /**
@@ -23,16 +25,16 @@ public abstract class NativeDataset implements AutoCloseable {
    *
    * @param rows the rows, released by {@link #close}
    * @param size the number of rows
-   * @param columns the number of columns
+   * @param columns the dtype and shape of a row of each column
    * @param share returns a second reference to the rows, for an owner of the given name, with an
    *     independent lifetime
    */
   @SuppressWarnings("exports")
   protected NativeDataset(
-      NativeHandle<?> rows, long size, int columns, Function<String, NativeRows> share) {
+      NativeHandle<?> rows, long size, List<RowSpec> columns, Function<String, NativeRows> share) {
     this.rows = requireNonNull(rows, "rows");
     this.size = size;
-    this.columns = columns;
+    this.columns = List.copyOf(columns);
     this.share = requireNonNull(share, "share");
   }
 
@@ -46,11 +48,12 @@ public abstract class NativeDataset implements AutoCloseable {
   }
 
   /**
-   * Returns the number of columns, and so of tensors in a batch.
+   * Returns the dtype and shape of one row of each column: a batch of {@code B} samples has a
+   * tensor {@code [B, shape...]} for each of them.
    *
-   * @return the number of columns, at least 1
+   * @return the columns, at least one
    */
-  public final int columns() {
+  public final List<RowSpec> columns() {
     return columns;
   }
 

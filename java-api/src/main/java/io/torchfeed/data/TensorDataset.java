@@ -4,7 +4,11 @@ package io.torchfeed.data;
 import io.torchfeed.bindings.BatchFeed;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.data.engine.NativeRows;
+import io.torchfeed.memory.DType;
+import io.torchfeed.memory.RowSpec;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
@@ -18,40 +22,44 @@ import org.bytedeco.pytorch.TensorVector;
  * closes or drops the tensors; writes to them are visible in batches gathered later. Thread-safe.
  */
 public final class TensorDataset extends NativeDataset {
-  private final long[][] shapes;
-
-  private TensorDataset(NativeHandle<TensorVector> columns, long[][] shapes) {
-    super(columns, shapes[0][0], shapes.length, owner -> share(columns, owner));
-    this.shapes = shapes;
+  private TensorDataset(NativeHandle<TensorVector> tensors, long size, List<RowSpec> columns) {
+    super(tensors, size, columns, owner -> share(tensors, owner));
   }
 
   /**
-   * Returns a dataset over columns {@code [size, ...]} of any dtype.
+   * Returns a dataset over columns {@code [size, ...]}.
    *
    * @param columns dense CPU tensors with at least one dimension and equal first dimension; the
    *     caller keeps ownership
    * @return the dataset; the caller closes it
    * @throws IllegalArgumentException if there is no column, or one is undefined, not dense, not on
-   *     the CPU, without dimensions, or of another length than the first
+   *     the CPU, without dimensions, of a dtype that {@link DType} lacks, or of another length than
+   *     the first
    */
   public static TensorDataset of(Tensor... columns) {
     if (columns.length == 0) {
       throw new IllegalArgumentException("a TensorDataset needs at least one column");
     }
-    long[][] shapes = new long[columns.length][];
+    List<RowSpec> rows = new ArrayList<>();
     for (int i = 0; i < columns.length; i++) {
-      shapes[i] = checkedShape(i, columns[i]);
-      if (shapes[i][0] != shapes[0][0]) {
+      requireColumn(i, columns[i]);
+      if (columns[i].size(0) != columns[0].size(0)) {
         throw new IllegalArgumentException(
             "column %d must have as many rows as column 0 (%d), got %d"
-                .formatted(i, shapes[0][0], shapes[i][0]));
+                .formatted(i, columns[0].size(0), columns[i].size(0)));
       }
+      rows.add(rowOf(columns[i]));
     }
     return new TensorDataset(
-        NativeHandle.create("TensorDataset", () -> contiguous(columns)), shapes);
+        NativeHandle.create("TensorDataset", () -> contiguous(columns)), columns[0].size(0), rows);
   }
 
-  private static long[] checkedShape(int column, Tensor tensor) {
+  private static RowSpec rowOf(Tensor tensor) {
+    long[] sizes = tensor.sizes().vec().get();
+    return RowSpec.of(DType.of(tensor.scalar_type()), Arrays.copyOfRange(sizes, 1, sizes.length));
+  }
+
+  private static void requireColumn(int column, Tensor tensor) {
     Objects.requireNonNull(tensor, () -> "column " + column);
     String wrong = null;
     if (tensor.isNull() || !tensor.defined()) {
@@ -67,7 +75,6 @@ public final class TensorDataset extends NativeDataset {
       throw new IllegalArgumentException(
           "column %d must be a dense CPU tensor with rows, got %s".formatted(column, wrong));
     }
-    return tensor.sizes().vec().get();
   }
 
   private static TensorVector contiguous(Tensor... columns) {
@@ -78,17 +85,6 @@ public final class TensorDataset extends NativeDataset {
               .toArray(Tensor[]::new);
       return NativeHandle.outsideOfScopes(() -> new TensorVector(dense));
     }
-  }
-
-  /**
-   * Returns the shape of a column, whose first dimension is the number of samples.
-   *
-   * @param column the number of the column
-   * @return a copy of its shape
-   * @throws IndexOutOfBoundsException if there is no such column
-   */
-  public long[] shape(int column) {
-    return shapes[Objects.checkIndex(column, shapes.length)].clone();
   }
 
   private static NativeRows share(NativeHandle<TensorVector> columns, String owner) {

@@ -4,6 +4,8 @@ package io.torchfeed.data;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.torchfeed.memory.DType;
+import io.torchfeed.memory.RowSpec;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
@@ -11,12 +13,12 @@ import org.junit.jupiter.api.Test;
 
 class TensorDatasetTest {
   @Test
-  void aDatasetReportsItsShapes() {
-    try (TensorDataset data = TensorDataset.of(torch.zeros(5, 2, 3), torch.zeros(5))) {
+  void aDatasetReportsItsColumns() {
+    Tensor labels = torch.zeros(5).to(torch.ScalarType.Long);
+    try (TensorDataset data = TensorDataset.of(torch.zeros(5, 2, 3), labels)) {
       assertThat(data.size()).isEqualTo(5);
-      assertThat(data.columns()).isEqualTo(2);
-      assertThat(data.shape(0)).containsExactly(5, 2, 3);
-      assertThat(data.shape(1)).containsExactly(5);
+      assertThat(data.columns())
+          .containsExactly(RowSpec.of(DType.FLOAT32, 2, 3), RowSpec.of(DType.INT64));
     }
   }
 
@@ -76,5 +78,9 @@ class TensorDatasetTest {
         .isThrownBy(() -> TensorDataset.of(torch.scalar_tensor(new Scalar(1))))
         .withMessage(
             "column 0 must be a dense CPU tensor with rows, got a tensor without dimensions");
+    Tensor bits = torch.zeros(5).to(torch.ScalarType.Byte).view(torch.ScalarType.Bits8);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> TensorDataset.of(bits))
+        .withMessageEndingWith("got Bits8");
   }
 }

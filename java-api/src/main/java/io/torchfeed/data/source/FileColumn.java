@@ -5,13 +5,14 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.FileColumns;
 import io.torchfeed.internal.PathBytes;
+import io.torchfeed.memory.DType;
+import io.torchfeed.memory.RowSpec;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
 import org.bytedeco.javacpp.BytePointer;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
  * A column of a {@link FileDataset}: samples of one dtype and shape in one file, or in several
@@ -104,22 +105,14 @@ public final class FileColumn {
   }
 
   /**
-   * Returns the dtype of the samples, and so of the tensors in batches.
+   * Returns the dtype and shape of one sample; a batch of {@code B} samples is a tensor {@code [B,
+   * shape...]}.
    *
-   * @return the dtype
+   * @return the row
    */
-  public ScalarType dtype() {
-    return files.get(0).dtype();
-  }
-
-  /**
-   * Returns the shape of one sample; a batch of {@code B} samples has the shape {@code [B, ...]},
-   * followed by this shape.
-   *
-   * @return a copy of the shape
-   */
-  public long[] sampleShape() {
-    return files.get(0).sampleShape().clone();
+  public RowSpec row() {
+    RowFile first = files.get(0);
+    return RowSpec.of(DType.of(first.dtype()), first.sampleShape());
   }
 
   /** Opens the files in native code. */
@@ -128,7 +121,10 @@ public final class FileColumn {
     boolean foreign = first.bigEndian() != (ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN);
     long[] shape = first.sampleShape();
     columns.add_column(
-        dtype().value, shape, shape.length, foreign ? RowType.of(dtype()).unitBytes() : 1);
+        first.dtype().value,
+        shape,
+        shape.length,
+        foreign ? RowType.of(first.dtype()).unitBytes() : 1);
     for (RowFile file : files) {
       try (BytePointer name = new BytePointer(PathBytes.of(file.path()))) {
         columns.add_file(name, file.offsetBytes(), file.strideBytes(), file.rows());

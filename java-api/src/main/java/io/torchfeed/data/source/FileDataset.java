@@ -37,7 +37,11 @@ public final class FileDataset extends NativeDataset {
   private final List<FileColumn> columns;
 
   private FileDataset(NativeHandle<FileColumns> files, List<FileColumn> columns) {
-    super(files, columns.get(0).rows(), columns.size(), owner -> share(files, owner));
+    super(
+        files,
+        columns.get(0).rows(),
+        columns.stream().map(FileColumn::row).toList(),
+        owner -> share(files, owner));
     this.columns = columns;
   }
 

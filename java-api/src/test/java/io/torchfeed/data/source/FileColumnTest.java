@@ -7,6 +7,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.torchfeed.data.RowFiles;
+import io.torchfeed.memory.DType;
+import io.torchfeed.memory.RowSpec;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -45,8 +47,7 @@ class FileColumnTest {
     void theHeaderIsParsed() {
       FileColumn column = FileColumn.idx(file(RowFiles.idx(0x0D, new byte[5 * 6 * 4], 5, 2, 3)));
       assertThat(column.rows()).isEqualTo(5);
-      assertThat(column.dtype()).isEqualTo(ScalarType.Float);
-      assertThat(column.sampleShape()).containsExactly(2, 3);
+      assertThat(column.row()).isEqualTo(RowSpec.of(DType.FLOAT32, 2, 3));
       assertThat(column)
           .hasToString("5 rows of Float[2, 3], big-endian in " + folder.resolve("rows"));
     }
@@ -55,7 +56,7 @@ class FileColumnTest {
     void anEmptyFileIsAllowed() {
       FileColumn column = FileColumn.idx(file(RowFiles.idx(0x08, new byte[0], 0, 28, 28)));
       assertThat(column.rows()).isZero();
-      assertThat(column.sampleShape()).containsExactly(28, 28);
+      assertThat(column.row()).isEqualTo(RowSpec.of(DType.UINT8, 28, 28));
     }
 
     @ParameterizedTest
@@ -142,8 +143,7 @@ class FileColumnTest {
       for (int version = 1; version <= 3; version++) {
         FileColumn column = FileColumn.npy(file(RowFiles.npy(version, header, 24)));
         assertThat(column.rows()).isEqualTo(2);
-        assertThat(column.sampleShape()).containsExactly(3);
-        assertThat(column.dtype()).isEqualTo(ScalarType.Float);
+        assertThat(column.row()).isEqualTo(RowSpec.of(DType.FLOAT32, 3));
       }
     }
 
@@ -248,7 +248,7 @@ class FileColumnTest {
       ScalarType dtype = torch.zeros(1).to(ScalarType.Short).scalar_type(); // a distinct object
       FileColumn column = FileColumn.raw(RowLayout.of(dtype), file(new byte[6]));
       assertThat(column.rows()).isEqualTo(3);
-      assertThat(column.dtype()).isSameAs(ScalarType.Short);
+      assertThat(column.row()).isEqualTo(RowSpec.of(DType.INT16));
     }
 
     @Test

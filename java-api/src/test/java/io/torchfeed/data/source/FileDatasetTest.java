@@ -10,6 +10,8 @@ import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.RowFiles;
 import io.torchfeed.data.TensorDataset;
+import io.torchfeed.memory.DType;
+import io.torchfeed.memory.RowSpec;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.torch.DistributedRandomSampler;
 import java.io.IOException;
@@ -60,7 +62,6 @@ class FileDatasetTest {
 
   /** Asserts that the batches of both are equal, in random orders, with and without workers. */
   private static void assertEqualRows(FileDataset files, Tensor... tensors) {
-    assertThat(files.columns()).isEqualTo(tensors.length);
     Sampler sampler = new DistributedRandomSampler(files.size(), 1, 0);
     for (int workers : new int[] {0, 2}) {
       try (TensorDataset data = TensorDataset.of(tensors);
@@ -68,6 +69,7 @@ class FileDatasetTest {
               DataLoader.over(data).sampler(sampler).batchSize(7).workers(0).build();
           DataLoader loader =
               DataLoader.over(files).sampler(sampler).batchSize(7).workers(workers).build()) {
+        assertThat(files.columns()).isEqualTo(data.columns());
         for (long epoch = 0; epoch < 3; epoch++) {
           try (Batches theirs = expected.epoch(epoch);
               Batches ours = loader.epoch(epoch)) {
@@ -171,8 +173,7 @@ class FileDatasetTest {
       expected = numbers.to(dtype);
     }
     FileColumn column = FileColumn.npy(golden(name + ".npy"));
-    assertThat(column.dtype()).isEqualTo(dtype);
-    assertThat(column.sampleShape()).containsExactly(2, 3);
+    assertThat(column.row()).isEqualTo(RowSpec.of(DType.of(dtype), 2, 3));
     try (FileDataset files = FileDataset.of(column)) {
       assertThat(files.size()).isEqualTo(7);
       assertEqualRows(files, expected);
@@ -183,7 +184,7 @@ class FileDatasetTest {
   @ValueSource(strings = {"labels", "fortran_labels"})
   void rowsMayBeScalars(String name) {
     try (FileDataset files = FileDataset.of(FileColumn.npy(golden(name + ".npy")))) {
-      assertThat(files.column(0).sampleShape()).isEmpty();
+      assertThat(files.columns()).containsExactly(RowSpec.of(DType.INT64));
       assertEqualRows(files, torch.arange(new Scalar(7)));
     }
   }
@@ -326,7 +327,7 @@ class FileDatasetTest {
     FileColumn labels = FileColumn.npy(golden("labels.npy"));
     try (FileDataset files = FileDataset.of(labels, labels)) {
       assertThat(files.size()).isEqualTo(7);
-      assertThat(files.columns()).isEqualTo(2);
+      assertThat(files.columns()).containsExactly(labels.row(), labels.row());
       assertThat(files.column(1)).isSameAs(labels);
       assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> files.column(2));
     }
