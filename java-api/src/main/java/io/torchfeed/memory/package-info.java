@@ -6,7 +6,11 @@
  * viewed as tensors; it may be page-locked. A {@link io.torchfeed.memory.DeviceTransfer} copies
  * slabs or any other tensors to a device concurrently with computation: events order copies and
  * uses on the device, and the host does not wait. Without a device, transfers and page-locked slabs
- * fail with a clear error. This package knows nothing about datasets or samplers.
+ * fail with a clear error.
+ *
+ * <p>A {@link io.torchfeed.memory.RowSpec} describes the rows of a column by {@link
+ * io.torchfeed.memory.DType} and shape, in slabs as in the tensors and files of datasets. This
+ * package knows nothing about datasets or samplers.
  */
 @NullMarked
 package io.torchfeed.memory;

@@ -68,11 +68,18 @@ public final class FileColumn {
    * @param layout the layout of the samples, the same in each file
    * @param files at least one
    * @return the column
-   * @throws IllegalArgumentException if there is no file, or one ends within a sample
+   * @throws IllegalArgumentException if there is no file, one ends within a sample, or a sample has
+   *     no bytes
    * @throws java.io.UncheckedIOException if a file cannot be opened or read
    */
   public static FileColumn raw(RowLayout layout, Path... files) {
-    return of(requireNonNull(layout, "layout")::of, files);
+    if (requireNonNull(layout, "layout").row().bytes() == 0) {
+      throw new IllegalArgumentException(
+          "a row must have at least one byte, since the number of rows follows from the size of the"
+              + " file, got "
+              + layout.row());
+    }
+    return of(file -> RowFile.raw(file, layout), files);
   }
 
   private static FileColumn of(Function<FileHead, RowFile> reader, Path... files) {
@@ -111,23 +118,20 @@ public final class FileColumn {
    * @return the row
    */
   public RowSpec row() {
-    RowFile first = files.get(0);
-    return RowSpec.of(DType.of(first.dtype()), first.sampleShape());
+    return files.get(0).layout().row();
   }
 
   /** Opens the files in native code. */
   void openIn(FileColumns columns) {
-    RowFile first = files.get(0);
-    boolean foreign = first.bigEndian() != (ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN);
-    long[] shape = first.sampleShape();
+    DType dtype = row().dtype();
+    long[] shape = row().shape().stream().mapToLong(Long::longValue).toArray();
+    boolean foreign = files.get(0).layout().order() != ByteOrder.nativeOrder();
     columns.add_column(
-        first.dtype().value,
-        shape,
-        shape.length,
-        foreign ? RowType.of(first.dtype()).unitBytes() : 1);
+        dtype.scalarType().value, shape, shape.length, foreign ? dtype.unitBytes() : 1);
     for (RowFile file : files) {
       try (BytePointer name = new BytePointer(PathBytes.of(file.path()))) {
-        columns.add_file(name, file.offsetBytes(), file.strideBytes(), file.rows());
+        RowLayout layout = file.layout();
+        columns.add_file(name, layout.offsetBytes(), layout.strideBytes(), file.rows());
       }
     }
   }

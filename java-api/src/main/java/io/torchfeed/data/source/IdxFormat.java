@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.source;
 
+import io.torchfeed.memory.DType;
 import java.nio.ByteBuffer;
-import org.bytedeco.pytorch.global.torch.ScalarType;
+import java.nio.ByteOrder;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,7 +21,7 @@ final class IdxFormat {
     }
     ByteBuffer magic = file.bytes(0, MAGIC_BYTES, "the magic of an idx file");
     int code = magic.get(2) & 0xff;
-    ScalarType dtype = dtypeOf(code);
+    DType dtype = dtypeOf(code);
     if (magic.getShort(0) != 0 || dtype == null) {
       throw file.notThisFormat("must begin with the magic of an idx file, 00 00 dtype dimensions");
     }
@@ -33,18 +34,17 @@ final class IdxFormat {
     for (int i = 0; i < dimensions; i++) {
       shape[i] = Integer.toUnsignedLong(sizes.getInt());
     }
-    return RowFile.dense(
-        file, dtype, RowType.of(dtype).unitBytes() > 1, MAGIC_BYTES + 4L * dimensions, shape);
+    return RowFile.dense(file, dtype, ByteOrder.BIG_ENDIAN, MAGIC_BYTES + 4L * dimensions, shape);
   }
 
-  private static @Nullable ScalarType dtypeOf(int code) {
+  private static @Nullable DType dtypeOf(int code) {
     return switch (code) {
-      case 0x08 -> ScalarType.Byte;
-      case 0x09 -> ScalarType.Char;
-      case 0x0B -> ScalarType.Short;
-      case 0x0C -> ScalarType.Int;
-      case 0x0D -> ScalarType.Float;
-      case 0x0E -> ScalarType.Double;
+      case 0x08 -> DType.UINT8;
+      case 0x09 -> DType.INT8;
+      case 0x0B -> DType.INT16;
+      case 0x0C -> DType.INT32;
+      case 0x0D -> DType.FLOAT32;
+      case 0x0E -> DType.FLOAT64;
       default -> null;
     };
   }

@@ -3,10 +3,10 @@ package io.torchfeed.data.source;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.torchfeed.memory.DType;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Map;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
  * The format of {@code numpy.save}, versions 1.0 to 3.0: a magic, the version, the length of the
@@ -18,22 +18,22 @@ final class NpyFormat {
   private static final int LENGTH_AT = 8;
   private static final int MAX_HEADER = 1 << 20;
 
-  private static final Map<String, ScalarType> DTYPES =
+  private static final Map<String, DType> DTYPES =
       Map.ofEntries(
-          Map.entry("b1", ScalarType.Bool),
-          Map.entry("u1", ScalarType.Byte),
-          Map.entry("i1", ScalarType.Char),
-          Map.entry("i2", ScalarType.Short),
-          Map.entry("i4", ScalarType.Int),
-          Map.entry("i8", ScalarType.Long),
-          Map.entry("u2", ScalarType.UInt16),
-          Map.entry("u4", ScalarType.UInt32),
-          Map.entry("u8", ScalarType.UInt64),
-          Map.entry("f2", ScalarType.Half),
-          Map.entry("f4", ScalarType.Float),
-          Map.entry("f8", ScalarType.Double),
-          Map.entry("c8", ScalarType.ComplexFloat),
-          Map.entry("c16", ScalarType.ComplexDouble));
+          Map.entry("b1", DType.BOOL),
+          Map.entry("u1", DType.UINT8),
+          Map.entry("i1", DType.INT8),
+          Map.entry("i2", DType.INT16),
+          Map.entry("i4", DType.INT32),
+          Map.entry("i8", DType.INT64),
+          Map.entry("u2", DType.UINT16),
+          Map.entry("u4", DType.UINT32),
+          Map.entry("u8", DType.UINT64),
+          Map.entry("f2", DType.FLOAT16),
+          Map.entry("f4", DType.FLOAT32),
+          Map.entry("f8", DType.FLOAT64),
+          Map.entry("c8", DType.COMPLEX64),
+          Map.entry("c16", DType.COMPLEX128));
 
   private NpyFormat() {}
 
@@ -71,10 +71,10 @@ final class NpyFormat {
 
   private static RowFile rowsOf(FileHead file, NpyHeader header, long offsetBytes) {
     String descr = header.descr();
-    ScalarType dtype = descr.isEmpty() ? null : DTYPES.get(descr.substring(1));
+    DType dtype = descr.isEmpty() ? null : DTYPES.get(descr.substring(1));
     char order = descr.isEmpty() ? ' ' : descr.charAt(0);
     boolean ordered = order == '<' || order == '>';
-    if (dtype == null || !(ordered || (order == '|' && RowType.of(dtype).unitBytes() == 1))) {
+    if (dtype == null || !(ordered || (order == '|' && dtype.bytes() == 1))) {
       throw file.refused(
           "must be of an integer, floating point, complex or boolean dtype",
           "'" + FieldFormat.quote(descr) + "'; convert it with numpy's astype");
@@ -87,6 +87,11 @@ final class NpyFormat {
           "must be in C order, in which a row is contiguous",
           "fortran_order: True; save numpy.ascontiguousarray of it");
     }
-    return RowFile.dense(file, dtype, order == '>', offsetBytes, header.shape());
+    return RowFile.dense(
+        file,
+        dtype,
+        order == '>' ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN,
+        offsetBytes,
+        header.shape());
   }
 }

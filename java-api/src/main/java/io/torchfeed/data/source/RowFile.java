@@ -1,54 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.source;
 
+import io.torchfeed.memory.DType;
+import io.torchfeed.memory.RowSpec;
+import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.Arrays;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 
-/** The content of one file: {@code rows} samples of a dtype and shape, and their location. */
-record RowFile(
-    Path path,
-    ScalarType dtype,
-    @SuppressWarnings("ArrayRecordComponent") long[] sampleShape, // never compared
-    boolean bigEndian,
-    long offsetBytes,
-    long strideBytes,
-    long rows) {
+/** The content of one file: its rows, and their number. */
+record RowFile(Path path, RowLayout layout, long rows) {
   /** Returns dense rows that fill the file after its header, as the header declares. */
   static RowFile dense(
-      FileHead file, ScalarType dtype, boolean bigEndian, long offsetBytes, long... shape) {
-    long[] sampleShape = Arrays.copyOfRange(shape, 1, shape.length);
-    long rowBytes;
+      FileHead file, DType dtype, ByteOrder order, long offsetBytes, long... shape) {
+    RowSpec row;
+    String content;
     long size;
     try {
-      rowBytes = RowType.of(dtype).rowBytes(sampleShape);
-      size = Math.addExact(offsetBytes, Math.multiplyExact(rowBytes, shape[0]));
+      row = RowSpec.of(dtype, Arrays.copyOfRange(shape, 1, shape.length));
+      RowSpec array = RowSpec.of(dtype, shape);
+      content = FieldFormat.quote(array.toString());
+      size = Math.addExact(offsetBytes, array.bytes());
     } catch (ArithmeticException | IllegalArgumentException e) {
-      throw file.refused("must be shorter than 2^63 bytes", "the shape " + text(shape));
+      throw file.refused(
+          "must be shorter than 2^63 bytes",
+          "the shape " + FieldFormat.quote(Arrays.toString(shape)));
     }
     if (file.size() != size) {
       throw file.refused(
-          "must have %d bytes, a header of %d and %s of shape %s"
-              .formatted(size, offsetBytes, dtype, text(shape)),
+          "must have %d bytes, a header of %d and %s".formatted(size, offsetBytes, content),
           "%d: it is %s"
               .formatted(file.size(), file.size() < size ? "incomplete" : "longer than the array"));
     }
-    return new RowFile(file.path(), dtype, sampleShape, bigEndian, offsetBytes, rowBytes, shape[0]);
+    return new RowFile(file.path(), new RowLayout(row, offsetBytes, row.bytes(), order), shape[0]);
+  }
+
+  /** Returns as many rows of a layout, of at least one byte each, as the file holds. */
+  static RowFile raw(FileHead file, RowLayout layout) {
+    long rowBytes = layout.row().bytes();
+    long covered = file.size() - layout.offsetBytes();
+    long rest = covered % layout.strideBytes();
+    if (covered < 0 || (rest > 0 && rest < rowBytes)) {
+      throw file.refused(
+          "must hold whole rows of %d bytes, one every %d bytes from byte %d on"
+              .formatted(rowBytes, layout.strideBytes(), layout.offsetBytes()),
+          "a file of %d bytes".formatted(file.size()));
+    }
+    long rows = covered / layout.strideBytes() + (rest > 0 ? 1 : 0);
+    return new RowFile(file.path(), layout, rows);
   }
 
   /** Returns whether the rows of the other file can follow these in one column. */
   boolean continuesIn(RowFile other) {
-    return dtype == other.dtype
-        && bigEndian == other.bigEndian
-        && Arrays.equals(sampleShape, other.sampleShape);
+    return layout.row().equals(other.layout.row()) && layout.order() == other.layout.order();
   }
 
   /** Returns a description of a row, for messages. */
   String kind() {
-    return dtype + text(sampleShape) + (bigEndian ? ", big-endian" : "");
-  }
-
-  private static String text(long... shape) {
-    return FieldFormat.quote(Arrays.toString(shape));
+    RowSpec row = layout.row();
+    boolean swapped = layout.order() == ByteOrder.BIG_ENDIAN && row.dtype().bytes() > 1;
+    return FieldFormat.quote(row.toString()) + (swapped ? ", big-endian" : "");
   }
 }

@@ -3,132 +3,97 @@ package io.torchfeed.data.source;
 
 import static java.util.Objects.requireNonNull;
 
-import java.util.Arrays;
-import org.bytedeco.pytorch.global.torch.ScalarType;
+import io.torchfeed.memory.DType;
+import io.torchfeed.memory.RowSpec;
+import java.nio.ByteOrder;
 
 /**
- * The layout of samples of one dtype and shape in a file whose format is not self-describing:
- * sample {@code i} begins at byte {@code offsetBytes + i * strideBytes}, its elements dense and in
- * C order.
+ * The layout of rows of one dtype and shape in a file whose format is not self-describing: row
+ * {@code i} begins at byte {@code offsetBytes + i * strideBytes}, its elements dense and in C
+ * order.
  *
- * <p>By default the samples begin at byte 0, follow each other without gaps and are little-endian.
- * For example, the columns of a file of records, here a label byte before each image, are
+ * <p>Unless an option says otherwise, the rows begin at byte 0, follow each other without gaps and
+ * are little-endian. For example, the columns of a file of records, here a label byte before each
+ * image, are
  *
  * <pre>{@code
- * var labels = RowLayout.of(ScalarType.Byte).strideBytes(1 + 3072);
- * var images = RowLayout.of(ScalarType.Byte, 3, 32, 32).offsetBytes(1).strideBytes(1 + 3072);
+ * var labels = RowLayout.of(DType.UINT8).withStrideBytes(1 + 3072);
+ * var images = RowLayout.of(DType.UINT8, 3, 32, 32).withOffsetBytes(1).withStrideBytes(1 + 3072);
  * }</pre>
  *
- * <p>Immutable.
+ * @param row the dtype and shape of one row
+ * @param offsetBytes the position of the first row's first byte
+ * @param strideBytes the distance from the first byte of a row to the first byte of the next
+ * @param order the byte order of the numbers; batches contain them in the machine's order
  */
-public final class RowLayout {
-  private final ScalarType dtype;
-  private final long[] sampleShape;
-  private final long offsetBytes;
-  private final long strideBytes;
-  private final boolean bigEndian;
-
-  private RowLayout(
-      ScalarType dtype, long[] sampleShape, long offsetBytes, long strideBytes, boolean bigEndian) {
-    this.dtype = dtype;
-    this.sampleShape = sampleShape;
-    this.offsetBytes = offsetBytes;
-    this.strideBytes = strideBytes;
-    this.bigEndian = bigEndian;
-  }
-
+public record RowLayout(RowSpec row, long offsetBytes, long strideBytes, ByteOrder order) {
   /**
-   * Returns a layout of samples from byte 0 on, without gaps, little-endian.
+   * Creates a layout.
    *
-   * @param dtype the dtype of the elements: any with a fixed number of bytes that is not quantized
-   * @param sampleShape the shape of one sample, each size at least 1; none for one number per
-   *     sample
-   * @return the layout
-   * @throws IllegalArgumentException if the dtype is not supported in files, a size is below 1, or
-   *     a sample is too large
+   * @param row the dtype and shape of one row
+   * @param offsetBytes the position of the first row's first byte, at least 0
+   * @param strideBytes the distance from the first byte of a row to the first byte of the next, at
+   *     least the bytes of a row
+   * @param order the byte order of the numbers
+   * @throws IllegalArgumentException if {@code offsetBytes} is negative, or rows would overlap
    */
-  public static RowLayout of(ScalarType dtype, long... sampleShape) {
-    long[] shape = sampleShape.clone();
-    for (long size : shape) {
-      if (size < 1) {
-        throw new IllegalArgumentException(
-            "sampleShape must have sizes of at least 1, got " + Arrays.toString(shape));
-      }
+  public RowLayout {
+    requireNonNull(row, "row");
+    requireNonNull(order, "order");
+    if (offsetBytes < 0) {
+      throw new IllegalArgumentException("offsetBytes must be at least 0, got " + offsetBytes);
     }
-    ScalarType known =
-        requireNonNull(dtype, "dtype").intern(); // a tensor's dtype is a separate object
-    return new RowLayout(known, shape, 0, RowType.of(known).rowBytes(shape), false);
+    if (strideBytes < row.bytes()) {
+      throw new IllegalArgumentException(
+          "strideBytes must be at least the %d bytes of a row, got %d"
+              .formatted(row.bytes(), strideBytes));
+    }
   }
 
   /**
-   * Returns the same layout with the first sample at another offset, for example after a header.
+   * Returns a layout of rows from byte 0 on, without gaps, little-endian.
    *
-   * @param bytes the position of the first sample's first byte, at least 0
-   * @return a new layout
+   * @param dtype the type of the elements
+   * @param shape the shape of one row; none for one number per row
+   * @return the layout
+   * @throws IllegalArgumentException if a dimension is negative, or a row takes 2^63 bytes or more
+   */
+  public static RowLayout of(DType dtype, long... shape) {
+    RowSpec row = RowSpec.of(dtype, shape);
+    return new RowLayout(row, 0, row.bytes(), ByteOrder.LITTLE_ENDIAN);
+  }
+
+  /**
+   * Returns this layout with the first row at another offset, for example after a header.
+   *
+   * @param bytes the position of the first row's first byte, at least 0
+   * @return the new layout
    * @throws IllegalArgumentException if {@code bytes} is negative
    */
-  public RowLayout offsetBytes(long bytes) {
-    if (bytes < 0) {
-      throw new IllegalArgumentException("offsetBytes must be at least 0, got " + bytes);
-    }
-    return new RowLayout(dtype, sampleShape, bytes, strideBytes, bigEndian);
+  public RowLayout withOffsetBytes(long bytes) {
+    return new RowLayout(row, bytes, strideBytes, order);
   }
 
   /**
-   * Returns the same layout with samples further apart, as in records of which the sample is a
-   * part.
+   * Returns this layout with rows further apart, as in records of which the row is a part.
    *
-   * @param bytes the distance from the first byte of a sample to the first byte of the next, at
-   *     least the bytes of a sample
-   * @return a new layout
-   * @throws IllegalArgumentException if samples would overlap
+   * @param bytes the distance from the first byte of a row to the first byte of the next, at least
+   *     the bytes of a row
+   * @return the new layout
+   * @throws IllegalArgumentException if rows would overlap
    */
-  public RowLayout strideBytes(long bytes) {
-    if (bytes < rowBytes()) {
-      throw new IllegalArgumentException(
-          "strideBytes must be at least the %d bytes of a sample, got %d"
-              .formatted(rowBytes(), bytes));
-    }
-    return new RowLayout(dtype, sampleShape, offsetBytes, bytes, bigEndian);
+  public RowLayout withStrideBytes(long bytes) {
+    return new RowLayout(row, offsetBytes, bytes, order);
   }
 
   /**
-   * Returns the same layout with the numbers in big-endian byte order; batches contain them
-   * converted.
+   * Returns this layout with numbers in the given byte order; batches contain them converted to the
+   * machine's.
    *
-   * @return a new layout
+   * @param byteOrder the order of the bytes of each number
+   * @return the new layout
    */
-  public RowLayout bigEndian() {
-    return new RowLayout(dtype, sampleShape, offsetBytes, strideBytes, true);
-  }
-
-  private long rowBytes() {
-    return RowType.of(dtype).rowBytes(sampleShape);
-  }
-
-  /** Returns the rows of a file in this layout. */
-  RowFile of(FileHead file) {
-    long rowBytes = rowBytes();
-    long covered = file.size() - offsetBytes;
-    long rest = covered % strideBytes;
-    if (covered < 0 || (rest > 0 && rest < rowBytes)) {
-      throw file.refused(
-          "must hold whole rows of %d bytes, one every %d bytes from byte %d on"
-              .formatted(rowBytes, strideBytes, offsetBytes),
-          "a file of %d bytes".formatted(file.size()));
-    }
-    long rows = covered / strideBytes + (rest > 0 ? 1 : 0);
-    return new RowFile(file.path(), dtype, sampleShape, bigEndian, offsetBytes, strideBytes, rows);
-  }
-
-  @Override
-  public String toString() {
-    return "RowLayout[%s%s, offsetBytes %d, strideBytes %d%s]"
-        .formatted(
-            dtype,
-            Arrays.toString(sampleShape),
-            offsetBytes,
-            strideBytes,
-            bigEndian ? ", big-endian" : "");
+  public RowLayout withOrder(ByteOrder byteOrder) {
+    return new RowLayout(row, offsetBytes, strideBytes, byteOrder);
   }
 }

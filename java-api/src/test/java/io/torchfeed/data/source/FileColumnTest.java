@@ -10,8 +10,10 @@ import io.torchfeed.data.RowFiles;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
 import java.net.URI;
+import java.nio.ByteOrder;
 import java.nio.file.FileSystem;
 import java.nio.file.FileSystems;
 import java.nio.file.Files;
@@ -49,7 +51,7 @@ class FileColumnTest {
       assertThat(column.rows()).isEqualTo(5);
       assertThat(column.row()).isEqualTo(RowSpec.of(DType.FLOAT32, 2, 3));
       assertThat(column)
-          .hasToString("5 rows of Float[2, 3], big-endian in " + folder.resolve("rows"));
+          .hasToString("5 rows of float32 [2, 3], big-endian in " + folder.resolve("rows"));
     }
 
     @Test
@@ -66,7 +68,7 @@ class FileColumnTest {
       assertThatIllegalArgumentException()
           .isThrownBy(() -> FileColumn.idx(file(bytes)))
           .withMessage(
-              "%s must have 76 bytes, a header of 16 and Short of shape [5, 2, 3], got %d: it is %s",
+              "%s must have 76 bytes, a header of 16 and int16 [5, 2, 3], got %d: it is %s",
               folder.resolve("rows"), 76 + more, what);
     }
 
@@ -186,8 +188,7 @@ class FileColumnTest {
       String header = "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2)}";
       assertRefused(
           RowFiles.npy(1, header, 48 + more),
-          "and Double of shape [3, 2], got %d: it is %s"
-              .formatted(10 + header.length() + 48 + more, what));
+          "and float64 [3, 2], got %d: it is %s".formatted(10 + header.length() + 48 + more, what));
     }
 
     @Test
@@ -225,7 +226,7 @@ class FileColumnTest {
     })
     void theFileHoldsAsManyRowsAsFit(long offset, long stride, int fileBytes, long rows) {
       RowLayout layout =
-          RowLayout.of(ScalarType.Float, 2, 3).offsetBytes(offset).strideBytes(stride);
+          RowLayout.of(DType.FLOAT32, 2, 3).withOffsetBytes(offset).withStrideBytes(stride);
       FileColumn column = FileColumn.raw(layout, file(new byte[fileBytes]));
       assertThat(column.rows()).isEqualTo(rows);
     }
@@ -234,7 +235,7 @@ class FileColumnTest {
     @CsvSource({"0,24,47", "8,24,7", "0,40,41", "0,40,63", "16,40,79"})
     void aFileThatEndsWithinARowIsRefused(long offset, long stride, int fileBytes) {
       RowLayout layout =
-          RowLayout.of(ScalarType.Float, 2, 3).offsetBytes(offset).strideBytes(stride);
+          RowLayout.of(DType.FLOAT32, 2, 3).withOffsetBytes(offset).withStrideBytes(stride);
       assertThatIllegalArgumentException()
           .isThrownBy(() -> FileColumn.raw(layout, file(new byte[fileBytes])))
           .withMessage(
@@ -244,9 +245,20 @@ class FileColumnTest {
     }
 
     @Test
+    void rowsMayBeLargerThanThoseOfASlab() throws IOException {
+      Path sparse = file();
+      try (RandomAccessFile file = new RandomAccessFile(sparse.toFile(), "rw")) {
+        file.setLength(2 * (3L << 30));
+      }
+      FileColumn column = FileColumn.raw(RowLayout.of(DType.FLOAT32, 3, 1 << 28), sparse);
+      assertThat(column.rows()).isEqualTo(2);
+      assertThat(column.row().bytes()).isEqualTo(3L << 30);
+    }
+
+    @Test
     void theDtypeMayComeFromATensor() {
       ScalarType dtype = torch.zeros(1).to(ScalarType.Short).scalar_type(); // a distinct object
-      FileColumn column = FileColumn.raw(RowLayout.of(dtype), file(new byte[6]));
+      FileColumn column = FileColumn.raw(RowLayout.of(DType.of(dtype)), file(new byte[6]));
       assertThat(column.rows()).isEqualTo(3);
       assertThat(column.row()).isEqualTo(RowSpec.of(DType.INT16));
     }
@@ -254,27 +266,31 @@ class FileColumnTest {
     @Test
     void invalidLayoutsAreRefused() {
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> RowLayout.of(ScalarType.Float, 2, 0))
-          .withMessage("sampleShape must have sizes of at least 1, got [2, 0]");
+          .isThrownBy(() -> FileColumn.raw(RowLayout.of(DType.FLOAT32, 2, 0), file()))
+          .withMessage(
+              "a row must have at least one byte, since the number of rows follows from the size of"
+                  + " the file, got float32 [2, 0]");
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> RowLayout.of(ScalarType.QInt8))
-          .withMessageEndingWith("got QInt8");
+          .isThrownBy(() -> RowLayout.of(DType.FLOAT32, 1L << 40, 1L << 40))
+          .withMessageStartingWith("a row must have fewer than 2^63 bytes");
+      RowLayout layout = RowLayout.of(DType.FLOAT32, 2);
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> RowLayout.of(ScalarType.Float, 1L << 40, 1L << 40))
-          .withMessageStartingWith("a sample must be shorter than 2^63 bytes");
-      RowLayout layout = RowLayout.of(ScalarType.Float, 2);
-      assertThatIllegalArgumentException()
-          .isThrownBy(() -> layout.offsetBytes(-1))
+          .isThrownBy(() -> layout.withOffsetBytes(-1))
           .withMessage("offsetBytes must be at least 0, got -1");
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> layout.strideBytes(7))
-          .withMessage("strideBytes must be at least the 8 bytes of a sample, got 7");
+          .isThrownBy(() -> layout.withStrideBytes(7))
+          .withMessage("strideBytes must be at least the 8 bytes of a row, got 7");
     }
 
     @Test
     void aLayoutDescribesItself() {
-      assertThat(RowLayout.of(ScalarType.Float, 2).offsetBytes(4).strideBytes(9).bigEndian())
-          .hasToString("RowLayout[Float[2], offsetBytes 4, strideBytes 9, big-endian]");
+      assertThat(
+              RowLayout.of(DType.FLOAT32, 2)
+                  .withOffsetBytes(4)
+                  .withStrideBytes(9)
+                  .withOrder(ByteOrder.BIG_ENDIAN))
+          .hasToString(
+              "RowLayout[row=float32 [2], offsetBytes=4, strideBytes=9, order=BIG_ENDIAN]");
     }
   }
 
@@ -285,15 +301,15 @@ class FileColumnTest {
     Path third = RowFiles.write(folder.resolve("c"), RowFiles.idx(0x09, new byte[6], 2, 3));
     assertThatIllegalArgumentException()
         .isThrownBy(() -> FileColumn.idx(first, second))
-        .withMessage("%s must have rows like %s (Byte[3]), got Byte[2]", second, first);
+        .withMessage("%s must have rows like %s (uint8 [3]), got uint8 [2]", second, first);
     assertThatIllegalArgumentException()
         .isThrownBy(() -> FileColumn.idx(first, first, third))
-        .withMessage("%s must have rows like %s (Byte[3]), got Char[3]", third, first);
+        .withMessage("%s must have rows like %s (uint8 [3]), got int8 [3]", third, first);
     assertThatIllegalArgumentException()
         .isThrownBy(FileColumn::idx)
         .withMessage("a column needs at least one file");
     assertThat(FileColumn.idx(first, first))
-        .hasToString("4 rows of Byte[3] in " + first + " and 1 more");
+        .hasToString("4 rows of uint8 [3] in " + first + " and 1 more");
   }
 
   @Test
@@ -316,7 +332,7 @@ class FileColumnTest {
   @DisabledOnOs(OS.WINDOWS)
   void aDeviceIsRefused() {
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> FileColumn.raw(RowLayout.of(ScalarType.Byte), Path.of("/dev/zero")))
+        .isThrownBy(() -> FileColumn.raw(RowLayout.of(DType.UINT8), Path.of("/dev/zero")))
         .withMessage("/dev/zero must be a regular file, got a pipe, a socket or a device");
   }
 
@@ -326,7 +342,7 @@ class FileColumnTest {
     try (FileSystem zip = FileSystems.newFileSystem(archive, Map.of("create", "true"))) {
       Path inside = Files.write(zip.getPath("/rows"), new byte[3]);
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> FileColumn.raw(RowLayout.of(ScalarType.Byte), inside))
+          .isThrownBy(() -> FileColumn.raw(RowLayout.of(DType.UINT8), inside))
           .withMessageStartingWith("/rows must be a file of the default file system, got one of ");
     }
   }

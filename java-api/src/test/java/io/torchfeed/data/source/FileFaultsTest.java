@@ -12,6 +12,7 @@ import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.RowFiles;
 import io.torchfeed.data.Rows;
 import io.torchfeed.data.SampleException;
+import io.torchfeed.memory.DType;
 import io.torchfeed.sampler.torch.DistributedRandomSampler;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -21,7 +22,6 @@ import java.nio.file.Path;
 import java.util.Random;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.LongStream;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -49,7 +49,7 @@ class FileFaultsTest {
   }
 
   private FileDataset open() {
-    return FileDataset.of(FileColumn.raw(RowLayout.of(ScalarType.Long, WIDTH), write()));
+    return FileDataset.of(FileColumn.raw(RowLayout.of(DType.INT64, WIDTH), write()));
   }
 
   private static DataLoader loader(FileDataset data, int workers) {
@@ -165,7 +165,7 @@ class FileFaultsTest {
   void aSystemErrorIsReported() {
     Path failing = Path.of("/sys/class/net/lo/speed"); // claims 4096 bytes, but cannot be read
     assumeTrue(Files.isRegularFile(failing), failing + " does not exist");
-    RowLayout layout = RowLayout.of(ScalarType.Byte, 2048);
+    RowLayout layout = RowLayout.of(DType.UINT8, 2048);
     try (FileDataset data = FileDataset.of(FileColumn.raw(layout, failing));
         DataLoader loader = DataLoader.over(data).batchSize(2).build();
         Batches batches = loader.epoch(0)) {

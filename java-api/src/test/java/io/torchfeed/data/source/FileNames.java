@@ -25,7 +25,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import javax.imageio.ImageIO;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
  * Files whose names are not ASCII, not UTF-8, or both, and a report on reading them, which must be
@@ -89,7 +88,7 @@ final class FileNames {
       files = entries.sorted().toArray(Path[]::new);
     }
     List<Long> values = new ArrayList<>();
-    try (FileDataset data = FileDataset.of(FileColumn.raw(RowLayout.of(ScalarType.Byte), files));
+    try (FileDataset data = FileDataset.of(FileColumn.raw(RowLayout.of(DType.UINT8), files));
         DataLoader loader = DataLoader.over(data).batchSize(1).build();
         Batches batches = loader.epoch(0)) {
       for (Batch batch : batches) {

@@ -4,6 +4,7 @@ package io.torchfeed.data.source;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.torchfeed.memory.DType;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -11,7 +12,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -67,7 +67,7 @@ class FileNamesTest {
   @Test
   void theNameOfADeletedFileIsDecodedAsFarAsPossible() throws IOException {
     Path file = Files.write(FileNames.path(folder, "caf%C3%A9%FF"), new byte[1]);
-    FileColumn column = FileColumn.raw(RowLayout.of(ScalarType.Byte), file);
+    FileColumn column = FileColumn.raw(RowLayout.of(DType.UINT8), file);
     Files.delete(file);
     assertThatExceptionOfType(UncheckedIOException.class)
         .isThrownBy(() -> FileDataset.of(column))

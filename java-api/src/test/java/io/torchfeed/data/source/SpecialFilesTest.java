@@ -22,7 +22,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import javax.imageio.ImageIO;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -56,7 +55,7 @@ class SpecialFilesTest {
         case DENSE_ROWS -> GraphFile.loadDense(path);
         case IDX -> FileColumn.idx(path);
         case NPY -> FileColumn.npy(path);
-        case RAW -> FileColumn.raw(RowLayout.of(ScalarType.Byte), path);
+        case RAW -> FileColumn.raw(RowLayout.of(DType.UINT8), path);
         case COSTS -> Costs.read(path);
       }
     }

@@ -17,7 +17,6 @@ import io.torchfeed.sampler.order.ShuffledSampler;
 import java.io.IOException;
 import java.util.List;
 import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /** torchfeed's loader with either engine. */
 final class TorchfeedLoading implements Contestant {
@@ -40,7 +39,7 @@ final class TorchfeedLoading implements Contestant {
   static TorchfeedLoading nativeEngine(RowData data, int workers) throws IOException {
     Row row = data.row();
     if (row == Row.D) {
-      RowLayout layout = RowLayout.of(ScalarType.Byte, row.shape());
+      RowLayout layout = RowLayout.of(DType.UINT8, row.shape());
       try (FileDataset rows = FileDataset.of(FileColumn.raw(layout, data.file()))) {
         return new TorchfeedLoading(DataLoader.over(rows), row, workers, false);
       }
