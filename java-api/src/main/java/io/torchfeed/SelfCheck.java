@@ -7,6 +7,7 @@ import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.torch.DistributedRandomSampler;
 import java.io.PrintStream;
 import java.util.Arrays;
@@ -102,7 +103,7 @@ final class SelfCheck {
     // The order of libtorch 2.10.0 on Linux; algorithm: std::shuffle of libstdc++ with mt19937(0).
     long[] expected = {0, 2, 1, 5, 9, 8, 4, 7, 6, 3};
     long[] order = new long[10];
-    try (Cursor cursor = new DistributedRandomSampler(10, 1, 0).epoch(0)) {
+    try (Cursor cursor = new DistributedRandomSampler(10, Part.whole()).epoch(0)) {
       cursor.next(order, 0, order.length);
     }
     boolean equal = Arrays.equals(order, expected);
@@ -128,7 +129,7 @@ final class SelfCheck {
         TensorDataset data = TensorDataset.of(values);
         DataLoader loader =
             DataLoader.over(data)
-                .sampler(new DistributedRandomSampler(5, 1, 0))
+                .sampler(new DistributedRandomSampler(5, Part.whole()))
                 .batchSize(2)
                 .workers(1)
                 .build();

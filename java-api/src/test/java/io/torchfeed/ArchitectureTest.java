@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed;
 
+import static com.tngtech.archunit.base.DescribedPredicate.not;
 import static com.tngtech.archunit.core.domain.JavaAccess.Predicates.target;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.assignableTo;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.type;
 import static com.tngtech.archunit.core.domain.JavaModifier.ABSTRACT;
 import static com.tngtech.archunit.core.domain.JavaModifier.FINAL;
 import static com.tngtech.archunit.core.domain.JavaModifier.PUBLIC;
@@ -20,6 +23,7 @@ import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
+import io.torchfeed.sampler.Part;
 import java.util.Map;
 import java.util.Set;
 import jdk.jfr.Event;
@@ -65,7 +69,7 @@ class ArchitectureTest {
               "memory",
               "sampler",
               "text"),
-          entry("distributed", "bindings", "graph", "internal", "memory"),
+          entry("distributed", "bindings", "graph", "internal", "memory", "sampler"),
           entry("", "bindings", "data", "internal", "memory", "sampler", "sampler.torch"));
 
   private static Map.Entry<String, Set<String>> entry(String name, String... imports) {
@@ -107,7 +111,7 @@ class ArchitectureTest {
     assertThat(published)
         .allSatisfy((name, count) -> assertThat(count).as(name).isLessThanOrEqualTo(20));
     assertThat(published.values().stream().mapToLong(count -> count).sum())
-        .isLessThanOrEqualTo(120);
+        .isLessThanOrEqualTo(121);
   }
 
   @ArchTest
@@ -122,6 +126,14 @@ class ArchitectureTest {
           .should()
           .dependOnClassesThat()
           .resideInAPackage("org.bytedeco.pytorch..");
+
+  @ArchTest
+  static final ArchRule distributedKnowsOfSamplersOnlyThePart =
+      noClasses()
+          .that()
+          .resideInAPackage("io.torchfeed.distributed")
+          .should()
+          .dependOnClassesThat(resideInAPackage("io.torchfeed.sampler").and(not(type(Part.class))));
 
   // The first event of a process costs more than 0.1 s: create events only while recording.
   @ArchTest

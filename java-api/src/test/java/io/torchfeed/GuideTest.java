@@ -17,6 +17,7 @@ import io.torchfeed.data.WorkerHooks;
 import io.torchfeed.distributed.Launcher;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.order.StridedSampler;
 import io.torchfeed.sampler.order.WeightedSampler;
@@ -186,7 +187,7 @@ class GuideTest {
   @Test
   void theEpochIsAnArgument() {
     // guide: distributed
-    Sampler sampler = new PythonDistributedSampler(10, 2, 0).withSeed(7); // of 2 ranks, rank 0
+    Sampler sampler = new PythonDistributedSampler(10, new Part(2, 0)).withSeed(7); // rank 0 of 2
     LongStream third = sampler.indices(2); // set_epoch(2)
     // guide: end
     assertThat(third).hasSize(5).doesNotHaveDuplicates();
@@ -198,7 +199,7 @@ class GuideTest {
     // guide: weighted
     double[] weights = {0.1, 0.9, 0.4, 0.7, 3.0, 0.6};
     Sampler python = new WeightedRandomSampler(weights, 8, true, 42);
-    Sampler ofRankZero = new StridedSampler(WeightedSampler.of(weights, 8, 42), 2, 0);
+    Sampler ofRankZero = new StridedSampler(WeightedSampler.of(weights, 8, 42), new Part(2, 0));
     // guide: end
     assertThat(python.indices(0)).hasSize(8).allMatch(index -> index < weights.length);
     assertThat(ofRankZero.indices(0)).hasSize(4).allMatch(index -> index < weights.length);
@@ -237,7 +238,7 @@ class GuideTest {
 
     try (DataLoader loader =
             DataLoader.over(new Counters(4, 5)) // shards 0 and 2: rank 0 of 2
-                .shards(2, 0)
+                .part(new Part(2, 0))
                 .batchSize(3)
                 .workers(2)
                 .build();

@@ -19,6 +19,7 @@ import io.torchfeed.memory.RowSpec;
 import io.torchfeed.sampler.BatchCursor;
 import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
@@ -98,23 +99,20 @@ public final class LegacyPlans {
   private LegacyPlans() {}
 
   /** Returns a plan of indices; plans that are not divided ignore world size and rank. */
-  public static Sampler sampler(String name, int worldSize, int rank) {
+  public static Sampler sampler(String name, Part part) {
     return switch (name) {
       // libtorch's
       case "sequential" -> new SequentialSampler(SIZE);
       case "sequential-in-java" -> new SequentialSampler(SIZE).inJava();
       case "random" -> new RandomSampler(SIZE, SEED);
       case "random-in-java" -> new RandomSampler(SIZE, SEED).inJava();
-      case "distributed-sequential" -> new DistributedSequentialSampler(SIZE, worldSize, rank);
-      case "distributed-sequential-drop" ->
-          new DistributedSequentialSampler(SIZE, worldSize, rank, Tail.DROP);
+      case "distributed-sequential" -> new DistributedSequentialSampler(SIZE, part);
+      case "distributed-sequential-drop" -> new DistributedSequentialSampler(SIZE, part, Tail.DROP);
       case "distributed-sequential-in-java" ->
-          new DistributedSequentialSampler(SIZE, worldSize, rank).inJava();
-      case "distributed-random" -> new DistributedRandomSampler(SIZE, worldSize, rank);
-      case "distributed-random-drop" ->
-          new DistributedRandomSampler(SIZE, worldSize, rank, Tail.DROP);
-      case "distributed-random-in-java" ->
-          new DistributedRandomSampler(SIZE, worldSize, rank).inJava();
+          new DistributedSequentialSampler(SIZE, part).inJava();
+      case "distributed-random" -> new DistributedRandomSampler(SIZE, part);
+      case "distributed-random-drop" -> new DistributedRandomSampler(SIZE, part, Tail.DROP);
+      case "distributed-random-in-java" -> new DistributedRandomSampler(SIZE, part).inJava();
       // Python's
       case "python-random" -> new PythonRandomSampler(SIZE, SEED);
       case "python-random-with-replacement" -> new PythonRandomSampler(SIZE, true, 30, SEED);
@@ -123,10 +121,10 @@ public final class LegacyPlans {
       case "python-weighted" -> new WeightedRandomSampler(WEIGHTS, SIZE, SEED);
       case "python-weighted-without-replacement" ->
           new WeightedRandomSampler(WEIGHTS, 12, false, SEED);
-      case "python-distributed" -> python(worldSize, rank);
-      case "python-distributed-drop" -> python(worldSize, rank).withTail(Tail.DROP);
-      case "python-distributed-uneven" -> python(worldSize, rank).withTail(Tail.UNEVEN);
-      case "python-distributed-in-order" -> PythonDistributedSampler.inOrder(SIZE, worldSize, rank);
+      case "python-distributed" -> python(part);
+      case "python-distributed-drop" -> python(part).withTail(Tail.DROP);
+      case "python-distributed-uneven" -> python(part).withTail(Tail.UNEVEN);
+      case "python-distributed-in-order" -> PythonDistributedSampler.inOrder(SIZE, part);
       // torchfeed's, of a whole dataset
       case "weighted" -> WeightedSampler.of(WEIGHTS, SIZE, SEED);
       case "weighted-floats" -> WeightedSampler.ofFloats(new float[] {1, 0, 2.5f, 4}, 15, SEED);
@@ -155,149 +153,133 @@ public final class LegacyPlans {
       case "shard-shuffle" -> shards();
       case "shard-shuffle-in-order" -> ShardShuffleSampler.inOrder(SHARDS);
       // torchfeed's, divided
-      case "shuffled" -> shuffled(worldSize, rank, Tail.PAD);
-      case "shuffled-drop" -> shuffled(worldSize, rank, Tail.DROP);
-      case "shuffled-uneven" -> shuffled(worldSize, rank, Tail.UNEVEN);
-      case "strided-sequential" -> new StridedSampler(new SequentialSampler(SIZE), worldSize, rank);
+      case "shuffled" -> shuffled(part, Tail.PAD);
+      case "shuffled-drop" -> shuffled(part, Tail.DROP);
+      case "shuffled-uneven" -> shuffled(part, Tail.UNEVEN);
+      case "strided-sequential" -> new StridedSampler(new SequentialSampler(SIZE), part);
       case "strided-random-drop" ->
-          new StridedSampler(new RandomSampler(SIZE, SEED), worldSize, rank, Tail.DROP);
+          new StridedSampler(new RandomSampler(SIZE, SEED), part, Tail.DROP);
       case "strided-list-uneven" ->
-          new StridedSampler(ListSampler.shuffled(SEED, thirds()), worldSize, rank, Tail.UNEVEN);
-      case "strided-subset" ->
-          new StridedSampler(new SubsetRandomSampler(thirds(), SEED), worldSize, rank);
-      case "strided-weighted" ->
-          new StridedSampler(WeightedSampler.of(WEIGHTS, SIZE, SEED), worldSize, rank);
+          new StridedSampler(ListSampler.shuffled(SEED, thirds()), part, Tail.UNEVEN);
+      case "strided-subset" -> new StridedSampler(new SubsetRandomSampler(thirds(), SEED), part);
+      case "strided-weighted" -> new StridedSampler(WeightedSampler.of(WEIGHTS, SIZE, SEED), part);
       case "strided-weighted-shuffle" ->
-          new StridedSampler(WeightedShuffleSampler.of(WEIGHTS, SEED), worldSize, rank);
-      case "strided-class-cycling" -> new StridedSampler(cycling().build(), worldSize, rank);
-      case "strided-concatenated" ->
-          new StridedSampler(new ConcatenatedSampler(sources()), worldSize, rank);
+          new StridedSampler(WeightedShuffleSampler.of(WEIGHTS, SEED), part);
+      case "strided-class-cycling" -> new StridedSampler(cycling().build(), part);
+      case "strided-concatenated" -> new StridedSampler(new ConcatenatedSampler(sources()), part);
       case "strided-mixed" ->
-          new StridedSampler(MixedSampler.untilAllExhausted(sources(), 7, 2, 1), worldSize, rank);
+          new StridedSampler(MixedSampler.untilAllExhausted(sources(), 7, 2, 1), part);
       case "strided-repeated" ->
-          new StridedSampler(
-              new RepeatedSampler(new RandomSampler(9, SEED), 25), worldSize, rank, Tail.DROP);
-      case "strided-shard-shuffle" -> new StridedSampler(shards(), worldSize, rank);
-      case "blocked" -> blocked(worldSize, rank);
-      case "blocked-drop" -> blocked(worldSize, rank).withTail(Tail.DROP);
-      case "blocked-uneven" -> blocked(worldSize, rank).withTail(Tail.UNEVEN);
-      case "blocked-contiguous" -> BlockedSampler.contiguous(shards(), worldSize, rank);
-      case "sharded-strided" -> ShardedSampler.strided(shards(), worldSize, rank);
-      case "sharded-strided-drop" ->
-          ShardedSampler.strided(shards(), worldSize, rank).withTail(Tail.DROP);
-      case "sharded-strided-uneven" ->
-          ShardedSampler.strided(shards(), worldSize, rank).withTail(Tail.UNEVEN);
-      case "sharded-blocked" -> ShardedSampler.blocked(shards(), 2, worldSize, rank);
-      case "sharded-contiguous" ->
-          ShardedSampler.contiguous(shards(), worldSize, rank).withTail(Tail.UNEVEN);
-      case "balanced-bucketed" -> balanced(COSTS, worldSize, rank).build();
-      case "balanced-bucketed-drop" -> balanced(COSTS, worldSize, rank).tail(Tail.DROP).build();
-      case "balanced-bucketed-clustered" -> balanced(CLUSTERED, worldSize, rank).build();
-      case "balanced-bucketed-windows" ->
-          balanced(COSTS, worldSize, rank).window(2).jitter(0).build();
-      case "balanced-mixed" -> mixed(COSTS, worldSize, rank).build();
-      case "balanced-mixed-drop" -> mixed(COSTS, worldSize, rank).tail(Tail.DROP).build();
-      case "balanced-mixed-clustered" -> mixed(CLUSTERED, worldSize, rank).build();
+          new StridedSampler(new RepeatedSampler(new RandomSampler(9, SEED), 25), part, Tail.DROP);
+      case "strided-shard-shuffle" -> new StridedSampler(shards(), part);
+      case "blocked" -> blocked(part);
+      case "blocked-drop" -> blocked(part).withTail(Tail.DROP);
+      case "blocked-uneven" -> blocked(part).withTail(Tail.UNEVEN);
+      case "blocked-contiguous" -> BlockedSampler.contiguous(shards(), part);
+      case "sharded-strided" -> ShardedSampler.strided(shards(), part);
+      case "sharded-strided-drop" -> ShardedSampler.strided(shards(), part).withTail(Tail.DROP);
+      case "sharded-strided-uneven" -> ShardedSampler.strided(shards(), part).withTail(Tail.UNEVEN);
+      case "sharded-blocked" -> ShardedSampler.blocked(shards(), 2, part);
+      case "sharded-contiguous" -> ShardedSampler.contiguous(shards(), part).withTail(Tail.UNEVEN);
+      case "balanced-bucketed" -> balanced(COSTS, part).build();
+      case "balanced-bucketed-drop" -> balanced(COSTS, part).tail(Tail.DROP).build();
+      case "balanced-bucketed-clustered" -> balanced(CLUSTERED, part).build();
+      case "balanced-bucketed-windows" -> balanced(COSTS, part).window(2).jitter(0).build();
+      case "balanced-mixed" -> mixed(COSTS, part).build();
+      case "balanced-mixed-drop" -> mixed(COSTS, part).tail(Tail.DROP).build();
+      case "balanced-mixed-clustered" -> mixed(CLUSTERED, part).build();
       case "balanced-mixed-windows" ->
-          mixed(CLUSTERED, worldSize, rank).window(3).jitter(0.25).tail(Tail.DROP).build();
+          mixed(CLUSTERED, part).window(3).jitter(0.25).tail(Tail.DROP).build();
       case "balanced-karmarkar-karp" ->
-          balanced(COSTS, worldSize, rank)
+          balanced(COSTS, part)
               .assignment(LoadBalancingDistributedSampler.StepAssignment.KARMARKAR_KARP)
               .build();
       case "balanced-mixed-karmarkar-karp" ->
-          mixed(CLUSTERED, worldSize, rank)
+          mixed(CLUSTERED, part)
               .assignment(LoadBalancingDistributedSampler.StepAssignment.KARMARKAR_KARP)
               .build();
       // Bagua's
-      case "bagua" -> bagua(worldSize, rank);
-      case "bagua-drop" -> bagua(worldSize, rank).withTail(Tail.DROP);
-      case "bagua-in-order" -> bagua(worldSize, rank).inOrder();
-      case "bagua-with-noise" -> bagua(worldSize, rank).withLevel(0.5);
+      case "bagua" -> bagua(part);
+      case "bagua-drop" -> bagua(part).withTail(Tail.DROP);
+      case "bagua-in-order" -> bagua(part).inOrder();
+      case "bagua-with-noise" -> bagua(part).withLevel(0.5);
       default -> throw new IllegalArgumentException(name);
     };
   }
 
   /** Returns a plan of batches; plans that are not divided ignore world size and rank. */
-  public static BatchSampler batches(String name, int worldSize, int rank) {
+  public static BatchSampler batches(String name, Part part) {
     return switch (name) {
       case "fixed-sequential" -> new FixedSizeBatchSampler(new SequentialSampler(SIZE), 4);
       case "fixed-random-drop-last" ->
           new FixedSizeBatchSampler(new RandomSampler(SIZE, SEED), 4, true);
-      case "fixed-shuffled" -> new FixedSizeBatchSampler(shuffled(worldSize, rank, Tail.PAD), 4);
-      case "fixed-shuffled-by-3" ->
-          new FixedSizeBatchSampler(shuffled(worldSize, rank, Tail.PAD), 3);
-      case "fixed-shuffled-drop" ->
-          new FixedSizeBatchSampler(shuffled(worldSize, rank, Tail.DROP), 4, true);
-      case "fixed-shuffled-uneven" ->
-          new FixedSizeBatchSampler(shuffled(worldSize, rank, Tail.UNEVEN), 4);
-      case "fixed-python" -> new FixedSizeBatchSampler(python(worldSize, rank), 4);
-      case "fixed-balanced" ->
-          new FixedSizeBatchSampler(balanced(COSTS, worldSize, rank).build(), 3);
-      case "whole-batches" -> wholeBatches(worldSize, rank);
-      case "whole-batches-drop" -> wholeBatches(worldSize, rank).withTail(Tail.DROP);
+      case "fixed-shuffled" -> new FixedSizeBatchSampler(shuffled(part, Tail.PAD), 4);
+      case "fixed-shuffled-by-3" -> new FixedSizeBatchSampler(shuffled(part, Tail.PAD), 3);
+      case "fixed-shuffled-drop" -> new FixedSizeBatchSampler(shuffled(part, Tail.DROP), 4, true);
+      case "fixed-shuffled-uneven" -> new FixedSizeBatchSampler(shuffled(part, Tail.UNEVEN), 4);
+      case "fixed-python" -> new FixedSizeBatchSampler(python(part), 4);
+      case "fixed-balanced" -> new FixedSizeBatchSampler(balanced(COSTS, part).build(), 3);
+      case "whole-batches" -> wholeBatches(part);
+      case "whole-batches-drop" -> wholeBatches(part).withTail(Tail.DROP);
       case "whole-batches-of-class-cycling" ->
-          DistributedBatchSampler.ofWholeBatches(cycling().build(), 4, worldSize, rank);
-      case "global-batches" -> globalBatches(worldSize, rank);
-      case "global-batches-drop" -> globalBatches(worldSize, rank).withTail(Tail.DROP);
+          DistributedBatchSampler.ofWholeBatches(cycling().build(), 4, part);
+      case "global-batches" -> globalBatches(part);
+      case "global-batches-drop" -> globalBatches(part).withTail(Tail.DROP);
       case "global-batches-of-random" ->
-          DistributedBatchSampler.ofGlobalBatches(
-              new RandomSampler(SIZE, SEED), 6, worldSize, rank);
-      case "token-budget" -> tokenBudget(COSTS, 60, worldSize, rank).build();
-      case "token-budget-most-samples" ->
-          tokenBudget(COSTS, 60, worldSize, rank).maxSamples(3).build();
-      case "token-budget-clustered" -> tokenBudget(CLUSTERED, 600, worldSize, rank).build();
-      case "bagua-batches" ->
-          BaguaLoadBalancingBatchSampler.bySumOfCosts(bagua(worldSize, rank), COSTS, 40);
+          DistributedBatchSampler.ofGlobalBatches(new RandomSampler(SIZE, SEED), 6, part);
+      case "token-budget" -> tokenBudget(COSTS, 60, part).build();
+      case "token-budget-most-samples" -> tokenBudget(COSTS, 60, part).maxSamples(3).build();
+      case "token-budget-clustered" -> tokenBudget(CLUSTERED, 600, part).build();
+      case "bagua-batches" -> BaguaLoadBalancingBatchSampler.bySumOfCosts(bagua(part), COSTS, 40);
       case "bagua-batches-drop" ->
-          BaguaLoadBalancingBatchSampler.bySumOfCosts(bagua(worldSize, rank), COSTS, 40)
-              .withTail(Tail.DROP);
+          BaguaLoadBalancingBatchSampler.bySumOfCosts(bagua(part), COSTS, 40).withTail(Tail.DROP);
       case "bagua-batches-of-a-function" ->
           BaguaLoadBalancingBatchSampler.of(
-                  bagua(worldSize, rank).withLevel(0.25), "pairs", LegacyPlans::pairs)
+                  bagua(part).withLevel(0.25), "pairs", LegacyPlans::pairs)
               .withMaxBatchSize(2);
       default -> throw new IllegalArgumentException(name);
     };
   }
 
   /** Returns a loader of rows by index. */
-  public static DataLoader loader(String name, int worldSize, int rank) {
+  public static DataLoader loader(String name, Part part) {
     return switch (name) {
-      case "tensors" -> ofTensors(loaded(worldSize, rank), 1, true);
-      case "tensors-ready-first" -> ofTensors(loaded(worldSize, rank), 2, false);
+      case "tensors" -> ofTensors(loaded(part), 1, true);
+      case "tensors-ready-first" -> ofTensors(loaded(part), 2, false);
       case "tensors-without-workers" -> {
         try (TensorDataset data = tensors()) {
-          yield DataLoader.over(data).batchSampler(loaded(worldSize, rank)).workers(0).build();
+          yield DataLoader.over(data).batchSampler(loaded(part)).workers(0).build();
         }
       }
-      case "tensors-in-budget" -> ofTensors(batches("token-budget", worldSize, rank), 1, true);
-      case "java" -> ofSamples(new Squares(), loaded(worldSize, rank), 2, true);
-      case "java-ready-first" -> readyFirst(new Squares(), worldSize, rank);
+      case "tensors-in-budget" -> ofTensors(batches("token-budget", part), 1, true);
+      case "java" -> ofSamples(new Squares(), loaded(part), 2, true);
+      case "java-ready-first" -> readyFirst(new Squares(), part);
       case "java-in-whole-batches" ->
-          ofSamples(new Squares(), batches("whole-batches", worldSize, rank), 1, true);
+          ofSamples(new Squares(), batches("whole-batches", part), 1, true);
       default -> throw new IllegalArgumentException(name);
     };
   }
 
   /** The loader "java-ready-first" over other samples of the same columns. */
-  public static DataLoader readyFirst(Dataset data, int worldSize, int rank) {
-    return ofSamples(data, loaded(worldSize, rank), 2, false);
+  public static DataLoader readyFirst(Dataset data, Part part) {
+    return ofSamples(data, loaded(part), 2, false);
   }
 
   /** A loader of a stream. */
-  public static DataLoader stream(String name, Path folder, int worldSize, int rank) {
+  public static DataLoader stream(String name, Path folder, Part part) {
     return switch (name) {
-      case "counters" -> stream(new Counters(PlanParameters.of("stream")), worldSize, rank, 4);
-      case "counters-by-3" -> stream(new Counters(PlanParameters.of("stream")), worldSize, rank, 3);
+      case "counters" -> stream(new Counters(PlanParameters.of("stream")), part, 4);
+      case "counters-by-3" -> stream(new Counters(PlanParameters.of("stream")), part, 3);
       case "counters-drop-last" ->
           DataLoader.over(new Counters(PlanParameters.of("counters").with("version", 2)))
-              .shards(worldSize, rank)
+              .part(part)
               .batchSize(4)
               .workers(2)
               .dropLast(true)
               .seed(SEED)
               .build();
       case "objects-shuffled", "text", "text-shuffled", "text-packed-shuffled" ->
-          stream(rows(objects(name, folder)), worldSize, rank, 4);
+          stream(rows(objects(name, folder)), part, 4);
       default -> throw new IllegalArgumentException(name);
     };
   }
@@ -493,34 +475,32 @@ public final class LegacyPlans {
     return ShardShuffleSampler.of(SHARDS, 2, SEED);
   }
 
-  private static ShuffledSampler shuffled(int worldSize, int rank, Tail tail) {
-    return new ShuffledSampler(SIZE, worldSize, rank, SEED, tail);
+  private static ShuffledSampler shuffled(Part part, Tail tail) {
+    return new ShuffledSampler(SIZE, part, SEED, tail);
   }
 
-  private static PythonDistributedSampler python(int worldSize, int rank) {
-    return new PythonDistributedSampler(SIZE, worldSize, rank).withSeed(SEED);
+  private static PythonDistributedSampler python(Part part) {
+    return new PythonDistributedSampler(SIZE, part).withSeed(SEED);
   }
 
-  private static BlockedSampler blocked(int worldSize, int rank) {
-    return BlockedSampler.of(new ShuffledSampler(SIZE, SEED), 3, worldSize, rank);
+  private static BlockedSampler blocked(Part part) {
+    return BlockedSampler.of(new ShuffledSampler(SIZE, SEED), 3, part);
   }
 
-  private static LoadBalancingDistributedSampler.Builder balanced(
-      Costs costs, int worldSize, int rank) {
-    return LoadBalancingDistributedSampler.builder(costs, worldSize, rank, 3)
+  private static LoadBalancingDistributedSampler.Builder balanced(Costs costs, Part part) {
+    return LoadBalancingDistributedSampler.builder(costs, part, 3)
         .grouping(StepGrouping.BUCKETED)
         .seed(SEED);
   }
 
-  private static LoadBalancingDistributedSampler.Builder mixed(
-      Costs costs, int worldSize, int rank) {
-    return LoadBalancingDistributedSampler.builder(costs, worldSize, rank, 3)
+  private static LoadBalancingDistributedSampler.Builder mixed(Costs costs, Part part) {
+    return LoadBalancingDistributedSampler.builder(costs, part, 3)
         .grouping(StepGrouping.MIXED)
         .seed(SEED);
   }
 
-  private static BaguaLoadBalancingSampler bagua(int worldSize, int rank) {
-    return new BaguaLoadBalancingSampler(COSTS, worldSize, rank).withSeed(SEED);
+  private static BaguaLoadBalancingSampler bagua(Part part) {
+    return new BaguaLoadBalancingSampler(COSTS, part).withSeed(SEED);
   }
 
   private static int[] pairs(long[] indices) {
@@ -530,23 +510,20 @@ public final class LegacyPlans {
     return sizes;
   }
 
-  private static DistributedBatchSampler wholeBatches(int worldSize, int rank) {
-    return DistributedBatchSampler.ofWholeBatches(
-        new ShuffledSampler(SIZE, SEED), 4, worldSize, rank);
+  private static DistributedBatchSampler wholeBatches(Part part) {
+    return DistributedBatchSampler.ofWholeBatches(new ShuffledSampler(SIZE, SEED), 4, part);
   }
 
-  private static DistributedBatchSampler globalBatches(int worldSize, int rank) {
-    return DistributedBatchSampler.ofGlobalBatches(
-        new ShuffledSampler(SIZE, SEED), 6, worldSize, rank);
+  private static DistributedBatchSampler globalBatches(Part part) {
+    return DistributedBatchSampler.ofGlobalBatches(new ShuffledSampler(SIZE, SEED), 6, part);
   }
 
-  private static TokenBudgetBatchSampler.Builder tokenBudget(
-      Costs costs, long budget, int worldSize, int rank) {
-    return TokenBudgetBatchSampler.builder(costs, budget).ranks(worldSize, rank).seed(SEED);
+  private static TokenBudgetBatchSampler.Builder tokenBudget(Costs costs, long budget, Part part) {
+    return TokenBudgetBatchSampler.builder(costs, budget).part(part).seed(SEED);
   }
 
-  private static BatchSampler loaded(int worldSize, int rank) {
-    return new FixedSizeBatchSampler(new ShuffledSampler(ROWS, worldSize, rank, SEED), 4);
+  private static BatchSampler loaded(Part part) {
+    return new FixedSizeBatchSampler(new ShuffledSampler(ROWS, part, SEED), 4);
   }
 
   private static TensorDataset tensors() {
@@ -573,9 +550,9 @@ public final class LegacyPlans {
     return builder.batchSampler(plan).workers(workers).prefetch(4).inOrder(inOrder);
   }
 
-  private static DataLoader stream(StreamDataset data, int worldSize, int rank, int batchSize) {
+  private static DataLoader stream(StreamDataset data, Part part, int batchSize) {
     return DataLoader.over(data)
-        .shards(worldSize, rank)
+        .part(part)
         .batchSize(batchSize)
         .workers(1)
         .prefetch(3)

@@ -10,6 +10,7 @@ import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.LoaderState;
 import io.torchfeed.data.source.ObjectStreamDataset;
 import io.torchfeed.sampler.BatchSampler;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.ResumableCursor;
 import io.torchfeed.sampler.SamplerState;
 import io.torchfeed.text.LineCursor;
@@ -73,6 +74,10 @@ class LegacyStatesTest {
 
     int rank() {
       return Integer.parseInt(follow.get(3));
+    }
+
+    Part part() {
+      return new Part(worldSize(), rank());
     }
 
     void assertFollows(Object epoch, String delivered) {
@@ -160,21 +165,20 @@ class LegacyStatesTest {
 
   private static void resumeSampler(Case recorded, SamplerState state) {
     try (ResumableCursor.OfIndices cursor =
-        state.resume(LegacyPlans.sampler(recorded.plan(), recorded.worldSize(), recorded.rank()))) {
+        state.resume(LegacyPlans.sampler(recorded.plan(), recorded.part()))) {
       recorded.assertFollows(cursor.epoch(), LegacyPlans.follows(cursor));
     }
   }
 
   private static void resumeBatches(Case recorded, SamplerState state) {
-    BatchSampler plan = LegacyPlans.batches(recorded.plan(), recorded.worldSize(), recorded.rank());
+    BatchSampler plan = LegacyPlans.batches(recorded.plan(), recorded.part());
     try (ResumableCursor.OfBatches cursor = state.resume(plan)) {
       recorded.assertFollows(cursor.epoch(), LegacyPlans.follows(cursor, plan.maxBatchSize()));
     }
   }
 
   private static void resumeLoader(Case recorded, SamplerState state) {
-    try (DataLoader loader =
-            LegacyPlans.loader(recorded.plan(), recorded.worldSize(), recorded.rank());
+    try (DataLoader loader = LegacyPlans.loader(recorded.plan(), recorded.part());
         Batches pass = loader.resume(new LoaderState.IndexState(state, recorded.ahead()))) {
       long epoch = pass.state().epoch();
       recorded.assertFollows(epoch, LegacyPlans.follows(pass));
@@ -184,8 +188,7 @@ class LegacyStatesTest {
   private void resumeStream(Case recorded) {
     List<LoaderState.StreamState> states =
         states(recorded.json(), LoaderState.StreamState::fromJson);
-    try (DataLoader loader =
-            LegacyPlans.stream(recorded.plan(), folder, recorded.worldSize(), recorded.rank());
+    try (DataLoader loader = LegacyPlans.stream(recorded.plan(), folder, recorded.part());
         Batches pass = loader.resume(states)) {
       long epoch = pass.state().epoch();
       recorded.assertFollows(epoch, LegacyPlans.follows(pass));

@@ -21,11 +21,11 @@ import io.torchfeed.data.pass.StreamStart;
 import io.torchfeed.internal.Once;
 import io.torchfeed.memory.Slab;
 import io.torchfeed.sampler.BatchSampler;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.order.FixedSizeBatchSampler;
 import io.torchfeed.sampler.torch.SequentialSampler;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
@@ -40,7 +40,7 @@ public final class DataLoaderBuilder {
   private static final Duration MAX_TIMEOUT = Duration.ofNanos(Long.MAX_VALUE);
 
   private final LoaderData data;
-  private @Nullable List<Integer> shards;
+  private @Nullable Part part;
   private @Nullable Sampler sampler;
   private @Nullable BatchSampler batchSampler;
   private @Nullable Integer batchSize;
@@ -61,27 +61,25 @@ public final class DataLoaderBuilder {
   }
 
   /**
-   * Sets the rank that reads a stream: it reads each shard s with s mod {@code worldSize} = {@code
-   * rank}. By default all shards are read. Other datasets are divided by their sampler.
+   * Sets the part of a stream that this rank reads: each shard s with s mod world size = rank. By
+   * default all shards are read. Other datasets are divided by their sampler.
    *
-   * @param worldSize the number of ranks, at most the number of shards
-   * @param rank the rank, in [0, worldSize - 1]
+   * @param part the part of this rank, one of at most as many as there are shards
    * @return this builder
-   * @throws IllegalArgumentException if an argument is out of range, or the dataset is not a stream
+   * @throws IllegalArgumentException if there are more ranks, or the dataset is not a stream
    */
-  public DataLoaderBuilder shards(int worldSize, int rank) {
+  public DataLoaderBuilder part(Part part) {
     if (!(data instanceof LoaderData.Stream stream)) {
       throw new IllegalArgumentException(
-          "shards is only for streams; other datasets are divided among ranks by their sampler");
+          "part is only for streams; other datasets are divided among ranks by their sampler");
     }
     int count = stream.dataset().shards();
-    if (worldSize < 1 || worldSize > count) {
+    if (part.worldSize() > count) {
       throw new IllegalArgumentException(
           "worldSize must be in [1, %d], the number of shards, got %d; use more shards"
-              .formatted(count, worldSize));
+              .formatted(count, part.worldSize()));
     }
-    requireRange("rank", rank, 0, worldSize - 1);
-    this.shards = Once.set("shards", this.shards, StreamStart.shards(count, rank, worldSize));
+    this.part = Once.set("part", this.part, part);
     return this;
   }
 
@@ -339,7 +337,7 @@ public final class DataLoaderBuilder {
     requireRange("batchSize", rows, 1, Integer.MAX_VALUE);
     return new ShardSource(
         dataset,
-        shards == null ? StreamStart.shards(dataset.shards(), 0, 1) : shards,
+        StreamStart.shards(dataset.shards(), part == null ? Part.whole() : part),
         rows,
         Boolean.TRUE.equals(dropLast));
   }

@@ -2,6 +2,7 @@
 package io.torchfeed.distributed;
 
 import io.torchfeed.bindings.NativeException;
+import io.torchfeed.sampler.Part;
 import java.util.Arrays;
 import java.util.OptionalInt;
 import java.util.function.Function;
@@ -33,10 +34,10 @@ final class AllToAllExchange {
   private final int worldSize;
 
   /** Takes the address of a backend that must outlive all calls; 0 if there is only one rank. */
-  AllToAllExchange(long backend, int rank, int worldSize) {
+  AllToAllExchange(long backend, Part part) {
     this.backend = backend;
-    this.rank = rank;
-    this.worldSize = worldSize;
+    this.rank = part.rank();
+    this.worldSize = part.worldSize();
   }
 
   /** A non-owning pointer to a backend. */

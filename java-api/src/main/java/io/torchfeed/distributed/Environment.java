@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
+import io.torchfeed.sampler.Part;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** The rank described by the environment variables that torchrun and other launchers set. */
-record Environment(
-    int rank, int worldSize, int localRank, String masterAddress, int masterPort, String attempt) {
+record Environment(Part part, int localRank, String masterAddress, int masterPort, String attempt) {
   private static final String HINT =
       "; start the program with Launcher or torchrun, or set RANK=0 WORLD_SIZE=1 for a single"
           + " process";
@@ -20,11 +20,10 @@ record Environment(
             ? number(variables, "LOCAL_RANK", 0, worldSize - 1)
             : rank;
     if (worldSize == 1) {
-      return new Environment(rank, worldSize, localRank, "", 0, "");
+      return new Environment(Part.whole(), localRank, "", 0, "");
     }
     return new Environment(
-        rank,
-        worldSize,
+        new Part(worldSize, rank),
         localRank,
         text(variables, "MASTER_ADDR"),
         number(variables, "MASTER_PORT", 1, 65_535),

@@ -3,6 +3,7 @@ package io.torchfeed.distributed;
 
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.sampler.Part;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
@@ -36,7 +37,7 @@ public final class ProcessGroup implements AutoCloseable {
   private ProcessGroup(Rendezvous.Joined joined, Environment environment) {
     handle = joined.group();
     this.environment = environment;
-    messages = new AllToAllExchange(joined.backend(), environment.rank(), environment.worldSize());
+    messages = new AllToAllExchange(joined.backend(), environment.part());
   }
 
   /**
@@ -92,12 +93,22 @@ public final class ProcessGroup implements AutoCloseable {
   }
 
   /**
+   * Returns the part of the data that this process gets: the rank and the number of processes, as
+   * samplers take them.
+   *
+   * @return {@link #rank} of {@link #size}
+   */
+  public Part part() {
+    return environment.part();
+  }
+
+  /**
    * Returns the rank of this process in the group.
    *
    * @return in [0, {@link #size})
    */
   public int rank() {
-    return environment.rank();
+    return environment.part().rank();
   }
 
   /**
@@ -106,7 +117,7 @@ public final class ProcessGroup implements AutoCloseable {
    * @return at least 1
    */
   public int size() {
-    return environment.worldSize();
+    return environment.part().worldSize();
   }
 
   /**

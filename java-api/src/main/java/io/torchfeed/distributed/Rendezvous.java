@@ -5,6 +5,7 @@ import io.torchfeed.bindings.LogFilter;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.torchfeed;
+import io.torchfeed.sampler.Part;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -41,6 +42,7 @@ final class Rendezvous implements AutoCloseable {
   private static final Duration GRACE = Duration.ofMillis(500);
 
   private final Environment environment;
+  private final Part part;
   private final Map<String, String> variables;
   private final Duration timeout;
   private volatile long start;
@@ -48,6 +50,7 @@ final class Rendezvous implements AutoCloseable {
 
   Rendezvous(Environment environment, Map<String, String> variables, Duration timeout) {
     this.environment = environment;
+    this.part = environment.part();
     this.variables = variables;
     this.timeout = timeout;
   }
@@ -63,12 +66,11 @@ final class Rendezvous implements AutoCloseable {
 
   /** Joins the group; returns once all ranks are connected. */
   Joined join() {
-    int rank = environment.rank();
-    int worldSize = environment.worldSize();
-    if (worldSize == 1) {
+    if (part.worldSize() == 1) {
       return new Joined(
           NativeHandle.create(
-              "ProcessGroup", () -> io.torchfeed.bindings.ProcessGroup.adopt(0, rank, worldSize)),
+              "ProcessGroup",
+              () -> io.torchfeed.bindings.ProcessGroup.adopt(0, part.rank(), part.worldSize())),
           0);
     }
     Loader.load(org.bytedeco.pytorch.presets.torch_gloo.class);
@@ -107,8 +109,7 @@ final class Rendezvous implements AutoCloseable {
           NativeHandle.create(
               "ProcessGroup", // shares the backend
               () ->
-                  io.torchfeed.bindings.ProcessGroup.adopt(
-                      address, environment.rank(), environment.worldSize()));
+                  io.torchfeed.bindings.ProcessGroup.adopt(address, part.rank(), part.worldSize()));
       // Keep both: with only the prefix store, the server was observed to shut down while other
       // ranks were still reading from it.
       kept = List.of(store, server);
@@ -121,13 +122,13 @@ final class Rendezvous implements AutoCloseable {
   }
 
   private TCPStore openStore() {
-    if (environment.rank() != 0 || environment.isStoreServedElsewhere()) {
+    if (part.rank() != 0 || environment.isStoreServedElsewhere()) {
       awaitMaster();
     }
     TCPStoreOptions options =
         new TCPStoreOptions()
             .port((short) environment.masterPort()) // an unsigned 16-bit value in native code
-            .isServer(environment.rank() == 0 && !environment.isStoreServedElsewhere())
+            .isServer(part.rank() == 0 && !environment.isStoreServedElsewhere())
             .waitWorkers(false)
             .timeout(new Milliseconds(timeout.toMillis()));
     if (options.isServer() && environment.isLoopback()) {
@@ -160,16 +161,16 @@ final class Rendezvous implements AutoCloseable {
 
   private void awaitAllRanks(Store store) {
     try {
-      if (store.add("rank/" + environment.rank(), 1) > 1) {
+      if (store.add("rank/" + part.rank(), 1) > 1) {
         throw new IllegalStateException(
             "RANK "
-                + environment.rank()
+                + part.rank()
                 + " is already taken by another process at "
                 + environment.master()
                 + "; each process needs its own RANK");
       }
       long joined = store.add("joined", 1);
-      for (long pause = 1; joined < environment.worldSize(); pause = nextPause(pause)) {
+      for (long pause = 1; joined < part.worldSize(); pause = nextPause(pause)) {
         if (System.nanoTime() - start > timeout.toNanos()) {
           throw failure(missingRanks(store, joined), null);
         }
@@ -189,7 +190,7 @@ final class Rendezvous implements AutoCloseable {
           ProcessGroupGloo.Options.create(new Milliseconds(timeout.toMillis()));
       options.devices(new GlooDeviceVector(device()));
       try (LogFilter announcements = LogFilter.create()) {
-        return new ProcessGroupGloo(store, environment.rank(), environment.worldSize(), options);
+        return new ProcessGroupGloo(store, part.rank(), part.worldSize(), options);
       }
     } catch (RuntimeException e) {
       throw nativeFailure("the ranks met at " + environment.master() + " but cannot connect", e);
@@ -210,14 +211,14 @@ final class Rendezvous implements AutoCloseable {
 
   private String missingRanks(Store store, long joined) {
     List<String> missing = new ArrayList<>();
-    for (int rank = 0; rank < environment.worldSize(); rank++) {
+    for (int rank = 0; rank < part.worldSize(); rank++) {
       if (!store.check(new StringVector("rank/" + rank))) {
         missing.add(Integer.toString(rank));
       }
     }
     return joined
         + " of "
-        + environment.worldSize()
+        + part.worldSize()
         + " ranks reached "
         + environment.master()
         + ", missing "

@@ -59,7 +59,7 @@ final class IdMaps {
    * Returns the union of the ids of this rank and of all ranks with which it shares them. All ranks
    * must call it.
    */
-  static IdMap shared(IdMap own, int rank, int worldSize, IntPredicate with, AllToAll exchange) {
+  static IdMap shared(IdMap own, int worldSize, int rank, IntPredicate with, AllToAll exchange) {
     byte[][] messages = new byte[worldSize][];
     byte[] ids = null;
     for (int to = 0; to < worldSize; to++) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.graph;
 
+import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Failures;
 import java.util.ArrayList;
 import java.util.List;
@@ -46,9 +47,7 @@ public final class LocalRanks {
    * @throws IllegalArgumentException if worldSize is below 1
    */
   public static <T> List<T> run(int worldSize, Work<T> work) {
-    if (worldSize < 1) {
-      throw new IllegalArgumentException("worldSize must be at least 1, got " + worldSize);
-    }
+    Checks.requireWorldSize(worldSize);
     LocalExchange exchange = new LocalExchange(worldSize);
     ExecutorService threads = Executors.newFixedThreadPool(worldSize, LocalRanks::thread);
     try {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.graph;
 
+import io.torchfeed.internal.Checks;
+
 /**
  * A grid of ranks that determines the owner of an edge: rank r is in row r div columns and column r
  * mod columns; the hash of the first field selects the row, that of the second the column.
@@ -39,9 +41,7 @@ record ProcessGrid(int rows, int columns) {
    * @throws IllegalArgumentException if worldSize is below 1
    */
   public static ProcessGrid of(LinePattern pattern, int worldSize) {
-    if (worldSize < 1) {
-      throw new IllegalArgumentException("worldSize must be at least 1, got " + worldSize);
-    }
+    Checks.requireWorldSize(worldSize);
     return switch (pattern) {
       case EDGES_BY_TARGET -> new ProcessGrid(1, worldSize);
       case EDGES_BY_BLOCK -> square(worldSize);

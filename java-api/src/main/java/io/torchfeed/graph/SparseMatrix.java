@@ -36,10 +36,10 @@ public final class SparseMatrix {
     int worldSize = grid.rows() * grid.columns();
     IdMap rowIds =
         IdMaps.shared(
-            edges.firstIds(), rank, worldSize, other -> grid.isSameRow(rank, other), exchange);
+            edges.firstIds(), worldSize, rank, other -> grid.isSameRow(rank, other), exchange);
     IdMap columnIds =
         IdMaps.shared(
-            edges.secondIds(), rank, worldSize, other -> grid.isSameColumn(rank, other), exchange);
+            edges.secondIds(), worldSize, rank, other -> grid.isSameColumn(rank, other), exchange);
     CsrMatrix cells =
         CsrMatrix.of(
             rowIds.size(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.internal;
 
-/** Argument checks of the samplers; the C++ classes perform none. */
+/** Argument checks that several packages share; the C++ classes perform none. */
 public final class Checks {
   /** The maximum world size of a plan whose division takes time and memory for each rank. */
   private static final int MAX_RANKS = 1 << 16;
@@ -14,11 +14,21 @@ public final class Checks {
     }
   }
 
-  public static void requireRank(long datasetSize, int worldSize, int rank) {
-    requireDatasetSize(datasetSize);
+  public static void requireWorldSize(int worldSize) {
     if (worldSize < 1) {
       throw new IllegalArgumentException("worldSize must be at least 1, got " + worldSize);
     }
+  }
+
+  public static void requireWorldSize(int worldSize, int most) {
+    if (worldSize < 1 || worldSize > most) {
+      throw new IllegalArgumentException(
+          "worldSize must be in [1, %d], got %d".formatted(most, worldSize));
+    }
+  }
+
+  public static void requireRank(int worldSize, int rank) {
+    requireWorldSize(worldSize);
     if (rank < 0 || rank >= worldSize) {
       throw new IllegalArgumentException(
           "Invalid rank %d, rank should be in the interval [0, %d]".formatted(rank, worldSize - 1));
@@ -26,10 +36,7 @@ public final class Checks {
   }
 
   public static void requireFewRanks(int worldSize) {
-    if (worldSize > MAX_RANKS) {
-      throw new IllegalArgumentException(
-          "worldSize must be in [1, %d], got %d".formatted(MAX_RANKS, worldSize));
-    }
+    requireWorldSize(worldSize, MAX_RANKS);
   }
 
   public static void requireEpoch(long epoch) {

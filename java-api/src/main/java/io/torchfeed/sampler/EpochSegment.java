@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler;
 
+import io.torchfeed.internal.Checks;
+
 /**
  * A part of an epoch delivered by a fixed number of ranks, the same amount by each: indices, or
  * batches if a plan is divided into whole batches ({@link Seekable#delivered}).
@@ -17,9 +19,7 @@ public record EpochSegment(int worldSize, long deliveredByEachRank) {
    * @throws IllegalArgumentException if an argument is too small
    */
   public EpochSegment {
-    if (worldSize < 1) {
-      throw new IllegalArgumentException("worldSize must be at least 1, got " + worldSize);
-    }
+    Checks.requireWorldSize(worldSize);
     if (deliveredByEachRank < 0) {
       throw new IllegalArgumentException(
           "deliveredByEachRank must be at least 0, got " + deliveredByEachRank);

@@ -12,10 +12,10 @@ import java.util.List;
  * of threads may open cursors.
  *
  * <p>A plan of a whole order needs {@link #epoch} and {@link #parameters} only. A plan that is one
- * rank's part of an order shared by all ranks also overrides {@link #worldSize}, {@link #rank} and
- * {@link #order}; {@link #resume}, if the rest of an epoch can be divided again when the number of
- * ranks changes; {@link #probe}, so that a digest covers samples of the order; and {@link #tail},
- * if ranks may differ in size.
+ * rank's part of an order shared by all ranks also overrides {@link #part} and {@link #order};
+ * {@link #resume}, if the rest of an epoch can be divided again when the number of ranks changes;
+ * {@link #probe}, so that a digest covers samples of the order; and {@link #tail}, if ranks may
+ * differ in size.
  *
  * @param <C> the cursors of the plan
  */
@@ -49,21 +49,13 @@ public interface Plan<C extends Seekable> {
   }
 
   /**
-   * Returns the number of ranks that share the order.
+   * Returns the part of the order that this plan delivers.
    *
-   * @return the world size, at least 1; 1 for a plan that is not divided
+   * @return the rank to which the plan belongs, and the number of ranks that share the order; by
+   *     default the whole order
    */
-  default int worldSize() {
-    return 1;
-  }
-
-  /**
-   * Returns the rank to which this part of the order belongs.
-   *
-   * @return the rank, in [0, worldSize() - 1]; 0 for a plan that is not divided
-   */
-  default int rank() {
-    return 0;
+  default Part part() {
+    return Part.whole();
   }
 
   /**
@@ -100,7 +92,7 @@ public interface Plan<C extends Seekable> {
   /**
    * Returns samples of the order that all ranks share, from which digests are computed that tell
    * orders of equal parameters apart. Whether there are samples must depend on the order alone,
-   * never on the machine or on {@link #rank}.
+   * never on the machine or on the rank.
    *
    * @param epoch the number of the epoch, at least 0
    * @param worldSize the number of ranks that begin the epoch, for orders that depend on it

@@ -43,7 +43,7 @@ record PlanDigest(long digest, Map<String, String> values) {
   private static PlanDigest of(Plan<?> plan, long epoch, int batchSize, long ownSteps) {
     Checks.requireEpoch(epoch);
     PlanParameters order = plan.order();
-    int worldSize = plan.worldSize();
+    int worldSize = plan.part().worldSize();
     // ranks with parts of unequal length may differ by one step
     long steps = plan.tail() == Tail.UNEVEN ? 0 : ownSteps;
     long[] probes = plan.probe(epoch, worldSize);

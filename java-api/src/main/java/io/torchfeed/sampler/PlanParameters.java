@@ -66,6 +66,17 @@ public record PlanParameters(String kind, Map<String, String> values) {
   }
 
   /**
+   * Returns these parameters with those of a rank's part added or replaced: {@code worldSize} and
+   * {@code rank}.
+   *
+   * @param part the part of the rank
+   * @return the new parameters
+   */
+  public PlanParameters with(Part part) {
+    return with("worldSize", part.worldSize()).with("rank", part.rank());
+  }
+
+  /**
    * Returns the parameters of a plan that wraps this one and adds names of its own.
    *
    * @param rule the rule of the wrapping plan; becomes part of the kind

@@ -65,7 +65,7 @@ public final class RankConsistency {
    */
   public static void beforeEpoch(Sampler sampler, long epoch, int batchSize, AllGather gather) {
     PlanDigest fields = PlanDigest.of(sampler, epoch, batchSize);
-    check(fields, sampler.rank(), sampler.worldSize(), gather);
+    check(fields, sampler.part(), gather);
   }
 
   /**
@@ -79,13 +79,13 @@ public final class RankConsistency {
    * @throws IllegalArgumentException if {@code epoch} is negative
    */
   public static void beforeEpoch(BatchSampler sampler, long epoch, AllGather gather) {
-    check(PlanDigest.of(sampler, epoch), sampler.rank(), sampler.worldSize(), gather);
+    check(PlanDigest.of(sampler, epoch), sampler.part(), gather);
   }
 
-  private static void check(PlanDigest fields, int rank, int worldSize, AllGather gather) {
-    long[][] all = gather(gather, fields.digest(), rank);
+  private static void check(PlanDigest fields, Part part, AllGather gather) {
+    long[][] all = gather(gather, fields.digest(), part.rank());
     requireSame("plans", fields, all, gather);
-    requireDisjoint(all, worldSize);
+    requireDisjoint(all, part.worldSize());
   }
 
   /**

@@ -109,13 +109,13 @@ public abstract sealed class ResumableCursor<C extends Seekable> implements Seek
   public final SamplerState stateAt(long position) {
     Checks.requirePosition(position, position() + remaining());
     if (orderDigest.isEmpty()) {
-      orderDigest = OptionalLong.of(SamplerState.digest(plan, epoch, plan.worldSize()));
+      orderDigest = OptionalLong.of(SamplerState.digest(plan, epoch, plan.part().worldSize()));
     }
     return SamplerState.unfinished(
         plan.order(),
         epoch,
         before,
-        new EpochSegment(plan.worldSize(), cursor.delivered(position)),
+        new EpochSegment(plan.part().worldSize(), cursor.delivered(position)),
         orderDigest.getAsLong());
   }
 
@@ -242,7 +242,7 @@ public abstract sealed class ResumableCursor<C extends Seekable> implements Seek
       return new Opening<>(
           plan,
           state.epoch(),
-          Segments.before(state.segments(), plan.worldSize()),
+          Segments.before(state.segments(), plan.part().worldSize()),
           () -> plan.resume(state.epoch(), state.segments()),
           OptionalLong.of(state.orderDigest()));
     }

@@ -116,7 +116,7 @@ public record SamplerState(
   public static SamplerState of(Sampler sampler, long epoch, long position) {
     Checks.requireEpoch(epoch);
     Checks.requirePosition(position, sampler.size());
-    int worldSize = sampler.worldSize();
+    int worldSize = sampler.part().worldSize();
     return unfinished(
         sampler.order(),
         epoch,

@@ -3,6 +3,7 @@ package io.torchfeed.text;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Hash64;
 import io.torchfeed.internal.PathBytes;
 import java.nio.file.Path;
@@ -110,11 +111,7 @@ public final class TextPartition {
   }
 
   private static void requireWorldSize(int worldSize) {
-    if (worldSize < 1 || worldSize > Integer.MAX_VALUE / MAX_BLOCKS_PER_RANK) {
-      throw new IllegalArgumentException(
-          "worldSize must be in [1, %d], got %d"
-              .formatted(Integer.MAX_VALUE / MAX_BLOCKS_PER_RANK, worldSize));
-    }
+    Checks.requireWorldSize(worldSize, Integer.MAX_VALUE / MAX_BLOCKS_PER_RANK);
   }
 
   private static long[] starts(List<TextFile> files) {
@@ -293,10 +290,7 @@ public final class TextPartition {
    * @throws IllegalArgumentException if there is no such rank
    */
   public List<ByteRange> ranges(int rank) {
-    if (rank < 0 || rank >= worldSize()) {
-      throw new IllegalArgumentException(
-          "rank must be in [0, %d], got %d".formatted(worldSize() - 1, rank));
-    }
+    Checks.requireRank(worldSize(), rank);
     return ranges.get(rank);
   }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
+import io.torchfeed.sampler.Part;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -89,10 +90,10 @@ public record Counters(Deed deed, AtomicInteger open, List<Integer> lengths)
   }
 
   /** Returns the order, computed naively: batch k of each shard of a rank, then batch k + 1. */
-  List<List<Long>> expected(int batchSize, int rank, int worldSize) {
+  List<List<Long>> expected(int batchSize, Part part) {
     List<List<Long>> batches = new ArrayList<>();
     for (int first = 0; first < 1000; first += batchSize) {
-      for (int shard = rank; shard < lengths.size(); shard += worldSize) {
+      for (int shard = part.rank(); shard < lengths.size(); shard += part.worldSize()) {
         List<Long> batch = new ArrayList<>();
         for (int i = first; i < Math.min(first + batchSize, lengths.get(shard)); i++) {
           batch.add(1000L * shard + i);

@@ -10,6 +10,7 @@ import io.torchfeed.data.source.ObjectDataset;
 import io.torchfeed.data.source.SampleEncoder;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.ResumeMismatchException;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import java.time.Duration;
@@ -166,7 +167,7 @@ class DatasetTest {
     for (int rank = 0; rank < 2; rank++) {
       try (DataLoader loader =
               DataLoader.over(rows)
-                  .sampler(new ShuffledSampler(23, 2, rank, 7))
+                  .sampler(new ShuffledSampler(23, new Part(2, rank), 7))
                   .batchSize(4)
                   .build();
           Batches batches = loader.epoch(0)) {
@@ -177,7 +178,7 @@ class DatasetTest {
     for (int rank = 0; rank < 3; rank++) {
       try (DataLoader loader =
               DataLoader.over(rows)
-                  .sampler(new ShuffledSampler(23, 3, rank, 7))
+                  .sampler(new ShuffledSampler(23, new Part(3, rank), 7))
                   .batchSize(3)
                   .build();
           Batches batches = loader.resume(requireNonNull(state))) {

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.torchfeed.bindings.torchfeed;
 import io.torchfeed.memory.RowSpec;
+import io.torchfeed.sampler.Part;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -135,7 +136,7 @@ class FailingStreamTest {
     try (DataLoader loader =
         loader(1, twice).onFailure(FailurePolicy.report().afterRetries(2)).build()) {
       assertThat(Counters.delivered(loader.epoch(0)).values())
-          .isEqualTo(made.get(0).expected(3, 0, 1));
+          .isEqualTo(made.get(0).expected(3, Part.whole()));
       assertThat(failures).isEqualTo(Map.of(BAD - 1, 5, BAD, 3)); // reread with its neighbour
       failures.clear();
     }
@@ -258,7 +259,7 @@ class FailingStreamTest {
         blocked.await();
       }
       assertThat(Counters.delivered(loader.epoch(1)).values())
-          .isEqualTo(made.get(0).expected(3, 0, 1));
+          .isEqualTo(made.get(0).expected(3, Part.whole()));
     }
   }
 
@@ -285,7 +286,7 @@ class FailingStreamTest {
       }
       assertThat(made.get(0).open()).hasPositiveValue();
       assertThat(Counters.delivered(loader.epoch(1)).values())
-          .isEqualTo(made.get(0).expected(3, 0, 1));
+          .isEqualTo(made.get(0).expected(3, Part.whole()));
     } finally {
       go.countDown(); // it closes its stream itself
     }

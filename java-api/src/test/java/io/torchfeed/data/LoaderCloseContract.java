@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.torchfeed.bindings.torchfeed;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.torch.DistributedRandomSampler;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicReference;
@@ -31,7 +32,7 @@ abstract class LoaderCloseContract {
 
   private DataLoader loader(int workers) {
     return data.over()
-        .sampler(new DistributedRandomSampler(256, 1, 0))
+        .sampler(new DistributedRandomSampler(256, Part.whole()))
         .batchSize(16)
         .workers(workers)
         .build();

@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.torch.DistributedRandomSampler;
 import io.torchfeed.sampler.torch.DistributedSequentialSampler;
@@ -32,7 +33,7 @@ abstract class LoaderContract {
     data = engine.apply(SIZE);
   }
 
-  private final Sampler sampler = new DistributedRandomSampler(SIZE, 2, 1);
+  private final Sampler sampler = new DistributedRandomSampler(SIZE, new Part(2, 1));
 
   @AfterEach
   void closeData() {
@@ -277,7 +278,8 @@ abstract class LoaderContract {
 
     @Test
     void paddingIsVisibleWhileThePassIsOpen() {
-      Sampler sampler = new DistributedSequentialSampler(10, 4, 3); // 9, then 0 and 1 as padding
+      Sampler sampler =
+          new DistributedSequentialSampler(10, new Part(4, 3)); // 9, then 0 and 1 as padding
       Batch kept;
       try (DataLoader loader = data.over().sampler(sampler).batchSize(2).build()) {
         try (Batches batches = loader.epoch(0)) {

@@ -4,6 +4,7 @@ package io.torchfeed.data;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.torchfeed.bindings.torchfeed;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.torch.DistributedRandomSampler;
 import java.io.IOException;
 import java.util.Random;
@@ -39,7 +40,7 @@ abstract class LoaderSoakContract {
 
   private DataLoader loader(int workers, boolean inOrder) {
     return data.over()
-        .sampler(new DistributedRandomSampler(SIZE, 1, 0))
+        .sampler(new DistributedRandomSampler(SIZE, Part.whole()))
         .batchSize(8)
         .workers(workers)
         .inOrder(inOrder)

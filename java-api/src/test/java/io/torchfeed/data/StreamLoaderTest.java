@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.ResumeMismatchException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -45,7 +46,7 @@ class StreamLoaderTest {
     try (DataLoader loader = over(batchSize, workers).build()) {
       for (int i = 0; i < 3; i++) {
         Counters.Delivered delivered = Counters.delivered(loader.epoch(1));
-        assertThat(delivered.values()).isEqualTo(data.expected(batchSize, 0, 1));
+        assertThat(delivered.values()).isEqualTo(data.expected(batchSize, Part.whole()));
         assertThat(delivered).isEqualTo(alone);
       }
       assertThat(Counters.delivered(loader.epoch(2)).random()).isNotEqualTo(alone.random());
@@ -71,7 +72,7 @@ class StreamLoaderTest {
   @Test
   void shardsAreDividedAmongTheRanks() {
     for (int rank = 0; rank < 2; rank++) {
-      try (DataLoader loader = over(4, 2).shards(2, rank).build()) {
+      try (DataLoader loader = over(4, 2).part(new Part(2, rank)).build()) {
         try (Batches pass = loader.epoch(0)) {
           assertThat(
                   ((LoaderState.StreamState) pass.state())
@@ -79,7 +80,7 @@ class StreamLoaderTest {
               .isEqualTo(rank == 0 ? List.of(0, 2, 4) : List.of(1, 3));
         }
         assertThat(Counters.delivered(loader.epoch(0)).values())
-            .isEqualTo(data.expected(4, rank, 2));
+            .isEqualTo(data.expected(4, new Part(2, rank)));
       }
     }
   }
@@ -87,7 +88,7 @@ class StreamLoaderTest {
   @Test
   void incompleteBatchesAreDroppedOnRequest() {
     try (DataLoader loader = over(4, 2).dropLast(true).build()) {
-      List<List<Long>> expected = data.expected(4, 0, 1);
+      List<List<Long>> expected = data.expected(4, Part.whole());
       expected.removeIf(batch -> batch.size() < 4);
       try (Batches pass = loader.epoch(0)) {
         List<List<Long>> values = new ArrayList<>();
@@ -103,7 +104,7 @@ class StreamLoaderTest {
   @ParameterizedTest
   @CsvSource({"0,2,false", "2,0,true", "3,1,false"})
   void aPassResumesAtEachBatchWithOtherWorkers(int before, int after, boolean looks) {
-    List<List<Long>> all = data.expected(4, 0, 1);
+    List<List<Long>> all = data.expected(4, Part.whole());
     try (DataLoader first = over(4, before).build();
         DataLoader second = over(4, after).build()) {
       Counters.Delivered whole = Counters.delivered(first.epoch(7));
@@ -137,7 +138,7 @@ class StreamLoaderTest {
       List<Long> seen = new ArrayList<>();
       List<LoaderState> states = new ArrayList<>();
       for (int rank = 0; rank < ranks; rank++) {
-        try (DataLoader loader = over(4, 2).shards(ranks, rank).build();
+        try (DataLoader loader = over(4, 2).part(new Part(ranks, rank)).build();
             Batches pass = loader.epoch(0)) {
           for (int i = 0; i < steps + rank && pass.hasNext(); i++) {
             seen.addAll(Counters.longs(pass.next(), 0));
@@ -147,16 +148,16 @@ class StreamLoaderTest {
       }
       boolean isOver = states.stream().allMatch(LoaderState::finished);
       for (int rank = 0; rank < otherRanks; rank++) {
-        try (DataLoader loader = over(3, 1).shards(otherRanks, rank).build()) {
+        try (DataLoader loader = over(3, 1).part(new Part(otherRanks, rank)).build()) {
           List<List<Long>> rest = Counters.delivered(loader.resume(states)).values();
           if (isOver) {
-            assertThat(rest).isEqualTo(data.expected(3, rank, otherRanks));
+            assertThat(rest).isEqualTo(data.expected(3, new Part(otherRanks, rank)));
           } else {
             rest.forEach(seen::addAll);
           }
         }
       }
-      List<Long> all = data.expected(100, 0, 1).stream().flatMap(List::stream).toList();
+      List<Long> all = data.expected(100, Part.whole()).stream().flatMap(List::stream).toList();
       assertThat(seen).containsExactlyInAnyOrderElementsOf(all);
     }
   }
@@ -185,10 +186,10 @@ class StreamLoaderTest {
   void hasNextDoesNotAffectTheCurrentBatch() {
     try (DataLoader loader = over(3, 2).build();
         Batches pass = loader.epoch(0)) {
-      for (List<Long> expected : data.expected(3, 0, 1)) {
+      for (List<Long> expected : data.expected(3, Part.whole())) {
         assertThat(pass.hasNext()).isTrue();
         Batch batch = pass.next();
-        boolean isLast = pass.position() == data.expected(3, 0, 1).size();
+        boolean isLast = pass.position() == data.expected(3, Part.whole()).size();
         if (!isLast) { // the end of the pass closes the last batch
           assertThat(pass.hasNext()).isTrue();
         }
@@ -206,7 +207,7 @@ class StreamLoaderTest {
         Batches second = loader.epoch(0);
         Batches third = loader.epoch(1)) {
       first.next();
-      for (List<Long> expected : data.expected(3, 0, 1)) {
+      for (List<Long> expected : data.expected(3, Part.whole())) {
         assertThat(Counters.longs(second.next(), 0)).isEqualTo(expected);
         assertThat(Counters.longs(third.next(), 0)).isEqualTo(expected);
       }
@@ -296,7 +297,7 @@ class StreamLoaderTest {
   void statesOfOtherDatasetsOrRanksAreRefused() {
     Counters more = Counters.of(1, 2, 3);
     LoaderState state;
-    try (DataLoader loader = over(4, 1).shards(2, 1).build();
+    try (DataLoader loader = over(4, 1).part(new Part(2, 1)).build();
         Batches pass = loader.epoch(0)) {
       pass.next();
       state = pass.state();
@@ -339,9 +340,11 @@ class StreamLoaderTest {
   @Test
   void optionsOutOfRangeAreRefused() {
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> over(4, 1).shards(6, 0))
+        .isThrownBy(() -> over(4, 1).part(new Part(6, 0)))
         .withMessageContaining("worldSize must be in [1, 5]");
-    assertThatIllegalArgumentException().isThrownBy(() -> over(4, 1).shards(2, 2));
+    assertThatIllegalStateException()
+        .isThrownBy(() -> over(4, 1).part(new Part(2, 1)).part(Part.whole()))
+        .withMessage("part was already set to rank 1 of 2");
     assertThatIllegalArgumentException().isThrownBy(() -> over(0, 1).build());
     assertThatIllegalArgumentException().isThrownBy(() -> over(1, -1).build());
     assertThatIllegalArgumentException()

@@ -103,8 +103,8 @@ class DistributedTest {
   private static List<List<String>> logs(Path folder, Map<String, String> more) throws Exception {
     String file = Files.writeString(folder.resolve("edges"), "1,2,3\n").toString();
     int port = freePort();
-    Map<String, String> first = variables(0, 2, port);
-    Map<String, String> second = variables(1, 2, port);
+    Map<String, String> first = variables(2, 0, port);
+    Map<String, String> second = variables(2, 1, port);
     first.putAll(more);
     second.putAll(more);
     String[] command = {TestRank.class.getName(), "graph", file};
@@ -118,7 +118,7 @@ class DistributedTest {
 
   @Test
   void aMissingRankIsReportedAfterTheTimeout() throws Exception {
-    Map<String, String> variables = variables(0, 3, freePort());
+    Map<String, String> variables = variables(3, 0, freePort());
     PeerLostException failure =
         catchThrowableOfType(
             PeerLostException.class,
@@ -132,7 +132,7 @@ class DistributedTest {
 
   @Test
   void aMissingMasterIsReportedAfterTheTimeout() throws Exception {
-    Map<String, String> variables = variables(1, 2, freePort());
+    Map<String, String> variables = variables(2, 1, freePort());
     PeerLostException failure =
         catchThrowableOfType(
             PeerLostException.class,
@@ -146,7 +146,7 @@ class DistributedTest {
   @Test
   void anUnresponsiveMasterIsReportedAfterTheTimeout() throws Exception {
     try (ServerSocket silent = new ServerSocket(0, 8, InetAddress.getLoopbackAddress())) {
-      Map<String, String> variables = variables(1, 2, silent.getLocalPort());
+      Map<String, String> variables = variables(2, 1, silent.getLocalPort());
       PeerLostException failure =
           catchThrowableOfType(
               PeerLostException.class,
@@ -159,7 +159,7 @@ class DistributedTest {
 
   @Test
   void aRankInterruptedAtTheRendezvousGivesUp() throws Exception {
-    Map<String, String> variables = variables(0, 2, freePort());
+    Map<String, String> variables = variables(2, 0, freePort());
     Thread.currentThread().interrupt();
     assertThatIllegalStateException()
         .isThrownBy(() -> ProcessGroup.fromEnvironment(variables, Duration.ofMinutes(1)))
@@ -191,10 +191,10 @@ class DistributedTest {
   private static TestJvm rank(Path folder, int rank, int port, List<String> options)
       throws Exception {
     return TestJvm.start(
-        folder, variables(rank, 2, port), options, TestRank.class.getName(), "train");
+        folder, variables(2, rank, port), options, TestRank.class.getName(), "train");
   }
 
-  private static Map<String, String> variables(int rank, int worldSize, int port) {
+  private static Map<String, String> variables(int worldSize, int rank, int port) {
     Map<String, String> variables = new HashMap<>();
     variables.put("RANK", Integer.toString(rank));
     variables.put("WORLD_SIZE", Integer.toString(worldSize));

@@ -4,6 +4,7 @@ package io.torchfeed.distributed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.torchfeed.sampler.Part;
 import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -24,8 +25,7 @@ class EnvironmentTest {
   @Test
   void theVariablesOfTorchrunAreRead() {
     Environment environment = Environment.of(variables);
-    assertThat(environment.rank()).isEqualTo(3);
-    assertThat(environment.worldSize()).isEqualTo(4);
+    assertThat(environment.part()).isEqualTo(new Part(4, 3));
     assertThat(environment.localRank()).isEqualTo(1);
     assertThat(environment.master()).isEqualTo("10.0.0.7:40000");
     assertThat(environment.isLoopback()).isFalse();
@@ -84,7 +84,7 @@ class EnvironmentTest {
   @Test
   void aSingleRankNeedsNoMaster() {
     Environment environment = Environment.of(Map.of("RANK", "0", "WORLD_SIZE", "1"));
-    assertThat(environment.worldSize()).isEqualTo(1);
+    assertThat(environment.part()).isEqualTo(Part.whole());
   }
 
   @ParameterizedTest

@@ -7,6 +7,7 @@ import io.torchfeed.graph.EdgeLoader;
 import io.torchfeed.graph.Edges;
 import io.torchfeed.graph.LinePattern;
 import io.torchfeed.graph.SparseMatrix;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.RankConsistency;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.SamplerState;
@@ -80,6 +81,7 @@ public final class TestRank {
 
   private static void collectives(ProcessGroup group) {
     int rank = group.rank();
+    expect("part", group.part().equals(new Part(group.size(), rank)));
     Tensor sum = Tensor.create(new float[] {1 + rank, 2, 3, 4}, 2, 2);
     group.allReduce(sum.t(), ReduceOp.SUM);
     check("sum", floats(sum), group.size() * (group.size() + 1) / 2f, 2f * group.size());
@@ -135,7 +137,7 @@ public final class TestRank {
   }
 
   private static Sampler plan(long seed, ProcessGroup group, int rank) {
-    return new StridedSampler(new RandomSampler(1_000, seed), group.size(), rank);
+    return new StridedSampler(new RandomSampler(1_000, seed), new Part(group.size(), rank));
   }
 
   @SuppressWarnings("try") // guard is not referenced

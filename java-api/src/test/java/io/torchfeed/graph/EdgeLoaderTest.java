@@ -512,7 +512,7 @@ class EdgeLoaderTest {
           .withMessage("roundBytes must be at least 1, got 0");
       assertThatIllegalArgumentException()
           .isThrownBy(() -> over(1, "").build().load(1, AllToAll.alone()))
-          .withMessage("rank must be in [0, 0], got 1");
+          .withMessage("Invalid rank 1, rank should be in the interval [0, 0]");
     }
   }
 

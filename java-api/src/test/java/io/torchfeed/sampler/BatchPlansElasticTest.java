@@ -38,7 +38,7 @@ class BatchPlansElasticTest {
 
   /** A factory for the plan of a rank. */
   private interface Plans {
-    BatchSampler plan(int worldSize, int rank);
+    BatchSampler plan(Part part);
   }
 
   /** Plans that deliver each sample once per epoch, and the world sizes to test. */
@@ -56,40 +56,33 @@ class BatchPlansElasticTest {
         new Family(
             "fixed batches of shuffled",
             all,
-            (worldSize, rank) ->
-                new FixedSizeBatchSampler(new ShuffledSampler(SAMPLES, worldSize, rank, 5), 3)),
+            part -> new FixedSizeBatchSampler(new ShuffledSampler(SAMPLES, part, 5), 3)),
         new Family(
             "fixed batches of strided",
             all,
-            (worldSize, rank) ->
-                new FixedSizeBatchSampler(
-                    new StridedSampler(order, worldSize, rank, Tail.UNEVEN), 4)),
+            part -> new FixedSizeBatchSampler(new StridedSampler(order, part, Tail.UNEVEN), 4)),
         new Family(
             "fixed batches of balanced",
             all,
-            (worldSize, rank) ->
+            part ->
                 new FixedSizeBatchSampler(
-                    LoadBalancingDistributedSampler.builder(COSTS, worldSize, rank, 2).build(), 2)),
+                    LoadBalancingDistributedSampler.builder(COSTS, part, 2).build(), 2)),
         new Family(
-            "whole batches",
-            all,
-            (worldSize, rank) -> DistributedBatchSampler.ofWholeBatches(order, 3, worldSize, rank)),
+            "whole batches", all, part -> DistributedBatchSampler.ofWholeBatches(order, 3, part)),
         new Family(
             "global batches",
             List.of(1, 2, 3, 4, 6, 12),
-            (worldSize, rank) ->
-                DistributedBatchSampler.ofGlobalBatches(order, 12, worldSize, rank)),
+            part -> DistributedBatchSampler.ofGlobalBatches(order, 12, part)),
         new Family(
             "token budget",
             all,
-            (worldSize, rank) ->
-                TokenBudgetBatchSampler.builder(COSTS, 60).ranks(worldSize, rank).seed(9).build()),
+            part -> TokenBudgetBatchSampler.builder(COSTS, 60).part(part).seed(9).build()),
         new Family(
             "Bagua's batches",
             all,
-            (worldSize, rank) ->
+            part ->
                 BaguaLoadBalancingBatchSampler.bySumOfCosts(
-                    new BaguaLoadBalancingSampler(COSTS, worldSize, rank), COSTS, 40)));
+                    new BaguaLoadBalancingSampler(COSTS, part), COSTS, 40)));
   }
 
   @ParameterizedTest
@@ -115,7 +108,7 @@ class BatchPlansElasticTest {
   void theSameNumberOfRanksResumesAtTheSameBatch(Family family) {
     for (int worldSize : family.worldSizes) {
       for (int rank = 0; rank < worldSize; rank++) {
-        BatchSampler plan = family.plans.plan(worldSize, rank);
+        BatchSampler plan = family.plans.plan(new Part(worldSize, rank));
         List<long[]> all = rest(plan.epoch(EPOCH));
         for (int position = 0; position <= all.size(); position++) {
           SamplerState state = SamplerState.of(plan, EPOCH, position);
@@ -133,11 +126,11 @@ class BatchPlansElasticTest {
   @ParameterizedTest
   @MethodSource("families")
   void ranksHaveEqualStatesAndOrders(Family family) {
-    BatchSampler first = family.plans.plan(3, 0);
-    BatchSampler last = family.plans.plan(3, 2);
+    BatchSampler first = family.plans.plan(new Part(3, 0));
+    BatchSampler last = family.plans.plan(new Part(3, 2));
     assertThat(last.order()).isEqualTo(first.order());
-    assertThat(family.plans.plan(2, 1).order()).isEqualTo(first.order());
-    assertThat(List.of(last.worldSize(), last.rank())).containsExactly(3, 2);
+    assertThat(family.plans.plan(new Part(2, 1)).order()).isEqualTo(first.order());
+    assertThat(last.part()).isEqualTo(new Part(3, 2));
     assertThat(SamplerState.of(last, EPOCH, 2)).isEqualTo(SamplerState.of(first, EPOCH, 2));
     assertThat(last.parameters()).isNotEqualTo(first.parameters());
   }
@@ -145,13 +138,14 @@ class BatchPlansElasticTest {
   @ParameterizedTest
   @MethodSource("families")
   void aFinishedEpochResumesAtTheNextOne(Family family) {
-    BatchSampler plan = family.plans.plan(2, 1);
+    BatchSampler plan = family.plans.plan(new Part(2, 1));
     try (ResumableCursor.OfBatches cursor = ResumableCursor.open(plan, EPOCH)) {
       while (cursor.next(new long[plan.maxBatchSize()], 0) > 0) {
         assertThat(cursor.state().finished()).isFalse();
       }
       assertThat(cursor.state().finished()).isTrue();
-      try (ResumableCursor.OfBatches next = cursor.state().resume(family.plans.plan(3, 1))) {
+      try (ResumableCursor.OfBatches next =
+          cursor.state().resume(family.plans.plan(new Part(3, 1)))) {
         assertThat(next.epoch()).isEqualTo(EPOCH + 1);
         assertThat(next.position()).isZero();
       }
@@ -163,7 +157,7 @@ class BatchPlansElasticTest {
   @ParameterizedTest
   @MethodSource("families")
   void moreThanTheEpochHasIsRefused(Family family) {
-    BatchSampler plan = family.plans.plan(2, 1);
+    BatchSampler plan = family.plans.plan(new Part(2, 1));
     SamplerState state = SamplerState.of(plan, EPOCH, 1);
     for (int ranks : new int[] {2, 3}) {
       SamplerState more =
@@ -172,7 +166,7 @@ class BatchPlansElasticTest {
               EPOCH,
               List.of(new EpochSegment(ranks, 1000)),
               false,
-              SamplerState.of(family.plans.plan(ranks, 0), EPOCH, 1).orderDigest());
+              SamplerState.of(family.plans.plan(new Part(ranks, 0)), EPOCH, 1).orderDigest());
       assertThatIllegalArgumentException().isThrownBy(() -> more.resume(plan));
     }
   }
@@ -195,7 +189,7 @@ class BatchPlansElasticTest {
 
   @Test
   void aStateOfTheOrderResumesItsFixedBatches() {
-    Sampler order = new ShuffledSampler(20, 2, 0, 1);
+    Sampler order = new ShuffledSampler(20, new Part(2, 0), 1);
     SamplerState state = SamplerState.of(order, 4, 6);
     try (ResumableCursor.OfBatches cursor = state.resume(new FixedSizeBatchSampler(order, 3))) {
       assertThat(cursor.position()).isEqualTo(2);
@@ -243,11 +237,13 @@ class BatchPlansElasticTest {
 
   @Test
   void aDifferentPlanIsReported() {
-    BatchSampler plan = TokenBudgetBatchSampler.builder(COSTS, 60).ranks(2, 0).build();
+    BatchSampler plan = TokenBudgetBatchSampler.builder(COSTS, 60).part(new Part(2, 0)).build();
     SamplerState state = SamplerState.of(plan, 0, 1);
     assertThatExceptionOfType(ResumeMismatchException.class)
         .isThrownBy(
-            () -> state.resume(TokenBudgetBatchSampler.builder(COSTS, 61).ranks(2, 0).build()))
+            () ->
+                state.resume(
+                    TokenBudgetBatchSampler.builder(COSTS, 61).part(new Part(2, 0)).build()))
         .satisfies(e -> assertThat(e.parameter()).isEqualTo("budget"));
   }
 
@@ -262,7 +258,7 @@ class BatchPlansElasticTest {
       List<Long> all = new ArrayList<>(delivered);
       List<SamplerState> after = new ArrayList<>();
       for (int rank = 0; rank < worldSize; rank++) {
-        BatchSampler plan = family.plans.plan(worldSize, rank);
+        BatchSampler plan = family.plans.plan(new Part(worldSize, rank));
         try (ResumableCursor.OfBatches cursor =
             state.isEmpty()
                 ? ResumableCursor.open(plan, EPOCH)

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 class HostileStateTest {
   private static final int MAX_MESSAGE_LENGTH = 1000;
   private static final String LONG = "x".repeat(10_000_000);
-  private static final Sampler PLAN = new ShuffledSampler(10, 2, 1, 7);
+  private static final Sampler PLAN = new ShuffledSampler(10, new Part(2, 1), 7);
   private static final SamplerState STATE = SamplerState.of(PLAN, 4, 3);
   private static final String JSON = STATE.toJson();
   private static final byte[] BYTES = STATE.toBytes();

@@ -103,7 +103,7 @@ class LyingPlansTest {
     @Test
     void anEarlyEndIsRefusedInsideOtherPlans() {
       for (int read : new int[] {0, -1, 9, 100}) {
-        try (Cursor cursor = new StridedSampler(new Samples(8, read), 2, 1).epoch(0)) {
+        try (Cursor cursor = new StridedSampler(new Samples(8, read), new Part(2, 1)).epoch(0)) {
           assertThatIllegalStateException()
               .isThrownBy(() -> cursor.next(new long[2], 0, 2))
               .withMessageContaining("a cursor of Lying must write 1 to 8 indices, got " + read);

@@ -40,7 +40,7 @@ class RankConsistencyTest {
   private static final int BATCH = 4;
 
   private static Sampler plan(long datasetSize, long seed, int worldSize, int rank) {
-    return new StridedSampler(new RandomSampler(datasetSize, seed), worldSize, rank);
+    return new StridedSampler(new RandomSampler(datasetSize, seed), new Part(worldSize, rank));
   }
 
   @Nested
@@ -52,7 +52,7 @@ class RankConsistencyTest {
         for (Tail tail : family.tails()) {
           List<Sampler> plans = new ArrayList<>();
           for (int rank = 0; rank < worldSize; rank++) {
-            plans.add(family.plan(23, worldSize, rank, tail, 9));
+            plans.add(family.plan(23, new Part(worldSize, rank), tail, 9));
           }
           Ranks ranks = new Ranks(worldSize);
           assertThat(ranks.check(plans, 3)).allMatch(String::isEmpty);
@@ -73,9 +73,10 @@ class RankConsistencyTest {
       long n = 1L << 59;
       assertThatCode(
               () -> {
-                RankConsistency.digest(new DistributedRandomSampler(n, 3, 1), 0, BATCH);
+                RankConsistency.digest(new DistributedRandomSampler(n, new Part(3, 1)), 0, BATCH);
                 RankConsistency.digest(plan(n, 1, 3, 1), 0, BATCH);
-                RankConsistency.digest(new DistributedSequentialSampler(n, 3, 1), 0, BATCH);
+                RankConsistency.digest(
+                    new DistributedSequentialSampler(n, new Part(3, 1)), 0, BATCH);
               })
           .doesNotThrowAnyException();
     }
@@ -91,14 +92,14 @@ class RankConsistencyTest {
     }
 
     private BatchSampler budget(long budget, int rank) {
-      return TokenBudgetBatchSampler.builder(COSTS, budget).ranks(2, rank).build();
+      return TokenBudgetBatchSampler.builder(COSTS, budget).part(new Part(2, rank)).build();
     }
 
     @Test
     void agree() {
       assertThat(check(budget(20, 0), budget(20, 1))).containsOnly("");
-      BaguaLoadBalancingSampler samples = new BaguaLoadBalancingSampler(COSTS, 2, 0);
-      BaguaLoadBalancingSampler others = new BaguaLoadBalancingSampler(COSTS, 2, 1);
+      BaguaLoadBalancingSampler samples = new BaguaLoadBalancingSampler(COSTS, new Part(2, 0));
+      BaguaLoadBalancingSampler others = new BaguaLoadBalancingSampler(COSTS, new Part(2, 1));
       assertThat(
               check(
                   BaguaLoadBalancingBatchSampler.bySumOfCosts(samples, COSTS, 20),
@@ -109,7 +110,8 @@ class RankConsistencyTest {
     }
 
     private BatchSampler dealt(int batchSize, int rank) {
-      return DistributedBatchSampler.ofWholeBatches(new ShuffledSampler(60, 3), batchSize, 2, rank);
+      return DistributedBatchSampler.ofWholeBatches(
+          new ShuffledSampler(60, 3), batchSize, new Part(2, rank));
     }
 
     private BatchSampler fixed(int batchSize, int rank) {
@@ -169,8 +171,8 @@ class RankConsistencyTest {
       differ(
           "differ in kind: rank 0 has libtorch.DistributedRandomSampler, "
               + "rank 1 has libtorch.DistributedSequentialSampler",
-          new DistributedRandomSampler(50, 2, 0),
-          new DistributedSequentialSampler(50, 2, 1));
+          new DistributedRandomSampler(50, new Part(2, 0)),
+          new DistributedSequentialSampler(50, new Part(2, 1)));
     }
 
     @Test
@@ -183,8 +185,8 @@ class RankConsistencyTest {
     void reportTheTail() {
       differ(
           "differ in tail: rank 0 has PAD, rank 1 has DROP",
-          new DistributedRandomSampler(50, 2, 0),
-          new DistributedRandomSampler(50, 2, 1, Tail.DROP));
+          new DistributedRandomSampler(50, new Part(2, 0)),
+          new DistributedRandomSampler(50, new Part(2, 1), Tail.DROP));
     }
 
     @Test
@@ -216,8 +218,8 @@ class RankConsistencyTest {
     void reportTheFirstDifferenceOfAnUnexplainedOrder() {
       differ(
           "differ in the sample at 0/64 of the order: rank 0 has 1, rank 1 has 0",
-          new StridedSampler(new Mislabelled(new SequentialSampler(2), 1), 2, 0),
-          new StridedSampler(new Mislabelled(new SequentialSampler(2), 0), 2, 1));
+          new StridedSampler(new Mislabelled(new SequentialSampler(2), 1), new Part(2, 0)),
+          new StridedSampler(new Mislabelled(new SequentialSampler(2), 0), new Part(2, 1)));
     }
 
     private static void differ(String message, Sampler... plans) {
@@ -396,13 +398,8 @@ class RankConsistencyTest {
   /** A plan whose parameters lack the size of the dataset. */
   private record Forgetful(Sampler plan) implements Sampler {
     @Override
-    public int worldSize() {
-      return plan.worldSize();
-    }
-
-    @Override
-    public int rank() {
-      return plan.rank();
+    public Part part() {
+      return plan.part();
     }
 
     @Override

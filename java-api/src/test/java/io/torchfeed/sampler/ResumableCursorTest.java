@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Tests of stopping and resuming. The order of seed 0, epoch 0 is 4 1 7 5 3 9 0 8 6 2. */
 class ResumableCursorTest {
   private static Sampler plan(int worldSize, int rank) {
-    return new StridedSampler(new RandomSampler(10, 0), worldSize, rank);
+    return new StridedSampler(new RandomSampler(10, 0), new Part(worldSize, rank));
   }
 
   @ParameterizedTest
@@ -146,7 +146,7 @@ class ResumableCursorTest {
 
     @Test
     void theCursorIsClosedIfTheStateDoesNotFit() {
-      Sampler plan = new DistributedSequentialSampler(10, 2, 0);
+      Sampler plan = new DistributedSequentialSampler(10, new Part(2, 0));
       SamplerState state = SamplerState.of(plan, 0, 5);
       SamplerState more =
           new SamplerState(
@@ -168,10 +168,10 @@ class ResumableCursorTest {
       for (BatchSampler plan :
           List.of(
               new FixedSizeBatchSampler(new SequentialSampler(4), 2),
-              DistributedBatchSampler.ofWholeBatches(new SequentialSampler(4), 2, 1, 0),
+              DistributedBatchSampler.ofWholeBatches(new SequentialSampler(4), 2, Part.whole()),
               TokenBudgetBatchSampler.builder(costs, 9).build(),
               BaguaLoadBalancingBatchSampler.bySumOfCosts(
-                  new BaguaLoadBalancingSampler(costs, 1, 0), costs, 9),
+                  new BaguaLoadBalancingSampler(costs, Part.whole()), costs, 9),
               new Pairs(7))) {
         for (BatchCursor cursor : List.of(plan.epoch(0), ResumableCursor.open(plan, 0))) {
           assertThat(cursor.delivered(1)).isPositive();

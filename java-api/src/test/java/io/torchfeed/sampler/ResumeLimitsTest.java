@@ -77,19 +77,23 @@ class ResumeLimitsTest {
 
   static Stream<Kind> plansWhoseRanksAreLimited() {
     return Stream.of(
-        samples("BlockedSampler", BlockedSampler.of(new ShuffledSampler(SIZE, 3), 7, RANKS, 1)),
-        samples("BlockedSampler, contiguous", BlockedSampler.contiguous(ENDLESS, RANKS, 1)),
-        samples("BlockedSampler, endless", BlockedSampler.of(ENDLESS, 7, RANKS, 1)),
-        samples("ShardedSampler", ShardedSampler.strided(SHARDS, RANKS, 1)),
-        samples("ShardedSampler, blocked", ShardedSampler.blocked(SHARDS, 2, RANKS, 1)),
-        samples("ShardedSampler, contiguous", ShardedSampler.contiguous(SHARDS, RANKS, 1)),
+        samples(
+            "BlockedSampler",
+            BlockedSampler.of(new ShuffledSampler(SIZE, 3), 7, new Part(RANKS, 1))),
+        samples(
+            "BlockedSampler, contiguous", BlockedSampler.contiguous(ENDLESS, new Part(RANKS, 1))),
+        samples("BlockedSampler, endless", BlockedSampler.of(ENDLESS, 7, new Part(RANKS, 1))),
+        samples("ShardedSampler", ShardedSampler.strided(SHARDS, new Part(RANKS, 1))),
+        samples("ShardedSampler, blocked", ShardedSampler.blocked(SHARDS, 2, new Part(RANKS, 1))),
+        samples(
+            "ShardedSampler, contiguous", ShardedSampler.contiguous(SHARDS, new Part(RANKS, 1))),
         new Kind(
             "BaguaLoadBalancingBatchSampler",
             BaguaLoadBalancingBatchSampler.bySumOfCosts(
-                new BaguaLoadBalancingSampler(COSTS, RANKS, 1), COSTS, 20)),
+                new BaguaLoadBalancingSampler(COSTS, new Part(RANKS, 1)), COSTS, 20)),
         new Kind(
             "TokenBudgetBatchSampler",
-            TokenBudgetBatchSampler.builder(COSTS, 20).ranks(RANKS, 1).build()));
+            TokenBudgetBatchSampler.builder(COSTS, 20).part(new Part(RANKS, 1)).build()));
   }
 
   static Stream<Kind> otherPlans() {
@@ -97,17 +101,21 @@ class ResumeLimitsTest {
         Stream.of(
             samples(
                 "LoadBalancingDistributedSampler",
-                LoadBalancingDistributedSampler.builder(COSTS, RANKS, 1, 4).build()),
-            samples("BaguaLoadBalancingSampler", new BaguaLoadBalancingSampler(COSTS, RANKS, 1)),
+                LoadBalancingDistributedSampler.builder(COSTS, new Part(RANKS, 1), 4).build()),
+            samples(
+                "BaguaLoadBalancingSampler",
+                new BaguaLoadBalancingSampler(COSTS, new Part(RANKS, 1))),
             new Kind(
                 "DistributedBatchSampler of whole batches",
-                DistributedBatchSampler.ofWholeBatches(ENDLESS, 4, RANKS, 1)),
+                DistributedBatchSampler.ofWholeBatches(ENDLESS, 4, new Part(RANKS, 1))),
             new Kind(
                 "DistributedBatchSampler of global batches",
-                DistributedBatchSampler.ofGlobalBatches(ENDLESS, 6, RANKS, 1))),
+                DistributedBatchSampler.ofGlobalBatches(ENDLESS, 6, new Part(RANKS, 1)))),
         Stream.concat(
             SamplerFamilies.DIVIDED.stream()
-                .map(family -> samples(family.name(), family.plan(SIZE, RANKS, 1, Tail.PAD, 3))),
+                .map(
+                    family ->
+                        samples(family.name(), family.plan(SIZE, new Part(RANKS, 1), Tail.PAD, 3))),
             SamplerFamilies.WHOLE.stream()
                 .map(family -> samples(family.name(), family.plans().of(SIZE, 3)))));
   }
@@ -144,7 +152,7 @@ class ResumeLimitsTest {
   @ParameterizedTest
   @MethodSource("plans")
   void anyNumbersAreResumedOrRefused(Kind kind) {
-    EpochSegment own = new EpochSegment(kind.plan().worldSize(), 1);
+    EpochSegment own = new EpochSegment(kind.plan().part().worldSize(), 1);
     for (int worldSize : WORLD_SIZES) {
       for (long delivered : DELIVERED) {
         EpochSegment odd = new EpochSegment(worldSize, delivered);
@@ -165,7 +173,7 @@ class ResumeLimitsTest {
   @MethodSource("plans")
   void anyEpochIsResumedOrRefused(Kind kind) {
     for (long epoch : new long[] {(1L << 32) - 1, 1L << 32, 1L << 61, Long.MAX_VALUE}) {
-      List<EpochSegment> segments = List.of(new EpochSegment(kind.plan().worldSize(), 1));
+      List<EpochSegment> segments = List.of(new EpochSegment(kind.plan().part().worldSize(), 1));
       withinLimit(epoch, () -> resume(kind, epoch, segments));
     }
   }
@@ -201,12 +209,12 @@ class ResumeLimitsTest {
     int tooMany = 65_537;
     String message = "worldSize must be in [1, 65536], got 65537";
     Stream.<ThrowingCallable>of(
-            () -> BlockedSampler.contiguous(SHARDS, tooMany, 0),
-            () -> ShardedSampler.strided(SHARDS, tooMany, 0),
-            () -> TokenBudgetBatchSampler.builder(COSTS, 20).ranks(tooMany, 0),
+            () -> BlockedSampler.contiguous(SHARDS, new Part(tooMany, 0)),
+            () -> ShardedSampler.strided(SHARDS, new Part(tooMany, 0)),
+            () -> TokenBudgetBatchSampler.builder(COSTS, 20).part(new Part(tooMany, 0)),
             () ->
                 BaguaLoadBalancingBatchSampler.bySumOfCosts(
-                    new BaguaLoadBalancingSampler(COSTS, tooMany, 0), COSTS, 20))
+                    new BaguaLoadBalancingSampler(COSTS, new Part(tooMany, 0)), COSTS, 20))
         .forEach(
             made -> assertThatIllegalArgumentException().isThrownBy(made).withMessage(message));
   }

@@ -55,7 +55,7 @@ class SamplerContractTest {
     Assume.that(family.tails().contains(tail));
     long[] seen =
         IntStream.range(0, worldSize)
-            .mapToObj(rank -> family.plan(n, worldSize, rank, tail, seed))
+            .mapToObj(rank -> family.plan(n, new Part(worldSize, rank), tail, seed))
             .flatMapToLong(plan -> LongStream.of(Cursors.withoutPadding(plan, epoch)))
             .toArray();
     ElasticRun.requireLaw(seen, n, tail, n % worldSize);
@@ -71,7 +71,7 @@ class SamplerContractTest {
     Assume.that(family.tails().contains(tail));
     long[] sizes =
         IntStream.range(0, worldSize)
-            .mapToLong(rank -> family.plan(n, worldSize, rank, tail, seed).size())
+            .mapToLong(rank -> family.plan(n, new Part(worldSize, rank), tail, seed).size())
             .toArray();
     long whole = n / worldSize;
     long more = n % worldSize == 0 ? 0 : 1;
@@ -83,7 +83,7 @@ class SamplerContractTest {
             case UNEVEN -> rank < n % worldSize ? whole + 1 : whole;
           };
       assertThat(sizes[rank]).isEqualTo(expected);
-      assertThat(Cursors.indices(family.plan(n, worldSize, rank, tail, seed), 0))
+      assertThat(Cursors.indices(family.plan(n, new Part(worldSize, rank), tail, seed), 0))
           .hasSize((int) expected);
     }
   }
@@ -95,7 +95,7 @@ class SamplerContractTest {
       @ForAll @IntRange(min = 1, max = 9) int worldSize,
       @ForAll long seed,
       @ForAll @LongRange(min = 0, max = MAX_EPOCHS) long epoch) {
-    Sampler plan = family.plan(n, worldSize, worldSize / 2, Tail.PAD, seed);
+    Sampler plan = family.plan(n, new Part(worldSize, worldSize / 2), Tail.PAD, seed);
     long[] all = Cursors.indices(plan, epoch);
     try (Cursor cursor = plan.epoch(epoch)) {
       for (int position = all.length; position >= 0; position--) {
@@ -123,7 +123,7 @@ class SamplerContractTest {
       @ForAll long seed,
       @ForAll @LongRange(min = 0, max = MAX_EPOCHS) long epoch) {
     Assume.that(family.tails().contains(tail));
-    requireResumable(family.plan(n, worldSize, worldSize - 1, tail, seed), epoch);
+    requireResumable(family.plan(n, new Part(worldSize, worldSize - 1), tail, seed), epoch);
   }
 
   @Property(tries = 300)
@@ -132,10 +132,10 @@ class SamplerContractTest {
       @ForAll @LongRange(min = 1, max = 60) long n,
       @ForAll @IntRange(min = 2, max = 9) int worldSize,
       @ForAll long seed) {
-    long position = family.plan(n, worldSize, 0, Tail.PAD, seed).size() / 2;
+    long position = family.plan(n, new Part(worldSize, 0), Tail.PAD, seed).size() / 2;
     assertThat(
             IntStream.range(0, worldSize)
-                .mapToObj(rank -> family.plan(n, worldSize, rank, Tail.PAD, seed))
+                .mapToObj(rank -> family.plan(n, new Part(worldSize, rank), Tail.PAD, seed))
                 .map(plan -> SamplerState.of(plan, 3, position))
                 .distinct())
         .hasSize(1);

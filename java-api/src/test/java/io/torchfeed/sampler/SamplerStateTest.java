@@ -36,7 +36,7 @@ class SamplerStateTest {
 
   private static final SamplerState STATE =
       new SamplerState(
-          new DistributedRandomSampler(10, 3, 0).order(),
+          new DistributedRandomSampler(10, new Part(3, 0)).order(),
           4,
           List.of(new EpochSegment(3, 2), new EpochSegment(2, 1)),
           false,
@@ -45,11 +45,12 @@ class SamplerStateTest {
   static Stream<Sampler> samplersOfManySamples() {
     long n = 1L << 60;
     return Stream.of(
-        new DistributedRandomSampler(n - (1 << 20), 1 << 20, 7),
-        new DistributedSequentialSampler(n, Integer.MAX_VALUE, 7, Tail.DROP),
+        new DistributedRandomSampler(n - (1 << 20), new Part(1 << 20, 7)),
+        new DistributedSequentialSampler(n, new Part(Integer.MAX_VALUE, 7), Tail.DROP),
         new RandomSampler(n - 1, Long.MIN_VALUE),
         new SequentialSampler(n),
-        new StridedSampler(new RandomSampler(n - 1, Long.MIN_VALUE), 1 << 20, 7, Tail.UNEVEN));
+        new StridedSampler(
+            new RandomSampler(n - 1, Long.MIN_VALUE), new Part(1 << 20, 7), Tail.UNEVEN));
   }
 
   @Nested
@@ -229,8 +230,9 @@ class SamplerStateTest {
     void aMismatchReportsTheParameterAndBothValues(
         long datasetSize, long seed, Tail tail, String name, String saved, String present) {
       SamplerState state =
-          SamplerState.of(new StridedSampler(new RandomSampler(10, 5), 2, 0), 1, 3);
-      Sampler other = new StridedSampler(new RandomSampler(datasetSize, seed), 2, 0, tail);
+          SamplerState.of(new StridedSampler(new RandomSampler(10, 5), new Part(2, 0)), 1, 3);
+      Sampler other =
+          new StridedSampler(new RandomSampler(datasetSize, seed), new Part(2, 0), tail);
       assertThatExceptionOfType(ResumeMismatchException.class)
           .isThrownBy(() -> state.resume(other))
           .withMessageStartingWith(
@@ -266,7 +268,8 @@ class SamplerStateTest {
     void aMismatchReportsAPlanThatDividesTheOther() {
       Sampler whole = new SequentialSampler(10);
       assertThatExceptionOfType(ResumeMismatchException.class)
-          .isThrownBy(() -> SamplerState.of(whole, 1, 3).resume(new StridedSampler(whole, 1, 0)))
+          .isThrownBy(
+              () -> SamplerState.of(whole, 1, 3).resume(new StridedSampler(whole, Part.whole())))
           .withMessageContaining("libtorch.SequentialSampler/strided");
     }
 
@@ -287,7 +290,7 @@ class SamplerStateTest {
 
     @Test
     void aPlanInJavaHasTheSameStateAsItsNativePlan() {
-      DistributedRandomSampler plan = new DistributedRandomSampler(10, 3, 0);
+      DistributedRandomSampler plan = new DistributedRandomSampler(10, new Part(3, 0));
       assertThat(SamplerState.of(plan.inJava(), 1, 2)).isEqualTo(SamplerState.of(plan, 1, 2));
     }
   }
@@ -297,7 +300,7 @@ class SamplerStateTest {
     @ParameterizedTest
     @ValueSource(longs = {-1, 5, Long.MIN_VALUE, Long.MAX_VALUE})
     void positionsOutsideTheEpochAreRefused(long position) {
-      Sampler sampler = new DistributedRandomSampler(10, 3, 1);
+      Sampler sampler = new DistributedRandomSampler(10, new Part(3, 1));
       String message = "position must be in [0, 4], got " + position;
       assertThatIllegalArgumentException()
           .isThrownBy(() -> SamplerState.of(sampler, 0, position))
@@ -318,14 +321,15 @@ class SamplerStateTest {
 
     @Test
     void aStateBeyondTheEndOfThePlanIsRefused() {
-      Sampler plan = new DistributedRandomSampler(10, 3, 1);
+      Sampler plan = new DistributedRandomSampler(10, new Part(3, 1));
       SamplerState state = SamplerState.of(plan, 0, 4);
       for (int worldSize : new int[] {3, 2}) {
         SamplerState more =
             new SamplerState(
                 state.plan(), 0, List.of(new EpochSegment(3, 5)), false, state.orderDigest());
         assertThatIllegalArgumentException()
-            .isThrownBy(() -> more.resume(new DistributedRandomSampler(10, worldSize, 1)));
+            .isThrownBy(
+                () -> more.resume(new DistributedRandomSampler(10, new Part(worldSize, 1))));
       }
     }
 
@@ -349,8 +353,8 @@ class SamplerStateTest {
 
     @Test
     void ranksOfUnequalSizeShareAStateAtTheEnd() {
-      Sampler longer = new StridedSampler(new SequentialSampler(10), 3, 0, Tail.UNEVEN);
-      Sampler shorter = new StridedSampler(new SequentialSampler(10), 3, 2, Tail.UNEVEN);
+      Sampler longer = new StridedSampler(new SequentialSampler(10), new Part(3, 0), Tail.UNEVEN);
+      Sampler shorter = new StridedSampler(new SequentialSampler(10), new Part(3, 2), Tail.UNEVEN);
       try (ResumableCursor.OfIndices cursor = SamplerState.of(longer, 0, 4).resume(shorter)) {
         assertThat(cursor.remaining()).isZero();
       }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.sampler.order.StridedSampler;
@@ -21,7 +22,7 @@ public final class DivisionChecks {
   /** A rank's plan for a world size. */
   @FunctionalInterface
   public interface Division {
-    Sampler of(int worldSize, int rank);
+    Sampler of(Part part);
   }
 
   /** Reads the epoch in one call, then from every position, and index by index backwards. */
@@ -49,7 +50,8 @@ public final class DivisionChecks {
     long[] all = Cursors.indices(order, epoch);
     long[] merged = new long[all.length];
     for (int rank = 0; rank < worldSize; rank++) {
-      long[] part = Cursors.indices(new StridedSampler(order, worldSize, rank, Tail.UNEVEN), epoch);
+      long[] part =
+          Cursors.indices(new StridedSampler(order, new Part(worldSize, rank), Tail.UNEVEN), epoch);
       for (int i = 0; i < part.length; i++) {
         merged[rank + i * worldSize] = part[i];
       }
@@ -72,12 +74,12 @@ public final class DivisionChecks {
     for (int i = 0; i < segments.size(); i++) {
       EpochSegment segment = segments.get(i);
       for (int rank = 0; rank < segment.worldSize(); rank++) {
-        Sampler plan = division.of(segment.worldSize(), rank);
+        Sampler plan = division.of(new Part(segment.worldSize(), rank));
         parts.add(read(plan, epoch, segments.subList(0, i), segment.deliveredByEachRank()));
       }
     }
     for (int rank = 0; rank < worldSize; rank++) {
-      parts.add(read(division.of(worldSize, rank), epoch, segments, Long.MAX_VALUE));
+      parts.add(read(division.of(new Part(worldSize, rank)), epoch, segments, Long.MAX_VALUE));
     }
     return parts.stream().flatMapToLong(LongStream::of).sorted().toArray();
   }
@@ -103,7 +105,7 @@ public final class DivisionChecks {
       Division division, long epoch, List<EpochSegment> segments, int worldSize) {
     long longest = 0;
     for (int rank = 0; rank < worldSize; rank++) {
-      try (Cursor cursor = division.of(worldSize, rank).resume(epoch, segments)) {
+      try (Cursor cursor = division.of(new Part(worldSize, rank)).resume(epoch, segments)) {
         longest = Math.max(longest, cursor.remaining());
       }
     }

@@ -28,13 +28,14 @@ public final class Elastic {
       IntFunction<Sampler> before, IntFunction<Sampler> after, int datasetSize, int delivered) {
     List<Long> seen = new ArrayList<>();
     int part = (int) Math.min(delivered, before.apply(0).size());
-    for (int rank = 0; rank < before.apply(0).worldSize(); rank++) {
+    for (int rank = 0; rank < before.apply(0).part().worldSize(); rank++) {
       try (Cursor cursor = before.apply(rank).epoch(EPOCH)) {
         read(cursor, part, seen);
       }
     }
-    int ranks = after.apply(0).worldSize();
-    List<EpochSegment> segments = List.of(new EpochSegment(before.apply(0).worldSize(), part));
+    int ranks = after.apply(0).part().worldSize();
+    List<EpochSegment> segments =
+        List.of(new EpochSegment(before.apply(0).part().worldSize(), part));
     long[] sizes = new long[ranks];
     for (int rank = 0; rank < ranks; rank++) {
       try (Cursor cursor = after.apply(rank).resume(EPOCH, segments)) {

@@ -4,6 +4,7 @@ package io.torchfeed.testing;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.ResumableCursor;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.SamplerState;
@@ -39,7 +40,7 @@ public record ElasticRun(
     List<Long> all = new ArrayList<>(delivered);
     SamplerState after = null;
     for (int rank = 0; rank < worldSize; rank++) {
-      Sampler plan = family.plan(datasetSize, worldSize, rank, tail, seed);
+      Sampler plan = family.plan(datasetSize, new Part(worldSize, rank), tail, seed);
       try (ResumableCursor.OfIndices cursor =
           state == null ? ResumableCursor.open(plan, epoch) : state.resume(plan)) {
         addDelivered(cursor, count, all);

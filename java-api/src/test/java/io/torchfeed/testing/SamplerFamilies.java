@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.testing;
 
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.sampler.order.ListSampler;
@@ -38,7 +39,7 @@ public final class SamplerFamilies {
           new Whole("SequentialSampler in Java", (n, seed) -> new SequentialSampler(n).inJava()),
           new Whole(
               "DistributedRandomSampler of one rank",
-              (n, seed) -> new DistributedRandomSampler(n, 1, 0)),
+              (n, seed) -> new DistributedRandomSampler(n, Part.whole())),
           new Whole("ShuffledSampler of one rank", ShuffledSampler::new),
           new Whole("SubsetRandomSampler", (n, seed) -> new SubsetRandomSampler(range(n), seed)),
           new Whole(
@@ -57,23 +58,20 @@ public final class SamplerFamilies {
           new Divided(
               "DistributedRandomSampler in Java",
               EVEN,
-              (n, worldSize, rank, tail, seed) -> random(n, worldSize, rank, tail, seed).inJava()),
+              (n, part, tail, seed) -> random(n, part, tail, seed).inJava()),
           new Divided("DistributedSequentialSampler", EVEN, SamplerFamilies::sequential),
           new Divided(
               "DistributedSequentialSampler in Java",
               EVEN,
-              (n, worldSize, rank, tail, seed) ->
-                  sequential(n, worldSize, rank, tail, seed).inJava()),
+              (n, part, tail, seed) -> sequential(n, part, tail, seed).inJava()),
           new Divided(
               "PythonDistributedSampler",
               ANY,
-              (n, worldSize, rank, tail, seed) ->
-                  new PythonDistributedSampler(n, worldSize, rank, true, seed, tail)),
+              (n, part, tail, seed) -> new PythonDistributedSampler(n, part, true, seed, tail)),
           new Divided(
               "ShuffledSampler",
               ANY,
-              (n, worldSize, rank, tail, seed) ->
-                  new ShuffledSampler(n, worldSize, rank, seed, tail)));
+              (n, part, tail, seed) -> new ShuffledSampler(n, part, seed, tail)));
 
   /** All divided plans. */
   public static final List<Divided> DIVIDED =
@@ -91,22 +89,19 @@ public final class SamplerFamilies {
     return new Divided(
         whole.name() + " dealt by stride",
         ANY,
-        (n, worldSize, rank, tail, seed) ->
-            new StridedSampler(whole.plans().of(n, seed), worldSize, rank, tail));
+        (n, part, tail, seed) -> new StridedSampler(whole.plans().of(n, seed), part, tail));
   }
 
   private static long[] range(long n) {
     return LongStream.range(0, n).toArray();
   }
 
-  private static DistributedRandomSampler random(
-      long n, int worldSize, int rank, Tail tail, long seed) {
-    return new DistributedRandomSampler(n, worldSize, rank, tail);
+  private static DistributedRandomSampler random(long n, Part part, Tail tail, long seed) {
+    return new DistributedRandomSampler(n, part, tail);
   }
 
-  private static DistributedSequentialSampler sequential(
-      long n, int worldSize, int rank, Tail tail, long seed) {
-    return new DistributedSequentialSampler(n, worldSize, rank, tail);
+  private static DistributedSequentialSampler sequential(long n, Part part, Tail tail, long seed) {
+    return new DistributedSequentialSampler(n, part, tail);
   }
 
   /** One kind of plan of a whole dataset. */
@@ -123,8 +118,8 @@ public final class SamplerFamilies {
 
   /** One kind of plan that divides a dataset. */
   public record Divided(String name, Set<Tail> tails, DividedPlans plans) {
-    public Sampler plan(long datasetSize, int worldSize, int rank, Tail tail, long seed) {
-      return plans.of(datasetSize, worldSize, rank, tail, seed);
+    public Sampler plan(long datasetSize, Part part, Tail tail, long seed) {
+      return plans.of(datasetSize, part, tail, seed);
     }
 
     @Override
@@ -134,6 +129,6 @@ public final class SamplerFamilies {
   }
 
   interface DividedPlans {
-    Sampler of(long datasetSize, int worldSize, int rank, Tail tail, long seed);
+    Sampler of(long datasetSize, Part part, Tail tail, long seed);
   }
 }

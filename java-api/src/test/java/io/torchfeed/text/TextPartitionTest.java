@@ -283,7 +283,7 @@ class TextPartitionTest {
           .withMessage("worldSize must be in [1, 67108863], got 0");
       assertThatIllegalArgumentException()
           .isThrownBy(() -> plan(2, file).open(2))
-          .withMessage("rank must be in [0, 1], got 2");
+          .withMessage("Invalid rank 2, rank should be in the interval [0, 1]");
     }
   }
 

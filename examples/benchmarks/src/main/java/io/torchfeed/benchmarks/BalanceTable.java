@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.benchmarks;
 
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.balance.BaguaLoadBalancingSampler;
 import io.torchfeed.sampler.balance.BalanceReport;
@@ -111,14 +112,18 @@ public final class BalanceTable {
       @Override
       BalanceReport report(Costs costs, int worldSize) {
         return equal(
-            costs, worldSize, rank -> new PythonDistributedSampler(costs.size(), worldSize, rank));
+            costs,
+            worldSize,
+            rank -> new PythonDistributedSampler(costs.size(), new Part(worldSize, rank)));
       }
     },
     BAGUA("Bagua") {
       @Override
       BalanceReport report(Costs costs, int worldSize) {
         return equal(
-            costs, worldSize, rank -> new BaguaLoadBalancingSampler(costs, worldSize, rank));
+            costs,
+            worldSize,
+            rank -> new BaguaLoadBalancingSampler(costs, new Part(worldSize, rank)));
       }
     },
     LARGEST_FIRST("LPT") {
@@ -162,7 +167,10 @@ public final class BalanceTable {
         LongSummaryStatistics all = LongStream.range(0, SAMPLES).map(costs::at).summaryStatistics();
         long budget = Math.max(all.getMax(), BATCH_SIZE * all.getSum() / SAMPLES);
         TokenBudgetBatchSampler rank0 =
-            TokenBudgetBatchSampler.builder(costs, budget).ranks(worldSize, 0).seed(SEED).build();
+            TokenBudgetBatchSampler.builder(costs, budget)
+                .part(new Part(worldSize, 0))
+                .seed(SEED)
+                .build();
         return BalanceReport.over(costs, worldSize).batchSamplers(rank0::forRank);
       }
     };
@@ -180,7 +188,7 @@ public final class BalanceTable {
     }
 
     private static LoadBalancingDistributedSampler.Builder builder(Costs costs, int worldSize) {
-      return LoadBalancingDistributedSampler.builder(costs, worldSize, 0, BATCH_SIZE);
+      return LoadBalancingDistributedSampler.builder(costs, new Part(worldSize, 0), BATCH_SIZE);
     }
 
     private static IntFunction<Sampler> balanced(LoadBalancingDistributedSampler.Builder builder) {

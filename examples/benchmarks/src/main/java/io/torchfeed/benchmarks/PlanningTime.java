@@ -3,6 +3,7 @@ package io.torchfeed.benchmarks;
 
 import io.torchfeed.sampler.BatchCursor;
 import io.torchfeed.sampler.BatchSampler;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.balance.Costs;
 import io.torchfeed.sampler.balance.LoadBalancingDistributedSampler;
 import io.torchfeed.sampler.balance.StepGrouping;
@@ -55,7 +56,7 @@ public final class PlanningTime {
       case "equal-counts" -> equalCounts(costs, StepGrouping.MIXED);
       case "bucketed" -> equalCounts(costs, StepGrouping.BUCKETED);
       case "token-budget" ->
-          TokenBudgetBatchSampler.builder(costs, budget(costs)).ranks(RANKS, 0).build();
+          TokenBudgetBatchSampler.builder(costs, budget(costs)).part(new Part(RANKS, 0)).build();
       default -> throw new IllegalArgumentException("unknown plan \"" + name + '"');
     };
   }
@@ -69,7 +70,9 @@ public final class PlanningTime {
 
   private static BatchSampler equalCounts(Costs costs, StepGrouping grouping) {
     return new FixedSizeBatchSampler(
-        LoadBalancingDistributedSampler.builder(costs, RANKS, 0, BATCH).grouping(grouping).build(),
+        LoadBalancingDistributedSampler.builder(costs, new Part(RANKS, 0), BATCH)
+            .grouping(grouping)
+            .build(),
         BATCH);
   }
 }

@@ -2,6 +2,7 @@
 package io.torchfeed.benchmarks;
 
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.torch.DistributedRandomSampler;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
@@ -33,7 +34,7 @@ public class SamplerBenchmark {
   private static final int SIZE = 1_000_000;
   private static final int READ = 8192;
 
-  private final DistributedRandomSampler sampler = new DistributedRandomSampler(SIZE, 1, 0);
+  private final DistributedRandomSampler sampler = new DistributedRandomSampler(SIZE, Part.whole());
   private final long[] indices = new long[READ];
   private final long[] list = new long[SIZE];
   private Cursor cursor;

@@ -2,6 +2,7 @@
 package io.torchfeed.benchmarks;
 
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import io.torchfeed.sampler.torch.DistributedRandomSampler;
@@ -26,7 +27,8 @@ interface ShuffledOrder {
     return switch (name) {
       case "ShuffledSampler" -> new OfSampler(new ShuffledSampler(size, 1));
       case "RandomSampler" -> new OfSampler(new RandomSampler(size, 1));
-      case "DistributedRandomSampler" -> new OfSampler(new DistributedRandomSampler(size, 1, 0));
+      case "DistributedRandomSampler" ->
+          new OfSampler(new DistributedRandomSampler(size, Part.whole()));
       case "plainJava" -> new ShuffledArray(size);
       case "presetsRandom" -> new OfPresets(new org.bytedeco.pytorch.RandomSampler(size));
       case "presetsDistributed" ->

@@ -54,10 +54,10 @@ public record IndexSource(BatchSampler plan, long datasetSize, boolean inOrder)
       return;
     }
     for (EpochSegment segment : state.segments()) {
-      if (segment.worldSize() != plan.worldSize()) {
+      if (segment.worldSize() != plan.part().worldSize()) {
         throw new IllegalArgumentException(
             "deliveredAhead is valid only for the world size %d that saved it, got a plan for %d"
-                .formatted(segment.worldSize(), plan.worldSize()));
+                .formatted(segment.worldSize(), plan.part().worldSize()));
       }
     }
     long before = cursor.position();

@@ -3,6 +3,8 @@ package io.torchfeed.data.pass;
 
 import io.torchfeed.data.LoaderState;
 import io.torchfeed.data.StreamDataset;
+import io.torchfeed.internal.Checks;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.ResumeMismatchException;
 import java.util.ArrayList;
@@ -25,8 +27,9 @@ import org.jspecify.annotations.Nullable;
 public record StreamStart(
     long epoch, List<LoaderState.ShardPosition> positions, int next, long batches) {
   /** Returns the shards of a rank. */
-  public static List<Integer> shards(int shards, int rank, int worldSize) {
-    return IntStream.iterate(rank, shard -> shard < shards, shard -> shard + worldSize)
+  public static List<Integer> shards(int shards, Part part) {
+    return IntStream.iterate(
+            part.rank(), shard -> shard < shards, shard -> shard + part.worldSize())
         .boxed()
         .toList();
   }
@@ -36,9 +39,7 @@ public record StreamStart(
   }
 
   public static StreamStart ofEpoch(long epoch, List<Integer> own) {
-    if (epoch < 0) {
-      throw new IllegalArgumentException("epoch must be at least 0, got " + epoch);
-    }
+    Checks.requireEpoch(epoch);
     return new StreamStart(epoch, own.stream().map(StreamStart::startOf).toList(), 0, 0);
   }
 

@@ -25,7 +25,7 @@ final class BaguaBatches {
     this.epoch = epoch;
     this.chunks = chunks;
     int[] chunkOrder = chunks.order();
-    order = cursor(chunkOrder, plan.rank());
+    order = cursor(chunkOrder, plan.part().rank());
     int[] own = {};
     int least = chunkOrder.length == 0 ? 0 : Integer.MAX_VALUE;
     int most = 0;
@@ -33,7 +33,7 @@ final class BaguaBatches {
       int[] theirs = ends(chunkOrder, rank);
       least = Math.min(least, theirs.length);
       most = Math.max(most, theirs.length);
-      if (rank == plan.rank()) {
+      if (rank == plan.part().rank()) {
         own = theirs;
       }
     }
@@ -70,7 +70,7 @@ final class BaguaBatches {
   private int[] ends(int[] chunkOrder, int rank) {
     long[] indices = new long[chunkOrder.length];
     cursor(chunkOrder, rank).read(0, 1, indices, 0, indices.length);
-    boolean present = chunks.worldSize() == plan.worldSize();
+    boolean present = chunks.worldSize() == plan.part().worldSize();
     int[] ends = sizes(plan, indices, rank, present ? plan.maxBatchSize() : Integer.MAX_VALUE);
     Arrays.parallelPrefix(ends, Integer::sum);
     return ends;

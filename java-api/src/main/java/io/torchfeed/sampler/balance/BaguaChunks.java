@@ -53,7 +53,7 @@ final class BaguaChunks {
 
   /** Returns the number of chunks that the remaining samples form. */
   int count() {
-    return (int) Stride.sizeOfARank(sorted.length, worldSize, 0, plan.tail());
+    return (int) Stride.sizeOfLongestRank(sorted.length, worldSize, plan.tail());
   }
 
   /** Returns the chunk numbers in delivery order. */

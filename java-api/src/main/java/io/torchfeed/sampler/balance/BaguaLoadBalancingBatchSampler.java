@@ -9,6 +9,7 @@ import io.torchfeed.internal.Quotes;
 import io.torchfeed.sampler.BatchCursor;
 import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Seekable;
 import io.torchfeed.sampler.Tail;
@@ -25,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * batches of each step.
  *
  * <pre>{@code
- * BaguaLoadBalancingSampler samples = new BaguaLoadBalancingSampler(lengths, 2, 0);
+ * BaguaLoadBalancingSampler samples = new BaguaLoadBalancingSampler(lengths, new Part(2, 0));
  * BatchSampler batches = BaguaLoadBalancingBatchSampler.bySumOfCosts(samples, lengths, 16);
  * }</pre>
  *
@@ -74,7 +75,7 @@ public final class BaguaLoadBalancingBatchSampler implements BatchSampler {
     this.function = function;
     this.tail = tail;
     this.maxBatchSize = maxBatchSize;
-    Checks.requireFewRanks(sampler.worldSize());
+    Checks.requireFewRanks(sampler.part().worldSize());
     if (sampler.tail() == Tail.DROP) {
       throw new IllegalArgumentException(
           "the sampler must have Tail.PAD, got DROP; drop batches instead, using withTail");
@@ -202,20 +203,15 @@ public final class BaguaLoadBalancingBatchSampler implements BatchSampler {
     Checks.requireEpoch(epoch);
     PlanChecks.requireFewRanks(delivered);
     EpochProgress<BaguaBatches> progress =
-        EpochProgress.of(new Division(epoch), delivered, worldSize());
+        EpochProgress.of(new Division(epoch), delivered, part().worldSize());
     BatchCursor cursor = new BaguaBatchCursor(this, progress.part());
     cursor.seek(progress.delivered());
     return cursor;
   }
 
   @Override
-  public int worldSize() {
-    return sampler.worldSize();
-  }
-
-  @Override
-  public int rank() {
-    return sampler.rank();
+  public Part part() {
+    return sampler.part();
   }
 
   @Override
@@ -256,7 +252,7 @@ public final class BaguaLoadBalancingBatchSampler implements BatchSampler {
     Checks.requireEpoch(epoch);
     BaguaBatches known = latest.get();
     if (known == null || known.epoch() != epoch) {
-      known = whole(epoch, worldSize());
+      known = whole(epoch, part().worldSize());
       latest.set(known);
     }
     return known;
@@ -277,7 +273,7 @@ public final class BaguaLoadBalancingBatchSampler implements BatchSampler {
 
     @Override
     public BaguaBatches begin(int ranks) {
-      return ranks == worldSize() ? planned(epoch) : whole(epoch, ranks);
+      return ranks == part().worldSize() ? planned(epoch) : whole(epoch, ranks);
     }
 
     @Override

@@ -7,6 +7,7 @@ import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.HeapMemory;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
@@ -25,7 +26,7 @@ import java.util.List;
  * torch 2.10.0. The defaults are Bagua's; other values are set by name:
  *
  * <pre>{@code
- * new BaguaLoadBalancingSampler(costs, 2, 0).withLevel(0.5).withTail(Tail.DROP)
+ * new BaguaLoadBalancingSampler(costs, new Part(2, 0)).withLevel(0.5).withTail(Tail.DROP)
  * }</pre>
  *
  * <p>Epoch e is a pass after {@code set_epoch(e)}: its generator is seeded with the low 32 bits of
@@ -45,8 +46,7 @@ import java.util.List;
  * the dataset; opening it takes one sort of the dataset and 12 bytes per sample.
  *
  * @param costs the cost of each sample of the dataset
- * @param worldSize number of ranks, at least 1
- * @param rank this rank, in [0, worldSize - 1]
+ * @param part the part of this rank
  * @param shuffle whether chunks come in random order and noise is added to the costs
  * @param seed any number; equal on all ranks
  * @param level the noise added to the costs, as a share of their range, in [0, 1]; Bagua's {@code
@@ -54,14 +54,13 @@ import java.util.List;
  * @param tail {@link Tail#PAD} or {@link Tail#DROP}
  */
 public record BaguaLoadBalancingSampler(
-    Costs costs, int worldSize, int rank, boolean shuffle, long seed, double level, Tail tail)
+    Costs costs, Part part, boolean shuffle, long seed, double level, Tail tail)
     implements Sampler {
   /**
    * Creates a plan with every option specified.
    *
    * @param costs the cost of each sample of the dataset
-   * @param worldSize number of ranks, at least 1
-   * @param rank this rank, in [0, worldSize - 1]
+   * @param part the part of this rank
    * @param shuffle whether chunks come in random order and noise is added to the costs
    * @param seed any number; equal on all ranks
    * @param level the noise added to the costs, as a share of their range, in [0, 1]
@@ -69,8 +68,8 @@ public record BaguaLoadBalancingSampler(
    * @throws IllegalArgumentException if an argument is out of range
    */
   public BaguaLoadBalancingSampler {
+    requireNonNull(part, "part");
     requireNonNull(tail, "tail");
-    Checks.requireRank(costs.size(), worldSize, rank);
     if (!(level >= 0 && level <= 1)) {
       throw new IllegalArgumentException("level must be in [0, 1], got " + level);
     }
@@ -85,12 +84,11 @@ public record BaguaLoadBalancingSampler(
    * Creates a plan with Bagua's defaults: shuffled, seed 0, level 0, padded.
    *
    * @param costs the cost of each sample of the dataset
-   * @param worldSize number of ranks, at least 1
-   * @param rank this rank, in [0, worldSize - 1]
+   * @param part the part of this rank
    * @throws IllegalArgumentException if an argument is out of range
    */
-  public BaguaLoadBalancingSampler(Costs costs, int worldSize, int rank) {
-    this(costs, worldSize, rank, true, 0, 0, Tail.PAD);
+  public BaguaLoadBalancingSampler(Costs costs, Part part) {
+    this(costs, part, true, 0, 0, Tail.PAD);
   }
 
   /**
@@ -100,7 +98,7 @@ public record BaguaLoadBalancingSampler(
    * @return the new plan
    */
   public BaguaLoadBalancingSampler inOrder() {
-    return new BaguaLoadBalancingSampler(costs, worldSize, rank, false, seed, level, tail);
+    return new BaguaLoadBalancingSampler(costs, part, false, seed, level, tail);
   }
 
   /**
@@ -110,7 +108,7 @@ public record BaguaLoadBalancingSampler(
    * @return the new plan
    */
   public BaguaLoadBalancingSampler withSeed(long seed) {
-    return new BaguaLoadBalancingSampler(costs, worldSize, rank, shuffle, seed, level, tail);
+    return new BaguaLoadBalancingSampler(costs, part, shuffle, seed, level, tail);
   }
 
   /**
@@ -121,7 +119,7 @@ public record BaguaLoadBalancingSampler(
    * @throws IllegalArgumentException if {@code level} is out of range
    */
   public BaguaLoadBalancingSampler withLevel(double level) {
-    return new BaguaLoadBalancingSampler(costs, worldSize, rank, shuffle, seed, level, tail);
+    return new BaguaLoadBalancingSampler(costs, part, shuffle, seed, level, tail);
   }
 
   /**
@@ -132,12 +130,12 @@ public record BaguaLoadBalancingSampler(
    * @throws IllegalArgumentException if {@code tail} is {@link Tail#UNEVEN}
    */
   public BaguaLoadBalancingSampler withTail(Tail tail) {
-    return new BaguaLoadBalancingSampler(costs, worldSize, rank, shuffle, seed, level, tail);
+    return new BaguaLoadBalancingSampler(costs, part, shuffle, seed, level, tail);
   }
 
   @Override
   public long size() {
-    return Stride.sizeOfARank(costs.size(), worldSize, rank, tail);
+    return Stride.sizeOfARank(costs.size(), part, tail);
   }
 
   @Override
@@ -152,9 +150,9 @@ public record BaguaLoadBalancingSampler(
         this,
         () -> {
           EpochProgress<BaguaChunks> progress =
-              EpochProgress.of(new Division(epoch), delivered, worldSize);
+              EpochProgress.of(new Division(epoch), delivered, part.worldSize());
           BaguaChunks chunks = progress.part();
-          Cursor cursor = new BaguaCursor(this, chunks, chunks.order(), rank);
+          Cursor cursor = new BaguaCursor(this, chunks, chunks.order(), part.rank());
           cursor.seek(progress.delivered());
           return cursor;
         });
@@ -197,6 +195,6 @@ public record BaguaLoadBalancingSampler(
 
   @Override
   public PlanParameters parameters() {
-    return order().with("worldSize", worldSize).with("rank", rank);
+    return order().with(part);
   }
 }

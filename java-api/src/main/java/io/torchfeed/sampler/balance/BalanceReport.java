@@ -17,7 +17,7 @@ import java.util.function.IntFunction;
  * <pre>{@code
  * BalanceReport report =
  *     BalanceReport.over(costs, 8)
- *         .samplers(32, rank -> new StridedSampler(new RandomSampler(costs.size(), 0), 8, rank));
+ *         .samplers(32, rank -> new ShuffledSampler(costs.size(), new Part(8, rank), 42));
  * System.out.println(report.table());
  * }</pre>
  *
@@ -152,12 +152,8 @@ public record BalanceReport(
     private final long epoch;
 
     private Reader(Costs costs, int worldSize, long epoch) {
-      Checks.requireRank(costs.size(), worldSize, 0);
+      Checks.requireWorldSize(worldSize, MAX_RANKS);
       Checks.requireEpoch(epoch);
-      if (worldSize > MAX_RANKS) {
-        throw new IllegalArgumentException(
-            "worldSize must be in [1, %d], got %d".formatted(MAX_RANKS, worldSize));
-      }
       if (epoch == Long.MAX_VALUE) {
         throw new IllegalArgumentException(
             "epoch must be below %d, since it is compared with the next one".formatted(epoch));

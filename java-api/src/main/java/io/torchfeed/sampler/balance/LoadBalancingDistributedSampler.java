@@ -8,6 +8,7 @@ import io.torchfeed.internal.HeapMemory;
 import io.torchfeed.internal.Once;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
@@ -27,8 +28,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>{@code
  * Costs lengths = Costs.of(7, 8, 11, 4, 5, 2, 9, 10, 0, 6, 1, 3);
+ * Part part = new Part(2, 0);
  * Sampler sampler =
- *     LoadBalancingDistributedSampler.builder(lengths, 2, 0, 2).jitter(0).seed(42).build();
+ *     LoadBalancingDistributedSampler.builder(lengths, part, 2).jitter(0).seed(42).build();
  * try (Cursor cursor = sampler.epoch(0)) {
  *   long[] indices = new long[6];
  *   int read = cursor.next(indices, 0, 6); // 6: the indices 1, 2, 5, 10, 0, 3
@@ -67,15 +69,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LoadBalancingDistributedSampler implements Sampler {
   private final BalanceOptions options;
-  private final int worldSize;
-  private final int rank;
+  private final Part part;
   private final AtomicReference<@Nullable Epoch> latest;
 
   private LoadBalancingDistributedSampler(
-      BalanceOptions options, int worldSize, int rank, AtomicReference<@Nullable Epoch> latest) {
+      BalanceOptions options, Part part, AtomicReference<@Nullable Epoch> latest) {
     this.options = options;
-    this.worldSize = worldSize;
-    this.rank = rank;
+    this.part = part;
     this.latest = latest;
   }
 
@@ -83,27 +83,25 @@ public final class LoadBalancingDistributedSampler implements Sampler {
    * Returns a builder with default options.
    *
    * @param costs the cost of each sample of the dataset
-   * @param worldSize number of ranks, at least 1
-   * @param rank this rank, in [0, worldSize - 1]
+   * @param part the part of this rank
    * @param batchSize number of samples per rank and step, at least 1; {@code worldSize * batchSize}
    *     is at most 2^21
    * @return a new builder
    */
-  public static Builder builder(Costs costs, int worldSize, int rank, int batchSize) {
-    return new Builder(costs, worldSize, rank, batchSize);
+  public static Builder builder(Costs costs, Part part, int batchSize) {
+    return new Builder(costs, part, batchSize);
   }
 
   /**
    * Returns the part of another rank of the same order. A process that reads several ranks, as a
    * report does, then plans each window once for all of them.
    *
-   * @param rank the other rank, in [0, worldSize() - 1]
+   * @param rank the other rank, in [0, worldSize - 1]
    * @return the sampler of that rank
    * @throws IllegalArgumentException if {@code rank} is outside of its range
    */
   public LoadBalancingDistributedSampler forRank(int rank) {
-    Checks.requireRank(options.costs().size(), worldSize, rank);
-    return new LoadBalancingDistributedSampler(options, worldSize, rank, latest);
+    return new LoadBalancingDistributedSampler(options, new Part(part.worldSize(), rank), latest);
   }
 
   /**
@@ -117,17 +115,12 @@ public final class LoadBalancingDistributedSampler implements Sampler {
 
   @Override
   public long size() {
-    return options.steps(options.costs().size(), worldSize) * options.batchSize();
+    return options.steps(options.costs().size(), part.worldSize()) * options.batchSize();
   }
 
   @Override
-  public int worldSize() {
-    return worldSize;
-  }
-
-  @Override
-  public int rank() {
-    return rank;
+  public Part part() {
+    return part;
   }
 
   @Override
@@ -139,8 +132,9 @@ public final class LoadBalancingDistributedSampler implements Sampler {
   public Cursor resume(long epoch, List<EpochSegment> delivered) {
     Checks.requireEpoch(epoch);
     EpochProgress<BalancedPlan> progress =
-        HeapMemory.planned(this, () -> EpochProgress.of(new Division(epoch), delivered, worldSize));
-    Cursor cursor = new BalancedCursor(this, progress.part(), rank);
+        HeapMemory.planned(
+            this, () -> EpochProgress.of(new Division(epoch), delivered, part.worldSize()));
+    Cursor cursor = new BalancedCursor(this, progress.part(), part.rank());
     cursor.seek(progress.delivered());
     return cursor;
   }
@@ -154,7 +148,7 @@ public final class LoadBalancingDistributedSampler implements Sampler {
   public LoadBalancingDistributedSampler asSaved(PlanParameters saved) {
     BalanceOptions older = options.withHeadPadding();
     return saved.equals(older.parameters())
-        ? new LoadBalancingDistributedSampler(older, worldSize, rank, new AtomicReference<>())
+        ? new LoadBalancingDistributedSampler(older, part, new AtomicReference<>())
         : this;
   }
 
@@ -165,7 +159,7 @@ public final class LoadBalancingDistributedSampler implements Sampler {
 
   @Override
   public PlanParameters parameters() {
-    return order().with("worldSize", worldSize).with("rank", rank);
+    return order().with(part);
   }
 
   private BalancedPlan wholeEpoch(int ranks, long epoch) {
@@ -211,8 +205,7 @@ public final class LoadBalancingDistributedSampler implements Sampler {
    */
   public static final class Builder {
     private final Costs costs;
-    private final int worldSize;
-    private final int rank;
+    private final Part part;
     private final int batchSize;
     private @Nullable StepGrouping grouping;
     private @Nullable StepAssignment assignment;
@@ -221,10 +214,9 @@ public final class LoadBalancingDistributedSampler implements Sampler {
     private @Nullable Long seed;
     private @Nullable Tail tail;
 
-    private Builder(Costs costs, int worldSize, int rank, int batchSize) {
+    private Builder(Costs costs, Part part, int batchSize) {
       this.costs = requireNonNull(costs, "costs");
-      this.worldSize = worldSize;
-      this.rank = rank;
+      this.part = requireNonNull(part, "part");
       this.batchSize = batchSize;
     }
 
@@ -310,7 +302,6 @@ public final class LoadBalancingDistributedSampler implements Sampler {
      * @throws IllegalArgumentException if an option is outside of its range
      */
     public LoadBalancingDistributedSampler build() {
-      Checks.requireRank(costs.size(), worldSize, rank);
       BalanceOptions options =
           new BalanceOptions(
               costs,
@@ -322,8 +313,8 @@ public final class LoadBalancingDistributedSampler implements Sampler {
               seed == null ? 0 : seed,
               tail == null ? Tail.PAD : tail,
               BalanceOptions.Padding.EVEN);
-      options.windowOf(costs.size(), worldSize);
-      return new LoadBalancingDistributedSampler(options, worldSize, rank, new AtomicReference<>());
+      options.windowOf(costs.size(), part.worldSize());
+      return new LoadBalancingDistributedSampler(options, part, new AtomicReference<>());
     }
   }
 

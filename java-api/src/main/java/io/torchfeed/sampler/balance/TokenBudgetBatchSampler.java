@@ -9,6 +9,7 @@ import io.torchfeed.internal.Once;
 import io.torchfeed.sampler.BatchCursor;
 import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Seekable;
 import io.torchfeed.sampler.cursor.EpochProgress;
@@ -50,14 +51,14 @@ import org.jspecify.annotations.Nullable;
 public final class TokenBudgetBatchSampler implements BatchSampler {
   private final Builder options;
   private final TokenBudgetPlan plan;
-  private final int rank;
+  private final Part part;
   private final int maxBatchSize;
 
   private TokenBudgetBatchSampler(
-      Builder options, TokenBudgetPlan plan, int rank, int maxBatchSize) {
+      Builder options, TokenBudgetPlan plan, Part part, int maxBatchSize) {
     this.options = options;
     this.plan = plan;
-    this.rank = rank;
+    this.part = part;
     this.maxBatchSize = maxBatchSize;
   }
 
@@ -77,23 +78,18 @@ public final class TokenBudgetBatchSampler implements BatchSampler {
   /**
    * Returns the same plan for another rank, which shares the memory of this one.
    *
-   * @param rank the rank, in [0, worldSize() - 1]
+   * @param rank the rank, in [0, worldSize - 1]
    * @return that rank's sampler
    * @throws IllegalArgumentException if {@code rank} is out of range
    */
   public TokenBudgetBatchSampler forRank(int rank) {
-    Checks.requireRank(options.costs.size(), options.worldSize(), rank);
-    return new TokenBudgetBatchSampler(options, plan, rank, maxBatchSize);
+    return new TokenBudgetBatchSampler(
+        options, plan, new Part(part.worldSize(), rank), maxBatchSize);
   }
 
   @Override
-  public int worldSize() {
-    return options.worldSize();
-  }
-
-  @Override
-  public int rank() {
-    return rank;
+  public Part part() {
+    return part;
   }
 
   @Override
@@ -124,15 +120,15 @@ public final class TokenBudgetBatchSampler implements BatchSampler {
     PlanChecks.requireFewRanks(delivered);
     EpochProgress<TokenBudgetPlan.Epoch> progress =
         HeapMemory.planned(
-            this, () -> EpochProgress.of(plan.division(epoch), delivered, worldSize()));
-    BatchCursor cursor = new TokenBudgetCursor(this, progress.part(), rank);
+            this, () -> EpochProgress.of(plan.division(epoch), delivered, part.worldSize()));
+    BatchCursor cursor = new TokenBudgetCursor(this, progress.part(), part.rank());
     cursor.seek(progress.delivered());
     return cursor;
   }
 
   @Override
   public PlanParameters parameters() {
-    return order().with("worldSize", options.worldSize()).with("rank", rank);
+    return order().with(part);
   }
 
   @Override
@@ -154,8 +150,7 @@ public final class TokenBudgetBatchSampler implements BatchSampler {
   public static final class Builder {
     private final Costs costs;
     private final long budget;
-    private @Nullable Integer worldSize;
-    private @Nullable Integer rank;
+    private @Nullable Part part;
     private @Nullable Integer maxSamples;
     private @Nullable Long seed;
 
@@ -177,27 +172,22 @@ public final class TokenBudgetBatchSampler implements BatchSampler {
     private Builder(Builder other) {
       costs = other.costs;
       budget = other.budget;
-      worldSize = other.worldSize;
-      rank = other.rank;
+      part = other.part;
       maxSamples = other.maxSamples;
       seed = other.seed;
     }
 
     /**
-     * Sets the ranks that share the dataset.
+     * Sets the part of this rank; by default the whole dataset.
      *
-     * @param worldSize number of ranks, in [1, 65536]
-     * @param rank this rank, in [0, worldSize - 1]
+     * @param part the part of this rank, one of at most 65536
      * @return this builder
-     * @throws IllegalArgumentException if an argument is out of range
+     * @throws IllegalArgumentException if there are more ranks
      * @throws IllegalStateException if it was already set
      */
-    public Builder ranks(int worldSize, int rank) {
-      Once.requireUnset("ranks", this.worldSize);
-      Checks.requireRank(costs.size(), worldSize, rank);
-      Checks.requireFewRanks(worldSize);
-      this.worldSize = worldSize;
-      this.rank = rank;
+    public Builder part(Part part) {
+      Checks.requireFewRanks(part.worldSize());
+      this.part = Once.set("part", this.part, part);
       return this;
     }
 
@@ -240,13 +230,12 @@ public final class TokenBudgetBatchSampler implements BatchSampler {
       Builder options = new Builder(this);
       int largest = options.maxBatchSize();
       TokenBudgetPlan plan =
-          new TokenBudgetPlan(costs, options.worldSize(), budget, largest, options.seed());
-      return new TokenBudgetBatchSampler(
-          options, plan, Objects.requireNonNullElse(options.rank, 0), largest);
+          new TokenBudgetPlan(costs, options.part().worldSize(), budget, largest, options.seed());
+      return new TokenBudgetBatchSampler(options, plan, options.part(), largest);
     }
 
-    private int worldSize() {
-      return Objects.requireNonNullElse(worldSize, 1);
+    private Part part() {
+      return Objects.requireNonNullElse(part, Part.whole());
     }
 
     private int maxSamples() {

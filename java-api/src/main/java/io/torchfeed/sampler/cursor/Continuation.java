@@ -25,10 +25,10 @@ public final class Continuation {
         delivered,
         segments -> {
           for (EpochSegment segment : segments) {
-            if (segment.worldSize() != plan.worldSize()) {
+            if (segment.worldSize() != plan.part().worldSize()) {
               throw new IllegalArgumentException(
                   "this plan cannot be divided again: segments must have worldSize %d, got %s"
-                      .formatted(plan.worldSize(), segment));
+                      .formatted(plan.part().worldSize(), segment));
             }
           }
           return plan.epoch(epoch);
@@ -47,7 +47,7 @@ public final class Continuation {
       Function<List<EpochSegment>, C> rest) {
     Checks.requireEpoch(epoch);
     List<EpochSegment> segments = Segments.joined(delivered);
-    List<EpochSegment> before = Segments.before(segments, plan.worldSize());
+    List<EpochSegment> before = Segments.before(segments, plan.part().worldSize());
     C cursor = rest.apply(before);
     if (before.size() < segments.size()) {
       try {

@@ -40,10 +40,10 @@ public final class PlanChecks {
   /** Requires a plan that is not one rank's part of another. */
   public static Sampler requireWhole(Sampler plan, String name) {
     requireNonNull(plan, name);
-    if (plan.worldSize() > 1) {
+    if (plan.part().worldSize() > 1) {
       throw new IllegalArgumentException(
-          "%s must be a plan of the whole order, got the part of rank %d of %d: %s"
-              .formatted(name, plan.rank(), plan.worldSize(), plan));
+          "%s must be a plan of the whole order, got the part of %s: %s"
+              .formatted(name, plan.part(), plan));
     }
     if (plan.depth() > MAX_NESTED) {
       throw new IllegalArgumentException(

@@ -3,6 +3,7 @@ package io.torchfeed.sampler.cursor;
 
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
 import java.util.List;
@@ -12,14 +13,15 @@ import java.util.function.Supplier;
 public final class Stride {
   private Stride() {}
 
-  public static long sizeOfARank(long orderSize, int worldSize, int rank, Tail tail) {
+  public static long sizeOfARank(long orderSize, Part part, Tail tail) {
+    boolean isShort = tail == Tail.UNEVEN && part.rank() >= orderSize % part.worldSize();
+    return sizeOfLongestRank(orderSize, part.worldSize(), isShort ? Tail.DROP : tail);
+  }
+
+  /** Returns the size of the longest rank, which is the first. */
+  public static long sizeOfLongestRank(long orderSize, int worldSize, Tail tail) {
     long whole = orderSize / worldSize;
-    long rest = orderSize % worldSize;
-    return switch (tail) {
-      case PAD -> rest == 0 ? whole : whole + 1;
-      case DROP -> whole;
-      case UNEVEN -> rank < rest ? whole + 1 : whole;
-    };
+    return tail == Tail.DROP || orderSize % worldSize == 0 ? whole : whole + 1;
   }
 
   /** Opens one rank's part of what the segments left of an order. */
@@ -27,9 +29,10 @@ public final class Stride {
       Sampler plan, Supplier<PositionCursor> order, long orderSize, List<EpochSegment> delivered) {
     Tail tail = plan.tail();
     long first = prefix(orderSize, tail, delivered);
-    long size = sizeOfARank(orderSize - first, plan.worldSize(), plan.rank(), tail);
+    Part part = plan.part();
+    long size = sizeOfARank(orderSize - first, part, tail);
     return new StridedCursor(
-        plan, order.get(), orderSize, first + plan.rank(), plan.worldSize(), size);
+        plan, order.get(), orderSize, first + part.rank(), part.worldSize(), size);
   }
 
   /**
@@ -40,7 +43,7 @@ public final class Stride {
     long prefix = 0;
     for (EpochSegment segment : delivered) {
       long left = orderSize - prefix;
-      Segments.requireAtMost(segment, sizeOfARank(left, segment.worldSize(), 0, tail));
+      Segments.requireAtMost(segment, sizeOfLongestRank(left, segment.worldSize(), tail));
       prefix += Math.min(left, segment.deliveredByEachRank() * segment.worldSize());
     }
     return prefix;

@@ -7,6 +7,7 @@ import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.HeapMemory;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
@@ -34,21 +35,19 @@ public final class BlockedSampler implements Sampler {
   private final Sampler dataset;
   private final long datasetSize; // cached, since plans may be nested
   private final long blockSize;
-  private final int worldSize;
-  private final int rank;
+  private final Part part;
   private final Tail tail;
 
-  private BlockedSampler(Sampler dataset, long blockSize, int worldSize, int rank, Tail tail) {
+  private BlockedSampler(Sampler dataset, long blockSize, Part part, Tail tail) {
     this.dataset = PlanChecks.requireWhole(dataset, "dataset");
     this.datasetSize = dataset.size();
-    Checks.requireRank(datasetSize, worldSize, rank);
-    Checks.requireFewRanks(worldSize);
+    Checks.requireDatasetSize(datasetSize);
+    Checks.requireFewRanks(part.worldSize());
     if (blockSize < 1) {
       throw new IllegalArgumentException("blockSize must be at least 1, got " + blockSize);
     }
     this.blockSize = blockSize;
-    this.worldSize = worldSize;
-    this.rank = rank;
+    this.part = part;
     this.tail = requireNonNull(tail, "tail");
   }
 
@@ -57,28 +56,26 @@ public final class BlockedSampler implements Sampler {
    *
    * @param dataset the plan of the whole order, not itself divided over ranks
    * @param blockSize number of consecutive positions in a block, at least 1
-   * @param worldSize number of ranks, in [1, 65536]
-   * @param rank this rank, in [0, worldSize - 1]
+   * @param part the part of this rank, one of at most 65536
    * @return the plan
    * @throws IllegalArgumentException if an argument is out of range, or {@code dataset} is already
    *     one rank's plan
    */
-  public static BlockedSampler of(Sampler dataset, long blockSize, int worldSize, int rank) {
-    return new BlockedSampler(dataset, blockSize, worldSize, rank, Tail.PAD);
+  public static BlockedSampler of(Sampler dataset, long blockSize, Part part) {
+    return new BlockedSampler(dataset, blockSize, part, Tail.PAD);
   }
 
   /**
    * Creates a plan of one contiguous part per rank, padded.
    *
    * @param dataset the plan of the whole order, not itself divided over ranks
-   * @param worldSize number of ranks, in [1, 65536]
-   * @param rank this rank, in [0, worldSize - 1]
+   * @param part the part of this rank, one of at most 65536
    * @return the plan
    * @throws IllegalArgumentException if an argument is out of range, or {@code dataset} is already
    *     one rank's plan
    */
-  public static BlockedSampler contiguous(Sampler dataset, int worldSize, int rank) {
-    return of(dataset, Long.MAX_VALUE, worldSize, rank);
+  public static BlockedSampler contiguous(Sampler dataset, Part part) {
+    return of(dataset, Long.MAX_VALUE, part);
   }
 
   /**
@@ -88,7 +85,7 @@ public final class BlockedSampler implements Sampler {
    * @return the plan
    */
   public BlockedSampler withTail(Tail newTail) {
-    return new BlockedSampler(dataset, blockSize, worldSize, rank, newTail);
+    return new BlockedSampler(dataset, blockSize, part, newTail);
   }
 
   private IndexPartition deal(IndexRanges list, int ranks) {
@@ -96,18 +93,13 @@ public final class BlockedSampler implements Sampler {
   }
 
   @Override
-  public int worldSize() {
-    return worldSize;
-  }
-
-  @Override
-  public int rank() {
-    return rank;
+  public Part part() {
+    return part;
   }
 
   @Override
   public long size() {
-    return deal(IndexRanges.whole(datasetSize), worldSize).size(rank);
+    return deal(IndexRanges.whole(datasetSize), part.worldSize()).size(part.rank());
   }
 
   @Override
@@ -160,12 +152,12 @@ public final class BlockedSampler implements Sampler {
 
   @Override
   public PlanParameters parameters() {
-    return order().with("worldSize", worldSize).with("rank", rank);
+    return order().with(part);
   }
 
   @Override
   public String toString() {
-    return "BlockedSampler[dataset=%s, blockSize=%d, worldSize=%d, rank=%d, tail=%s]"
-        .formatted(dataset, blockSize, worldSize, rank, tail);
+    return "BlockedSampler[dataset=%s, blockSize=%d, part=%s, tail=%s]"
+        .formatted(dataset, blockSize, part, tail);
   }
 }

@@ -7,6 +7,7 @@ import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.BatchCursor;
 import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
@@ -33,22 +34,20 @@ import java.util.List;
 public final class DistributedBatchSampler implements BatchSampler {
   private final Sampler dataset;
   private final int batchSize;
-  private final int worldSize;
-  private final int rank;
+  private final Part part;
   private final boolean split;
   private final Tail tail;
 
   private DistributedBatchSampler(
-      Sampler dataset, int batchSize, int worldSize, int rank, boolean split, Tail tail) {
+      Sampler dataset, int batchSize, Part part, boolean split, Tail tail) {
     this.dataset = PlanChecks.requireDivisible(dataset, "dataset");
-    Checks.requireRank(dataset.size(), worldSize, rank);
+    Checks.requireDatasetSize(dataset.size());
     if (requireNonNull(tail, "tail") == Tail.UNEVEN) {
       throw new IllegalArgumentException(
           "tail must be PAD or DROP, since ranks have equal numbers of full batches, got UNEVEN");
     }
     this.batchSize = batchSize;
-    this.worldSize = worldSize;
-    this.rank = rank;
+    this.part = requireNonNull(part, "part");
     this.split = split;
     this.tail = tail;
   }
@@ -58,41 +57,38 @@ public final class DistributedBatchSampler implements BatchSampler {
    *
    * @param dataset the plan of the whole order, not itself divided over ranks
    * @param batchSize number of indices in a batch, at least 1
-   * @param worldSize number of ranks, at least 1
-   * @param rank this rank, in [0, worldSize - 1]
+   * @param part the part of this rank
    * @return the plan
    * @throws IllegalArgumentException if an argument is out of range, or {@code dataset} is already
    *     one rank's plan
    */
-  public static DistributedBatchSampler ofWholeBatches(
-      Sampler dataset, int batchSize, int worldSize, int rank) {
+  public static DistributedBatchSampler ofWholeBatches(Sampler dataset, int batchSize, Part part) {
     if (batchSize < 1) {
       throw new IllegalArgumentException("batchSize must be at least 1, got " + batchSize);
     }
-    return new DistributedBatchSampler(dataset, batchSize, worldSize, rank, false, Tail.PAD);
+    return new DistributedBatchSampler(dataset, batchSize, part, false, Tail.PAD);
   }
 
   /**
    * Creates a plan of a share of each global batch, padded.
    *
    * @param dataset the plan of the whole order, not itself divided over ranks
-   * @param globalBatch number of indices in a batch of all ranks together, a multiple of {@code
-   *     worldSize}, at least 1
-   * @param worldSize number of ranks, at least 1
-   * @param rank this rank, in [0, worldSize - 1]
+   * @param globalBatch number of indices in a batch of all ranks together, a multiple of the world
+   *     size, at least 1
+   * @param part the part of this rank
    * @return the plan
    * @throws IllegalArgumentException if an argument is out of range, or {@code dataset} is already
    *     one rank's plan
    */
   public static DistributedBatchSampler ofGlobalBatches(
-      Sampler dataset, int globalBatch, int worldSize, int rank) {
-    if (globalBatch < 1 || (worldSize > 0 && globalBatch % worldSize != 0)) {
+      Sampler dataset, int globalBatch, Part part) {
+    int ranks = part.worldSize();
+    if (globalBatch < 1 || globalBatch % ranks != 0) {
       throw new IllegalArgumentException(
           "globalBatch must be a multiple of worldSize (%d) and at least 1, got %d"
-              .formatted(worldSize, globalBatch));
+              .formatted(ranks, globalBatch));
     }
-    int batchSize = globalBatch / Math.max(1, worldSize);
-    return new DistributedBatchSampler(dataset, batchSize, worldSize, rank, true, Tail.PAD);
+    return new DistributedBatchSampler(dataset, globalBatch / ranks, part, true, Tail.PAD);
   }
 
   /**
@@ -103,11 +99,11 @@ public final class DistributedBatchSampler implements BatchSampler {
    * @throws IllegalArgumentException if {@code newTail} is {@link Tail#UNEVEN}
    */
   public DistributedBatchSampler withTail(Tail newTail) {
-    return new DistributedBatchSampler(dataset, batchSize, worldSize, rank, split, newTail);
+    return new DistributedBatchSampler(dataset, batchSize, part, split, newTail);
   }
 
   private long step() {
-    return (long) batchSize * worldSize;
+    return (long) batchSize * part.worldSize();
   }
 
   private long steps(long positions, long step) {
@@ -140,44 +136,39 @@ public final class DistributedBatchSampler implements BatchSampler {
   @Override
   public BatchCursor resume(long epoch, List<EpochSegment> delivered) {
     Checks.requireEpoch(epoch);
-    EpochProgress<Part> progress = EpochProgress.of(new Division(), delivered, worldSize);
+    EpochProgress<Rest> progress = EpochProgress.of(new Division(), delivered, part.worldSize());
     BatchCursor cursor = new DealtBatches(epoch, progress.part().first);
     cursor.seek(progress.delivered());
     return cursor;
   }
 
   /** The rest of the order from a position on, and the number of ranks that share it. */
-  private record Part(long first, int worldSize) {}
+  private record Rest(long first, int worldSize) {}
 
-  private final class Division implements EpochProgress.Division<Part> {
-    private long stepOf(Part part) {
-      return split ? step() : (long) batchSize * part.worldSize;
+  private final class Division implements EpochProgress.Division<Rest> {
+    private long stepOf(Rest rest) {
+      return split ? step() : (long) batchSize * rest.worldSize;
     }
 
     @Override
-    public Part begin(int ranks) {
-      return new Part(0, ranks);
+    public Rest begin(int ranks) {
+      return new Rest(0, ranks);
     }
 
     @Override
-    public Part divideRest(Part part, long delivered, int ranks) {
-      return new Part(Math.min(dataset.size(), part.first + delivered * stepOf(part)), ranks);
+    public Rest divideRest(Rest rest, long delivered, int ranks) {
+      return new Rest(Math.min(dataset.size(), rest.first + delivered * stepOf(rest)), ranks);
     }
 
     @Override
-    public long size(Part part) {
-      return steps(dataset.size() - part.first, stepOf(part));
+    public long size(Rest rest) {
+      return steps(dataset.size() - rest.first, stepOf(rest));
     }
   }
 
   @Override
-  public int worldSize() {
-    return worldSize;
-  }
-
-  @Override
-  public int rank() {
-    return rank;
+  public Part part() {
+    return part;
   }
 
   @Override
@@ -192,7 +183,7 @@ public final class DistributedBatchSampler implements BatchSampler {
 
   @Override
   public PlanParameters parameters() {
-    return order().with("worldSize", worldSize).with("rank", rank);
+    return order().with(part);
   }
 
   @Override
@@ -206,9 +197,8 @@ public final class DistributedBatchSampler implements BatchSampler {
 
   @Override
   public String toString() {
-    return ("DistributedBatchSampler[dataset=%s, batchSize=%d, split=%b, tail=%s, worldSize=%d,"
-            + " rank=%d]")
-        .formatted(dataset, batchSize, split, tail, worldSize, rank);
+    return "DistributedBatchSampler[dataset=%s, batchSize=%d, split=%b, tail=%s, part=%s]"
+        .formatted(dataset, batchSize, split, tail, part);
   }
 
   /** A cursor over the batches of a rank, from a position of the order on. */
@@ -224,7 +214,10 @@ public final class DistributedBatchSampler implements BatchSampler {
 
     /** Returns the position in the order of an element of a batch; past its end for padding. */
     private long inOrder(long batch, int element) {
-      long inStep = split ? (long) element * worldSize + rank : (long) rank * batchSize + element;
+      long inStep =
+          split
+              ? (long) element * part.worldSize() + part.rank()
+              : (long) part.rank() * batchSize + element;
       return first + batch * step() + inStep;
     }
 
@@ -235,7 +228,7 @@ public final class DistributedBatchSampler implements BatchSampler {
 
     @Override
     public void read(long batch, long[] into, int from) {
-      int stride = split ? worldSize : 1;
+      int stride = split ? part.worldSize() : 1;
       int done = 0;
       while (done < batchSize) {
         long at = inOrder(batch, done) % dataset.size();

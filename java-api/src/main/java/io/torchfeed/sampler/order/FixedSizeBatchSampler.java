@@ -6,6 +6,7 @@ import io.torchfeed.sampler.BatchCursor;
 import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.RankConsistency;
 import io.torchfeed.sampler.Sampler;
@@ -92,8 +93,8 @@ public record FixedSizeBatchSampler(Sampler sampler, int batchSize, boolean drop
   }
 
   @Override
-  public int worldSize() {
-    return sampler.worldSize();
+  public Part part() {
+    return sampler.part();
   }
 
   @Override
@@ -109,11 +110,6 @@ public record FixedSizeBatchSampler(Sampler sampler, int batchSize, boolean drop
   @Override
   public BatchSampler asSaved(PlanParameters saved) {
     return new FixedSizeBatchSampler(sampler.asSaved(saved), batchSize, dropLast);
-  }
-
-  @Override
-  public int rank() {
-    return sampler.rank();
   }
 
   /**

@@ -18,10 +18,11 @@ final class PartitionCursor extends PositionCursor {
   private final long skipped;
 
   private PartitionCursor(Sampler plan, PositionCursor order, IndexPartition dealing, long skip) {
-    super(plan, Math.max(0, dealing.size(plan.rank()) - skip));
+    super(plan, Math.max(0, dealing.size(plan.part().rank()) - skip));
+    int rank = plan.part().rank();
     this.order = order;
-    this.part = dealing.part(plan.rank());
-    this.own = dealing.own(plan.rank());
+    this.part = dealing.part(rank);
+    this.own = dealing.own(rank);
     this.skipped = skip;
   }
 
@@ -48,14 +49,14 @@ final class PartitionCursor extends PositionCursor {
       EpochSegment segment = chain.get(i);
       IndexPartition dealing = rule.deal(left, segment.worldSize());
       Segments.requireAtMost(segment, dealing.longest());
-      if (i == chain.size() - 1 && segment.worldSize() == plan.worldSize()) {
+      if (i == chain.size() - 1 && segment.worldSize() == plan.part().worldSize()) {
         skip = segment.deliveredByEachRank();
       } else {
         left = dealing.rest(segment.deliveredByEachRank());
         rule = next;
       }
     }
-    return new PartitionCursor(plan, order.get(), rule.deal(left, plan.worldSize()), skip);
+    return new PartitionCursor(plan, order.get(), rule.deal(left, plan.part().worldSize()), skip);
   }
 
   @Override

@@ -6,6 +6,7 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
@@ -35,26 +36,23 @@ import java.util.List;
 public final class ShardedSampler implements Sampler {
   private final ShardShuffleSampler dataset;
   private final ShardRule rule;
-  private final int worldSize;
-  private final int rank;
+  private final Part part;
   private final Tail tail;
   private final long size;
 
-  private ShardedSampler(
-      ShardShuffleSampler dataset, ShardRule rule, int worldSize, int rank, Tail tail) {
-    Checks.requireRank(dataset.size(), worldSize, rank);
-    Checks.requireFewRanks(worldSize);
+  private ShardedSampler(ShardShuffleSampler dataset, ShardRule rule, Part part, Tail tail) {
+    Checks.requireDatasetSize(dataset.size());
+    Checks.requireFewRanks(part.worldSize());
     this.dataset = dataset;
     this.rule = rule;
-    this.worldSize = worldSize;
-    this.rank = rank;
+    this.part = part;
     this.tail = requireNonNull(tail, "tail");
-    ShardRanks ranks = new ShardRanks(dataset, rule, worldSize);
+    ShardRanks ranks = new ShardRanks(dataset, rule, part.worldSize());
     this.size =
         switch (tail) {
           case PAD -> ranks.longest();
           case DROP -> ranks.shortest();
-          case UNEVEN -> ranks.held(rank);
+          case UNEVEN -> ranks.held(part.rank());
         };
   }
 
@@ -62,13 +60,12 @@ public final class ShardedSampler implements Sampler {
    * Returns a strided plan that pads: shard s goes to rank s modulo worldSize.
    *
    * @param dataset the shards
-   * @param worldSize number of ranks, in [1, 65536]
-   * @param rank this rank, in [0, worldSize - 1]
+   * @param part the part of this rank, one of at most 65536
    * @return the plan
    * @throws IllegalArgumentException if an argument is out of range
    */
-  public static ShardedSampler strided(ShardShuffleSampler dataset, int worldSize, int rank) {
-    return blocked(dataset, 1, worldSize, rank);
+  public static ShardedSampler strided(ShardShuffleSampler dataset, Part part) {
+    return blocked(dataset, 1, part);
   }
 
   /**
@@ -76,18 +73,16 @@ public final class ShardedSampler implements Sampler {
    *
    * @param dataset the shards
    * @param shardsPerBlock number of consecutive shards in a block, at least 1
-   * @param worldSize number of ranks, in [1, 65536]
-   * @param rank this rank, in [0, worldSize - 1]
+   * @param part the part of this rank, one of at most 65536
    * @return the plan
    * @throws IllegalArgumentException if an argument is out of range
    */
-  public static ShardedSampler blocked(
-      ShardShuffleSampler dataset, int shardsPerBlock, int worldSize, int rank) {
+  public static ShardedSampler blocked(ShardShuffleSampler dataset, int shardsPerBlock, Part part) {
     if (shardsPerBlock < 1) {
       throw new IllegalArgumentException(
           "shardsPerBlock must be at least 1, got " + shardsPerBlock);
     }
-    return new ShardedSampler(dataset, new ShardRule(shardsPerBlock), worldSize, rank, Tail.PAD);
+    return new ShardedSampler(dataset, new ShardRule(shardsPerBlock), part, Tail.PAD);
   }
 
   /**
@@ -95,14 +90,13 @@ public final class ShardedSampler implements Sampler {
    * the samples contains the middle of the shard.
    *
    * @param dataset the shards
-   * @param worldSize number of ranks, in [1, 65536]
-   * @param rank this rank, in [0, worldSize - 1]
+   * @param part the part of this rank, one of at most 65536
    * @return the plan
    * @throws IllegalArgumentException if an argument is out of range
    */
-  public static ShardedSampler contiguous(ShardShuffleSampler dataset, int worldSize, int rank) {
+  public static ShardedSampler contiguous(ShardShuffleSampler dataset, Part part) {
     ShardRule parts = new ShardRule(ShardRule.CONTIGUOUS);
-    return new ShardedSampler(dataset, parts, worldSize, rank, Tail.PAD);
+    return new ShardedSampler(dataset, parts, part, Tail.PAD);
   }
 
   /**
@@ -112,17 +106,12 @@ public final class ShardedSampler implements Sampler {
    * @return the plan
    */
   public ShardedSampler withTail(Tail newTail) {
-    return new ShardedSampler(dataset, rule, worldSize, rank, newTail);
+    return new ShardedSampler(dataset, rule, part, newTail);
   }
 
   @Override
-  public int worldSize() {
-    return worldSize;
-  }
-
-  @Override
-  public int rank() {
-    return rank;
+  public Part part() {
+    return part;
   }
 
   @Override
@@ -143,7 +132,7 @@ public final class ShardedSampler implements Sampler {
   }
 
   private Cursor rest(long epoch, List<EpochSegment> before) {
-    int firstWorldSize = before.isEmpty() ? worldSize : before.get(0).worldSize();
+    int firstWorldSize = before.isEmpty() ? part.worldSize() : before.get(0).worldSize();
     ShardRanks ranks = new ShardRanks(dataset, rule, firstWorldSize);
     return PartitionCursor.open(
         this,
@@ -179,7 +168,7 @@ public final class ShardedSampler implements Sampler {
 
   @Override
   public PlanParameters parameters() {
-    return order().with("worldSize", worldSize).with("rank", rank);
+    return order().with(part);
   }
 
   @Override

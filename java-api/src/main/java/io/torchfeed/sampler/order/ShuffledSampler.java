@@ -6,6 +6,7 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Seekable;
@@ -29,26 +30,25 @@ import java.util.List;
  * <p>Source: torchfeed's own dialect, {@code seekable}.
  *
  * @param datasetSize number of samples in the dataset, in [0, 2<sup>62</sup>]
- * @param worldSize number of ranks, at least 1
- * @param rank this rank, in [0, worldSize - 1]
+ * @param part the part of this rank
  * @param seed any value
  * @param tail what happens when the dataset does not divide evenly among the ranks
  */
-public record ShuffledSampler(long datasetSize, int worldSize, int rank, long seed, Tail tail)
+public record ShuffledSampler(long datasetSize, Part part, long seed, Tail tail)
     implements Sampler {
   /**
    * Creates a plan with the given tail.
    *
    * @param datasetSize number of samples in the dataset, in [0, 2<sup>62</sup>]
-   * @param worldSize number of ranks, at least 1
-   * @param rank this rank, in [0, worldSize - 1]
+   * @param part the part of this rank
    * @param seed any value
    * @param tail what happens when the dataset does not divide evenly among the ranks
    * @throws IllegalArgumentException if an argument is out of range
    */
   public ShuffledSampler {
+    requireNonNull(part, "part");
     requireNonNull(tail, "tail");
-    Checks.requireRank(datasetSize, worldSize, rank);
+    Checks.requireDatasetSize(datasetSize);
     if (datasetSize > SeekablePermutation.MAX_SIZE) {
       throw new IllegalArgumentException(
           "datasetSize must be in [0, %d], got %d"
@@ -61,13 +61,12 @@ public record ShuffledSampler(long datasetSize, int worldSize, int rank, long se
    * is seen.
    *
    * @param datasetSize number of samples in the dataset, in [0, 2<sup>62</sup>]
-   * @param worldSize number of ranks, at least 1
-   * @param rank this rank, in [0, worldSize - 1]
+   * @param part the part of this rank
    * @param seed any value
    * @throws IllegalArgumentException if an argument is out of range
    */
-  public ShuffledSampler(long datasetSize, int worldSize, int rank, long seed) {
-    this(datasetSize, worldSize, rank, seed, Tail.PAD);
+  public ShuffledSampler(long datasetSize, Part part, long seed) {
+    this(datasetSize, part, seed, Tail.PAD);
   }
 
   /**
@@ -78,12 +77,12 @@ public record ShuffledSampler(long datasetSize, int worldSize, int rank, long se
    * @throws IllegalArgumentException if {@code datasetSize} is out of range
    */
   public ShuffledSampler(long datasetSize, long seed) {
-    this(datasetSize, 1, 0, seed);
+    this(datasetSize, Part.whole(), seed);
   }
 
   @Override
   public long size() {
-    return Stride.sizeOfARank(datasetSize, worldSize, rank, tail);
+    return Stride.sizeOfARank(datasetSize, part, tail);
   }
 
   @Override
@@ -117,7 +116,7 @@ public record ShuffledSampler(long datasetSize, int worldSize, int rank, long se
 
   @Override
   public PlanParameters parameters() {
-    return order().with("worldSize", worldSize).with("rank", rank);
+    return order().with(part);
   }
 
   /** The order of the whole dataset. */

@@ -6,6 +6,7 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
@@ -25,25 +26,23 @@ import java.util.List;
  * order; each rank reads a plan of libtorch's in full.
  *
  * @param dataset the plan of the whole, undivided order, of at most 2<sup>62</sup> indices
- * @param worldSize number of ranks, at least 1
- * @param rank this rank, in [0, worldSize - 1]
+ * @param part the part of this rank
  * @param tail what happens when the order does not divide evenly among the ranks
  */
-public record StridedSampler(Sampler dataset, int worldSize, int rank, Tail tail)
-    implements Sampler {
+public record StridedSampler(Sampler dataset, Part part, Tail tail) implements Sampler {
   /**
    * Creates a plan with the given tail.
    *
    * @param dataset the plan of the whole, undivided order
-   * @param worldSize number of ranks, at least 1
-   * @param rank this rank, in [0, worldSize - 1]
+   * @param part the part of this rank
    * @param tail what happens when the order does not divide evenly among the ranks
    * @throws IllegalArgumentException if an argument is out of range, or {@code dataset} is already
    *     one rank's plan
    */
   public StridedSampler {
+    requireNonNull(part, "part");
     requireNonNull(tail, "tail");
-    Checks.requireRank(dataset.size(), worldSize, rank);
+    Checks.requireDatasetSize(dataset.size());
     PlanChecks.requireDivisible(dataset, "dataset");
   }
 
@@ -51,18 +50,17 @@ public record StridedSampler(Sampler dataset, int worldSize, int rank, Tail tail
    * Creates a plan that pads: each rank gets the same number of samples.
    *
    * @param dataset the plan of the whole, undivided order
-   * @param worldSize number of ranks, at least 1
-   * @param rank this rank, in [0, worldSize - 1]
+   * @param part the part of this rank
    * @throws IllegalArgumentException if an argument is out of range, or {@code dataset} is already
    *     one rank's plan
    */
-  public StridedSampler(Sampler dataset, int worldSize, int rank) {
-    this(dataset, worldSize, rank, Tail.PAD);
+  public StridedSampler(Sampler dataset, Part part) {
+    this(dataset, part, Tail.PAD);
   }
 
   @Override
   public long size() {
-    return Stride.sizeOfARank(dataset.size(), worldSize, rank, tail);
+    return Stride.sizeOfARank(dataset.size(), part, tail);
   }
 
   @Override
@@ -98,6 +96,6 @@ public record StridedSampler(Sampler dataset, int worldSize, int rank, Tail tail
 
   @Override
   public PlanParameters parameters() {
-    return order().with("worldSize", worldSize).with("rank", rank);
+    return order().with(part);
   }
 }

@@ -6,6 +6,7 @@ import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.HeapMemory;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
@@ -42,27 +43,24 @@ import java.util.List;
  *
  * @param datasetSize number of samples in the dataset; at least 0, and at most 2<sup>60</sup> - 1
  *     after padding
- * @param worldSize number of ranks, at least 1
- * @param rank this rank, in [0, worldSize - 1]
+ * @param part the part of this rank
  * @param tail what happens if the dataset does not divide evenly among the ranks
  */
-public record DistributedRandomSampler(long datasetSize, int worldSize, int rank, Tail tail)
-    implements Sampler {
+public record DistributedRandomSampler(long datasetSize, Part part, Tail tail) implements Sampler {
   /**
    * Creates a plan with the given tail.
    *
    * @param datasetSize number of samples in the dataset; at least 0, and at most 2<sup>60</sup> - 1
    *     after padding
-   * @param worldSize number of ranks, at least 1
-   * @param rank this rank, in [0, worldSize - 1]
+   * @param part the part of this rank
    * @param tail what happens if the dataset does not divide evenly among the ranks; not {@link
    *     Tail#UNEVEN}
    * @throws IllegalArgumentException if an argument is out of range
    */
   public DistributedRandomSampler {
     LibtorchChecks.requireEvenTail(tail);
-    Checks.requireRank(datasetSize, worldSize, rank);
-    LibtorchChecks.requireListable(datasetSize, worldSize, tail);
+    Checks.requireDatasetSize(datasetSize);
+    LibtorchChecks.requireListable(datasetSize, part.worldSize(), tail);
   }
 
   /**
@@ -70,17 +68,16 @@ public record DistributedRandomSampler(long datasetSize, int worldSize, int rank
    *
    * @param datasetSize number of samples in the dataset; at least 0, and at most 2<sup>60</sup> - 1
    *     after padding
-   * @param worldSize number of ranks, at least 1
-   * @param rank this rank, in [0, worldSize - 1]
+   * @param part the part of this rank
    * @throws IllegalArgumentException if an argument is out of range
    */
-  public DistributedRandomSampler(long datasetSize, int worldSize, int rank) {
-    this(datasetSize, worldSize, rank, Tail.PAD);
+  public DistributedRandomSampler(long datasetSize, Part part) {
+    this(datasetSize, part, Tail.PAD);
   }
 
   @Override
   public long size() {
-    return Stride.sizeOfARank(datasetSize, worldSize, 0, tail);
+    return Stride.sizeOfLongestRank(datasetSize, part.worldSize(), tail);
   }
 
   @Override
@@ -88,10 +85,11 @@ public record DistributedRandomSampler(long datasetSize, int worldSize, int rank
     Checks.requireEpoch(epoch);
     return NativeCursor.openList(
         this,
-        Math.max(datasetSize, size() * worldSize),
+        Math.max(datasetSize, size() * part.worldSize()),
         new ShuffledPadding(this, epoch),
         () ->
-            IndexCursor.distributed_random(datasetSize, worldSize, rank, tail == Tail.PAD, epoch));
+            IndexCursor.distributed_random(
+                datasetSize, part.worldSize(), part.rank(), tail == Tail.PAD, epoch));
   }
 
   @Override
@@ -142,8 +140,7 @@ public record DistributedRandomSampler(long datasetSize, int worldSize, int rank
   public PlanParameters parameters() {
     return PlanParameters.of("libtorch.DistributedRandomSampler")
         .with("datasetSize", datasetSize)
-        .with("worldSize", worldSize)
-        .with("rank", rank)
+        .with(part)
         .with("tail", tail);
   }
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler.torch;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.bindings.IndexCursor;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Seekable;
@@ -28,42 +31,40 @@ import java.util.List;
  * DistributedRandomSampler}; its memory and time are constant, too.
  *
  * @param datasetSize number of samples in the dataset, at least 0
- * @param worldSize number of ranks, at least 1
- * @param rank this rank, in [0, worldSize - 1]
+ * @param part the part of this rank
  * @param tail what happens if the dataset does not divide evenly among the ranks
  */
-public record DistributedSequentialSampler(long datasetSize, int worldSize, int rank, Tail tail)
+public record DistributedSequentialSampler(long datasetSize, Part part, Tail tail)
     implements Sampler {
   /**
    * Creates a plan with the given tail.
    *
    * @param datasetSize number of samples in the dataset, at least 0
-   * @param worldSize number of ranks, at least 1
-   * @param rank this rank, in [0, worldSize - 1]
+   * @param part the part of this rank
    * @param tail what happens if the dataset does not divide evenly among the ranks; not {@link
    *     Tail#UNEVEN}
    * @throws IllegalArgumentException if an argument is out of range
    */
   public DistributedSequentialSampler {
+    requireNonNull(part, "part");
     LibtorchChecks.requireEvenTail(tail);
-    Checks.requireRank(datasetSize, worldSize, rank);
+    Checks.requireDatasetSize(datasetSize);
   }
 
   /**
    * Creates a plan that pads: each rank gets the same number of samples, and every sample is seen.
    *
    * @param datasetSize number of samples in the dataset, at least 0
-   * @param worldSize number of ranks, at least 1
-   * @param rank this rank, in [0, worldSize - 1]
+   * @param part the part of this rank
    * @throws IllegalArgumentException if an argument is out of range
    */
-  public DistributedSequentialSampler(long datasetSize, int worldSize, int rank) {
-    this(datasetSize, worldSize, rank, Tail.PAD);
+  public DistributedSequentialSampler(long datasetSize, Part part) {
+    this(datasetSize, part, Tail.PAD);
   }
 
   @Override
   public long size() {
-    return Stride.sizeOfARank(datasetSize, worldSize, 0, tail);
+    return Stride.sizeOfLongestRank(datasetSize, part.worldSize(), tail);
   }
 
   @Override
@@ -71,8 +72,10 @@ public record DistributedSequentialSampler(long datasetSize, int worldSize, int 
     Checks.requireEpoch(epoch);
     return NativeCursor.open(
         this,
-        position -> Long.compareUnsigned(rank * size() + position, datasetSize) >= 0,
-        () -> IndexCursor.distributed_sequential(datasetSize, worldSize, rank, tail == Tail.PAD));
+        position -> Long.compareUnsigned(part.rank() * size() + position, datasetSize) >= 0,
+        () ->
+            IndexCursor.distributed_sequential(
+                datasetSize, part.worldSize(), part.rank(), tail == Tail.PAD));
   }
 
   @Override
@@ -83,8 +86,8 @@ public record DistributedSequentialSampler(long datasetSize, int worldSize, int 
 
   private Cursor restInJava(List<EpochSegment> before) {
     RemainingSlices rest = new RemainingSlices(datasetSize, tail, before);
-    long size = Stride.sizeOfARank(rest.size(), worldSize, 0, tail);
-    return new SliceCursor(this, rest, datasetSize, rank * size, size);
+    long size = Stride.sizeOfLongestRank(rest.size(), part.worldSize(), tail);
+    return new SliceCursor(this, rest, datasetSize, part.rank() * size, size);
   }
 
   /**
@@ -113,8 +116,7 @@ public record DistributedSequentialSampler(long datasetSize, int worldSize, int 
   public PlanParameters parameters() {
     return PlanParameters.of("libtorch.DistributedSequentialSampler")
         .with("datasetSize", datasetSize)
-        .with("worldSize", worldSize)
-        .with("rank", rank)
+        .with(part)
         .with("tail", tail);
   }
 }

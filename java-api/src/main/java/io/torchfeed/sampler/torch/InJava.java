@@ -3,6 +3,7 @@ package io.torchfeed.sampler.torch;
 
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
@@ -23,13 +24,8 @@ record InJava(Sampler plan, Rest rest) implements Sampler {
   }
 
   @Override
-  public int worldSize() {
-    return plan.worldSize();
-  }
-
-  @Override
-  public int rank() {
-    return plan.rank();
+  public Part part() {
+    return plan.part();
   }
 
   @Override

@@ -17,7 +17,7 @@ final class LibtorchChecks {
   static void requireListable(long datasetSize, int worldSize, Tail tail) {
     long most = worldSize == 1 ? MAX_INDICES : MAX_INDICES - MAX_INDICES % worldSize;
     if (datasetSize > most
-        || Stride.sizeOfARank(datasetSize, worldSize, 0, tail) > most / worldSize) {
+        || Stride.sizeOfLongestRank(datasetSize, worldSize, tail) > most / worldSize) {
       throw new IllegalArgumentException(
           "datasetSize must be in [0, %d] for %d ranks, the longest list that libtorch can hold, got %d"
               .formatted(most, worldSize, datasetSize));

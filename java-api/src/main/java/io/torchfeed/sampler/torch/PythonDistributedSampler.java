@@ -9,6 +9,7 @@ import io.torchfeed.internal.Mt19937;
 import io.torchfeed.internal.Randperm;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Seekable;
@@ -29,7 +30,7 @@ import java.util.List;
  * in pure Java; golden/python_samplers.py. The defaults are PyTorch's; deviations are set by name:
  *
  * <pre>{@code
- * new PythonDistributedSampler(50_000, 8, rank).withSeed(42).withTail(Tail.DROP)
+ * new PythonDistributedSampler(50_000, new Part(8, rank)).withSeed(42).withTail(Tail.DROP)
  * }</pre>
  *
  * <p>Epoch e is a pass after {@code set_epoch(e)}: its generator is seeded with {@code seed + e},
@@ -46,15 +47,13 @@ import java.util.List;
  *
  * @param datasetSize number of samples in the dataset; in [0, 2147483639] with shuffle, in [0,
  *     2<sup>62</sup>] without
- * @param worldSize number of ranks, at least 1
- * @param rank this rank, in [0, worldSize - 1]
+ * @param part the part of this rank
  * @param shuffle whether the order is random; otherwise it is 0, 1, 2, … in every epoch
  * @param seed any number; equal on all ranks
  * @param tail what happens if the size of the dataset is not a multiple of the world size
  */
 public record PythonDistributedSampler(
-    long datasetSize, int worldSize, int rank, boolean shuffle, long seed, Tail tail)
-    implements Sampler {
+    long datasetSize, Part part, boolean shuffle, long seed, Tail tail) implements Sampler {
   private static final long MAX_IN_ORDER = 1L << 62;
 
   /**
@@ -62,16 +61,16 @@ public record PythonDistributedSampler(
    *
    * @param datasetSize number of samples in the dataset; in [0, 2147483639] with shuffle, in [0,
    *     2<sup>62</sup>] without
-   * @param worldSize number of ranks, at least 1
-   * @param rank this rank, in [0, worldSize - 1]
+   * @param part the part of this rank
    * @param shuffle whether the order is random
    * @param seed any number; equal on all ranks
    * @param tail what happens if the size of the dataset is not a multiple of the world size
    * @throws IllegalArgumentException if an argument is outside of its range
    */
   public PythonDistributedSampler {
+    requireNonNull(part, "part");
     requireNonNull(tail, "tail");
-    Checks.requireRank(datasetSize, worldSize, rank);
+    Checks.requireDatasetSize(datasetSize);
     long most = shuffle ? IndexList.MAX_SIZE : MAX_IN_ORDER;
     if (datasetSize > most) {
       throw new IllegalArgumentException(
@@ -84,12 +83,11 @@ public record PythonDistributedSampler(
    * Creates a plan with PyTorch's defaults: shuffled, seed 0, padded.
    *
    * @param datasetSize number of samples in the dataset, in [0, 2147483639]
-   * @param worldSize number of ranks, at least 1
-   * @param rank this rank, in [0, worldSize - 1]
+   * @param part the part of this rank
    * @throws IllegalArgumentException if an argument is outside of its range
    */
-  public PythonDistributedSampler(long datasetSize, int worldSize, int rank) {
-    this(datasetSize, worldSize, rank, true, 0, Tail.PAD);
+  public PythonDistributedSampler(long datasetSize, Part part) {
+    this(datasetSize, part, true, 0, Tail.PAD);
   }
 
   /**
@@ -97,13 +95,12 @@ public record PythonDistributedSampler(
    * PyTorch.
    *
    * @param datasetSize number of samples in the dataset, in [0, 2<sup>62</sup>]
-   * @param worldSize number of ranks, at least 1
-   * @param rank this rank, in [0, worldSize - 1]
+   * @param part the part of this rank
    * @return the plan, padded
    * @throws IllegalArgumentException if an argument is outside of its range
    */
-  public static PythonDistributedSampler inOrder(long datasetSize, int worldSize, int rank) {
-    return new PythonDistributedSampler(datasetSize, worldSize, rank, false, 0, Tail.PAD);
+  public static PythonDistributedSampler inOrder(long datasetSize, Part part) {
+    return new PythonDistributedSampler(datasetSize, part, false, 0, Tail.PAD);
   }
 
   /**
@@ -113,7 +110,7 @@ public record PythonDistributedSampler(
    * @return the new plan
    */
   public PythonDistributedSampler withSeed(long seed) {
-    return new PythonDistributedSampler(datasetSize, worldSize, rank, shuffle, seed, tail);
+    return new PythonDistributedSampler(datasetSize, part, shuffle, seed, tail);
   }
 
   /**
@@ -123,12 +120,12 @@ public record PythonDistributedSampler(
    * @return the new plan
    */
   public PythonDistributedSampler withTail(Tail tail) {
-    return new PythonDistributedSampler(datasetSize, worldSize, rank, shuffle, seed, tail);
+    return new PythonDistributedSampler(datasetSize, part, shuffle, seed, tail);
   }
 
   @Override
   public long size() {
-    return Stride.sizeOfARank(datasetSize, worldSize, rank, tail);
+    return Stride.sizeOfARank(datasetSize, part, tail);
   }
 
   @Override
@@ -166,7 +163,7 @@ public record PythonDistributedSampler(
 
   @Override
   public long[] probe(long epoch, int worldSize) {
-    Sampler order = new PythonDistributedSampler(datasetSize, 1, 0, shuffle, seed, tail);
+    Sampler order = new PythonDistributedSampler(datasetSize, Part.whole(), shuffle, seed, tail);
     return shuffle ? OrderProbe.ofList(order, epoch) : OrderProbe.of(order, epoch);
   }
 
@@ -181,6 +178,6 @@ public record PythonDistributedSampler(
 
   @Override
   public PlanParameters parameters() {
-    return order().with("worldSize", worldSize).with("rank", rank);
+    return order().with(part);
   }
 }

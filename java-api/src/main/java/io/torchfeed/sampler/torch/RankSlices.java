@@ -25,7 +25,7 @@ final class RankSlices {
   RankSlices(long listSize, EpochSegment segment, Tail tail) {
     this.listSize = listSize;
     this.worldSize = segment.worldSize();
-    this.slice = Stride.sizeOfARank(listSize, worldSize, 0, tail);
+    this.slice = Stride.sizeOfLongestRank(listSize, worldSize, tail);
     this.delivered = segment.deliveredByEachRank();
     this.tail = slice - delivered;
     Segments.requireAtMost(segment, slice);

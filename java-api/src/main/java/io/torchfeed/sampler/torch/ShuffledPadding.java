@@ -22,7 +22,8 @@ final class ShuffledPadding implements LongPredicate {
 
   @Override
   public boolean test(long position) {
-    return plan.size() * plan.worldSize() > plan.datasetSize() && inJava().isPadding(position);
+    return plan.size() * plan.part().worldSize() > plan.datasetSize()
+        && inJava().isPadding(position);
   }
 
   /** Returns a cursor that holds only a list in heap memory, and so need not be closed. */

@@ -27,11 +27,11 @@ final class ShuffledSlices {
   /** Opens the plan's part of what the segments left. */
   Cursor open(List<EpochSegment> delivered) {
     if (delivered.isEmpty()) {
-      return new PaddedListCursor(plan, part(list(plan.worldSize())));
+      return new PaddedListCursor(plan, part(list(plan.part().worldSize())));
     }
     int worldSize = delivered.get(0).worldSize();
     long n = plan.datasetSize();
-    Segments.requireAtMost(delivered.get(0), Stride.sizeOfARank(n, worldSize, 0, plan.tail()));
+    Segments.requireAtMost(delivered.get(0), Stride.sizeOfLongestRank(n, worldSize, plan.tail()));
     if (worldSize >= n) { // one sample per rank: nothing is left, and the list may be long
       new RemainingSlices(0, plan.tail(), delivered.subList(1, delivered.size()));
       return new PaddedListCursor(plan, new int[0]);
@@ -45,7 +45,7 @@ final class ShuffledSlices {
    */
   int[] list(int worldSize) {
     long n = plan.datasetSize();
-    long length = Stride.sizeOfARank(n, worldSize, 0, plan.tail()) * worldSize;
+    long length = Stride.sizeOfLongestRank(n, worldSize, plan.tail()) * worldSize;
     if (Math.max(n, length) > IndexList.MAX_SIZE) {
       throw new IllegalStateException(
           "an order in Java has at most %d indices, got %d of %s; the plan's own epoch, computed by libtorch, has no such limit"
@@ -63,7 +63,8 @@ final class ShuffledSlices {
 
   private int[] part(int[] list) {
     int size = Math.toIntExact(plan.size());
-    int[] part = Arrays.copyOfRange(list, plan.rank() * size, plan.rank() * size + size);
+    int[] part =
+        Arrays.copyOfRange(list, plan.part().rank() * size, plan.part().rank() * size + size);
     int n = Math.toIntExact(plan.datasetSize());
     for (int i = 0; i < size; i++) {
       if (part[i] >= n) {
@@ -80,9 +81,9 @@ final class ShuffledSlices {
     int[] first = firstRest(list, delivered.get(0));
     RemainingSlices rest =
         new RemainingSlices(first.length, plan.tail(), delivered.subList(1, delivered.size()));
-    long size = Stride.sizeOfARank(rest.size(), plan.worldSize(), 0, plan.tail());
-    long start = plan.rank() * size;
-    int[] head = head(list, size * plan.worldSize() - rest.size());
+    long size = Stride.sizeOfLongestRank(rest.size(), plan.part().worldSize(), plan.tail());
+    long start = plan.part().rank() * size;
+    int[] head = head(list, size * plan.part().worldSize() - rest.size());
     int[] part = new int[Math.toIntExact(size)];
     for (int i = 0; i < part.length; i++) {
       long at = start + i;

@@ -12,6 +12,7 @@ import io.torchfeed.data.RowFiles;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.torch.DistributedRandomSampler;
 import java.io.IOException;
@@ -66,7 +67,7 @@ class FileDatasetTest {
 
   /** Asserts that the batches of both are equal, in random orders, with and without workers. */
   private static void assertEqualRows(FileDataset files, Tensor... tensors) {
-    Sampler sampler = new DistributedRandomSampler(files.size(), 1, 0);
+    Sampler sampler = new DistributedRandomSampler(files.size(), Part.whole());
     for (int workers : new int[] {0, 2}) {
       try (TensorDataset data = TensorDataset.of(tensors);
           DataLoader expected =

@@ -13,6 +13,7 @@ import io.torchfeed.data.RowFiles;
 import io.torchfeed.data.Rows;
 import io.torchfeed.data.SampleException;
 import io.torchfeed.memory.DType;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.torch.DistributedRandomSampler;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -54,7 +55,7 @@ class FileFaultsTest {
 
   private static DataLoader loader(FileDataset data, int workers) {
     return DataLoader.over(data)
-        .sampler(new DistributedRandomSampler(SIZE, 1, 0))
+        .sampler(new DistributedRandomSampler(SIZE, Part.whole()))
         .batchSize(BATCH)
         .workers(workers)
         .build();

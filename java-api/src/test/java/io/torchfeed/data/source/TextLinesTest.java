@@ -18,6 +18,7 @@ import io.torchfeed.data.StreamDataset;
 import io.torchfeed.data.VariableLength;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.ResumeMismatchException;
 import io.torchfeed.text.LineOptions;
 import io.torchfeed.text.TextPartition;
@@ -162,7 +163,7 @@ class TextLinesTest {
     List<Long> seen = new ArrayList<>();
     List<LoaderState> states = new ArrayList<>();
     for (int rank = 0; rank < 2; rank++) {
-      try (DataLoader loader = DataLoader.over(data).shards(2, rank).batchSize(3).build();
+      try (DataLoader loader = DataLoader.over(data).part(new Part(2, rank)).batchSize(3).build();
           Batches pass = loader.epoch(0)) {
         seen.addAll(Counters.longs(pass.next(), 0));
         seen.addAll(Counters.longs(pass.next(), 0));
@@ -170,7 +171,7 @@ class TextLinesTest {
       }
     }
     for (int rank = 0; rank < 3; rank++) {
-      try (DataLoader loader = DataLoader.over(data).shards(3, rank).batchSize(4).build()) {
+      try (DataLoader loader = DataLoader.over(data).part(new Part(3, rank)).batchSize(4).build()) {
         seen.addAll(values(loader.resume(states)));
       }
     }

@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import io.torchfeed.internal.Hash64;
 import io.torchfeed.sampler.BatchCursor;
 import io.torchfeed.sampler.BatchSampler;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.testing.Cursors;
@@ -345,7 +346,7 @@ class BaguaLoadBalancingBatchSamplerTest {
   }
 
   private static BaguaLoadBalancingSampler samples(Costs costs, int worldSize, int rank) {
-    return new BaguaLoadBalancingSampler(costs, worldSize, rank);
+    return new BaguaLoadBalancingSampler(costs, new Part(worldSize, rank));
   }
 
   private static BaguaLoadBalancingBatchSampler batches(

@@ -179,7 +179,7 @@ class BalanceReportTest {
     Costs costs = Costs.of(1, 2);
     assertThatIllegalArgumentException()
         .isThrownBy(() -> BalanceReport.over(costs, 0))
-        .withMessageContaining("worldSize must be at least 1, got 0");
+        .withMessageContaining("worldSize must be in [1, 1048576], got 0");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> BalanceReport.over(costs, 1).epoch(-1))
         .withMessageContaining("epoch must be at least 0, got -1");

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.ResumableCursor;
 import io.torchfeed.sampler.ResumeMismatchException;
@@ -34,7 +35,7 @@ class EvenPaddingTest {
 
   private static LoadBalancingDistributedSampler plan(
       Costs costs, int worldSize, int batchSize, StepGrouping grouping, long seed) {
-    return LoadBalancingDistributedSampler.builder(costs, worldSize, 0, batchSize)
+    return LoadBalancingDistributedSampler.builder(costs, new Part(worldSize, 0), batchSize)
         .grouping(grouping)
         .seed(seed)
         .build();
@@ -56,7 +57,7 @@ class EvenPaddingTest {
               costs,
               worldSize,
               batchSize,
-              rank -> new BaguaLoadBalancingSampler(costs, worldSize, rank).withSeed(s));
+              rank -> new BaguaLoadBalancingSampler(costs, new Part(worldSize, rank)).withSeed(s));
       assertThat(bagua).isEqualTo(1);
       for (StepGrouping grouping : StepGrouping.values()) {
         var plan = plan(costs, worldSize, batchSize, grouping, seed);
@@ -142,7 +143,7 @@ class EvenPaddingTest {
   }
 
   private static List<Long> padding(LoadBalancingDistributedSampler plan, long epoch) {
-    return IntStream.range(0, plan.worldSize())
+    return IntStream.range(0, plan.part().worldSize())
         .mapToObj(plan::forRank)
         .flatMap(
             rank -> {
@@ -188,7 +189,9 @@ class EvenPaddingTest {
         .isThrownBy(() -> unknown.resume(plan))
         .withMessageContaining("padding ODD, but the plan has EVEN");
     Sampler dropped =
-        LoadBalancingDistributedSampler.builder(Costs.of(1, 2, 3), 2, 0, 1).tail(Tail.DROP).build();
+        LoadBalancingDistributedSampler.builder(Costs.of(1, 2, 3), new Part(2, 0), 1)
+            .tail(Tail.DROP)
+            .build();
     assertThat(dropped.parameters().values()).doesNotContainKey("padding");
   }
 

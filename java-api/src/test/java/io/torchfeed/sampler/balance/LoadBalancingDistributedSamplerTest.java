@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.testing.Cursors;
@@ -39,7 +40,7 @@ class LoadBalancingDistributedSamplerTest {
             builder -> builder.tail(Tail.DROP));
     for (UnaryOperator<LoadBalancingDistributedSampler.Builder> option : options) {
       LoadBalancingDistributedSampler.Builder builder =
-          option.apply(LoadBalancingDistributedSampler.builder(Costs.of(1, 2), 1, 0, 1));
+          option.apply(LoadBalancingDistributedSampler.builder(Costs.of(1, 2), Part.whole(), 1));
       assertThatIllegalStateException()
           .isThrownBy(() -> option.apply(builder))
           .withMessageContaining("was already set to");
@@ -49,7 +50,7 @@ class LoadBalancingDistributedSamplerTest {
   @Test
   void theWorkedExampleIsReproduced() {
     LoadBalancingDistributedSampler rank0 =
-        LoadBalancingDistributedSampler.builder(TWELVE, 2, 0, 2)
+        LoadBalancingDistributedSampler.builder(TWELVE, new Part(2, 0), 2)
             .window(3)
             .jitter(0)
             .seed(42)
@@ -60,7 +61,7 @@ class LoadBalancingDistributedSamplerTest {
 
   @Test
   void anEmptyDatasetHasNoSteps() {
-    Sampler empty = LoadBalancingDistributedSampler.builder(Costs.of(), 3, 1, 4).build();
+    Sampler empty = LoadBalancingDistributedSampler.builder(Costs.of(), new Part(3, 1), 4).build();
     assertThat(empty.size()).isZero();
     assertThat(Cursors.indices(empty, 5)).isEmpty();
   }
@@ -68,7 +69,7 @@ class LoadBalancingDistributedSamplerTest {
   @Test
   void fewerSamplesThanAStepAreRepeatedOrDropped() {
     LoadBalancingDistributedSampler padded =
-        LoadBalancingDistributedSampler.builder(Costs.of(3, 1), 2, 0, 3).build();
+        LoadBalancingDistributedSampler.builder(Costs.of(3, 1), new Part(2, 0), 3).build();
     long[] all =
         IntStream.range(0, 2)
             .mapToObj(padded::forRank)
@@ -79,7 +80,9 @@ class LoadBalancingDistributedSamplerTest {
     assertThat(IntStream.range(0, 2).map(r -> Cursors.withoutPadding(padded.forRank(r), 0).length))
         .satisfies(counts -> assertThat(counts.stream().mapToInt(i -> i).sum()).isEqualTo(2));
     Sampler dropped =
-        LoadBalancingDistributedSampler.builder(Costs.of(3, 1), 2, 0, 3).tail(Tail.DROP).build();
+        LoadBalancingDistributedSampler.builder(Costs.of(3, 1), new Part(2, 0), 3)
+            .tail(Tail.DROP)
+            .build();
     assertThat(dropped.size()).isZero();
   }
 
@@ -94,7 +97,7 @@ class LoadBalancingDistributedSamplerTest {
   @Test
   void resumingWithTheSameWorldSizeContinuesInMidStep() {
     LoadBalancingDistributedSampler plan =
-        LoadBalancingDistributedSampler.builder(TWELVE, 2, 1, 2).window(2).build();
+        LoadBalancingDistributedSampler.builder(TWELVE, new Part(2, 1), 2).window(2).build();
     long[] whole = Cursors.indices(plan, 3);
     List<EpochSegment> parts =
         List.of(new EpochSegment(2, 2), new EpochSegment(5, 0), new EpochSegment(2, 1));
@@ -106,7 +109,10 @@ class LoadBalancingDistributedSamplerTest {
   @Test
   void parametersIncludeEverythingThatDeterminesTheOrder() {
     LoadBalancingDistributedSampler plan =
-        LoadBalancingDistributedSampler.builder(TWELVE, 2, 1, 3).seed(9).jitter(-0.0).build();
+        LoadBalancingDistributedSampler.builder(TWELVE, new Part(2, 1), 3)
+            .seed(9)
+            .jitter(-0.0)
+            .build();
     assertThat(plan.order().kind()).isEqualTo("torchfeed.LoadBalancingDistributedSampler");
     assertThat(plan.order().values())
         .containsEntry("datasetSize", "12")
@@ -220,18 +226,15 @@ class LoadBalancingDistributedSamplerTest {
     void otherOptionsOutOfRangeAreRefused() {
       refused(plan -> plan.window(0), "window must be at least 1, got 0");
       refused(plan -> plan.tail(Tail.UNEVEN), "tail must be PAD or DROP");
-      refused(0, 0, 2, "worldSize must be at least 1, got 0");
-      refused(3, 3, 2, "Invalid rank 3, rank should be in the interval [0, 2]");
-      refused(3, -1, 2, "Invalid rank -1");
-      refused(2, 0, 0, "batchSize must be at least 1, got 0");
-      refused(2, 0, 1 << 21, "worldSize * batchSize must be at most 2097152, got 2 * 2097152");
-      refused(1 << 30, 0, 1 << 30, "worldSize * batchSize must be at most 2097152");
+      refused(2, 0, "batchSize must be at least 1, got 0");
+      refused(2, 1 << 21, "worldSize * batchSize must be at most 2097152, got 2 * 2097152");
+      refused(1 << 30, 1 << 30, "worldSize * batchSize must be at most 2097152");
     }
 
     @Test
     void optionsAtTheirLimitsAreAccepted() {
       Sampler widest =
-          LoadBalancingDistributedSampler.builder(TWELVE, 1 << 21, (1 << 21) - 1, 1)
+          LoadBalancingDistributedSampler.builder(TWELVE, new Part(1 << 21, (1 << 21) - 1), 1)
               .window(Integer.MAX_VALUE)
               .build();
       assertThat(widest.size()).isEqualTo(1);
@@ -240,7 +243,7 @@ class LoadBalancingDistributedSamplerTest {
     @Test
     void segmentsLongerThanTheRemainderAreRefused() {
       LoadBalancingDistributedSampler plan =
-          LoadBalancingDistributedSampler.builder(TWELVE, 2, 0, 2).build();
+          LoadBalancingDistributedSampler.builder(TWELVE, new Part(2, 0), 2).build();
       assertThatIllegalArgumentException()
           .isThrownBy(() -> plan.resume(0, List.of(new EpochSegment(2, 4), new EpochSegment(2, 3))))
           .withMessageContaining("can have delivered at most 2");
@@ -258,15 +261,15 @@ class LoadBalancingDistributedSamplerTest {
     private static void refused(
         UnaryOperator<LoadBalancingDistributedSampler.Builder> change, String message) {
       LoadBalancingDistributedSampler.Builder builder =
-          change.apply(LoadBalancingDistributedSampler.builder(TWELVE, 2, 0, 2));
+          change.apply(LoadBalancingDistributedSampler.builder(TWELVE, new Part(2, 0), 2));
       assertThatIllegalArgumentException()
           .isThrownBy(builder::build)
           .withMessageContaining(message);
     }
 
-    private static void refused(int worldSize, int rank, int batchSize, String message) {
+    private static void refused(int worldSize, int batchSize, String message) {
       LoadBalancingDistributedSampler.Builder builder =
-          LoadBalancingDistributedSampler.builder(TWELVE, worldSize, rank, batchSize);
+          LoadBalancingDistributedSampler.builder(TWELVE, new Part(worldSize, 0), batchSize);
       assertThatIllegalArgumentException()
           .isThrownBy(builder::build)
           .withMessageContaining(message);
@@ -280,7 +283,8 @@ class LoadBalancingDistributedSamplerTest {
       UnaryOperator<LoadBalancingDistributedSampler.Builder> options) {
     LoadBalancingDistributedSampler plan =
         options
-            .apply(LoadBalancingDistributedSampler.builder(costs, worldSize, 0, batchSize))
+            .apply(
+                LoadBalancingDistributedSampler.builder(costs, new Part(worldSize, 0), batchSize))
             .build();
     return BalanceReport.over(costs, worldSize).samplers(batchSize, plan::forRank);
   }

@@ -7,6 +7,7 @@ import io.torchfeed.internal.Hash64;
 import io.torchfeed.internal.WindowOrder;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.testing.Cursors;
 import io.torchfeed.testing.Elastic;
@@ -142,7 +143,7 @@ class LoadBalancingPropertyTest {
 
   private static LoadBalancingDistributedSampler plan(
       Costs costs, int worldSize, int batchSize, int window, StepGrouping grouping, Tail tail) {
-    return LoadBalancingDistributedSampler.builder(costs, worldSize, 0, batchSize)
+    return LoadBalancingDistributedSampler.builder(costs, new Part(worldSize, 0), batchSize)
         .grouping(grouping)
         .window(window)
         .jitter(0.05)

@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.torchfeed.internal.Hash64;
 import io.torchfeed.sampler.BatchCursor;
 import io.torchfeed.sampler.BatchSampler;
+import io.torchfeed.sampler.Part;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -40,7 +41,7 @@ class TokenBudgetBatchSamplerTest {
     Costs costs = Costs.computed(lengths.size(), index -> lengths.get((int) index));
     TokenBudgetBatchSampler first =
         TokenBudgetBatchSampler.builder(costs, budget)
-            .ranks(worldSize, 0)
+            .part(new Part(worldSize, 0))
             .maxSamples(maxSamples)
             .seed(seed)
             .build();
@@ -78,7 +79,7 @@ class TokenBudgetBatchSamplerTest {
       @ForAll @IntRange(max = 1000) int permille) {
     Costs costs = Costs.computed(lengths.size(), index -> lengths.get((int) index));
     BatchSampler sampler =
-        TokenBudgetBatchSampler.builder(costs, 100).ranks(3, 1).seed(seed).build();
+        TokenBudgetBatchSampler.builder(costs, 100).part(new Part(3, 1)).seed(seed).build();
     List<long[]> all = batches(sampler, 5);
     int position = all.size() * permille / 1000;
     try (BatchCursor cursor = sampler.epoch(5)) {
@@ -109,7 +110,10 @@ class TokenBudgetBatchSamplerTest {
   void stepsAreBalancedWithLittlePaddingAndBatchMatesChange(String load, int worldSize) {
     Costs costs = load(load);
     TokenBudgetBatchSampler sampler =
-        TokenBudgetBatchSampler.builder(costs, budget(costs)).ranks(worldSize, 0).seed(7).build();
+        TokenBudgetBatchSampler.builder(costs, budget(costs))
+            .part(new Part(worldSize, 0))
+            .seed(7)
+            .build();
     BalanceReport report = BalanceReport.over(costs, worldSize).batchSamplers(sampler::forRank);
     assertThat(report.samples()).isEqualTo(SAMPLES);
     assertThat(report.padded().mean()).isLessThanOrEqualTo(1.008);
@@ -125,7 +129,7 @@ class TokenBudgetBatchSamplerTest {
     int samples = 700_000;
     Costs costs = Costs.computed(samples, index -> 1 + (Hash64.mix(index) >>> 57));
     TokenBudgetBatchSampler sampler =
-        TokenBudgetBatchSampler.builder(costs, 1000).ranks(2, 0).build();
+        TokenBudgetBatchSampler.builder(costs, 1000).part(new Part(2, 0)).build();
     BalanceReport report = BalanceReport.over(costs, 2).batchSamplers(sampler::forRank);
     assertThat(report.samples()).isEqualTo(samples);
     assertThat(report.paddingSamples()).isZero();
@@ -145,9 +149,10 @@ class TokenBudgetBatchSamplerTest {
   void batchesAreReproducibleAndDifferBySeed() {
     Costs costs = Costs.computed(1000, index -> 1 + index % 37);
     TokenBudgetBatchSampler.Builder options =
-        TokenBudgetBatchSampler.builder(costs, 200).ranks(2, 1);
+        TokenBudgetBatchSampler.builder(costs, 200).part(new Part(2, 1));
     BatchSampler sampler = options.build();
-    BatchSampler same = TokenBudgetBatchSampler.builder(costs, 200).ranks(2, 0).build().forRank(1);
+    BatchSampler same =
+        TokenBudgetBatchSampler.builder(costs, 200).part(new Part(2, 0)).build().forRank(1);
     BatchSampler other = options.seed(1L << 40).build();
     assertThat(same.digest()).isEqualTo(sampler.digest()).isNotEqualTo(other.digest());
     assertThat(batches(sampler, 3)).usingRecursiveComparison().isEqualTo(batches(same, 3));
@@ -160,7 +165,8 @@ class TokenBudgetBatchSamplerTest {
   class AtTheLimits {
     @Test
     void anEmptyDatasetHasNoBatches() {
-      BatchSampler sampler = TokenBudgetBatchSampler.builder(Costs.of(), 1).ranks(3, 2).build();
+      BatchSampler sampler =
+          TokenBudgetBatchSampler.builder(Costs.of(), 1).part(new Part(3, 2)).build();
       assertThat(sampler.batches(0)).isZero();
       assertThat(sampler.maxBatchSize()).isEqualTo(1);
       assertThat(batches(sampler, 0)).isEmpty();
@@ -169,7 +175,7 @@ class TokenBudgetBatchSamplerTest {
     @Test
     void fewerSamplesThanRanksAreRepeatedAndFlagged() {
       TokenBudgetBatchSampler sampler =
-          TokenBudgetBatchSampler.builder(Costs.of(4, 9), 9).ranks(5, 0).build();
+          TokenBudgetBatchSampler.builder(Costs.of(4, 9), 9).part(new Part(5, 0)).build();
       int flagged = 0;
       for (int rank = 0; rank < 5; rank++) {
         assertThat(batches(sampler.forRank(rank), 0))
@@ -209,9 +215,9 @@ class TokenBudgetBatchSamplerTest {
           .isThrownBy(() -> TokenBudgetBatchSampler.builder(costs, 1L << 42))
           .withMessageContaining("got 4398046511104");
       TokenBudgetBatchSampler.Builder options = TokenBudgetBatchSampler.builder(costs, 12);
-      assertThatIllegalArgumentException().isThrownBy(() -> options.ranks(0, 0));
-      assertThatIllegalArgumentException().isThrownBy(() -> options.ranks(2, 2));
-      assertThatIllegalArgumentException().isThrownBy(() -> options.ranks(65_537, 2));
+      assertThatIllegalArgumentException().isThrownBy(() -> options.part(new Part(0, 0)));
+      assertThatIllegalArgumentException().isThrownBy(() -> options.part(new Part(2, 2)));
+      assertThatIllegalArgumentException().isThrownBy(() -> options.part(new Part(65_537, 2)));
       assertThatIllegalArgumentException().isThrownBy(() -> options.maxSamples(0));
       BatchSampler sampler = options.build();
       assertThatIllegalArgumentException().isThrownBy(() -> sampler.epoch(-1));
@@ -221,8 +227,11 @@ class TokenBudgetBatchSamplerTest {
     @Test
     void eachOptionIsSetOnce() {
       TokenBudgetBatchSampler.Builder options =
-          TokenBudgetBatchSampler.builder(Costs.of(1), 2).ranks(2, 1).maxSamples(1).seed(3);
-      assertThatIllegalStateException().isThrownBy(() -> options.ranks(2, 1));
+          TokenBudgetBatchSampler.builder(Costs.of(1), 2)
+              .part(new Part(2, 1))
+              .maxSamples(1)
+              .seed(3);
+      assertThatIllegalStateException().isThrownBy(() -> options.part(new Part(2, 1)));
       assertThatIllegalStateException()
           .isThrownBy(() -> options.maxSamples(9))
           .withMessageContaining("maxSamples was already set to 1");

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.testing.Cursors;
@@ -40,7 +41,7 @@ class BlockedSamplerTest {
       DivisionChecks.Division division, int worldSize, List<EpochSegment> delivered) {
     List<long[]> parts = new ArrayList<>();
     for (int rank = 0; rank < worldSize; rank++) {
-      try (Cursor cursor = division.of(worldSize, rank).resume(0, delivered)) {
+      try (Cursor cursor = division.of(new Part(worldSize, rank)).resume(0, delivered)) {
         parts.add(Cursors.rest(cursor));
       }
     }
@@ -48,8 +49,7 @@ class BlockedSamplerTest {
   }
 
   private static DivisionChecks.Division blocks(int size, long block, Tail tail) {
-    return (worldSize, rank) ->
-        BlockedSampler.of(sequence(size), block, worldSize, rank).withTail(tail);
+    return part -> BlockedSampler.of(sequence(size), block, part).withTail(tail);
   }
 
   @Test
@@ -66,12 +66,11 @@ class BlockedSamplerTest {
 
   @Test
   void contiguousPartsDifferByOneSample() {
-    DivisionChecks.Division parts =
-        (worldSize, rank) -> BlockedSampler.contiguous(sequence(10), worldSize, rank);
+    DivisionChecks.Division parts = part -> BlockedSampler.contiguous(sequence(10), part);
     assertThat(parts(parts, 4))
         .containsExactly(
             new long[] {0, 1, 2}, new long[] {3, 4, 5}, new long[] {6, 7, 0}, new long[] {8, 9, 1});
-    assertThat(parts((w, r) -> BlockedSampler.contiguous(sequence(2), w, r), 5))
+    assertThat(parts(part -> BlockedSampler.contiguous(sequence(2), part), 5))
         .containsExactly(
             new long[] {0}, new long[] {1}, new long[] {0}, new long[] {1}, new long[] {0});
   }
@@ -81,8 +80,9 @@ class BlockedSamplerTest {
     for (Tail tail : Tail.values()) {
       for (int worldSize = 1; worldSize <= 7; worldSize++) {
         for (int rank = 0; rank < worldSize; rank++) {
-          StridedSampler strided = new StridedSampler(sequence(20), worldSize, rank, tail);
-          Sampler blocked = blocks(20, 1, tail).of(worldSize, rank);
+          StridedSampler strided =
+              new StridedSampler(sequence(20), new Part(worldSize, rank), tail);
+          Sampler blocked = blocks(20, 1, tail).of(new Part(worldSize, rank));
           assertThat(Cursors.indices(blocked, 0)).isEqualTo(Cursors.indices(strided, 0));
         }
       }
@@ -157,7 +157,8 @@ class BlockedSamplerTest {
       @ForAll @IntRange(min = 1, max = 60) int block,
       @ForAll @IntRange(min = 1, max = 17) int worldSize) {
     DivisionChecks.Division division = blocks(size, block, Tail.PAD);
-    DivisionChecks.seekEqualsSkipAtEveryPosition(division.of(worldSize, worldSize - 1), 0);
+    DivisionChecks.seekEqualsSkipAtEveryPosition(
+        division.of(new Part(worldSize, worldSize - 1)), 0);
   }
 
   @Test
@@ -173,21 +174,15 @@ class BlockedSamplerTest {
     @ValueSource(longs = {0, -1, Long.MIN_VALUE})
     void blockSizesBelowOneAreRefused(long block) {
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> BlockedSampler.of(sequence(3), block, 1, 0))
+          .isThrownBy(() -> BlockedSampler.of(sequence(3), block, Part.whole()))
           .withMessage("blockSize must be at least 1, got " + block);
     }
 
     @Test
-    void ranksOutsideTheWorldAreRefused() {
+    void partsOfAnOrderAreNotDividedAgain() {
+      BlockedSampler half = BlockedSampler.contiguous(sequence(3), new Part(2, 1));
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> BlockedSampler.contiguous(sequence(3), 2, 2))
-          .withMessageStartingWith("Invalid rank 2");
-      assertThatIllegalArgumentException()
-          .isThrownBy(() -> BlockedSampler.contiguous(sequence(3), 0, 0))
-          .withMessage("worldSize must be at least 1, got 0");
-      BlockedSampler half = BlockedSampler.contiguous(sequence(3), 2, 1);
-      assertThatIllegalArgumentException()
-          .isThrownBy(() -> BlockedSampler.contiguous(half, 2, 1))
+          .isThrownBy(() -> BlockedSampler.contiguous(half, new Part(2, 1)))
           .withMessageContaining("rank 1 of 2");
       DivisionChecks.negativeEpochsAreRefused(half);
     }
@@ -196,9 +191,9 @@ class BlockedSamplerTest {
     void theLargestArgumentsAreAccepted() {
       Sampler endless = RepeatedSampler.endless(sequence(10));
       int most = 65_536;
-      assertThat(BlockedSampler.of(endless, Long.MAX_VALUE, most, most - 1).size())
+      assertThat(BlockedSampler.of(endless, Long.MAX_VALUE, new Part(most, most - 1)).size())
           .isEqualTo((1L << 62) / most);
-      try (Cursor cursor = BlockedSampler.of(endless, 1L << 40, 3, 2).epoch(0)) {
+      try (Cursor cursor = BlockedSampler.of(endless, 1L << 40, new Part(3, 2)).epoch(0)) {
         cursor.seek(1L << 60);
         // Position 2^60 of rank 2 is the start of the rank's block 2^20.
         assertThat(Cursors.next(cursor, 1)).containsExactly((3 * (1L << 60) + (2L << 40)) % 10);
@@ -213,7 +208,7 @@ class BlockedSamplerTest {
 
     @Test
     void positionsOutsideThePartAreRefused() {
-      try (Cursor cursor = blocks(10, 3, Tail.PAD).of(3, 2).epoch(0)) {
+      try (Cursor cursor = blocks(10, 3, Tail.PAD).of(new Part(3, 2)).epoch(0)) {
         assertThatThrownBy(() -> cursor.isPadding(4)).isInstanceOf(IndexOutOfBoundsException.class);
         assertThat(cursor.isPadding(3)).isTrue();
         assertThat(cursor.isPadding(2)).isFalse();
@@ -222,21 +217,22 @@ class BlockedSamplerTest {
 
     @Test
     void everyParameterDistinguishesPlans() {
-      BlockedSampler plan = BlockedSampler.of(sequence(10), 2, 3, 1);
+      BlockedSampler plan = BlockedSampler.of(sequence(10), 2, new Part(3, 1));
       assertThat(
               Stream.of(
                       plan,
-                      BlockedSampler.of(sequence(11), 2, 3, 1),
-                      BlockedSampler.of(sequence(10), 3, 3, 1),
-                      BlockedSampler.of(sequence(10), 2, 4, 1),
-                      BlockedSampler.of(sequence(10), 2, 3, 2),
+                      BlockedSampler.of(sequence(11), 2, new Part(3, 1)),
+                      BlockedSampler.of(sequence(10), 3, new Part(3, 1)),
+                      BlockedSampler.of(sequence(10), 2, new Part(4, 1)),
+                      BlockedSampler.of(sequence(10), 2, new Part(3, 2)),
                       plan.withTail(Tail.DROP),
-                      BlockedSampler.contiguous(sequence(10), 3, 1),
-                      new StridedSampler(sequence(10), 3, 1))
+                      BlockedSampler.contiguous(sequence(10), new Part(3, 1)),
+                      new StridedSampler(sequence(10), new Part(3, 1)))
                   .map(Sampler::digest)
                   .distinct())
           .hasSize(8);
-      assertThat(plan.order()).isEqualTo(BlockedSampler.of(sequence(10), 2, 5, 4).order());
+      assertThat(plan.order())
+          .isEqualTo(BlockedSampler.of(sequence(10), 2, new Part(5, 4)).order());
     }
   }
 }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.torch.RandomSampler;
 import io.torchfeed.testing.Cursors;
@@ -196,7 +197,7 @@ class ConcatenatedSamplerTest {
       Sampler endless = RepeatedSampler.endless(plan);
       long[][] parts = new long[3][];
       for (int rank = 0; rank < 3; rank++) {
-        try (Cursor cursor = new StridedSampler(endless, 3, rank).epoch(0)) {
+        try (Cursor cursor = new StridedSampler(endless, new Part(3, rank)).epoch(0)) {
           parts[rank] = Cursors.next(cursor, 10);
         }
       }
@@ -227,7 +228,7 @@ class ConcatenatedSamplerTest {
             .withMessageEndingWith("got " + samples);
       }
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> new RepeatedSampler(new StridedSampler(plan, 2, 0), 1))
+          .isThrownBy(() -> new RepeatedSampler(new StridedSampler(plan, new Part(2, 0)), 1))
           .withMessageStartingWith("plan must be a plan of the whole order");
       DivisionChecks.negativeEpochsAreRefused(new RepeatedSampler(plan, 1));
       assertThatIllegalArgumentException()

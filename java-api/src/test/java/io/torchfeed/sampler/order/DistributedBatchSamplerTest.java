@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.torchfeed.sampler.BatchCursor;
 import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.testing.Cursors;
@@ -56,36 +57,38 @@ class DistributedBatchSamplerTest {
   private static DistributedBatchSampler plan(
       Sampler order, boolean split, int batchSize, int worldSize, int rank) {
     return split
-        ? DistributedBatchSampler.ofGlobalBatches(order, batchSize * worldSize, worldSize, rank)
-        : DistributedBatchSampler.ofWholeBatches(order, batchSize, worldSize, rank);
+        ? DistributedBatchSampler.ofGlobalBatches(
+            order, batchSize * worldSize, new Part(worldSize, rank))
+        : DistributedBatchSampler.ofWholeBatches(order, batchSize, new Part(worldSize, rank));
   }
 
   @Test
   void wholeBatchesAreAssignedRoundRobin() {
-    assertThat(batches(DistributedBatchSampler.ofWholeBatches(sequence(14), 3, 2, 0)))
+    assertThat(batches(DistributedBatchSampler.ofWholeBatches(sequence(14), 3, new Part(2, 0))))
         .containsExactly(new long[] {0, 1, 2}, new long[] {6, 7, 8}, new long[] {12, 13, 0});
-    assertThat(batches(DistributedBatchSampler.ofWholeBatches(sequence(14), 3, 2, 1)))
+    assertThat(batches(DistributedBatchSampler.ofWholeBatches(sequence(14), 3, new Part(2, 1))))
         .containsExactly(new long[] {3, 4, 5}, new long[] {9, 10, 11}, new long[] {1, 2, 3});
     DistributedBatchSampler dropped =
-        DistributedBatchSampler.ofWholeBatches(sequence(14), 3, 2, 1).withTail(Tail.DROP);
+        DistributedBatchSampler.ofWholeBatches(sequence(14), 3, new Part(2, 1)).withTail(Tail.DROP);
     assertThat(batches(dropped)).containsExactly(new long[] {3, 4, 5}, new long[] {9, 10, 11});
   }
 
   @Test
   void globalBatchesAreSplitByStride() {
-    assertThat(batches(DistributedBatchSampler.ofGlobalBatches(sequence(14), 6, 2, 0)))
+    assertThat(batches(DistributedBatchSampler.ofGlobalBatches(sequence(14), 6, new Part(2, 0))))
         .containsExactly(new long[] {0, 2, 4}, new long[] {6, 8, 10}, new long[] {12, 0, 2});
-    assertThat(batches(DistributedBatchSampler.ofGlobalBatches(sequence(14), 6, 2, 1)))
+    assertThat(batches(DistributedBatchSampler.ofGlobalBatches(sequence(14), 6, new Part(2, 1))))
         .containsExactly(new long[] {1, 3, 5}, new long[] {7, 9, 11}, new long[] {13, 1, 3});
   }
 
   @Test
   void fewerSamplesThanAStepAreRepeated() {
-    assertThat(batches(DistributedBatchSampler.ofWholeBatches(sequence(2), 3, 2, 1)))
+    assertThat(batches(DistributedBatchSampler.ofWholeBatches(sequence(2), 3, new Part(2, 1))))
         .containsExactly(new long[] {1, 0, 1});
-    assertThat(batches(DistributedBatchSampler.ofGlobalBatches(sequence(3), 8, 2, 1)))
+    assertThat(batches(DistributedBatchSampler.ofGlobalBatches(sequence(3), 8, new Part(2, 1))))
         .containsExactly(new long[] {1, 0, 2, 1});
-    assertThat(batches(DistributedBatchSampler.ofWholeBatches(sequence(0), 3, 2, 1))).isEmpty();
+    assertThat(batches(DistributedBatchSampler.ofWholeBatches(sequence(0), 3, new Part(2, 1))))
+        .isEmpty();
   }
 
   @Property(tries = 200)
@@ -178,22 +181,16 @@ class DistributedBatchSamplerTest {
     Sampler order = sequence(9);
     for (int batch : new int[] {0, -1}) {
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> DistributedBatchSampler.ofWholeBatches(order, batch, 2, 0))
+          .isThrownBy(() -> DistributedBatchSampler.ofWholeBatches(order, batch, new Part(2, 0)))
           .withMessage("batchSize must be at least 1, got " + batch);
     }
     for (int batch : new int[] {0, -2, 3}) {
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> DistributedBatchSampler.ofGlobalBatches(order, batch, 2, 0))
+          .isThrownBy(() -> DistributedBatchSampler.ofGlobalBatches(order, batch, new Part(2, 0)))
           .withMessage(
               "globalBatch must be a multiple of worldSize (2) and at least 1, got " + batch);
     }
-    assertThatIllegalArgumentException()
-        .isThrownBy(() -> DistributedBatchSampler.ofGlobalBatches(order, 4, 0, 0))
-        .withMessage("worldSize must be at least 1, got 0");
-    assertThatIllegalArgumentException()
-        .isThrownBy(() -> DistributedBatchSampler.ofWholeBatches(order, 4, 2, 2))
-        .withMessageStartingWith("Invalid rank 2");
-    DistributedBatchSampler plan = DistributedBatchSampler.ofWholeBatches(order, 4, 2, 1);
+    DistributedBatchSampler plan = DistributedBatchSampler.ofWholeBatches(order, 4, new Part(2, 1));
     assertThatIllegalArgumentException()
         .isThrownBy(() -> plan.withTail(Tail.UNEVEN))
         .withMessageStartingWith("tail must be PAD or DROP");
@@ -202,15 +199,16 @@ class DistributedBatchSamplerTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> plan.resume(0, List.of(new EpochSegment(2, 3))))
         .withMessageStartingWith("each rank of a segment can have delivered at most 2");
-    Sampler half = new StridedSampler(order, 2, 0);
+    Sampler half = new StridedSampler(order, new Part(2, 0));
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> DistributedBatchSampler.ofWholeBatches(half, 4, 2, 1))
+        .isThrownBy(() -> DistributedBatchSampler.ofWholeBatches(half, 4, new Part(2, 1)))
         .withMessageContaining("rank 0 of 2");
   }
 
   @Test
   void cursorsRefuseArgumentsOutOfRange() {
-    DistributedBatchSampler plan = DistributedBatchSampler.ofWholeBatches(sequence(9), 4, 2, 1);
+    DistributedBatchSampler plan =
+        DistributedBatchSampler.ofWholeBatches(sequence(9), 4, new Part(2, 1));
     BatchCursor cursor = plan.epoch(0);
     assertThatThrownBy(() -> cursor.next(new long[4], 1))
         .isInstanceOf(IndexOutOfBoundsException.class);
@@ -231,16 +229,17 @@ class DistributedBatchSamplerTest {
 
   @Test
   void everyParameterDistinguishesPlans() {
-    DistributedBatchSampler plan = DistributedBatchSampler.ofWholeBatches(sequence(9), 4, 2, 1);
+    DistributedBatchSampler plan =
+        DistributedBatchSampler.ofWholeBatches(sequence(9), 4, new Part(2, 1));
     assertThat(
             Stream.of(
                     plan,
                     plan.withTail(Tail.DROP),
-                    DistributedBatchSampler.ofGlobalBatches(sequence(9), 8, 2, 1),
-                    DistributedBatchSampler.ofWholeBatches(sequence(8), 4, 2, 1),
-                    DistributedBatchSampler.ofWholeBatches(sequence(9), 3, 2, 1),
-                    DistributedBatchSampler.ofWholeBatches(sequence(9), 4, 3, 1),
-                    DistributedBatchSampler.ofWholeBatches(sequence(9), 4, 2, 0))
+                    DistributedBatchSampler.ofGlobalBatches(sequence(9), 8, new Part(2, 1)),
+                    DistributedBatchSampler.ofWholeBatches(sequence(8), 4, new Part(2, 1)),
+                    DistributedBatchSampler.ofWholeBatches(sequence(9), 3, new Part(2, 1)),
+                    DistributedBatchSampler.ofWholeBatches(sequence(9), 4, new Part(3, 1)),
+                    DistributedBatchSampler.ofWholeBatches(sequence(9), 4, new Part(2, 0)))
                 .map(BatchSampler::digest)
                 .distinct())
         .hasSize(7);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.testing.Cursors;
 import io.torchfeed.testing.DivisionChecks;
@@ -195,7 +196,7 @@ class MixedSamplerTest {
 
   @Test
   void paddingInASourceIsPaddingInTheMix() {
-    Sampler padded = new StridedSampler(ListSampler.inOrder(4, 5, 6), 1, 0);
+    Sampler padded = new StridedSampler(ListSampler.inOrder(4, 5, 6), Part.whole());
     MixedSampler mixed = MixedSampler.ofLength(4, List.of(new MixedSampler.Source(padded, 0)), 1);
     try (Cursor cursor = mixed.epoch(0)) {
       assertThat(cursor.isPadding(3)).isFalse();
@@ -217,7 +218,9 @@ class MixedSamplerTest {
         .withMessageContaining("source 1 is empty");
     assertThatIllegalArgumentException()
         .isThrownBy(
-            () -> new MixedSampler.Source(new StridedSampler(ListSampler.inOrder(1), 2, 0), 0))
+            () ->
+                new MixedSampler.Source(
+                    new StridedSampler(ListSampler.inOrder(1), new Part(2, 0)), 0))
         .withMessageContaining("rank 0 of 2");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> new MixedSampler.Source(ListSampler.inOrder(1), -1))

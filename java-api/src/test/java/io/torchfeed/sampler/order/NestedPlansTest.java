@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.ResumableCursor;
 import io.torchfeed.sampler.ResumeMismatchException;
@@ -40,12 +41,12 @@ class NestedPlansTest {
     Costs costs = Costs.of(5, 3, 9, 1, 7, 2, 8, 6, 4, 0, 2);
     List<Sampler> plans =
         List.of(
-            ShardedSampler.blocked(SHARDS, 2, 2, 0),
-            BlockedSampler.of(SHARDS, 2, 2, 0),
-            BlockedSampler.of(BlockedSampler.of(SHARDS, 2, 1, 0), 2, 2, 0),
-            new StridedSampler(SHARDS, 2, 0),
-            new StridedSampler(balanced(costs, 1, Tail.DROP), 2, 0),
-            new StridedSampler(balanced(costs, 1, Tail.PAD), 2, 0),
+            ShardedSampler.blocked(SHARDS, 2, new Part(2, 0)),
+            BlockedSampler.of(SHARDS, 2, new Part(2, 0)),
+            BlockedSampler.of(BlockedSampler.of(SHARDS, 2, Part.whole()), 2, new Part(2, 0)),
+            new StridedSampler(SHARDS, new Part(2, 0)),
+            new StridedSampler(balanced(costs, 1, Tail.DROP), new Part(2, 0)),
+            new StridedSampler(balanced(costs, 1, Tail.PAD), new Part(2, 0)),
             balanced(costs, 2, Tail.PAD));
     Set<String> parameters = new HashSet<>();
     Set<String> digests = new HashSet<>();
@@ -70,8 +71,8 @@ class NestedPlansTest {
   @Test
   void unevenShardsResumeFromTheStateOfTheLongestRank() {
     ShardShuffleSampler shards = ShardShuffleSampler.inOrder(100, 10);
-    Sampler first = ShardedSampler.strided(shards, 2, 0).withTail(Tail.UNEVEN);
-    Sampler second = ShardedSampler.strided(shards, 2, 1).withTail(Tail.UNEVEN);
+    Sampler first = ShardedSampler.strided(shards, new Part(2, 0)).withTail(Tail.UNEVEN);
+    Sampler second = ShardedSampler.strided(shards, new Part(2, 1)).withTail(Tail.UNEVEN);
     SamplerState state = SamplerState.of(first, 0, 50);
     try (ResumableCursor.OfIndices shorter = state.resume(second);
         ResumableCursor.OfIndices longer = state.resume(first)) {
@@ -82,7 +83,7 @@ class NestedPlansTest {
 
   @Test
   void positionsBeyondTheLongestRankAreRefused() {
-    Sampler plan = new StridedSampler(SHARDS, 3, 2, Tail.UNEVEN);
+    Sampler plan = new StridedSampler(SHARDS, new Part(3, 2), Tail.UNEVEN);
     SamplerState state =
         new SamplerState(
             plan.order(),
@@ -100,8 +101,8 @@ class NestedPlansTest {
         plan -> new ConcatenatedSampler(List.of(new MixedSampler.Source(plan, 0))),
         plan -> MixedSampler.untilAllExhausted(List.of(new MixedSampler.Source(plan, 0)), 1),
         plan -> new RepeatedSampler(plan, 5),
-        plan -> new StridedSampler(plan, 1, 0),
-        plan -> BlockedSampler.of(plan, 2, 1, 0));
+        plan -> new StridedSampler(plan, Part.whole()),
+        plan -> BlockedSampler.of(plan, 2, Part.whole()));
   }
 
   @ParameterizedTest
@@ -133,7 +134,7 @@ class NestedPlansTest {
       assertThatIllegalArgumentException().isThrownBy(() -> wrapper.apply(deepest));
     }
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> DistributedBatchSampler.ofWholeBatches(deepest, 2, 1, 0));
+        .isThrownBy(() -> DistributedBatchSampler.ofWholeBatches(deepest, 2, Part.whole()));
     assertThat(Cursors.indices(deepest, 1)).hasSize(5).containsOnly(4, 2);
   }
 
@@ -168,7 +169,7 @@ class NestedPlansTest {
   @Test
   void ordersTooLongToBeDividedAreRefused() {
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new StridedSampler(new SequentialSampler(Long.MAX_VALUE), 3, 2))
+        .isThrownBy(() -> new StridedSampler(new SequentialSampler(Long.MAX_VALUE), new Part(3, 2)))
         .withMessageContaining("at most " + (1L << 62));
   }
 
@@ -185,6 +186,8 @@ class NestedPlansTest {
   }
 
   private static LoadBalancingDistributedSampler balanced(Costs costs, int worldSize, Tail tail) {
-    return LoadBalancingDistributedSampler.builder(costs, worldSize, 0, 2).tail(tail).build();
+    return LoadBalancingDistributedSampler.builder(costs, new Part(worldSize, 0), 2)
+        .tail(tail)
+        .build();
   }
 }

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.RankConsistency;
 import io.torchfeed.sampler.ResumableCursor;
@@ -70,12 +71,12 @@ class OwnSamplersTest {
 
     @Test
     void isDividedAgainWhenTheWorldSizeChanges() {
-      Sampler two = new StridedSampler(new EveryOther(24), 2, 0);
+      Sampler two = new StridedSampler(new EveryOther(24), new Part(2, 0));
       SamplerState state = SamplerState.of(two, 0, 3);
       List<Long> rest = new ArrayList<>();
       for (int rank = 0; rank < 3; rank++) {
         try (ResumableCursor.OfIndices cursor =
-            state.resume(new StridedSampler(new EveryOther(24), 3, rank))) {
+            state.resume(new StridedSampler(new EveryOther(24), new Part(3, rank)))) {
           long[] indices = new long[2];
           assertThat(cursor.next(indices, 0, 2)).isEqualTo(2);
           rest.addAll(List.of(indices[0], indices[1]));
@@ -102,8 +103,8 @@ class OwnSamplersTest {
       assertThatExceptionOfType(ResumeMismatchException.class)
           .isThrownBy(() -> state.resume(other))
           .withMessageContaining("order digest");
-      assertThat(RankConsistency.digest(new StridedSampler(plan, 1, 0), 0, 2))
-          .isNotEqualTo(RankConsistency.digest(new StridedSampler(other, 1, 0), 0, 2));
+      assertThat(RankConsistency.digest(new StridedSampler(plan, Part.whole()), 0, 2))
+          .isNotEqualTo(RankConsistency.digest(new StridedSampler(other, Part.whole()), 0, 2));
     }
 
     @Test
@@ -136,10 +137,10 @@ class OwnSamplersTest {
   }
 
   /** A user's own division, with a name for its tail that no class of torchfeed uses. */
-  private record Halves(long datasetSize, int worldSize, int rank) implements Sampler {
+  private record Halves(long datasetSize, Part part) implements Sampler {
     @Override
     public long size() {
-      return (datasetSize - rank + worldSize - 1) / worldSize;
+      return (datasetSize - part.rank() + part.worldSize() - 1) / part.worldSize();
     }
 
     @Override
@@ -149,7 +150,7 @@ class OwnSamplersTest {
 
     @Override
     public Cursor epoch(long epoch) {
-      return new StridedSampler(order(datasetSize), worldSize, rank, Tail.UNEVEN).epoch(epoch);
+      return new StridedSampler(order(datasetSize), part, Tail.UNEVEN).epoch(epoch);
     }
 
     private static Sampler order(long datasetSize) {
@@ -168,7 +169,7 @@ class OwnSamplersTest {
 
     @Override
     public PlanParameters parameters() {
-      return order().with("worldSize", worldSize).with("rank", rank);
+      return order().with(part);
     }
   }
 
@@ -179,26 +180,27 @@ class OwnSamplersTest {
       List<long[]> gathered = new ArrayList<>();
       for (int rank = 0; rank < 2; rank++) {
         int own = rank;
-        gathered.add(new long[] {RankConsistency.digest(new Halves(5, 2, rank), 0, 1), own});
+        gathered.add(
+            new long[] {RankConsistency.digest(new Halves(5, new Part(2, rank)), 0, 1), own});
       }
       assertThat(gathered.get(0)[0]).isEqualTo(gathered.get(1)[0]);
       RankConsistency.beforeEpoch(
-          new Halves(5, 2, 0), 0, 1, mine -> gathered.toArray(new long[0][]));
+          new Halves(5, new Part(2, 0)), 0, 1, mine -> gathered.toArray(new long[0][]));
     }
 
     @Test
     void isResumedByItsShorterRanksToo() {
-      SamplerState state = SamplerState.of(new Halves(5, 2, 0), 0, 3);
-      try (ResumableCursor.OfIndices cursor = state.resume(new Halves(5, 2, 1))) {
+      SamplerState state = SamplerState.of(new Halves(5, new Part(2, 0)), 0, 3);
+      try (ResumableCursor.OfIndices cursor = state.resume(new Halves(5, new Part(2, 1)))) {
         assertThat(cursor.remaining()).isZero();
       }
     }
 
     @Test
     void thatCannotDivideTheRestSaysSo() {
-      SamplerState state = SamplerState.of(new Halves(5, 2, 0), 0, 1);
+      SamplerState state = SamplerState.of(new Halves(5, new Part(2, 0)), 0, 1);
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> state.resume(new Halves(5, 3, 0)))
+          .isThrownBy(() -> state.resume(new Halves(5, new Part(3, 0))))
           .withMessageContaining("cannot be divided again");
     }
   }
@@ -212,7 +214,7 @@ class OwnSamplersTest {
               new ShuffledSampler(3000, 3),
               new RandomSampler(2500, 1),
               new ShuffledSampler(0, 1),
-              new StridedSampler(new SequentialSampler(10), 3, 2))) {
+              new StridedSampler(new SequentialSampler(10), new Part(3, 2)))) {
         long[] expected = new long[(int) plan.size()];
         try (Cursor cursor = plan.epoch(4)) {
           if (expected.length > 0) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.testing.Cursors;
@@ -66,12 +67,14 @@ class ShardedSamplerPropertyTest {
         ShardShuffleSampler.of(ShardedSamplerTest.sizes(shards, seed), 2, seed);
     DivisionChecks.Division padded = ShardedSamplerTest.dealt(order, way, Tail.PAD);
     for (int rank = 0; rank < worldSize; rank++) {
-      assertThat(padded.of(worldSize, rank).size()).isEqualTo(padded.of(worldSize, 0).size());
-      long[] first = withoutPaddingSorted(padded.of(worldSize, rank), 0);
-      assertThat(withoutPaddingSorted(padded.of(worldSize, rank), 1)).isEqualTo(first);
+      assertThat(padded.of(new Part(worldSize, rank)).size())
+          .isEqualTo(padded.of(new Part(worldSize, 0)).size());
+      long[] first = withoutPaddingSorted(padded.of(new Part(worldSize, rank)), 0);
+      assertThat(withoutPaddingSorted(padded.of(new Part(worldSize, rank)), 1)).isEqualTo(first);
       assertThat(
               DivisionChecks.sorted(
-                  ShardedSamplerTest.dealt(order, way, Tail.UNEVEN).of(worldSize, rank), 0))
+                  ShardedSamplerTest.dealt(order, way, Tail.UNEVEN).of(new Part(worldSize, rank)),
+                  0))
           .isEqualTo(first);
     }
   }
@@ -112,7 +115,7 @@ class ShardedSamplerPropertyTest {
             ShardShuffleSampler.of(ShardedSamplerTest.sizes(shards, seed), 3, seed), way, tail);
     long longest = DivisionChecks.longest(division, 1, List.of(), worldSize);
     for (int rank = 0; rank < worldSize; rank++) {
-      Sampler plan = division.of(worldSize, rank);
+      Sampler plan = division.of(new Part(worldSize, rank));
       long[] whole = Cursors.indices(plan, 1);
       for (long done = 0; done <= longest; done += 7) {
         try (Cursor cursor = plan.resume(1, List.of(new EpochSegment(worldSize, done)))) {
@@ -131,7 +134,7 @@ class ShardedSamplerPropertyTest {
     ShardShuffleSampler order =
         ShardShuffleSampler.of(ShardedSamplerTest.sizes(shards, seed), 3, seed);
     DivisionChecks.seekEqualsSkipAtEveryPosition(
-        ShardedSamplerTest.dealt(order, way, Tail.PAD).of(3, 1), 4);
+        ShardedSamplerTest.dealt(order, way, Tail.PAD).of(new Part(3, 1)), 4);
   }
 
   private static long[] withoutPaddingSorted(Sampler plan, long epoch) {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.testing.Cursors;
@@ -38,11 +39,11 @@ class ShardedSamplerTest {
 
   /** Returns one of the three ways to assign shards to ranks, by number. */
   static DivisionChecks.Division dealt(ShardShuffleSampler shards, int way, Tail tail) {
-    return (worldSize, rank) ->
+    return part ->
         switch (way) {
-          case 0 -> ShardedSampler.contiguous(shards, worldSize, rank).withTail(tail);
-          case 1 -> ShardedSampler.strided(shards, worldSize, rank).withTail(tail);
-          default -> ShardedSampler.blocked(shards, 3, worldSize, rank).withTail(tail);
+          case 0 -> ShardedSampler.contiguous(shards, part).withTail(tail);
+          case 1 -> ShardedSampler.strided(shards, part).withTail(tail);
+          default -> ShardedSampler.blocked(shards, 3, part).withTail(tail);
         };
   }
 
@@ -118,7 +119,7 @@ class ShardedSamplerTest {
 
     private int[] shardsOf(int way, int rank) {
       long[] sizes = {1, 2, 3, 4, 5, 6};
-      return LongStream.of(Cursors.indices(dealt(six, way, Tail.UNEVEN).of(2, rank), 0))
+      return LongStream.of(Cursors.indices(dealt(six, way, Tail.UNEVEN).of(new Part(2, rank)), 0))
           .mapToInt(i -> shardOf(sizes, i))
           .distinct()
           .toArray();
@@ -126,11 +127,11 @@ class ShardedSamplerTest {
 
     @Test
     void shorterRanksRepeatTheirSamplesOrLimitTheOthers() {
-      assertThat(Cursors.indices(dealt(six, 1, Tail.PAD).of(2, 0), 0))
+      assertThat(Cursors.indices(dealt(six, 1, Tail.PAD).of(new Part(2, 0)), 0))
           .containsExactly(0, 3, 4, 5, 10, 11, 12, 13, 14, 0, 3, 4);
-      assertThat(Cursors.indices(dealt(six, 1, Tail.DROP).of(2, 1), 0))
+      assertThat(Cursors.indices(dealt(six, 1, Tail.DROP).of(new Part(2, 1)), 0))
           .containsExactly(1, 2, 6, 7, 8, 9, 15, 16, 17);
-      assertThat(Cursors.withoutPadding(dealt(six, 1, Tail.PAD).of(2, 0), 0)).hasSize(9);
+      assertThat(Cursors.withoutPadding(dealt(six, 1, Tail.PAD).of(new Part(2, 0)), 0)).hasSize(9);
     }
 
     @ParameterizedTest
@@ -144,8 +145,8 @@ class ShardedSamplerTest {
     @Test
     void ranksWithoutShardsRepeatTheFirstRank() {
       DivisionChecks.Division two = dealt(ShardShuffleSampler.inOrder(2, 3), 1, Tail.PAD);
-      assertThat(Cursors.indices(two.of(4, 3), 0)).containsExactly(0, 1, 2);
-      assertThat(Cursors.withoutPadding(two.of(4, 3), 0)).isEmpty();
+      assertThat(Cursors.indices(two.of(new Part(4, 3)), 0)).containsExactly(0, 1, 2);
+      assertThat(Cursors.withoutPadding(two.of(new Part(4, 3)), 0)).isEmpty();
     }
   }
 
@@ -157,27 +158,21 @@ class ShardedSamplerTest {
     @ValueSource(ints = {0, -1})
     void blockSizesBelowOneAreRefused(int block) {
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> ShardedSampler.blocked(two, block, 1, 0))
+          .isThrownBy(() -> ShardedSampler.blocked(two, block, Part.whole()))
           .withMessage("shardsPerBlock must be at least 1, got " + block);
     }
 
     @Test
-    void ranksOutsideTheWorldAreRefused() {
+    void tooManyRanksAreRefused() {
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> ShardedSampler.strided(two, 2, -1))
-          .withMessageStartingWith("Invalid rank -1");
-      assertThatIllegalArgumentException()
-          .isThrownBy(() -> ShardedSampler.strided(two, 0, 0))
-          .withMessage("worldSize must be at least 1, got 0");
-      assertThatIllegalArgumentException()
-          .isThrownBy(() -> ShardedSampler.strided(two, 65_537, 0))
+          .isThrownBy(() -> ShardedSampler.strided(two, new Part(65_537, 0)))
           .withMessage("worldSize must be in [1, 65536], got 65537");
-      DivisionChecks.negativeEpochsAreRefused(ShardedSampler.strided(two, 2, 0));
+      DivisionChecks.negativeEpochsAreRefused(ShardedSampler.strided(two, new Part(2, 0)));
     }
 
     @Test
     void segmentsLongerThanTheLongestRankAreRefused() {
-      ShardedSampler plan = ShardedSampler.strided(two, 2, 0).withTail(Tail.UNEVEN);
+      ShardedSampler plan = ShardedSampler.strided(two, new Part(2, 0)).withTail(Tail.UNEVEN);
       assertThatIllegalArgumentException()
           .isThrownBy(() -> plan.resume(0, List.of(new EpochSegment(2, 4))))
           .withMessageContaining("can have delivered at most 3");
@@ -188,23 +183,26 @@ class ShardedSamplerTest {
 
     @Test
     void everyParameterDistinguishesPlans() {
-      ShardedSampler plan = ShardedSampler.strided(two, 2, 0);
+      ShardedSampler plan = ShardedSampler.strided(two, new Part(2, 0));
       assertThat(
               Stream.of(
                       plan,
-                      ShardedSampler.contiguous(two, 2, 0),
-                      ShardedSampler.blocked(two, 2, 2, 0),
-                      ShardedSampler.strided(two, 3, 0),
-                      ShardedSampler.strided(two, 2, 1),
+                      ShardedSampler.contiguous(two, new Part(2, 0)),
+                      ShardedSampler.blocked(two, 2, new Part(2, 0)),
+                      ShardedSampler.strided(two, new Part(3, 0)),
+                      ShardedSampler.strided(two, new Part(2, 1)),
                       plan.withTail(Tail.DROP),
-                      ShardedSampler.strided(ShardShuffleSampler.inOrder(3, 2), 2, 0),
-                      ShardedSampler.strided(ShardShuffleSampler.of(new long[] {2, 3}, 1, 0), 2, 0),
-                      ShardedSampler.strided(ShardShuffleSampler.of(new long[] {2, 3}, 2, 0), 2, 0),
-                      ShardedSampler.strided(ShardShuffleSampler.of(new long[] {2, 3}, 1, 1), 2, 0))
+                      ShardedSampler.strided(ShardShuffleSampler.inOrder(3, 2), new Part(2, 0)),
+                      ShardedSampler.strided(
+                          ShardShuffleSampler.of(new long[] {2, 3}, 1, 0), new Part(2, 0)),
+                      ShardedSampler.strided(
+                          ShardShuffleSampler.of(new long[] {2, 3}, 2, 0), new Part(2, 0)),
+                      ShardedSampler.strided(
+                          ShardShuffleSampler.of(new long[] {2, 3}, 1, 1), new Part(2, 0)))
                   .map(Sampler::digest)
                   .distinct())
           .hasSize(10);
-      assertThat(plan.order()).isEqualTo(ShardedSampler.strided(two, 5, 4).order());
+      assertThat(plan.order()).isEqualTo(ShardedSampler.strided(two, new Part(5, 4)).order());
     }
   }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.testing.Cursors;
@@ -57,7 +58,7 @@ class ShuffledSamplerPropertyTest {
       @ForAll @IntRange(min = 1, max = 64) int worldSize,
       @ForAll long seed,
       @ForAll @LongRange(min = 0, max = 9_000) long anyPosition) {
-    Sampler sampler = new ShuffledSampler(datasetSize, worldSize, worldSize - 1, seed);
+    Sampler sampler = new ShuffledSampler(datasetSize, new Part(worldSize, worldSize - 1), seed);
     int position = (int) (anyPosition % (sampler.size() + 1));
     long[] all = Cursors.indices(sampler, 0);
     try (Cursor cursor = sampler.epoch(0)) {
@@ -71,7 +72,8 @@ class ShuffledSamplerPropertyTest {
       @ForAll @LongRange(min = 0, max = 100) long datasetSize,
       @ForAll @IntRange(min = 1, max = 17) int worldSize,
       @ForAll long seed) {
-    ShuffledSampler sampler = new ShuffledSampler(datasetSize, worldSize, 0, seed, Tail.DROP);
+    ShuffledSampler sampler =
+        new ShuffledSampler(datasetSize, new Part(worldSize, 0), seed, Tail.DROP);
     long[] all = Cursors.indices(sampler, 5);
     for (int position = 0; position <= all.length; position++) {
       try (Cursor rest = sampler.resume(5, List.of(new EpochSegment(worldSize, position)))) {
@@ -87,16 +89,18 @@ class ShuffledSamplerPropertyTest {
       @ForAll @IntRange(min = 1, max = 17) int after,
       @ForAll @LongRange(min = 0, max = 5_000) long anyPosition,
       @ForAll long seed) {
-    long position = anyPosition % (new ShuffledSampler(datasetSize, before, 0, seed).size() + 1);
+    long position =
+        anyPosition % (new ShuffledSampler(datasetSize, new Part(before, 0), seed).size() + 1);
     List<EpochSegment> delivered = List.of(new EpochSegment(before, position));
     LongStream.Builder seen = LongStream.builder();
     for (int rank = 0; rank < before; rank++) {
-      try (Cursor cursor = new ShuffledSampler(datasetSize, before, rank, seed).epoch(2)) {
+      try (Cursor cursor =
+          new ShuffledSampler(datasetSize, new Part(before, rank), seed).epoch(2)) {
         add(seen, cursor, position);
       }
     }
     for (int rank = 0; rank < after; rank++) {
-      ShuffledSampler sampler = new ShuffledSampler(datasetSize, after, rank, seed);
+      ShuffledSampler sampler = new ShuffledSampler(datasetSize, new Part(after, rank), seed);
       try (Cursor cursor = sampler.resume(2, delivered)) {
         add(seen, cursor, cursor.remaining());
       }
@@ -119,7 +123,7 @@ class ShuffledSamplerPropertyTest {
   private static Stream<ShuffledSampler> ranks(
       long datasetSize, int worldSize, long seed, Tail tail) {
     return IntStream.range(0, worldSize)
-        .mapToObj(rank -> new ShuffledSampler(datasetSize, worldSize, rank, seed, tail));
+        .mapToObj(rank -> new ShuffledSampler(datasetSize, new Part(worldSize, rank), seed, tail));
   }
 
   /** Returns the indices of all ranks, step by step; the ranks have equal sizes. */

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.sampler.torch.RandomSampler;
@@ -54,7 +55,7 @@ class StridedSamplerTest {
     Sampler order = new RandomSampler(20, 5);
     long[] seen =
         IntStream.range(0, worldSize)
-            .mapToObj(rank -> new StridedSampler(order, worldSize, rank))
+            .mapToObj(rank -> new StridedSampler(order, new Part(worldSize, rank)))
             .flatMapToLong(sampler -> LongStream.of(Cursors.withoutPadding(sampler, 1)))
             .sorted()
             .toArray();
@@ -65,7 +66,7 @@ class StridedSamplerTest {
   void libtorchOrdersAreReadThroughTheirCursor() {
     Sampler order = new RandomSampler(50_000, 3);
     long[] whole = Cursors.indices(order, 2);
-    long[] part = Cursors.indices(new StridedSampler(order, 7, 5, Tail.DROP), 2);
+    long[] part = Cursors.indices(new StridedSampler(order, new Part(7, 5), Tail.DROP), 2);
     long[] expected = new long[part.length];
     for (int i = 0; i < expected.length; i++) {
       expected[i] = whole[5 + 7 * i];
@@ -92,16 +93,16 @@ class StridedSamplerTest {
 
   @Test
   void anAlreadyDividedPlanIsRefused() {
-    Sampler half = new StridedSampler(TEN, 2, 0);
+    Sampler half = new StridedSampler(TEN, new Part(2, 0));
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new StridedSampler(half, 2, 0))
+        .isThrownBy(() -> new StridedSampler(half, new Part(2, 0)))
         .withMessageContaining("rank 0 of 2");
   }
 
   private static List<long[]> parts(Sampler order, int worldSize, Tail tail) {
     List<long[]> parts = new ArrayList<>();
     for (int rank = 0; rank < worldSize; rank++) {
-      parts.add(Cursors.indices(new StridedSampler(order, worldSize, rank, tail), 0));
+      parts.add(Cursors.indices(new StridedSampler(order, new Part(worldSize, rank), tail), 0));
     }
     return parts;
   }
@@ -109,7 +110,8 @@ class StridedSamplerTest {
   private static List<long[]> rest(Sampler order, int worldSize, List<EpochSegment> delivered) {
     long[][] parts = new long[worldSize][];
     for (int rank = 0; rank < worldSize; rank++) {
-      try (Cursor cursor = new StridedSampler(order, worldSize, rank).resume(0, delivered)) {
+      try (Cursor cursor =
+          new StridedSampler(order, new Part(worldSize, rank)).resume(0, delivered)) {
         parts[rank] = Cursors.rest(cursor);
       }
     }

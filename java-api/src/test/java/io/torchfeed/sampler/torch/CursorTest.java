@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.testing.Cursors;
 import java.util.Arrays;
@@ -27,9 +28,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 class CursorTest {
   static Stream<Sampler> samplers() {
     return Stream.of(
-        new DistributedRandomSampler(20_001, 2, 1),
-        new DistributedRandomSampler(2, 5, 1),
-        new DistributedSequentialSampler(20_001, 2, 1),
+        new DistributedRandomSampler(20_001, new Part(2, 1)),
+        new DistributedRandomSampler(2, new Part(5, 1)),
+        new DistributedSequentialSampler(20_001, new Part(2, 1)),
         new RandomSampler(20_001, 9),
         new SequentialSampler(20_001));
   }
@@ -147,7 +148,7 @@ class CursorTest {
     ExecutorService reader = Executors.newSingleThreadExecutor();
     try {
       for (int round = 0; round < 200; round++) {
-        Cursor cursor = new DistributedRandomSampler(50_000, 1, 0).epoch(round);
+        Cursor cursor = new DistributedRandomSampler(50_000, Part.whole()).epoch(round);
         CountDownLatch reading = new CountDownLatch(1);
         Future<?> end = reader.submit(() -> readIndefinitely(cursor, reading));
         reading.await();

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.testing.Cursors;
@@ -40,7 +41,7 @@ class ElasticResumeTest {
     for (Tail tail : family.tails()) {
       ElasticRun start = ElasticRun.start(family, SAMPLES, tail, 5, 2);
       for (int first = 1; first <= MAX_RANKS; first++) {
-        long steps = family.plan(SAMPLES, first, 0, tail, 5).size();
+        long steps = family.plan(SAMPLES, new Part(first, 0), tail, 5).size();
         for (long step = 0; step <= steps; step++) {
           ElasticRun stopped = start.deliver(first, step);
           for (int second = 1; second <= MAX_RANKS; second++) {
@@ -54,11 +55,11 @@ class ElasticResumeTest {
   @Test
   void libtorchSlicesLeaveTheirTailsInListOrder() {
     List<EpochSegment> delivered = List.of(new EpochSegment(2, 2));
-    assertThat(rests(3, delivered, rank -> new DistributedRandomSampler(10, 3, rank)))
+    assertThat(rests(3, delivered, rank -> new DistributedRandomSampler(10, new Part(3, rank))))
         .containsExactly(List.of(1L, 5L), List.of(9L, 7L), List.of(6L, 3L));
-    assertThat(rests(1, delivered, rank -> new DistributedRandomSampler(10, 1, rank)))
+    assertThat(rests(1, delivered, rank -> new DistributedRandomSampler(10, new Part(1, rank))))
         .containsExactly(List.of(1L, 5L, 9L, 7L, 6L, 3L));
-    assertThat(rests(3, delivered, rank -> new DistributedSequentialSampler(10, 3, rank)))
+    assertThat(rests(3, delivered, rank -> new DistributedSequentialSampler(10, new Part(3, rank))))
         .containsExactly(List.of(2L, 3L), List.of(4L, 7L), List.of(8L, 9L));
   }
 
@@ -66,12 +67,14 @@ class ElasticResumeTest {
   @Test
   void oldPaddingIsDiscardedAndTheNewEndIsPaddedFromTheStart() {
     List<EpochSegment> delivered = List.of(new EpochSegment(3, 1));
-    IntFunction<Sampler> four = rank -> new DistributedRandomSampler(10, 4, rank);
+    IntFunction<Sampler> four = rank -> new DistributedRandomSampler(10, new Part(4, rank));
     assertThat(rests(4, delivered, four))
         .containsExactly(List.of(2L, 1L), List.of(5L, 4L), List.of(7L, 3L), List.of(8L, 0L));
     assertThat(padding(four.apply(2), delivered)).containsExactly(false, false);
     assertThat(padding(four.apply(3), delivered)).containsExactly(false, true);
-    assertThat(rests(4, delivered, rank -> new DistributedRandomSampler(10, 4, rank).inJava()))
+    assertThat(
+            rests(
+                4, delivered, rank -> new DistributedRandomSampler(10, new Part(4, rank)).inJava()))
         .isEqualTo(rests(4, delivered, four));
   }
 
@@ -79,17 +82,24 @@ class ElasticResumeTest {
   @Test
   void droppedSamplesComeLastInTheRemainder() {
     List<EpochSegment> delivered = List.of(new EpochSegment(3, 2));
-    assertThat(rests(2, delivered, rank -> new DistributedRandomSampler(10, 2, rank, Tail.DROP)))
+    assertThat(
+            rests(
+                2,
+                delivered,
+                rank -> new DistributedRandomSampler(10, new Part(2, rank), Tail.DROP)))
         .containsExactly(List.of(6L, 1L), List.of(7L, 9L));
     assertThat(
-            rests(2, delivered, rank -> new DistributedSequentialSampler(10, 2, rank, Tail.DROP)))
+            rests(
+                2,
+                delivered,
+                rank -> new DistributedSequentialSampler(10, new Part(2, rank), Tail.DROP)))
         .containsExactly(List.of(2L, 5L), List.of(8L, 9L));
   }
 
   @Test
   void segmentsAreAppliedInOrder() {
     List<EpochSegment> delivered = List.of(new EpochSegment(2, 2), new EpochSegment(3, 1));
-    assertThat(rests(2, delivered, rank -> new DistributedRandomSampler(10, 2, rank)))
+    assertThat(rests(2, delivered, rank -> new DistributedRandomSampler(10, new Part(2, rank))))
         .containsExactly(List.of(5L, 7L), List.of(3L, 0L));
   }
 
@@ -99,7 +109,7 @@ class ElasticResumeTest {
             rests(
                 2,
                 List.of(new EpochSegment(7, 0)),
-                rank -> new DistributedRandomSampler(10, 2, rank)))
+                rank -> new DistributedRandomSampler(10, new Part(2, rank))))
         .containsExactly(List.of(0L, 2L, 1L, 5L, 9L), List.of(8L, 4L, 7L, 6L, 3L));
   }
 
@@ -109,7 +119,8 @@ class ElasticResumeTest {
     List<EpochSegment> tooLong = List.of(new EpochSegment(worldSize, delivered));
     for (Sampler plan :
         List.of(
-            new DistributedRandomSampler(10, 4, 1), new DistributedSequentialSampler(10, 4, 1))) {
+            new DistributedRandomSampler(10, new Part(4, 1)),
+            new DistributedSequentialSampler(10, new Part(4, 1)))) {
       assertThatIllegalArgumentException()
           .isThrownBy(() -> plan.resume(0, tooLong))
           .withMessageContaining("can have delivered at most " + most);
@@ -120,7 +131,8 @@ class ElasticResumeTest {
   void negativeEpochsAreRefused() {
     for (Sampler plan :
         List.of(
-            new DistributedRandomSampler(10, 4, 1), new DistributedSequentialSampler(10, 4, 1))) {
+            new DistributedRandomSampler(10, new Part(4, 1)),
+            new DistributedSequentialSampler(10, new Part(4, 1)))) {
       assertThatIllegalArgumentException().isThrownBy(() -> plan.resume(-1, List.of()));
     }
   }
@@ -132,7 +144,8 @@ class ElasticResumeTest {
     long seventh = most / 7;
     List<EpochSegment> delivered =
         List.of(new EpochSegment(7, seventh - 2), new EpochSegment(5, 1));
-    assertThat(rests(4, delivered, rank -> new DistributedSequentialSampler(most, 4, rank)))
+    assertThat(
+            rests(4, delivered, rank -> new DistributedSequentialSampler(most, new Part(4, rank))))
         .containsExactly(
             List.of(seventh - 1, 2 * seventh - 2, 3 * seventh - 2),
             List.of(3 * seventh - 1, 4 * seventh - 1, 5 * seventh - 2),
@@ -143,7 +156,8 @@ class ElasticResumeTest {
   /** 3 ranks pad 2^63 - 1 by two, so the last position of rank 2 exceeds the largest long. */
   @Test
   void paddingIsRecognizedPastTheLargestLong() {
-    DistributedSequentialSampler plan = new DistributedSequentialSampler(Long.MAX_VALUE, 3, 2);
+    DistributedSequentialSampler plan =
+        new DistributedSequentialSampler(Long.MAX_VALUE, new Part(3, 2));
     for (Sampler each : List.of(plan, plan.inJava())) {
       try (Cursor cursor = each.epoch(0)) {
         long end = plan.size();
@@ -157,7 +171,7 @@ class ElasticResumeTest {
   @ParameterizedTest
   @ValueSource(longs = {Integer.MAX_VALUE - 6L, 1L << 40, (1L << 60) - 100})
   void ordersThatDoNotFitAnArrayAreRefused(long datasetSize) {
-    DistributedRandomSampler plan = new DistributedRandomSampler(datasetSize, 2, 1);
+    DistributedRandomSampler plan = new DistributedRandomSampler(datasetSize, new Part(2, 1));
     for (Sampler each : List.of(plan, plan.inJava())) {
       assertThatThrownBy(() -> each.resume(0, List.of(new EpochSegment(3, 1))))
           .isInstanceOf(IllegalStateException.class)

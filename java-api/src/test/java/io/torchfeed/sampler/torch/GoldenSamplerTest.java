@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.testing.Cursors;
@@ -195,8 +196,9 @@ class GoldenSamplerTest {
         case "SequentialSampler" -> new SequentialSampler(n);
         case "RandomSampler" -> new RandomSampler(n, number("seed"));
         case "DistributedSequentialSampler" ->
-            new DistributedSequentialSampler(n, worldSize, rank, tail);
-        case "DistributedRandomSampler" -> new DistributedRandomSampler(n, worldSize, rank, tail);
+            new DistributedSequentialSampler(n, new Part(worldSize, rank), tail);
+        case "DistributedRandomSampler" ->
+            new DistributedRandomSampler(n, new Part(worldSize, rank), tail);
         default -> throw new AssertionError(line);
       };
     }

@@ -7,6 +7,7 @@ import io.torchfeed.internal.Mt19937;
 import io.torchfeed.internal.Randint;
 import io.torchfeed.internal.Randperm;
 import io.torchfeed.sampler.BatchCursor;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.sampler.order.FixedSizeBatchSampler;
@@ -156,7 +157,8 @@ class PythonGoldenTest {
       case "DistributedSampler" -> distributed(pass);
       case "BatchSampler" ->
           pass.has("worldSize")
-              ? new PythonDistributedSampler(n, pass.integer("worldSize"), pass.integer("rank"))
+              ? new PythonDistributedSampler(
+                      n, new Part(pass.integer("worldSize"), pass.integer("rank")))
                   .withSeed(seed)
               : new PythonRandomSampler(n, seed);
       default -> throw new AssertionError(pass.line());
@@ -166,8 +168,7 @@ class PythonGoldenTest {
   private static Sampler distributed(GoldenLine pass) {
     return new PythonDistributedSampler(
         pass.number("n"),
-        pass.integer("worldSize"),
-        pass.integer("rank"),
+        new Part(pass.integer("worldSize"), pass.integer("rank")),
         pass.number("shuffle") == 1,
         pass.number("seed"),
         pass.number("drop_last") == 1 ? Tail.DROP : Tail.PAD);

@@ -4,6 +4,7 @@ package io.torchfeed.sampler.torch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.testing.Cursors;
 import io.torchfeed.testing.GoldenLine;
@@ -77,7 +78,7 @@ class PythonLoaderGoldenTest {
     for (GoldenLine pass : passes) {
       long seed = pass.number("seed");
       long epoch = pass.number("epoch");
-      var plan = new PythonDistributedSampler(pass.number("n"), 3, 1).withSeed(seed);
+      var plan = new PythonDistributedSampler(pass.number("n"), new Part(3, 1)).withSeed(seed);
       assertThatIllegalArgumentException()
           .isThrownBy(() -> plan.epoch(epoch))
           .withMessageContaining("epoch must be at least 0, got " + epoch)

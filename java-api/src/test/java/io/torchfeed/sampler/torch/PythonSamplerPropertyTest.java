@@ -8,6 +8,7 @@ import io.torchfeed.internal.Randperm;
 import io.torchfeed.sampler.BatchCursor;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.sampler.cursor.Stride;
@@ -84,11 +85,11 @@ class PythonSamplerPropertyTest {
             new SubsetRandomSampler(indices, seed),
             new WeightedRandomSampler(weights, 100, seed),
             new WeightedRandomSampler(weights, datasetSize, false, seed),
-            new PythonDistributedSampler(datasetSize, 1, 0).withSeed(seed))) {
+            new PythonDistributedSampler(datasetSize, Part.whole()).withSeed(seed))) {
       long[] whole = Cursors.indices(order, epoch);
       for (int rank = 0; rank < worldSize; rank++) {
-        long[] part = Cursors.indices(new StridedSampler(order, worldSize, rank), epoch);
-        assertThat(part).isEqualTo(everyNth(whole, rank, worldSize));
+        long[] part = Cursors.indices(new StridedSampler(order, new Part(worldSize, rank)), epoch);
+        assertThat(part).isEqualTo(everyNth(whole, worldSize, rank));
       }
     }
   }
@@ -103,7 +104,7 @@ class PythonSamplerPropertyTest {
     Tail tail = uneven ? Tail.UNEVEN : Tail.PAD;
     long[] seen =
         IntStream.range(0, worldSize)
-            .mapToObj(rank -> new PythonDistributedSampler(datasetSize, worldSize, rank))
+            .mapToObj(rank -> new PythonDistributedSampler(datasetSize, new Part(worldSize, rank)))
             .map(plan -> plan.withSeed(seed).withTail(tail))
             .flatMapToLong(plan -> LongStream.of(Cursors.withoutPadding(plan, epoch)))
             .sorted()
@@ -119,15 +120,17 @@ class PythonSamplerPropertyTest {
       @ForAll @IntRange(max = 300) int steps,
       @ForAll boolean shuffle,
       @ForAll long seed) {
-    var plan = new PythonDistributedSampler(datasetSize, 1, 0, shuffle, seed, Tail.UNEVEN);
+    var plan = new PythonDistributedSampler(datasetSize, Part.whole(), shuffle, seed, Tail.UNEVEN);
     long[] whole = Cursors.indices(plan, 3);
-    long each = Math.min(steps, Stride.sizeOfARank(datasetSize, before, 0, Tail.UNEVEN));
+    long each = Math.min(steps, Stride.sizeOfLongestRank(datasetSize, before, Tail.UNEVEN));
     long[] left =
         Arrays.copyOfRange(whole, (int) Math.min(datasetSize, each * before), datasetSize);
     for (int rank = 0; rank < after; rank++) {
-      var part = new PythonDistributedSampler(datasetSize, after, rank, shuffle, seed, Tail.UNEVEN);
+      var part =
+          new PythonDistributedSampler(
+              datasetSize, new Part(after, rank), shuffle, seed, Tail.UNEVEN);
       try (Cursor cursor = part.resume(3, List.of(new EpochSegment(before, each)))) {
-        assertThat(Cursors.rest(cursor)).isEqualTo(unpadded(left, rank, after));
+        assertThat(Cursors.rest(cursor)).isEqualTo(unpadded(left, after, rank));
       }
     }
   }
@@ -231,13 +234,13 @@ class PythonSamplerPropertyTest {
         .toArray();
   }
 
-  private static long[] everyNth(long[] order, int rank, int worldSize) {
+  private static long[] everyNth(long[] order, int worldSize, int rank) {
     return IntStream.range(0, (order.length + worldSize - 1) / worldSize)
         .mapToLong(step -> order[(rank + step * worldSize) % order.length])
         .toArray();
   }
 
-  private static long[] unpadded(long[] order, int rank, int worldSize) {
+  private static long[] unpadded(long[] order, int worldSize, int rank) {
     return IntStream.range(0, order.length)
         .filter(position -> position % worldSize == rank)
         .mapToLong(position -> order[position])

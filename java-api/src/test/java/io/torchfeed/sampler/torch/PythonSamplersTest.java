@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import io.torchfeed.sampler.BatchCursor;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.sampler.order.FixedSizeBatchSampler;
@@ -59,30 +60,32 @@ class PythonSamplersTest {
         long datasetSize, int worldSize, long epoch, Tail tail, String expected) {
       String[] ranks = expected.split(", ?", -1);
       for (int rank = 0; rank < worldSize; rank++) {
-        Sampler plan = new PythonDistributedSampler(datasetSize, worldSize, rank).withTail(tail);
+        Sampler plan =
+            new PythonDistributedSampler(datasetSize, new Part(worldSize, rank)).withTail(tail);
         assertThat(indices(plan, epoch)).isEqualTo(parsed(ranks[rank]));
       }
     }
 
     @Test
     void ranksWithoutShuffleTakeTurns() {
-      assertThat(indices(PythonDistributedSampler.inOrder(10, 3, 2), 9))
+      assertThat(indices(PythonDistributedSampler.inOrder(10, new Part(3, 2)), 9))
           .isEqualTo(parsed("2 5 8 1"));
-      assertThat(indices(PythonDistributedSampler.inOrder(10, 3, 2).withTail(Tail.DROP), 0))
+      assertThat(
+              indices(PythonDistributedSampler.inOrder(10, new Part(3, 2)).withTail(Tail.DROP), 0))
           .isEqualTo(parsed("2 5 8"));
     }
 
     @ParameterizedTest
     @CsvSource({"2, 51, 52", "3, 34, 35", "4, 26, 27"})
     void sizesMatchThePublishedOnes(int worldSize, long dropped, long padded) {
-      var plan = new PythonDistributedSampler(100 + worldSize + 1, worldSize, 0);
+      var plan = new PythonDistributedSampler(100 + worldSize + 1, new Part(worldSize, 0));
       assertThat(plan.withTail(Tail.DROP).size()).isEqualTo(dropped);
       assertThat(plan.size()).isEqualTo(padded);
     }
 
     @Test
     void onlyTheLow32BitsOfSeedPlusEpochMatter() {
-      var plan = new PythonDistributedSampler(100, 1, 0);
+      var plan = new PythonDistributedSampler(100, Part.whole());
       long[] second = indices(plan, 1);
       assertThat(indices(plan.withSeed(1), 0)).isEqualTo(second);
       assertThat(indices(plan.withSeed(1L << 32), 1)).isEqualTo(second);
@@ -99,43 +102,43 @@ class PythonSamplersTest {
     }
 
     private static long[] rest(int worldSize, int rank, List<EpochSegment> delivered) {
-      try (Cursor cursor = new PythonDistributedSampler(10, worldSize, rank).resume(0, delivered)) {
+      try (Cursor cursor =
+          new PythonDistributedSampler(10, new Part(worldSize, rank)).resume(0, delivered)) {
         return Cursors.rest(cursor);
       }
     }
 
     @Test
     void everyParameterExceptRankAndWorldSizeDeterminesTheOrder() {
-      var plan = new PythonDistributedSampler(10, 3, 1);
-      assertThat(plan.order()).isEqualTo(new PythonDistributedSampler(10, 4, 2).order());
+      var plan = new PythonDistributedSampler(10, new Part(3, 1));
+      assertThat(plan.order()).isEqualTo(new PythonDistributedSampler(10, new Part(4, 2)).order());
       assertDistinct(
           plan,
           plan.withSeed(1),
           plan.withTail(Tail.DROP),
-          PythonDistributedSampler.inOrder(10, 3, 1),
-          new PythonDistributedSampler(11, 3, 1),
-          new PythonDistributedSampler(10, 4, 1),
-          new PythonDistributedSampler(10, 3, 2));
+          PythonDistributedSampler.inOrder(10, new Part(3, 1)),
+          new PythonDistributedSampler(11, new Part(3, 1)),
+          new PythonDistributedSampler(10, new Part(4, 1)),
+          new PythonDistributedSampler(10, new Part(3, 2)));
     }
 
     @Test
     void argumentsOutOfRangeAreRefused() {
-      assertRefused(() -> new PythonDistributedSampler(-1, 3, 0), "datasetSize", "-1");
-      assertRefused(() -> new PythonDistributedSampler(10, 0, 0), "worldSize", "got 0");
-      assertRefused(() -> new PythonDistributedSampler(10, 3, 3), "Invalid rank 3", "[0, 2]");
-      assertRefused(() -> new PythonDistributedSampler(10, 3, -1), "Invalid rank -1");
+      assertRefused(() -> new PythonDistributedSampler(-1, new Part(3, 0)), "datasetSize", "-1");
       assertRefused(
-          () -> new PythonDistributedSampler(MAX_SIZE + 1L, 3, 0), "[0, 2147483639] with shuffle");
+          () -> new PythonDistributedSampler(MAX_SIZE + 1L, new Part(3, 0)),
+          "[0, 2147483639] with shuffle");
       assertRefused(
-          () -> PythonDistributedSampler.inOrder((1L << 62) + 1, 3, 0), "without shuffle");
-      assertRefused(() -> indices(new PythonDistributedSampler(10, 3, 0), -1), "epoch");
+          () -> PythonDistributedSampler.inOrder((1L << 62) + 1, new Part(3, 0)),
+          "without shuffle");
+      assertRefused(() -> indices(new PythonDistributedSampler(10, new Part(3, 0)), -1), "epoch");
     }
 
     @Test
     void theLargestDatasetInOrderHasItsLastSampleOnTheLastRank() {
       long size = 1L << 62;
       try (Cursor cursor =
-          PythonDistributedSampler.inOrder(size, 1 << 20, (1 << 20) - 1).epoch(0)) {
+          PythonDistributedSampler.inOrder(size, new Part(1 << 20, (1 << 20) - 1)).epoch(0)) {
         cursor.seek(cursor.remaining() - 1);
         assertThat(Cursors.rest(cursor)).containsExactly(size - 1);
       }
@@ -144,7 +147,7 @@ class PythonSamplersTest {
     @Test
     void anOrderThatExceedsTheHeapIsRefused() {
       assertThatIllegalStateException()
-          .isThrownBy(() -> new PythonDistributedSampler(MAX_SIZE, 3, 0).epoch(0))
+          .isThrownBy(() -> new PythonDistributedSampler(MAX_SIZE, new Part(3, 0)).epoch(0))
           .withMessageContaining("8589934556 bytes")
           .withMessageContaining("-Xmx");
     }
@@ -486,7 +489,7 @@ class PythonSamplersTest {
     @Test
     void batchesReportWhichIndicesArePadding() {
       try (BatchCursor cursor =
-          new FixedSizeBatchSampler(new PythonDistributedSampler(10, 3, 2), 3).epoch(0)) {
+          new FixedSizeBatchSampler(new PythonDistributedSampler(10, new Part(3, 2)), 3).epoch(0)) {
         assertThat(cursor.isPadding(0, 2)).isFalse();
         assertThat(cursor.isPadding(1, 0)).isTrue();
         assertThatExceptionOfType(IndexOutOfBoundsException.class)

@@ -4,6 +4,7 @@ package io.torchfeed.sampler.torch;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.testing.Cursors;
@@ -56,7 +57,8 @@ class SamplerPropertyTest {
       @ForAll @IntRange(min = 1, max = 64) int worldSize) {
     long[] seen =
         IntStream.range(0, worldSize)
-            .mapToObj(rank -> new DistributedSequentialSampler(datasetSize, worldSize, rank))
+            .mapToObj(
+                rank -> new DistributedSequentialSampler(datasetSize, new Part(worldSize, rank)))
             .flatMapToLong(sampler -> LongStream.of(Cursors.indices(sampler, 0)))
             .toArray();
     assertThat(seen)
@@ -90,8 +92,8 @@ class SamplerPropertyTest {
             .mapToObj(
                 rank ->
                     random
-                        ? new DistributedRandomSampler(datasetSize, worldSize, rank)
-                        : new DistributedSequentialSampler(datasetSize, worldSize, rank))
+                        ? new DistributedRandomSampler(datasetSize, new Part(worldSize, rank))
+                        : new DistributedSequentialSampler(datasetSize, new Part(worldSize, rank)))
             .flatMapToLong(sampler -> LongStream.of(Cursors.withoutPadding(sampler, epoch)))
             .sorted()
             .toArray();
@@ -100,7 +102,8 @@ class SamplerPropertyTest {
 
   private static long[] visits(long datasetSize, int worldSize, Tail tail, long epoch) {
     return IntStream.range(0, worldSize)
-        .mapToObj(rank -> new DistributedRandomSampler(datasetSize, worldSize, rank, tail))
+        .mapToObj(
+            rank -> new DistributedRandomSampler(datasetSize, new Part(worldSize, rank), tail))
         .flatMapToLong(sampler -> LongStream.of(Cursors.indices(sampler, epoch)))
         .toArray();
   }

@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.torchfeed.bindings.IndexCursor;
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.testing.Cursors;
@@ -54,7 +55,7 @@ class SamplerTest {
           "11|0|10 4 6 0 5 1 9 3 7 8 2",
         })
     void oneRankDeliversTheShuffledDataset(long datasetSize, long epoch, String expected) {
-      assertThat(indices(new DistributedRandomSampler(datasetSize, 1, 0), epoch))
+      assertThat(indices(new DistributedRandomSampler(datasetSize, Part.whole()), epoch))
           .isEqualTo(parsed(expected));
     }
 
@@ -72,7 +73,8 @@ class SamplerTest {
     void ranksDeliverContiguousSlices(int worldSize, Tail tail, long epoch, String expected) {
       String[] ranks = expected.split(", ", -1);
       for (int rank = 0; rank < worldSize; rank++) {
-        assertThat(indices(new DistributedRandomSampler(10, worldSize, rank, tail), epoch))
+        assertThat(
+                indices(new DistributedRandomSampler(10, new Part(worldSize, rank), tail), epoch))
             .isEqualTo(parsed(ranks[rank]));
       }
     }
@@ -84,18 +86,18 @@ class SamplerTest {
       "70000, 7630271839221228120"
     })
     void largeDatasetsHaveThePublishedHash(long datasetSize, long hash) {
-      DistributedRandomSampler sampler = new DistributedRandomSampler(datasetSize, 1, 0);
+      DistributedRandomSampler sampler = new DistributedRandomSampler(datasetSize, Part.whole());
       assertThat(hash(indices(sampler, 0))).isEqualTo(hash);
       assertThat(hash(indices(sampler.inJava(), 0))).isEqualTo(hash);
     }
 
     @Test
     void sequentialRanksTakeContiguousSlicesAndWrap() {
-      assertThat(indices(new DistributedSequentialSampler(10, 3, 0), 0))
+      assertThat(indices(new DistributedSequentialSampler(10, new Part(3, 0)), 0))
           .isEqualTo(order(0, 1, 2, 3));
-      assertThat(indices(new DistributedSequentialSampler(10, 3, 2), 5))
+      assertThat(indices(new DistributedSequentialSampler(10, new Part(3, 2)), 5))
           .isEqualTo(order(8, 9, 0, 1));
-      assertThat(indices(new DistributedSequentialSampler(10, 3, 2, Tail.DROP), 0))
+      assertThat(indices(new DistributedSequentialSampler(10, new Part(3, 2), Tail.DROP), 0))
           .isEqualTo(order(6, 7, 8));
     }
 
@@ -140,7 +142,9 @@ class SamplerTest {
         assertThat(
                 IntStream.range(0, worldSize)
                     .mapToObj(
-                        rank -> new DistributedRandomSampler(datasetSize, worldSize, rank, tail))
+                        rank ->
+                            new DistributedRandomSampler(
+                                datasetSize, new Part(worldSize, rank), tail))
                     .map(sampler -> indices(sampler, 0).length)
                     .distinct())
             .hasSize(1);
@@ -160,13 +164,16 @@ class SamplerTest {
     void moreSequentialRanksThanSamplesWrapAround() {
       assertThat(
               IntStream.range(0, 5)
-                  .mapToLong(rank -> indices(new DistributedSequentialSampler(2, 5, rank), 0)[0]))
+                  .mapToLong(
+                      rank ->
+                          indices(new DistributedSequentialSampler(2, new Part(5, rank)), 0)[0]))
           .containsExactly(0L, 1L, 0L, 1L, 0L);
     }
 
     private static long[] visits(long datasetSize, int worldSize, Tail tail, long epoch) {
       return IntStream.range(0, worldSize)
-          .mapToObj(rank -> new DistributedRandomSampler(datasetSize, worldSize, rank, tail))
+          .mapToObj(
+              rank -> new DistributedRandomSampler(datasetSize, new Part(worldSize, rank), tail))
           .flatMapToLong(sampler -> LongStream.of(indices(sampler, epoch)))
           .toArray();
     }
@@ -180,7 +187,7 @@ class SamplerTest {
   class Epochs {
     @Test
     void epochsCountModuloTwoToThe32() {
-      DistributedRandomSampler sampler = new DistributedRandomSampler(100, 2, 1);
+      DistributedRandomSampler sampler = new DistributedRandomSampler(100, new Part(2, 1));
       assertThat(indices(sampler, (1L << 32) + 3)).isEqualTo(indices(sampler, 3));
       RandomSampler random = new RandomSampler(100, 5);
       assertThat(indices(random, (1L << 32) + 3)).isEqualTo(indices(random, 3));
@@ -207,38 +214,13 @@ class SamplerTest {
   @Nested
   class Parameters {
     @ParameterizedTest
-    @CsvSource({"3, -1, 2", "3, 3, 2", "1, 1, 0", "2147483647, 2147483647, 2147483646"})
-    void ranksOutsideTheWorldAreRefused(int worldSize, int rank, int last) {
-      String message =
-          "Invalid rank " + rank + ", rank should be in the interval [0, " + last + "]";
-      assertThatIllegalArgumentException()
-          .isThrownBy(() -> new DistributedRandomSampler(10, worldSize, rank))
-          .withMessage(message);
-      assertThatIllegalArgumentException()
-          .isThrownBy(() -> new DistributedSequentialSampler(10, worldSize, rank))
-          .withMessage(message);
-    }
-
-    @ParameterizedTest
-    @ValueSource(ints = {0, -1, Integer.MIN_VALUE})
-    void worldSizesBelowOneAreRefused(int worldSize) {
-      String message = "worldSize must be at least 1, got " + worldSize;
-      assertThatIllegalArgumentException()
-          .isThrownBy(() -> new DistributedRandomSampler(10, worldSize, 0))
-          .withMessage(message);
-      assertThatIllegalArgumentException()
-          .isThrownBy(() -> new DistributedSequentialSampler(10, worldSize, 0))
-          .withMessage(message);
-    }
-
-    @ParameterizedTest
     @ValueSource(longs = {-1, Long.MIN_VALUE})
     void negativeDatasetSizesAreRefused(long datasetSize) {
       String message = "datasetSize must be at least 0, got " + datasetSize;
       for (Runnable constructor :
           List.<Runnable>of(
-              () -> new DistributedRandomSampler(datasetSize, 1, 0),
-              () -> new DistributedSequentialSampler(datasetSize, 1, 0),
+              () -> new DistributedRandomSampler(datasetSize, Part.whole()),
+              () -> new DistributedSequentialSampler(datasetSize, Part.whole()),
               () -> new RandomSampler(datasetSize, 0),
               () -> new SequentialSampler(datasetSize))) {
         assertThatIllegalArgumentException().isThrownBy(constructor::run).withMessage(message);
@@ -251,17 +233,18 @@ class SamplerTest {
           .isThrownBy(() -> new RandomSampler(MAX_SIZE + 1, 0))
           .withMessageContainingAll("[0, " + MAX_SIZE + "]", "got " + (MAX_SIZE + 1));
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> new DistributedRandomSampler(Long.MAX_VALUE, 2, 0, Tail.DROP));
+          .isThrownBy(
+              () -> new DistributedRandomSampler(Long.MAX_VALUE, new Part(2, 0), Tail.DROP));
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> new DistributedRandomSampler(MAX_SIZE, 2, 0))
+          .isThrownBy(() -> new DistributedRandomSampler(MAX_SIZE, new Part(2, 0)))
           .withMessageContaining("[0, " + (MAX_SIZE - 1) + "]");
-      assertThatCode(() -> new DistributedRandomSampler(MAX_SIZE - 1, 2, 0))
+      assertThatCode(() -> new DistributedRandomSampler(MAX_SIZE - 1, new Part(2, 0)))
           .doesNotThrowAnyException();
     }
 
     @Test
     void aNullTailIsRefused() {
-      assertThatThrownBy(() -> new DistributedRandomSampler(1, 1, 0, nothing()))
+      assertThatThrownBy(() -> new DistributedRandomSampler(1, Part.whole(), nothing()))
           .isInstanceOf(NullPointerException.class)
           .hasMessage("tail");
     }
@@ -279,8 +262,8 @@ class SamplerTest {
       for (Sampler sampler :
           List.of(
               new RandomSampler(MAX_SIZE, 0),
-              new DistributedRandomSampler(1L << 50, 3, 0),
-              new DistributedRandomSampler(1L << 50, 3, 0, Tail.DROP))) {
+              new DistributedRandomSampler(1L << 50, new Part(3, 0)),
+              new DistributedRandomSampler(1L << 50, new Part(3, 0), Tail.DROP))) {
         assertThatThrownBy(() -> sampler.epoch(0))
             .isInstanceOf(IllegalStateException.class)
             .hasMessageContainingAll(sampler.toString(), "bytes of memory are available", "use a");
@@ -308,9 +291,11 @@ class SamplerTest {
     void sequencesMayBeAsLongAsALong() {
       assertThat(tail(new SequentialSampler(1L << 62)))
           .containsExactly((1L << 62) - 2, (1L << 62) - 1);
-      assertThat(tail(new DistributedSequentialSampler(Long.MAX_VALUE, 2, 1)))
+      assertThat(tail(new DistributedSequentialSampler(Long.MAX_VALUE, new Part(2, 1))))
           .containsExactly(Long.MAX_VALUE - 1, 0);
-      assertThat(tail(new DistributedSequentialSampler(Long.MAX_VALUE, Integer.MAX_VALUE, 0)))
+      assertThat(
+              tail(
+                  new DistributedSequentialSampler(Long.MAX_VALUE, new Part(Integer.MAX_VALUE, 0))))
           .hasSize(2);
     }
 
@@ -318,8 +303,8 @@ class SamplerTest {
     void emptyDatasetsHaveEmptyEpochs() {
       for (Sampler sampler :
           List.of(
-              new DistributedRandomSampler(0, 3, 2),
-              new DistributedSequentialSampler(0, 3, 2, Tail.DROP),
+              new DistributedRandomSampler(0, new Part(3, 2)),
+              new DistributedSequentialSampler(0, new Part(3, 2), Tail.DROP),
               new RandomSampler(0, 1),
               new SequentialSampler(0))) {
         assertThat(sampler.size()).isZero();
@@ -345,20 +330,20 @@ class SamplerTest {
     void digestsAreStable() {
       assertThat(new SequentialSampler(10).digest())
           .isEqualTo("3a838bd66ddfbba0f81f38293592b7b5d831e955838fbf12298462b062a7a989");
-      assertThat(new DistributedRandomSampler(10, 3, 1).digest())
-          .isEqualTo(new DistributedRandomSampler(10, 3, 1, Tail.PAD).digest());
+      assertThat(new DistributedRandomSampler(10, new Part(3, 1)).digest())
+          .isEqualTo(new DistributedRandomSampler(10, new Part(3, 1), Tail.PAD).digest());
     }
 
     @Test
     void digestsDifferByKindAndEachParameter() {
       Set<String> digests = new HashSet<>();
       Stream.of(
-              new DistributedRandomSampler(10, 3, 1),
-              new DistributedRandomSampler(11, 3, 1),
-              new DistributedRandomSampler(10, 2, 1),
-              new DistributedRandomSampler(10, 3, 2),
-              new DistributedRandomSampler(10, 3, 1, Tail.DROP),
-              new DistributedSequentialSampler(10, 3, 1),
+              new DistributedRandomSampler(10, new Part(3, 1)),
+              new DistributedRandomSampler(11, new Part(3, 1)),
+              new DistributedRandomSampler(10, new Part(2, 1)),
+              new DistributedRandomSampler(10, new Part(3, 2)),
+              new DistributedRandomSampler(10, new Part(3, 1), Tail.DROP),
+              new DistributedSequentialSampler(10, new Part(3, 1)),
               new RandomSampler(10, 3),
               new RandomSampler(10, 31),
               new RandomSampler(103, 1),
@@ -371,17 +356,17 @@ class SamplerTest {
   @Test
   void ranksOfUnequalSizeAreRefusedByLibtorchPlans() {
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new DistributedRandomSampler(10, 3, 1, Tail.UNEVEN))
+        .isThrownBy(() -> new DistributedRandomSampler(10, new Part(3, 1), Tail.UNEVEN))
         .withMessageStartingWith("tail must be PAD or DROP");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new DistributedSequentialSampler(10, 3, 1, Tail.UNEVEN))
+        .isThrownBy(() -> new DistributedSequentialSampler(10, new Part(3, 1), Tail.UNEVEN))
         .withMessageStartingWith("tail must be PAD or DROP");
   }
 
   private static List<Sampler> oneOfEachKind() {
     return List.of(
-        new DistributedRandomSampler(10, 3, 1),
-        new DistributedSequentialSampler(10, 3, 1),
+        new DistributedRandomSampler(10, new Part(3, 1)),
+        new DistributedSequentialSampler(10, new Part(3, 1)),
         new RandomSampler(10, 3),
         new SequentialSampler(10));
   }

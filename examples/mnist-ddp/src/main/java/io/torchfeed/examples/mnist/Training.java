@@ -11,6 +11,7 @@ import io.torchfeed.data.DataLoaderBuilder;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.distributed.DistributedDataParallel;
 import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.RankConsistency;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.torch.DistributedRandomSampler;
@@ -87,10 +88,9 @@ final class Training {
     MnistTensors train = MnistTensors.open(data, MnistFile.TRAIN_IMAGES, MnistFile.TRAIN_LABELS);
     MnistTensors test = MnistTensors.open(data, MnistFile.TEST_IMAGES, MnistFile.TEST_LABELS);
     try (Net net = new Net()) {
-      DistributedRandomSampler sampler =
-          new DistributedRandomSampler(train.size(), group.size(), group.rank());
+      DistributedRandomSampler sampler = new DistributedRandomSampler(train.size(), group.part());
       // A digest includes the rank; the digest of rank 0 represents the run.
-      String order = new DistributedRandomSampler(train.size(), group.size(), 0).digest();
+      String order = new DistributedRandomSampler(train.size(), new Part(group.size(), 0)).digest();
       String digest = settings.augment() ? "augmented " + order : order;
       Checkpoint.Plan plan =
           new Checkpoint.Plan(settings.seed(), group.size(), settings.batchSize(), digest);

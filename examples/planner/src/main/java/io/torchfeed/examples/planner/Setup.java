@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.planner;
 
+import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.balance.Costs;
 import io.torchfeed.sampler.order.SeekablePermutation;
 
@@ -24,6 +25,10 @@ record Setup(Costs costs, int worldSize, int batchSize, long budget, long seed) 
       throw new PlannerException(
           "--budget must hold the largest cost %d, got %d".formatted(longest, budget));
     }
+  }
+
+  Part part(int rank) {
+    return new Part(worldSize, rank);
   }
 
   /** Returns the average cost of {@code batchSize} samples, but at least the largest cost. */

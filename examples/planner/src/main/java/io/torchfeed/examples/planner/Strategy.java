@@ -44,8 +44,7 @@ record Strategy(String name, String meaning, Function<Setup, BalanceReport> repo
     return BalanceReport.over(setup.costs(), setup.worldSize())
         .samplers(
             setup.batchSize(),
-            rank ->
-                new ShuffledSampler(setup.costs().size(), setup.worldSize(), rank, setup.seed()));
+            rank -> new ShuffledSampler(setup.costs().size(), setup.part(rank), setup.seed()));
   }
 
   private static BalanceReport bagua(Setup setup) {
@@ -53,14 +52,13 @@ record Strategy(String name, String meaning, Function<Setup, BalanceReport> repo
         .samplers(
             setup.batchSize(),
             rank ->
-                new BaguaLoadBalancingSampler(setup.costs(), setup.worldSize(), rank)
+                new BaguaLoadBalancingSampler(setup.costs(), setup.part(rank))
                     .withSeed(setup.seed()));
   }
 
   private static BalanceReport balanced(Setup setup, StepGrouping grouping) {
     LoadBalancingDistributedSampler first =
-        LoadBalancingDistributedSampler.builder(
-                setup.costs(), setup.worldSize(), 0, setup.batchSize())
+        LoadBalancingDistributedSampler.builder(setup.costs(), setup.part(0), setup.batchSize())
             .grouping(grouping)
             .seed(setup.seed())
             .build();
@@ -71,7 +69,7 @@ record Strategy(String name, String meaning, Function<Setup, BalanceReport> repo
   private static BalanceReport tokenBudget(Setup setup) {
     TokenBudgetBatchSampler first =
         TokenBudgetBatchSampler.builder(setup.costs(), setup.budget())
-            .ranks(setup.worldSize(), 0)
+            .part(setup.part(0))
             .seed(setup.seed())
             .build();
     return BalanceReport.over(setup.costs(), setup.worldSize()).batchSamplers(first::forRank);

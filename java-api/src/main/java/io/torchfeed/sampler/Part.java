@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.sampler;
+
+import io.torchfeed.internal.Checks;
+
+/**
+ * The part of the data that this process gets: that of one rank, among all the ranks that share the
+ * data. Every rank passes the same world size and its own rank.
+ *
+ * @param worldSize the number of ranks, at least 1
+ * @param rank the rank of this process, in [0, worldSize - 1]
+ */
+public record Part(int worldSize, int rank) {
+  private static final Part WHOLE = new Part(1, 0);
+
+  /**
+   * Creates the part of a rank.
+   *
+   * @param worldSize the number of ranks, at least 1
+   * @param rank the rank of this process, in [0, worldSize - 1]
+   * @throws IllegalArgumentException if an argument is out of range
+   */
+  public Part {
+    Checks.requireRank(worldSize, rank);
+  }
+
+  /**
+   * Returns the part of a single process: all of the data.
+   *
+   * @return rank 0 of 1
+   */
+  public static Part whole() {
+    return WHOLE;
+  }
+
+  /**
+   * Returns the part as text.
+   *
+   * @return for example {@code rank 2 of 4}
+   */
+  @Override
+  public String toString() {
+    return "rank %d of %d".formatted(rank, worldSize);
+  }
+}
