@@ -21,8 +21,8 @@ import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.order.StridedSampler;
 import io.torchfeed.sampler.order.WeightedSampler;
-import io.torchfeed.sampler.torch.GeneratorUse;
 import io.torchfeed.sampler.torch.PythonDistributedSampler;
+import io.torchfeed.sampler.torch.PythonGenerator;
 import io.torchfeed.sampler.torch.PythonRandomSampler;
 import io.torchfeed.sampler.torch.WeightedRandomSampler;
 import java.io.IOException;
@@ -98,7 +98,8 @@ class GuideTest {
         DataLoader loader =
             DataLoader.over(data)
                 .sampler(
-                    new PythonRandomSampler(data.size(), 42).withGeneratorUse(GeneratorUse.LOADER))
+                    new PythonRandomSampler(data.size(), 42)
+                        .withGeneratorUse(PythonGenerator.Use.LOADER))
                 .batchSize(4)
                 .dropLast(true)
                 .workers(2)

@@ -10,8 +10,8 @@ import io.torchfeed.sampler.order.ShuffledSampler;
 import io.torchfeed.sampler.order.StridedSampler;
 import io.torchfeed.sampler.torch.DistributedRandomSampler;
 import io.torchfeed.sampler.torch.DistributedSequentialSampler;
-import io.torchfeed.sampler.torch.GeneratorUse;
 import io.torchfeed.sampler.torch.PythonDistributedSampler;
+import io.torchfeed.sampler.torch.PythonGenerator;
 import io.torchfeed.sampler.torch.RandomSampler;
 import io.torchfeed.sampler.torch.SequentialSampler;
 import io.torchfeed.sampler.torch.SubsetRandomSampler;
@@ -45,7 +45,8 @@ public final class SamplerFamilies {
           new Whole(
               "SubsetRandomSampler of a loader",
               (n, seed) ->
-                  new SubsetRandomSampler(range(n), seed).withGeneratorUse(GeneratorUse.LOADER)),
+                  new SubsetRandomSampler(range(n), seed)
+                      .withGeneratorUse(PythonGenerator.Use.LOADER)),
           new Whole("ListSampler", (n, seed) -> ListSampler.shuffled(seed, range(n))),
           new Whole(
               "ShardShuffleSampler",

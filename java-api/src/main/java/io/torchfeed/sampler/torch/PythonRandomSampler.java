@@ -30,7 +30,7 @@ import io.torchfeed.sampler.cursor.ListCursor;
  *
  * <pre>{@code
  * // DataLoader(data, shuffle=True, generator=torch.Generator().manual_seed(42))
- * new PythonRandomSampler(50_000, 42).withGeneratorUse(GeneratorUse.LOADER)
+ * new PythonRandomSampler(50_000, 42).withGeneratorUse(PythonGenerator.Use.LOADER)
  * }</pre>
  *
  * <p>An open cursor holds 4 bytes per draw (8 when drawing with replacement from more than
@@ -46,7 +46,11 @@ import io.torchfeed.sampler.cursor.ListCursor;
  * @param generatorUse what else draws from that generator
  */
 public record PythonRandomSampler(
-    long datasetSize, boolean replacement, long numSamples, long seed, GeneratorUse generatorUse)
+    long datasetSize,
+    boolean replacement,
+    long numSamples,
+    long seed,
+    PythonGenerator.Use generatorUse)
     implements Sampler {
   /**
    * Creates a plan with all parameters given.
@@ -81,7 +85,7 @@ public record PythonRandomSampler(
    * @throws IllegalArgumentException if an argument is outside of its range
    */
   public PythonRandomSampler(long datasetSize, boolean replacement, long numSamples, long seed) {
-    this(datasetSize, replacement, numSamples, seed, GeneratorUse.SAMPLER);
+    this(datasetSize, replacement, numSamples, seed, PythonGenerator.Use.SAMPLER);
   }
 
   /**
@@ -101,7 +105,7 @@ public record PythonRandomSampler(
    * @param generatorUse what else draws from the sampler's generator
    * @return the new plan
    */
-  public PythonRandomSampler withGeneratorUse(GeneratorUse generatorUse) {
+  public PythonRandomSampler withGeneratorUse(PythonGenerator.Use generatorUse) {
     return new PythonRandomSampler(datasetSize, replacement, numSamples, seed, generatorUse);
   }
 

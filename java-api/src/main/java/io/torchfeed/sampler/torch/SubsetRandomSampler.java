@@ -30,7 +30,7 @@ import io.torchfeed.sampler.cursor.ListCursor;
 public final class SubsetRandomSampler implements Sampler {
   private final IndexList indices;
   private final long seed;
-  private final GeneratorUse generatorUse;
+  private final PythonGenerator.Use generatorUse;
   private final PlanParameters parameters; // without the generator use
 
   /**
@@ -49,7 +49,7 @@ public final class SubsetRandomSampler implements Sampler {
     }
     this.indices = IndexList.copyOf("a subset", indices);
     this.seed = seed;
-    this.generatorUse = GeneratorUse.SAMPLER;
+    this.generatorUse = PythonGenerator.Use.SAMPLER;
     this.parameters =
         PlanParameters.of("python.SubsetRandomSampler")
             .with("indices", new ContentHash().add(this.indices).hex())
@@ -57,7 +57,7 @@ public final class SubsetRandomSampler implements Sampler {
             .with("seed", seed);
   }
 
-  private SubsetRandomSampler(SubsetRandomSampler other, GeneratorUse generatorUse) {
+  private SubsetRandomSampler(SubsetRandomSampler other, PythonGenerator.Use generatorUse) {
     indices = other.indices;
     seed = other.seed;
     parameters = other.parameters;
@@ -70,7 +70,7 @@ public final class SubsetRandomSampler implements Sampler {
    * @param generatorUse what else draws from the sampler's generator
    * @return the new plan
    */
-  public SubsetRandomSampler withGeneratorUse(GeneratorUse generatorUse) {
+  public SubsetRandomSampler withGeneratorUse(PythonGenerator.Use generatorUse) {
     return new SubsetRandomSampler(this, requireNonNull(generatorUse, "generatorUse"));
   }
 

@@ -40,7 +40,7 @@ public final class WeightedRandomSampler implements Sampler {
   private final int numSamples;
   private final boolean replacement;
   private final long seed;
-  private final GeneratorUse generatorUse;
+  private final PythonGenerator.Use generatorUse;
   private final PlanParameters parameters; // without the generator use
 
   /**
@@ -68,11 +68,11 @@ public final class WeightedRandomSampler implements Sampler {
             .with("numSamples", numSamples)
             .with("replacement", replacement ? "WITH" : "WITHOUT")
             .with("seed", seed);
-    this.generatorUse = GeneratorUse.SAMPLER;
+    this.generatorUse = PythonGenerator.Use.SAMPLER;
     Multinomial.prepare(this.weights, replacement, numSamples);
   }
 
-  private WeightedRandomSampler(WeightedRandomSampler other, GeneratorUse generatorUse) {
+  private WeightedRandomSampler(WeightedRandomSampler other, PythonGenerator.Use generatorUse) {
     weights = other.weights;
     numSamples = other.numSamples;
     replacement = other.replacement;
@@ -100,7 +100,7 @@ public final class WeightedRandomSampler implements Sampler {
    * @param generatorUse what else draws from the sampler's generator
    * @return the new plan
    */
-  public WeightedRandomSampler withGeneratorUse(GeneratorUse generatorUse) {
+  public WeightedRandomSampler withGeneratorUse(PythonGenerator.Use generatorUse) {
     return new WeightedRandomSampler(this, requireNonNull(generatorUse, "generatorUse"));
   }
 

@@ -21,10 +21,10 @@
  * io.torchfeed.sampler.torch.PythonRandomSampler}, {@link
  * io.torchfeed.sampler.torch.SubsetRandomSampler} and {@link
  * io.torchfeed.sampler.torch.WeightedRandomSampler}. {@link
- * io.torchfeed.sampler.torch.GeneratorUse} covers the orders of Python's {@code DataLoader}, which
- * also draws from its sampler's generator, and {@link io.torchfeed.sampler.torch.PythonGenerator}
- * provides the random numbers themselves, for samplers of your own and for seeds from libtorch's
- * process-wide generator.
+ * io.torchfeed.sampler.torch.PythonGenerator.Use} covers the orders of Python's {@code DataLoader},
+ * which also draws from its sampler's generator, and {@link
+ * io.torchfeed.sampler.torch.PythonGenerator} provides the random numbers themselves, for samplers
+ * of your own and for seeds from libtorch's process-wide generator.
  *
  * <p>Where the C++ classes crash or produce indices outside the dataset, these do not: arguments
  * are checked before they reach C++, and padding always lies inside the dataset.

@@ -94,14 +94,15 @@ class ProcessGeneratorTest {
         .containsExactly(6, 7, 1, 4, 2, 0, 9, 8, 3, 5)
         .isEqualTo(
             Cursors.indices(
-                new PythonRandomSampler(10, 0).withGeneratorUse(GeneratorUse.PROCESS_LOADER), 0));
+                new PythonRandomSampler(10, 0).withGeneratorUse(PythonGenerator.Use.PROCESS_LOADER),
+                0));
   }
 
   @Test
   void plansDoNotDrawFromTheProcessGenerator() {
     torch.manual_seed(3);
     byte[] seeded = state();
-    for (GeneratorUse use : GeneratorUse.values()) {
+    for (PythonGenerator.Use use : PythonGenerator.Use.values()) {
       Cursors.indices(new PythonRandomSampler(10, 42).withGeneratorUse(use), 1);
     }
     Cursors.indices(new RandomSampler(10, 42), 1);

@@ -38,19 +38,19 @@ class PythonLoaderGoldenTest {
 
   @ParameterizedTest
   @EnumSource
-  void everyEpochEqualsPyTorch(GeneratorUse use) {
+  void everyEpochEqualsPyTorch(PythonGenerator.Use use) {
     List<GoldenLine> passes = lines(" use=" + use + " ");
     assertThat(passes).hasSizeGreaterThan(450);
     passes.forEach(pass -> pass.check(indices(pass, use)));
   }
 
-  private static long[] indices(GoldenLine pass, GeneratorUse use) {
+  private static long[] indices(GoldenLine pass, PythonGenerator.Use use) {
     long[] all = Cursors.indices(sampler(pass, use), pass.number("pass"));
     boolean dropped = pass.dropLast();
     return dropped ? Arrays.copyOf(all, all.length - all.length % BATCH) : all;
   }
 
-  private static Sampler sampler(GoldenLine pass, GeneratorUse use) {
+  private static Sampler sampler(GoldenLine pass, PythonGenerator.Use use) {
     int n = pass.integer("n");
     long seed = pass.number("seed");
     long draws = pass.number("draws");

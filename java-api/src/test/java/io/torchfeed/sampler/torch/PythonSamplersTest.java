@@ -211,7 +211,7 @@ class PythonSamplersTest {
 
     @ParameterizedTest
     @EnumSource
-    void anyEpochOpens(GeneratorUse use) {
+    void anyEpochOpens(PythonGenerator.Use use) {
       Sampler plan = new PythonRandomSampler(10, 42).withGeneratorUse(use);
       assertThat(indices(plan, Long.MAX_VALUE)).containsExactlyInAnyOrder(indices(plan, 0));
       assertThat(indices(new PythonRandomSampler(1, 42), Long.MAX_VALUE)).containsExactly(0);
@@ -225,8 +225,8 @@ class PythonSamplersTest {
           new PythonRandomSampler(10, 43),
           new PythonRandomSampler(10, true, 10, 42),
           new PythonRandomSampler(10, false, 11, 42),
-          new PythonRandomSampler(10, 42).withGeneratorUse(GeneratorUse.LOADER),
-          new PythonRandomSampler(10, 42).withGeneratorUse(GeneratorUse.PROCESS_LOADER));
+          new PythonRandomSampler(10, 42).withGeneratorUse(PythonGenerator.Use.LOADER),
+          new PythonRandomSampler(10, 42).withGeneratorUse(PythonGenerator.Use.PROCESS_LOADER));
     }
 
     @Test
@@ -272,7 +272,8 @@ class PythonSamplersTest {
           new SubsetRandomSampler(new long[] {1, 2}, 1),
           new SubsetRandomSampler(new long[] {2, 1}, 0),
           new SubsetRandomSampler(new long[] {1, 1L << 40}, 0),
-          new SubsetRandomSampler(new long[] {1, 2}, 0).withGeneratorUse(GeneratorUse.LOADER),
+          new SubsetRandomSampler(new long[] {1, 2}, 0)
+              .withGeneratorUse(PythonGenerator.Use.LOADER),
           new SubsetRandomSampler(new long[] {}, 0));
     }
 
@@ -382,7 +383,7 @@ class PythonSamplersTest {
           new WeightedRandomSampler(WEIGHTS, 6, 1),
           new WeightedRandomSampler(WEIGHTS, 5, 0),
           new WeightedRandomSampler(WEIGHTS, 6, false, 0),
-          new WeightedRandomSampler(WEIGHTS, 6, 0).withGeneratorUse(GeneratorUse.LOADER),
+          new WeightedRandomSampler(WEIGHTS, 6, 0).withGeneratorUse(PythonGenerator.Use.LOADER),
           new WeightedRandomSampler(new double[] {0.1, 0.9, 0.4, 0.7, 3, 0.5}, 6, 0));
       assertThat(new WeightedRandomSampler(WEIGHTS, 6, 0))
           .hasToString(
@@ -537,11 +538,11 @@ class PythonSamplersTest {
     for (Sampler plan :
         List.of(
             new SubsetRandomSampler(new long[] {1, 2}, 0)
-                .withGeneratorUse(GeneratorUse.LOADER)
-                .withGeneratorUse(GeneratorUse.SAMPLER),
+                .withGeneratorUse(PythonGenerator.Use.LOADER)
+                .withGeneratorUse(PythonGenerator.Use.SAMPLER),
             new WeightedRandomSampler(WEIGHTS, 6, 0)
-                .withGeneratorUse(GeneratorUse.LOADER)
-                .withGeneratorUse(GeneratorUse.SAMPLER))) {
+                .withGeneratorUse(PythonGenerator.Use.LOADER)
+                .withGeneratorUse(PythonGenerator.Use.SAMPLER))) {
       assertThat(plan.parameters().values()).doesNotContainKey("generatorUse");
     }
   }
