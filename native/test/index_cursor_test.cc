@@ -26,7 +26,7 @@ namespace torchfeed {
 namespace {
 
 using Indices = std::vector<int64_t>;
-constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 
 Indices read(IndexCursor& cursor, int64_t count) {
   Indices indices(static_cast<size_t>(count));
@@ -226,13 +226,13 @@ TEST(IndexCursor, SeeksToEveryOffsetInBothDirections) {
 }
 
 TEST(IndexCursor, ReadsSequencesTooLongForMemory) {
-  const auto sequential = IndexCursor::sequential(kMost);
-  sequential->seek(kMost - 2);
-  EXPECT_EQ(read(*sequential, 5), (Indices{kMost - 2, kMost - 1}));
-  const auto last = IndexCursor::distributed_sequential(kMost, 1 << 30, (1 << 30) - 1, true);
+  const auto sequential = IndexCursor::sequential(kMax);
+  sequential->seek(kMax - 2);
+  EXPECT_EQ(read(*sequential, 5), (Indices{kMax - 2, kMax - 1}));
+  const auto last = IndexCursor::distributed_sequential(kMax, 1 << 30, (1 << 30) - 1, true);
   EXPECT_EQ(last->remaining(), int64_t{1} << 33);
   last->seek(last->remaining() - 2);
-  EXPECT_EQ(read(*last, 5), (Indices{kMost - 1, 0}));
+  EXPECT_EQ(read(*last, 5), (Indices{kMax - 1, 0}));
 }
 
 TEST(IndexCursor, IsEmptyForAnEmptyDataset) {
@@ -275,7 +275,7 @@ TEST(IndexCursor, RefusesArgumentsThatWouldCrashTheSampler) {
   expect_refused("dataset size", [] { (void)IndexCursor::distributed_sequential(-1, 1, 0, true); });
   expect_refused("epoch", [] { (void)IndexCursor::distributed_random(10, 1, 0, true, -1); });
   expect_refused("too long", [=] { (void)IndexCursor::distributed_random(much, 1, 0, true, 0); });
-  expect_refused("too long", [] { (void)IndexCursor::distributed_random(1, kMost, 0, true, 0); });
+  expect_refused("too long", [] { (void)IndexCursor::distributed_random(1, kMax, 0, true, 0); });
   expect_refused("too long", [=] { (void)IndexCursor::random(much, 0, 0); });
   expect_refused("dataset size", [] { (void)IndexCursor::random(-1, 0, 0); });
   expect_refused("epoch", [] { (void)IndexCursor::random(1, 0, -1); });

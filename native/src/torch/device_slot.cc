@@ -51,7 +51,7 @@ void DeviceSlot::fill(int64_t batch, std::vector<at::Tensor> host, const c10::St
   }
   copied_.record(stream);
   batch_ = batch;
-  out_ = true;
+  in_use_ = true;
 }
 
 void DeviceSlot::lay_out(const std::vector<at::Tensor>& host, int64_t& bytes) {
@@ -104,8 +104,8 @@ at::Tensor DeviceSlot::view(const Part& part) const {
   return tensor;
 }
 
-void DeviceSlot::give_back() {
-  out_ = false;
+void DeviceSlot::release() {
+  in_use_ = false;
   if (!consumer_) {
     return;  // never received: the copy stream itself orders the next copy after this one
   }

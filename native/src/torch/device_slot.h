@@ -20,7 +20,7 @@ class DeviceSlot {
   /// Returns the batch that the slot was last filled with, -1 before the first.
   [[nodiscard]] int64_t batch() const { return batch_; }
   /// Returns whether that batch has not been released yet.
-  [[nodiscard]] bool is_out() const { return out_; }
+  [[nodiscard]] bool is_in_use() const { return in_use_; }
 
   /// Accepts a batch and starts its copy on `stream`, after the last use of the memory. After an
   /// exception the slot is free again.
@@ -29,7 +29,7 @@ class DeviceSlot {
   std::vector<at::Tensor> tensors();
   /// Releases the batch: the next copy waits for the work that its consumer has enqueued. Memory
   /// still referenced by a tensor of the consumer is abandoned to it.
-  void give_back();
+  void release();
 
   /// Returns whether the host tensors are still being read, and releases them if not.
   bool is_copying();
@@ -47,7 +47,7 @@ class DeviceSlot {
 
   const c10::Device device_;
   int64_t batch_ = -1;
-  bool out_ = false;
+  bool in_use_ = false;
   at::Tensor memory_;
   std::vector<Part> parts_;
   std::vector<at::Tensor> sources_;      // the host tensors, while the copy may read them

@@ -24,10 +24,10 @@ namespace {
 
 constexpr auto kPause = std::chrono::microseconds(50);
 constexpr auto kClosePatience = std::chrono::milliseconds(500);
-constexpr int64_t kMostSlots = 1024;
+constexpr int64_t kMaxSlots = 1024;
 
 /// The slots of closed transfers whose copies had not completed in time.
-class LeftSlots {
+class AbandonedSlots {
  public:
   void add(std::unique_ptr<DeviceSlot> slot) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -45,12 +45,12 @@ class LeftSlots {
 };
 
 /// Never destroyed: at process exit the device's runtime may already be gone.
-LeftSlots& left_slots() {
-  static LeftSlots& slots = *std::make_unique<LeftSlots>().release();
+AbandonedSlots& abandoned_slots() {
+  static AbandonedSlots& slots = *std::make_unique<AbandonedSlots>().release();
   return slots;
 }
 
-c10::Stream stream_apart(const c10::Device& device) {
+c10::Stream own_stream(const c10::Device& device) {
   const c10::impl::VirtualGuardImpl guard(device.type());
   try {
     c10::Stream stream = guard.getStreamFromGlobalPool(device);
@@ -64,8 +64,8 @@ c10::Stream stream_apart(const c10::Device& device) {
 }
 
 void check_slots(int64_t slots) {
-  if (slots < 2 || slots > kMostSlots) {
-    throw Error(ErrorCode::kInvalidArgument, "slots must be in [2, " + std::to_string(kMostSlots) +
+  if (slots < 2 || slots > kMaxSlots) {
+    throw Error(ErrorCode::kInvalidArgument, "slots must be in [2, " + std::to_string(kMaxSlots) +
                                                  "], got " + std::to_string(slots));
   }
 }
@@ -92,8 +92,8 @@ void check_host(const std::vector<at::Tensor>& tensors) {
 
 class DeviceTransfer::Impl {
  public:
-  Impl(const c10::Device& device, int64_t slots) : device_(device), stream_(stream_apart(device)) {
-    left_slots().sweep();
+  Impl(const c10::Device& device, int64_t slots) : device_(device), stream_(own_stream(device)) {
+    abandoned_slots().sweep();
     for (int64_t i = 0; i < slots; ++i) {
       slots_.push_back(std::make_unique<DeviceSlot>(device));
     }
@@ -108,7 +108,7 @@ class DeviceTransfer::Impl {
     }
     for (auto& slot : slots_) {
       if (slot->is_copying()) {
-        left_slots().add(std::move(slot));
+        abandoned_slots().add(std::move(slot));
       }
     }
   }
@@ -117,7 +117,7 @@ class DeviceTransfer::Impl {
 
   int64_t send(const std::vector<at::Tensor>& tensors) {
     check_host(tensors);
-    left_slots().sweep();
+    abandoned_slots().sweep();
     copying();  // releases the sources of completed copies
     DeviceSlot& slot = oldest_free();
     await(slot);
@@ -133,16 +133,16 @@ class DeviceTransfer::Impl {
   void release(int64_t batch) {
     copying();
     for (const auto& slot : slots_) {
-      if (slot->is_out() && slot->batch() == batch) {
-        slot->give_back();
+      if (slot->is_in_use() && slot->batch() == batch) {
+        slot->release();
       }
     }
   }
 
   void rewind() {
     for (const auto& slot : slots_) {
-      if (slot->is_out()) {
-        slot->give_back();
+      if (slot->is_in_use()) {
+        slot->release();
       }
     }
     interrupted_ = false;
@@ -159,7 +159,7 @@ class DeviceTransfer::Impl {
   DeviceSlot& oldest_free() {
     DeviceSlot* oldest = nullptr;
     for (const auto& slot : slots_) {
-      if (!slot->is_out() && (oldest == nullptr || slot->batch() < oldest->batch())) {
+      if (!slot->is_in_use() && (oldest == nullptr || slot->batch() < oldest->batch())) {
         oldest = slot.get();
       }
     }
@@ -185,7 +185,7 @@ class DeviceTransfer::Impl {
 
   DeviceSlot& slot_of(int64_t batch) {
     for (const auto& slot : slots_) {
-      if (slot->is_out() && slot->batch() == batch) {
+      if (slot->is_in_use() && slot->batch() == batch) {
         return *slot;
       }
     }

@@ -28,17 +28,17 @@ class Gate {
   void pass(off_t position) {
     std::unique_lock<std::mutex> lock(mutex_);
     if (position == shut_at_) {
-      held_up_ = true;
+      stalled_ = true;
       changed_.notify_all();
       changed_.wait(lock, [&] { return position != shut_at_; });
-      held_up_ = false;
+      stalled_ = false;
     }
   }
   void shut(off_t position) { set(position); }
   void open() { set(std::nullopt); }
-  void await_somebody() {
+  void await_stalled_read() {
     std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [&] { return held_up_; });
+    changed_.wait(lock, [&] { return stalled_; });
   }
 
  private:
@@ -51,7 +51,7 @@ class Gate {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<off_t> shut_at_;
-  bool held_up_ = false;
+  bool stalled_ = false;
 };
 
 Gate gate;
@@ -74,16 +74,16 @@ namespace {
 constexpr int64_t kForEver = -1;
 constexpr int64_t kRows = 64;
 
-class HeldUpFeeds : public testing::Test {
+class StalledFeeds : public testing::Test {
  protected:
-  HeldUpFeeds() : columns_(FileColumns::create()) {
+  StalledFeeds() : columns_(FileColumns::create()) {
     std::vector<int64_t> labels(kRows);
     std::iota(labels.begin(), labels.end(), 0);
     columns_->add_column(static_cast<int64_t>(at::kLong), nullptr, 0, 1);
     columns_->add_file(files_.write("labels", labels), 0, 8, kRows);
   }
 
-  ~HeldUpFeeds() override {
+  ~StalledFeeds() override {
     gate.open();
     columns_.reset();
     while (live_objects() > 0) {  // until abandoned feeds are freed
@@ -112,7 +112,7 @@ class HeldUpFeeds : public testing::Test {
   std::unique_ptr<FileColumns> columns_;
 };
 
-TEST_F(HeldUpFeeds, ATakeThatTimedOutCanBeRepeatedAndLosesNothing) {
+TEST_F(StalledFeeds, ATakeThatTimedOutCanBeRepeatedAndLosesNothing) {
   for (const bool in_order : {true, false}) {
     auto feed = this->feed(1, 3, in_order);
     gate.shut(8);  // row 1
@@ -120,7 +120,7 @@ TEST_F(HeldUpFeeds, ATakeThatTimedOutCanBeRepeatedAndLosesNothing) {
     feed->start();
     EXPECT_EQ(taken(*feed), 0);
     request(*feed, 3, 4);
-    gate.await_somebody();
+    gate.await_stalled_read();
     for (int i = 0; i < 3; ++i) {
       try {
         take(*feed, 1);
@@ -141,13 +141,13 @@ TEST_F(HeldUpFeeds, ATakeThatTimedOutCanBeRepeatedAndLosesNothing) {
   }
 }
 
-TEST_F(HeldUpFeeds, LaterBatchesOvertakeABlockedOneOnlyOutOfOrder) {
+TEST_F(StalledFeeds, LaterBatchesOvertakeABlockedOneOnlyOutOfOrder) {
   for (const bool in_order : {true, false}) {
     auto feed = this->feed(2, 4, in_order);
     gate.shut(0);
     request(*feed, 0, 4);
     feed->start();
-    gate.await_somebody();
+    gate.await_stalled_read();
     std::vector<int64_t> order;
     if (in_order) {
       EXPECT_THROW(take(*feed, 1), Error);
@@ -169,12 +169,12 @@ TEST_F(HeldUpFeeds, LaterBatchesOvertakeABlockedOneOnlyOutOfOrder) {
   }
 }
 
-TEST_F(HeldUpFeeds, AnInterruptEndsATakeWhileItsWorkerIsBlocked) {
+TEST_F(StalledFeeds, AnInterruptEndsATakeWhileItsWorkerIsBlocked) {
   auto feed = this->feed(1, 2, true);
   gate.shut(0);
   request(*feed, 0, 2);
   feed->start();
-  gate.await_somebody();
+  gate.await_stalled_read();
   std::thread other([&] { feed->interrupt(); });
   EXPECT_THROW(take(*feed, kForEver), Error);
   other.join();
@@ -182,12 +182,12 @@ TEST_F(HeldUpFeeds, AnInterruptEndsATakeWhileItsWorkerIsBlocked) {
   gate.open();
 }
 
-TEST_F(HeldUpFeeds, AreAbandonedWithEverythingTheyUse) {
+TEST_F(StalledFeeds, AreAbandonedWithEverythingTheyUse) {
   auto feed = this->feed(2, 2, true);
   gate.shut(0);
   request(*feed, 0, 2);
   feed->start();
-  gate.await_somebody();
+  gate.await_stalled_read();
   EXPECT_FALSE(feed->rewind());
   feed.reset();
   EXPECT_EQ(live_objects(), 2);  // the columns, and the feed that the worker may still write to
@@ -195,13 +195,13 @@ TEST_F(HeldUpFeeds, AreAbandonedWithEverythingTheyUse) {
   EXPECT_EQ(open_files(), opened_before_ + 1);
 }  // the destructor checks that nothing is left once the worker returns
 
-TEST_F(HeldUpFeeds, CanBeReusedIfTheWorkerReturnsInTime) {
+TEST_F(StalledFeeds, CanBeReusedIfTheWorkerReturnsInTime) {
   auto feed = this->feed(2, 2, true);
   for (int pass = 0; pass < 3; ++pass) {
     gate.shut(0);
     request(*feed, 0, 2);
     feed->start();
-    gate.await_somebody();
+    gate.await_stalled_read();
     feed->interrupt();
     gate.open();
     ASSERT_TRUE(feed->rewind());
