@@ -12,6 +12,7 @@ import static com.tngtech.archunit.core.domain.JavaModifier.PUBLIC;
 import static com.tngtech.archunit.core.domain.properties.HasOwner.Predicates.With.owner;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static java.util.Comparator.comparing;
 import static java.util.stream.Collectors.counting;
 import static java.util.stream.Collectors.flatMapping;
 import static java.util.stream.Collectors.groupingBy;
@@ -26,8 +27,12 @@ import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
 import io.torchfeed.sampler.Part;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import jdk.jfr.Event;
 
@@ -75,6 +80,9 @@ class ArchitectureTest {
           entry("distributed", "bindings", "internal", "sampler"),
           entry("", "bindings", "data", "sampler", "sampler.torch"));
 
+  private static final Pattern IMPORT =
+      Pattern.compile("^import (?:static )?io\\.torchfeed\\.([\\w.]+);", Pattern.MULTILINE);
+
   private static Map.Entry<String, Set<String>> entry(String name, String... imports) {
     return Map.entry(name, Set.of(imports));
   }
@@ -91,6 +99,34 @@ class ArchitectureTest {
         }
       }
     }
+  }
+
+  /**
+   * Imports for Javadoc alone, which classes do not show; Javadoc can use the full name instead.
+   */
+  @ArchTest
+  static void everyImportStatementIsDeclared(JavaClasses classes) throws IOException {
+    Path sources = Path.of("src", "main", "java", "io", "torchfeed");
+    try (Stream<Path> files = Files.walk(sources)) {
+      for (Path file : files.filter(Files::isRegularFile).toList()) {
+        String name = sources.relativize(file.getParent()).toString().replace('/', '.');
+        Set<String> allowed = ARROWS.get(name);
+        IMPORT
+            .matcher(Files.readString(file))
+            .results()
+            .map(statement -> packageOf(statement.group(1)))
+            .filter(to -> !to.equals(name))
+            .forEach(to -> assertThat(allowed).as("imports of %s", file).contains(to));
+      }
+    }
+  }
+
+  /** Returns the package of an imported name, which may be that of a nested class or a method. */
+  private static String packageOf(String imported) {
+    return ARROWS.keySet().stream()
+        .filter(name -> imported.startsWith(name + "."))
+        .max(comparing(String::length))
+        .orElse("");
   }
 
   @ArchTest

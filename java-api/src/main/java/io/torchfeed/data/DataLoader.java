@@ -8,7 +8,6 @@ import io.torchfeed.data.pass.Abandoned;
 import io.torchfeed.data.pass.LoaderCore;
 import io.torchfeed.data.pass.Pass;
 import io.torchfeed.data.pass.PassSource;
-import io.torchfeed.data.source.ObjectStreamDataset;
 import java.lang.ref.Reference;
 import java.util.List;
 import java.util.concurrent.Flow;
@@ -30,13 +29,13 @@ import java.util.function.Supplier;
  * shards, then batch k + 1 of every shard that still has one. The last batch of a shard may be
  * smaller. The batches therefore depend only on data, epoch, batch size and the shards of the rank:
  * workers and prefetching affect speed, never content. To mix samples within a shard, use {@link
- * ObjectStreamDataset#shuffled}. {@link Batch#indices} contains a number for each sample that is
- * unique in the epoch: its position in its shard times the number of shards, plus the number of its
- * shard; {@link SampleWriter#random} depends on this number, the epoch and the seed. The number of
- * batches is known only at the end, and may differ between ranks. A training step that communicates
- * must not wait for a rank that has finished: let all ranks agree after {@link Batches#hasNext},
- * for example by an all-reduce of its result, and stop with the first rank that has no more
- * batches; the states of all ranks still resume exactly.
+ * io.torchfeed.data.source.ObjectStreamDataset#shuffled}. {@link Batch#indices} contains a number
+ * for each sample that is unique in the epoch: its position in its shard times the number of
+ * shards, plus the number of its shard; {@link SampleWriter#random} depends on this number, the
+ * epoch and the seed. The number of batches is known only at the end, and may differ between ranks.
+ * A training step that communicates must not wait for a rank that has finished: let all ranks agree
+ * after {@link Batches#hasNext}, for example by an all-reduce of its result, and stop with the
+ * first rank that has no more batches; the states of all ranks still resume exactly.
  *
  * <p>A loader that becomes unreachable without being closed is closed when the garbage collector
  * discovers it, with a warning to the logger {@code io.torchfeed.data}.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler;
 
-import io.torchfeed.sampler.order.ShuffledSampler;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
@@ -18,10 +17,12 @@ import org.jspecify.annotations.Nullable;
  * RankConsistency.beforeEpoch(sampler, epoch, batchSize, group::allGatherLongs);
  * }</pre>
  *
- * <p>The check costs one exchange of 16 bytes per rank. {@link ShuffledSampler} and sequential
- * orders are probed in constant time. An order that may need a list is computed once more for the
- * check if it has at most 2<sup>24</sup> samples; longer ones are compared by their parameters
- * only, as are balanced plans of any size, since their order depends on the number of ranks.
+ * <p>The check costs one exchange of 16 bytes per rank. The samples are those of {@link
+ * Plan#probe}: orders whose positions can be computed are probed in constant time, and an order
+ * that may need a list is computed once more for the check if it has at most 2<sup>24</sup>
+ * samples. Compared by their parameters only are longer lists; balanced plans of any size, since
+ * their order depends on the number of ranks; and divided plans without a {@code probe} of their
+ * own.
  */
 public final class RankConsistency {
   /** A function that collects an array from each rank. */

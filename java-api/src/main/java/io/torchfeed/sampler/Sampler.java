@@ -2,14 +2,14 @@
 package io.torchfeed.sampler;
 
 import io.torchfeed.sampler.cursor.OrderProbe;
-import io.torchfeed.sampler.order.ComputedSampler;
 import java.util.stream.LongStream;
 
 /**
  * A plan of single indices. {@link Cursor} reads many of them at once; {@link #indices} is a stream
  * of them for simple uses.
  *
- * <p>{@link ComputedSampler} is the base of samplers whose index at a position can be computed.
+ * <p>{@link io.torchfeed.sampler.order.ComputedSampler} is the base of samplers whose index at a
+ * position can be computed.
  */
 public interface Sampler extends Plan<Cursor> {
   /**
