@@ -5,6 +5,7 @@
 #include <torch/types.h>
 
 #include <functional>
+#include <memory>
 #include <random>
 #include <set>
 #include <string>
@@ -20,6 +21,11 @@ namespace {
 
 constexpr int64_t kForEver = -1;
 
+std::unique_ptr<BatchFeed> feed_over(const std::vector<at::Tensor>& columns, int64_t batch_rows,
+                                     int64_t workers, int64_t prefetch, bool in_order) {
+  return BatchFeed::create(*RowSet::of_tensors(columns), batch_rows, workers, prefetch, in_order);
+}
+
 std::vector<at::Tensor> columns(int64_t rows) {
   return {torch::arange(rows * 6, torch::kFloat32).view({rows, 2, 3}),
           torch::arange(rows, torch::kInt64)};
@@ -32,7 +38,7 @@ class Feeds : public testing::TestWithParam<int64_t> {
 
 TEST_P(Feeds, DeliversTheRequestedRowsInOrder) {
   const auto data = columns(100);
-  auto feed = BatchFeed::create(data, 8, GetParam(), 3, true);
+  auto feed = feed_over(data, 8, GetParam(), 3, true);
   for (int epoch = 0; epoch < 3; ++epoch) {
     ASSERT_TRUE(feed->rewind());
     std::vector<std::vector<int64_t>> batches;
@@ -79,7 +85,7 @@ TEST_P(Feeds, DeliversTheRequestedRowsInOrder) {
 
 TEST_P(Feeds, CanBeAbandonedAtAnyTime) {
   const auto data = columns(64);
-  auto feed = BatchFeed::create(data, 4, GetParam(), 4, true);
+  auto feed = feed_over(data, 4, GetParam(), 4, true);
   std::mt19937 random(7);
   const std::vector<int64_t> rows = {5, 6, 7, 8};
   for (int epoch = 0; epoch < 2000; ++epoch) {
@@ -96,7 +102,7 @@ TEST_P(Feeds, CanBeAbandonedAtAnyTime) {
 }
 
 TEST_P(Feeds, NeverOverwritesATensorThatIsStillHeld) {
-  auto feed = BatchFeed::create(columns(64), 2, GetParam(), 2, true);
+  auto feed = feed_over(columns(64), 2, GetParam(), 2, true);
   std::vector<at::Tensor> kept;
   for (int64_t b = 0; b < 32; ++b) {
     if (b % 8 == 0) {
@@ -115,7 +121,7 @@ TEST_P(Feeds, NeverOverwritesATensorThatIsStillHeld) {
 }
 
 TEST_P(Feeds, ReusesSlabsInSteadyState) {
-  auto feed = BatchFeed::create(columns(64), 2, GetParam(), 2, true);
+  auto feed = feed_over(columns(64), 2, GetParam(), 2, true);
   const std::vector<int64_t> rows = {1, 2};
   feed->request(0, rows.data(), 2);
   feed->request(0, rows.data(), 2);
@@ -130,7 +136,7 @@ TEST_P(Feeds, ReusesSlabsInSteadyState) {
 
 TEST_P(Feeds, DeliversEachRequestedBatchOnceInAnyOrder) {
   const auto data = columns(64);
-  auto feed = BatchFeed::create(data, 2, GetParam(), 4, false);
+  auto feed = feed_over(data, 2, GetParam(), 4, false);
   for (int epoch = 0; epoch < 50; ++epoch) {
     ASSERT_TRUE(feed->rewind());
     int64_t requested = 0;
@@ -159,7 +165,7 @@ TEST_P(Feeds, DeliversEachRequestedBatchOnceInAnyOrder) {
 }
 
 TEST_P(Feeds, AnInterruptFromAnotherThreadEndsThePass) {
-  auto feed = BatchFeed::create(columns(64), 2, GetParam(), 2, true);
+  auto feed = feed_over(columns(64), 2, GetParam(), 2, true);
   const std::vector<int64_t> rows = {1, 2};
   feed->request(0, rows.data(), 2);
   feed->start();
@@ -176,7 +182,7 @@ TEST_P(Feeds, AnInterruptFromAnotherThreadEndsThePass) {
 }
 
 TEST_P(Feeds, ReportsTheMemoryOfABatch) {
-  auto feed = BatchFeed::create(columns(64), 3, GetParam(), 2, true);
+  auto feed = feed_over(columns(64), 3, GetParam(), 2, true);
   EXPECT_EQ(feed->slab_bytes(), 128 + 64);  // three rows of 24 bytes, then three of 8
 }
 
@@ -196,7 +202,7 @@ TEST(BatchFeed, RefusesArgumentsThatWouldCrashLibtorch) {
   const auto data = columns(10);
   const auto create = [](const std::vector<at::Tensor>& tensors, int64_t batch_rows,
                          int64_t workers, int64_t prefetch) {
-    EXPECT_EQ(BatchFeed::create(tensors, batch_rows, workers, prefetch, true), nullptr);
+    EXPECT_EQ(feed_over(tensors, batch_rows, workers, prefetch, true), nullptr);
   };
   expect_refused("prefetch must be at least 1", [&] { create(data, 1, 1, 0); });
   expect_refused("workers must be at least 0", [&] { create(data, 1, -1, 1); });
@@ -206,10 +212,11 @@ TEST(BatchFeed, RefusesArgumentsThatWouldCrashLibtorch) {
   expect_refused("column 1", [&] { create({data[0], torch::arange(11)}, 1, 1, 1); });
   expect_refused("column 0", [&] { create({data[0].transpose(1, 2)}, 1, 1, 1); });
 
-  auto feed = BatchFeed::create(data, 2, 0, 1, true);
+  auto feed = feed_over(data, 2, 0, 1, true);
   const std::vector<int64_t> outside = {0, 10};
   const std::vector<int64_t> three = {0, 1, 2};
-  expect_refused("index 10 is outside [0, 10)", [&] { feed->request(0, outside.data(), 2); });
+  expect_refused("indices must be in [0, 10), got 10",
+                 [&] { feed->request(0, outside.data(), 2); });
   expect_refused("at most 2 rows, got 3", [&] { feed->request(0, three.data(), 3); });
 }
 

@@ -38,7 +38,7 @@ Bytes counted(size_t length) {
 
 Bytes gathered(const FileColumn& column, const std::vector<size_t>& rows) {
   Bytes target(rows.size() * static_cast<size_t>(column.row_bytes()) + 1, 0xEE);
-  EXPECT_TRUE(column.gather(reinterpret_cast<std::byte*>(target.data()), rows, kGoOn));
+  EXPECT_TRUE(column.gather(reinterpret_cast<std::byte*>(target.data()), {rows}, kGoOn));
   EXPECT_EQ(target.back(), 0xEE) << "wrote beyond the last row";
   target.pop_back();
   return target;
@@ -158,11 +158,11 @@ void expect_unreadable(const FileColumn& column, const std::vector<size_t>& rows
                        const std::string& phrase) {
   Bytes target(rows.size() * static_cast<size_t>(column.row_bytes()));
   try {
-    column.gather(reinterpret_cast<std::byte*>(target.data()), rows, kGoOn);
+    column.gather(reinterpret_cast<std::byte*>(target.data()), {rows}, kGoOn);
     FAIL() << "read; expected: " << phrase;
   } catch (const UnreadableRow& error) {
     EXPECT_EQ(error.code(), ErrorCode::kUnreadable);
-    EXPECT_EQ(error.row(), row);
+    EXPECT_EQ(static_cast<int64_t>(rows[error.place()]), row);
     EXPECT_NE(std::string(error.what()).find(phrase), std::string::npos) << error.what();
   }
 }
@@ -190,6 +190,17 @@ TEST(FileColumn, NamesTheFirstRowMissingFromATruncatedFile) {
   EXPECT_EQ(gathered(column, {5})[4], 0);  // the truncated part comes back as a hole
 }
 
+TEST(FileColumn, ReadsRowsToTheirPlaces) {
+  const RowFiles files;
+  FileColumn column(2, 1);
+  column.add_file(files.write("rows", Bytes{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}), 0, 2, 5);
+  const std::vector<size_t> rows = {1, 2, 3, 4};
+  const std::vector<size_t> places = {4, 5, 0, 2};  // a run, and rows adjacent only in the file
+  Bytes target(12, 0xEE);
+  EXPECT_TRUE(column.gather(reinterpret_cast<std::byte*>(target.data()), {rows, places}, kGoOn));
+  EXPECT_EQ(target, (Bytes{6, 7, 0xEE, 0xEE, 8, 9, 0xEE, 0xEE, 2, 3, 4, 5}));
+}
+
 TEST(FileColumn, KeepsReadingAfterItsFileIsRemovedOrReplaced) {
   const RowFiles files;
   const std::string path = files.write("rows", Bytes{1, 2, 3});
@@ -207,8 +218,8 @@ TEST(FileColumn, StopsOnRequest) {
   column.add_file(files.write("rows", Bytes{1, 2}), 0, 1, 2);
   Bytes target = {0, 0};
   const std::atomic<bool> stop{true};
-  EXPECT_FALSE(
-      column.gather(reinterpret_cast<std::byte*>(target.data()), std::vector<size_t>{1, 0}, stop));
+  const std::vector<size_t> rows = {1, 0};
+  EXPECT_FALSE(column.gather(reinterpret_cast<std::byte*>(target.data()), {rows}, stop));
   EXPECT_EQ(target, (Bytes{0, 0}));
 }
 

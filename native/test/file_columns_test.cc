@@ -50,7 +50,7 @@ class FileFeeds : public testing::TestWithParam<int64_t> {
   }
 
   [[nodiscard]] std::unique_ptr<BatchFeed> feed(int64_t batch_rows, int64_t prefetch) const {
-    return BatchFeed::over_files(*columns_, batch_rows, GetParam(), prefetch, true);
+    return BatchFeed::create(*RowSet::of_files(*columns_), batch_rows, GetParam(), prefetch, true);
   }
 
   const int64_t opened_before_ = open_files();
@@ -142,9 +142,11 @@ TEST_P(FileFeeds, CanBeAbandonedAtAnyTime) {
 }
 
 TEST_P(FileFeeds, OutliveTheColumnsTheyWereCreatedFrom) {
-  auto shared = columns_->share();
+  auto rows_of_files = RowSet::of_files(*columns_);
   columns_.reset();
-  auto feed = BatchFeed::over_files(*shared, 2, GetParam(), 1, true);
+  auto shared = rows_of_files->share();
+  rows_of_files.reset();
+  auto feed = BatchFeed::create(*shared, 2, GetParam(), 1, true);
   shared.reset();
   const std::vector<int64_t> rows = {99, 98};
   feed->request(0, rows.data(), 2);
@@ -167,7 +169,8 @@ TEST(FileColumns, RefusesInvalidColumnsAndFiles) {
   const RowFiles files;
   const std::string path = files.write("rows", std::vector<int64_t>{1, 2, 3});
   const auto feed = [](const FileColumns& columns, int64_t batch_rows, int64_t prefetch) {
-    EXPECT_EQ(BatchFeed::over_files(columns, batch_rows, 0, prefetch, true), nullptr);
+    EXPECT_EQ(BatchFeed::create(*RowSet::of_files(columns), batch_rows, 0, prefetch, true),
+              nullptr);
   };
   auto columns = FileColumns::create();
   expect_refused("at least one column", [&] { feed(*columns, 1, 1); });

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstring>
@@ -25,8 +26,8 @@ TEST_P(RowGather, CopiesRowsOfAnyLengthIntoPlace) {
   std::vector<unsigned char> target(rows.size() * row_bytes + 1, 0xEE);
 
   EXPECT_TRUE(gather_rows(reinterpret_cast<std::byte*>(target.data()),
-                          reinterpret_cast<const std::byte*>(source.data()), row_bytes, rows, kGoOn,
-                          stores));
+                          reinterpret_cast<const std::byte*>(source.data()), row_bytes, {rows},
+                          kGoOn, stores));
 
   for (size_t i = 0; i < rows.size(); ++i) {
     for (size_t b = 0; b < row_bytes; ++b) {
@@ -34,6 +35,26 @@ TEST_P(RowGather, CopiesRowsOfAnyLengthIntoPlace) {
     }
   }
   EXPECT_EQ(target.back(), 0xEE);
+}
+
+TEST_P(RowGather, CopiesRowsToTheirPlacesAndNowhereElse) {
+  const auto [row_bytes, stores] = GetParam();
+  std::vector<unsigned char> source(20 * row_bytes);
+  std::iota(source.begin(), source.end(), static_cast<unsigned char>(0));
+  const std::vector<size_t> rows = {19, 0, 7, 7, 3, 18, 1};
+  const std::vector<size_t> places = {8, 0, 3, 9, 1, 2, 6};
+  std::vector<unsigned char> target(10 * row_bytes, 0xEE);
+  std::vector<unsigned char> expected = target;
+  for (size_t i = 0; i < rows.size() && row_bytes > 0; ++i) {
+    std::memcpy(expected.data() + places[i] * row_bytes, source.data() + rows[i] * row_bytes,
+                row_bytes);
+  }
+
+  EXPECT_TRUE(gather_rows(reinterpret_cast<std::byte*>(target.data()),
+                          reinterpret_cast<const std::byte*>(source.data()), row_bytes,
+                          {rows, places}, kGoOn, stores));
+
+  EXPECT_EQ(target, expected);
 }
 
 /// Row lengths around the number of bytes after which a gather checks whether to stop.
@@ -47,7 +68,7 @@ TEST_P(LongGather, IsCompleteAcrossTheChecksForAStop) {
   }
   const std::vector<size_t> rows = {1, 0, 1};
   std::vector<std::byte> target(rows.size() * row_bytes);
-  EXPECT_TRUE(gather_rows(target.data(), source.data(), row_bytes, rows, kGoOn, stores));
+  EXPECT_TRUE(gather_rows(target.data(), source.data(), row_bytes, {rows}, kGoOn, stores));
   for (size_t i = 0; i < rows.size(); ++i) {
     EXPECT_EQ(
         std::memcmp(target.data() + i * row_bytes, source.data() + rows[i] * row_bytes, row_bytes),
@@ -56,13 +77,29 @@ TEST_P(LongGather, IsCompleteAcrossTheChecksForAStop) {
   }
 }
 
+TEST_P(LongGather, CopiesRowsToTheirPlaces) {
+  const auto [row_bytes, stores] = GetParam();
+  std::vector<std::byte> source(2 * row_bytes, std::byte{1});
+  std::fill_n(source.begin(), row_bytes, std::byte{2});
+  const std::vector<size_t> rows = {1, 0};
+  const std::vector<size_t> places = {2, 0};
+  std::vector<std::byte> target(3 * row_bytes);
+  EXPECT_TRUE(gather_rows(target.data(), source.data(), row_bytes, {rows, places}, kGoOn, stores));
+  EXPECT_EQ(target.front(), std::byte{2});
+  EXPECT_EQ(target[row_bytes - 1], std::byte{2});
+  EXPECT_EQ(target[row_bytes], std::byte{0});
+  EXPECT_EQ(target[2 * row_bytes - 1], std::byte{0});
+  EXPECT_EQ(target[2 * row_bytes], std::byte{1});
+  EXPECT_EQ(target.back(), std::byte{1});
+}
+
 TEST_P(LongGather, WritesNothingOnceStopped) {
   const auto [row_bytes, stores] = GetParam();
   const std::vector<std::byte> source(row_bytes, std::byte{1});
   std::vector<std::byte> target(row_bytes);
   const std::atomic<bool> stop{true};
-  EXPECT_FALSE(
-      gather_rows(target.data(), source.data(), row_bytes, std::vector<size_t>{0}, stop, stores));
+  const std::vector<size_t> rows = {0};
+  EXPECT_FALSE(gather_rows(target.data(), source.data(), row_bytes, {rows}, stop, stores));
   EXPECT_EQ(target, std::vector<std::byte>(row_bytes));
 }
 

@@ -96,7 +96,7 @@ class StalledFeeds : public testing::Test {
 
   [[nodiscard]] std::unique_ptr<BatchFeed> feed(int64_t workers, int64_t prefetch,
                                                 bool in_order) const {
-    return BatchFeed::over_files(*columns_, 1, workers, prefetch, in_order);
+    return BatchFeed::create(*RowSet::of_files(*columns_), 1, workers, prefetch, in_order);
   }
 
   static void request(BatchFeed& feed, int64_t from, int64_t to) {

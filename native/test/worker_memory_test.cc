@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(InOrderOrNot, WorkerMemory, testing::Bool());
 TEST_P(WorkerMemory, AFailedAllocationCostsABatchAndTheNextPassWorks) {
   consumer = std::this_thread::get_id();
   const auto data = at::arange(kBatches + 1, at::kLong);
-  auto feed = BatchFeed::create({data}, 2, 2, 2, GetParam());
+  auto feed = BatchFeed::create(*RowSet::of_tensors({data}), 2, 2, 2, GetParam());
   ASSERT_EQ(read_pass(*feed), kBatches);
   bool reached = true;
   for (int64_t at = 0; reached; ++at) {

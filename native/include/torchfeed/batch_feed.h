@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "torchfeed/export.h"
-#include "torchfeed/file_columns.h"
+#include "torchfeed/row_set.h"
 
 namespace torchfeed {
 
-/// libtorch's C++ data loader over columns of tensors or files: index lists go in, batches come
-/// out, in the order of the lists or as they become ready.
+/// libtorch's C++ data loader over the rows of a dataset: index lists go in, batches come out, in
+/// the order of the lists or as they become ready.
 ///
 /// Workers gather rows straight into reused slabs; the tensors of a batch are views of its slab. A
 /// slab is reused only when nothing refers to it any more, so a tensor that is kept costs memory
@@ -25,18 +25,14 @@ class TORCHFEED_API BatchFeed {
   /// their size in bytes, and how long it took to gather them.
   enum Info : int { kBatch, kRows, kBytes, kGatherNanos, kInfoCount };
 
-  /// @param columns     dense CPU tensors of equal first dimension, kept alive by the feed
+  /// @param rows        the rows to gather, kept alive by the feed
   /// @param batch_rows  maximum number of rows in a batch, at least 1
   /// @param workers     number of worker threads; with 0 the caller's thread gathers
   /// @param prefetch    maximum number of batches being gathered or waiting, at least 1
   /// @param in_order    whether batches arrive in the order requested rather than as they are ready
-  [[nodiscard]] static std::unique_ptr<BatchFeed> create(const std::vector<at::Tensor>& columns,
-                                                         int64_t batch_rows, int64_t workers,
-                                                         int64_t prefetch, bool in_order);
-  /// @param columns  columns with the same number of rows; the feed keeps their files open
-  [[nodiscard]] static std::unique_ptr<BatchFeed> over_files(const FileColumns& columns,
-                                                             int64_t batch_rows, int64_t workers,
-                                                             int64_t prefetch, bool in_order);
+  [[nodiscard]] static std::unique_ptr<BatchFeed> create(const RowSet& rows, int64_t batch_rows,
+                                                         int64_t workers, int64_t prefetch,
+                                                         bool in_order);
   /// Uses slabs that are page-locked for a device, for example `cuda:0`, and reuses each once the
   /// copies from it have completed. Must be called before the first `request`.
   void pin_for(const std::string& device);

@@ -11,9 +11,8 @@
 
 namespace torchfeed {
 
-/// Columns of fixed-size rows in files, read by a `BatchFeed`. The files stay open until this
-/// object, all its shares and their feeds are destroyed. Not thread-safe while columns and files
-/// are being added.
+/// Columns of fixed-size rows in files, of which a `RowSet` is made. The files stay open until this
+/// object, the sets made of it and their feeds are destroyed. One thread at a time.
 class TORCHFEED_API FileColumns {
  public:
   [[nodiscard]] static std::unique_ptr<FileColumns> create();
@@ -29,11 +28,9 @@ class TORCHFEED_API FileColumns {
   /// Opens a file and appends its rows to the column added last: `rows` rows, row `i` at
   /// `offset_bytes + i * stride_bytes`.
   void add_file(const std::string& path, int64_t offset_bytes, int64_t stride_bytes, int64_t rows);
-  /// Returns an independent object that shares the same columns and open files.
-  [[nodiscard]] std::unique_ptr<FileColumns> share() const;
 
  private:
-  friend class BatchFeed;  // keeps reading the files after this object is destroyed
+  friend class RowSet;  // keeps reading the files after this object is destroyed
   class Impl;
   explicit FileColumns(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

@@ -44,6 +44,7 @@ class TORCHFEED_API Slab {
   [[nodiscard]] bool is_free() const;
 
  private:
+  friend class RowReader;  // writes the block
   class Impl;
   explicit Slab(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

@@ -112,25 +112,28 @@ const FileColumn::File& FileColumn::file_of(int64_t row) const {
                            [](int64_t wanted, const File& file) { return wanted < file.end; });
 }
 
-std::size_t FileColumn::run_of(const File& file, std::span<const std::size_t> rows) const {
+FileColumn::Run FileColumn::run_of(const File& file, const WantedRows& wanted,
+                                   std::size_t done) const {
+  const std::size_t row = wanted.rows[done];
+  const std::size_t place = wanted.place(done);
   std::size_t run = 1;
-  if (file.stride_bytes != row_bytes_) {
-    return run;
+  if (file.stride_bytes == row_bytes_) {
+    const std::size_t left = static_cast<std::size_t>(file.end) - row;
+    const auto longest =
+        static_cast<std::size_t>(std::max<int64_t>(1, kMostBytesARead / row_bytes_));
+    const std::size_t most = std::min({wanted.rows.size() - done, left, longest});
+    while (run < most && wanted.rows[done + run] == row + run &&
+           wanted.place(done + run) == place + run) {
+      ++run;
+    }
   }
-  const std::size_t left = static_cast<std::size_t>(file.end) - rows[0];
-  const auto longest = static_cast<std::size_t>(std::max<int64_t>(1, kMostBytesARead / row_bytes_));
-  const std::size_t most = std::min({rows.size(), left, longest});
-  while (run < most && rows[run] == rows[0] + run) {
-    ++run;
-  }
-  return run;
+  return {static_cast<int64_t>(row), place, run};
 }
 
-void FileColumn::read(const File& file, std::byte* target, std::span<const std::size_t> run,
-                      Patience patience, const std::atomic<bool>& stop, int64_t& done) const {
-  const auto first = static_cast<int64_t>(run[0]);
-  const int64_t wanted = static_cast<int64_t>(run.size()) * row_bytes_;
-  const int64_t from = file.position_of(first);
+void FileColumn::read(const File& file, std::byte* target, const Run& run, Patience patience,
+                      const std::atomic<bool>& stop, int64_t& done) const {
+  const int64_t wanted = static_cast<int64_t>(run.rows) * row_bytes_;
+  const int64_t from = file.position_of(run.first);
   while (done < wanted && !stop.load(std::memory_order_relaxed)) {
     iovec rest{target + done, static_cast<std::size_t>(std::min(wanted - done, kMostBytesARead))};
     const ssize_t got = ::preadv2(file.descriptor.value(), &rest, 1, from + done,
@@ -146,18 +149,20 @@ void FileColumn::read(const File& file, std::byte* target, std::span<const std::
       return;  // if it is an error, the blocking read will report it
     }
     const int error = got < 0 ? errno : 0;
-    const int64_t row = first + done / row_bytes_;
-    throw UnreadableRow(row, described(file, row) + (error == 0 ? shrunk(file) : reason(error)));
+    const int64_t read = done / row_bytes_;
+    throw UnreadableRow(
+        run.place + static_cast<std::size_t>(read),
+        described(file, run.first + read) + (error == 0 ? shrunk(file) : reason(error)));
   }
 }
 
-void FileColumn::read_ahead(std::span<const std::size_t> rows) const {
-  for (std::size_t done = 0; done < rows.size();) {
-    const File& file = file_of(static_cast<int64_t>(rows[done]));
-    const std::size_t run = run_of(file, rows.subspan(done));
-    ::posix_fadvise(file.descriptor.value(), file.position_of(static_cast<int64_t>(rows[done])),
-                    static_cast<int64_t>(run) * row_bytes_, POSIX_FADV_WILLNEED);
-    done += run;
+void FileColumn::read_ahead(const WantedRows& wanted, std::size_t done) const {
+  while (done < wanted.rows.size()) {
+    const File& file = file_of(static_cast<int64_t>(wanted.rows[done]));
+    const Run run = run_of(file, wanted, done);
+    ::posix_fadvise(file.descriptor.value(), file.position_of(run.first),
+                    static_cast<int64_t>(run.rows) * row_bytes_, POSIX_FADV_WILLNEED);
+    done += run.rows;
   }
 }
 
@@ -174,26 +179,26 @@ std::string FileColumn::shrunk(const File& file) {
          std::to_string(file.opened_bytes) + " when it was opened";
 }
 
-bool FileColumn::gather(std::byte* target, std::span<const std::size_t> rows,
+bool FileColumn::gather(std::byte* target, const WantedRows& wanted,
                         const std::atomic<bool>& stop) const {
   if (row_bytes_ == 0) {
     return true;
   }
   bool asked = false;
-  for (std::size_t done = 0; done < rows.size();) {
+  for (std::size_t done = 0; done < wanted.rows.size();) {
     if (stop.load(std::memory_order_relaxed)) {
       return false;
     }
-    const File& file = file_of(static_cast<int64_t>(rows[done]));
-    const auto run = rows.subspan(done, run_of(file, rows.subspan(done)));
-    const int64_t run_bytes = static_cast<int64_t>(run.size()) * row_bytes_;
-    std::byte* place = target + static_cast<int64_t>(done) * row_bytes_;
+    const File& file = file_of(static_cast<int64_t>(wanted.rows[done]));
+    const Run run = run_of(file, wanted, done);
+    const int64_t run_bytes = static_cast<int64_t>(run.rows) * row_bytes_;
+    std::byte* place = target + static_cast<int64_t>(run.place) * row_bytes_;
     int64_t read_bytes = 0;
     if (!asked && file.tells_what_is_cached) {
       read(file, place, run, Patience::kNone, stop, read_bytes);
       asked = read_bytes < run_bytes;
       if (asked) {
-        read_ahead(rows.subspan(done));
+        read_ahead(wanted, done);
       }
     }
     read(file, place, run, Patience::kWaits, stop, read_bytes);
@@ -201,7 +206,7 @@ bool FileColumn::gather(std::byte* target, std::span<const std::size_t> rows,
       return false;  // stopped
     }
     swap_bytes(place, static_cast<std::size_t>(run_bytes), swap_bytes_);
-    done += run.size();
+    done += run.rows;
   }
   return true;
 }

@@ -4,25 +4,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "core/file_descriptor.h"
-#include "torchfeed/error.h"
+#include "core/wanted_rows.h"
 
 namespace torchfeed {
-
-/// Thrown for a row that can no longer be read from its file; holds its number in the column.
-class UnreadableRow : public Error {
- public:
-  UnreadableRow(int64_t row, const std::string& message)
-      : Error(ErrorCode::kUnreadable, message), row_(row) {}
-  [[nodiscard]] int64_t row() const noexcept { return row_; }
-
- private:
-  int64_t row_;
-};
 
 /// Rows of equal length, stored one after another in files that stay open until the column is
 /// destroyed. Files are read, never mapped: truncating a mapped file raises a SIGBUS that ends the
@@ -41,12 +29,11 @@ class FileColumn {
   [[nodiscard]] int64_t rows() const { return files_.empty() ? 0 : files_.back().end; }
   [[nodiscard]] int64_t row_bytes() const { return row_bytes_; }
 
-  /// Reads row `rows[i]` into row i of `target`, dense. At the first row that is not in the page
-  /// cache, all remaining rows are requested from the disk at once. Stops and returns false once
-  /// `stop` is set.
+  /// Reads each wanted row into its place in `target`, which consists of dense rows. At the first
+  /// row that is not in the page cache, all remaining rows are requested from the disk at once.
+  /// Stops and returns false once `stop` is set.
   /// @throws UnreadableRow  if a file has become too short, or a read fails
-  bool gather(std::byte* target, std::span<const std::size_t> rows,
-              const std::atomic<bool>& stop) const;
+  bool gather(std::byte* target, const WantedRows& wanted, const std::atomic<bool>& stop) const;
 
  private:
   struct File {
@@ -64,16 +51,24 @@ class FileColumn {
     }
   };
 
+  /// Rows that are adjacent both in the file and in the target.
+  struct Run {
+    int64_t first;  // the column's number of the first row
+    std::size_t place;
+    std::size_t rows;
+  };
+
   [[nodiscard]] const File& file_of(int64_t row) const;
-  [[nodiscard]] std::size_t run_of(const File& file, std::span<const std::size_t> rows) const;
+  /// Returns the run with which the wanted rows continue after the first `done`.
+  [[nodiscard]] Run run_of(const File& file, const WantedRows& wanted, std::size_t done) const;
   enum class Patience { kNone, kWaits };
 
   /// Reads the rest of a run, of which `done` bytes are already read; with `Patience::kNone` only
   /// bytes in the page cache. Stops once `stop` is set.
-  void read(const File& file, std::byte* target, std::span<const std::size_t> run,
-            Patience patience, const std::atomic<bool>& stop, int64_t& done) const;
-  /// Asks the operating system to start reading all the rows.
-  void read_ahead(std::span<const std::size_t> rows) const;
+  void read(const File& file, std::byte* target, const Run& run, Patience patience,
+            const std::atomic<bool>& stop, int64_t& done) const;
+  /// Asks the operating system to start reading all wanted rows but the first `done`.
+  void read_ahead(const WantedRows& wanted, std::size_t done) const;
   [[nodiscard]] std::string described(const File& file, int64_t row) const;
   [[nodiscard]] static std::string shrunk(const File& file);
 

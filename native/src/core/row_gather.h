@@ -4,7 +4,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+
+#include "core/wanted_rows.h"
 
 namespace torchfeed {
 
@@ -14,10 +15,10 @@ enum class Stores {
   kStreamed,  // bypassing the caches
 };
 
-/// Copies row `rows[i]` of `source` to row i of `target`; rows are dense and `row_bytes` long.
-/// Checks `stop` every few MB, and stops and returns false once it is set.
+/// Copies each wanted row of `source` to its place in `target`; rows are dense and `row_bytes`
+/// long. Checks `stop` every few MB, and stops and returns false once it is set.
 bool gather_rows(std::byte* target, const std::byte* source, std::size_t row_bytes,
-                 std::span<const std::size_t> rows, const std::atomic<bool>& stop,
+                 const WantedRows& wanted, const std::atomic<bool>& stop,
                  Stores stores = Stores::kCached);
 
 }  // namespace torchfeed

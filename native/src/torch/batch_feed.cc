@@ -9,11 +9,10 @@
 #include <thread>
 #include <utility>
 
-#include "torch/file_columns_impl.h"
 #include "torch/guard.h"
 #include "torch/live_count.h"
-#include "torch/row_columns.h"
 #include "torch/row_loader.h"
+#include "torch/row_tables.h"
 #include "torchfeed/error.h"
 
 namespace torchfeed {
@@ -50,9 +49,9 @@ torch::data::DataLoaderOptions loader_options(int64_t batch_rows, int64_t worker
 
 class BatchFeed::Impl {
  public:
-  Impl(RowColumns columns, int64_t batch_rows, int64_t workers, int64_t prefetch, bool in_order)
+  Impl(SharedTable rows, int64_t batch_rows, int64_t workers, int64_t prefetch, bool in_order)
       : in_order_(in_order),
-        source_(std::make_shared<RowSource>(std::move(columns), batch_rows, workers, prefetch)),
+        source_(std::make_shared<RowSource>(std::move(rows), batch_rows, workers, prefetch)),
         loader_(RowDataset(source_), TicketSampler(),
                 loader_options(batch_rows, workers, prefetch, in_order)) {}
 
@@ -89,15 +88,7 @@ class BatchFeed::Impl {
                                                    " rows, got " + std::to_string(count));
     }
     Rows rows = std::exchange(spare_, {});
-    rows.resize(static_cast<size_t>(count));
-    for (size_t i = 0; i < rows.size(); ++i) {
-      if (indices[i] < 0 || indices[i] >= source_->rows()) {
-        throw Error(ErrorCode::kInvalidArgument, "index " + std::to_string(indices[i]) +
-                                                     " is outside [0, " +
-                                                     std::to_string(source_->rows()) + ")");
-      }
-      rows[i] = static_cast<size_t>(indices[i]);
-    }
+    check_rows(indices, count, source_->rows(), rows);
     source_->jobs.submit({batch, std::move(rows)});
   }
 
@@ -221,24 +212,12 @@ BatchFeed::~BatchFeed() {
   }
 }
 
-std::unique_ptr<BatchFeed> BatchFeed::create(const std::vector<at::Tensor>& columns,
-                                             int64_t batch_rows, int64_t workers, int64_t prefetch,
-                                             bool in_order) {
+std::unique_ptr<BatchFeed> BatchFeed::create(const RowSet& rows, int64_t batch_rows,
+                                             int64_t workers, int64_t prefetch, bool in_order) {
   return guarded([&] {
-    RowColumns checked = columns_of(columns);
     check_options(batch_rows, workers, prefetch);
     return std::unique_ptr<BatchFeed>(new BatchFeed(
-        std::make_unique<Impl>(std::move(checked), batch_rows, workers, prefetch, in_order)));
-  });
-}
-
-std::unique_ptr<BatchFeed> BatchFeed::over_files(const FileColumns& columns, int64_t batch_rows,
-                                                 int64_t workers, int64_t prefetch, bool in_order) {
-  return guarded([&] {
-    RowColumns checked = columns_of(columns.impl_->columns);
-    check_options(batch_rows, workers, prefetch);
-    return std::unique_ptr<BatchFeed>(new BatchFeed(
-        std::make_unique<Impl>(std::move(checked), batch_rows, workers, prefetch, in_order)));
+        std::make_unique<Impl>(RowTables::of(rows), batch_rows, workers, prefetch, in_order)));
   });
 }
 

@@ -5,10 +5,10 @@
 
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "torch/file_columns_impl.h"
 #include "torch/guard.h"
+#include "torch/row_shape.h"
 
 namespace torchfeed {
 namespace {
@@ -22,18 +22,6 @@ at::ScalarType checked_dtype(int64_t dtype) {
   }
   throw Error(ErrorCode::kInvalidArgument,
               "dtype must be one of a dense tensor, got number " + std::to_string(dtype));
-}
-
-int64_t row_bytes_of(at::ScalarType dtype, const std::vector<int64_t>& row_sizes) {
-  auto bytes = static_cast<int64_t>(at::elementSize(dtype));
-  for (const int64_t size : row_sizes) {
-    if (size < 0 || __builtin_mul_overflow(bytes, size, &bytes)) {
-      throw Error(
-          ErrorCode::kInvalidArgument,
-          "sizes of a row must be at least 0 and fit into memory, got " + std::to_string(size));
-    }
-  }
-  return bytes;
 }
 
 }  // namespace
@@ -50,10 +38,9 @@ std::unique_ptr<FileColumns> FileColumns::create() {
 void FileColumns::add_column(int64_t dtype, const int64_t* row_sizes, int64_t dims,
                              int64_t swap_bytes) {
   guarded([&] {
-    const at::ScalarType type = checked_dtype(dtype);
-    std::vector<int64_t> sizes(row_sizes, row_sizes + dims);
-    auto files = std::make_shared<FileColumn>(row_bytes_of(type, sizes), swap_bytes);
-    impl_->columns.push_back({type, std::move(sizes), std::move(files)});
+    RowShape row = row_shape(checked_dtype(dtype), {row_sizes, row_sizes + dims});
+    auto files = std::make_shared<FileColumn>(row.bytes, swap_bytes);
+    impl_->columns.push_back({std::move(row), std::move(files)});
   });
 }
 
@@ -64,14 +51,6 @@ void FileColumns::add_file(const std::string& path, int64_t offset_bytes, int64_
       throw Error(ErrorCode::kIllegalState, "a file needs a column: call add_column first");
     }
     impl_->columns.back().files->add_file(path, offset_bytes, stride_bytes, rows);
-  });
-}
-
-std::unique_ptr<FileColumns> FileColumns::share() const {
-  return guarded([&] {
-    auto copy = std::make_unique<Impl>();
-    copy->columns = impl_->columns;
-    return std::unique_ptr<FileColumns>(new FileColumns(std::move(copy)));
   });
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "core/file_column.h"
+#include "core/row_column.h"
 #include "torch/live_count.h"
 #include "torchfeed/file_columns.h"
 
@@ -13,12 +13,11 @@ namespace torchfeed {
 
 /// Files, and the dtype and shape of their rows.
 struct TypedFiles {
-  at::ScalarType dtype;
-  std::vector<int64_t> row_sizes;
+  RowShape row;
   std::shared_ptr<FileColumn> files;
 };
 
-/// The columns behind the facade; feeds share their files.
+/// The columns behind the facade; row sets share their files.
 class FileColumns::Impl {
  public:
   std::vector<TypedFiles> columns;

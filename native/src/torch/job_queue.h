@@ -10,7 +10,7 @@
 #include <string>
 
 #include "core/hand_off.h"
-#include "torch/row_columns.h"
+#include "core/wanted_rows.h"
 
 namespace torchfeed {
 

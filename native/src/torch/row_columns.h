@@ -5,38 +5,31 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/file_column.h"
-#include "core/row_gather.h"
-#include "torch/file_columns_impl.h"
-#include "torch/slab_layout.h"
+#include "core/row_table.h"
 
 namespace torchfeed {
 
-using Rows = std::vector<size_t>;
+/// Returns dense CPU tensors with the same number of rows as a table, which keeps them alive.
+SharedTable table_of_tensors(const std::vector<at::Tensor>& columns);
 
-/// The source of the rows of one column. Thread-safe.
-struct RowColumn {
-  at::Tensor tensor;                        // rows in memory, or undefined
-  std::shared_ptr<const FileColumn> files;  // rows in files, or null
-  int64_t rows;
-  RowShape row;
+/// Rows in files, as a column that keeps the files open.
+class FileRows : public RowColumn {
+ public:
+  FileRows(RowShape row, std::shared_ptr<const FileColumn> files)
+      : RowColumn(files->rows(), std::move(row)), files_(std::move(files)) {}
 
-  /// Copies the wanted rows to `target`, dense; returns false if `stop` ended it early.
-  bool gather(std::byte* target, const Rows& wanted, const std::atomic<bool>& stop,
-              Stores stores) const;
+  bool gather(std::byte* target, const WantedRows& wanted, const std::atomic<bool>& stop,
+              Stores /*stores*/) const override {
+    return files_->gather(target, wanted, stop);
+  }
+
+ private:
+  const std::shared_ptr<const FileColumn> files_;
 };
-
-using RowColumns = std::vector<RowColumn>;
-
-/// Requires dense CPU tensors with the same number of rows.
-RowColumns columns_of(const std::vector<at::Tensor>& columns);
-/// Requires columns with the same number of rows.
-RowColumns columns_of(const std::vector<TypedFiles>& columns);
-/// Returns the slab layout for batches of at most `batch_rows` rows of the columns.
-SlabLayout layout_of(const RowColumns& columns, int64_t batch_rows);
 
 }  // namespace torchfeed

@@ -40,9 +40,9 @@ Failure parts(const Error& error) {
 
 }  // namespace
 
-RowSource::RowSource(RowColumns all, int64_t batch_rows, int64_t workers, int64_t prefetch)
-    : columns(std::move(all)),
-      slabs(layout_of(columns, batch_rows)),
+RowSource::RowSource(SharedTable rows, int64_t batch_rows, int64_t workers, int64_t prefetch)
+    : table(std::move(rows)),
+      slabs(SlabLayout(table->columns(), batch_rows)),
       stores(stores_of(slabs.layout(), workers, prefetch)),
       jobs(workers, prefetch) {}
 
@@ -63,7 +63,7 @@ GatheredRows RowDataset::get_batch(Ticket ticket) {
     guarded([&] { gather(job->rows, gathered); });
   } catch (const UnreadableRow& error) {
     gathered.failure = parts(error);
-    gathered.unreadable_row = error.row();
+    gathered.unreadable_row = static_cast<int64_t>(job->rows[error.place()]);
   } catch (const Error& error) {
     gathered.failure = parts(error);
   }
@@ -78,14 +78,9 @@ void RowDataset::gather(const Rows& rows, GatheredRows& into) const {
     return;
   }
   auto lease = std::make_shared<const SlabLease>(source_);
-  SlabBlock& slab = lease->slab();
-  for (int64_t i = 0; i < slab.layout().columns(); ++i) {
-    const RowColumn& column = source_->columns[static_cast<size_t>(i)];
-    if (!column.gather(slab.data() + slab.layout().offset(i), rows, stop, source_->stores)) {
-      return;
-    }
+  if (source_->table->gather(lease->slab().targets(), {rows}, stop, source_->stores)) {
+    into.lease = std::move(lease);
   }
-  into.lease = std::move(lease);
 }
 
 }  // namespace torchfeed

@@ -12,21 +12,21 @@
 #include <string>
 #include <utility>
 
+#include "core/row_table.h"
 #include "torch/job_queue.h"
-#include "torch/row_columns.h"
 #include "torch/slab_pool.h"
 #include "torchfeed/error.h"
 
 namespace torchfeed {
 
-/// The state that all workers share: the columns, the slabs and the job queue.
+/// The state that all workers share: the rows, the slabs and the job queue.
 struct RowSource {
   /// @param prefetch  maximum number of batches gathered ahead of the consumer
-  RowSource(RowColumns all, int64_t batch_rows, int64_t workers, int64_t prefetch);
+  RowSource(SharedTable rows, int64_t batch_rows, int64_t workers, int64_t prefetch);
 
-  [[nodiscard]] int64_t rows() const { return columns.front().rows; }
+  [[nodiscard]] int64_t rows() const { return table->rows(); }
 
-  const RowColumns columns;
+  const SharedTable table;
   SlabPool slabs;
   const Stores stores;
   JobQueue jobs;
@@ -75,7 +75,7 @@ struct Ticket {
   [[nodiscard]] static size_t size() { return 1; }  // to libtorch, 0 is the end
 };
 
-/// The columns as a libtorch dataset. Its copies, one per worker, share the source.
+/// The rows as a libtorch dataset. Its copies, one per worker, share the source.
 class RowDataset : public torch::data::datasets::BatchDataset<RowDataset, GatheredRows, Ticket> {
  public:
   explicit RowDataset(std::shared_ptr<RowSource> source) : source_(std::move(source)) {}

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "torch/guard.h"
-#include "torch/live_count.h"
-#include "torch/slab_block.h"
+#include "torch/row_shape.h"
+#include "torch/slab_impl.h"
 #include "torchfeed/error.h"
 
 namespace torchfeed {
@@ -18,14 +18,7 @@ RowShape row_of(const at::Tensor& prototype, size_t column) {
     throw Error(ErrorCode::kInvalidArgument,
                 "column " + std::to_string(column) + " must be a CPU tensor [0, ...]");
   }
-  RowShape row{prototype.options(), prototype.sizes().slice(1).vec(),
-               static_cast<int64_t>(prototype.element_size())};
-  for (const int64_t size : row.sizes) {
-    if (__builtin_mul_overflow(row.bytes, size, &row.bytes)) {
-      throw Error(ErrorCode::kOutOfMemory, "a row takes more than 2^63 bytes");
-    }
-  }
-  return row;
+  return row_shape(prototype.scalar_type(), prototype.sizes().slice(1).vec());
 }
 
 std::shared_ptr<const SlabLayout> layout_of(const std::vector<at::Tensor>& prototypes,
@@ -39,17 +32,8 @@ std::shared_ptr<const SlabLayout> layout_of(const std::vector<at::Tensor>& proto
 
 }  // namespace
 
-class Slab::Impl {
- public:
-  /// @param device  the device that the memory is page-locked for; empty for ordinary memory
-  Impl(const std::vector<at::Tensor>& prototypes, int64_t rows, const std::string& device)
-      : block(layout_of(prototypes, rows), device) {}
-
-  SlabBlock block;
-
- private:
-  const LiveCount live_;
-};
+Slab::Impl::Impl(const std::vector<at::Tensor>& prototypes, int64_t rows, const std::string& device)
+    : block(layout_of(prototypes, rows), device) {}
 
 Slab::Slab(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 

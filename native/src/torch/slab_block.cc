@@ -30,6 +30,9 @@ SlabBlock::SlabBlock(std::shared_ptr<const SlabLayout> layout, const std::string
                             : pinned_block(layout_->bytes(), device)) {
   // Writers keep the address of the block: no operation on a view may move the memory.
   block_.storage().unsafeGetStorageImpl()->set_resizable(false);
+  for (int64_t i = 0; i < layout_->columns(); ++i) {
+    targets_.push_back(data() + layout_->offset(i));
+  }
 }
 
 void SlabBlock::view_all(int64_t rows, std::vector<at::Tensor>& views) const {

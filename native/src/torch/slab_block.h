@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ class SlabBlock {
 
   [[nodiscard]] const SlabLayout& layout() const { return *layout_; }
   [[nodiscard]] std::byte* data() { return static_cast<std::byte*>(block_.mutable_data_ptr()); }
+  /// Returns the address of the first row of each column.
+  [[nodiscard]] std::span<std::byte* const> targets() const { return targets_; }
   /// Returns the first rows of a column as a tensor, which keeps the memory alive.
   [[nodiscard]] at::Tensor view(int64_t column, int64_t rows) const {
     return layout_->view(block_, column, rows);
@@ -36,6 +39,7 @@ class SlabBlock {
  private:
   std::shared_ptr<const SlabLayout> layout_;
   at::Tensor block_;
+  std::vector<std::byte*> targets_;
 };
 
 }  // namespace torchfeed

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "torch/slab_layout.h"
 
+#include <c10/core/ScalarTypeToTypeMeta.h>
 #include <c10/core/TensorImpl.h>
 #include <c10/util/SmallVector.h>
 
@@ -53,7 +54,8 @@ at::Tensor SlabLayout::view(const at::Tensor& block, int64_t column, int64_t row
     throw Error(ErrorCode::kInvalidArgument, "a slab holds at most " + std::to_string(rows_) +
                                                  " rows, got " + std::to_string(rows));
   }
-  const caffe2::TypeMeta dtype = viewed.row.options.dtype();
+  const caffe2::TypeMeta dtype =
+      c10::scalarTypeToTypeMeta(static_cast<at::ScalarType>(viewed.row.dtype));
   // Same as set_, but without the dispatcher, which takes several µs per tensor when its code is
   // in no cache.
   at::Tensor view = at::detail::make_tensor<c10::TensorImpl>(

@@ -7,14 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace torchfeed {
+#include "core/row_column.h"
 
-/// The dtype, shape and size of one row of a column.
-struct RowShape {
-  at::TensorOptions options;
-  std::vector<int64_t> sizes;
-  int64_t bytes;
-};
+namespace torchfeed {
 
 /// The layout of a batch in a block of memory: dense rows, column by column, each column aligned to
 /// 64 bytes. Immutable.
@@ -28,7 +23,8 @@ class SlabLayout {
   [[nodiscard]] int64_t columns() const { return static_cast<int64_t>(columns_.size()); }
   /// Returns the size of the block in bytes.
   [[nodiscard]] int64_t bytes() const { return bytes_; }
-  [[nodiscard]] int64_t row_bytes(int64_t column) const { return at(column).row.bytes; }
+  [[nodiscard]] const RowShape& row(int64_t column) const { return at(column).row; }
+  [[nodiscard]] int64_t row_bytes(int64_t column) const { return row(column).bytes; }
   /// Returns the size in bytes of a row across all columns.
   [[nodiscard]] int64_t row_bytes() const { return row_bytes_; }
   /// Returns the offset of a column in the block, in bytes.

@@ -10,6 +10,7 @@ import io.torchfeed.bindings.BatchFeed;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeException.Code;
 import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.RowSet;
 import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch;
 import org.junit.jupiter.api.Test;
@@ -17,7 +18,10 @@ import org.junit.jupiter.api.Test;
 class NativeExceptionTest {
   private static NativeHandle<BatchFeed> feed() {
     return NativeHandle.create(
-        "feed", () -> BatchFeed.create(new TensorVector(torch.zeros(5, 2)), 2, 0, 1, true));
+        "feed",
+        () ->
+            BatchFeed.create(
+                RowSet.of_tensors(new TensorVector(torch.zeros(5, 2))), 2, 0, 1, true));
   }
 
   @Test
@@ -25,7 +29,7 @@ class NativeExceptionTest {
     try (NativeHandle<BatchFeed> feed = feed()) {
       assertThatIllegalArgumentException()
           .isThrownBy(() -> feed.run(f -> f.request(0, new long[] {0, 5}, 2)))
-          .withMessage("index 5 is outside [0, 5)");
+          .withMessage("indices must be in [0, 5), got 5");
     }
   }
 

@@ -4,38 +4,32 @@ package io.torchfeed.data;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.NativeHandle;
-import io.torchfeed.data.engine.NativeRows;
+import io.torchfeed.bindings.RowSet;
 import io.torchfeed.memory.RowSpec;
 import java.util.List;
-import java.util.function.Function;
 
 /**
- * A dataset whose rows native code gathers into batches without calling Java: {@link TensorDataset}
- * and {@link io.torchfeed.data.source.FileDataset}. Thread-safe.
+ * A dataset whose rows native code gathers into batches without calling Java: {@link
+ * TensorDataset}, {@link io.torchfeed.data.source.FileDataset}, and subsets and concatenations of
+ * these. Thread-safe.
  */
 public abstract class NativeDataset implements AutoCloseable {
-  private final NativeHandle<?> rows;
+  private final NativeHandle<RowSet> rows;
   private final long size;
   private final List<RowSpec> columns;
-  private final Function<String, NativeRows> share;
 
   /**
-   * Takes ownership of rows. Only torchfeed's own datasets extend this class: the types of the
-   * parameters are not exported.
+   * Takes ownership of rows, which {@link #close} releases. Only torchfeed's own datasets extend
+   * this class: the type of the parameter is not exported.
    *
-   * @param rows the rows, released by {@link #close}
-   * @param size the number of rows
+   * @param rows the rows
    * @param columns the dtype and shape of a row of each column
-   * @param share returns a second reference to the rows, for an owner of the given name, with an
-   *     independent lifetime
    */
   @SuppressWarnings("exports")
-  protected NativeDataset(
-      NativeHandle<?> rows, long size, List<RowSpec> columns, Function<String, NativeRows> share) {
+  protected NativeDataset(NativeHandle<RowSet> rows, List<RowSpec> columns) {
     this.rows = requireNonNull(rows, "rows");
-    this.size = size;
+    this.size = rows.callLong(RowSet::rows);
     this.columns = List.copyOf(columns);
-    this.share = requireNonNull(share, "share");
   }
 
   /**
@@ -57,9 +51,9 @@ public abstract class NativeDataset implements AutoCloseable {
     return columns;
   }
 
-  /** Returns a second reference to the rows with an independent lifetime. */
-  final NativeRows share(String owner) {
-    return share.apply(owner);
+  /** Returns a second reference to the rows, with an independent lifetime. */
+  final NativeHandle<RowSet> share(String owner) {
+    return rows.call(set -> NativeHandle.create(owner, set::share));
   }
 
   /**

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
-import io.torchfeed.bindings.BatchFeed;
 import io.torchfeed.bindings.NativeHandle;
-import io.torchfeed.data.engine.NativeRows;
+import io.torchfeed.bindings.RowSet;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
-import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 
@@ -22,8 +20,8 @@ import org.bytedeco.pytorch.TensorVector;
  * closes or drops the tensors; writes to them are visible in batches gathered later. Thread-safe.
  */
 public final class TensorDataset extends NativeDataset {
-  private TensorDataset(NativeHandle<TensorVector> tensors, long size, List<RowSpec> columns) {
-    super(tensors, size, columns, owner -> share(tensors, owner));
+  private TensorDataset(NativeHandle<RowSet> rows, List<RowSpec> columns) {
+    super(rows, columns);
   }
 
   /**
@@ -50,8 +48,7 @@ public final class TensorDataset extends NativeDataset {
       }
       rows.add(rowOf(columns[i]));
     }
-    return new TensorDataset(
-        NativeHandle.create("TensorDataset", () -> contiguous(columns)), columns[0].size(0), rows);
+    return new TensorDataset(NativeHandle.create("TensorDataset", () -> rows(columns)), rows);
   }
 
   private static RowSpec rowOf(Tensor tensor) {
@@ -77,19 +74,12 @@ public final class TensorDataset extends NativeDataset {
     }
   }
 
-  private static TensorVector contiguous(Tensor... columns) {
-    try (PointerScope scope = new PointerScope()) {
-      Tensor[] dense =
-          Arrays.stream(columns)
-              .map(tensor -> tensor.detach().resolve_conj().resolve_neg().contiguous())
-              .toArray(Tensor[]::new);
-      return NativeHandle.outsideOfScopes(() -> new TensorVector(dense));
-    }
-  }
-
-  private static NativeRows share(NativeHandle<TensorVector> columns, String owner) {
-    return NativeRows.of(
-        columns.call(vector -> NativeHandle.create(owner, () -> new TensorVector(vector.get()))),
-        BatchFeed::create);
+  /** Creates the rows in the {@code PointerScope} of the caller, which frees the temporaries. */
+  private static RowSet rows(Tensor... columns) {
+    Tensor[] dense =
+        Arrays.stream(columns)
+            .map(tensor -> tensor.detach().resolve_conj().resolve_neg().contiguous())
+            .toArray(Tensor[]::new);
+    return RowSet.of_tensors(new TensorVector(dense));
   }
 }

@@ -12,14 +12,21 @@ import java.util.Set;
 import java.util.function.IntFunction;
 import org.bytedeco.pytorch.Tensor;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 abstract class BatchContract {
-  private final RowData data;
+  private final IntFunction<RowData> engine;
+  private RowData data;
 
   BatchContract(IntFunction<RowData> engine) {
+    this.engine = engine;
+  }
+
+  @BeforeEach
+  void openData() {
     data = engine.apply(64);
   }
 

@@ -10,6 +10,7 @@ import java.util.Arrays;
 import java.util.function.IntFunction;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.TestReporter;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -21,9 +22,15 @@ abstract class LoaderAllocationContract {
   private static final int WARM_UP = 10_000;
   private static final long MAX_BYTES = 1_024;
 
-  private final RowData data;
+  private final IntFunction<RowData> engine;
+  private RowData data;
 
   LoaderAllocationContract(IntFunction<RowData> engine) {
+    this.engine = engine;
+  }
+
+  @BeforeEach
+  void openData() {
     data = engine.apply(BATCH);
   }
 

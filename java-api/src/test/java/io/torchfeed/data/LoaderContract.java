@@ -18,6 +18,7 @@ import java.util.NoSuchElementException;
 import java.util.function.IntFunction;
 import org.bytedeco.javacpp.PointerScope;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,9 +28,15 @@ import org.junit.jupiter.params.provider.ValueSource;
 abstract class LoaderContract {
   private static final int SIZE = 103;
 
-  private final RowData data;
+  private final IntFunction<RowData> engine;
+  private RowData data;
 
   LoaderContract(IntFunction<RowData> engine) {
+    this.engine = engine;
+  }
+
+  @BeforeEach
+  void openData() {
     data = engine.apply(SIZE);
   }
 

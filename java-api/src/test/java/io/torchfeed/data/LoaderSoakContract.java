@@ -12,6 +12,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.IntFunction;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestReporter;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -27,9 +28,15 @@ abstract class LoaderSoakContract {
   private static final int SIZE = 4_096;
   private static final long MAX_GROWTH_KIB = 64 << 10;
 
-  private final RowData data;
+  private final IntFunction<RowData> engine;
+  private RowData data;
 
   LoaderSoakContract(IntFunction<RowData> engine) {
+    this.engine = engine;
+  }
+
+  @BeforeEach
+  void openData() {
     data = engine.apply(SIZE);
   }
 

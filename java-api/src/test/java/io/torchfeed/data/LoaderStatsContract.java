@@ -18,6 +18,7 @@ import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -28,9 +29,15 @@ abstract class LoaderStatsContract {
   private static final int SIZE = 10;
   private static final int ROW_BYTES = Rows.WIDTH * Float.BYTES + Long.BYTES;
 
-  private final RowData data;
+  private final IntFunction<RowData> engine;
+  private RowData data;
 
   LoaderStatsContract(IntFunction<RowData> engine) {
+    this.engine = engine;
+  }
+
+  @BeforeEach
+  void openData() {
     data = engine.apply(SIZE);
   }
 

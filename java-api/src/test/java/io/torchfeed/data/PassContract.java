@@ -38,7 +38,8 @@ abstract class PassContract {
   private static final int SIZE = 64;
   private static final Logger LOGGER = Logger.getLogger("io.torchfeed.data");
 
-  private final RowData data;
+  private final IntFunction<RowData> engine;
+  private RowData data;
   private long pointers; // at the start of the test
   private final List<String> warnings = new ArrayList<>();
   private final Handler handler =
@@ -58,11 +59,12 @@ abstract class PassContract {
       };
 
   PassContract(IntFunction<RowData> engine) {
-    data = engine.apply(SIZE);
+    this.engine = engine;
   }
 
   @BeforeEach
-  void listen() {
+  void openData() {
+    data = engine.apply(SIZE);
     pointers = Pointer.totalCount();
     LOGGER.setUseParentHandlers(false);
     LOGGER.addHandler(handler);

@@ -9,7 +9,10 @@ import java.util.List;
 abstract class RowData implements AutoCloseable {
   /** Returns rows in tensors, for the native engine. */
   static RowData tensors(int size) {
-    TensorDataset dataset = Rows.dataset(size);
+    return over(Rows.dataset(size));
+  }
+
+  private static RowData over(NativeDataset dataset) {
     return new RowData() {
       @Override
       DataLoaderBuilder over() {

@@ -5,12 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.torchfeed.data.engine.BatchEngine;
 import io.torchfeed.data.engine.IndexRequest;
 import io.torchfeed.data.engine.LoadedBatch;
 import io.torchfeed.data.engine.LoaderMeter;
-import io.torchfeed.data.engine.NativeEngine;
+import io.torchfeed.data.engine.NativeEngineFactory;
 import io.torchfeed.data.engine.NativeEngineOptions;
-import io.torchfeed.data.engine.NativeRows;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import java.util.ArrayList;
@@ -277,10 +277,11 @@ class SampleFaultsTest {
   @Test
   void anInterruptEndsAWaitInNativeCode() {
     try (TensorDataset data = TensorDataset.of(Tensor.create(7L, 8L));
-        NativeRows rows = data.share("test")) {
-      LoaderMeter meter = new LoaderMeter(1, false);
-      try (NativeEngine engine =
-          NativeEngine.create(rows, new NativeEngineOptions(1, 1, 1, true, null, meter))) {
+        NativeEngineFactory factory =
+            new NativeEngineFactory(
+                data.share("test"),
+                new NativeEngineOptions(1, 1, 1, true, null, new LoaderMeter(1, false)))) {
+      try (BatchEngine engine = factory.createEngine()) {
         engine.rewind(0);
         IndexRequest request = new IndexRequest(1);
         request.size = 1;

@@ -14,6 +14,7 @@ import java.util.TreeMap;
 import java.util.function.IntFunction;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -24,9 +25,15 @@ abstract class UnorderedContract {
   private static final int BATCH = 4;
   private static final int BATCHES = 26;
 
-  private final RowData data;
+  private final IntFunction<RowData> engine;
+  private RowData data;
 
   UnorderedContract(IntFunction<RowData> engine) {
+    this.engine = engine;
+  }
+
+  @BeforeEach
+  void openData() {
     data = engine.apply(SIZE);
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.engine;
 
+import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.RowSet;
 import io.torchfeed.data.Dataset;
 import io.torchfeed.data.StreamDataset;
 import java.util.function.Function;
@@ -18,7 +20,7 @@ public sealed interface LoaderData {
    * @param size the number of samples
    * @param share creates another reference to the rows, for an owner of the given name
    */
-  record Native(long size, Function<String, NativeRows> share) implements LoaderData {
+  record Native(long size, Function<String, NativeHandle<RowSet>> share) implements LoaderData {
     @Override
     public boolean isJavaCode() {
       return false;

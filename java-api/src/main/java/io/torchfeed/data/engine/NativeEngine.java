@@ -4,6 +4,7 @@ package io.torchfeed.data.engine;
 import io.torchfeed.bindings.BatchFeed;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.RowSet;
 import io.torchfeed.data.LoaderInterruptedException;
 import io.torchfeed.data.LoaderTimeoutException;
 import io.torchfeed.data.SampleException;
@@ -56,14 +57,26 @@ public final class NativeEngine implements BatchEngine {
    *
    * @throws IllegalStateException if they cannot be started
    */
-  public static NativeEngine create(NativeRows rows, NativeEngineOptions options) {
+  static NativeEngine create(NativeHandle<RowSet> rows, NativeEngineOptions options) {
     try {
-      return new NativeEngine(rows.engine(options), options);
+      return new NativeEngine(rows.call(held -> feed(held, options)), options);
     } catch (NativeException e) {
       throw new IllegalStateException(
           "%d worker threads could not be started: %s".formatted(options.workers(), e.getMessage()),
           e);
     }
+  }
+
+  private static NativeHandle<BatchFeed> feed(RowSet rows, NativeEngineOptions options) {
+    return NativeHandle.create(
+        "DataLoader",
+        () ->
+            BatchFeed.create(
+                rows,
+                options.batchRows(),
+                options.workers(),
+                options.prefetch(),
+                options.inOrder()));
   }
 
   @Override

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.engine;
 
-/** An engine that uses libtorch's C++ data loader over rows that it shares ownership of. */
-public record NativeEngineFactory(NativeRows rows, NativeEngineOptions options)
+import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.RowSet;
+
+/** An engine that uses libtorch's C++ data loader over rows that the factory owns. */
+public record NativeEngineFactory(NativeHandle<RowSet> rows, NativeEngineOptions options)
     implements BatchEngineFactory {
   @Override
   public BatchEngine createEngine() {

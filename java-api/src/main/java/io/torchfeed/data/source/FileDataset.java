@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.source;
 
-import io.torchfeed.bindings.BatchFeed;
 import io.torchfeed.bindings.FileColumns;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.RowSet;
 import io.torchfeed.data.NativeDataset;
 import io.torchfeed.data.SampleException;
-import io.torchfeed.data.engine.NativeRows;
 import io.torchfeed.internal.Failures;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -36,12 +35,8 @@ import java.util.Objects;
 public final class FileDataset extends NativeDataset {
   private final List<FileColumn> columns;
 
-  private FileDataset(NativeHandle<FileColumns> files, List<FileColumn> columns) {
-    super(
-        files,
-        columns.get(0).rows(),
-        columns.stream().map(FileColumn::row).toList(),
-        owner -> share(files, owner));
+  private FileDataset(NativeHandle<RowSet> rows, List<FileColumn> columns) {
+    super(rows, columns.stream().map(FileColumn::row).toList());
     this.columns = columns;
   }
 
@@ -66,19 +61,20 @@ public final class FileDataset extends NativeDataset {
                 .formatted(i, columns[0], columns[i]));
       }
     }
-    NativeHandle<FileColumns> files = NativeHandle.create("FileDataset", FileColumns::create);
     try {
-      files.run(opened -> all.forEach(column -> column.openIn(opened)));
+      return new FileDataset(NativeHandle.create("FileDataset", () -> rows(all)), all);
     } catch (NativeException e) {
-      files.close();
       throw e.code() == NativeException.Code.UNREADABLE
           ? new UncheckedIOException(Failures.reason(e), new IOException(e))
           : e;
-    } catch (RuntimeException | Error e) {
-      files.close();
-      throw e;
     }
-    return new FileDataset(files, all);
+  }
+
+  /** Opens the files in the {@code PointerScope} of the caller, which frees the temporaries. */
+  private static RowSet rows(List<FileColumn> columns) {
+    FileColumns files = FileColumns.create();
+    columns.forEach(column -> column.openIn(files));
+    return RowSet.of_files(files);
   }
 
   /**
@@ -90,10 +86,5 @@ public final class FileDataset extends NativeDataset {
    */
   public FileColumn column(int column) {
     return columns.get(Objects.checkIndex(column, columns.size()));
-  }
-
-  private static NativeRows share(NativeHandle<FileColumns> files, String owner) {
-    return NativeRows.of(
-        files.call(opened -> NativeHandle.create(owner, opened::share)), BatchFeed::over_files);
   }
 }

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "torchfeed/export.h"
+#include "torchfeed/file_columns.h"
+
+namespace torchfeed {
+
+/// The rows of a dataset, in memory or in files, from which batches are gathered. It shares
+/// ownership of its data with the sets and feeds made from it. Immutable and thread-safe.
+class TORCHFEED_API RowSet {
+ public:
+  /// @param columns  at least one: dense CPU tensors of equal first dimension
+  [[nodiscard]] static std::unique_ptr<RowSet> of_tensors(const std::vector<at::Tensor>& columns);
+  /// @param columns  at least one, all with the same number of rows; their files stay open as long
+  ///                 as the set and those made from it. Files added later are not part of the set
+  [[nodiscard]] static std::unique_ptr<RowSet> of_files(const FileColumns& columns);
+  RowSet(const RowSet&) = delete;
+  RowSet& operator=(const RowSet&) = delete;
+  ~RowSet();
+
+  /// Returns the rows `indices[0..count)` of this set, in that order.
+  [[nodiscard]] std::unique_ptr<RowSet> subset(const int64_t* indices, int64_t count) const;
+  /// Returns the rows of this set followed by those of another one with the same columns.
+  [[nodiscard]] std::unique_ptr<RowSet> concat(const RowSet& next) const;
+  /// Returns an independent object with the same rows.
+  [[nodiscard]] std::unique_ptr<RowSet> share() const;
+
+  [[nodiscard]] int64_t rows() const;
+  /// Returns the number of columns.
+  [[nodiscard]] int64_t columns() const;
+  /// Replaces the contents of `prototypes` with an empty tensor `[0, shape of a row...]` of each
+  /// column, as `Slab::create` takes them.
+  void prototypes(std::vector<at::Tensor>& prototypes) const;
+
+ private:
+  friend class RowTables;  // what sets are made of
+  class Impl;
+  explicit RowSet(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace torchfeed

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/transformed_column.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace torchfeed {
+namespace {
+
+// Of the source: few enough to stay in the caches until they are transformed.
+constexpr std::size_t kBytesAtOnce = std::size_t{1} << 20;
+
+}  // namespace
+
+TransformedColumn::TransformedColumn(SharedColumn source, RowShape row)
+    : RowColumn(source->rows(), std::move(row)), source_(std::move(source)) {}
+
+bool TransformedColumn::gather(std::byte* target, const WantedRows& wanted,
+                               const std::atomic<bool>& stop, Stores /*stores*/) const {
+  const auto source_bytes = static_cast<std::size_t>(source_->row().bytes);
+  const auto target_bytes = static_cast<std::size_t>(row().bytes);
+  const std::size_t all = wanted.rows.size();
+  const std::size_t most = std::min(
+      all, std::max<std::size_t>(1, kBytesAtOnce / std::max<std::size_t>(1, source_bytes)));
+  std::vector<std::byte> rows(most * source_bytes);
+  for (std::size_t done = 0; done < all; done += most) {
+    const std::size_t count = std::min(most, all - done);
+    try {
+      if (!source_->gather(rows.data(), {wanted.rows.subspan(done, count)}, stop,
+                           Stores::kCached)) {
+        return false;
+      }
+    } catch (const UnreadableRow& error) {
+      throw error.moved_to(wanted.place(done + error.place()));
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      transform(target + wanted.place(done + i) * target_bytes, rows.data() + i * source_bytes);
+    }
+  }
+  return true;
+}
+
+}  // namespace torchfeed

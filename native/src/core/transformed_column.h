@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+#include "core/row_column.h"
+
+namespace torchfeed {
+
+/// A column with the rows of another one, each changed on its own, for example cast, normalised or
+/// cropped. A transform is a class of this kind and a function that applies it to a `RowSet` with
+/// `RowTable::mapped`.
+class TransformedColumn : public RowColumn {
+ public:
+  /// @param source  the column whose rows are changed
+  /// @param row     dtype and shape of the result
+  TransformedColumn(SharedColumn source, RowShape row);
+
+  bool gather(std::byte* target, const WantedRows& wanted, const std::atomic<bool>& stop,
+              Stores stores) const final;
+
+ private:
+  /// Writes the row that the source's row becomes. Called concurrently.
+  virtual void transform(std::byte* target, const std::byte* source) const = 0;
+
+  const SharedColumn source_;
+};
+
+}  // namespace torchfeed
