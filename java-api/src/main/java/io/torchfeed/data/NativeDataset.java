@@ -3,10 +3,12 @@ package io.torchfeed.data;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.RowSet;
 import io.torchfeed.memory.RowSpec;
 import java.util.List;
+import java.util.function.Supplier;
 
 /**
  * A dataset whose rows native code gathers into batches without calling Java: {@link
@@ -14,6 +16,8 @@ import java.util.List;
  * these. Thread-safe.
  */
 public abstract class NativeDataset implements AutoCloseable {
+  private static final String SELECTION = "NativeDataset";
+
   private final NativeHandle<RowSet> rows;
   private final long size;
   private final List<RowSpec> columns;
@@ -51,6 +55,60 @@ public abstract class NativeDataset implements AutoCloseable {
     return columns;
   }
 
+  /**
+   * Returns a dataset of some samples of this dataset, in the given order. It refers to the same
+   * rows without copying them and stays usable after this dataset is closed.
+   *
+   * @param indices dataset indices, each in [0, size()); copied
+   * @return a dataset of {@code indices.length} samples; the caller closes it
+   * @throws IllegalArgumentException if an index is out of range
+   * @throws IllegalStateException if this dataset is closed, or the machine has too little memory
+   */
+  public final NativeDataset subset(long... indices) {
+    return new Selection(
+        rows.call(set -> create(() -> set.subset(indices, indices.length))), columns);
+  }
+
+  /**
+   * Returns the concatenation of datasets. It refers to the same rows without copying them and
+   * stays usable after the parts are closed.
+   *
+   * @param parts datasets of the same columns, at least one
+   * @return a dataset of all their samples; the caller closes it
+   * @throws IllegalArgumentException if there is none, or their columns differ
+   * @throws IllegalStateException if a part is closed, or the machine has too little memory
+   */
+  public static NativeDataset concat(List<? extends NativeDataset> parts) {
+    List<NativeDataset> all = List.copyOf(parts);
+    if (all.isEmpty()) {
+      throw new IllegalArgumentException("at least one dataset is needed, got none");
+    }
+    NativeHandle<RowSet> whole = all.get(0).share(SELECTION);
+    for (int i = 1; i < all.size(); i++) {
+      try (NativeHandle<RowSet> before = whole) {
+        whole = appended(before, all.get(i), i);
+      }
+    }
+    return new Selection(whole, all.get(0).columns);
+  }
+
+  private static NativeHandle<RowSet> appended(
+      NativeHandle<RowSet> before, NativeDataset next, int number) {
+    try {
+      return before.call(first -> next.rows.call(second -> create(() -> first.concat(second))));
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(e.getMessage() + " in number " + number, e);
+    }
+  }
+
+  private static NativeHandle<RowSet> create(Supplier<RowSet> factory) {
+    try {
+      return NativeHandle.create(SELECTION, factory);
+    } catch (NativeException e) { // anything but a wrong argument
+      throw new IllegalStateException("the rows could not be selected: " + e.getMessage(), e);
+    }
+  }
+
   /** Returns a second reference to the rows, with an independent lifetime. */
   final NativeHandle<RowSet> share(String owner) {
     return rows.call(set -> NativeHandle.create(owner, set::share));
@@ -63,5 +121,12 @@ public abstract class NativeDataset implements AutoCloseable {
   @Override
   public final void close() {
     rows.close();
+  }
+
+  /** Rows of other datasets. */
+  private static final class Selection extends NativeDataset {
+    Selection(NativeHandle<RowSet> rows, List<RowSpec> columns) {
+      super(rows, columns);
+    }
   }
 }

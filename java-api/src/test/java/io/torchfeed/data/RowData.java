@@ -3,13 +3,31 @@ package io.torchfeed.data;
 
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
+import java.util.Arrays;
 import java.util.List;
+import java.util.stream.LongStream;
 
 /** The rows of {@link Rows#dataset} for one of the two engines. */
 abstract class RowData implements AutoCloseable {
   /** Returns rows in tensors, for the native engine. */
   static RowData tensors(int size) {
     return over(Rows.dataset(size));
+  }
+
+  /** Returns the same rows as a concatenation of subsets, for the native engine. */
+  static RowData selection(int size) {
+    return over(selected(size));
+  }
+
+  private static NativeDataset selected(int size) {
+    long[] back = LongStream.iterate(size - 1L, i -> i - 1).limit(size).toArray();
+    int half = size / 2;
+    try (NativeDataset rows = Rows.dataset(size);
+        NativeDataset reversed = rows.subset(back);
+        NativeDataset first = reversed.subset(Arrays.copyOfRange(back, 0, half));
+        NativeDataset last = rows.subset(LongStream.range(half, size).toArray())) {
+      return NativeDataset.concat(List.of(first, last));
+    }
   }
 
   private static RowData over(NativeDataset dataset) {
