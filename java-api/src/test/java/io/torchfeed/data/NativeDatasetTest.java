@@ -8,12 +8,12 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import io.torchfeed.data.source.FileColumn;
 import io.torchfeed.data.source.FileDataset;
 import io.torchfeed.data.source.RowLayout;
+import io.torchfeed.memory.DType;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -59,7 +59,7 @@ class NativeDatasetTest {
   void tensorsAndFilesMayBeConcatenated(@TempDir Path folder) {
     Tensor numbers = Tensor.create(new long[] {0, 1, 2, 3}, 4);
     Path file = RowFiles.write(folder.resolve("rows"), RowFiles.bytesOf(numbers));
-    try (FileDataset files = FileDataset.of(FileColumn.raw(RowLayout.of(ScalarType.Long), file));
+    try (FileDataset files = FileDataset.of(FileColumn.raw(RowLayout.of(DType.INT64), file));
         TensorDataset tensors = TensorDataset.of(numbers);
         NativeDataset last = files.subset(3, 2);
         NativeDataset both = NativeDataset.concat(List.of(last, tensors, files))) {
@@ -118,7 +118,7 @@ class NativeDatasetTest {
       throws Exception {
     Tensor numbers = Tensor.create(new long[] {0, 1, 2, 3}, 4);
     Path file = RowFiles.write(folder.resolve("rows"), RowFiles.bytesOf(numbers));
-    try (FileDataset files = FileDataset.of(FileColumn.raw(RowLayout.of(ScalarType.Long), file));
+    try (FileDataset files = FileDataset.of(FileColumn.raw(RowLayout.of(DType.INT64), file));
         NativeDataset some = files.subset(1, 3, 0);
         NativeDataset both = NativeDataset.concat(List.of(some, some));
         DataLoader loader = DataLoader.over(both).batchSize(2).workers(workers).build()) {
