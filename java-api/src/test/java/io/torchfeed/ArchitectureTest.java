@@ -165,7 +165,7 @@ class ArchitectureTest {
     assertThat(published)
         .allSatisfy((name, count) -> assertThat(count).as(name).isLessThanOrEqualTo(20));
     assertThat(published.values().stream().mapToLong(count -> count).sum())
-        .isLessThanOrEqualTo(120);
+        .isLessThanOrEqualTo(116);
   }
 
   @ArchTest

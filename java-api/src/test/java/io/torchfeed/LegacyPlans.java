@@ -27,7 +27,6 @@ import io.torchfeed.sampler.balance.BaguaLoadBalancingBatchSampler;
 import io.torchfeed.sampler.balance.BaguaLoadBalancingSampler;
 import io.torchfeed.sampler.balance.Costs;
 import io.torchfeed.sampler.balance.LoadBalancingDistributedSampler;
-import io.torchfeed.sampler.balance.StepGrouping;
 import io.torchfeed.sampler.balance.TokenBudgetBatchSampler;
 import io.torchfeed.sampler.order.BlockedSampler;
 import io.torchfeed.sampler.order.ClassBalancedSampler;
@@ -489,13 +488,13 @@ public final class LegacyPlans {
 
   private static LoadBalancingDistributedSampler.Builder balanced(Costs costs, Part part) {
     return LoadBalancingDistributedSampler.builder(costs, part, 3)
-        .grouping(StepGrouping.BUCKETED)
+        .grouping(LoadBalancingDistributedSampler.StepGrouping.BUCKETED)
         .seed(SEED);
   }
 
   private static LoadBalancingDistributedSampler.Builder mixed(Costs costs, Part part) {
     return LoadBalancingDistributedSampler.builder(costs, part, 3)
-        .grouping(StepGrouping.MIXED)
+        .grouping(LoadBalancingDistributedSampler.StepGrouping.MIXED)
         .seed(SEED);
   }
 

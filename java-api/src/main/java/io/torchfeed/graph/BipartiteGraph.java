@@ -7,8 +7,8 @@ import static java.util.Objects.requireNonNull;
  * A bipartite graph, with edges from left to right: from first fields to second fields. Holds one
  * rank's part: the edges that it owns. Immutable.
  *
- * <p>Paracel's {@code bigraph} is this graph with {@link DuplicatePolicy#LAST}, its {@code
- * bigraph_continuous} this graph with {@link DuplicatePolicy#KEEP}.
+ * <p>Paracel's {@code bigraph} is this graph with {@link EdgeLoader.DuplicatePolicy#LAST}, its
+ * {@code bigraph_continuous} this graph with {@link EdgeLoader.DuplicatePolicy#KEEP}.
  */
 public final class BipartiteGraph {
   private final IdMap left;
@@ -28,10 +28,10 @@ public final class BipartiteGraph {
    * @param duplicates how to treat repeated edges
    * @return the graph
    * @throws IllegalArgumentException if an edge is repeated and {@code duplicates} is {@link
-   *     DuplicatePolicy#REFUSE}
+   *     EdgeLoader.DuplicatePolicy#REFUSE}
    * @throws IllegalStateException if there are too many edges for Java's arrays
    */
-  public static BipartiteGraph of(Edges edges, DuplicatePolicy duplicates) {
+  public static BipartiteGraph of(Edges edges, EdgeLoader.DuplicatePolicy duplicates) {
     requireNonNull(duplicates, "duplicates");
     IdMap left = edges.firstIds();
     IdMap right = edges.secondIds();

@@ -38,7 +38,7 @@ public final class CsrMatrix {
       int rows,
       int columns,
       Consumer<Edges.EdgeVisitor> entries,
-      DuplicatePolicy duplicates,
+      EdgeLoader.DuplicatePolicy duplicates,
       Repeated repeated) {
     int[] starts = new int[rows + 1];
     long[] count = new long[1];
@@ -66,7 +66,7 @@ public final class CsrMatrix {
         });
     RowOrder.sort(starts, indices, values);
     int kept =
-        duplicates == DuplicatePolicy.KEEP
+        duplicates == EdgeLoader.DuplicatePolicy.KEEP
             ? indices.length
             : RowOrder.unite(starts, indices, values, duplicates, repeated);
     return kept == indices.length

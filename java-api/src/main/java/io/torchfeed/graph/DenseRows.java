@@ -88,7 +88,7 @@ public final class DenseRows {
         values = withRoom(values, used, width);
         try {
           ids.add(parse(line, parser, fields, width, values, used));
-        } catch (MalformedLineException e) {
+        } catch (LineParser.MalformedLineException e) {
           errors.add(line, e);
         }
       }
@@ -108,7 +108,7 @@ public final class DenseRows {
       try {
         parser.parse(line.bytes(), line.start(), line.end(), fields);
         requireId(fields.count());
-      } catch (MalformedLineException e) {
+      } catch (LineParser.MalformedLineException e) {
         throw new LineException(line.error(String.valueOf(e.getMessage())), e);
       }
       return fields.count() - 1;
@@ -117,7 +117,7 @@ public final class DenseRows {
 
   private static void requireId(int count) {
     if (count < 1) {
-      throw new MalformedLineException("a row must have an id, got a blank line");
+      throw new LineParser.MalformedLineException("a row must have an id, got a blank line");
     }
   }
 
@@ -145,7 +145,7 @@ public final class DenseRows {
     parser.parse(bytes, line.start(), line.end(), fields);
     requireId(fields.count());
     if (fields.count() - 1 != width) {
-      throw new MalformedLineException(
+      throw new LineParser.MalformedLineException(
           "a row must have %d values, like the first one, got %d"
               .formatted(width, fields.count() - 1));
     }

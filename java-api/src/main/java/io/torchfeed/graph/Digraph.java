@@ -25,10 +25,10 @@ public final class Digraph {
    * @param duplicates how to treat repeated edges
    * @return the graph
    * @throws IllegalArgumentException if an edge is repeated and {@code duplicates} is {@link
-   *     DuplicatePolicy#REFUSE}
+   *     EdgeLoader.DuplicatePolicy#REFUSE}
    * @throws IllegalStateException if there are too many edges for Java's arrays
    */
-  public static Digraph of(Edges edges, DuplicatePolicy duplicates) {
+  public static Digraph of(Edges edges, EdgeLoader.DuplicatePolicy duplicates) {
     requireNonNull(duplicates, "duplicates");
     IdMap all = IdMaps.union(edges.firstIds(), edges.secondIds());
     return new Digraph(

@@ -123,14 +123,14 @@ final class EdgeExchange {
     int count;
     try {
       count = parser.parse(bytes, start, end);
-    } catch (MalformedLineException e) {
+    } catch (LineParser.MalformedLineException e) {
       errors.add(line, e);
       return;
     }
     for (int edge = 0; edge < count; edge++) {
       long first = parser.firstHash();
       long second = parser.secondHash(edge);
-      if (rules.ids() == IdKind.NUMBER) {
+      if (rules.ids() == IdMap.Kind.NUMBER) {
         deliver(first, second, parser.weight(edge));
       } else {
         deliver(bytes, edge, grid.owner(first, second), otherOwner(first, second));

@@ -33,6 +33,21 @@ import org.jspecify.annotations.Nullable;
  * <p>Source: Paracel's loader.hpp and parser.hpp; weights and ids are sent with full precision.
  */
 public final class EdgeLoader {
+  /** The treatment of an edge that occurs several times. */
+  public enum DuplicatePolicy {
+    /** The edge counts once, with the last weight received. */
+    LAST,
+
+    /** The edge counts once, with the sum of its weights, added in the order of arrival. */
+    SUM,
+
+    /** All occurrences are kept side by side, in the order of arrival. */
+    KEEP,
+
+    /** A repeated edge is refused with an exception. */
+    REFUSE
+  }
+
   private final TextPartition plan;
   private final EdgeRules rules;
   private final LongConsumer progress;
@@ -103,7 +118,7 @@ public final class EdgeLoader {
     private final TextPartition plan;
     private @Nullable LinePattern pattern;
     private @Nullable Boolean mixed;
-    private @Nullable IdKind ids;
+    private IdMap.@Nullable Kind ids;
     private @Nullable IdHash hash;
     private @Nullable LineParser parser;
     private @Nullable String valueSeparators;
@@ -156,7 +171,7 @@ public final class EdgeLoader {
      * @return this builder
      * @throws IllegalStateException if it is already set
      */
-    public Builder ids(IdKind value) {
+    public Builder ids(IdMap.Kind value) {
       Once.requireUnset("ids", ids);
       ids = requireNonNull(value, "ids");
       return this;
@@ -280,7 +295,7 @@ public final class EdgeLoader {
           new EdgeRules(
               chosen,
               mixed == null ? chosen == LinePattern.ADJACENCY : mixed,
-              ids == null ? IdKind.NUMBER : ids,
+              ids == null ? IdMap.Kind.NUMBER : ids,
               hash == null ? IdHash.FNV_MIX : hash,
               parser == null ? LineParser.separatedBy(",") : parser,
               new ByteSet("valueSeparators", valueSeparators == null ? ":| " : valueSeparators),

@@ -23,7 +23,7 @@ final class EdgeParser {
   /**
    * Splits a line; returns the number of its edges.
    *
-   * @throws MalformedLineException if the line is malformed
+   * @throws LineParser.MalformedLineException if the line is malformed
    */
   int parse(byte[] line, int start, int end) {
     fields.clear();
@@ -39,7 +39,7 @@ final class EdgeParser {
     } else if (count == 3) {
       add(fields.start(1), fields.end(1), weight(line, fields.start(2), fields.end(2)));
     } else {
-      throw new MalformedLineException("a line must have 2 or 3 fields, got " + count);
+      throw new LineParser.MalformedLineException("a line must have 2 or 3 fields, got " + count);
     }
     if (edges > 0) {
       hashIds(line);
@@ -57,7 +57,7 @@ final class EdgeParser {
 
   /** Returns the hash of an id; a number is its own hash. */
   private long hash(byte[] line, int start, int end) {
-    if (rules.ids() == IdKind.NUMBER) {
+    if (rules.ids() == IdMap.Kind.NUMBER) {
       return Numbers.id(line, start, end);
     }
     Utf8.require(line, start, end);

@@ -20,7 +20,7 @@ import io.torchfeed.text.LineOptions;
 record EdgeRules(
     LinePattern pattern,
     boolean mixed,
-    IdKind ids,
+    IdMap.Kind ids,
     IdHash hash,
     LineParser parser,
     ByteSet valueSeparators,

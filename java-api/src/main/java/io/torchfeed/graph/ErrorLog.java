@@ -24,7 +24,7 @@ final class ErrorLog {
    *
    * @throws LineException if the policy is to fail
    */
-  void add(LineCursor line, MalformedLineException problem) {
+  void add(LineCursor line, LineParser.MalformedLineException problem) {
     String rule = String.valueOf(problem.getMessage());
     if (policy == EdgeLoader.ErrorPolicy.FAIL) {
       throw new LineException(line.error(rule), problem);

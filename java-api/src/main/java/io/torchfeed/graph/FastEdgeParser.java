@@ -37,7 +37,7 @@ final class FastEdgeParser {
   /** Returns a parser if lines of these rules may have this form, otherwise null. */
   static @Nullable FastEdgeParser of(EdgeRules rules) {
     if (rules.mixed()
-        || rules.ids() != IdKind.NUMBER
+        || rules.ids() != IdMap.Kind.NUMBER
         || !(rules.parser() instanceof SeparatedFields fields)
         || fields.separators().length() != 1) {
       return null;

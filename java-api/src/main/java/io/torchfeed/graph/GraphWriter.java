@@ -63,10 +63,10 @@ final class GraphWriter {
   }
 
   void ids(IdMap map) throws IOException {
-    number(map.kind() == IdKind.NUMBER ? 0 : 1);
+    number(map.kind() == IdMap.Kind.NUMBER ? 0 : 1);
     number(map.size());
     for (int i = 0; i < map.size(); i++) {
-      if (map.kind() == IdKind.NUMBER) {
+      if (map.kind() == IdMap.Kind.NUMBER) {
         number(map.id(i));
       } else {
         number(map.end(i));

@@ -11,9 +11,21 @@ import java.util.Arrays;
  * text. Immutable.
  */
 public final class IdMap {
+  /** The kind of the ids in lines. */
+  public enum Kind {
+    /**
+     * Whole numbers in [0, 2<sup>64</sup> - 1]; numbers of at least 2<sup>63</sup> are negative
+     * longs.
+     */
+    NUMBER,
+
+    /** Any text in UTF-8, compared byte by byte. */
+    TEXT
+  }
+
   private static final long TOP_BIT = Long.MIN_VALUE;
 
-  private final IdKind kind;
+  private final Kind kind;
 
   /** The numbers, with the top bit flipped so that they ascend as signed longs; empty for texts. */
   private final long[] flipped;
@@ -23,7 +35,7 @@ public final class IdMap {
 
   private final int[] ends;
 
-  private IdMap(IdKind kind, long[] flipped, byte[] texts, int[] ends) {
+  private IdMap(Kind kind, long[] flipped, byte[] texts, int[] ends) {
     this.kind = kind;
     this.flipped = flipped;
     this.texts = texts;
@@ -36,12 +48,12 @@ public final class IdMap {
       ids[i] ^= TOP_BIT;
     }
     Arrays.sort(ids);
-    return new IdMap(IdKind.NUMBER, ids, new byte[0], new int[0]);
+    return new IdMap(Kind.NUMBER, ids, new byte[0], new int[0]);
   }
 
   /** Creates a map of texts in ascending order; takes ownership of the arrays. */
   static IdMap ofTexts(byte[] texts, int[] ends) {
-    return new IdMap(IdKind.TEXT, new long[0], texts, ends);
+    return new IdMap(Kind.TEXT, new long[0], texts, ends);
   }
 
   /**
@@ -49,7 +61,7 @@ public final class IdMap {
    *
    * @return the kind
    */
-  public IdKind kind() {
+  public Kind kind() {
     return kind;
   }
 
@@ -59,7 +71,7 @@ public final class IdMap {
    * @return the number of ids, at least 0
    */
   public int size() {
-    return kind == IdKind.NUMBER ? flipped.length : ends.length;
+    return kind == Kind.NUMBER ? flipped.length : ends.length;
   }
 
   /**
@@ -71,7 +83,7 @@ public final class IdMap {
    * @throws IndexOutOfBoundsException if there is no such local number
    */
   public long id(int number) {
-    if (kind == IdKind.TEXT) {
+    if (kind == Kind.TEXT) {
       throw new IllegalStateException("the ids are texts; use name");
     }
     return flipped[number] ^ TOP_BIT;
@@ -85,7 +97,7 @@ public final class IdMap {
    * @throws IndexOutOfBoundsException if there is no such local number
    */
   public String name(int number) {
-    if (kind == IdKind.NUMBER) {
+    if (kind == Kind.NUMBER) {
       return Long.toUnsignedString(id(number));
     }
     return new String(texts, start(number), end(number) - start(number), UTF_8);
@@ -99,7 +111,7 @@ public final class IdMap {
    * @throws IllegalStateException if the ids are texts
    */
   public int numberOf(long id) {
-    if (kind == IdKind.TEXT) {
+    if (kind == Kind.TEXT) {
       throw new IllegalStateException("the ids are texts; look up a text");
     }
     return Math.max(-1, Arrays.binarySearch(flipped, id ^ TOP_BIT));
@@ -112,7 +124,7 @@ public final class IdMap {
    * @return its local number, -1 if there is no such id
    */
   public int numberOf(String name) {
-    if (kind == IdKind.NUMBER) {
+    if (kind == Kind.NUMBER) {
       return name.matches("[0-9]{1,20}") ? numberOfDigits(name) : -1;
     }
     byte[] bytes = name.getBytes(UTF_8);
@@ -147,7 +159,7 @@ public final class IdMap {
 
   /** Compares an id with one of another map of the same kind. */
   int compare(int number, IdMap other, int otherNumber) {
-    return kind == IdKind.NUMBER
+    return kind == Kind.NUMBER
         ? Long.compare(flipped[number], other.flipped[otherNumber])
         : Arrays.compareUnsigned(
             texts,
@@ -172,7 +184,7 @@ public final class IdMap {
 
   /** Returns the hash that determines which rank owns the id. */
   long hash(int number, IdHash hash) {
-    return kind == IdKind.NUMBER ? id(number) : hash.of(texts, start(number), end(number));
+    return kind == Kind.NUMBER ? id(number) : hash.of(texts, start(number), end(number));
   }
 
   @Override

@@ -23,7 +23,7 @@ final class IdMaps {
   }
 
   static IdMap union(IdMap one, IdMap other) {
-    return one.kind() == IdKind.NUMBER ? unionOfNumbers(one, other) : unionOfTexts(one, other);
+    return one.kind() == IdMap.Kind.NUMBER ? unionOfNumbers(one, other) : unionOfTexts(one, other);
   }
 
   private static IdMap unionOfNumbers(IdMap one, IdMap other) {

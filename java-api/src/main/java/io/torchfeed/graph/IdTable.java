@@ -3,8 +3,8 @@ package io.torchfeed.graph;
 
 /** A table that numbers ids in the order of their arrival. */
 abstract class IdTable {
-  static IdTable of(IdKind kind) {
-    return kind == IdKind.NUMBER ? new NumberIds() : new TextIds();
+  static IdTable of(IdMap.Kind kind) {
+    return kind == IdMap.Kind.NUMBER ? new NumberIds() : new TextIds();
   }
 
   abstract int size();
@@ -19,7 +19,7 @@ abstract class IdTable {
 
   /** Writes an id to a message. */
   static void write(IdMap ids, int number, WireWriter out) {
-    if (ids.kind() == IdKind.NUMBER) {
+    if (ids.kind() == IdMap.Kind.NUMBER) {
       out.putLong(ids.id(number));
     } else {
       out.putBytes(ids.texts(), ids.start(number), ids.end(number));

@@ -12,6 +12,23 @@ import java.util.Arrays;
 @FunctionalInterface
 public interface LineParser {
   /**
+   * Thrown by a {@link LineParser} when the text of a line breaks a rule. The reader adds the file,
+   * the line number and the offset, and applies the {@link EdgeLoader.ErrorPolicy}.
+   */
+  public static final class MalformedLineException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    /**
+     * Creates an exception.
+     *
+     * @param problem the rule and the value found
+     */
+    public MalformedLineException(String problem) {
+      super(problem);
+    }
+  }
+
+  /**
    * Finds the fields of a line.
    *
    * @param line holds the line; must not be modified or retained

@@ -64,8 +64,8 @@ final class Numbers {
     }
   }
 
-  private static MalformedLineException noId(byte[] bytes, int start, int end) {
-    return new MalformedLineException(
+  private static LineParser.MalformedLineException noId(byte[] bytes, int start, int end) {
+    return new LineParser.MalformedLineException(
         "an id must be a whole number in [0, 18446744073709551615], got \"%s\""
             .formatted(quote(bytes, start, end)));
   }
@@ -119,8 +119,8 @@ final class Numbers {
     throw noWeight(bytes, start, end);
   }
 
-  private static MalformedLineException noWeight(byte[] bytes, int start, int end) {
-    return new MalformedLineException(
+  private static LineParser.MalformedLineException noWeight(byte[] bytes, int start, int end) {
+    return new LineParser.MalformedLineException(
         "a weight must be a finite decimal number, got \"%s\"".formatted(quote(bytes, start, end)));
   }
 

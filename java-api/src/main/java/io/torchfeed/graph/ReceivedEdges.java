@@ -21,7 +21,7 @@ final class ReceivedEdges {
   private int waiting;
   private int sender;
 
-  ReceivedEdges(IdKind ids, int worldSize) {
+  ReceivedEdges(IdMap.Kind ids, int worldSize) {
     firsts = IdTable.of(ids);
     seconds = IdTable.of(ids);
     bySender = new EdgeChunks[worldSize];

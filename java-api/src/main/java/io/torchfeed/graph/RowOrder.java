@@ -45,7 +45,11 @@ final class RowOrder {
 
   /** Merges equal neighbours into one; returns the number of entries left. */
   static int unite(
-      int[] starts, int[] indices, double[] values, DuplicatePolicy duplicates, Repeated repeated) {
+      int[] starts,
+      int[] indices,
+      double[] values,
+      EdgeLoader.DuplicatePolicy duplicates,
+      Repeated repeated) {
     int kept = 0;
     int start = 0;
     for (int row = 0; row < starts.length - 1; row++) {
@@ -56,11 +60,13 @@ final class RowOrder {
           indices[kept] = indices[i];
           values[kept] = values[i];
           kept++;
-        } else if (duplicates == DuplicatePolicy.REFUSE) {
+        } else if (duplicates == EdgeLoader.DuplicatePolicy.REFUSE) {
           throw repeated.at(row, indices[i]);
         } else {
           values[kept - 1] =
-              duplicates == DuplicatePolicy.SUM ? values[kept - 1] + values[i] : values[i];
+              duplicates == EdgeLoader.DuplicatePolicy.SUM
+                  ? values[kept - 1] + values[i]
+                  : values[i];
         }
       }
       start = end;

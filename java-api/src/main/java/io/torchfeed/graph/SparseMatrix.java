@@ -45,7 +45,7 @@ public final class SparseMatrix {
             rowIds.size(),
             columnIds.size(),
             visitor -> edges.forEach(rowIds, columnIds, visitor),
-            DuplicatePolicy.SUM,
+            EdgeLoader.DuplicatePolicy.SUM,
             (row, column) -> BipartiteGraph.repeated(rowIds.name(row), columnIds.name(column)));
     return new SparseMatrix(rowIds, columnIds, cells);
   }

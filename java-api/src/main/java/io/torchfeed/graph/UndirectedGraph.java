@@ -26,10 +26,10 @@ public final class UndirectedGraph {
    * @param duplicates how to treat repeated edges
    * @return the graph
    * @throws IllegalArgumentException if the edges come from another load, on several ranks; or an
-   *     edge is repeated and {@code duplicates} is {@link DuplicatePolicy#REFUSE}
+   *     edge is repeated and {@code duplicates} is {@link EdgeLoader.DuplicatePolicy#REFUSE}
    * @throws IllegalStateException if there are too many edges for Java's arrays
    */
-  public static UndirectedGraph of(Edges edges, DuplicatePolicy duplicates) {
+  public static UndirectedGraph of(Edges edges, EdgeLoader.DuplicatePolicy duplicates) {
     requireNonNull(duplicates, "duplicates");
     if (!edges.hasBothEnds()) {
       throw new IllegalArgumentException(

@@ -12,7 +12,7 @@ final class Utf8 {
 
   static void require(byte[] bytes, int start, int end) {
     if (!isValid(bytes, start, end)) {
-      throw new MalformedLineException(
+      throw new LineParser.MalformedLineException(
           "an id must be UTF-8, got \"%s\"".formatted(Numbers.quote(bytes, start, end)));
     }
   }

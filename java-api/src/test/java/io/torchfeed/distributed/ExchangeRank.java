@@ -2,7 +2,6 @@
 package io.torchfeed.distributed;
 
 import io.torchfeed.graph.Digraph;
-import io.torchfeed.graph.DuplicatePolicy;
 import io.torchfeed.graph.EdgeLoader;
 import io.torchfeed.graph.ExchangeException;
 import io.torchfeed.graph.LineParser;
@@ -117,7 +116,7 @@ public final class ExchangeRank {
         () ->
             Digraph.of(
                 loader(group, file, parser).load(group.rank(), group::allToAll),
-                DuplicatePolicy.LAST));
+                EdgeLoader.DuplicatePolicy.LAST));
   }
 
   /** A line of rank 1 breaks a rule: rank 1 reports the rule, the others report rank 1. */

@@ -74,7 +74,7 @@ class EdgeLoaderTest {
     void separatorsRemainInAnIdWithoutAWeight() {
       List<String> fields =
           List.of("b", "b:", "b::", ":b", ":b:2", "b::2", "b:2:3", "b:|2", "b :2", "b:2:");
-      assertThat(alone(over(1, "a," + String.join("\na,", fields)).ids(IdKind.TEXT)))
+      assertThat(alone(over(1, "a," + String.join("\na,", fields)).ids(IdMap.Kind.TEXT)))
           .containsExactly(
               "a b 1.0",
               "a b: 1.0",
@@ -86,7 +86,7 @@ class EdgeLoaderTest {
               "a b 2.0",
               "a b 2.0",
               "a b 2.0");
-      assertThat(alone(over(1, "a,b:,c|,d:2\n").ids(IdKind.TEXT).mixed(true)))
+      assertThat(alone(over(1, "a,b:,c|,d:2\n").ids(IdMap.Kind.TEXT).mixed(true)))
           .containsExactly("a b: 1.0", "a c| 1.0", "a d 2.0");
     }
 
@@ -124,7 +124,8 @@ class EdgeLoaderTest {
       LineParser fixed =
           (line, start, end, fields) -> {
             if (end - start != 4) {
-              throw new MalformedLineException("a line must have 4 bytes, got " + (end - start));
+              throw new LineParser.MalformedLineException(
+                  "a line must have 4 bytes, got " + (end - start));
             }
             fields.add(start, start + 2);
             fields.add(start + 2, end);
@@ -142,7 +143,7 @@ class EdgeLoaderTest {
       assertThat(
               alone(
                   over(1, "a\tb=2\r\nc d=0.5\n")
-                      .ids(IdKind.TEXT)
+                      .ids(IdMap.Kind.TEXT)
                       .parser(LineParser.separatedBy("\t "))
                       .valueSeparators("=")))
           .containsExactly("a b 2.0", "c d 0.5");
@@ -154,7 +155,7 @@ class EdgeLoaderTest {
     @Test
     void textIdsMayBeAnyUtf8() {
       String content = new String("żółw,x:1\nżółw,ü:2\n".getBytes(UTF_8), ISO_8859_1);
-      assertThat(alone(over(1, content).ids(IdKind.TEXT)))
+      assertThat(alone(over(1, content).ids(IdMap.Kind.TEXT)))
           .containsExactly("żółw x 1.0", "żółw ü 2.0");
     }
   }
@@ -230,7 +231,7 @@ class EdgeLoaderTest {
 
     @Test
     void textThatIsNotUtf8IsAWrongLine() {
-      assertThatThrownBy(() -> alone(over(1, "a,b\na,\u00ff\n").ids(IdKind.TEXT)))
+      assertThatThrownBy(() -> alone(over(1, "a,b\na,\u00ff\n").ids(IdMap.Kind.TEXT)))
           .isInstanceOf(LineException.class)
           .hasMessageContaining("line 2, byte 4: an id must be UTF-8");
     }
@@ -248,10 +249,10 @@ class EdgeLoaderTest {
 
   @Nested
   class Ranks {
-    private String content(IdKind kind) {
+    private String content(IdMap.Kind kind) {
       StringBuilder lines = new StringBuilder();
       for (int i = 0; i < 500; i++) {
-        String prefix = kind == IdKind.TEXT ? "v" : "";
+        String prefix = kind == IdMap.Kind.TEXT ? "v" : "";
         lines.append("%s%d,%s%d,%s\n".formatted(prefix, i * i % 83, prefix, i * 7 % 59, i / 3.0));
       }
       return lines.toString();
@@ -262,7 +263,7 @@ class EdgeLoaderTest {
         value = LinePattern.class,
         names = {"EDGES_BY_SOURCE", "EDGES_BY_TARGET", "EDGES_BY_BLOCK"})
     void ranksHaveExactlyTheEdgesThatTheyOwn(LinePattern pattern) {
-      for (IdKind kind : IdKind.values()) {
+      for (IdMap.Kind kind : IdMap.Kind.values()) {
         for (IdHash hash : IdHash.values()) {
           List<String> all = alone(over(1, content(kind)).ids(kind));
           for (int worldSize : List.of(2, 3, 6)) {
@@ -280,18 +281,18 @@ class EdgeLoaderTest {
       }
     }
 
-    private int owner(String edge, ProcessGrid grid, IdKind kind, IdHash hash) {
+    private int owner(String edge, ProcessGrid grid, IdMap.Kind kind, IdHash hash) {
       long[] hashes =
           Arrays.stream(edge.split(" ", 3))
               .limit(2)
-              .mapToLong(id -> kind == IdKind.TEXT ? hash.of(id) : Long.parseLong(id))
+              .mapToLong(id -> kind == IdMap.Kind.TEXT ? hash.of(id) : Long.parseLong(id))
               .toArray();
       return grid.owner(hashes[0], hashes[1]);
     }
 
     @Test
     void ranksHaveTheSameEdgesForAnyNumberOfRounds() {
-      for (IdKind kind : IdKind.values()) {
+      for (IdMap.Kind kind : IdMap.Kind.values()) {
         List<List<String>> inOne =
             ofEach(3, over(3, content(kind)).ids(kind).roundBytes(1 << 30).build());
         for (int bytes : List.of(1, 200, 3000)) {
@@ -303,7 +304,7 @@ class EdgeLoaderTest {
 
     @Test
     void messagesAreBounded() {
-      EdgeLoader loader = over(2, content(IdKind.NUMBER)).roundBytes(600).build();
+      EdgeLoader loader = over(2, content(IdMap.Kind.NUMBER)).roundBytes(600).build();
       List<Integer> longest =
           LocalRanks.run(
               2,
@@ -335,7 +336,7 @@ class EdgeLoaderTest {
     @ParameterizedTest
     @ValueSource(ints = {2, 3, 5})
     void duplicateRanksAreRefusedOnAllRanks(int worldSize) {
-      EdgeLoader loader = over(worldSize, content(IdKind.NUMBER)).build();
+      EdgeLoader loader = over(worldSize, content(IdMap.Kind.NUMBER)).build();
       List<Throwable> failures = Collections.synchronizedList(new ArrayList<>());
       assertThatThrownBy(
               () ->
@@ -365,7 +366,7 @@ class EdgeLoaderTest {
 
     @Test
     void moreRanksThanTheExchangeHasAreRefused() {
-      EdgeLoader loader = over(2, content(IdKind.NUMBER)).build();
+      EdgeLoader loader = over(2, content(IdMap.Kind.NUMBER)).build();
       assertThatThrownBy(() -> loader.load(0, AllToAll.alone()))
           .isInstanceOf(ExchangeException.class)
           .hasMessageContaining("rank 1 loads as rank 0");
@@ -376,7 +377,7 @@ class EdgeLoaderTest {
 
     @Test
     void ranksThatShareOneExchangeAreRefused() {
-      EdgeLoader loader = over(2, content(IdKind.NUMBER)).build();
+      EdgeLoader loader = over(2, content(IdMap.Kind.NUMBER)).build();
       List<AllToAll> exchanges = Collections.synchronizedList(new ArrayList<>());
       CyclicBarrier barrier = new CyclicBarrier(2);
       assertThatThrownBy(
@@ -413,7 +414,7 @@ class EdgeLoaderTest {
 
     @Test
     void aDeadRankDoesNotBlockTheOthersIndefinitely() {
-      EdgeLoader loader = over(3, content(IdKind.NUMBER)).roundBytes(100).build();
+      EdgeLoader loader = over(3, content(IdMap.Kind.NUMBER)).roundBytes(100).build();
       assertThatThrownBy(
               () ->
                   LocalRanks.run(
@@ -472,7 +473,7 @@ class EdgeLoaderTest {
 
     @Test
     void aDeletedFileIsReported() throws Exception {
-      EdgeLoader loader = over(2, content(IdKind.NUMBER)).build();
+      EdgeLoader loader = over(2, content(IdMap.Kind.NUMBER)).build();
       Files.delete(folder.resolve("edges"));
       assertThatThrownBy(() -> LocalRanks.run(2, loader::load))
           .isInstanceOf(TextFileException.class)
@@ -497,7 +498,7 @@ class EdgeLoaderTest {
     @Test
     void eachOptionCanBeSetOnce() {
       assertThatIllegalStateException()
-          .isThrownBy(() -> over(1, "").ids(IdKind.TEXT).ids(IdKind.NUMBER))
+          .isThrownBy(() -> over(1, "").ids(IdMap.Kind.TEXT).ids(IdMap.Kind.NUMBER))
           .withMessage("ids was already set to TEXT");
     }
 

@@ -21,7 +21,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class FastEdgeParserTest {
   private static final int BEFORE = 3;
 
-  private static EdgeRules rules(LinePattern pattern, IdKind ids, String separators, String value) {
+  private static EdgeRules rules(
+      LinePattern pattern, IdMap.Kind ids, String separators, String value) {
     return new EdgeRules(
         pattern,
         pattern == LinePattern.ADJACENCY,
@@ -35,7 +36,7 @@ class FastEdgeParserTest {
   }
 
   private static final EdgeRules RULES =
-      rules(LinePattern.EDGES_BY_SOURCE, IdKind.NUMBER, ",", ":| ");
+      rules(LinePattern.EDGES_BY_SOURCE, IdMap.Kind.NUMBER, ",", ":| ");
 
   /** Returns the line surrounded by digits that are not part of it. */
   private static byte[] amidDigits(String line) {
@@ -123,17 +124,18 @@ class FastEdgeParserTest {
 
   @Test
   void onlySomeRulesAreSupported() {
-    assertThat(FastEdgeParser.of(rules(LinePattern.EDGES_BY_TARGET, IdKind.NUMBER, "\t", ":")))
+    assertThat(FastEdgeParser.of(rules(LinePattern.EDGES_BY_TARGET, IdMap.Kind.NUMBER, "\t", ":")))
         .isNotNull();
-    assertThat(FastEdgeParser.of(rules(LinePattern.EDGES_BY_SOURCE, IdKind.NUMBER, ",;", ":")))
+    assertThat(FastEdgeParser.of(rules(LinePattern.EDGES_BY_SOURCE, IdMap.Kind.NUMBER, ",;", ":")))
         .isNull();
-    assertThat(FastEdgeParser.of(rules(LinePattern.EDGES_BY_SOURCE, IdKind.NUMBER, ".", ":")))
+    assertThat(FastEdgeParser.of(rules(LinePattern.EDGES_BY_SOURCE, IdMap.Kind.NUMBER, ".", ":")))
         .isNull();
-    assertThat(FastEdgeParser.of(rules(LinePattern.EDGES_BY_SOURCE, IdKind.NUMBER, ",", "0")))
+    assertThat(FastEdgeParser.of(rules(LinePattern.EDGES_BY_SOURCE, IdMap.Kind.NUMBER, ",", "0")))
         .isNull();
-    assertThat(FastEdgeParser.of(rules(LinePattern.EDGES_BY_SOURCE, IdKind.TEXT, ",", ":")))
+    assertThat(FastEdgeParser.of(rules(LinePattern.EDGES_BY_SOURCE, IdMap.Kind.TEXT, ",", ":")))
         .isNull();
-    assertThat(FastEdgeParser.of(rules(LinePattern.ADJACENCY, IdKind.NUMBER, ",", ":"))).isNull();
+    assertThat(FastEdgeParser.of(rules(LinePattern.ADJACENCY, IdMap.Kind.NUMBER, ",", ":")))
+        .isNull();
   }
 
   @Provide

@@ -40,7 +40,7 @@ class GraphFileStructureTest {
       Path file = Lines.file(folder, "edges", "1,2,3\n2,40\n5,5\n3,6,0.5\n6,1\n10,2\n");
       EdgeLoader loader =
           EdgeLoader.over(TextPartition.plan(Lines.names(file), 2))
-              .ids(this == BIGRAPH_OF_TEXTS ? IdKind.TEXT : IdKind.NUMBER)
+              .ids(this == BIGRAPH_OF_TEXTS ? IdMap.Kind.TEXT : IdMap.Kind.NUMBER)
               .build();
       return LocalRanks.run(
               2,
@@ -52,9 +52,11 @@ class GraphFileStructureTest {
     byte[] save(Path folder, Path saved) throws IOException {
       switch (this) {
         case BIGRAPH, BIGRAPH_OF_TEXTS ->
-            GraphFile.save(BipartiteGraph.of(edges(folder, false), DuplicatePolicy.KEEP), saved);
+            GraphFile.save(
+                BipartiteGraph.of(edges(folder, false), EdgeLoader.DuplicatePolicy.KEEP), saved);
         case DIGRAPH ->
-            GraphFile.save(Digraph.of(edges(folder, false), DuplicatePolicy.KEEP), saved);
+            GraphFile.save(
+                Digraph.of(edges(folder, false), EdgeLoader.DuplicatePolicy.KEEP), saved);
         case MATRIX -> {
           Path file = Lines.file(folder, "cells", "1,2,3\n2,40\n5,5\n");
           Edges edges =
@@ -64,7 +66,8 @@ class GraphFileStructureTest {
           GraphFile.save(SparseMatrix.of(edges, AllToAll.alone()), saved);
         }
         case UNDIRECTED ->
-            GraphFile.save(UndirectedGraph.of(edges(folder, true), DuplicatePolicy.LAST), saved);
+            GraphFile.save(
+                UndirectedGraph.of(edges(folder, true), EdgeLoader.DuplicatePolicy.LAST), saved);
         case DENSE -> {
           Path file = Lines.file(folder, "rows", "b,1,2\na,3,4\nb,5,6\n");
           TextPartition plan =
@@ -191,7 +194,7 @@ class GraphFileStructureTest {
     Path file = Lines.file(folder, "edges", "5,8\n7,9\n");
     Edges edges =
         EdgeLoader.over(TextPartition.plan(Lines.names(file), 1)).build().load(0, AllToAll.alone());
-    GraphFile.save(BipartiteGraph.of(edges, DuplicatePolicy.LAST), saved);
+    GraphFile.save(BipartiteGraph.of(edges, EdgeLoader.DuplicatePolicy.LAST), saved);
     ByteBuffer content = ByteBuffer.wrap(Files.readAllBytes(saved)).order(ByteOrder.LITTLE_ENDIAN);
     write(content.putInt(offset, number).array());
     assertThatIllegalArgumentException()
@@ -204,7 +207,7 @@ class GraphFileStructureTest {
     Path file = Lines.file(folder, "edges", "5,8\n5,9\n");
     Edges edges =
         EdgeLoader.over(TextPartition.plan(Lines.names(file), 1)).build().load(0, AllToAll.alone());
-    GraphFile.save(BipartiteGraph.of(edges, DuplicatePolicy.LAST), saved);
+    GraphFile.save(BipartiteGraph.of(edges, EdgeLoader.DuplicatePolicy.LAST), saved);
     byte[] content = Files.readAllBytes(saved);
     content[content.length - 4 - 16 - 8] = 1;
     content[content.length - 4 - 16 - 4] = 0;

@@ -35,7 +35,7 @@ class GraphFileTest {
     saved = folder.resolve("saved");
   }
 
-  private Edges edges(IdKind ids, String content) {
+  private Edges edges(IdMap.Kind ids, String content) {
     Path file = Lines.file(folder, "edges", content);
     return EdgeLoader.over(TextPartition.plan(Lines.names(file), 1))
         .ids(ids)
@@ -43,7 +43,7 @@ class GraphFileTest {
         .load(0, AllToAll.alone());
   }
 
-  private Edges manyEdges(IdKind ids) {
+  private Edges manyEdges(IdMap.Kind ids) {
     StringBuilder content = new StringBuilder();
     for (int i = 0; i < 30_000; i++) {
       content
@@ -58,15 +58,15 @@ class GraphFileTest {
   }
 
   @ParameterizedTest
-  @EnumSource(IdKind.class)
-  void aLoadedGraphEqualsTheSavedOne(IdKind ids) {
+  @EnumSource(IdMap.Kind.class)
+  void aLoadedGraphEqualsTheSavedOne(IdMap.Kind ids) {
     Edges edges = manyEdges(ids);
-    BipartiteGraph bigraph = BipartiteGraph.of(edges, DuplicatePolicy.KEEP);
+    BipartiteGraph bigraph = BipartiteGraph.of(edges, EdgeLoader.DuplicatePolicy.KEEP);
     GraphFile.save(bigraph, saved);
     assertThat(GraphFile.loadBipartiteGraph(saved).edges()).isEqualTo(bigraph.edges());
     assertThat(GraphFile.loadBipartiteGraph(saved).left()).isEqualTo(bigraph.left());
     assertThat(GraphFile.loadBipartiteGraph(saved).right()).isEqualTo(bigraph.right());
-    Digraph digraph = Digraph.of(edges, DuplicatePolicy.LAST);
+    Digraph digraph = Digraph.of(edges, EdgeLoader.DuplicatePolicy.LAST);
     GraphFile.save(digraph, saved);
     assertThat(GraphFile.loadDigraph(saved).vertices()).isEqualTo(digraph.vertices());
     assertThat(GraphFile.loadDigraph(saved).reverse()).isEqualTo(digraph.reverse());
@@ -78,15 +78,16 @@ class GraphFileTest {
   }
 
   @ParameterizedTest
-  @EnumSource(IdKind.class)
-  void anUndirectedGraphKeepsTheVerticesOfItsRank(IdKind ids) {
+  @EnumSource(IdMap.Kind.class)
+  void anUndirectedGraphKeepsTheVerticesOfItsRank(IdMap.Kind ids) {
     Path file = Lines.file(folder, "edges", "1,2,3\n2,4\n5,5\n3,6,0.5\n6,1\n");
     EdgeLoader loader = EdgeLoader.over(TextPartition.plan(Lines.names(file), 2)).ids(ids).build();
     List<UndirectedGraph> graphs =
         LocalRanks.run(
             2,
             (rank, exchange) ->
-                UndirectedGraph.of(loader.loadBothEnds(rank, exchange), DuplicatePolicy.LAST));
+                UndirectedGraph.of(
+                    loader.loadBothEnds(rank, exchange), EdgeLoader.DuplicatePolicy.LAST));
     for (UndirectedGraph graph : graphs) {
       GraphFile.save(graph, saved);
       UndirectedGraph loaded = GraphFile.loadUndirected(saved);
@@ -120,7 +121,8 @@ class GraphFileTest {
   void aFullDiskIsReportedAndTheOldFileIsKept() throws IOException {
     Path full = Path.of("/dev/full");
     assumeTrue(Files.exists(full), "this system has no device that is always full");
-    BipartiteGraph graph = BipartiteGraph.of(edges(IdKind.NUMBER, "1,2\n"), DuplicatePolicy.LAST);
+    BipartiteGraph graph =
+        BipartiteGraph.of(edges(IdMap.Kind.NUMBER, "1,2\n"), EdgeLoader.DuplicatePolicy.LAST);
     GraphFile.save(graph, saved);
     Path part = Files.createSymbolicLink(folder.resolve("saved.part"), full);
     assertThatThrownBy(() -> GraphFile.save(graph, saved))
@@ -133,7 +135,8 @@ class GraphFileTest {
   @Test
   void theFormatMatchesItsDocumentation() throws IOException {
     GraphFile.save(
-        BipartiteGraph.of(edges(IdKind.NUMBER, "5,9,0.5\n"), DuplicatePolicy.LAST), saved);
+        BipartiteGraph.of(edges(IdMap.Kind.NUMBER, "5,9,0.5\n"), EdgeLoader.DuplicatePolicy.LAST),
+        saved);
     ByteBuffer expected = ByteBuffer.allocate(80).order(ByteOrder.LITTLE_ENDIAN);
     expected.put("TFGRAPH1".getBytes(US_ASCII)).putInt(1);
     expected.putInt(0).putInt(1).putLong(5);
@@ -150,7 +153,9 @@ class GraphFileTest {
   @Test
   void aFileWithAnyByteChangedOrTruncatedIsRefused() throws IOException {
     GraphFile.save(
-        BipartiteGraph.of(edges(IdKind.TEXT, "a,b,0.5\nc,d\n"), DuplicatePolicy.LAST), saved);
+        BipartiteGraph.of(
+            edges(IdMap.Kind.TEXT, "a,b,0.5\nc,d\n"), EdgeLoader.DuplicatePolicy.LAST),
+        saved);
     byte[] bytes = Files.readAllBytes(saved);
     for (int i = 0; i < bytes.length; i++) {
       byte[] damaged = bytes.clone();
@@ -164,7 +169,9 @@ class GraphFileTest {
 
   @Test
   void aFileOfAnotherKindIsRefused() {
-    GraphFile.save(BipartiteGraph.of(edges(IdKind.NUMBER, "1,2\n"), DuplicatePolicy.LAST), saved);
+    GraphFile.save(
+        BipartiteGraph.of(edges(IdMap.Kind.NUMBER, "1,2\n"), EdgeLoader.DuplicatePolicy.LAST),
+        saved);
     assertThatIllegalArgumentException()
         .isThrownBy(() -> GraphFile.loadDigraph(saved))
         .withMessage(saved + " must have the kind 2, got 1");
@@ -172,7 +179,8 @@ class GraphFileTest {
 
   @Test
   void anUnwritablePathIsReported() {
-    BipartiteGraph graph = BipartiteGraph.of(edges(IdKind.NUMBER, "1,2\n"), DuplicatePolicy.LAST);
+    BipartiteGraph graph =
+        BipartiteGraph.of(edges(IdMap.Kind.NUMBER, "1,2\n"), EdgeLoader.DuplicatePolicy.LAST);
     Path nowhere = folder.resolve("none/graph");
     assertThatThrownBy(() -> GraphFile.save(graph, nowhere))
         .isInstanceOf(UncheckedIOException.class)

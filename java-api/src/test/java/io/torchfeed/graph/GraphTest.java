@@ -54,7 +54,7 @@ class GraphTest {
   class Bigraphs {
     @Test
     void leftVerticesAndDistinctEdgesAreCounted() {
-      BipartiteGraph graph = BipartiteGraph.of(edges(REPEATED), DuplicatePolicy.LAST);
+      BipartiteGraph graph = BipartiteGraph.of(edges(REPEATED), EdgeLoader.DuplicatePolicy.LAST);
       assertThat(graph.left().size()).isEqualTo(2);
       assertThat(graph.right().size()).isEqualTo(2);
       assertThat(graph.edges().entries()).isEqualTo(3);
@@ -65,7 +65,7 @@ class GraphTest {
 
     @ParameterizedTest
     @CsvSource({"SUM, '5 7 2.0,5 9 25.0'", "KEEP, '5 7 2.0,5 9 1.0,5 9 8.0,5 9 16.0'"})
-    void repeatedEdgesFollowThePolicy(DuplicatePolicy duplicates, String expected) {
+    void repeatedEdgesFollowThePolicy(EdgeLoader.DuplicatePolicy duplicates, String expected) {
       BipartiteGraph graph = BipartiteGraph.of(edges(REPEATED), duplicates);
       assertThat(cells(graph.left(), graph.right(), graph.edges()).stream().skip(1))
           .containsExactly(expected.split(",", -1));
@@ -75,7 +75,7 @@ class GraphTest {
     void repeatedEdgesMayBeRefused() {
       Edges edges = edges(REPEATED);
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> BipartiteGraph.of(edges, DuplicatePolicy.REFUSE))
+          .isThrownBy(() -> BipartiteGraph.of(edges, EdgeLoader.DuplicatePolicy.REFUSE))
           .withMessageContaining("several from 5 to 9");
     }
   }
@@ -84,7 +84,8 @@ class GraphTest {
   class Digraphs {
     @Test
     void digraphsHaveAllEndpointsAsVerticesAndAReverse() {
-      Digraph graph = Digraph.of(edges("1,2,3\n1,5,4\n5,5,1\n1,2,9\n"), DuplicatePolicy.LAST);
+      Digraph graph =
+          Digraph.of(edges("1,2,3\n1,5,4\n5,5,1\n1,2,9\n"), EdgeLoader.DuplicatePolicy.LAST);
       assertThat(graph.vertices().size()).isEqualTo(3);
       int one = graph.vertices().numberOf(1);
       int two = graph.vertices().numberOf(2);
@@ -100,9 +101,9 @@ class GraphTest {
 
     @Test
     void averageDegreesAreNotTruncated() {
-      assertThat(Digraph.of(edges("1,2\n1,3\n"), DuplicatePolicy.LAST).averageDegree())
+      assertThat(Digraph.of(edges("1,2\n1,3\n"), EdgeLoader.DuplicatePolicy.LAST).averageDegree())
           .isEqualTo(2.0 / 3);
-      assertThat(Digraph.of(edges(""), DuplicatePolicy.LAST).averageDegree()).isZero();
+      assertThat(Digraph.of(edges(""), EdgeLoader.DuplicatePolicy.LAST).averageDegree()).isZero();
     }
   }
 
@@ -111,7 +112,8 @@ class GraphTest {
     @Test
     void edgesAreStoredInBothDirectionsAndLoopsOnce() {
       UndirectedGraph graph =
-          UndirectedGraph.of(edges("1,2,3\n2,1,4\n3,3,5\n2,3,6\n"), DuplicatePolicy.LAST);
+          UndirectedGraph.of(
+              edges("1,2,3\n2,1,4\n3,3,5\n2,3,6\n"), EdgeLoader.DuplicatePolicy.LAST);
       assertThat(cells(graph.vertices(), graph.vertices(), graph.neighbours()))
           .containsExactly("1 2 4.0", "2 1 4.0", "2 3 6.0", "3 2 6.0", "3 3 5.0");
       assertThat(graph.edgeCount()).isEqualTo(3);
@@ -131,13 +133,15 @@ class GraphTest {
             .append(i)
             .append('\n');
       }
-      UndirectedGraph whole = UndirectedGraph.of(edges(content.toString()), DuplicatePolicy.LAST);
+      UndirectedGraph whole =
+          UndirectedGraph.of(edges(content.toString()), EdgeLoader.DuplicatePolicy.LAST);
       EdgeLoader loader = loader(worldSize, LinePattern.EDGES_BY_SOURCE, content.toString());
       List<UndirectedGraph> parts =
           LocalRanks.run(
               worldSize,
               (rank, exchange) ->
-                  UndirectedGraph.of(loader.loadBothEnds(rank, exchange), DuplicatePolicy.LAST));
+                  UndirectedGraph.of(
+                      loader.loadBothEnds(rank, exchange), EdgeLoader.DuplicatePolicy.LAST));
       List<String> united = new ArrayList<>();
       int owned = 0;
       for (UndirectedGraph part : parts) {
@@ -162,7 +166,8 @@ class GraphTest {
                   LocalRanks.run(
                       2,
                       (rank, exchange) ->
-                          UndirectedGraph.of(loader.load(rank, exchange), DuplicatePolicy.LAST)))
+                          UndirectedGraph.of(
+                              loader.load(rank, exchange), EdgeLoader.DuplicatePolicy.LAST)))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("edges must come from loadBothEnds");
     }
@@ -279,7 +284,7 @@ class GraphTest {
     @Test
     void rowsAreTransposed() {
       BipartiteGraph graph =
-          BipartiteGraph.of(edges("1,9,1\n2,8,2\n1,8,3\n4,9,4\n"), DuplicatePolicy.LAST);
+          BipartiteGraph.of(edges("1,9,1\n2,8,2\n1,8,3\n4,9,4\n"), EdgeLoader.DuplicatePolicy.LAST);
       CsrMatrix turned = graph.edges().transposed();
       assertThat(turned.rowStarts()).containsExactly(0, 2, 4);
       assertThat(turned.columnIndices()).containsExactly(0, 1, 0, 2);
@@ -290,7 +295,7 @@ class GraphTest {
 
     @Test
     void accessorsReturnCopies() {
-      CsrMatrix rows = BipartiteGraph.of(edges("1,9,1\n"), DuplicatePolicy.LAST).edges();
+      CsrMatrix rows = BipartiteGraph.of(edges("1,9,1\n"), EdgeLoader.DuplicatePolicy.LAST).edges();
       rows.values()[0] = 7;
       rows.columnIndices()[0] = 7;
       rows.rowStarts()[0] = 7;

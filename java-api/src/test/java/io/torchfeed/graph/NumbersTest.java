@@ -89,7 +89,7 @@ class NumbersTest {
       })
   void invalidWeightsAreRefused(String text) {
     assertThatThrownBy(() -> weight(text))
-        .isInstanceOf(MalformedLineException.class)
+        .isInstanceOf(LineParser.MalformedLineException.class)
         .hasMessageContaining("got \"" + text + "\"");
   }
 
@@ -123,7 +123,7 @@ class NumbersTest {
       })
   void invalidIdsAreRefused(String text) {
     assertThatThrownBy(() -> id(text))
-        .isInstanceOf(MalformedLineException.class)
+        .isInstanceOf(LineParser.MalformedLineException.class)
         .hasMessageContaining("whole number in [0, 18446744073709551615], got \"" + text + "\"");
   }
 }

@@ -7,7 +7,6 @@ import io.torchfeed.sampler.balance.BaguaLoadBalancingSampler;
 import io.torchfeed.sampler.balance.BalanceReport;
 import io.torchfeed.sampler.balance.Costs;
 import io.torchfeed.sampler.balance.LoadBalancingDistributedSampler;
-import io.torchfeed.sampler.balance.StepGrouping;
 import io.torchfeed.sampler.balance.TokenBudgetBatchSampler;
 import io.torchfeed.sampler.torch.PythonDistributedSampler;
 import java.io.PrintStream;
@@ -132,7 +131,10 @@ public final class BalanceTable {
         return equal(
             costs,
             worldSize,
-            balanced(builder(costs, worldSize).grouping(StepGrouping.MIXED).window(1)));
+            balanced(
+                builder(costs, worldSize)
+                    .grouping(LoadBalancingDistributedSampler.StepGrouping.MIXED)
+                    .window(1)));
       }
     },
     KARMARKAR_KARP("Karmarkar-Karp") {
@@ -143,7 +145,7 @@ public final class BalanceTable {
             worldSize,
             balanced(
                 builder(costs, worldSize)
-                    .grouping(StepGrouping.MIXED)
+                    .grouping(LoadBalancingDistributedSampler.StepGrouping.MIXED)
                     .window(1)
                     .assignment(LoadBalancingDistributedSampler.StepAssignment.KARMARKAR_KARP)));
       }
@@ -152,7 +154,11 @@ public final class BalanceTable {
       @Override
       BalanceReport report(Costs costs, int worldSize) {
         return equal(
-            costs, worldSize, balanced(builder(costs, worldSize).grouping(StepGrouping.MIXED)));
+            costs,
+            worldSize,
+            balanced(
+                builder(costs, worldSize)
+                    .grouping(LoadBalancingDistributedSampler.StepGrouping.MIXED)));
       }
     },
     BUCKETED("(b) bucketed") {

@@ -4,7 +4,6 @@ package io.torchfeed.benchmarks;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import io.torchfeed.graph.BipartiteGraph;
-import io.torchfeed.graph.DuplicatePolicy;
 import io.torchfeed.graph.EdgeLoader;
 import io.torchfeed.graph.LocalRanks;
 import io.torchfeed.text.TextPartition;
@@ -52,7 +51,8 @@ final class EdgeMemory {
         RANKS,
         (rank, exchange) ->
             BipartiteGraph.of(
-                EdgeLoader.over(plan).build().load(rank, exchange), DuplicatePolicy.KEEP));
+                EdgeLoader.over(plan).build().load(rank, exchange),
+                EdgeLoader.DuplicatePolicy.KEEP));
   }
 
   /** Writes edges of which few vertices have most; the ids take more than 32 bits. */

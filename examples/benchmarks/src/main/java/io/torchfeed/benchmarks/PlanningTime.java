@@ -6,7 +6,6 @@ import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.balance.Costs;
 import io.torchfeed.sampler.balance.LoadBalancingDistributedSampler;
-import io.torchfeed.sampler.balance.StepGrouping;
 import io.torchfeed.sampler.balance.TokenBudgetBatchSampler;
 import io.torchfeed.sampler.order.FixedSizeBatchSampler;
 import java.io.PrintStream;
@@ -53,8 +52,8 @@ public final class PlanningTime {
 
   private static BatchSampler plan(String name, Costs costs) {
     return switch (name) {
-      case "equal-counts" -> equalCounts(costs, StepGrouping.MIXED);
-      case "bucketed" -> equalCounts(costs, StepGrouping.BUCKETED);
+      case "equal-counts" -> equalCounts(costs, LoadBalancingDistributedSampler.StepGrouping.MIXED);
+      case "bucketed" -> equalCounts(costs, LoadBalancingDistributedSampler.StepGrouping.BUCKETED);
       case "token-budget" ->
           TokenBudgetBatchSampler.builder(costs, budget(costs)).part(new Part(RANKS, 0)).build();
       default -> throw new IllegalArgumentException("unknown plan \"" + name + '"');
@@ -68,7 +67,8 @@ public final class PlanningTime {
     return Math.max(all.getMax(), (long) (all.getAverage() * BATCH));
   }
 
-  private static BatchSampler equalCounts(Costs costs, StepGrouping grouping) {
+  private static BatchSampler equalCounts(
+      Costs costs, LoadBalancingDistributedSampler.StepGrouping grouping) {
     return new FixedSizeBatchSampler(
         LoadBalancingDistributedSampler.builder(costs, new Part(RANKS, 0), BATCH)
             .grouping(grouping)

@@ -9,7 +9,7 @@ import io.torchfeed.sampler.Tail;
 record BalanceOptions(
     Costs costs,
     int batchSize,
-    StepGrouping grouping,
+    LoadBalancingDistributedSampler.StepGrouping grouping,
     LoadBalancingDistributedSampler.StepAssignment dealing,
     int window,
     double jitter,

@@ -68,6 +68,21 @@ import org.jspecify.annotations.Nullable;
  * the compatible form of Bagua's class of this name.
  */
 public final class LoadBalancingDistributedSampler implements Sampler {
+  /** The rule by which a balanced plan groups samples into steps. */
+  public enum StepGrouping {
+    /**
+     * Samples of all costs: every step has about the same mix of cheap and expensive ones, drawn
+     * again in each epoch, so that all steps take equally long.
+     */
+    MIXED,
+
+    /**
+     * Samples of similar cost, so that little padding to the longest sample of a batch is needed;
+     * the steps themselves come in random order.
+     */
+    BUCKETED
+  }
+
   private final BalanceOptions options;
   private final Part part;
   private final AtomicReference<@Nullable Epoch> latest;

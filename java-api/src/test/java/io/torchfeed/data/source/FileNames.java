@@ -9,7 +9,6 @@ import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.graph.AllToAll;
 import io.torchfeed.graph.BipartiteGraph;
-import io.torchfeed.graph.DuplicatePolicy;
 import io.torchfeed.graph.EdgeLoader;
 import io.torchfeed.graph.GraphFile;
 import io.torchfeed.memory.DType;
@@ -130,7 +129,7 @@ final class FileNames {
             EdgeLoader.over(TextPartition.plan(List.of(edges.toString()), 1))
                 .build()
                 .load(0, AllToAll.alone()),
-            DuplicatePolicy.LAST);
+            EdgeLoader.DuplicatePolicy.LAST);
     GraphFile.save(graph, file);
     boolean same = GraphFile.loadBipartiteGraph(file).edges().equals(graph.edges());
     Files.delete(file);

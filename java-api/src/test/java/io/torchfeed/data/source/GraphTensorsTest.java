@@ -8,7 +8,6 @@ import io.torchfeed.graph.AllToAll;
 import io.torchfeed.graph.BipartiteGraph;
 import io.torchfeed.graph.CsrMatrix;
 import io.torchfeed.graph.DenseRows;
-import io.torchfeed.graph.DuplicatePolicy;
 import io.torchfeed.graph.EdgeLoader;
 import io.torchfeed.graph.Edges;
 import io.torchfeed.graph.LineParser;
@@ -85,7 +84,8 @@ class GraphTensorsTest {
 
   @Test
   void aDuplicateCellIsRefused() throws IOException {
-    CsrMatrix kept = BipartiteGraph.of(edges("4,7,1\n4,7,2\n"), DuplicatePolicy.KEEP).edges();
+    CsrMatrix kept =
+        BipartiteGraph.of(edges("4,7,1\n4,7,2\n"), EdgeLoader.DuplicatePolicy.KEEP).edges();
     assertThatIllegalArgumentException()
         .isThrownBy(() -> GraphTensors.csr(kept))
         .withMessageContaining("several at row 0, column 0");

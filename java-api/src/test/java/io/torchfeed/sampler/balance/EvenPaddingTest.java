@@ -34,7 +34,11 @@ class EvenPaddingTest {
   private static final int SIZE = 1000;
 
   private static LoadBalancingDistributedSampler plan(
-      Costs costs, int worldSize, int batchSize, StepGrouping grouping, long seed) {
+      Costs costs,
+      int worldSize,
+      int batchSize,
+      LoadBalancingDistributedSampler.StepGrouping grouping,
+      long seed) {
     return LoadBalancingDistributedSampler.builder(costs, new Part(worldSize, 0), batchSize)
         .grouping(grouping)
         .seed(seed)
@@ -59,7 +63,8 @@ class EvenPaddingTest {
               batchSize,
               rank -> new BaguaLoadBalancingSampler(costs, new Part(worldSize, rank)).withSeed(s));
       assertThat(bagua).isEqualTo(1);
-      for (StepGrouping grouping : StepGrouping.values()) {
+      for (LoadBalancingDistributedSampler.StepGrouping grouping :
+          LoadBalancingDistributedSampler.StepGrouping.values()) {
         var plan = plan(costs, worldSize, batchSize, grouping, seed);
         assertThat(p99(costs, worldSize, batchSize, plan::forRank)).as("%s", plan).isEqualTo(1);
       }
@@ -85,7 +90,8 @@ class EvenPaddingTest {
       Random random = new Random(seed);
       double share = 0.2 + 0.6 * random.nextDouble();
       Costs costs = Costs.computed(size, i -> random.nextDouble() < share ? 100 : 1000);
-      for (StepGrouping grouping : StepGrouping.values()) {
+      for (LoadBalancingDistributedSampler.StepGrouping grouping :
+          LoadBalancingDistributedSampler.StepGrouping.values()) {
         var plan = plan(costs, worldSize, batchSize, grouping, seed);
         assertThat(p99(costs, worldSize, batchSize, plan::forRank))
             .as("%s", plan.parameters())
@@ -108,7 +114,8 @@ class EvenPaddingTest {
                 long centre = centres[random.nextInt(3)];
                 return centre + random.nextInt((int) centre / 25);
               });
-      for (StepGrouping grouping : StepGrouping.values()) {
+      for (LoadBalancingDistributedSampler.StepGrouping grouping :
+          LoadBalancingDistributedSampler.StepGrouping.values()) {
         var plan = plan(costs, worldSize, batchSize, grouping, seed);
         assertThat(p99(costs, worldSize, batchSize, plan::forRank))
             .as("%s", plan.parameters())
@@ -120,7 +127,8 @@ class EvenPaddingTest {
   @Test
   void everySampleIsDeliveredOnceApartFromPadding() {
     Costs costs = Costs.computed(SIZE, i -> i % 10 == 0 ? 1000 : 100);
-    LoadBalancingDistributedSampler plan = plan(costs, 2, 8, StepGrouping.BUCKETED, 3);
+    LoadBalancingDistributedSampler plan =
+        plan(costs, 2, 8, LoadBalancingDistributedSampler.StepGrouping.BUCKETED, 3);
     long[] seen =
         IntStream.range(0, 2)
             .mapToObj(plan::forRank)
@@ -129,13 +137,17 @@ class EvenPaddingTest {
             .toArray();
     assertThat(seen).isEqualTo(LongStream.range(0, SIZE).toArray());
     Elastic.assertEverySampleOnce(
-        plan::forRank, plan(costs, 3, 8, StepGrouping.BUCKETED, 3)::forRank, SIZE, 100);
+        plan::forRank,
+        plan(costs, 3, 8, LoadBalancingDistributedSampler.StepGrouping.BUCKETED, 3)::forRank,
+        SIZE,
+        100);
   }
 
   @Test
   void paddingOfEvenStepsIsTheStartOfTheBaseOrder() {
     Costs costs = Costs.computed(SIZE, i -> 1000 + i % 7);
-    LoadBalancingDistributedSampler plan = plan(costs, 4, 8, StepGrouping.BUCKETED, 3);
+    LoadBalancingDistributedSampler plan =
+        plan(costs, 4, 8, LoadBalancingDistributedSampler.StepGrouping.BUCKETED, 3);
     SeekablePermutation order = SeekablePermutation.of(SIZE, 3, 2);
     assertThat(padding(plan, 2))
         .containsExactlyInAnyOrderElementsOf(
@@ -162,7 +174,13 @@ class EvenPaddingTest {
   /** States without the parameter were saved when the head of the base order was the padding. */
   @Test
   void statesOfTheOlderPaddingAreContinuedByItsRule() {
-    Sampler plan = plan(Costs.of(1, 2, 3, 100, 101), 2, 1, StepGrouping.BUCKETED, 0);
+    Sampler plan =
+        plan(
+            Costs.of(1, 2, 3, 100, 101),
+            2,
+            1,
+            LoadBalancingDistributedSampler.StepGrouping.BUCKETED,
+            0);
     Sampler older = plan.asSaved(withoutPadding(plan.order()));
     assertThat(older.parameters().values()).doesNotContainKey("padding");
     SamplerState state = SamplerState.of(older, 0, 1);
@@ -180,7 +198,8 @@ class EvenPaddingTest {
 
   @Test
   void statesWithAnUnknownPaddingAreRefused() {
-    Sampler plan = plan(Costs.of(1, 2, 3), 2, 1, StepGrouping.BUCKETED, 0);
+    Sampler plan =
+        plan(Costs.of(1, 2, 3), 2, 1, LoadBalancingDistributedSampler.StepGrouping.BUCKETED, 0);
     SamplerState state = SamplerState.of(plan, 0, 1);
     SamplerState unknown =
         new SamplerState(

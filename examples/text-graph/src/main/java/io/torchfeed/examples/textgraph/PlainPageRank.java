@@ -3,7 +3,6 @@ package io.torchfeed.examples.textgraph;
 
 import io.torchfeed.graph.AllToAll;
 import io.torchfeed.graph.Digraph;
-import io.torchfeed.graph.DuplicatePolicy;
 import io.torchfeed.graph.EdgeLoader;
 import io.torchfeed.graph.IdMap;
 import io.torchfeed.text.TextPartition;
@@ -20,7 +19,9 @@ final class PlainPageRank {
   static double difference(Settings settings, IdMap ids, Scores scores) {
     TextPartition plan = TextPartition.plan(List.of(GraphRank.data(settings)), 1);
     Digraph graph =
-        Digraph.of(EdgeLoader.over(plan).build().load(0, AllToAll.alone()), DuplicatePolicy.SUM);
+        Digraph.of(
+            EdgeLoader.over(plan).build().load(0, AllToAll.alone()),
+            EdgeLoader.DuplicatePolicy.SUM);
     double[] expected = of(graph, settings.iterations(), settings.damping());
     if (expected.length != scores.vertices()) {
       throw new GraphException(

@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.torchfeed.graph.AllToAll;
 import io.torchfeed.graph.Digraph;
-import io.torchfeed.graph.DuplicatePolicy;
 import io.torchfeed.graph.EdgeLoader;
 import io.torchfeed.text.TextPartition;
 import java.io.IOException;
@@ -30,7 +29,8 @@ class PlainPageRankTest {
 
   private Digraph graph(String text) throws IOException {
     TextPartition plan = TextPartition.plan(List.of(file(text)), 1);
-    return Digraph.of(EdgeLoader.over(plan).build().load(0, AllToAll.alone()), DuplicatePolicy.SUM);
+    return Digraph.of(
+        EdgeLoader.over(plan).build().load(0, AllToAll.alone()), EdgeLoader.DuplicatePolicy.SUM);
   }
 
   @Test
