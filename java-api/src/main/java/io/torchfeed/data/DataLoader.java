@@ -20,9 +20,13 @@ import java.util.function.Supplier;
  *
  * <p>Tensor columns and rows of files are loaded by libtorch's C++ data loader: its worker threads
  * gather the rows of a batch straight into reused memory. A {@link Dataset} or a {@link
- * StreamDataset} runs on JVM threads and writes its samples into that memory. What is delivered,
- * and how, is the same for both. Each {@link #epoch} call opens an independent pass; passes may be
- * left early and may run concurrently. The loader is thread-safe; the passes it returns are not.
+ * StreamDataset} runs on JVM threads and writes its samples into that memory. With options whose
+ * code runs on the workers ({@link DataLoaderBuilder#transform transform}, {@link
+ * DataLoaderBuilder#workerHooks workerHooks}, {@link DataLoaderBuilder#onFailure onFailure}), JVM
+ * threads also load tensor columns and rows of files; native code gathers each batch in one call.
+ * What is delivered, and how, is the same for all. Each {@link #epoch} call opens an independent
+ * pass; passes may be left early and may run concurrently. The loader is thread-safe; the passes it
+ * returns are not.
  *
  * <p>In a stream, shard s belongs to rank s mod world size. A batch holds samples of one shard, in
  * their order, and the shards of a rank take turns: batch k of each shard, in ascending order of
@@ -65,7 +69,8 @@ public final class DataLoader implements AutoCloseable {
    */
   public static DataLoaderBuilder over(NativeDataset dataset) {
     return new DataLoaderBuilder(
-        new LoaderData.Native(requireNonNull(dataset, "dataset").size(), dataset::share));
+        new LoaderData.Native(
+            requireNonNull(dataset, "dataset").size(), dataset::columns, dataset::share));
   }
 
   /**

@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.data.engine.BatchEngineFactory;
 import io.torchfeed.data.engine.BatchLayout;
+import io.torchfeed.data.engine.IndexTasks;
 import io.torchfeed.data.engine.JavaEngineFactory;
 import io.torchfeed.data.engine.JavaEngineOptions;
 import io.torchfeed.data.engine.LoaderData;
@@ -19,6 +20,7 @@ import io.torchfeed.data.pass.Prefetch;
 import io.torchfeed.data.pass.ShardSource;
 import io.torchfeed.data.pass.StreamStart;
 import io.torchfeed.internal.Once;
+import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
 import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.Part;
@@ -188,7 +190,7 @@ public final class DataLoaderBuilder {
   /**
    * Sets what happens to a batch when one of its samples cannot be produced; by default the
    * consumer gets a {@link SampleException} in its place. For a retry over a stream, the shard is
-   * reopened where the batch began. Only for samples produced by Java code.
+   * reopened where the batch began; over tensors and files, the whole batch is gathered again.
    *
    * @param onFailure the policy
    * @return this builder
@@ -212,8 +214,7 @@ public final class DataLoaderBuilder {
   }
 
   /**
-   * Sets what each worker does before its first sample and after its last. Only for samples
-   * produced by Java code.
+   * Sets what each worker does before its first sample and after its last.
    *
    * @param workerHooks called on the worker threads; without workers on the consumer's thread, and
    *     at the end on the thread that closes
@@ -226,8 +227,8 @@ public final class DataLoaderBuilder {
   }
 
   /**
-   * Sets the seed of {@link SampleWriter#random}, which also depends on epoch and index; by default
-   * 0. Only for samples produced by Java code.
+   * Sets the seed of {@link SampleWriter#random} and of the random numbers of a transform, which
+   * also depend on epoch and index; by default 0. Over tensors and files, only with a transform.
    *
    * @param seed any number
    * @return this builder
@@ -253,7 +254,7 @@ public final class DataLoaderBuilder {
 
   /**
    * Sets a transform that runs on the worker once the samples of a batch are written; by default
-   * none. Only for samples produced by Java code.
+   * none.
    *
    * @param transform computes the tensors of the batch
    * @return this builder
@@ -343,40 +344,45 @@ public final class DataLoaderBuilder {
   }
 
   private BatchEngineFactory streamEngine(StreamDataset dataset, int batchRows, LoaderMeter meter) {
-    BatchLayout layout = BatchLayout.of(dataset.columns(), dataset.variableLengths(), transform);
+    BatchLayout layout = layout(dataset.columns(), dataset.variableLengths(), batchRows);
     return javaEngine(null, layout, batchRows, meter);
   }
 
   private BatchEngineFactory engine(int batchRows, int maxAhead, LoaderMeter meter) {
     if (data instanceof LoaderData.Indexed indexed) {
       Dataset dataset = indexed.dataset();
-      BatchLayout layout = BatchLayout.of(dataset.columns(), dataset.variableLengths(), transform);
-      return javaEngine(dataset, layout, batchRows, meter);
+      BatchLayout layout = layout(dataset.columns(), dataset.variableLengths(), batchRows);
+      return javaEngine(IndexTasks.reading(dataset), layout, batchRows, meter);
     }
-    requireJavaCodeFor("onFailure", onFailure);
-    requireJavaCodeFor("workerHooks", workerHooks);
-    requireJavaCodeFor("seed", seed);
-    requireJavaCodeFor("transform", transform);
-    return new NativeEngineFactory(
-        ((LoaderData.Native) data).share().apply("DataLoader"),
-        new NativeEngineOptions(
-            batchRows, workersOrDefault(), maxAhead, inOrderOrDefault(), timeout, meter));
+    LoaderData.Native rows = (LoaderData.Native) data;
+    if (seed != null && transform == null) {
+      throw new IllegalArgumentException(
+          "seed is for datasets implemented in Java, and for transforms; got %d over tensors or"
+                  .formatted(seed)
+              + " files without a transform");
+    }
+    if (transform == null && workerHooks == null && onFailure == null) {
+      return new NativeEngineFactory(
+          rows.share().apply("DataLoader"),
+          new NativeEngineOptions(
+              batchRows, workersOrDefault(), maxAhead, inOrderOrDefault(), timeout, meter));
+    }
+    BatchLayout layout = layout(rows.columns().get(), List.of(), batchRows);
+    IndexTasks tasks = IndexTasks.gathering(rows.share().apply("DataLoader"));
+    return javaEngine(tasks, layout, batchRows, meter);
   }
 
-  private static void requireJavaCodeFor(String option, @Nullable Object value) {
-    if (value != null) {
-      throw new IllegalArgumentException(
-          "%s is for datasets implemented in Java, got %s over tensors or files"
-              .formatted(option, value));
-    }
+  private BatchLayout layout(List<RowSpec> columns, List<VariableLength> lengths, int batchRows) {
+    BatchLayout layout = BatchLayout.of(columns, lengths, transform);
+    Slab.requireFits(layout.slabColumns(), batchRows);
+    return layout;
   }
 
   private BatchEngineFactory javaEngine(
-      @Nullable Dataset dataset, BatchLayout layout, int batchRows, LoaderMeter meter) {
-    Slab.requireFits(layout.slabColumns(), batchRows);
+      @Nullable IndexTasks tasks, BatchLayout layout, int batchRows, LoaderMeter meter) {
     return new JavaEngineFactory(
         new JavaEngineOptions(
-            dataset,
+            tasks,
             layout,
             batchRows,
             workersOrDefault(),

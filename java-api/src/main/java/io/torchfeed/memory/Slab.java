@@ -16,6 +16,7 @@ import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Function;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.MemoryFormatOptional;
 import org.bytedeco.pytorch.Tensor;
@@ -281,6 +282,20 @@ public final class Slab implements AutoCloseable {
   public void views(int count, TensorVector views) {
     Objects.checkFromToIndex(0, count, rows);
     handle.run(slab -> slab.view_all(count, views));
+  }
+
+  /**
+   * Lets native code write the slab. For torchfeed's own packages: the type of the parameter is not
+   * exported.
+   *
+   * @param <R> the type of the result
+   * @param body the call; the memory is not freed before it returns
+   * @return the result of the call
+   * @throws IllegalStateException if the slab is closed
+   */
+  @SuppressWarnings("exports")
+  public <R> R callNative(Function<? super io.torchfeed.bindings.Slab, ? extends R> body) {
+    return handle.call(body);
   }
 
   /**

@@ -19,6 +19,22 @@ abstract class RowData implements AutoCloseable {
     return over(selected(size));
   }
 
+  /** Returns rows in tensors with a transform that changes nothing, for the Java engine. */
+  static RowData transformed(int size) {
+    RowData tensors = tensors(size);
+    return new RowData() {
+      @Override
+      DataLoaderBuilder over() {
+        return tensors.over().transform((all, random) -> all);
+      }
+
+      @Override
+      public void close() {
+        tensors.close();
+      }
+    };
+  }
+
   private static NativeDataset selected(int size) {
     long[] back = LongStream.iterate(size - 1L, i -> i - 1).limit(size).toArray();
     int half = size / 2;

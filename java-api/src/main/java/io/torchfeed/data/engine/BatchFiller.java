@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.engine;
 
+import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.RowReader;
+import io.torchfeed.bindings.RowSet;
 import io.torchfeed.memory.Slab;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state with which a worker fills batches: whether its start hook has run, and a writer. Used
- * by one thread at a time.
+ * The state with which a worker fills batches: whether its start hook has run, and what it writes
+ * samples or gathers rows with. Used by one thread at a time.
  */
 final class BatchFiller {
   private final JavaEngineOptions options;
@@ -15,6 +18,7 @@ final class BatchFiller {
   private boolean started;
   private @Nullable Throwable startFailure;
   private @Nullable SlabSampleWriter writer;
+  private @Nullable NativeHandle<RowReader> reader;
 
   /** Creates a filler with a number that no other filler of the loader has. */
   BatchFiller(JavaEngineOptions options) {
@@ -43,16 +47,20 @@ final class BatchFiller {
       if (startFailure != null) {
         task.error = startFailure;
       } else {
-        SlabSampleWriter present = writer(); // before a slab is taken, which would be lost
         task.slab = slabs.get();
-        task.fill(task.slab, options, present);
+        task.fill(task.slab, this);
       }
     } catch (Throwable e) {
       task.error = e;
     }
   }
 
-  private SlabSampleWriter writer() {
+  JavaEngineOptions options() {
+    return options;
+  }
+
+  /** Returns the writer of this filler's samples. */
+  SlabSampleWriter writer() {
     SlabSampleWriter made = writer;
     if (made == null) {
       made = new SlabSampleWriter(options.layout());
@@ -61,14 +69,28 @@ final class BatchFiller {
     return made;
   }
 
+  /** Returns this filler's reader of rows, which no other thread uses except to close it. */
+  NativeHandle<RowReader> reader(NativeHandle<RowSet> rows) {
+    NativeHandle<RowReader> open = reader;
+    if (open == null || open.isClosed()) {
+      open = rows.call(set -> NativeHandle.create("RowReader", () -> RowReader.create(set)));
+      reader = open;
+    }
+    return open;
+  }
+
   /** Returns whether this filler can fill another batch; if not, another filler takes its place. */
   boolean isUsable() {
     return startFailure == null;
   }
 
-  /** Runs the stop hook; exceptions of the hook are ignored, as its contract says. */
+  /** Runs the stop hook, whose exceptions are ignored, as its contract says; closes the reader. */
   @SuppressWarnings("EmptyCatch")
   void stop() {
+    NativeHandle<RowReader> open = reader;
+    if (open != null) {
+      open.close();
+    }
     if (started) {
       started = false;
       try {

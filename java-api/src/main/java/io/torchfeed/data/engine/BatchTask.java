@@ -52,7 +52,7 @@ public abstract class BatchTask {
   }
 
   /** Writes the samples; an exception of a sample is recorded, any other may be thrown. */
-  abstract void fillRows(Slab into, JavaEngineOptions options, SlabSampleWriter writer);
+  abstract void fillRows(Slab into, BatchFiller filler);
 
   /** Returns the sample that distinguishes the batch from others of its epoch. */
   abstract long firstSample();
@@ -82,6 +82,16 @@ public abstract class BatchTask {
   /** Notes that filling begins or ends. The caller holds the monitor. */
   void setRunning(boolean running) {}
 
+  /** Notes that the result is unwanted. The caller holds the monitor. */
+  void cancel() {
+    cancelled = true;
+  }
+
+  /** Reports the time that filling took, and the sample or batch that took longest. */
+  void report(LoaderMeter meter) {
+    meter.worked(nanos, epoch, slowestIndex, slowestNanos);
+  }
+
   /** Notes which worker fills the batch. */
   final void assignTo(int number) {
     worker = number;
@@ -93,17 +103,17 @@ public abstract class BatchTask {
   }
 
   /** Fills a slab that no other thread writes to, and reports the time. */
-  final void fill(Slab free, JavaEngineOptions options, SlabSampleWriter writer) {
+  final void fill(Slab free, BatchFiller filler) {
     showsSamples = LoaderEvents.showsSamples();
     LoaderEvents.Gather event = LoaderEvents.beginGather();
     long start = System.nanoTime();
     try {
-      fillRows(free, options, writer);
+      fillRows(free, filler);
     } finally {
       long now = System.nanoTime();
       endSample(now);
       nanos = now - start;
-      options.meter().worked(nanos, epoch, slowestIndex, slowestNanos);
+      report(filler.options().meter());
       if (event != null) {
         event.tell(epoch, batch, rows, nanos);
       }
@@ -138,11 +148,15 @@ public abstract class BatchTask {
   }
 
   /** Ends the batch once its samples are written. */
-  final void end(Slab filled, JavaEngineOptions options, SlabSampleWriter writer) {
-    if (cancelled) {
-      return;
+  final void end(Slab filled, BatchFiller filler) {
+    if (!cancelled) {
+      lengths = filler.writer().endBatch(filled, rows);
+      transform(filled, filler.options());
     }
-    lengths = writer.endBatch(filled, rows);
+  }
+
+  /** Computes the tensors of the batch if there is a transform; its failure is recorded. */
+  final void transform(Slab filled, JavaEngineOptions options) {
     if (!options.layout().isTransformed()) {
       return;
     }

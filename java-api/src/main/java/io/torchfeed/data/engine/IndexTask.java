@@ -1,87 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.engine;
 
-import io.torchfeed.data.Dataset;
 import io.torchfeed.data.SampleException;
-import io.torchfeed.memory.Slab;
-import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /** A task that fills a batch with the samples of an index list. */
-final class IndexTask extends BatchTask {
-  private final Dataset dataset;
-  private final long[] indices;
-  private final int size;
-  private @Nullable SampleException failure;
+abstract class IndexTask extends BatchTask {
+  /** An array that begins with the dataset indices of the batch. */
+  final long[] indices;
 
-  /**
-   * Creates a task that is not begun.
-   *
-   * @param indices an array that begins with the dataset indices of the batch
-   * @param size the number of indices, at least 1
-   */
-  IndexTask(Dataset dataset, long epoch, long batch, long[] indices, int size) {
-    super(epoch, batch);
-    this.dataset = dataset;
-    this.indices = indices;
-    this.size = size;
+  /** The number of indices, at least 1. */
+  final int size;
+
+  /** The failure of the sample that cost the batch. */
+  @Nullable SampleException failure;
+
+  IndexTask(long epoch, IndexRequest request) {
+    super(epoch, request.batch);
+    indices = request.indices;
+    size = request.size;
   }
 
   @Override
-  long firstSample() {
+  final long firstSample() {
     return indices[0];
   }
 
   @Override
-  @Nullable SampleException failure(long number) {
+  final @Nullable SampleException failure(long number) {
     return failure;
-  }
-
-  @Override
-  void fillRows(Slab into, JavaEngineOptions options, SlabSampleWriter writer) {
-    writer.beginBatch(into);
-    for (int element = 0; element < size && !cancelled; element++) {
-      Throwable thrown = read(element, into, options, writer);
-      if (thrown == null) {
-        if (elements != null) {
-          elements[rows] = element;
-        }
-        rows++;
-      } else if (cancelled) {
-        return;
-      } else if (options.onFailure().skip()) {
-        if (elements == null) {
-          elements = new int[size];
-          Arrays.setAll(elements, i -> i);
-        }
-      } else {
-        failure = new SampleException(indices[element], epoch, batch, worker(), thrown);
-        return;
-      }
-    }
-    end(into, options, writer);
-  }
-
-  /** Reads a sample; returns the exception of the last attempt, or null. */
-  private @Nullable Throwable read(
-      int element, Slab into, JavaEngineOptions options, SlabSampleWriter writer) {
-    long index = indices[element];
-    Throwable thrown = null;
-    for (int attempt = 0; attempt <= options.onFailure().retries() && !cancelled; attempt++) {
-      beginSample(index);
-      thrown = null;
-      try {
-        writer.begin(into, rows, options.seed(), epoch, index);
-        dataset.read(index, writer);
-        writer.end();
-        return null;
-      } catch (Throwable e) {
-        thrown = e;
-      } finally {
-        writer.abandon();
-        endInterrupt(thrown);
-      }
-    }
-    return thrown;
   }
 }

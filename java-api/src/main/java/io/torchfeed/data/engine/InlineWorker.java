@@ -57,7 +57,7 @@ final class InlineWorker {
     BatchTask running = task;
     Thread consumer = thread;
     if (running != null && consumer != null) {
-      running.cancelled = true;
+      running.cancel();
       if (consumer != Thread.currentThread()) {
         consumer.interrupt();
       }

@@ -17,9 +17,9 @@ import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The engine for datasets implemented in Java: each worker writes the samples of one batch into a
- * slab of its own. There is one slab for each requested batch and one for the batch that the
- * consumer holds; a slab still referenced by a tensor is abandoned to it.
+ * The engine of JVM threads: each worker writes the samples of one batch into a slab of its own, or
+ * lets native code gather them. There is one slab for each requested batch and one for the batch
+ * that the consumer holds; a slab still referenced by a tensor is abandoned to it.
  */
 final class JavaEngine implements BatchEngine {
   /** The time that samples may take after an interrupt when a pass is left. */
@@ -125,8 +125,7 @@ final class JavaEngine implements BatchEngine {
 
   private BatchTask task(BatchRequest request) {
     if (request instanceof IndexRequest list) {
-      return new IndexTask(
-          requireNonNull(options.dataset()), epoch, list.batch, list.indices, list.size);
+      return requireNonNull(options.tasks()).create(epoch, list);
     }
     return (StreamTask) request;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.engine;
 
-/** An engine of worker threads that run the code of a dataset. */
+/** A factory of engines of JVM threads. */
 public record JavaEngineFactory(JavaEngineOptions options) implements BatchEngineFactory {
   @Override
   public BatchEngine createEngine() {
@@ -9,5 +9,10 @@ public record JavaEngineFactory(JavaEngineOptions options) implements BatchEngin
   }
 
   @Override
-  public void close() {}
+  public void close() {
+    IndexTasks tasks = options.tasks();
+    if (tasks != null) {
+      tasks.close();
+    }
+  }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.engine;
 
-import io.torchfeed.data.Dataset;
 import io.torchfeed.data.FailurePolicy;
 import io.torchfeed.data.WorkerHooks;
 import java.time.Duration;
@@ -9,11 +8,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The options of an engine for Java code: what the batches depend on, and how they are loaded. The
- * dataset is null for streams, whose tasks hold their data.
+ * The options of an engine of JVM threads: what the batches depend on, and how they are loaded. The
+ * tasks are null for streams, whose requests are tasks.
  */
 public record JavaEngineOptions(
-    @Nullable Dataset dataset,
+    @Nullable IndexTasks tasks,
     BatchLayout layout,
     int batchRows,
     int workers,

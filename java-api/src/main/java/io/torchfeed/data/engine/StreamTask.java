@@ -75,13 +75,13 @@ public final class StreamTask extends BatchTask implements BatchRequest {
   }
 
   @Override
-  void fillRows(Slab into, JavaEngineOptions options, SlabSampleWriter writer) {
+  void fillRows(Slab into, BatchFiller filler) {
     if (!shard.enter()) {
       return; // the pass is over
     }
     try {
       if (!shard.isOver()) {
-        read(into, options, writer);
+        read(into, filler);
       }
     } catch (Throwable e) {
       giveUp(e);
@@ -92,11 +92,10 @@ public final class StreamTask extends BatchTask implements BatchRequest {
     }
   }
 
-  private void read(Slab into, JavaEngineOptions options, SlabSampleWriter writer)
-      throws Exception {
+  private void read(Slab into, BatchFiller filler) throws Exception {
     beginSample(shard.index(0));
     String begin = shard.open();
-    while (!readSamples(into, options, writer)) {
+    while (!readSamples(into, filler.options(), filler.writer())) {
       shard.reopen(begin);
     }
     if (cancelled) {
@@ -110,7 +109,7 @@ public final class StreamTask extends BatchTask implements BatchRequest {
     first = shard.index(0);
     shard.advance(end, covered, isAtEnd);
     if (thrown == null && !isNothing()) {
-      end(into, options, writer);
+      end(into, filler);
     }
   }
 

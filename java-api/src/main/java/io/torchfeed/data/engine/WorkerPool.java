@@ -132,7 +132,7 @@ final class WorkerPool {
   void cancel() {
     for (LoaderWorker worker : workers) {
       if (worker.current != null) {
-        worker.current.cancelled = true;
+        worker.current.cancel();
       }
       if (isBusy(worker)) {
         worker.interrupt();

@@ -2,25 +2,48 @@
 package io.torchfeed.data;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
-import io.torchfeed.sampler.Part;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.IntFunction;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class BatchTransformTest {
-  private static final Dataset ROWS = new RowData.Samples(10);
+/** Tests of transforms of batches. */
+abstract class BatchTransformContract {
+  private static final int SIZE = 10;
 
-  private static DataLoaderBuilder over(int workers, BatchTransform transform) {
-    return DataLoader.over(ROWS).batchSize(4).workers(workers).transform(transform);
+  private final IntFunction<RowData> engine;
+  private RowData data;
+
+  BatchTransformContract(IntFunction<RowData> engine) {
+    this.engine = engine;
+  }
+
+  @BeforeEach
+  void openData() {
+    data = engine.apply(SIZE);
+  }
+
+  @AfterEach
+  void closeData() {
+    data.close();
+  }
+
+  private DataLoaderBuilder over(int workers, BatchTransform transform) {
+    return over(data, workers, transform);
+  }
+
+  private static DataLoaderBuilder over(RowData data, int workers, BatchTransform transform) {
+    return data.over().batchSize(4).workers(workers).transform(transform);
   }
 
   @ParameterizedTest
@@ -57,7 +80,7 @@ class BatchTransformTest {
           batches.forEachRemaining(batch -> assertThat(batch.size()).isIn(4, 2));
         }
       }
-      assertThat(loader.stats().rows()).isEqualTo(8 * ROWS.size());
+      assertThat(loader.stats().rows()).isEqualTo(8 * SIZE);
       assertThat(loader.stats().bytes()).isPositive().isLessThan(8 * 3 * Long.BYTES);
     }
   }
@@ -80,18 +103,21 @@ class BatchTransformTest {
 
   @Test
   void randomNumbersDependOnlyOnSeedEpochAndBatch() {
-    List<Long> numbers = random(0, 0);
+    List<Long> numbers = random(data, 0, 0);
     assertThat(numbers).hasSize(6).doesNotHaveDuplicates();
-    assertThat(random(3, 0)).isEqualTo(numbers);
-    assertThat(random(3, 1)).doesNotContainAnyElementsOf(numbers);
+    assertThat(random(data, 3, 0)).isEqualTo(numbers);
+    assertThat(random(data, 3, 1)).doesNotContainAnyElementsOf(numbers);
+    try (RowData samples = RowData.samples(SIZE)) {
+      assertThat(random(samples, 3, 0)).isEqualTo(numbers);
+    }
   }
 
-  private static List<Long> random(int workers, long epoch) {
+  private static List<Long> random(RowData data, int workers, long epoch) {
     List<Long> numbers = new ArrayList<>();
     BatchTransform transform =
         (tensors, random) ->
             new Tensor[] {Tensor.create(random.nextLong()), Tensor.create(random.nextLong())};
-    try (DataLoader loader = over(workers, transform).build();
+    try (DataLoader loader = over(data, workers, transform).seed(7).build();
         Batches batches = loader.epoch(epoch)) {
       for (Batch batch : batches) {
         numbers.add(batch.tensor(0).item_long());
@@ -133,41 +159,6 @@ class BatchTransformTest {
           batches.next();
         }
       }
-    }
-  }
-
-  @ParameterizedTest
-  @ValueSource(ints = {0, 2})
-  void transformsApplyToStreams(int workers) {
-    Counters data = Counters.of(5, 3);
-    try (DataLoader loader =
-        DataLoader.over(data)
-            .batchSize(2)
-            .workers(workers)
-            .transform(
-                (tensors, random) ->
-                    new Tensor[] {tensors[0].neg(), Tensor.create(random.nextLong(), 0L)})
-            .build()) {
-      List<Long> random = new ArrayList<>();
-      List<List<Long>> values = new ArrayList<>();
-      try (Batches pass = loader.epoch(0)) {
-        for (Batch batch : pass) {
-          values.add(Counters.longs(batch, 0).stream().map(value -> -value).toList());
-          random.add(Rows.longs(batch.tensor(1))[0]);
-        }
-      }
-      assertThat(values).isEqualTo(data.expected(2, Part.whole()));
-      assertThat(random).doesNotHaveDuplicates();
-    }
-    assertThat(data.open()).hasValue(0);
-  }
-
-  @Test
-  void theNativeEngineRefusesATransform() {
-    try (TensorDataset tensors = Rows.dataset(3)) {
-      assertThatIllegalArgumentException()
-          .isThrownBy(() -> DataLoader.over(tensors).transform((all, random) -> all).build())
-          .withMessageContaining("transform is for datasets implemented in Java");
     }
   }
 }
