@@ -14,7 +14,13 @@ using testing::Exchange;
 using testing::expect_error;
 using testing::on_ranks;
 
-constexpr int64_t kSmall = 64;
+/// Options with small buckets, so that a model has several.
+ReducerOptions small_buckets() {
+  ReducerOptions options;
+  options.first_bucket_bytes = 64;
+  options.bucket_bytes = 64;
+  return options;
+}
 
 /// Two layers, initialized without a random generator, so that threads do not affect each other.
 struct Model {
@@ -28,9 +34,10 @@ struct Model {
     return at::matmul(at::tanh(at::matmul(rows, first.t())), second).pow(2).mean();
   }
 
-  [[nodiscard]] std::unique_ptr<GradientReducer> reduce(const ProcessGroup& group) const {
+  [[nodiscard]] std::unique_ptr<GradientReducer> reduce(
+      const ProcessGroup& group, const ReducerOptions& options = small_buckets()) const {
     return GradientReducer::create(group, "first\nsecond\n", {first, second}, "mean\n", {mean},
-                                   kSmall, kSmall);
+                                   options);
   }
 
   void clear() const {
@@ -113,7 +120,7 @@ TEST(GradientReducer, ADifferentModelIsRefusedOnEveryRank) {
 TEST(GradientReducer, AModelWithoutGradientsIsRefused) {
   const auto group = ProcessGroup::adopt(0, 0, 1);
   expect_error(ErrorCode::kInvalidArgument, "at least one parameter must require a gradient", [&] {
-    (void)GradientReducer::create(*group, "w\n", {at::ones({2})}, "", {}, kSmall, kSmall);
+    (void)GradientReducer::create(*group, "w\n", {at::ones({2})}, "", {}, small_buckets());
   });
 }
 
@@ -121,7 +128,7 @@ TEST(GradientReducer, ASharedParameterIsReducedOnce) {
   on_ranks(2, [](ProcessGroup& group, auto&) {
     const at::Tensor shared = at::ones({2}).requires_grad_(true);
     const auto reducer =
-        GradientReducer::create(group, "a\nb\n", {shared, shared}, "", {}, kSmall, kSmall);
+        GradientReducer::create(group, "a\nb\n", {shared, shared}, "", {}, small_buckets());
     EXPECT_EQ(1, reducer->parameter_count());
     reducer->backward((shared * (1. + static_cast<double>(group.rank()))).sum());
     EXPECT_TRUE(at::equal(at::full({2}, 1.5), shared.grad()));
@@ -170,6 +177,326 @@ TEST(GradientReducer, ALostPeerDisablesTheReducerButNotTheModel) {
     model.clear();
     model.loss(rows(0, 4)).backward();
     EXPECT_TRUE(model.first.grad().defined());
+  });
+}
+
+TEST(GradientReducer, GradientsAccumulateUntilASynchronizedBackward) {
+  on_ranks(2, [](ProcessGroup& group, auto&) {
+    for (const bool views : {false, true}) {
+      auto options = small_buckets();
+      options.gradient_as_bucket_view = views;
+      const Model model;
+      const Model alone;
+      const auto reducer = model.reduce(group, options);
+      for (int64_t round = 0; round < 3; ++round) {
+        alone.clear();
+        model.clear();
+        for (int64_t micro = 0; micro < 3; ++micro) {
+          reducer->set_synchronized(micro == 2);
+          const int64_t from = round * 12 + micro * 4;
+          const at::Tensor loss = model.loss(rows(from + group.rank() * 2, 2));
+          if (micro == 0) {
+            loss.backward();
+          } else {
+            reducer->backward(loss);
+          }
+          EXPECT_EQ(round + (micro == 2 ? 1 : 0), reducer->reductions());
+          (alone.loss(rows(from, 2)) * 0.5).backward();
+          (alone.loss(rows(from + 2, 2)) * 0.5).backward();
+        }
+        EXPECT_TRUE(at::allclose(alone.first.grad(), model.first.grad(), 1.3e-6, 1e-6));
+        EXPECT_TRUE(at::allclose(alone.second.grad(), model.second.grad(), 1.3e-6, 1e-6));
+      }
+    }
+  });
+}
+
+TEST(GradientReducer, AnUnsynchronizedBackwardMayMissParametersAndFail) {
+  on_ranks(2, [](ProcessGroup& group, auto&) {
+    const Model model;
+    const auto reducer = model.reduce(group);
+    reducer->set_synchronized(false);
+    EXPECT_FALSE(reducer->is_synchronized());
+    reducer->backward(model.first.sum());
+    expect_error(ErrorCode::kIllegalState, "the loss depends on no parameter",
+                 [&] { reducer->backward(at::ones({1}).requires_grad_(true).sum()); });
+    reducer->set_synchronized(true);
+    reducer->backward(model.loss(rows(0, 4)));
+    EXPECT_EQ(1, reducer->reductions());
+  });
+}
+
+/// Three tasks: on rank 0 the loss depends on the first, on the others on the second.
+struct Tasks {
+  [[nodiscard]] std::unique_ptr<GradientReducer> reduce(const ProcessGroup& group,
+                                                        const ReducerOptions& options) const {
+    return GradientReducer::create(group, "t0\nt1\nt2\n", {tasks[0], tasks[1], tasks[2]}, "", {},
+                                   options);
+  }
+
+  [[nodiscard]] double gradient(size_t task) const { return tasks[task].grad().item<double>(); }
+
+  std::vector<at::Tensor> tasks = {at::ones({1}).requires_grad_(true),
+                                   at::ones({1}).requires_grad_(true),
+                                   at::ones({1}).requires_grad_(true)};
+};
+
+TEST(GradientReducer, UnusedParametersContributeNothingAndStayWithoutGradient) {
+  for (const bool views : {false, true}) {
+    on_ranks(2, [&](ProcessGroup& group, auto&) {
+      ReducerOptions options;
+      options.find_unused_parameters = true;
+      options.gradient_as_bucket_view = views;
+      const Tasks model;
+      const auto reducer = model.reduce(group, options);
+      const auto mine = static_cast<size_t>(group.rank());
+      reducer->backward((model.tasks[mine] * 4).sum());
+      EXPECT_EQ(2, model.gradient(0));
+      EXPECT_EQ(2, model.gradient(1));
+      EXPECT_FALSE(model.tasks[2].grad().defined());
+      for (auto task : model.tasks) {
+        task.mutable_grad().reset();
+      }
+      // The set changes, which libtorch's reducer reports to its logger, and backward is plain.
+      (model.tasks[2] * 4 + model.tasks[mine] * 2).sum().backward();
+      EXPECT_EQ(1, model.gradient(0));
+      EXPECT_EQ(1, model.gradient(1));
+      EXPECT_EQ(4, model.gradient(2));
+      EXPECT_EQ(2, reducer->reductions());
+    });
+  }
+}
+
+TEST(GradientReducer, AParameterUsedOnlyWhileAccumulatingIsAveraged) {
+  on_ranks(2, [](ProcessGroup& group, auto&) {
+    ReducerOptions options;
+    options.find_unused_parameters = true;
+    const Tasks model;
+    const auto reducer = model.reduce(group, options);
+    reducer->set_synchronized(false);
+    reducer->backward((model.tasks[0] * (group.rank() == 0 ? 2 : 6)).sum());
+    EXPECT_EQ(group.rank() == 0 ? 2 : 6, model.gradient(0));
+    reducer->set_synchronized(true);
+    reducer->backward(model.tasks[1].sum());
+    EXPECT_EQ(4, model.gradient(0));
+    EXPECT_EQ(1, model.gradient(1));
+    EXPECT_FALSE(model.tasks[2].grad().defined());
+  });
+}
+
+TEST(GradientReducer, AStaticGraphNeverUsesOtherParameters) {
+  on_ranks(2, [](ProcessGroup& group, auto&) {
+    ReducerOptions options;
+    options.static_graph = true;
+    const Tasks model;
+    auto reducer = model.reduce(group, options);
+    expect_error(ErrorCode::kIllegalState, "only after its first backward pass",
+                 [&] { reducer->set_synchronized(false); });
+    for (int step = 0; step < 3; ++step) {
+      for (auto task : model.tasks) {
+        task.mutable_grad().reset();
+      }
+      reducer->backward(
+          (model.tasks[0] * (1. + static_cast<double>(group.rank())) + model.tasks[1]).sum());
+      EXPECT_EQ(1.5, model.gradient(0));
+      EXPECT_FALSE(model.tasks[2].grad().defined());
+    }
+    expect_error(ErrorCode::kIllegalState,
+                 "parameter t1 (1 in total) received no gradient, but did in the first",
+                 [&] { reducer->backward(model.tasks[0].sum()); });
+    reducer.reset();
+    reducer = model.reduce(group, options);
+    reducer->backward(model.tasks[0].sum());
+    expect_error(ErrorCode::kIllegalState,
+                 "parameter t1 received a gradient, but none in the first",
+                 [&] { reducer->backward((model.tasks[0] + model.tasks[1]).sum()); });
+  });
+}
+
+TEST(GradientReducer, GradientsMayBeViewsOfTheBuckets) {
+  on_ranks(2, [](ProcessGroup& group, auto&) {
+    ReducerOptions options;
+    options.gradient_as_bucket_view = true;
+    const Model model;
+    const auto reducer = model.reduce(group, options);
+    for (int64_t step = 0; step < 3; ++step) {
+      const Model alone;
+      alone.loss(rows(step * 8, 8)).backward();
+      if (step > 0) {
+        model.first.mutable_grad().zero_();
+        model.second.mutable_grad().zero_();
+      }
+      reducer->backward(model.loss(rows(step * 8 + group.rank() * 4, 4)));
+      EXPECT_TRUE(at::allclose(alone.first.grad(), model.first.grad(), 1.3e-6, 5e-5));
+      EXPECT_TRUE(model.first.grad().is_alias_of(model.second.grad()));
+    }
+  });
+}
+
+TEST(GradientReducer, SparseGradientsAreAveraged) {
+  on_ranks(2, [](ProcessGroup& group, auto&) {
+    ReducerOptions options;
+    options.sparse_names = "table\n";
+    const at::Tensor table = at::arange(8, at::kFloat).reshape({4, 2}).requires_grad_(true);
+    const at::Tensor dense = at::ones({2}).requires_grad_(true);
+    const auto reducer =
+        GradientReducer::create(group, "table\ndense\n", {table, dense}, "", {}, options);
+    for (int step = 0; step < 3; ++step) {
+      at::Tensor(table).mutable_grad().reset();
+      const at::Tensor picked = at::embedding(table, at::full({2}, group.rank(), at::kLong), -1,
+                                              /*scale_grad_by_freq=*/false, /*sparse=*/true);
+      reducer->backward((picked * dense).sum());
+      ASSERT_TRUE(table.grad().is_sparse());
+      const at::Tensor expected = at::zeros({4, 2});
+      expected.narrow(0, 0, 2).fill_(1);
+      EXPECT_TRUE(at::equal(expected, table.grad().to_dense()));
+    }
+    EXPECT_EQ("table\n", reducer->bucket_parameters(0));
+  });
+}
+
+TEST(GradientReducer, AnUnexpectedSparseGradientNamesItsParameter) {
+  on_ranks(2, [](ProcessGroup& group, auto&) {
+    const at::Tensor table = at::ones({4, 2}).requires_grad_(true);
+    const auto reducer = GradientReducer::create(group, "table\n", {table}, "", {}, {});
+    expect_error(ErrorCode::kIllegalState, "the gradient of parameter table must be dense", [&] {
+      reducer->backward(at::embedding(table, at::zeros({2}, at::kLong), -1, false, true).sum());
+    });
+  });
+}
+
+TEST(GradientReducer, BuffersAreCopiedBeforeAForwardThatFollowsASynchronizedOne) {
+  on_ranks(2, [](ProcessGroup& group, auto&) {
+    auto options = small_buckets();
+    options.buffer_mode = ReducerOptions::kBeforeForward;
+    const Model model;
+    const auto reducer = model.reduce(group, options);
+    at::Tensor mean = model.mean;
+    const auto own = static_cast<double>(group.rank());
+    const auto copied = [&] {
+      mean.fill_(own);
+      reducer->before_forward();
+      const bool result = mean[0].item<double>() == 0;
+      mean.fill_(0);
+      return result || group.rank() == 0;
+    };
+    EXPECT_TRUE(copied());
+    mean.fill_(own);
+    reducer->backward(model.loss(rows(0, 4)));
+    EXPECT_EQ(own, mean[0].item<double>());
+    reducer->set_synchronized(false);
+    EXPECT_TRUE(copied());
+    EXPECT_EQ(group.rank() == 0, copied());
+    reducer->set_synchronized(true);
+    EXPECT_EQ(group.rank() == 0, copied());
+    {
+      const at::NoGradGuard evaluation;
+      EXPECT_EQ(group.rank() == 0, copied());
+    }
+    EXPECT_TRUE(copied());
+  });
+}
+
+TEST(GradientReducer, BuffersMayBeCopiedOnRequestOnlyOrNotEvenAtTheStart) {
+  on_ranks(2, [](ProcessGroup& group, auto&) {
+    auto options = small_buckets();
+    options.buffer_mode = ReducerOptions::kOff;
+    const Model model(6, 1. + static_cast<double>(group.rank()));
+    (void)model.reduce(group, options);
+    EXPECT_EQ(1. + static_cast<double>(group.rank()), model.mean[0].item<double>());
+    options.buffer_mode = ReducerOptions::kOnRequest;
+    const auto reducer = model.reduce(group, options);
+    at::Tensor mean = model.mean;
+    EXPECT_EQ(1, mean[0].item<double>());
+    mean.fill_(group.rank());
+    reducer->before_forward();
+    reducer->backward(model.loss(rows(0, 4)));
+    EXPECT_EQ(static_cast<double>(group.rank()), mean[0].item<double>());
+    reducer->broadcast_buffers();
+    EXPECT_EQ(0, mean[0].item<double>());
+  });
+}
+
+TEST(GradientReducer, BucketsAreFormedInTheOrderOfTheFirstGradients) {
+  on_ranks(2, [](ProcessGroup& group, auto&) {
+    const Model model;
+    const auto reducer = model.reduce(group);
+    EXPECT_EQ(1, reducer->bucket_count());
+    EXPECT_EQ("first\nsecond\n", reducer->bucket_parameters(0));
+    reducer->backward(model.loss(rows(0, 4)));
+    EXPECT_EQ(30 * 4, reducer->bucket_bytes(0));
+    reducer->backward(model.loss(rows(0, 4)));
+    ASSERT_EQ(1, reducer->bucket_count());
+    EXPECT_EQ("second\nfirst\n", reducer->bucket_parameters(0));
+
+    auto options = small_buckets();
+    options.first_bucket_bytes = 24;
+    const auto other = model.reduce(group, options);
+    other->backward(model.loss(rows(0, 4)));
+    other->before_forward();
+    ASSERT_EQ(2, other->bucket_count());
+    EXPECT_EQ("second\n", other->bucket_parameters(0));
+    EXPECT_EQ("first\n", other->bucket_parameters(1));
+    other->backward(model.loss(rows(0, 4)));
+    other->backward(model.loss(rows(0, 4)));
+    EXPECT_EQ(2, other->bucket_reductions(0));
+    EXPECT_EQ(24, other->bucket_bytes(0));
+    EXPECT_EQ(96, other->bucket_bytes(1));
+    EXPECT_GT(other->bucket_nanos(1), 0);
+    EXPECT_LE(other->overlapped_nanos(), other->communication_nanos());
+    expect_error(ErrorCode::kInvalidArgument, "index must be in [0, 2), got 2",
+                 [&] { (void)other->bucket_bytes(2); });
+  });
+}
+
+TEST(GradientReducer, DifferentOptionsAreRefusedOnEveryRank) {
+  on_ranks(2, [](ProcessGroup& group, auto&) {
+    auto options = small_buckets();
+    options.find_unused_parameters = group.rank() == 1;
+    expect_error(ErrorCode::kInvalidArgument,
+                 "rank 0 has findUnusedParameters false; rank 1 has findUnusedParameters true",
+                 [&] { (void)Model().reduce(group, options); });
+    options = small_buckets();
+    options.bucket_bytes = 0;
+    expect_error(ErrorCode::kInvalidArgument, "bucket sizes must be at least 1 byte",
+                 [&] { (void)Model().reduce(group, options); });
+    options = small_buckets();
+    options.buffer_mode = 4;
+    expect_error(ErrorCode::kInvalidArgument, "buffer_mode must be in [0, 4), got 4",
+                 [&] { (void)Model().reduce(group, options); });
+  });
+}
+
+TEST(GradientReducer, OneRankHasNoBucketsAndAcceptsAllOptions) {
+  const auto group = ProcessGroup::adopt(0, 0, 1);
+  ReducerOptions options;
+  options.find_unused_parameters = true;
+  options.gradient_as_bucket_view = true;
+  const Tasks model;
+  const auto reducer = model.reduce(*group, options);
+  reducer->before_forward();
+  reducer->backward(model.tasks[0].sum());
+  EXPECT_FALSE(model.tasks[1].grad().defined());
+  EXPECT_EQ(0, reducer->bucket_count());
+  EXPECT_EQ(0, reducer->communication_nanos());
+}
+
+TEST(GradientReducer, AfterAFailureOnAllRanksTheModelCanBeWrappedAgain) {
+  on_ranks(2, [](ProcessGroup& group, auto&) {
+    const Model model;
+    auto reducer = model.reduce(group);
+    reducer->backward(model.loss(rows(0, 4)));
+    expect_error(ErrorCode::kIllegalState, "parameter second (1 in total) received no gradient",
+                 [&] { reducer->backward(model.first.sum()); });
+    expect_error(ErrorCode::kIllegalState, "an earlier backward pass failed",
+                 [&] { reducer->before_forward(); });
+    reducer.reset();
+    model.clear();
+    reducer = model.reduce(group);
+    const Model alone;
+    alone.loss(rows(0, 8)).backward();
+    reducer->backward(model.loss(rows(group.rank() * 4, 4)));
+    EXPECT_TRUE(at::allclose(alone.first.grad(), model.first.grad(), 1.3e-6, 5e-5));
   });
 }
 

@@ -88,6 +88,14 @@ class ThreadBackend : public c10d::Backend {
   c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
                                            const c10d::AllreduceOptions& options) override {
     return run(tensors, [&](const std::vector<at::Tensor>& all) {
+      if (tensors[0].is_sparse()) {
+        at::Tensor sum = all[0];
+        for (size_t rank = 1; rank < all.size(); ++rank) {
+          sum = sum + all[rank];
+        }
+        tensors[0].copy_(sum);
+        return;
+      }
       const at::Tensor stacked = at::stack(all);
       if (options.reduceOp.op_ == c10d::ReduceOp::MAX) {
         tensors[0].copy_(stacked.amax(0));

@@ -13,37 +13,84 @@
 
 namespace torchfeed {
 
+/// The treatment of gradients and buffers; compared between the ranks.
+struct TORCHFEED_API ReducerOptions {
+  /// The moments at which the buffers of rank 0 are copied to the other ranks; with `kOff`, none,
+  /// not even the creation of the reducer.
+  enum BufferMode : int { kOff, kOnRequest, kBeforeForward, kAfterBackward, kBufferModeCount };
+
+  int64_t first_bucket_bytes = int64_t{1} << 20;
+  int64_t bucket_bytes = int64_t{25} << 20;
+  /// Set if parameters may receive no gradient in a backward pass; costs one more all-reduce.
+  bool find_unused_parameters = false;
+  /// Set if each backward pass uses the parameters that the first one used.
+  bool static_graph = false;
+  /// Set if gradients are views of the buckets, which saves a copy of the gradients.
+  bool gradient_as_bucket_view = false;
+  int buffer_mode = kAfterBackward;
+  /// The parameters whose gradients are sparse, one name per line.
+  std::string sparse_names;
+  /// The parameters and buffers that the caller has left out, one name per line.
+  std::string ignored_names;
+};
+
 /// Averages the gradients of one model over the ranks, in buckets, while the backward pass is still
 /// running.
 ///
-/// After every backward pass, however it was started, each gradient is the mean over the ranks and
-/// the buffers are those of rank 0; the reducer then prepares for the next pass. A backward pass
-/// that fails halfway leaves the reducer unusable: all later ones fail with the first reason.
+/// After every backward pass that synchronizes, however it was started, each gradient is the mean
+/// over the ranks. A backward pass that fails halfway leaves the reducer unusable: all later ones
+/// fail with the first reason.
 class TORCHFEED_API GradientReducer {
  public:
-  /// Compares the layouts of the parameters and buffers of all ranks, then copies the values of
-  /// rank 0 to the others.
+  /// Compares the options and the layouts of the parameters and buffers of all ranks, then copies
+  /// the values of rank 0 to the others.
   ///
   /// @param parameter_names  one name per line, in the order of `parameters`
   /// @param buffer_names  one name per line, in the order of `buffers`
-  /// @param first_bucket_bytes  size of the bucket that is reduced first
   [[nodiscard]] static std::unique_ptr<GradientReducer> create(
       const ProcessGroup& group, const std::string& parameter_names,
       const std::vector<torch::Tensor>& parameters, const std::string& buffer_names,
-      const std::vector<torch::Tensor>& buffers, int64_t first_bucket_bytes, int64_t bucket_bytes);
+      const std::vector<torch::Tensor>& buffers, const ReducerOptions& options);
   GradientReducer(const GradientReducer&) = delete;
   ~GradientReducer();
 
+  /// Sets whether the backward passes that begin from now on average gradients; otherwise they
+  /// accumulate gradients on this rank, to be averaged with those of the next pass that does.
+  void set_synchronized(bool synchronized);
+  /// Returns whether backward passes average gradients.
+  [[nodiscard]] bool is_synchronized() const;
+  /// Prepares a forward pass in training: the first one after a backward pass forms the buckets
+  /// again, and with `kBeforeForward` the buffers of rank 0 are copied, unless the previous forward
+  /// pass was not synchronized. No effect while gradients are disabled.
+  void before_forward();
   /// Runs the backward pass of a scalar and returns when all gradients are averaged.
   void backward(const torch::Tensor& loss);
+  /// Copies the buffers of rank 0 to the other ranks.
+  void broadcast_buffers();
 
   /// Returns the nanoseconds from the last gradient's arrival to the end of the reduction, summed
   /// over all backward passes.
   [[nodiscard]] int64_t reduction_nanos() const;
+  /// Returns the nanoseconds from the start of the first bucket's reduction to the end of the last
+  /// bucket's, summed over all backward passes.
+  [[nodiscard]] int64_t communication_nanos() const;
+  /// Returns the part of `communication_nanos` during which gradients were still being computed.
+  [[nodiscard]] int64_t overlapped_nanos() const;
   /// Returns the number of backward passes that ended with all gradients averaged.
   [[nodiscard]] int64_t reductions() const;
   /// Returns the reason why the reducer is unusable; empty while it is usable.
   [[nodiscard]] std::string failure() const;
+
+  /// Returns the number of buckets, 0 in a group of one rank.
+  [[nodiscard]] int64_t bucket_count() const;
+  /// Returns the names of the parameters in a bucket, one per line.
+  [[nodiscard]] std::string bucket_parameters(int64_t bucket) const;
+  /// Returns the bytes that a reduction of the bucket last had.
+  [[nodiscard]] int64_t bucket_bytes(int64_t bucket) const;
+  /// Returns the number of reductions of the bucket since the buckets were formed.
+  [[nodiscard]] int64_t bucket_reductions(int64_t bucket) const;
+  /// Returns the nanoseconds of those reductions.
+  [[nodiscard]] int64_t bucket_nanos(int64_t bucket) const;
 
   [[nodiscard]] int64_t parameter_count() const;
   [[nodiscard]] std::string parameter_name(int64_t index) const;

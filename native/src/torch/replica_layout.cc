@@ -12,6 +12,12 @@
 namespace torchfeed::detail {
 namespace {
 
+std::string line_or_nothing(const std::vector<std::string>& lines, size_t index) {
+  return index < lines.size() ? lines[index] : "nothing";
+}
+
+}  // namespace
+
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream in(text);
@@ -21,11 +27,12 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-std::string line_or_nothing(const std::vector<std::string>& lines, size_t index) {
-  return index < lines.size() ? lines[index] : "nothing";
+void check_index(int64_t index, int64_t count) {
+  if (index < 0 || index >= count) {
+    throw Error(ErrorCode::kInvalidArgument, "index must be in [0, " + std::to_string(count) +
+                                                 "), got " + std::to_string(index));
+  }
 }
-
-}  // namespace
 
 std::vector<NamedTensor> name_tensors(const std::string& names,
                                       const std::vector<at::Tensor>& tensors, const char* kind) {
@@ -76,8 +83,9 @@ void check_same_layout(const std::vector<std::string>& layouts) {
       const auto there = line_or_nothing(got, i);
       if (here != there) {
         throw Error(ErrorCode::kInvalidArgument,
-                    "all ranks must wrap the same model; first difference: rank 0 has " + here +
-                        "; rank " + std::to_string(rank) + " has " + there);
+                    "all ranks must wrap the same model with the same options; first difference: "
+                    "rank 0 has " +
+                        here + "; rank " + std::to_string(rank) + " has " + there);
       }
     }
   }

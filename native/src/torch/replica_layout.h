@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,12 @@ struct NamedTensor {
   std::string name;
   at::Tensor tensor;
 };
+
+/// Returns the lines of a text, without their ends.
+std::vector<std::string> lines_of(const std::string& text);
+
+/// Throws if the index is not in [0, count).
+void check_index(int64_t index, int64_t count);
 
 /// Pairs names, one per line, with tensors; a tensor that occurs twice is kept once.
 std::vector<NamedTensor> name_tensors(const std::string& names,

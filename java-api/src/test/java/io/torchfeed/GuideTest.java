@@ -334,5 +334,6 @@ class GuideTest {
     // guide: launcher
     Launcher.builder().ranks(2).mainClass(GuideTrain.class).build().run();
     // guide: end
+    Launcher.builder().ranks(1).mainClass(GuideTrain.class).arguments("accumulate").build().run();
   }
 }

@@ -8,6 +8,7 @@ import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.distributed.DistributedDataParallel;
+import io.torchfeed.distributed.DistributedDataParallelOptions;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.sampler.RankConsistency;
 import io.torchfeed.sampler.Sampler;
@@ -30,6 +31,10 @@ public final class GuideTrain {
     Tensor inputs = torch.randn(new long[] {10, 4}, new TensorOptions());
     Tensor targets = torch.randn(new long[] {10, 2}, new TensorOptions());
     LinearImpl net = new LinearImpl(4, 2);
+    if (args.length > 0) {
+      accumulate(net, inputs, targets);
+      return;
+    }
     SGD optimizer = new SGD(net.parameters(), new SGDOptions(0.1));
     // guide: ddp
     try (ProcessGroup group = ProcessGroup.fromEnvironment();
@@ -53,5 +58,25 @@ public final class GuideTrain {
       model.verifyReplicas(); // optional: all ranks have the same parameters, bit for bit
     }
     // guide: end
+  }
+
+  @SuppressWarnings("try") // a scope works by being open
+  private static void accumulate(LinearImpl net, Tensor first, Tensor target) {
+    Tensor second = first.neg();
+    // guide: options
+    DistributedDataParallelOptions options =
+        DistributedDataParallelOptions.defaults()
+            .withFindUnusedParameters(true)
+            .withBucketBytes(10 << 20);
+    // guide: end
+    try (ProcessGroup group = ProcessGroup.fromEnvironment();
+        DistributedDataParallel model = DistributedDataParallel.wrap(net, group, options)) {
+      // guide: nosync
+      try (var accumulating = model.noSync()) {
+        model.backward(mse_loss(net.forward(first), target));
+      }
+      model.backward(mse_loss(net.forward(second), target)); // averages both
+      // guide: end
+    }
   }
 }

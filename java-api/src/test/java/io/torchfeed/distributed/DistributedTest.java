@@ -35,6 +35,11 @@ class DistributedTest {
   }
 
   @Test
+  void replicasEqualThoseOfPyTorch() throws InterruptedException {
+    launch(2, "replicas", "src/test/resources/golden/python_ddp.txt");
+  }
+
+  @Test
   void differentPlansAndDuplicateRanksAreRefusedOnEveryRank() throws InterruptedException {
     launch(2, "plans");
   }

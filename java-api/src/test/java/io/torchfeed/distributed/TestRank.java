@@ -70,6 +70,7 @@ public final class TestRank {
       case "gradients" -> gradients(ProcessGroup.fromEnvironment(timeout));
       case "shapes" -> shapes(ProcessGroup.fromEnvironment(timeout));
       case "unused" -> unused(ProcessGroup.fromEnvironment(timeout));
+      case "replicas" -> ReplicaRank.run(ProcessGroup.fromEnvironment(timeout), args[1]);
       case "train" -> train(ProcessGroup.fromEnvironment(timeout), Boolean.getBoolean("plain"));
       case "exit-open" -> exitOpen(ProcessGroup.fromEnvironment(timeout), args[1]);
       case "graph" -> graph(ProcessGroup.fromEnvironment(timeout), args[1]);
@@ -146,7 +147,7 @@ public final class TestRank {
     try (group;
         var model =
             DistributedDataParallel.wrap(
-                net, group, new DistributedDataParallel.Options(256, 512))) {
+                net, group, DistributedDataParallelOptions.defaults().withBucketBytes(256, 512))) {
       SGD sgd = new SGD(net.parameters(), new SGDOptions(0.1));
       for (int step = 0; step < 5; step++) {
         sgd.zero_grad();

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "torch/bucket_reducer.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/functions/basic_ops.h>
+#include <torch/csrc/autograd/graph_task.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+#include <utility>
+
+namespace torchfeed::detail {
+namespace {
+
+using torch::autograd::Node;
+
+/// Returns whether the backward pass in progress will call the node.
+bool is_reached(Node* node) {
+  const auto* selected = torch::autograd::get_current_graph_task_exec_info();
+  if (selected != nullptr && !selected->empty()) {
+    const auto found = selected->find(node);
+    return found != selected->end() && found->second.should_execute();
+  }
+  const auto* nodes = torch::autograd::get_current_graph_task_nodes_in_graph();
+  return nodes != nullptr && nodes->count(node) > 0;
+}
+
+/// Returns a tensor from whose graph `c10d::Reducer` reads which parameters are used. The engine
+/// knows the graph of the backward pass in progress, so the loss is not needed.
+at::Tensor output_of_graph_in_progress(const std::vector<std::shared_ptr<Node>>& accumulators,
+                                       size_t first) {
+  torch::autograd::edge_list edges;
+  for (size_t i = 0; i < accumulators.size(); ++i) {
+    if (i == first || is_reached(accumulators[i].get())) {
+      edges.emplace_back(accumulators[i], 0);
+    }
+  }
+  at::Tensor output = at::empty({0});
+  torch::autograd::impl::set_gradient_edge(
+      output, {std::make_shared<torch::autograd::GraphRoot>(std::move(edges),
+                                                            torch::autograd::variable_list{}),
+               0});
+  return output;
+}
+
+}  // namespace
+
+BucketReducer::BucketReducer(const c10::intrusive_ptr<c10d::ProcessGroup>& group,
+                             const std::vector<NamedTensor>& parameters,
+                             const std::vector<bool>& sparse, const ReducerOptions& options)
+    : find_unused_(options.find_unused_parameters && !options.static_graph) {
+  std::vector<at::Tensor> tensors;
+  std::unordered_map<size_t, std::string> names;
+  for (const auto& [name, tensor] : parameters) {
+    names.emplace(tensors.size(), name);
+    tensors.push_back(tensor);
+  }
+  // As in PyTorch: buckets that are formed again after the first backward pass are one at first.
+  std::vector<size_t> limits = {std::numeric_limits<int64_t>::max()};
+  if (find_unused_) {
+    limits = {static_cast<size_t>(options.first_bucket_bytes),
+              static_cast<size_t>(options.bucket_bytes)};
+  }
+  auto buckets = std::get<0>(c10d::compute_bucket_assignment_by_size(tensors, limits, sparse));
+  // Gradients arrive roughly in the reverse order of definition.
+  std::reverse(buckets.begin(), buckets.end());
+  reducer_ = std::make_shared<c10d::Reducer>(
+      std::move(tensors), std::move(buckets), timed_group(group, log_), sparse,
+      options.bucket_bytes, options.find_unused_parameters, options.gradient_as_bucket_view,
+      std::move(names), options.first_bucket_bytes, /*skip_all_reduce_unused_params=*/false,
+      /*use_python_reducer=*/false);
+  logger_ = std::make_shared<c10d::Logger>(reducer_);
+  reducer_->set_logger(logger_);
+  if (options.static_graph) {
+    reducer_->set_static_graph();
+  }
+  list_buckets();
+}
+
+void BucketReducer::rebuild() {
+  if (reducer_->rebuild_buckets()) {
+    list_buckets();
+  }
+}
+
+void BucketReducer::begin_backward(const std::vector<std::shared_ptr<Node>>& accumulators,
+                                   size_t first) {
+  rebuild();
+  log_->restart();
+  if (find_unused_) {
+    reducer_->prepare_for_backward({output_of_graph_in_progress(accumulators, first)});
+  } else {
+    reducer_->prepare_for_backward({});
+  }
+}
+
+void BucketReducer::end_backward(ReductionLog::Clock::time_point last_gradient) {
+  const auto entries = log_->entries();
+  for (size_t i = 0; i < std::min(entries.size(), buckets_.size()); ++i) {
+    buckets_[i].bytes = entries[i].bytes;
+    ++buckets_[i].reductions;
+    buckets_[i].time += entries[i].end - entries[i].start;
+  }
+  if (entries.empty()) {
+    return;
+  }
+  const auto start = entries.front().start;
+  auto end = start;
+  for (const auto& entry : entries) {
+    end = std::max(end, entry.end);
+  }
+  communication_ += end - start;
+  overlapped_ += std::clamp(last_gradient, start, end) - start;
+}
+
+void BucketReducer::list_buckets() {
+  buckets_.clear();
+  for (auto& parameters : logger_->get_per_bucket_variable_indices()) {
+    buckets_.push_back({std::move(parameters)});
+  }
+}
+
+}  // namespace torchfeed::detail

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/csrc/autograd/function.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <torch/csrc/distributed/c10d/logger.hpp>
+#include <torch/csrc/distributed/c10d/reducer.hpp>
+#include <vector>
+
+#include "torch/replica_layout.h"
+#include "torch/timed_backend.h"
+#include "torchfeed/reducer.h"
+
+namespace torchfeed::detail {
+
+/// The time and size of the reductions of one bucket.
+struct BucketRecord {
+  std::vector<size_t> parameters;
+  int64_t bytes = 0;
+  int64_t reductions = 0;
+  std::chrono::nanoseconds time{0};
+};
+
+/// libtorch's reducer of the gradients of `parameters` over a group of several ranks.
+class BucketReducer {
+ public:
+  /// @param parameters  those that require a gradient, each once
+  /// @param sparse  for each of them, whether its gradients are sparse
+  BucketReducer(const c10::intrusive_ptr<c10d::ProcessGroup>& group,
+                const std::vector<NamedTensor>& parameters, const std::vector<bool>& sparse,
+                const ReducerOptions& options);
+
+  /// Forms the buckets in the order of the gradients of the first backward pass, once: a collective
+  /// operation, to be called outside of backward passes or before the first gradient of one.
+  void rebuild();
+  /// Expects the gradients of the backward pass in progress, in a hook of its first gradient.
+  ///
+  /// @param accumulators  the autograd node that receives the gradient of each parameter
+  /// @param first  the parameter whose gradient is the first
+  void begin_backward(const std::vector<std::shared_ptr<torch::autograd::Node>>& accumulators,
+                      size_t first);
+  /// Reduces everything at the end of the first backward pass over a static graph.
+  void reduce_first_static() { reducer_->delay_all_reduce(); }
+  /// Adds the reductions of the backward pass, whose last gradient arrived at `last_gradient`, to
+  /// the records.
+  void end_backward(ReductionLog::Clock::time_point last_gradient);
+
+  [[nodiscard]] const std::vector<BucketRecord>& buckets() const { return buckets_; }
+  [[nodiscard]] std::chrono::nanoseconds communication() const { return communication_; }
+  [[nodiscard]] std::chrono::nanoseconds overlapped() const { return overlapped_; }
+
+ private:
+  void list_buckets();
+
+  bool find_unused_;
+  std::shared_ptr<ReductionLog> log_ = std::make_shared<ReductionLog>();
+  std::shared_ptr<c10d::Reducer> reducer_;
+  std::shared_ptr<c10d::Logger> logger_;  // the reducer uses it, but does not own it
+  std::vector<BucketRecord> buckets_;
+  std::chrono::nanoseconds communication_{0};
+  std::chrono::nanoseconds overlapped_{0};
+};
+
+}  // namespace torchfeed::detail
