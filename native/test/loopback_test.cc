@@ -30,6 +30,17 @@ TEST(Loopback, ListensOnTheLoopbackInterfaceOnly) {
   close(socket);
 }
 
+TEST(Loopback, AListenerOnAnyAddressKnowsItsPort) {
+  const int socket = listen_on("0.0.0.0", 0);
+  const int port = port_of(socket);
+  EXPECT_GT(port, 0);
+  EXPECT_THROW(listen_on("0.0.0.0", port), Error);
+  close_listener(socket);
+  close_listener(listen_on("0.0.0.0", port));
+  EXPECT_THROW(listen_on("example", 0), Error);
+  EXPECT_THROW(port_of(socket), Error);
+}
+
 TEST(Loopback, RefusesOtherAddressesAndInvalidPorts) {
   for (const char* address : {"0.0.0.0", "10.0.0.1", "::", "example", ""}) {
     EXPECT_THROW(listen_on_loopback(address, 0), Error) << address;

@@ -40,7 +40,7 @@ TEST(ProcessGroup, OneRankIsAGroupWithoutABackend) {
   group->all_reduce(tensor, 0);
   group->broadcast(tensor, 0);
   EXPECT_TRUE(at::equal(at::arange(4, at::kFloat), tensor));
-  EXPECT_TRUE(at::equal(tensor.unsqueeze(0), group->all_gather(tensor)));
+  EXPECT_TRUE(at::equal(tensor.unsqueeze(0), group->all_gather(tensor)->result(0)));
   EXPECT_EQ(1, group->world_size());
 }
 
@@ -64,7 +64,7 @@ TEST(ProcessGroup, CollectivesUpdateTensorsInPlaceOnEveryRank) {
     group.broadcast(sent, 2);
     EXPECT_TRUE(at::equal(at::full({5}, 2., at::kFloat), sent));
     const at::Tensor scalar = at::full({}, group.rank(), at::kLong);
-    EXPECT_TRUE(at::equal(at::arange(3, at::kLong), group.all_gather(scalar)));
+    EXPECT_TRUE(at::equal(at::arange(3, at::kLong), group.all_gather(scalar)->result(0)));
     at::Tensor empty = at::empty({0});
     group.all_reduce(empty, 0);
     group.barrier();
@@ -96,8 +96,8 @@ TEST(ProcessGroup, UnsupportedTensorsAndArgumentsAreRefused) {
   const auto group = ProcessGroup::adopt(0, 0, 1);
   expect_error(ErrorCode::kInvalidArgument, "must be defined",
                [&] { group->all_reduce(at::Tensor(), 0); });
-  expect_error(ErrorCode::kInvalidArgument, "op must be in [0, 5), got 5",
-               [&] { group->all_reduce(at::ones({1}), 5); });
+  expect_error(ErrorCode::kInvalidArgument, "op must be in [0, 8), got 8",
+               [&] { group->all_reduce(at::ones({1}), 8); });
   expect_error(ErrorCode::kInvalidArgument, "got Bool",
                [&] { group->all_reduce(at::ones({1}, at::kBool), 0); });
   expect_error(ErrorCode::kInvalidArgument, "a mean needs a floating-point dtype, got Long",

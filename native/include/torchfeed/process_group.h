@@ -5,41 +5,123 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "torchfeed/export.h"
+#include "torchfeed/work.h"
 
 namespace torchfeed {
 
 /// The ranks that work together, and their collective operations on CPU tensors.
 ///
-/// Every rank must call the same operations in the same order with tensors of the same shape and
-/// dtype. This is checked across the ranks before each operation, so a difference fails with
-/// `INVALID_ARGUMENT` on every rank. A lost peer is reported as `PEER_LOST`, and one that does not
-/// respond within the backend's timeout as `TIMEOUT`. Thread-safe: calls run one at a time.
+/// Every rank must call the same operations in the same order. A lost peer is reported as
+/// `PEER_LOST`, and one that does not respond within the backend's timeout as `TIMEOUT`.
+/// Thread-safe: collective operations run one at a time, in the order of the calls, and so do the
+/// messages of one tag to or from one peer.
+///
+/// Each operation takes a mode, a sum of:
+/// - `kChecked`: the ranks compare operation, shapes and dtypes first, which costs a round, and a
+///   difference is `INVALID_ARGUMENT` on every rank. Without it, ranks that differ end in any
+///   error, in a timeout, or in the end of the process.
+/// - `kAsynchronous`: the operation runs in a thread of the group, and is returned as its `Work`;
+///   without it, it runs in the calling thread, and `Work` is null if it returns no tensor.
 class TORCHFEED_API ProcessGroup {
  public:
+  static constexpr int32_t kChecked = 1;
+  static constexpr int32_t kAsynchronous = 2;
+
   /// Shares the ownership of an existing `c10d::Backend`.
   ///
   /// @param backend_address  the address of the backend; 0 for a group of one rank
   [[nodiscard]] static std::unique_ptr<ProcessGroup> adopt(int64_t backend_address, int64_t rank,
                                                            int64_t world_size);
+  /// Connects this rank to the others over Gloo.
+  ///
+  /// @param store_address  the address of a `c10d::Store`
+  /// @param prefix  what the group's keys begin with; no other group may use it
+  /// @param milliseconds  how long connecting and each operation waits for the others
+  /// @param host  the address to listen at; empty to use `network_interface`
+  /// @param network_interface  the network interface; empty for that of this host's name
+  [[nodiscard]] static std::unique_ptr<ProcessGroup> connect(
+      int64_t store_address, const std::string& prefix, int64_t rank, int64_t world_size,
+      int64_t milliseconds, const std::string& host, const std::string& network_interface);
   ProcessGroup(const ProcessGroup&) = delete;
-  /// Waits at most two seconds for operations in flight, then abandons those still running.
+  /// Wakes operations in flight as `abort` does, and waits for them at most two seconds.
   ~ProcessGroup();
 
   [[nodiscard]] int64_t rank() const;
   [[nodiscard]] int64_t world_size() const;
 
+  /// Ends the connections: operations in flight, and all later ones, fail with `ILLEGAL_STATE`, and
+  /// those of the other ranks with `PEER_LOST`. Never waits. No effect on an adopted backend.
+  void abort();
+  /// Like `abort`, if an operation is in flight.
+  void abort_if_busy();
+
   /// Waits until every rank has called this function.
-  void barrier();
+  std::unique_ptr<Work> barrier(int32_t mode = kChecked);
   /// Replaces `tensor` on every rank with the reduction over all ranks.
   ///
-  /// @param op  0 sum, 1 mean, 2 product, 3 minimum, 4 maximum
-  void all_reduce(const torch::Tensor& tensor, int32_t op);
+  /// @param op  0 sum, 1 mean, 2 product, 3 minimum, 4 maximum, 5 bitwise and, 6 or, 7 exclusive or
+  std::unique_ptr<Work> all_reduce(const torch::Tensor& tensor, int32_t op,
+                                   int32_t mode = kChecked);
+  /// Like `all_reduce` of each of the tensors, which have one dtype, in one message.
+  std::unique_ptr<Work> all_reduce_coalesced(const std::vector<torch::Tensor>& tensors, int32_t op,
+                                             int32_t mode = kChecked);
+  /// Replaces `tensor` on rank `root` with the reduction over all ranks.
+  std::unique_ptr<Work> reduce(const torch::Tensor& tensor, int32_t op, int64_t root,
+                               int32_t mode = kChecked);
+  /// Reduces the inputs of all ranks, each of which holds one output for each rank, and writes the
+  /// part of this rank into the output.
+  std::unique_ptr<Work> reduce_scatter(const torch::Tensor& output, const torch::Tensor& input,
+                                       int32_t op, int32_t mode = kChecked);
+  /// Like `reduce_scatter` of each input into its output, all of one dtype, in one message.
+  std::unique_ptr<Work> reduce_scatter_coalesced(const std::vector<torch::Tensor>& outputs,
+                                                 const std::vector<torch::Tensor>& inputs,
+                                                 int32_t op, int32_t mode = kChecked);
   /// Replaces `tensor` on every rank with that of rank `root`.
-  void broadcast(const torch::Tensor& tensor, int64_t root);
+  std::unique_ptr<Work> broadcast(const torch::Tensor& tensor, int64_t root,
+                                  int32_t mode = kChecked);
+  /// Writes input i of rank `root` into the output of rank i; other ranks pass no inputs.
+  std::unique_ptr<Work> scatter(const torch::Tensor& output,
+                                const std::vector<torch::Tensor>& inputs, int64_t root,
+                                int32_t mode = kChecked);
   /// Returns the tensors of all ranks, stacked in rank order: `[world_size, ...]`.
-  [[nodiscard]] torch::Tensor all_gather(const torch::Tensor& tensor);
+  std::unique_ptr<Work> all_gather(const torch::Tensor& tensor, int32_t mode = kChecked);
+  /// Like `all_gather` of each of the tensors, in one message; returns as many stacks.
+  std::unique_ptr<Work> all_gather_coalesced(const std::vector<torch::Tensor>& tensors,
+                                             int32_t mode = kChecked);
+  /// Writes the inputs of all ranks into `output`, one after the other.
+  std::unique_ptr<Work> all_gather_into(const torch::Tensor& output, const torch::Tensor& input,
+                                        int32_t mode = kChecked);
+  /// Returns the tensors of all ranks, stacked, at rank `root`, and nothing elsewhere.
+  std::unique_ptr<Work> gather(const torch::Tensor& tensor, int64_t root, int32_t mode = kChecked);
+  /// Sends input i to rank i, and writes what rank i sends into output i; of any sizes.
+  std::unique_ptr<Work> all_to_all(const std::vector<torch::Tensor>& outputs,
+                                   const std::vector<torch::Tensor>& inputs,
+                                   int32_t mode = kChecked);
+  /// Like `all_to_all` of rows of one tensor.
+  ///
+  /// @param output_rows  how many rows of the output come from each rank; null: equally many
+  /// @param input_rows  how many rows of the input go to each rank; null: equally many
+  std::unique_ptr<Work> all_to_all_single(const torch::Tensor& output, const torch::Tensor& input,
+                                          const int64_t* output_rows, const int64_t* input_rows,
+                                          int32_t mode = kChecked);
+  /// Returns the bytes, uint8 of any length, of each rank.
+  std::unique_ptr<Work> all_gather_bytes(const torch::Tensor& bytes, int32_t mode = kChecked);
+  /// Returns the bytes of rank `root`; those of the other ranks are not used.
+  std::unique_ptr<Work> broadcast_bytes(const torch::Tensor& bytes, int64_t root,
+                                        int32_t mode = kChecked);
+
+  /// Sends `tensor` to rank `to`.
+  ///
+  /// @param tag  in [0, 2^28); messages of different tags may overtake each other
+  std::unique_ptr<Work> send(const torch::Tensor& tensor, int64_t to, int64_t tag,
+                             int32_t mode = kChecked);
+  /// Writes what rank `from` sends with this tag into `tensor`.
+  std::unique_ptr<Work> receive(const torch::Tensor& tensor, int64_t from, int64_t tag,
+                                int32_t mode = kChecked);
 
  private:
   friend class GradientReducer;  // shares the group, and may outlive this object

@@ -1,21 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <tuple>
 #include <vector>
 
+#include "core/serial_lane.h"
+#include "torch/collectives.h"
+#include "torch/gloo_mesh.h"
 #include "torch/live_count.h"
 #include "torchfeed/process_group.h"
 
 namespace torchfeed {
 
 /// The group behind the facade. A reducer shares it, so it may outlive the facade object.
-class ProcessGroup::Impl {
+class ProcessGroup::Impl : public std::enable_shared_from_this<ProcessGroup::Impl> {
  public:
-  Impl(c10::intrusive_ptr<c10d::ProcessGroup> group, int64_t rank, int64_t world_size);
+  using Body = std::function<std::vector<at::Tensor>(Collectives&)>;
+
+  /// @param mesh  without a backend in a group of one rank
+  Impl(detail::GlooMesh mesh, int64_t rank, int64_t world_size);
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl();
@@ -25,22 +36,35 @@ class ProcessGroup::Impl {
   /// Returns the c10d group; null in a group of one rank, where nothing is sent.
   [[nodiscard]] const c10::intrusive_ptr<c10d::ProcessGroup>& group() const { return group_; }
 
+  void abort();
+  [[nodiscard]] bool is_busy();
+
+  /// Runs a collective operation in its turn.
+  std::unique_ptr<Work> collective(int32_t mode, Body body);
+  /// Runs an operation in the turn of its tag.
+  std::unique_ptr<Work> message(int32_t mode, bool is_sent, int64_t peer, int64_t tag, Body body);
+
   void barrier();
-  void all_reduce(const at::Tensor& tensor, int32_t op);
-  void broadcast(const at::Tensor& tensor, int64_t root);
-  [[nodiscard]] at::Tensor all_gather(const at::Tensor& tensor);
   /// Returns the texts of all ranks, in rank order; they may differ in length.
   [[nodiscard]] std::vector<std::string> gather_texts(const std::string& text);
 
  private:
-  void agree(int64_t kind, int64_t detail, const at::Tensor& tensor, const std::string& refusal);
-  [[nodiscard]] at::Tensor gather(const at::Tensor& tensor);
+  using LaneKey = std::tuple<bool, int64_t, int64_t>;
+
+  std::unique_ptr<Work> start(SerialLane& lane, int32_t mode, Body body);
+  [[nodiscard]] std::vector<at::Tensor> perform(int32_t mode, const Body& body);
+  [[nodiscard]] std::shared_ptr<SerialLane> lane_of(const LaneKey& key);
 
   LiveCount live_;
-  std::mutex mutex_;
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
+  c10::intrusive_ptr<c10d::Backend> backend_;
+  detail::GroupSockets sockets_;
   int64_t rank_;
   int64_t world_size_;
+  std::atomic<bool> is_aborted_{false};
+  std::shared_ptr<SerialLane> collectives_;
+  std::mutex mutex_;  // of the lanes of messages
+  std::map<LaneKey, std::shared_ptr<SerialLane>> messages_;
 };
 
 }  // namespace torchfeed

@@ -5,8 +5,19 @@ import io.torchfeed.sampler.Part;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The rank described by the environment variables that torchrun and other launchers set. */
-record Environment(Part part, int localRank, String masterAddress, int masterPort, String attempt) {
+/**
+ * A rank and where it meets the others, as described by the environment variables that torchrun and
+ * other launchers set.
+ *
+ * @param isStoreServedElsewhere whether torchrun's agent already serves the store, in which the
+ *     keys of earlier attempts remain
+ */
+record Environment(
+    Part part,
+    int localRank,
+    String masterAddress,
+    int masterPort,
+    boolean isStoreServedElsewhere) {
   private static final String HINT =
       "; start the program with Launcher or torchrun, or set RANK=0 WORLD_SIZE=1 for a single"
           + " process";
@@ -20,14 +31,14 @@ record Environment(Part part, int localRank, String masterAddress, int masterPor
             ? number(variables, "LOCAL_RANK", 0, worldSize - 1)
             : rank;
     if (worldSize == 1) {
-      return new Environment(Part.whole(), localRank, "", 0, "");
+      return new Environment(Part.whole(), localRank, "", 0, false);
     }
     return new Environment(
         new Part(worldSize, rank),
         localRank,
         text(variables, "MASTER_ADDR"),
         number(variables, "MASTER_PORT", 1, 65_535),
-        agentAttempt(variables));
+        "True".equals(variables.get("TORCHELASTIC_USE_AGENT_STORE")));
   }
 
   /** Returns whether the ranks meet on this machine, so that the loopback interface suffices. */
@@ -37,19 +48,21 @@ record Environment(Part part, int localRank, String masterAddress, int masterPor
         || masterAddress.startsWith("127.");
   }
 
-  /** Returns whether torchrun's agent already serves the store, as in its static rendezvous. */
-  boolean isStoreServedElsewhere() {
-    return !attempt.isEmpty();
+  /** Returns the same place for a rank of a sub-group. */
+  Environment with(Part other) {
+    return new Environment(other, localRank, masterAddress, masterPort, isStoreServedElsewhere);
+  }
+
+  int rank() {
+    return part.rank();
+  }
+
+  int worldSize() {
+    return part.worldSize();
   }
 
   String master() {
     return masterAddress + ":" + masterPort;
-  }
-
-  private static String agentAttempt(Map<String, String> variables) {
-    return "True".equals(variables.get("TORCHELASTIC_USE_AGENT_STORE"))
-        ? "attempt_" + variables.getOrDefault("TORCHELASTIC_RESTART_COUNT", "0")
-        : "";
   }
 
   private static String text(Map<String, String> variables, String name) {

@@ -1,43 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.sampler.Part;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.OptionalInt;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
-import org.bytedeco.javacpp.LongPointer;
-import org.bytedeco.pytorch.Tensor;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The ranks that train together, and their collective operations on CPU tensors.
+ * The ranks that train together, over Gloo. {@link Collectives} has their operations on CPU
+ * tensors; here are joining and leaving, sub-groups, and a store of small values.
  *
- * <p>Every rank must make the same calls in the same order, with tensors of the same shape and
- * dtype; if they differ, all ranks throw {@link IllegalArgumentException}. Tensors may have any
- * strides. Thread-safe: calls run one at a time. However, no collective may run concurrently with a
- * backward pass of a {@link DistributedDataParallel}, since the ranks could order the two
- * differently.
+ * <p>Thread-safe. However, no collective may run concurrently with a backward pass of a {@link
+ * DistributedDataParallel} on the same group, since the ranks could order the two differently.
  *
- * <p>{@link #close} has no effect the second time and may be called at any time from any thread; it
- * waits at most two seconds for operations that a failure left in flight. A call still running in
- * another thread is not interrupted: it completes or times out. A process may also exit without
- * closing the group.
+ * <p>{@link #close} has no effect the second time and may be called at any time from any thread. It
+ * wakes calls that still run in other threads, which then throw {@link IllegalStateException}, so
+ * await what is to be completed first. A process may also exit without closing the group.
  */
-public final class ProcessGroup implements AutoCloseable {
+public final class ProcessGroup extends Collectives implements AutoCloseable {
   /** The default time that an operation waits for the other ranks: 30 minutes. */
   public static final Duration DEFAULT_TIMEOUT = Duration.ofMinutes(30);
 
-  private final NativeHandle<io.torchfeed.bindings.ProcessGroup> handle;
   private final Environment environment;
-  private final AllToAllExchange messages;
+  private final Duration timeout;
+  private final String networkInterface;
+  private final String prefix;
+  private final Map<String, Integer> madeBefore = new HashMap<>();
+  private final AtomicBoolean isReleased = new AtomicBoolean();
+  private volatile boolean isAborted;
+  private @Nullable StoreConnection store;
 
-  private ProcessGroup(Rendezvous.Joined joined, Environment environment) {
-    handle = joined.group();
+  private ProcessGroup(
+      Rendezvous.Joined joined,
+      Environment environment,
+      String networkInterface,
+      Duration timeout) {
+    super(new GroupCalls(joined.group(), environment.rank(), environment.worldSize(), true));
     this.environment = environment;
-    messages = new AllToAllExchange(joined.backend(), environment.part());
+    this.timeout = timeout;
+    this.networkInterface = networkInterface;
+    prefix = joined.prefix();
+    store = joined.store();
   }
 
   /**
@@ -73,23 +90,81 @@ public final class ProcessGroup implements AutoCloseable {
   }
 
   static ProcessGroup fromEnvironment(Map<String, String> variables, Duration timeout) {
-    if (Objects.requireNonNull(timeout, "timeout").toMillis() < 1) {
-      throw new IllegalArgumentException("timeout must be at least 1 ms, got " + timeout);
-    }
+    checkTimeout(timeout);
     Environment environment = Environment.of(variables);
     ParentWatchdog.start(variables);
-    try (Rendezvous rendezvous = new Rendezvous(environment, variables, timeout)) {
-      ProcessGroup group = new ProcessGroup(rendezvous.join(), environment);
-      try {
-        // No rank may leave, and possibly close the store, while another is still connecting.
-        group.barrier();
-      } catch (RuntimeException | Error e) {
-        group.close();
-        throw e;
-      }
-      LossNote.clear();
-      return group;
+    return join(environment, variables, OptionalInt.empty(), timeout);
+  }
+
+  /**
+   * Joins a group of ranks that meet at a given address; for programs that are started by other
+   * means than environment variables. A process may join several groups, also as several ranks.
+   *
+   * <p>{@code GLOO_SOCKET_IFNAME} in the environment names the network interface, unless the master
+   * is on the loopback interface.
+   *
+   * @param master where rank 0 listens, which takes over the socket if that is open already
+   * @param part the number of ranks, and the rank of this process
+   * @param timeout how long joining and each later operation waits for the others, at least 1 ms
+   * @return the group, connected to all ranks; the caller closes it
+   * @throws IllegalArgumentException if the timeout is too short
+   * @throws IllegalStateException if another process already has this rank or the master's port
+   * @throws PeerLostException if not all ranks join within the timeout
+   */
+  public static ProcessGroup join(Master master, Part part, Duration timeout) {
+    checkTimeout(timeout);
+    Environment environment =
+        new Environment(part, part.rank(), master.host(), master.port(), false);
+    return join(environment, System.getenv(), master.takeListener(), timeout);
+  }
+
+  private static void checkTimeout(Duration timeout) {
+    if (requireNonNull(timeout, "timeout").toMillis() < 1) {
+      throw new IllegalArgumentException("timeout must be at least 1 ms, got " + timeout);
     }
+  }
+
+  private static ProcessGroup join(
+      Environment environment,
+      Map<String, String> variables,
+      OptionalInt listener,
+      Duration timeout) {
+    String networkInterface = variables.getOrDefault("GLOO_SOCKET_IFNAME", "").strip();
+    Rendezvous.Joined joined =
+        new Rendezvous(environment, networkInterface, listener, timeout).join();
+    ProcessGroup group =
+        new ProcessGroup(joined, environment, networkInterface, timeout).together();
+    LossNote.clear();
+    return group;
+  }
+
+  /** No rank may leave, and possibly close the store, while another is still connecting. */
+  private ProcessGroup together() {
+    try {
+      barrier();
+      return this;
+    } catch (RuntimeException | Error e) {
+      close();
+      throw e;
+    }
+  }
+
+  /**
+   * Returns the rank of this process in the group.
+   *
+   * @return in [0, {@link #size})
+   */
+  public int rank() {
+    return environment.rank();
+  }
+
+  /**
+   * Returns the number of processes in the group.
+   *
+   * @return at least 1
+   */
+  public int size() {
+    return environment.worldSize();
   }
 
   /**
@@ -103,215 +178,183 @@ public final class ProcessGroup implements AutoCloseable {
   }
 
   /**
-   * Returns the rank of this process in the group.
-   *
-   * @return in [0, {@link #size})
-   */
-  public int rank() {
-    return environment.part().rank();
-  }
-
-  /**
-   * Returns the number of processes in the group.
-   *
-   * @return at least 1
-   */
-  public int size() {
-    return environment.part().worldSize();
-  }
-
-  /**
    * Returns the rank of this process on its machine.
    *
-   * @return {@code LOCAL_RANK}, or the rank if that was not set
+   * @return {@code LOCAL_RANK}, or the rank with which the process joined if that was not set
    */
   public int localRank() {
     return environment.localRank();
   }
 
   /**
-   * Waits until every rank has called this method.
+   * Creates a group of some of the ranks, with connections and an order of calls of its own.
+   * Exactly these ranks must call this method with the same arguments; two sub-groups are made in
+   * the same order by all ranks that belong to both. It needs the master's process.
    *
-   * @throws PeerLostException if a rank is lost or does not respond within the timeout
-   * @throws IllegalStateException if the group is closed
+   * @param ranks different ranks of this group, this one among them; the first becomes rank 0
+   * @return the sub-group, which may outlive this one; the caller closes it
+   * @throws IllegalArgumentException if a rank is out of range or repeated, or this one is missing
+   * @throws PeerLostException if not all of them call this method within the timeout
+   * @throws IllegalStateException if the group is closed or aborted
    */
-  public void barrier() {
-    collective(
-        "barrier",
-        group -> {
-          group.barrier();
-          return group;
-        });
-  }
-
-  /**
-   * Replaces the tensor on every rank with its reduction over all ranks.
-   *
-   * @param tensor of any shape; float32, float64, float16, bfloat16, int8, uint8, int32 or int64;
-   *     updated in place, without recording for autograd
-   * @param op how the values are combined
-   * @throws IllegalArgumentException if the ranks' tensors differ in shape or dtype
-   * @throws PeerLostException if a rank is lost or does not respond within the timeout
-   * @throws IllegalStateException if the group is closed
-   */
-  public void allReduce(Tensor tensor, ReduceOp op) {
-    Objects.requireNonNull(tensor, "tensor");
-    collective(
-        "all-reduce",
-        group -> {
-          group.all_reduce(tensor, op.code());
-          return group;
-        });
-  }
-
-  /**
-   * Replaces the tensor on every rank with that of one rank.
-   *
-   * @param tensor of any shape and dtype; updated in place, without recording for autograd
-   * @param root the rank whose values are sent to all, in [0, {@link #size})
-   * @throws IllegalArgumentException if root is out of range, or the ranks' tensors differ in shape
-   *     or dtype
-   * @throws PeerLostException if a rank is lost or does not respond within the timeout
-   * @throws IllegalStateException if the group is closed
-   */
-  public void broadcast(Tensor tensor, int root) {
-    Objects.requireNonNull(tensor, "tensor");
-    collective(
-        "broadcast",
-        group -> {
-          group.broadcast(tensor, root);
-          return group;
-        });
-  }
-
-  /**
-   * Returns the tensors of all ranks.
-   *
-   * @param tensor of any shape and dtype, the same on all ranks; not modified
-   * @return one tensor per rank, in rank order, all views of one block of memory; the caller owns
-   *     them
-   * @throws IllegalArgumentException if the ranks' tensors differ in shape or dtype
-   * @throws PeerLostException if a rank is lost or does not respond within the timeout
-   * @throws IllegalStateException if the group is closed
-   */
-  public Tensor[] allGather(Tensor tensor) {
-    return allGather("all-gather", Objects.requireNonNull(tensor, "tensor"));
-  }
-
-  private Tensor[] allGather(String operation, Tensor tensor) {
-    try (Tensor stacked = collective(operation, group -> group.all_gather(tensor))) {
-      Tensor[] tensors = new Tensor[size()];
-      for (int i = 0; i < tensors.length; i++) {
-        tensors[i] = stacked.select(0, i);
+  public ProcessGroup subgroup(int... ranks) {
+    int[] members = ranks.clone();
+    int own = -1;
+    for (int i = 0; i < members.length; i++) {
+      if (members[i] < 0 || members[i] >= size()) {
+        throw new IllegalArgumentException(
+            "ranks must be in [0, " + size() + "), got " + Arrays.toString(members));
       }
-      return tensors;
+      own = members[i] == rank() ? i : own;
     }
+    if (own < 0 || Arrays.stream(members).distinct().count() < members.length) {
+      throw new IllegalArgumentException(
+          "ranks must be different, with %d among them, got %s"
+              .formatted(rank(), Arrays.toString(members)));
+    }
+    return subgroup(members, own);
   }
 
-  /**
-   * Returns the numbers of all ranks; has the signature that the samplers' {@code RankConsistency}
-   * expects:
-   *
-   * <pre>{@code
-   * RankConsistency.beforeEpoch(sampler, epoch, batchSize, group::allGatherLongs);
-   * }</pre>
-   *
-   * @param mine the numbers of this rank, at least one, and equally many on all ranks; not modified
-   * @return one new array per rank, in rank order
-   * @throws IllegalArgumentException if {@code mine} is empty, or the ranks' lengths differ
-   * @throws PeerLostException if a rank is lost or does not respond within the timeout
-   * @throws IllegalStateException if the group is closed
-   */
-  public long[][] allGatherLongs(long[] mine) {
-    if (mine.length == 0) {
-      throw new IllegalArgumentException("mine must hold at least 1 number, got 0");
-    }
-    return allGatherLongs("all-gather", mine);
-  }
-
-  private long[][] allGatherLongs(String operation, long[] mine) {
-    long[][] all = new long[size()][mine.length];
-    try (Tensor tensor = Tensor.create(mine, mine.length)) {
-      Tensor[] gathered = allGather(operation, tensor);
-      for (int i = 0; i < gathered.length; i++) {
-        try (Tensor each = gathered[i]) {
-          new LongPointer(each.data_ptr()).get(all[i]);
-        }
-      }
-    }
-    return all;
-  }
-
-  /**
-   * Sends a message to every rank and receives one from each; implements {@code AllToAll} of the
-   * partition package:
-   *
-   * <pre>{@code
-   * Edges edges = EdgeLoader.over(plan).build().load(group.rank(), group::allToAll);
-   * }</pre>
-   *
-   * <p>The bytes are sent unchanged in pieces of at most 4 MiB. Besides the messages, the exchange
-   * needs native memory for two pieces, regardless of the number of ranks.
-   *
-   * @param messages the messages to send: message i goes to rank i, including this rank itself; of
-   *     any lengths, not modified
-   * @return the messages received: message i comes from rank i; the entry of this rank is the array
-   *     that was passed in
-   * @throws IllegalArgumentException on all ranks, if any rank does not pass one message per rank
-   * @throws PeerLostException if a rank is lost or does not respond within the timeout
-   * @throws IllegalStateException if the group is closed
-   * @throws OutOfMemoryError if the received messages do not fit into the heap
-   */
-  public byte[][] allToAll(byte[][] messages) {
-    Objects.requireNonNull(messages, "messages");
-    handle.acquire();
+  private ProcessGroup subgroup(int[] members, int own) {
+    String name = IntStream.of(members).mapToObj(String::valueOf).collect(Collectors.joining("-"));
+    String key = prefix + "group/" + name + "/" + countMade(name) + "/";
+    Environment there = environment.with(new Part(members.length, own));
+    StoreConnection shared = storeConnection().share();
+    Rendezvous.Joined joined;
     try {
-      synchronized (this.messages) {
-        return this.messages.exchange(
-            messages, lengths -> allGatherLongs(AllToAllExchange.OPERATION, lengths));
-      }
-    } finally {
-      handle.release();
+      MeetingPoint point =
+          new MeetingPoint(shared, key, there, networkInterface, timeout, System.nanoTime());
+      joined =
+          new Rendezvous.Joined(
+              members.length == 1 ? MeetingPoint.alone() : point.meet(), shared, key);
+    } catch (RuntimeException | Error e) {
+      shared.release();
+      throw e;
+    }
+    return new ProcessGroup(joined, there, networkInterface, timeout).together();
+  }
+
+  private synchronized int countMade(String name) {
+    return madeBefore.merge(name, 1, Integer::sum);
+  }
+
+  /**
+   * Divides the group: all ranks call this method, and those that pass the same color form a
+   * sub-group, as of {@link #subgroup}.
+   *
+   * @param color any number
+   * @param key the order of the ranks in the sub-group; equal keys are ordered by rank
+   * @return the sub-group of this rank's color; the caller closes it
+   * @throws PeerLostException if not all ranks call this method within the timeout
+   * @throws IllegalStateException if the group is closed or aborted
+   */
+  public ProcessGroup split(int color, int key) {
+    long[][] all = allGatherLongs(new long[] {color, key});
+    return subgroup(
+        IntStream.range(0, size())
+            .filter(rank -> all[rank][0] == color)
+            .boxed()
+            .sorted(Comparator.comparingLong(rank -> all[rank][1])) // stable
+            .mapToInt(Integer::intValue)
+            .toArray());
+  }
+
+  /**
+   * Returns the small values that the ranks of this group share.
+   *
+   * @return a view, usable until the group is closed
+   * @throws IllegalStateException if the group is closed or aborted
+   */
+  public KeyValueStore store() {
+    return new KeyValueStore(storeConnection(), prefix + "user/", this::requireOpen);
+  }
+
+  private synchronized StoreConnection storeConnection() {
+    requireOpen();
+    if (store == null) {
+      store = StoreConnection.alone(timeout);
+    }
+    return store;
+  }
+
+  private void requireOpen() {
+    if (calls.handle().isClosed() || isAborted) {
+      throw new IllegalStateException("ProcessGroup " + (isAborted ? "was aborted" : "is closed"));
+    }
+  }
+
+  /**
+   * Waits until every rank has called this method, and if not, names those that have not. It goes
+   * through the store, so it takes milliseconds; for finding a rank that hangs.
+   *
+   * @param limit how long to wait
+   * @throws PeerLostException if a rank has not called this method within the limit
+   * @throws IllegalStateException if the group is closed or aborted
+   */
+  public void monitoredBarrier(Duration limit) {
+    long start = System.nanoTime();
+    String round = "barrier/" + countMade("barrier") + "/";
+    KeyValueStore ranks = new KeyValueStore(storeConnection(), prefix + round, this::requireOpen);
+    ranks.set(String.valueOf(rank()), "");
+    Set<String> all =
+        IntStream.range(0, size()).mapToObj(String::valueOf).collect(Collectors.toSet());
+    if (!ranks.await(all, limit)) {
+      List<Integer> missing =
+          IntStream.range(0, size())
+              .filter(rank -> !ranks.await(List.of(String.valueOf(rank)), Duration.ZERO))
+              .boxed()
+              .toList();
+      throw PeerLostException.noted(
+          "monitored barrier",
+          start,
+          missing.size() == 1 ? OptionalInt.of(missing.get(0)) : OptionalInt.empty(),
+          "ranks " + missing + " have not reached it",
+          null);
+    }
+  }
+
+  /**
+   * Ends the group at once, from any thread: operations in flight and later ones throw {@link
+   * IllegalStateException}, those of the other ranks {@link PeerLostException}. For a rank that
+   * cannot continue, so that the others need not wait for the timeout. The group is still to be
+   * closed; sub-groups are not affected.
+   */
+  public void abort() {
+    isAborted = true;
+    if (!calls.handle().isClosed()) {
+      calls.handle().run(io.torchfeed.bindings.ProcessGroup::abort);
     }
   }
 
   @Override
   public void close() {
-    handle.close();
+    if (!isReleased.compareAndSet(false, true)) {
+      return;
+    }
+    calls.handle().run(io.torchfeed.bindings.ProcessGroup::abort_if_busy);
+    calls.handle().close();
+    synchronized (this) {
+      if (store != null) {
+        store.release();
+      }
+    }
   }
 
   /** Creates a native object on this group; {@code maker} throws as {@link NativeHandle} does. */
   <R> R make(String operation, Function<io.torchfeed.bindings.ProcessGroup, R> maker) {
     long start = System.nanoTime();
-    handle.acquire();
+    calls.handle().acquire();
     try {
-      return maker.apply(handle.call(Function.identity()));
+      return maker.apply(calls.handle().call(Function.identity()));
     } catch (NativeException e) {
       throw failure(operation, start, e);
     } finally {
-      handle.release();
+      calls.handle().release();
     }
   }
 
   /** Returns the public exception for a native failure of an operation that began at start. */
   RuntimeException failure(String operation, long start, NativeException e) {
-    String reason = String.valueOf(e.getMessage());
-    return switch (e.code()) {
-      case PEER_LOST, TIMEOUT -> PeerLostException.noted(operation, start, onlyOther(), reason, e);
-      default -> new IllegalStateException(operation + " failed: " + reason, e);
-    };
-  }
-
-  private <R> R collective(String operation, Function<io.torchfeed.bindings.ProcessGroup, R> body) {
-    long start = System.nanoTime();
-    try {
-      return handle.call(body);
-    } catch (NativeException e) {
-      throw failure(operation, start, e);
-    }
-  }
-
-  private OptionalInt onlyOther() {
-    return size() == 2 ? OptionalInt.of(1 - rank()) : OptionalInt.empty();
+    return calls.failure(operation, start, OptionalInt.empty(), e);
   }
 }

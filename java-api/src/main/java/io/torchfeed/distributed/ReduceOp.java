@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
-/** The operation with which {@link ProcessGroup#allReduce} combines the ranks' values. */
+/** The operation that combines the ranks' values. */
 public enum ReduceOp {
   /** The sum over the ranks. */
   SUM(0),
@@ -12,7 +12,13 @@ public enum ReduceOp {
   /** The minimum over the ranks. */
   MIN(3),
   /** The maximum over the ranks. */
-  MAX(4);
+  MAX(4),
+  /** The bitwise and over the ranks; integer dtypes only. */
+  BAND(5),
+  /** The bitwise or over the ranks; integer dtypes only. */
+  BOR(6),
+  /** The bitwise exclusive or over the ranks; integer dtypes only. */
+  BXOR(7);
 
   private final int code;
 

@@ -1,144 +1,114 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
-import io.torchfeed.bindings.LogFilter;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.torchfeed;
-import io.torchfeed.sampler.Part;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.security.SecureRandom;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Map;
+import java.util.HexFormat;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeoutException;
-import org.bytedeco.javacpp.Loader;
-import org.bytedeco.javacpp.PointerScope;
-import org.bytedeco.javacpp.chrono.Milliseconds;
-import org.bytedeco.pytorch.GlooDeviceVector;
-import org.bytedeco.pytorch.IntOptional;
-import org.bytedeco.pytorch.PrefixStore;
-import org.bytedeco.pytorch.ProcessGroupGloo;
-import org.bytedeco.pytorch.Store;
-import org.bytedeco.pytorch.StringVector;
-import org.bytedeco.pytorch.TCPStore;
-import org.bytedeco.pytorch.TCPStoreOptions;
-import org.bytedeco.pytorch.gloo.Device;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The procedure by which the ranks connect: first to a store on the master, then to each other in a
  * Gloo mesh.
  *
- * <p>The store, which the master serves, stays open until {@link #close}: a rank may be connected
- * while others still read from the store.
+ * <p>In the store of torchrun's agent, keys of earlier attempts remain, and the agents of several
+ * machines do not count attempts alike. So rank 0 announces a new generation, under which the ranks
+ * register. The others register in the one that they read, until rank 0, once it has counted all of
+ * them, completes it, and move over if rank 0 announces another.
  */
-final class Rendezvous implements AutoCloseable {
+final class Rendezvous {
   private static final String ROOT = "torchfeed/";
-  private static final long MAX_BETWEEN_POLLS_MILLIS = 50;
-
-  /** Extra time for the timeouts of the store and of Gloo, whose messages are more specific. */
-  private static final Duration GRACE = Duration.ofMillis(500);
+  private static final String GENERATION = ROOT + "generation";
 
   private final Environment environment;
-  private final Part part;
-  private final Map<String, String> variables;
+  private final String networkInterface;
+  private final OptionalInt listener;
   private final Duration timeout;
   private volatile long start;
-  private volatile List<Store> kept = List.of();
 
-  Rendezvous(Environment environment, Map<String, String> variables, Duration timeout) {
+  /**
+   * Prepares a rendezvous.
+   *
+   * @param networkInterface the one to use unless the master is on the loopback interface; empty
+   *     for that of this machine's name
+   * @param listener rank 0's listening socket, of which this takes ownership; empty to open one
+   */
+  Rendezvous(
+      Environment environment, String networkInterface, OptionalInt listener, Duration timeout) {
     this.environment = environment;
-    this.part = environment.part();
-    this.variables = variables;
+    this.networkInterface = networkInterface;
+    this.listener = listener;
     this.timeout = timeout;
   }
 
   /**
    * The group of a rank once all ranks are connected.
    *
-   * @param group the native group
-   * @param backend the address of the {@code c10d::Backend} that the group owns; 0 if there is only
-   *     one rank
+   * @param store the connection to the store, to be released; null if there is only one rank
+   * @param prefix what the keys of the group begin with
    */
-  record Joined(NativeHandle<io.torchfeed.bindings.ProcessGroup> group, long backend) {}
+  record Joined(
+      NativeHandle<io.torchfeed.bindings.ProcessGroup> group,
+      @Nullable StoreConnection store,
+      String prefix) {
+    void close() {
+      group.close();
+      if (store != null) {
+        store.release();
+      }
+    }
+  }
 
   /** Joins the group; returns once all ranks are connected. */
   Joined join() {
-    if (part.worldSize() == 1) {
-      return new Joined(
-          NativeHandle.create(
-              "ProcessGroup",
-              () -> io.torchfeed.bindings.ProcessGroup.adopt(0, part.rank(), part.worldSize())),
-          0);
+    if (environment.worldSize() == 1) {
+      listener.ifPresent(torchfeed::close_listener);
+      return new Joined(MeetingPoint.alone(), null, ROOT);
     }
-    Loader.load(org.bytedeco.pytorch.presets.torch_gloo.class);
+    MeetingPoint.load();
     start = System.nanoTime(); // after loading: with a cold page cache it can take seconds
     try {
       // Not every wait inside the store and Gloo has a timeout.
-      return new TimeLimitedCall<>("torchfeed-rendezvous", this::meet, this::undo)
-          .await(timeout.plus(GRACE));
+      return new TimeLimitedCall<>("torchfeed-rendezvous", this::meet, Joined::close)
+          .await(timeout.plus(MeetingPoint.GRACE));
     } catch (TimeoutException e) {
       throw failure("the store at " + environment.master() + " or a rank does not respond", e);
     }
   }
 
-  /** Closes a group that was connected after the caller had stopped waiting. */
-  private void undo(Joined joined) {
-    joined.group().close();
-    close();
-  }
-
-  /** Closes the store; on the master for all ranks, which must have completed the rendezvous. */
-  @Override
-  public void close() {
-    List<Store> stores = kept;
-    kept = List.of();
-    stores.forEach(Store::close);
-  }
-
   private Joined meet() {
-    try (PointerScope scope = new PointerScope()) {
-      TCPStore server = openStore();
-      Store store = new PrefixStore(ROOT + environment.attempt(), server);
-      awaitAllRanks(store);
-      ProcessGroupGloo backend = connect(store);
-      long address = backend.address();
-      NativeHandle<io.torchfeed.bindings.ProcessGroup> group =
-          NativeHandle.create(
-              "ProcessGroup", // shares the backend
-              () ->
-                  io.torchfeed.bindings.ProcessGroup.adopt(address, part.rank(), part.worldSize()));
-      // Keep both: with only the prefix store, the server was observed to shut down while other
-      // ranks were still reading from it.
-      kept = List.of(store, server);
-      for (Store needed : kept) {
-        needed.retainReference(); // detach gives up one reference
-        scope.detach(needed);
-      }
-      return new Joined(group, address);
+    StoreConnection store = openStore();
+    try {
+      MeetingPoint point = environment.rank() == 0 ? lead(store) : follow(store);
+      return new Joined(point.connect(), store, point.prefix());
+    } catch (RuntimeException | Error e) {
+      store.release();
+      throw e;
     }
   }
 
-  private TCPStore openStore() {
-    if (part.rank() != 0 || environment.isStoreServedElsewhere()) {
+  private StoreConnection openStore() {
+    boolean isServer = environment.rank() == 0 && !environment.isStoreServedElsewhere();
+    String host = environment.masterAddress();
+    int port = environment.masterPort();
+    if (!isServer) {
+      listener.ifPresent(torchfeed::close_listener);
       awaitMaster();
     }
-    TCPStoreOptions options =
-        new TCPStoreOptions()
-            .port((short) environment.masterPort()) // an unsigned 16-bit value in native code
-            .isServer(part.rank() == 0 && !environment.isStoreServedElsewhere())
-            .waitWorkers(false)
-            .timeout(new Milliseconds(timeout.toMillis()));
-    if (options.isServer() && environment.isLoopback()) {
-      options.masterListenFd(new IntOptional(listenOnLoopback()));
-    }
+    OptionalInt socket = isServer && listener.isEmpty() ? listenOnLoopback() : listener;
     try {
-      return new TCPStore(environment.masterAddress(), options);
-    } catch (RuntimeException e) {
-      throw nativeFailure(
-          "the store at " + environment.master() + " cannot be reached or served", e);
+      return isServer
+          ? StoreConnection.serve(host, port, socket, timeout)
+          : StoreConnection.connect(host, port, timeout);
+    } catch (NativeException e) {
+      String reason = "the store at " + environment.master() + " cannot be reached or served";
+      throw failure(reason + " (" + e.getMessage() + ")", e);
     }
   }
 
@@ -150,91 +120,93 @@ final class Rendezvous implements AutoCloseable {
     }
   }
 
-  /** Opens a socket, owned by the store, which would otherwise listen on all interfaces. */
-  private int listenOnLoopback() {
+  /** Opens a socket for the store, which would otherwise listen on all interfaces. */
+  private OptionalInt listenOnLoopback() {
+    if (!environment.isLoopback()) {
+      return OptionalInt.empty();
+    }
     try {
-      return torchfeed.listen_on_loopback(environment.masterAddress(), environment.masterPort());
+      return OptionalInt.of(
+          torchfeed.listen_on_loopback(environment.masterAddress(), environment.masterPort()));
     } catch (RuntimeException e) {
       throw NativeException.translate(e);
     }
   }
 
-  private void awaitAllRanks(Store store) {
-    try {
-      if (store.add("rank/" + part.rank(), 1) > 1) {
-        throw new IllegalStateException(
-            "RANK "
-                + part.rank()
-                + " is already taken by another process at "
-                + environment.master()
-                + "; each process needs its own RANK");
+  /** Announces a generation, and completes it once all ranks have registered. */
+  private MeetingPoint lead(StoreConnection store) {
+    byte[] random = new byte[8];
+    new SecureRandom().nextBytes(random);
+    String generation = HexFormat.of().formatHex(random);
+    MeetingPoint point = point(store, generation);
+    point.register();
+    store.set(GENERATION, generation.getBytes(StandardCharsets.UTF_8));
+    point.awaitAll(
+        () -> {
+          if (!generation.equals(generation(store))) {
+            throw taken();
+          }
+        });
+    point.complete();
+    return point;
+  }
+
+  /** Registers in each generation that rank 0 announces, until it completes one. */
+  private MeetingPoint follow(StoreConnection store) {
+    @Nullable MeetingPoint point = null;
+    String registered = "";
+    boolean isTaken = false;
+    for (long pause = 1; ; pause = MeetingPoint.nextPause(pause)) {
+      String generation = generation(store);
+      if (!generation.equals(registered)) {
+        point = point(store, generation);
+        isTaken = !point.register(); // by an earlier attempt, if its keys remain
+        registered = generation;
+        pause = 1;
       }
-      long joined = store.add("joined", 1);
-      for (long pause = 1; joined < part.worldSize(); pause = nextPause(pause)) {
-        if (System.nanoTime() - start > timeout.toNanos()) {
-          throw failure(missingRanks(store, joined), null);
+      if (point != null && !isTaken && point.isComplete()) {
+        return point;
+      }
+      if (isTaken && !environment.isStoreServedElsewhere()) {
+        throw taken();
+      }
+      if (System.nanoTime() - start > timeout.toNanos()) {
+        if (isTaken) {
+          throw taken();
         }
-        sleep(pause);
-        joined = store.add("joined", 0);
+        throw point == null
+            ? failure("rank 0 has not reached " + environment.master(), null)
+            : point.missingRanks();
       }
-    } catch (PeerLostException | IllegalStateException e) {
-      throw e;
-    } catch (RuntimeException e) {
-      throw nativeFailure("the store at " + environment.master() + " was lost", e);
+      sleep(pause);
     }
   }
 
-  private ProcessGroupGloo connect(Store store) {
+  /** Returns the generation that rank 0 has announced last; empty if none. */
+  private String generation(StoreConnection store) {
     try {
-      ProcessGroupGloo.Options options =
-          ProcessGroupGloo.Options.create(new Milliseconds(timeout.toMillis()));
-      options.devices(new GlooDeviceVector(device()));
-      try (LogFilter announcements = LogFilter.create()) {
-        return new ProcessGroupGloo(store, part.rank(), part.worldSize(), options);
-      }
-    } catch (RuntimeException e) {
-      throw nativeFailure("the ranks met at " + environment.master() + " but cannot connect", e);
+      return store.isSet(GENERATION) ? store.getText(GENERATION) : "";
+    } catch (NativeException e) {
+      throw MeetingPoint.storeLost(environment, start, e);
     }
   }
 
-  private Device device() {
-    @Nullable String networkInterface = variables.get("GLOO_SOCKET_IFNAME");
-    if (environment.isLoopback()) {
-      String host = environment.masterAddress();
-      return ProcessGroupGloo.createDeviceForHostname(
-          host.equals("localhost") ? "127.0.0.1" : host);
-    }
-    return networkInterface == null || networkInterface.isBlank()
-        ? ProcessGroupGloo.createDefaultDevice()
-        : ProcessGroupGloo.createDeviceForInterface(networkInterface);
+  private MeetingPoint point(StoreConnection store, String generation) {
+    return new MeetingPoint(
+        store, ROOT + generation + "/", environment, networkInterface, timeout, start);
   }
 
-  private String missingRanks(Store store, long joined) {
-    List<String> missing = new ArrayList<>();
-    for (int rank = 0; rank < part.worldSize(); rank++) {
-      if (!store.check(new StringVector("rank/" + rank))) {
-        missing.add(Integer.toString(rank));
-      }
-    }
-    return joined
-        + " of "
-        + part.worldSize()
-        + " ranks reached "
-        + environment.master()
-        + ", missing "
-        + String.join(", ", missing);
-  }
-
-  private PeerLostException nativeFailure(String reason, RuntimeException cause) {
-    return failure(reason + " (" + NativeException.translate(cause).getMessage() + ")", cause);
+  private IllegalStateException taken() {
+    return new IllegalStateException(
+        "RANK "
+            + environment.rank()
+            + " is already taken by another process at "
+            + environment.master()
+            + "; each process needs its own RANK");
   }
 
   private PeerLostException failure(String reason, @Nullable Exception cause) {
-    return PeerLostException.noted("rendezvous", start, OptionalInt.empty(), reason, cause);
-  }
-
-  private static long nextPause(long pause) {
-    return Math.min(2 * pause, MAX_BETWEEN_POLLS_MILLIS);
+    return MeetingPoint.failure(start, reason, cause);
   }
 
   static void sleep(long millis) {

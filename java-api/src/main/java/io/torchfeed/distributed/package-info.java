@@ -3,6 +3,10 @@
  * Training in several processes: the process group, gradient reduction, and a launcher for one
  * machine.
  *
+ * <p>{@link io.torchfeed.distributed.ProcessGroup} is joined by environment variables or by
+ * arguments. Its operations are those of {@link io.torchfeed.distributed.Collectives}; {@link
+ * io.torchfeed.distributed.AsyncCollectives} has the same ones without waiting.
+ *
  * <p>Collectives use Gloo; gradients are reduced by libtorch's own reducer, in the buckets and with
  * the results of Python's {@code DistributedDataParallel} (golden/python_ddp). If a peer dies or
  * does not respond, the other ranks throw {@link io.torchfeed.distributed.PeerLostException} and

@@ -30,6 +30,11 @@ class DistributedTest {
   }
 
   @Test
+  void aRankThatAbortsDoesNotWaitForAHungOne() throws InterruptedException {
+    launch(2, "aborted");
+  }
+
+  @Test
   void gradientsEqualThoseOfTheFullBatchOnAllRanks() throws InterruptedException {
     launch(2, "gradients");
   }

@@ -68,6 +68,7 @@ public final class TestRank {
       case "collectives" -> collectives(ProcessGroup.fromEnvironment(timeout));
       case "plans" -> plans(ProcessGroup.fromEnvironment(timeout));
       case "gradients" -> gradients(ProcessGroup.fromEnvironment(timeout));
+      case "aborted" -> aborted(ProcessGroup.fromEnvironment(timeout));
       case "shapes" -> shapes(ProcessGroup.fromEnvironment(timeout));
       case "unused" -> unused(ProcessGroup.fromEnvironment(timeout));
       case "replicas" -> ReplicaRank.run(ProcessGroup.fromEnvironment(timeout), args[1]);
@@ -105,10 +106,55 @@ public final class TestRank {
       Tensor odd = torch.ones(new long[] {2 + rank}, new TensorOptions());
       refused(() -> group.allReduce(odd, ReduceOp.SUM), "all ranks must make the same");
     }
+    asynchronous(group);
+    try (ProcessGroup half = group.split(rank / 2, rank)) {
+      expect("split", half.size() == (rank / 2 * 2 + 1 < group.size() ? 2 : 1));
+      half.barrier();
+    }
+    group.store().set("of " + rank, "value");
     group.barrier();
+    expect("keys", group.store().size() == group.size());
+    group.monitoredBarrier(Duration.ofMinutes(1));
     group.close();
     group.close();
     broken(group::barrier, "ProcessGroup is closed");
+  }
+
+  private static void asynchronous(ProcessGroup group) {
+    Tensor sum = Tensor.create(new float[] {group.rank()}, 1);
+    Work<Void> work = group.async().allReduce(sum, ReduceOp.SUM);
+    Work<String[]> names = group.unchecked().async().allGatherStrings("rank " + group.rank());
+    expect("names", names.await()[group.size() - 1].equals("rank " + (group.size() - 1)));
+    expect("order", work.isDone());
+    check("sum", floats(sum), group.size() * (group.size() - 1) / 2f);
+  }
+
+  /** Rank 1 hangs, rank 0 gives up, and rank 1 finds the group ended when it returns. */
+  private static void aborted(ProcessGroup group) throws InterruptedException {
+    if (group.rank() == 1) {
+      Thread.sleep(2_000);
+      try {
+        group.barrier();
+      } catch (PeerLostException e) {
+        expect("rank", e.rank().getAsInt() == 0);
+        group.close();
+        return;
+      }
+      throw new AssertionError("a group without rank 0 works");
+    }
+    Thread main = Thread.currentThread();
+    long[] start = new long[1];
+    new Thread(
+            () -> {
+              Rendezvous.sleep(500);
+              expect("waits", main.isAlive());
+              start[0] = System.nanoTime();
+              group.abort();
+            })
+        .start();
+    broken(group::barrier, "ProcessGroup was aborted");
+    expect("at once", System.nanoTime() - start[0] < 100_000_000);
+    group.close();
   }
 
   private static void plans(ProcessGroup group) {

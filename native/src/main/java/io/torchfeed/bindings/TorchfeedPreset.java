@@ -21,6 +21,7 @@ import org.bytedeco.javacpp.tools.InfoMapper;
               "torchfeed/device_transfer.h",
               "torchfeed/log_filter.h",
               "torchfeed/loopback.h",
+              "torchfeed/work.h",
               "torchfeed/process_group.h",
               "torchfeed/reducer.h",
               "torchfeed/slab.h",

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed;
+
+import org.bytedeco.pytorch.Tensor;
+
+/**
+ * The operations of {@link Collectives}, started without waiting for them.
+ *
+ * <p>A thread of the group performs them in the order of the calls, one at a time, so they overlap
+ * with what the program computes, and never with each other; only messages by {@link #send} and
+ * {@link #recv} of different tags or peers do. To overlap two operations, use a {@linkplain
+ * ProcessGroup#subgroup sub-group} for one of them. What an argument must be is said there. Invalid
+ * arguments and lost ranks are reported by the {@link Work}.
+ *
+ * <p>Thread-safe; but threads that start operations of one group must agree on their order, as they
+ * have to be the same on all ranks.
+ */
+public final class AsyncCollectives {
+  private final GroupCalls calls;
+
+  AsyncCollectives(GroupCalls calls) {
+    this.calls = calls;
+  }
+
+  /**
+   * Starts {@link Collectives#barrier}.
+   *
+   * @return the operation
+   */
+  public Work<Void> barrier() {
+    return calls.start(Operation.barrier());
+  }
+
+  /**
+   * Starts {@link Collectives#allReduce}.
+   *
+   * @param tensor of any shape; float32, float64, float16, bfloat16, int8, uint8, int32 or int64;
+   *     updated in place, without recording for autograd
+   * @param op how the values are combined
+   * @return the operation
+   */
+  public Work<Void> allReduce(Tensor tensor, ReduceOp op) {
+    return calls.start(Operation.allReduce(tensor, op));
+  }
+
+  /**
+   * Starts {@link Collectives#allReduceCoalesced}.
+   *
+   * @param tensors at least one, all of one dtype; updated in place
+   * @param op how the values are combined
+   * @return the operation
+   */
+  public Work<Void> allReduceCoalesced(Tensor[] tensors, ReduceOp op) {
+    return calls.start(Operation.allReduceCoalesced(tensors, op));
+  }
+
+  /**
+   * Starts {@link Collectives#reduce}.
+   *
+   * @param tensor as of {@link #allReduce}; not modified on the other ranks
+   * @param op how the values are combined
+   * @param root the rank that receives the result, in [0, size)
+   * @return the operation
+   */
+  public Work<Void> reduce(Tensor tensor, ReduceOp op, int root) {
+    return calls.start(Operation.reduce(tensor, op, root));
+  }
+
+  /**
+   * Starts {@link Collectives#reduceScatterTensor}.
+   *
+   * @param output receives part {@code rank} of the result; as many elements as a part
+   * @param input one part for each rank, in rank order; not modified; dtypes as of {@link
+   *     #allReduce}
+   * @param op how the values are combined
+   * @return the operation
+   */
+  public Work<Void> reduceScatterTensor(Tensor output, Tensor input, ReduceOp op) {
+    return calls.start(Operation.reduceScatterTensor(output, input, op));
+  }
+
+  /**
+   * Starts {@link Collectives#reduceScatterCoalesced}.
+   *
+   * @param outputs at least one, all of one dtype
+   * @param inputs as many as outputs
+   * @param op how the values are combined
+   * @return the operation
+   */
+  public Work<Void> reduceScatterCoalesced(Tensor[] outputs, Tensor[] inputs, ReduceOp op) {
+    return calls.start(Operation.reduceScatterCoalesced(outputs, inputs, op));
+  }
+
+  /**
+   * Starts {@link Collectives#broadcast}.
+   *
+   * @param tensor of any shape and dtype; updated in place, without recording for autograd
+   * @param root the rank whose values are sent to all, in [0, size)
+   * @return the operation
+   */
+  public Work<Void> broadcast(Tensor tensor, int root) {
+    return calls.start(Operation.broadcast(tensor, root));
+  }
+
+  /**
+   * Starts {@link Collectives#scatter}.
+   *
+   * @param output of any shape and dtype, the same on all ranks; receives input {@code rank} of the
+   *     root
+   * @param inputs at the root one tensor for each rank, all like the output; elsewhere none
+   * @param root the rank whose inputs are sent, in [0, size)
+   * @return the operation
+   */
+  public Work<Void> scatter(Tensor output, Tensor[] inputs, int root) {
+    return calls.start(Operation.scatter(output, inputs, root));
+  }
+
+  /**
+   * Starts {@link Collectives#allGather}.
+   *
+   * @param tensor of any shape and dtype, the same on all ranks; not modified
+   * @return the operation, which returns one tensor per rank, in rank order, all views of one block
+   *     of memory
+   */
+  public Work<Tensor[]> allGather(Tensor tensor) {
+    return calls.start(Operation.allGather(tensor));
+  }
+
+  /**
+   * Starts {@link Collectives#allGatherCoalesced}.
+   *
+   * @param tensors at least one, of any shapes and dtypes, the same on all ranks; not modified
+   * @return the operation, which returns for each of the tensors, one per rank
+   */
+  public Work<Tensor[][]> allGatherCoalesced(Tensor[] tensors) {
+    return calls.start(Operation.allGatherCoalesced(tensors));
+  }
+
+  /**
+   * Starts {@link Collectives#allGatherIntoTensor}.
+   *
+   * @param output receives the inputs one after the other, in rank order; as many elements as all
+   *     of them
+   * @param input of any shape and dtype, the same on all ranks; not modified
+   * @return the operation
+   */
+  public Work<Void> allGatherIntoTensor(Tensor output, Tensor input) {
+    return calls.start(Operation.allGatherIntoTensor(output, input));
+  }
+
+  /**
+   * Starts {@link Collectives#gather}.
+   *
+   * @param tensor of any shape and dtype, the same on all ranks; not modified
+   * @param root the rank that receives them, in [0, size)
+   * @return the operation, which returns at the root one tensor per rank
+   */
+  public Work<Tensor[]> gather(Tensor tensor, int root) {
+    return calls.start(Operation.gather(tensor, root));
+  }
+
+  /**
+   * Starts {@link Collectives#allToAll}.
+   *
+   * @param outputs one for each rank; output i has as many elements as rank i sends to this rank
+   * @param inputs one for each rank, sent to it; of any shapes, and of one dtype on all ranks
+   * @return the operation
+   */
+  public Work<Void> allToAll(Tensor[] outputs, Tensor[] inputs) {
+    return calls.start(Operation.allToAll(outputs, inputs));
+  }
+
+  /**
+   * Starts {@link Collectives#allToAllSingle(Tensor, Tensor)}.
+   *
+   * @param output receives the rows of all ranks, in rank order; as many rows as the input
+   * @param input as many rows (dimension 0) for each rank, in rank order; rows of one shape and
+   *     dtype on all ranks
+   * @return the operation
+   */
+  public Work<Void> allToAllSingle(Tensor output, Tensor input) {
+    return calls.start(Operation.allToAllSingle(output, input, null, null));
+  }
+
+  /**
+   * Starts {@link Collectives#allToAllSingle(Tensor, Tensor, long[], long[])}.
+   *
+   * @param output receives the rows of all ranks, in rank order
+   * @param input the rows (dimension 0) for each rank, in rank order; rows of one shape and dtype
+   *     on all ranks
+   * @param outputSplits how many rows come from each rank; their sum is the rows of the output
+   * @param inputSplits how many rows go to each rank; their sum is the rows of the input
+   * @return the operation
+   */
+  public Work<Void> allToAllSingle(
+      Tensor output, Tensor input, long[] outputSplits, long[] inputSplits) {
+    return calls.start(
+        Operation.allToAllSingle(output, input, splits(outputSplits), splits(inputSplits)));
+  }
+
+  /**
+   * Starts {@link Collectives#send}.
+   *
+   * @param tensor of any shape and dtype
+   * @param to another rank than this one, in [0, size)
+   * @param tag in [0, 2<sup>27</sup>)
+   * @return the operation
+   */
+  public Work<Void> send(Tensor tensor, int to, int tag) {
+    return calls.start(Operation.send(tensor, to, tag));
+  }
+
+  /**
+   * Starts {@link Collectives#recv}.
+   *
+   * @param tensor of the shape and dtype that is sent; updated in place
+   * @param from another rank than this one, in [0, size)
+   * @param tag the tag with which it is sent
+   * @return the operation
+   */
+  public Work<Void> recv(Tensor tensor, int from, int tag) {
+    return calls.start(Operation.recv(tensor, from, tag));
+  }
+
+  /**
+   * Starts {@link Collectives#allGatherBytes}.
+   *
+   * @param mine of any length; not modified
+   * @return the operation, which returns one new array per rank, in rank order
+   */
+  public Work<byte[][]> allGatherBytes(byte[] mine) {
+    return calls.start(Operation.allGatherBytes(mine));
+  }
+
+  /**
+   * Starts {@link Collectives#broadcastBytes}.
+   *
+   * @param mine of any length; used only at the root
+   * @param root the rank whose bytes are sent to all, in [0, size)
+   * @return the operation, which returns a new array
+   */
+  public Work<byte[]> broadcastBytes(byte[] mine, int root) {
+    return calls.start(Operation.broadcastBytes(mine, root));
+  }
+
+  /**
+   * Starts {@link Collectives#allGatherStrings}.
+   *
+   * @param mine of any length; sent as UTF-8
+   * @return the operation, which returns one string per rank, in rank order
+   */
+  public Work<String[]> allGatherStrings(String mine) {
+    return calls.start(Operation.allGatherStrings(mine));
+  }
+
+  /**
+   * Starts {@link Collectives#broadcastString}.
+   *
+   * @param mine used only at the root; sent as UTF-8
+   * @param root the rank whose string is sent to all, in [0, size)
+   * @return the operation, which returns the string of the root
+   */
+  public Work<String> broadcastString(String mine, int root) {
+    return calls.start(Operation.broadcastString(mine, root));
+  }
+
+  private long[] splits(long[] splits) {
+    if (splits.length != calls.size()) {
+      throw new IllegalArgumentException(
+          "splits must hold one number for each of %d ranks, got %d"
+              .formatted(calls.size(), splits.length));
+    }
+    return splits.clone();
+  }
+}

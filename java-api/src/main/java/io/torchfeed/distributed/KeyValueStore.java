@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed;
+
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.bindings.NativeException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.function.Supplier;
+
+/**
+ * Small values that the ranks of a group share by name, served by the master's process.
+ *
+ * <p>Every group has a store of its own: keys of other groups, and of the library, are never seen.
+ * Every call is a message to the master, so it is no substitute for collective operations; values
+ * should have at most some kilobytes. Thread-safe.
+ *
+ * <p>Every method throws {@link PeerLostException} if the master is lost, and {@link
+ * IllegalStateException} if the group is closed or aborted, also while it waits.
+ */
+public final class KeyValueStore {
+  private static final long MAX_PAUSE_MILLIS = 10;
+
+  private final StoreConnection connection;
+  private final String prefix;
+  private final Runnable requireOpen;
+
+  /**
+   * Creates a view of the keys with a prefix.
+   *
+   * @param requireOpen throws {@link IllegalStateException} once the store may not be used any more
+   */
+  KeyValueStore(StoreConnection connection, String prefix, Runnable requireOpen) {
+    this.connection = connection;
+    this.prefix = prefix;
+    this.requireOpen = requireOpen;
+  }
+
+  /**
+   * Sets the value of a key, and replaces any that it has.
+   *
+   * @param key any text
+   * @param value of any length; not modified
+   */
+  public void set(String key, byte[] value) {
+    call(
+        () -> {
+          connection.set(prefix + key, value);
+          return true;
+        });
+  }
+
+  /**
+   * Sets the value of a key, and replaces any that it has.
+   *
+   * @param key any text
+   * @param value stored as UTF-8
+   */
+  public void set(String key, String value) {
+    set(key, value.getBytes(StandardCharsets.UTF_8));
+  }
+
+  /**
+   * Returns the value of a key, once it has one.
+   *
+   * @param key any text
+   * @param timeout how long to wait
+   * @return a new array
+   * @throws PeerLostException if no rank has set it within the timeout
+   */
+  public byte[] get(String key, Duration timeout) {
+    long start = System.nanoTime();
+    if (!await(List.of(key), timeout)) {
+      throw PeerLostException.noted(
+          "get", start, OptionalInt.empty(), "no rank has set the key '" + key + "'", null);
+    }
+    return call(() -> connection.get(prefix + key));
+  }
+
+  /**
+   * Returns the value of a key as text, once it has one.
+   *
+   * @param key any text
+   * @param timeout how long to wait
+   * @return the value, decoded as UTF-8
+   * @throws PeerLostException if no rank has set it within the timeout
+   */
+  public String getString(String key, Duration timeout) {
+    return new String(get(key, timeout), StandardCharsets.UTF_8);
+  }
+
+  /**
+   * Waits until all keys have values.
+   *
+   * @param keys at least one
+   * @param timeout how long to wait; zero or less: not at all
+   * @return whether all have values
+   */
+  public boolean await(Collection<String> keys, Duration timeout) {
+    if (keys.isEmpty()) {
+      throw new IllegalArgumentException("keys must hold at least 1 key, got 0");
+    }
+    List<String> names = keys.stream().map(key -> prefix + requireNonNull(key)).toList();
+    long deadline = System.nanoTime() + timeout.toNanos();
+    for (long pause = 1; !call(() -> connection.isSet(names)); pause = 2 * pause) {
+      long left = (deadline - System.nanoTime()) / 1_000_000;
+      if (left <= 0) {
+        return false;
+      }
+      Rendezvous.sleep(Math.min(Math.min(pause, MAX_PAUSE_MILLIS), left));
+    }
+    return true;
+  }
+
+  /**
+   * Adds to a number, which is 0 if the key has no value.
+   *
+   * @param key any text; its value must be a number in decimal digits
+   * @param summand may be negative
+   * @return the sum
+   */
+  public long add(String key, long summand) {
+    return call(() -> connection.add(prefix + key, summand));
+  }
+
+  /**
+   * Sets the value of a key if it has an expected value.
+   *
+   * @param key any text
+   * @param expected the value that is replaced; empty: also none
+   * @param desired the new value
+   * @return the value after the call; if the key has none, and none was set, {@code expected}
+   */
+  public String compareSet(String key, String expected, String desired) {
+    byte[] value =
+        call(
+            () ->
+                connection.compareSet(
+                    prefix + key,
+                    expected.getBytes(StandardCharsets.UTF_8),
+                    desired.getBytes(StandardCharsets.UTF_8)));
+    return new String(value, StandardCharsets.UTF_8);
+  }
+
+  /**
+   * Removes a key and its value.
+   *
+   * @param key any text
+   * @return whether it had a value
+   */
+  public boolean delete(String key) {
+    return call(() -> connection.delete(prefix + key));
+  }
+
+  /**
+   * Returns the number of keys that have values.
+   *
+   * @return at least 0
+   */
+  public int size() {
+    return call(() -> connection.keys(prefix).size());
+  }
+
+  private <R> R call(Supplier<R> body) {
+    requireOpen.run();
+    long start = System.nanoTime();
+    try {
+      return body.get();
+    } catch (NativeException e) {
+      String reason = "the store was lost: " + e.getMessage();
+      throw PeerLostException.noted("store", start, OptionalInt.empty(), reason, e);
+    }
+  }
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed;
+
+import io.torchfeed.bindings.NativeException;
+import io.torchfeed.bindings.NativeHandle;
+import java.time.Duration;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.bytedeco.javacpp.Loader;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A prefix of the store under which the ranks of one group register, wait for each other, and
+ * exchange the addresses at which they connect.
+ */
+final class MeetingPoint {
+  /** Extra time for the timeouts of the store and of Gloo, whose messages are more specific. */
+  static final Duration GRACE = Duration.ofMillis(500);
+
+  private static final long MAX_BETWEEN_POLLS_MILLIS = 50;
+  private static final String NAME = "ProcessGroup";
+
+  private final StoreConnection store;
+  private final String prefix;
+  private final Environment environment;
+  private final String networkInterface;
+  private final Duration timeout;
+  private final long start;
+
+  /**
+   * Creates a meeting point.
+   *
+   * @param environment the rank in the group, and the master, which serves the store
+   * @param start when the ranks began to wait, as of {@link System#nanoTime}
+   */
+  MeetingPoint(
+      StoreConnection store,
+      String prefix,
+      Environment environment,
+      String networkInterface,
+      Duration timeout,
+      long start) {
+    this.store = store;
+    this.prefix = prefix;
+    this.environment = environment;
+    this.networkInterface = networkInterface;
+    this.timeout = timeout;
+    this.start = start;
+  }
+
+  /** Loads what connecting needs. */
+  static void load() {
+    Loader.load(io.torchfeed.bindings.ProcessGroup.class);
+  }
+
+  /** Returns the group of a single rank. */
+  static NativeHandle<io.torchfeed.bindings.ProcessGroup> alone() {
+    return NativeHandle.create(NAME, () -> io.torchfeed.bindings.ProcessGroup.adopt(0, 0, 1));
+  }
+
+  String prefix() {
+    return prefix;
+  }
+
+  /** Registers this rank; returns false if a process has done so before. */
+  boolean register() {
+    try {
+      if (store.add(prefix + "rank/" + environment.rank(), 1) > 1) {
+        return false;
+      }
+      store.add(prefix + "joined", 1);
+      return true;
+    } catch (NativeException e) {
+      throw storeLost(environment, start, e);
+    }
+  }
+
+  /** Waits until all ranks have registered; calls {@code eachTime} while it waits. */
+  void awaitAll(Runnable eachTime) {
+    try {
+      for (long pause = 1; joined() < environment.worldSize(); pause = nextPause(pause)) {
+        eachTime.run();
+        if (System.nanoTime() - start > timeout.toNanos()) {
+          throw missingRanks();
+        }
+        Rendezvous.sleep(pause);
+      }
+    } catch (NativeException e) {
+      throw storeLost(environment, start, e);
+    }
+  }
+
+  void complete() {
+    try {
+      store.set(prefix + "complete", new byte[0]);
+    } catch (NativeException e) {
+      throw storeLost(environment, start, e);
+    }
+  }
+
+  boolean isComplete() {
+    try {
+      return store.isSet(prefix + "complete");
+    } catch (NativeException e) {
+      throw storeLost(environment, start, e);
+    }
+  }
+
+  /** Connects to all ranks, once all are there. */
+  NativeHandle<io.torchfeed.bindings.ProcessGroup> connect() {
+    String host = environment.masterAddress();
+    String address = host.equals("localhost") ? "127.0.0.1" : host;
+    try {
+      return store
+          .handle()
+          .call(
+              shared ->
+                  NativeHandle.create(
+                      NAME,
+                      () ->
+                          io.torchfeed.bindings.ProcessGroup.connect(
+                              shared.address(),
+                              prefix + "gloo",
+                              environment.rank(),
+                              environment.worldSize(),
+                              timeout.toMillis(),
+                              environment.isLoopback() ? address : "",
+                              networkInterface)));
+    } catch (NativeException e) {
+      String reason = "the ranks met at " + environment.master() + " but cannot connect";
+      throw failure(start, reason + " (" + e.getMessage() + ")", e);
+    }
+  }
+
+  /** Registers, and connects once all ranks have; waits at most for the timeout. */
+  NativeHandle<io.torchfeed.bindings.ProcessGroup> meet() {
+    try {
+      return new TimeLimitedCall<>(
+              "torchfeed-subgroup",
+              () -> {
+                register();
+                awaitAll(() -> {});
+                return connect();
+              },
+              NativeHandle::close)
+          .await(timeout.plus(GRACE));
+    } catch (TimeoutException e) {
+      throw failure(start, "the store or a rank does not respond", e);
+    }
+  }
+
+  PeerLostException missingRanks() {
+    List<Integer> missing =
+        IntStream.range(0, environment.worldSize())
+            .filter(rank -> !store.isSet(prefix + "rank/" + rank))
+            .boxed()
+            .toList();
+    String reason =
+        environment.worldSize()
+            - missing.size()
+            + " of "
+            + environment.worldSize()
+            + " ranks reached "
+            + environment.master()
+            + ", missing "
+            + missing.stream().map(String::valueOf).collect(Collectors.joining(", "));
+    return failure(start, reason, null);
+  }
+
+  private long joined() {
+    return store.add(prefix + "joined", 0);
+  }
+
+  static PeerLostException storeLost(Environment environment, long start, NativeException e) {
+    return failure(
+        start, "the store at " + environment.master() + " was lost (" + e.getMessage() + ")", e);
+  }
+
+  static PeerLostException failure(long start, String reason, @Nullable Exception cause) {
+    return PeerLostException.noted("rendezvous", start, OptionalInt.empty(), reason, cause);
+  }
+
+  static long nextPause(long pause) {
+    return Math.min(2 * pause, MAX_BETWEEN_POLLS_MILLIS);
+  }
+}

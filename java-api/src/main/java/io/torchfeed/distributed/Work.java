@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed;
+
+import io.torchfeed.bindings.NativeException;
+import io.torchfeed.bindings.NativeHandle;
+import java.time.Duration;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An operation of {@link AsyncCollectives} that has been started.
+ *
+ * <p>Its tensors hold the result once {@link #await()} has returned; until then they must not be
+ * read or written. They may be closed, since the operation keeps their memory. It continues if this
+ * object is dropped. Thread-safe.
+ *
+ * @param <T> what the operation returns; {@link Void} if nothing
+ */
+public final class Work<T> {
+  private static final long UNTIL_DONE = -1;
+
+  private final NativeHandle<io.torchfeed.bindings.Work> handle;
+  private final Operation.Result<T> results;
+  private final Function<NativeException, RuntimeException> failures;
+  private @Nullable T result;
+  private @Nullable RuntimeException failure;
+  private volatile boolean isSettled;
+
+  /**
+   * Takes ownership of a native operation.
+   *
+   * @param results returns what the operation returned, once it is done
+   * @param failures returns the public exception for a native failure
+   */
+  Work(
+      NativeHandle<io.torchfeed.bindings.Work> handle,
+      Operation.Result<T> results,
+      Function<NativeException, RuntimeException> failures) {
+    this.handle = handle;
+    this.results = results;
+    this.failures = failures;
+  }
+
+  /**
+   * Waits until the operation is done. It fails if another rank does not respond within the group's
+   * timeout.
+   *
+   * @return what the operation returns, the same object every time; the caller owns its tensors
+   * @throws IllegalArgumentException if the arguments were refused
+   * @throws PeerLostException if a rank was lost or did not respond
+   * @throws IllegalStateException if the group was aborted or closed
+   */
+  public T await() {
+    awaitDone(UNTIL_DONE);
+    return settled();
+  }
+
+  /**
+   * Waits until the operation is done, but not longer than a limit, after which it continues.
+   *
+   * @param limit how long to wait; zero or less: not at all
+   * @return whether it is done, so that {@link #await()} does not wait
+   * @throws IllegalArgumentException if the arguments were refused
+   * @throws PeerLostException if a rank was lost or did not respond
+   * @throws IllegalStateException if the group was aborted or closed
+   */
+  public boolean await(Duration limit) {
+    boolean isDone = awaitDone(Math.max(0, limit.toMillis()));
+    if (isDone) {
+      settled();
+    }
+    return isDone;
+  }
+
+  /**
+   * Returns whether the operation is done, successfully or not; never waits.
+   *
+   * @return true if {@link #await()} does not wait
+   */
+  public boolean isDone() {
+    try {
+      return isSettled || handle.call(io.torchfeed.bindings.Work::is_done);
+    } catch (IllegalStateException e) {
+      return true; // settled meanwhile, and therefore freed
+    }
+  }
+
+  private boolean awaitDone(long milliseconds) {
+    try {
+      if (!isSettled && !handle.call(work -> work.await(milliseconds))) {
+        return false;
+      }
+      settle(null);
+    } catch (NativeException e) {
+      settle(failures.apply(e));
+    } catch (IllegalArgumentException | IllegalStateException e) {
+      settle(e);
+    }
+    return true;
+  }
+
+  /** Keeps the first outcome, and frees the native operation. */
+  private void settle(@Nullable RuntimeException failed) {
+    synchronized (this) {
+      if (!isSettled) {
+        failure = failed;
+        result = failed == null ? handle.call(results::of) : null;
+        isSettled = true;
+      }
+    }
+    handle.close();
+  }
+
+  @SuppressWarnings("NullAway") // null only if T is Void
+  private synchronized T settled() {
+    if (failure != null) {
+      throw failure;
+    }
+    return result;
+  }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "torchfeed/export.h"
+
+namespace torchfeed {
+
+/// A collective operation that has been started. Thread-safe.
+///
+/// The operation goes on, and keeps its tensors alive, if this object is destroyed.
+class TORCHFEED_API Work {
+ public:
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+  ~Work();
+
+  /// Waits until the operation is done, and throws what it failed with.
+  ///
+  /// @param milliseconds  how long to wait at most; negative: until it is done
+  /// @return whether the operation is done; if not, it goes on
+  bool await(int64_t milliseconds);
+  /// Returns whether the operation is done, successfully or not.
+  [[nodiscard]] bool is_done() const;
+  /// Returns how many tensors the operation returned.
+  [[nodiscard]] int64_t results() const;
+  /// Returns tensor `index` of those that the operation returned; it must be done.
+  [[nodiscard]] torch::Tensor result(int64_t index) const;
+
+ private:
+  friend class ProcessGroup;  // starts operations
+  class State;
+  explicit Work(std::shared_ptr<State> state);
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace torchfeed

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "torch/collectives.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace torchfeed {
+namespace {
+
+constexpr int32_t kMean = 1;
+
+c10d::ReduceOp::RedOpType c10d_op(int32_t op) {
+  switch (op) {
+    case 2:
+      return c10d::ReduceOp::PRODUCT;
+    case 3:
+      return c10d::ReduceOp::MIN;
+    case 4:
+      return c10d::ReduceOp::MAX;
+    case 5:
+      return c10d::ReduceOp::BAND;
+    case 6:
+      return c10d::ReduceOp::BOR;
+    case 7:
+      return c10d::ReduceOp::BXOR;
+    default:
+      return c10d::ReduceOp::SUM;
+  }
+}
+
+void reduce_into(at::Tensor& result, const at::Tensor& more, int32_t op) {
+  switch (op) {
+    case 2:
+      result.mul_(more);
+      break;
+    case 3:
+      at::minimum_out(result, result, more);
+      break;
+    case 4:
+      at::maximum_out(result, result, more);
+      break;
+    case 5:
+      result.bitwise_and_(more);
+      break;
+    case 6:
+      result.bitwise_or_(more);
+      break;
+    case 7:
+      result.bitwise_xor_(more);
+      break;
+    default:
+      result.add_(more);
+  }
+}
+
+}  // namespace
+
+namespace detail {
+
+at::Tensor dense(const at::Tensor& tensor) {
+  return tensor.detach().resolve_conj().resolve_neg().contiguous();
+}
+
+at::Tensor as_bytes(const at::Tensor& dense) { return dense.reshape({-1}).view(at::kByte); }
+
+void copy_back(const at::Tensor& tensor, const at::Tensor& dense) {
+  if (!dense.is_alias_of(tensor)) {
+    tensor.detach().copy_(dense);
+  }
+}
+
+at::Tensor flattened(const std::vector<at::Tensor>& tensors) {
+  std::vector<at::Tensor> flat;
+  flat.reserve(tensors.size());
+  for (const auto& tensor : tensors) {
+    flat.push_back(dense(tensor).reshape({-1}));
+  }
+  return at::cat(flat);
+}
+
+void unflatten(const at::Tensor& flat, const std::vector<at::Tensor>& tensors) {
+  int64_t start = 0;
+  for (const auto& tensor : tensors) {
+    tensor.detach().copy_(flat.narrow(0, start, tensor.numel()).view(tensor.sizes()));
+    start += tensor.numel();
+  }
+}
+
+int64_t elements(const std::vector<at::Tensor>& tensors) {
+  int64_t elements = 0;
+  for (const auto& tensor : tensors) {
+    elements += tensor.numel();
+  }
+  return elements;
+}
+
+}  // namespace detail
+
+using detail::CallSignature;
+using detail::dense;
+using detail::Operation;
+
+Collectives::Collectives(c10::intrusive_ptr<c10d::Backend> backend, int64_t rank,
+                         int64_t world_size, bool is_checked)
+    : backend_(std::move(backend)), rank_(rank), world_size_(world_size), is_checked_(is_checked) {}
+
+// Mismatched sizes would abort the process inside Gloo, so they are detected first.
+// A rank that rejects its own arguments announces it, since the others would wait for it.
+void Collectives::agree(const Check& check, const Describe& describe) {
+  if (!backend_ || !is_checked_) {
+    check();
+    return;
+  }
+  const std::string refusal = detail::refusal_by(check);
+  compare(refusal,
+          refusal.empty() ? describe().words() : CallSignature(Operation::kRefused).words());
+}
+
+/// Returns whether all ranks have the same words: their maximum is their minimum. That takes less
+/// time than to gather them.
+bool Collectives::are_equal(const at::Tensor& words) {
+  Tensors extremes = {at::cat({words, words.bitwise_not()})};
+  c10d::AllreduceOptions options;
+  options.reduceOp = c10d::ReduceOp::MAX;
+  backend_->allreduce(extremes, options)->wait();
+  const at::Tensor largest = extremes[0].narrow(0, 0, words.numel());
+  const at::Tensor smallest = extremes[0].narrow(0, words.numel(), words.numel()).bitwise_not();
+  return at::equal(largest, smallest);
+}
+
+void Collectives::compare(const std::string& refusal, const at::Tensor& words) {
+  if (are_equal(words) && refusal.empty()) {
+    return;
+  }
+  const at::Tensor all = gather_dense(words);
+  const auto* rows = all.const_data_ptr<int64_t>();
+  constexpr auto kWords = CallSignature::kWords;
+  if (!refusal.empty()) {
+    detail::refuse(refusal);
+  }
+  for (int64_t other = 0; other < world_size_; ++other) {
+    if (rows[other * kWords] == static_cast<int64_t>(Operation::kRefused)) {
+      detail::refuse("rank " + std::to_string(other) +
+                     " rejected its own arguments; see its log for the reason");
+    }
+  }
+  for (int64_t other = 1; other < world_size_; ++other) {
+    const auto* row = rows + other * kWords;
+    if (!std::equal(rows, rows + kWords, row)) {
+      detail::refuse("all ranks must make the same call: rank 0 calls " +
+                     CallSignature::describe(rows) + ", rank " + std::to_string(other) + " calls " +
+                     CallSignature::describe(row));
+    }
+  }
+}
+
+void Collectives::barrier() {
+  agree([] {}, [] { return CallSignature(Operation::kBarrier); });
+  if (backend_) {
+    backend_->barrier(c10d::BarrierOptions())->wait();
+  }
+}
+
+void Collectives::all_reduce(const Tensors& tensors, int32_t op) {
+  const at::NoGradGuard no_grad;
+  agree(
+      [&] {
+        detail::check_tensors(tensors);
+        detail::check_reducible(tensors[0], op);
+      },
+      [&] { return CallSignature(Operation::kAllReduce).op(op).tensors(tensors); });
+  if (!backend_ || detail::elements(tensors) == 0) {
+    return;
+  }
+  const bool is_single = tensors.size() == 1;
+  Tensors sent = {is_single ? dense(tensors[0]) : detail::flattened(tensors)};
+  c10d::AllreduceOptions options;
+  options.reduceOp = c10d_op(op);
+  backend_->allreduce(sent, options)->wait();
+  if (op == kMean) {
+    sent[0].div_(world_size_);
+  }
+  if (is_single) {
+    detail::copy_back(tensors[0], sent[0]);
+  } else {
+    detail::unflatten(sent[0], tensors);
+  }
+}
+
+void Collectives::reduce(const at::Tensor& tensor, int32_t op, int64_t root) {
+  const at::NoGradGuard no_grad;
+  agree(
+      [&] {
+        detail::check_tensor(tensor);
+        detail::check_reducible(tensor, op);
+        detail::check_rank("root", root, world_size_);
+      },
+      [&] { return CallSignature(Operation::kReduce).op(op).root(root).tensors({tensor}); });
+  if (!backend_ || tensor.numel() == 0) {
+    return;
+  }
+  // Gloo leaves partial results in the tensors of the other ranks.
+  Tensors sent = {rank_ == root ? dense(tensor) : dense(tensor).clone()};
+  c10d::ReduceOptions options;
+  options.reduceOp = c10d_op(op);
+  options.rootRank = root;
+  backend_->reduce(sent, options)->wait();
+  if (rank_ == root) {
+    if (op == kMean) {
+      sent[0].div_(world_size_);
+    }
+    detail::copy_back(tensor, sent[0]);
+  }
+}
+
+// Gloo's own takes twice the traffic: it performs an all-reduce and drops the rest.
+void Collectives::reduce_scatter(const Tensors& outputs, const Tensors& inputs, int32_t op) {
+  const at::NoGradGuard no_grad;
+  agree(
+      [&] {
+        detail::check_tensors(outputs);
+        detail::check_tensors(inputs);
+        detail::check_reducible(inputs[0], op);
+        if (inputs.size() != outputs.size() ||
+            inputs[0].scalar_type() != outputs[0].scalar_type()) {
+          detail::refuse("inputs and outputs must be equally many and of one dtype");
+        }
+        for (size_t i = 0; i < inputs.size(); ++i) {
+          if (inputs[i].numel() != world_size_ * outputs[i].numel()) {
+            detail::refuse("an input must hold one output for each of " +
+                           std::to_string(world_size_) + " ranks, got " +
+                           std::to_string(inputs[i].numel()) + " elements for outputs of " +
+                           std::to_string(outputs[i].numel()));
+          }
+        }
+      },
+      [&] { return CallSignature(Operation::kReduceScatter).op(op).tensors(outputs); });
+  const int64_t each = detail::elements(outputs);
+  if (each == 0) {
+    return;
+  }
+  Tensors rows;  // of each input, one row for each rank
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    rows.push_back(dense(inputs[i]).reshape({world_size_, outputs[i].numel()}));
+  }
+  const at::Tensor sent = rows.size() == 1 ? rows[0] : at::cat(rows, 1);
+  at::Tensor received = sent;
+  if (backend_) {
+    received = at::empty_like(sent);
+    exchange_bytes(detail::as_bytes(received), detail::as_bytes(sent), {}, {});
+  }
+  at::Tensor result = received.select(0, 0).clone();
+  for (int64_t other = 1; other < world_size_; ++other) {
+    reduce_into(result, received.select(0, other), op);
+  }
+  if (op == kMean) {
+    result.div_(world_size_);
+  }
+  detail::unflatten(result, outputs);
+}
+
+}  // namespace torchfeed

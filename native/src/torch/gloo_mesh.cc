@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "torch/gloo_mesh.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <iterator>
+#include <mutex>
+#include <vector>
+#define USE_C10D_GLOO
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+
+#include "torchfeed/error.h"
+#include "torchfeed/log_filter.h"
+
+namespace torchfeed::detail {
+namespace {
+
+constexpr int kAttempts = 20;
+constexpr const char* kListenerKey = "listener/";
+
+using Device = std::shared_ptr<gloo::transport::Device>;
+
+/// Returns the address and port as text; empty if it is none of the Internet.
+std::string text_of(const sockaddr_storage& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  uint16_t port = 0;
+  if (address.ss_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
+    inet_ntop(AF_INET, &v4.sin_addr, text.data(), text.size());
+    port = ntohs(v4.sin_port);
+  } else if (address.ss_family == AF_INET6) {
+    const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
+    inet_ntop(AF_INET6, &v6.sin6_addr, text.data(), text.size());
+    port = ntohs(v6.sin6_port);
+  } else {
+    return {};
+  }
+  return std::string(text.data()) + " " + std::to_string(port);
+}
+
+/// @param which  `getsockname` or `getpeername`
+std::string address_of(int descriptor, decltype(&getsockname) which) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof(address);
+  return which(descriptor, reinterpret_cast<sockaddr*>(&address), &length) == 0 ? text_of(address)
+                                                                                : std::string();
+}
+
+std::vector<int> open_descriptors() {
+  std::vector<int> descriptors;
+  if (DIR* folder = opendir("/proc/self/fd")) {
+    while (const dirent* entry = readdir(folder)) {
+      descriptors.push_back(std::atoi(entry->d_name));
+    }
+    closedir(folder);
+  }
+  return descriptors;
+}
+
+std::set<std::string> listeners() {
+  std::set<std::string> addresses;
+  for (const int descriptor : open_descriptors()) {
+    int is_listening = 0;
+    socklen_t length = sizeof(is_listening);
+    if (getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &length) == 0 &&
+        is_listening != 0) {
+      addresses.insert(address_of(descriptor, &getsockname));
+    }
+  }
+  addresses.erase("");
+  return addresses;
+}
+
+Device create_device(const GlooOptions& options) {
+  if (!options.host.empty()) {
+    return c10d::ProcessGroupGloo::createDeviceForHostname(options.host);
+  }
+  return options.interface.empty()
+             ? c10d::ProcessGroupGloo::createDefaultDevice()
+             : c10d::ProcessGroupGloo::createDeviceForInterface(options.interface);
+}
+
+struct Listening {
+  Device device;
+  std::string address;
+};
+
+/// Creates a device, and finds its listening socket as the one that was not there before.
+Listening listen(const GlooOptions& options) {
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const auto before = listeners();
+    Device device = create_device(options);
+    const auto after = listeners();
+    std::vector<std::string> added;
+    std::set_difference(after.begin(), after.end(), before.begin(), before.end(),
+                        std::back_inserter(added));
+    if (added.size() == 1) {  // else the program has opened one at the same time
+      return {std::move(device), added[0]};
+    }
+  }
+  throw Error(ErrorCode::kInternal, "the listening socket of the group was not found");
+}
+
+}  // namespace
+
+void GroupSockets::shut_down() const {
+  if (listener_.empty()) {
+    return;
+  }
+  for (const int descriptor : open_descriptors()) {
+    const std::string peer = address_of(descriptor, &getpeername);
+    // Gloo would end the process if its listening socket, which has no peer, were shut down.
+    if (!peer.empty() &&
+        (peers_.count(peer) > 0 || address_of(descriptor, &getsockname) == listener_)) {
+      shutdown(descriptor, SHUT_RDWR);
+    }
+  }
+}
+
+GlooMesh connect_gloo(const c10::intrusive_ptr<c10d::Store>& store, int rank, int world_size,
+                      const GlooOptions& options) {
+  const auto announcements = LogFilter::create();
+  Listening own = listen(options);
+  store->set(kListenerKey + std::to_string(rank), own.address);
+  auto gloo_options = c10d::ProcessGroupGloo::Options::create(options.timeout);
+  gloo_options->devices.push_back(std::move(own.device));
+  auto backend = c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, world_size, gloo_options);
+  std::set<std::string> peers;
+  for (int other = 0; other < world_size; ++other) {
+    if (other != rank) {
+      peers.insert(store->get_to_str(kListenerKey + std::to_string(other)));
+    }
+  }
+  return {std::move(backend), GroupSockets(std::move(own.address), std::move(peers))};
+}
+
+}  // namespace torchfeed::detail

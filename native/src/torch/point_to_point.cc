@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+
+#include "torch/collectives.h"
+
+namespace torchfeed {
+namespace {
+
+using detail::CallSignature;
+
+constexpr int64_t kTags = int64_t{1} << 28;
+constexpr int64_t kFirstTag = int64_t{1} << 30;  // below are those that libtorch draws itself
+
+/// The tags of Gloo that a message with a tag of ours takes: one for each kind of content.
+enum class Content : int64_t { kHeader, kValues };
+
+int gloo_tag(int64_t tag, Content content) {
+  return static_cast<int>(kFirstTag + 2 * tag + static_cast<int64_t>(content));
+}
+
+}  // namespace
+
+void Collectives::check_peer(const char* name, int64_t peer, int64_t tag) const {
+  detail::check_rank(name, peer, world_size_);
+  if (peer == rank_) {
+    detail::refuse(std::string(name) + " must be another rank than this one, got " +
+                   std::to_string(peer));
+  }
+  if (tag < 0 || tag >= kTags) {
+    detail::refuse("tag must be in [0, " + std::to_string(kTags) + "), got " + std::to_string(tag));
+  }
+}
+
+void Collectives::send(const at::Tensor& tensor, int64_t to, int64_t tag) {
+  const at::NoGradGuard no_grad;
+  detail::check_tensor(tensor);
+  check_peer("destination", to, tag);
+  const auto peer = static_cast<int>(to);
+  c10::intrusive_ptr<c10d::Work> header;
+  if (is_checked_) {
+    Tensors words = {CallSignature(detail::Operation::kSend).tensors({tensor}).words()};
+    header = backend_->send(words, peer, gloo_tag(tag, Content::kHeader));
+  }
+  if (tensor.numel() > 0) {
+    Tensors values = {detail::as_bytes(detail::dense(tensor))};
+    backend_->send(values, peer, gloo_tag(tag, Content::kValues))->wait();
+  }
+  if (header) {
+    header->wait();
+  }
+}
+
+void Collectives::receive(const at::Tensor& tensor, int64_t from, int64_t tag) {
+  const at::NoGradGuard no_grad;
+  detail::check_tensor(tensor);
+  check_peer("source", from, tag);
+  const auto peer = static_cast<int>(from);
+  if (is_checked_) {
+    const at::Tensor expected = CallSignature(detail::Operation::kSend).tensors({tensor}).words();
+    Tensors words = {at::empty_like(expected)};
+    backend_->recv(words, peer, gloo_tag(tag, Content::kHeader))->wait();
+    if (!at::equal(expected, words[0])) {
+      const auto* sent = words[0].const_data_ptr<int64_t>();
+      // The values would be taken for those of the next message.
+      Tensors dropped = {at::empty({CallSignature::bytes(sent)}, at::kByte)};
+      if (dropped[0].numel() > 0) {
+        backend_->recv(dropped, peer, gloo_tag(tag, Content::kValues))->wait();
+      }
+      detail::refuse("rank " + std::to_string(from) + " makes a " + CallSignature::describe(sent) +
+                     ", this rank expects a " +
+                     CallSignature::describe(expected.const_data_ptr<int64_t>()));
+    }
+  }
+  if (tensor.numel() > 0) {
+    const at::Tensor copy = detail::dense(tensor);
+    Tensors values = {detail::as_bytes(copy)};
+    backend_->recv(values, peer, gloo_tag(tag, Content::kValues))->wait();
+    detail::copy_back(tensor, copy);
+  }
+}
+
+}  // namespace torchfeed

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "torch/process_group_impl.h"
+
+#include <chrono>
+#include <cstring>
+#include <future>
+#include <thread>
+#include <utility>
+
+#include "torch/collective_errors.h"
+#include "torch/work_state.h"
+
+namespace torchfeed {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kIdleLimit(1000);
+constexpr milliseconds kCloseGrace(50);
+constexpr milliseconds kCloseLimit(2000);
+constexpr size_t kMaxIdleLanes = 64;
+
+}  // namespace
+
+ProcessGroup::Impl::Impl(detail::GlooMesh mesh, int64_t rank, int64_t world_size)
+    : backend_(std::move(mesh.backend)),
+      sockets_(std::move(mesh.sockets)),
+      rank_(rank),
+      world_size_(world_size),
+      collectives_(std::make_shared<SerialLane>(kIdleLimit)) {
+  if (backend_) {
+    group_ = c10::make_intrusive<c10d::ProcessGroup>(static_cast<int>(rank),
+                                                     static_cast<int>(world_size));
+    group_->setBackend(at::kCPU, c10d::ProcessGroup::BackendType::GLOO, backend_);
+    group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
+  }
+}
+
+ProcessGroup::Impl::~Impl() {
+  if (!group_) {
+    return;
+  }
+  // Gloo's destructor waits for operations in flight, such as those of a failed backward pass; if a
+  // peer has stopped, until the timeout.
+  try {
+    auto ended = std::make_shared<std::promise<void>>();
+    auto done = ended->get_future();
+    std::thread([group = std::move(group_), backend = std::move(backend_), ended]() mutable {
+      group.reset();
+      backend.reset();
+      ended->set_value();
+    }).detach();
+    if (done.wait_for(kCloseGrace) == std::future_status::timeout) {
+      sockets_.shut_down();
+      done.wait_for(kCloseLimit);
+    }
+  } catch (const std::exception& e) {
+    TORCH_WARN("closing a process group: ", e.what());
+  }
+}
+
+void ProcessGroup::Impl::abort() {
+  is_aborted_ = true;
+  sockets_.shut_down();
+}
+
+bool ProcessGroup::Impl::is_busy() {
+  const std::lock_guard lock(mutex_);
+  return collectives_->is_busy() ||
+         std::any_of(messages_.begin(), messages_.end(),
+                     [](const auto& lane) { return lane.second->is_busy(); });
+}
+
+std::unique_ptr<Work> ProcessGroup::Impl::collective(int32_t mode, Body body) {
+  return start(*collectives_, mode, std::move(body));
+}
+
+std::unique_ptr<Work> ProcessGroup::Impl::message(int32_t mode, bool is_sent, int64_t peer,
+                                                  int64_t tag, Body body) {
+  return start(*lane_of({is_sent, peer, tag}), mode, std::move(body));
+}
+
+std::shared_ptr<SerialLane> ProcessGroup::Impl::lane_of(const LaneKey& key) {
+  const std::lock_guard lock(mutex_);
+  if (messages_.size() >= kMaxIdleLanes) {
+    // Nobody else holds an idle lane, except before its first call.
+    std::erase_if(messages_, [](const auto& lane) {
+      return lane.second.use_count() == 1 && !lane.second->is_busy();
+    });
+  }
+  auto& lane = messages_[key];
+  if (!lane) {
+    lane = std::make_shared<SerialLane>(milliseconds(0));
+  }
+  return lane;
+}
+
+std::unique_ptr<Work> ProcessGroup::Impl::start(SerialLane& lane, int32_t mode, Body body) {
+  if ((mode & kAsynchronous) == 0) {
+    std::vector<at::Tensor> results;
+    lane.run([&] { results = perform(mode, body); });
+    if (results.empty()) {
+      return nullptr;
+    }
+    auto state = std::make_shared<Work::State>();
+    state->succeed(std::move(results));
+    state->announce();
+    return std::unique_ptr<Work>(new Work(std::move(state)));
+  }
+  auto state = std::make_shared<Work::State>();
+  // Whoever waits may then close everything, and expect the group to be idle, or gone.
+  lane.post(
+      [self = shared_from_this(), state, mode, body = std::move(body)] {
+        try {
+          state->succeed(self->perform(mode, body));
+        } catch (...) {
+          state->fail(std::current_exception());
+        }
+      },
+      [state] { state->announce(); });
+  return std::unique_ptr<Work>(new Work(std::move(state)));
+}
+
+std::vector<at::Tensor> ProcessGroup::Impl::perform(int32_t mode, const Body& body) {
+  const Error aborted(ErrorCode::kIllegalState, "ProcessGroup was aborted");
+  if (is_aborted_) {
+    throw aborted;
+  }
+  try {
+    Collectives ranks(backend_, rank_, world_size_, (mode & kChecked) != 0);
+    return detail::guarded_collective([&] { return body(ranks); });
+  } catch (const Error& e) {
+    if (is_aborted_ && e.code() != ErrorCode::kInvalidArgument) {
+      throw aborted;
+    }
+    throw;
+  }
+}
+
+void ProcessGroup::Impl::barrier() {
+  (void)collective(kChecked, [](Collectives& ranks) {
+    ranks.barrier();
+    return std::vector<at::Tensor>{};
+  });
+}
+
+std::vector<std::string> ProcessGroup::Impl::gather_texts(const std::string& text) {
+  std::vector<std::string> texts;
+  (void)collective(0, [&](Collectives& ranks) {
+    at::Tensor bytes = at::empty({static_cast<int64_t>(text.size())}, at::kByte);
+    std::memcpy(bytes.mutable_data_ptr<uint8_t>(), text.data(), text.size());
+    for (const at::Tensor& each : ranks.all_gather_bytes(bytes)) {
+      const auto* first = each.const_data_ptr<uint8_t>();
+      texts.emplace_back(first, first + each.numel());
+    }
+    return std::vector<at::Tensor>{};
+  });
+  return texts;
+}
+
+}  // namespace torchfeed
