@@ -7,7 +7,7 @@ module io.torchfeed {
   requires io.torchfeed.bindings;
   requires static com.github.luben.zstd_jni;
   requires static de.siegmar.fastcsv; // CsvFile
-  requires static java.desktop; // ImageFolder
+  requires static java.desktop; // ImageDecoder.imageIo
   requires static transitive org.jspecify;
 
   exports io.torchfeed;

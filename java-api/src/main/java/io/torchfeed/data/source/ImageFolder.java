@@ -7,6 +7,7 @@ import io.torchfeed.data.Dataset;
 import io.torchfeed.data.SampleException;
 import io.torchfeed.data.SampleWriter;
 import io.torchfeed.internal.Failures;
+import io.torchfeed.internal.RegularFile;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import java.io.IOException;
@@ -25,26 +26,20 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * A dataset of images in one folder per class, {@code root/class/.../image.png}: uint8 {@code [3,
- * height, width]} in the order red, green, blue, and the number of the class, int64.
+ * A dataset of images in one folder per class, {@code root/class/.../image.png}: the image, as its
+ * {@link ImageDecoder} writes it, and the number of the class, int64.
+ *
+ * <pre>{@code
+ * ImageFolder photos = ImageFolder.open(root, ImageDecoder.imageIo(224, 224));
+ * }</pre>
  *
  * <p>Classes and files are numbered as in torchvision 0.25's {@code ImageFolder}: classes by name,
  * then the files of each class by folder and name, in code point order, which in UTF-8 is byte
  * order. Folders within a class belong to it; links are followed. A file is an image if its name
- * ends in {@code .jpg .jpeg .png .ppm .bmp .pgm .tif .tiff} or {@code .webp}, ignoring case. An
- * image of another size is scaled bilinearly, averaging the area of each pixel where it is reduced.
+ * ends in {@code .jpg .jpeg .png .ppm .bmp .pgm .tif .tiff} or {@code .webp}, ignoring case.
  *
- * <p>The pixels differ from those of torchvision and Pillow, and decoding takes about three times
- * as long: {@code ImageIO} converts images with an embedded ICC profile, which most photographs
- * have, to sRGB, while Pillow keeps the stored values (an average difference of 1.4 of 255 levels,
- * at most 56); transparent pixels become black, while Pillow drops the alpha channel and keeps
- * their colors; and images are scaled with a different filter. Do not train a model on the pixels
- * of one and use it on the pixels of the other. This class is to be replaced by an image pipeline
- * with Pillow's pixels.
- *
- * <p>{@code ImageIO} decodes the images on the workers: ppm, pgm and webp need an {@code ImageIO}
- * plug-in, and a modular program needs {@code java.desktop}. A file that cannot be decoded causes a
- * {@link SampleException} that names it. Immutable, thread-safe.
+ * <p>The images are decoded on the workers. A file that cannot be decoded causes a {@link
+ * SampleException} that names it. Immutable, thread-safe if its decoder is.
  */
 public final class ImageFolder implements Dataset {
   private static final Set<String> EXTENSIONS =
@@ -53,36 +48,27 @@ public final class ImageFolder implements Dataset {
   private final List<String> classes;
   private final List<Path> files;
   private final int[] labels;
-  private final int height;
-  private final int width;
+  private final ImageDecoder decoder;
 
   private ImageFolder(
-      List<String> classes, List<Path> files, List<Integer> labels, int height, int width) {
+      List<String> classes, List<Path> files, List<Integer> labels, ImageDecoder decoder) {
     this.classes = classes;
     this.files = files;
     this.labels = labels.stream().mapToInt(Integer::intValue).toArray();
-    this.height = height;
-    this.width = width;
+    this.decoder = decoder;
   }
 
   /**
    * Lists the images of a folder; they are read later.
    *
    * @param root the folder that contains a folder for each class
-   * @param height the height of the samples in pixels, at least 1
-   * @param width the width of the samples in pixels, at least 1
+   * @param decoder decodes the images
    * @return the dataset
-   * @throws IllegalArgumentException if there is no class, a class has no image, or a size is below
-   *     1
+   * @throws IllegalArgumentException if there is no class, or a class has no image
    * @throws UncheckedIOException if a folder cannot be read; the message names it
-   * @throws IllegalStateException if the program lacks the module {@code java.desktop}
    */
-  public static ImageFolder open(Path root, int height, int width) {
-    if (height < 1 || width < 1) {
-      throw new IllegalArgumentException(
-          "height and width must be at least 1, got %d and %d".formatted(height, width));
-    }
-    requireDesktop();
+  public static ImageFolder open(Path root, ImageDecoder decoder) {
+    requireNonNull(decoder, "decoder");
     List<Path> files = new ArrayList<>();
     List<Integer> labels = new ArrayList<>();
     try {
@@ -100,18 +86,10 @@ public final class ImageFolder implements Dataset {
         }
       }
       List<String> names = classes.stream().map(ImageFolder::name).toList();
-      return new ImageFolder(names, List.copyOf(files), labels, height, width);
+      return new ImageFolder(names, List.copyOf(files), labels, decoder);
     } catch (IOException e) {
       Object folder = e instanceof FileSystemException at ? at.getFile() : root;
       throw new UncheckedIOException("cannot read %s: %s".formatted(folder, Failures.reason(e)), e);
-    }
-  }
-
-  private static void requireDesktop() {
-    if (ModuleLayer.boot().findModule("java.desktop").isEmpty()) {
-      throw new IllegalStateException(
-          "images are decoded by the module java.desktop, which this program lacks;"
-              + " add --add-modules java.desktop");
     }
   }
 
@@ -193,13 +171,19 @@ public final class ImageFolder implements Dataset {
 
   @Override
   public List<RowSpec> columns() {
-    return List.of(RowSpec.of(DType.UINT8, 3, height, width), RowSpec.of(DType.INT64));
+    return List.of(decoder.row(), RowSpec.of(DType.INT64));
   }
 
   @Override
   public void read(long index, SampleWriter sample) throws IOException {
     Path file = files.get((int) index);
-    sample.put(0, ImagePixels.read(file, height, width));
+    RegularFile.require(file);
+    try {
+      decoder.decode(Files.readAllBytes(file), sample, 0);
+    } catch (IOException | RuntimeException e) { // decoders may throw anything for corrupt bytes
+      throw new IOException(
+          "%s cannot be decoded as an image: %s".formatted(file, Failures.reason(e)), e);
+    }
     sample.putLong(1, labels[(int) index]);
   }
 }

@@ -11,6 +11,9 @@ import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.Rows;
 import io.torchfeed.data.SampleException;
+import io.torchfeed.data.SampleWriter;
+import io.torchfeed.memory.DType;
+import io.torchfeed.memory.RowSpec;
 import java.awt.image.BufferedImage;
 import java.io.IOException;
 import java.io.InputStream;
@@ -69,7 +72,7 @@ class ImageFolderTest {
     write("cat/1.png", BufferedImage.TYPE_INT_RGB, 1, 2, RED, BLUE);
     write("dog/1.bmp", BufferedImage.TYPE_3BYTE_BGR, 1, 2, BLUE, RED);
     write("dog/2.png", BufferedImage.TYPE_BYTE_GRAY, 1, 2, 0xff000000, 0xffffffff);
-    ImageFolder folder = ImageFolder.open(root, 1, 2);
+    ImageFolder folder = ImageFolder.open(root, ImageDecoder.imageIo(1, 2));
     assertThat(folder.classes()).containsExactly("cat", "dog");
     assertThat(folder.label(2)).isEqualTo(1);
     try (DataLoader loader = DataLoader.over(folder).batchSize(3).build();
@@ -92,7 +95,9 @@ class ImageFolderTest {
     write("a/2.png", BufferedImage.TYPE_INT_ARGB, 5, 9, RED);
     write("a/3.png", BufferedImage.TYPE_INT_ARGB, 5, 9, 0); // transparent
     try (DataLoader loader =
-            DataLoader.over(ImageFolder.open(root, size, size + 1)).batchSize(3).build();
+            DataLoader.over(ImageFolder.open(root, ImageDecoder.imageIo(size, size + 1)))
+                .batchSize(3)
+                .build();
         Batches batches = loader.epoch(0)) {
       int[] values = bytes(batches.next().tensor(0));
       int plane = size * (size + 1);
@@ -118,7 +123,8 @@ class ImageFolderTest {
         0xff646464,
         0xffc8c8c8,
         0xff323232);
-    try (DataLoader loader = DataLoader.over(ImageFolder.open(root, 1, 1)).build();
+    try (DataLoader loader =
+            DataLoader.over(ImageFolder.open(root, ImageDecoder.imageIo(1, 1))).build();
         Batches batches = loader.epoch(0)) {
       for (int value : bytes(batches.next().tensor(0))) {
         assertThat(value).isBetween(86, 89); // (0 + 100 + 200 + 50) / 4, rounded by the JDK
@@ -136,7 +142,7 @@ class ImageFolderTest {
         40,
         RED,
         BLUE);
-    Path good = ImageFolder.open(root, 8, 8).files().get(0);
+    Path good = ImageFolder.open(root, ImageDecoder.imageIo(8, 8)).files().get(0);
     byte[] bytes =
         switch (name) {
           case "cut.png", "cut.jpg", "cut.bmp" -> Arrays.copyOf(Files.readAllBytes(good), 60);
@@ -144,7 +150,8 @@ class ImageFolderTest {
           default -> "no image".getBytes(StandardCharsets.UTF_8);
         };
     Path broken = Files.write(path("a/" + name), bytes);
-    try (DataLoader loader = DataLoader.over(ImageFolder.open(root, 8, 8)).build();
+    try (DataLoader loader =
+            DataLoader.over(ImageFolder.open(root, ImageDecoder.imageIo(8, 8))).build();
         Batches batches = loader.epoch(0)) {
       batches.next();
       assertThatExceptionOfType(SampleException.class)
@@ -155,18 +162,57 @@ class ImageFolderTest {
     }
   }
 
+  /** A decoder that writes the length and the first byte of a file, and fails for empty files. */
+  private static final class Lengths implements ImageDecoder {
+    @Override
+    public RowSpec row() {
+      return RowSpec.of(DType.INT32, 2);
+    }
+
+    @Override
+    public void decode(byte[] encoded, SampleWriter sample, int column) {
+      sample.putInt(column, encoded.length);
+      sample.putInt(column, encoded[0]);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 2})
+  void anotherDecoderDeterminesTheColumn(int workers) throws IOException {
+    Files.write(path("a/1.png"), new byte[] {7, 8, 9});
+    Files.createFile(path("a/2.png"));
+    Files.write(path("b/1.jpg"), new byte[] {5});
+    ImageFolder folder = ImageFolder.open(root, new Lengths());
+    try (DataLoader loader = DataLoader.over(folder).workers(workers).build();
+        Batches batches = loader.epoch(0)) {
+      Batch first = batches.next();
+      assertThat(first.tensor(0).sizes().vec().get()).containsExactly(1, 2);
+      assertThat(first.tensor(0).select(1, 0).item_int()).isEqualTo(3);
+      assertThat(first.tensor(0).select(1, 1).item_int()).isEqualTo(7);
+      assertThatExceptionOfType(SampleException.class)
+          .isThrownBy(batches::next)
+          .withMessageContaining(root.resolve("a/2.png") + " cannot be decoded as an image: ")
+          .withRootCauseInstanceOf(ArrayIndexOutOfBoundsException.class);
+      Batch last = batches.next();
+      assertThat(last.tensor(0).select(1, 1).item_int()).isEqualTo(5);
+      assertThat(Rows.longs(last.tensor(1))).containsExactly(1);
+    }
+  }
+
   @Test
   void foldersWithoutClassesOrImagesAreRefused() throws IOException {
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> ImageFolder.open(root, 8, 8))
+        .isThrownBy(() -> ImageFolder.open(root, ImageDecoder.imageIo(8, 8)))
         .withMessageContaining("got none in " + root);
     Files.createFile(path("empty/notes.txt"));
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> ImageFolder.open(root, 8, 8))
+        .isThrownBy(() -> ImageFolder.open(root, ImageDecoder.imageIo(8, 8)))
         .withMessageContaining(root.resolve("empty").toString());
-    assertThatIllegalArgumentException().isThrownBy(() -> ImageFolder.open(root, 0, 8));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> ImageDecoder.imageIo(0, 8))
+        .withMessage("height and width must be at least 1, got 0 and 8");
     assertThatExceptionOfType(UncheckedIOException.class)
-        .isThrownBy(() -> ImageFolder.open(root.resolve("none"), 8, 8))
+        .isThrownBy(() -> ImageFolder.open(root.resolve("none"), ImageDecoder.imageIo(8, 8)))
         .withMessage("cannot read %s: it is not a directory", root.resolve("none"));
   }
 
@@ -186,7 +232,7 @@ class ImageFolderTest {
         }
       }
     }
-    ImageFolder folder = ImageFolder.open(root, 8, 8);
+    ImageFolder folder = ImageFolder.open(root, ImageDecoder.imageIo(8, 8));
     assertThat(folder.classes()).isEqualTo(classes).hasSizeGreaterThan(5);
     List<String> found = new ArrayList<>();
     for (int i = 0; i < folder.size(); i++) {

@@ -115,7 +115,7 @@ class SpecialFilesTest {
   void aSpecialFileReplacingAnImageIsRefused() throws Exception {
     Path image = Files.createDirectory(folder.resolve("class")).resolve("image.png");
     ImageIO.write(new BufferedImage(1, 1, BufferedImage.TYPE_INT_RGB), "png", image.toFile());
-    ImageFolder images = ImageFolder.open(folder, 1, 1);
+    ImageFolder images = ImageFolder.open(folder, ImageDecoder.imageIo(1, 1));
     Files.delete(image);
     pipe(image);
     assertTimeoutPreemptively(

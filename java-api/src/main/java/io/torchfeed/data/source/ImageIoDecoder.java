@@ -1,28 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.source;
 
-import io.torchfeed.internal.Failures;
-import io.torchfeed.internal.RegularFile;
+import io.torchfeed.data.SampleWriter;
+import io.torchfeed.memory.DType;
+import io.torchfeed.memory.RowSpec;
 import java.awt.AlphaComposite;
 import java.awt.Graphics2D;
 import java.awt.RenderingHints;
 import java.awt.image.BufferedImage;
-import java.io.BufferedInputStream;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import javax.imageio.ImageIO;
 import javax.imageio.stream.MemoryCacheImageInputStream;
 
-/** A decoder that reads and scales images. */
-final class ImagePixels {
-  private ImagePixels() {}
+/** The decoder of the JDK. */
+final class ImageIoDecoder implements ImageDecoder {
+  private final int height;
+  private final int width;
+  private final RowSpec row;
 
-  /** Returns the pixels of an image, by color, then row, then column. */
-  static byte[] read(Path file, int height, int width) throws IOException {
-    BufferedImage image = scaled(decode(file), height, width);
-    int[] pixels = image.getRGB(0, 0, width, height, null, 0, width);
+  private ImageIoDecoder(int height, int width) {
+    this.height = height;
+    this.width = width;
+    this.row = RowSpec.of(DType.UINT8, 3, height, width);
+  }
+
+  static ImageIoDecoder of(int height, int width) {
+    if (height < 1 || width < 1) {
+      throw new IllegalArgumentException(
+          "height and width must be at least 1, got %d and %d".formatted(height, width));
+    }
+    if (ModuleLayer.boot().findModule("java.desktop").isEmpty()) {
+      throw new IllegalStateException(
+          "images are decoded by the module java.desktop, which this program lacks;"
+              + " add --add-modules java.desktop");
+    }
+    return new ImageIoDecoder(height, width);
+  }
+
+  @Override
+  public RowSpec row() {
+    return row;
+  }
+
+  @Override
+  public void decode(byte[] encoded, SampleWriter sample, int column) throws IOException {
+    // Avoids the temporary files that ImageIO creates by default.
+    BufferedImage image =
+        ImageIO.read(new MemoryCacheImageInputStream(new ByteArrayInputStream(encoded)));
+    if (image == null) {
+      throw new IOException("its format is not one that the JDK decodes");
+    }
+    sample.put(column, planes(scaled(image, height, width)));
+  }
+
+  /** Returns the pixels by color, then row, then column. */
+  private static byte[] planes(BufferedImage image) {
+    int width = image.getWidth();
+    int[] pixels = image.getRGB(0, 0, width, image.getHeight(), null, 0, width);
     byte[] planes = new byte[3 * pixels.length];
     for (int i = 0; i < pixels.length; i++) {
       planes[i] = (byte) (pixels[i] >> 16);
@@ -30,23 +65,6 @@ final class ImagePixels {
       planes[2 * pixels.length + i] = (byte) pixels[i];
     }
     return planes;
-  }
-
-  private static BufferedImage decode(Path file) throws IOException {
-    RegularFile.require(file);
-    BufferedImage image;
-    try (InputStream bytes = new BufferedInputStream(Files.newInputStream(file))) {
-      // Avoids the temporary files that ImageIO creates by default; it closes the stream of an
-      // image it can decode.
-      image = ImageIO.read(new MemoryCacheImageInputStream(bytes));
-    } catch (IOException | RuntimeException e) { // decoders may throw anything for corrupt bytes
-      throw new IOException(
-          "%s cannot be decoded as an image: %s".formatted(file, Failures.reason(e)), e);
-    }
-    if (image == null) {
-      throw new IOException(file + " is not an image in a format that the JDK decodes");
-    }
-    return image;
   }
 
   /**
