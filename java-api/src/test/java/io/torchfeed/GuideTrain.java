@@ -8,7 +8,6 @@ import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.distributed.DistributedDataParallel;
-import io.torchfeed.distributed.DistributedDataParallelOptions;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.sampler.RankConsistency;
 import io.torchfeed.sampler.Sampler;
@@ -64,8 +63,8 @@ public final class GuideTrain {
   private static void accumulate(LinearImpl net, Tensor first, Tensor target) {
     Tensor second = first.neg();
     // guide: options
-    DistributedDataParallelOptions options =
-        DistributedDataParallelOptions.defaults()
+    DistributedDataParallel.Options options =
+        DistributedDataParallel.Options.defaults()
             .withFindUnusedParameters(true)
             .withBucketBytes(10 << 20);
     // guide: end

@@ -7,9 +7,13 @@ import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.ReducerOptions;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.bytedeco.javacpp.BytePointer;
@@ -25,9 +29,9 @@ import org.bytedeco.pytorch.Tensor;
  * over the ranks by the time a backward pass returns, whether it was started by {@link #backward}
  * or by {@code loss.backward()}; buckets of gradients are reduced while the remaining gradients are
  * still being computed. {@link #noSync} accumulates gradients over several batches. Every parameter
- * that requires a gradient must contribute to every loss, unless {@link
- * DistributedDataParallelOptions} say otherwise; one that the module has under two names is reduced
- * once. Gradients of {@code Embedding} and {@code EmbeddingBag} may be sparse.
+ * that requires a gradient must contribute to every loss, unless {@link Options} say otherwise; one
+ * that the module has under two names is reduced once. Gradients of {@code Embedding} and {@code
+ * EmbeddingBag} may be sparse.
  *
  * <p>A backward pass that fails after its first gradient leaves the wrapper unusable: every later
  * one fails and says why. The module and the process are not affected: {@link #close} ends the
@@ -42,6 +46,236 @@ import org.bytedeco.pytorch.Tensor;
  * <p>Source: libtorch 2.10.0, {@code c10d::Reducer}.
  */
 public final class DistributedDataParallel implements AutoCloseable {
+  /** The moments at which buffers, for example running statistics, are copied from rank 0. */
+  public enum BufferMode {
+    /** Not even when the module is wrapped; PyTorch's {@code broadcast_buffers=False}. */
+    OFF(ReducerOptions.kOff),
+
+    /** When the module is wrapped, and by {@link #broadcastBuffers}. */
+    ON_REQUEST(ReducerOptions.kOnRequest),
+
+    /**
+     * In {@link #beforeForward}, as PyTorch does before the forward pass: if the previous forward
+     * pass was not inside {@link #noSync}.
+     */
+    BEFORE_FORWARD(ReducerOptions.kBeforeForward),
+
+    /**
+     * At the end of each backward pass that averages gradients; the default, since it needs no call
+     * in the training loop and leaves equal buffers on all ranks after every step.
+     */
+    AFTER_BACKWARD(ReducerOptions.kAfterBackward);
+
+    private final int code;
+
+    BufferMode(int code) {
+      this.code = code;
+    }
+  }
+
+  /**
+   * The options of a wrapper, the same on all ranks. Immutable: each {@code with} method returns
+   * new options.
+   */
+  public static final class Options {
+    private static final Options DEFAULTS = new Options();
+
+    private long firstBucketBytes = 1L << 20;
+    private long bucketBytes = 25L << 20;
+    private boolean findUnusedParameters;
+    private boolean staticGraph;
+    private boolean gradientAsBucketView;
+    private BufferMode bufferMode = BufferMode.AFTER_BACKWARD;
+    private Set<String> ignored = Set.of();
+
+    private Options() {}
+
+    /**
+     * Returns PyTorch's options, except that buffers are copied {@linkplain
+     * BufferMode#AFTER_BACKWARD after each backward pass}.
+     *
+     * @return the options
+     */
+    public static Options defaults() {
+      return DEFAULTS;
+    }
+
+    /**
+     * Returns these options with a different size of the buckets in which gradients are reduced; by
+     * default 1 MiB for the first bucket and 25 MiB for the others. Before the second backward
+     * pass, which reduces the gradients in the order in which those of the first one arrived, all
+     * gradients of a dtype are one bucket, unless unused parameters are found.
+     *
+     * @param bytes the size at which a bucket is full, at least 1
+     * @return the options
+     * @throws IllegalArgumentException if the size is below 1
+     */
+    public Options withBucketBytes(long bytes) {
+      return withBucketBytes(bytes, bytes);
+    }
+
+    /**
+     * Returns these options with different sizes of the buckets in which gradients are reduced.
+     *
+     * @param first the size of the bucket that is reduced first, at least 1
+     * @param others the size of the others, at least 1
+     * @return the options
+     * @throws IllegalArgumentException if a size is below 1
+     */
+    public Options withBucketBytes(long first, long others) {
+      check("first", first);
+      check("others", others);
+      return with(
+          options -> {
+            options.firstBucketBytes = first;
+            options.bucketBytes = others;
+          });
+    }
+
+    /**
+     * Returns these options with or without support for losses that depend on a part of the
+     * parameters only. A gradient is then the mean over the ranks, to which ranks that do not use
+     * the parameter contribute 0; if no rank uses it, it remains undefined. Costs one more
+     * all-reduce per backward pass, of 4 bytes per parameter.
+     *
+     * @param find whether parameters may be unused; by default every parameter must contribute to
+     *     every loss
+     * @return the options
+     */
+    public Options withFindUnusedParameters(boolean find) {
+      return with(options -> options.findUnusedParameters = find);
+    }
+
+    /**
+     * Returns these options with or without the promise that all backward passes use the same
+     * parameters, each as often as the first one does. Parameters may then be unused at no cost,
+     * since they are found in the first pass, which reduces everything at its end.
+     *
+     * @param isStatic whether the graph is static; by default it is not
+     * @return the options
+     */
+    public Options withStaticGraph(boolean isStatic) {
+      return with(options -> options.staticGraph = isStatic);
+    }
+
+    /**
+     * Returns these options with or without gradients that are views of the buckets, which saves
+     * memory of the size of the gradients, and copies if the optimizer sets gradients to zero
+     * rather than undefined. A gradient must then not be replaced by another tensor between passes.
+     *
+     * @param views whether gradients are views; by default they are not
+     * @return the options
+     */
+    public Options withGradientAsBucketView(boolean views) {
+      return with(options -> options.gradientAsBucketView = views);
+    }
+
+    /**
+     * Returns these options with a different moment at which buffers are copied.
+     *
+     * @param mode when the buffers of rank 0 are copied to the other ranks
+     * @return the options
+     */
+    public Options withBufferMode(BufferMode mode) {
+      Objects.requireNonNull(mode, "mode");
+      return with(options -> options.bufferMode = mode);
+    }
+
+    /**
+     * Returns these options with parameters and buffers that the wrapper leaves alone: they are
+     * neither compared, copied nor reduced, and not part of {@link #digest}.
+     *
+     * @param names their names as in {@code named_parameters()} and {@code named_buffers()}; copied
+     * @return the options
+     */
+    public Options withIgnored(Collection<String> names) {
+      Set<String> copy = Set.copyOf(names);
+      return with(options -> options.ignored = copy);
+    }
+
+    private Options with(Consumer<Options> change) {
+      Options changed = new Options();
+      changed.firstBucketBytes = firstBucketBytes;
+      changed.bucketBytes = bucketBytes;
+      changed.findUnusedParameters = findUnusedParameters;
+      changed.staticGraph = staticGraph;
+      changed.gradientAsBucketView = gradientAsBucketView;
+      changed.bufferMode = bufferMode;
+      changed.ignored = ignored;
+      change.accept(changed);
+      return changed;
+    }
+
+    private static void check(String name, long bytes) {
+      if (bytes < 1) {
+        throw new IllegalArgumentException(name + " must be at least 1, got " + bytes);
+      }
+    }
+
+    private ReducerOptions toNative(Module module) {
+      return new ReducerOptions()
+          .first_bucket_bytes(firstBucketBytes)
+          .bucket_bytes(bucketBytes)
+          .find_unused_parameters(findUnusedParameters)
+          .static_graph(staticGraph)
+          .gradient_as_bucket_view(gradientAsBucketView)
+          .buffer_mode(bufferMode.code)
+          .sparse_names(new BytePointer(ModuleTensors.lines(ModuleTensors.sparse(module))))
+          .ignored_names(new BytePointer(ModuleTensors.lines(new TreeSet<>(ignored))));
+    }
+  }
+
+  /**
+   * A snapshot of what has been reduced so far, and how long it took.
+   *
+   * @param reductions backward passes that ended with averaged gradients
+   * @param waited time from the last gradient of each of them to its end: what the reduction costs
+   * @param communicating time from the start of the first bucket's reduction of each to the end of
+   *     the last bucket's; PyTorch's {@code backward_comm_time}. Zero in a group of one rank
+   * @param overlapped the part of {@code communicating} in which gradients were still being
+   *     computed; PyTorch's {@code backward_compute_comm_overlap_time}
+   * @param buckets the buckets, in the order of their reduction; empty in a group of one rank
+   */
+  public record Stats(
+      long reductions,
+      Duration waited,
+      Duration communicating,
+      Duration overlapped,
+      List<Bucket> buckets) {
+    /**
+     * Returns the share of the communication that was hidden behind computation.
+     *
+     * @return in [0, 1]; 0 before the first reduction
+     */
+    public double overlapShare() {
+      return communicating.isZero() ? 0 : (double) overlapped.toNanos() / communicating.toNanos();
+    }
+
+    @Override
+    public String toString() {
+      return String.format(
+          Locale.ROOT,
+          "%d reductions of %d buckets, %d bytes; waited %.3f s, communicating %.3f s, %.0f %% of"
+              + " it overlapped",
+          reductions,
+          buckets.size(),
+          buckets.stream().mapToLong(Bucket::bytes).sum(),
+          waited.toNanos() / 1e9,
+          communicating.toNanos() / 1e9,
+          100 * overlapShare());
+    }
+  }
+
+  /**
+   * A bucket of gradients that are reduced together.
+   *
+   * @param parameters the names of the parameters, in their order in the bucket
+   * @param bytes bytes of the gradients in the latest reduction
+   * @param reductions reductions since the bucket was formed
+   * @param time the time of these reductions
+   */
+  public record Bucket(List<String> parameters, long bytes, long reductions, Duration time) {}
+
   /** A scope in which backward passes accumulate gradients on this rank; ends when closed. */
   public interface NoSync extends AutoCloseable {
     /** Ends the scope; no effect the second time. */
@@ -61,7 +295,7 @@ public final class DistributedDataParallel implements AutoCloseable {
   }
 
   /**
-   * Wraps a module with the {@linkplain DistributedDataParallelOptions#defaults default} options.
+   * Wraps a module with the {@linkplain Options#defaults default} options.
    *
    * @param module the module to train, on the CPU; borrowed
    * @param group the ranks; borrowed, and may be closed before the wrapper
@@ -71,7 +305,7 @@ public final class DistributedDataParallel implements AutoCloseable {
    * @throws PeerLostException if a rank is lost or does not respond within the timeout
    */
   public static DistributedDataParallel wrap(Module module, ProcessGroup group) {
-    return wrap(module, group, DistributedDataParallelOptions.defaults());
+    return wrap(module, group, Options.defaults());
   }
 
   /**
@@ -86,13 +320,12 @@ public final class DistributedDataParallel implements AutoCloseable {
    *     names the first difference
    * @throws PeerLostException if a rank is lost or does not respond within the timeout
    */
-  public static DistributedDataParallel wrap(
-      Module module, ProcessGroup group, DistributedDataParallelOptions options) {
+  public static DistributedDataParallel wrap(Module module, ProcessGroup group, Options options) {
     Objects.requireNonNull(options, "options");
     try (PointerScope scope = new PointerScope()) {
-      ModuleTensors.requireNames(module, options.ignored());
-      ModuleTensors parameters = ModuleTensors.parameters(module, options.ignored());
-      ModuleTensors buffers = ModuleTensors.buffers(module, options.ignored());
+      ModuleTensors.requireNames(module, options.ignored);
+      ModuleTensors parameters = ModuleTensors.parameters(module, options.ignored);
+      ModuleTensors buffers = ModuleTensors.buffers(module, options.ignored);
       ReducerOptions nativeOptions = options.toNative(module);
       NativeHandle<GradientReducer> handle =
           group.make(
@@ -155,9 +388,8 @@ public final class DistributedDataParallel implements AutoCloseable {
   /**
    * Prepares the forward pass of a training step; the place for what PyTorch does at the start of
    * its {@code forward}, since the forward pass here is that of the module itself. Needed with
-   * {@link DistributedDataParallelOptions.BufferMode#BEFORE_FORWARD} only. All ranks must call it,
-   * or none. No effect if the module is in evaluation mode or gradients are disabled, so that one
-   * rank may evaluate alone.
+   * {@link BufferMode#BEFORE_FORWARD} only. All ranks must call it, or none. No effect if the
+   * module is in evaluation mode or gradients are disabled, so that one rank may evaluate alone.
    *
    * @throws PeerLostException if a rank is lost or does not respond within the timeout
    * @throws IllegalStateException if an earlier backward pass failed, or the wrapper is closed
@@ -169,8 +401,7 @@ public final class DistributedDataParallel implements AutoCloseable {
   }
 
   /**
-   * Copies the buffers of rank 0 to all ranks, in any {@link
-   * DistributedDataParallelOptions.BufferMode}. Every rank must call it.
+   * Copies the buffers of rank 0 to all ranks, in any {@link BufferMode}. Every rank must call it.
    *
    * @throws IllegalArgumentException on every rank, if a rank calls another operation of the group
    * @throws PeerLostException if a rank is lost or does not respond within the timeout
@@ -235,28 +466,28 @@ public final class DistributedDataParallel implements AutoCloseable {
    * @return a snapshot
    * @throws IllegalStateException if the wrapper is closed
    */
-  public ReductionStats stats() {
+  public Stats stats() {
     return handle.call(DistributedDataParallel::stats);
   }
 
-  private static ReductionStats stats(GradientReducer reducer) {
-    List<ReductionStats.Bucket> buckets = new ArrayList<>();
+  private static Stats stats(GradientReducer reducer) {
+    List<Bucket> buckets = new ArrayList<>();
     for (long i = 0; i < reducer.bucket_count(); i++) {
       try (BytePointer names = reducer.bucket_parameters(i)) {
         buckets.add(
-            new ReductionStats.Bucket(
+            new Bucket(
                 names.getString().lines().toList(),
                 reducer.bucket_bytes(i),
                 reducer.bucket_reductions(i),
                 Duration.ofNanos(reducer.bucket_nanos(i))));
       }
     }
-    return new ReductionStats(
+    return new Stats(
         reducer.reductions(),
         Duration.ofNanos(reducer.reduction_nanos()),
         Duration.ofNanos(reducer.communication_nanos()),
         Duration.ofNanos(reducer.overlapped_nanos()),
-        buckets);
+        List.copyOf(buckets));
   }
 
   /**

@@ -30,7 +30,7 @@ class ProcessGroupTest {
   void invalidArgumentsOfJoiningAreRefused() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> ProcessGroup.join(Master.at("localhost", 1), new Part(2, 2), MINUTE))
-        .withMessageContaining("got rank 2 of 2");
+        .withMessageContaining("Invalid rank 2");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> ProcessGroup.join(Master.at("localhost", 1), new Part(2, 1), Duration.ZERO));
     assertThatIllegalArgumentException().isThrownBy(() -> Master.at("localhost", 0));

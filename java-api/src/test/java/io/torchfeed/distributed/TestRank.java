@@ -193,7 +193,7 @@ public final class TestRank {
     try (group;
         var model =
             DistributedDataParallel.wrap(
-                net, group, DistributedDataParallelOptions.defaults().withBucketBytes(256, 512))) {
+                net, group, DistributedDataParallel.Options.defaults().withBucketBytes(256, 512))) {
       SGD sgd = new SGD(net.parameters(), new SGDOptions(0.1));
       for (int step = 0; step < 5; step++) {
         sgd.zero_grad();
