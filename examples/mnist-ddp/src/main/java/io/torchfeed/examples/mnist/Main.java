@@ -73,6 +73,14 @@ final class Main implements Callable<Integer> {
   private int batchSize = 64;
 
   @Option(
+      names = "--accumulate",
+      paramLabel = "N",
+      description =
+          "Batches whose gradients are added up before they are averaged over the ranks and the"
+              + " parameters change (default: ${DEFAULT-VALUE}).")
+  private int accumulate = 1;
+
+  @Option(
       names = "--lr",
       paramLabel = "X",
       description = "Learning rate of SGD (default: ${DEFAULT-VALUE}).")
@@ -136,7 +144,7 @@ final class Main implements Callable<Integer> {
       paramLabel = "PATH",
       description =
           "Continue after the last good checkpoint of --out, or of the run folder or checkpoint"
-              + " file PATH. Seed, ranks, batch size and --augment must match the checkpoint.")
+              + " file PATH. Seed, ranks, batch size, --augment and --accumulate must match the checkpoint.")
   private @Nullable String resume;
 
   @Option(
@@ -225,6 +233,7 @@ final class Main implements Callable<Integer> {
           ranks,
           epochs,
           batchSize,
+          accumulate,
           lr,
           momentum,
           seed,

@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param ranks number of processes, at least 1
  * @param epochs total number of epochs, at least 1
  * @param batchSize samples per rank and step, in [1, 60000]
+ * @param accumulate batches per optimizer step, at least 1
  * @param lr learning rate of SGD, above 0
  * @param momentum momentum of SGD, in [0, 1)
  * @param seed seed of parameters, dropout and order; not negative
@@ -28,6 +29,7 @@ record Settings(
     int ranks,
     int epochs,
     int batchSize,
+    int accumulate,
     double lr,
     double momentum,
     long seed,
@@ -53,6 +55,7 @@ record Settings(
     require("--ranks", ranks, 1, 1024);
     require("--epochs", epochs, 1, 1_000_000);
     require("--batch-size", batchSize, 1, 60_000);
+    require("--accumulate", accumulate, 1, 60_000);
     require("--workers", workers, 1, 256);
     require("--threads", threads, 0, 1024);
     if (!(lr > 0 && lr <= 100)) {
@@ -88,6 +91,7 @@ record Settings(
         ranks,
         epochs,
         batchSize,
+        accumulate,
         lr,
         momentum,
         seed,
@@ -109,6 +113,7 @@ record Settings(
                 "--ranks=" + ranks,
                 "--epochs=" + epochs,
                 "--batch-size=" + batchSize,
+                "--accumulate=" + accumulate,
                 "--lr=" + lr,
                 "--momentum=" + momentum,
                 "--seed=" + seed,

@@ -20,6 +20,7 @@ import java.util.Objects;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.openblas.presets.openblas_nolapack;
 import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 
@@ -92,6 +93,9 @@ final class Training {
       // A digest includes the rank; the digest of rank 0 represents the run.
       String order = new DistributedRandomSampler(train.size(), new Part(group.size(), 0)).digest();
       String digest = settings.augment() ? "augmented " + order : order;
+      if (settings.accumulate() > 1) {
+        digest = "accumulated " + settings.accumulate() + ' ' + digest;
+      }
       Checkpoint.Plan plan =
           new Checkpoint.Plan(settings.seed(), group.size(), settings.batchSize(), digest);
       if (checkpoint != null) {
@@ -185,7 +189,7 @@ final class Training {
           firstBatchSeconds = ProcessAge.seconds();
           files.firstBatch(firstBatchSeconds);
         }
-        clock.step(step(batch));
+        clock.step(step(batch, clock.steps()));
         progress.step(clock.rowsPerSecond(), clock.recentLoss());
       }
       clock.stop(batches.waitNanos(), model.reductionNanos());
@@ -193,13 +197,25 @@ final class Training {
     return clock;
   }
 
+  /** Trains on a batch; with the last one of {@code --accumulate}, the parameters change. */
   @SuppressWarnings("try") // a scope works by being open
-  private double step(Batch batch) {
+  private double step(Batch batch, long done) {
+    long first = done - done % settings.accumulate();
+    long together = Math.min(settings.accumulate(), steps - first);
     try (PointerScope scope = new PointerScope()) {
-      optimizer.zero_grad();
+      if (done == first) {
+        optimizer.zero_grad();
+      }
       Tensor loss = nll_loss(net.forward(batch.tensor(0)), batch.tensor(1));
-      model.backward(loss);
-      optimizer.step();
+      Tensor share = together == 1 ? loss : loss.div(new Scalar((double) together));
+      if (done - first < together - 1) {
+        try (var accumulating = model.noSync()) {
+          model.backward(share);
+        }
+      } else {
+        model.backward(share);
+        optimizer.step();
+      }
       return loss.item_float();
     }
   }

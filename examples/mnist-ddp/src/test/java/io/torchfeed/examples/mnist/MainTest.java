@@ -38,6 +38,7 @@ class MainTest {
     "--ranks=0, '--ranks must be in [1, 1024], got 0'",
     "--epochs=0, '--epochs must be in [1, 1000000], got 0'",
     "--batch-size=60001, '--batch-size must be in [1, 60000], got 60001'",
+    "--accumulate=0, '--accumulate must be in [1, 60000], got 0'",
     "--lr=0, '--lr must be in (0, 100], got 0.0'",
     "--lr=NaN, '--lr must be in (0, 100], got NaN'",
     "--momentum=1, '--momentum must be in [0, 1), got 1.0'",
@@ -59,6 +60,7 @@ class MainTest {
         "--ranks",
         "--epochs",
         "--batch-size",
+        "--accumulate",
         "--lr",
         "--momentum",
         "--seed",
@@ -121,6 +123,7 @@ class MainTest {
     Settings launcher =
         parse(
                 "--ranks=3",
+                "--accumulate=4",
                 "--lr=0.5",
                 "--seed=9",
                 "--threads=2",
@@ -134,6 +137,7 @@ class MainTest {
     assertThat(rank.resume()).isEqualTo(Path.of("/o/checkpoints/epoch-0001.ckpt"));
     assertThat(rank.bar()).isTrue();
     assertThat(rank.augment()).isTrue();
+    assertThat(rank.accumulate()).isEqualTo(4);
   }
 
   @Test
