@@ -28,6 +28,7 @@ import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.order.FixedSizeBatchSampler;
 import io.torchfeed.sampler.torch.SequentialSampler;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 

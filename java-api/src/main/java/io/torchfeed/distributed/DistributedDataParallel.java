@@ -48,21 +48,22 @@ import org.bytedeco.pytorch.Tensor;
 public final class DistributedDataParallel implements AutoCloseable {
   /** The moments at which buffers, for example running statistics, are copied from rank 0. */
   public enum BufferMode {
-    /** Not even when the module is wrapped; PyTorch's {@code broadcast_buffers=False}. */
+    /** None, not even the wrapping of the module; PyTorch's {@code broadcast_buffers=False}. */
     OFF(ReducerOptions.kOff),
 
-    /** When the module is wrapped, and by {@link #broadcastBuffers}. */
+    /** The wrapping of the module, and each call of {@link #broadcastBuffers}. */
     ON_REQUEST(ReducerOptions.kOnRequest),
 
     /**
-     * In {@link #beforeForward}, as PyTorch does before the forward pass: if the previous forward
-     * pass was not inside {@link #noSync}.
+     * The wrapping of the module, and each call of {@link #beforeForward} unless the previous one
+     * was inside {@link #noSync}; PyTorch's default.
      */
     BEFORE_FORWARD(ReducerOptions.kBeforeForward),
 
     /**
-     * At the end of each backward pass that averages gradients; the default, since it needs no call
-     * in the training loop and leaves equal buffers on all ranks after every step.
+     * The wrapping of the module, and the end of each backward pass that averages gradients. The
+     * default, since it needs no call in the training loop and leaves equal buffers on all ranks
+     * after every step.
      */
     AFTER_BACKWARD(ReducerOptions.kAfterBackward);
 

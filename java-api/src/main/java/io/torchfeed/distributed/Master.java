@@ -11,8 +11,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * The address at which the ranks of a group meet: rank 0 listens there, the others connect.
  *
- * <p>If no port is known to be free, rank 0 {@linkplain #listen listens} first and tells the others
- * the port by means of the program's own; nobody else can take it meanwhile. Thread-safe.
+ * <p>If no port is known to be free, rank 0 {@linkplain #listen listens} first and passes the port
+ * on to the others by means of the program; no other process can take it meanwhile. Thread-safe.
  */
 public final class Master implements AutoCloseable {
   private static final int NONE = -1;

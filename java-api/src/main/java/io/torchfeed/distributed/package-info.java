@@ -10,8 +10,8 @@
  * <p>Collectives use Gloo; gradients are reduced by libtorch's own reducer, in the buckets and with
  * the results of Python's {@code DistributedDataParallel} (golden/python_ddp). If a peer dies or
  * does not respond, the other ranks throw {@link io.torchfeed.distributed.PeerLostException} and
- * never hang beyond the group's timeout. Must not import {@code io.torchfeed.data}, and of
- * {@code io.torchfeed.sampler} only {@link io.torchfeed.sampler.Part}.
+ * never hang beyond the group's timeout. Must not import {@code io.torchfeed.data}, and of {@code
+ * io.torchfeed.sampler} only {@link io.torchfeed.sampler.Part}.
  */
 @NullMarked
 package io.torchfeed.distributed;

@@ -119,7 +119,7 @@ public final class EdgeLoader {
     private @Nullable LinePattern pattern;
     private @Nullable Boolean mixed;
     private IdMap.@Nullable Kind ids;
-    private @Nullable IdHash hash;
+    private IdMap.@Nullable Hash hash;
     private @Nullable LineParser parser;
     private @Nullable String valueSeparators;
     private @Nullable ErrorPolicy onError;
@@ -178,14 +178,14 @@ public final class EdgeLoader {
     }
 
     /**
-     * Sets the hash that determines the owner of an id that is a text; {@link IdHash#FNV_MIX} by
-     * default. A number is its own hash.
+     * Sets the hash that determines the owner of an id that is a text; {@link IdMap.Hash#FNV_MIX}
+     * by default. A number is its own hash.
      *
      * @param value the hash
      * @return this builder
      * @throws IllegalStateException if it is already set
      */
-    public Builder hash(IdHash value) {
+    public Builder hash(IdMap.Hash value) {
       Once.requireUnset("hash", hash);
       hash = requireNonNull(value, "hash");
       return this;
@@ -296,7 +296,7 @@ public final class EdgeLoader {
               chosen,
               mixed == null ? chosen == LinePattern.ADJACENCY : mixed,
               ids == null ? IdMap.Kind.NUMBER : ids,
-              hash == null ? IdHash.FNV_MIX : hash,
+              hash == null ? IdMap.Hash.FNV_MIX : hash,
               parser == null ? LineParser.separatedBy(",") : parser,
               new ByteSet("valueSeparators", valueSeparators == null ? ":| " : valueSeparators),
               onError == null ? ErrorPolicy.FAIL : onError,

@@ -21,7 +21,7 @@ record EdgeRules(
     LinePattern pattern,
     boolean mixed,
     IdMap.Kind ids,
-    IdHash hash,
+    IdMap.Hash hash,
     LineParser parser,
     ByteSet valueSeparators,
     EdgeLoader.ErrorPolicy errors,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.graph;
 
-import io.torchfeed.text.LineError;
+import io.torchfeed.text.LineOptions;
 import java.util.List;
 
 /**
@@ -175,7 +175,7 @@ public final class Edges {
    * @param listed the first of these lines: up to 10,000 with {@link
    *     EdgeLoader.ErrorPolicy#COLLECT}, otherwise none
    */
-  public record LineErrors(long count, List<LineError> listed) {
+  public record LineErrors(long count, List<LineOptions.LineError> listed) {
     /**
      * Creates errors.
      *

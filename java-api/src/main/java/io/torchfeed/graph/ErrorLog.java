@@ -2,8 +2,8 @@
 package io.torchfeed.graph;
 
 import io.torchfeed.text.LineCursor;
-import io.torchfeed.text.LineError;
 import io.torchfeed.text.LineException;
+import io.torchfeed.text.LineOptions;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -12,7 +12,7 @@ final class ErrorLog {
   private static final int MAX_LISTED = 10_000;
 
   private final EdgeLoader.ErrorPolicy policy;
-  private final List<LineError> listed = new ArrayList<>();
+  private final List<LineOptions.LineError> listed = new ArrayList<>();
   private long count;
 
   ErrorLog(EdgeLoader.ErrorPolicy policy) {

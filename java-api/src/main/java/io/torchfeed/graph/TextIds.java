@@ -44,7 +44,7 @@ final class TextIds extends IdTable {
   }
 
   private int firstPlace(byte[] bytes, int start, int end) {
-    return (int) IdHash.FNV_MIX.of(bytes, start, end) & (places.length - 1);
+    return (int) IdMap.Hash.FNV_MIX.of(bytes, start, end) & (places.length - 1);
   }
 
   private int nextPlace(int place) {

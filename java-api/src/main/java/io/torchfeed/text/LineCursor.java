@@ -168,8 +168,9 @@ public final class LineCursor implements AutoCloseable {
    * @return the error, which names the place and quotes the line
    * @throws TextFileException if the file has changed since it was planned, or cannot be read
    */
-  public LineError error(String problem) {
-    return new LineError(path(), lineNumber(), offset(), reader.quote(start(), end()), problem);
+  public LineOptions.LineError error(String problem) {
+    return new LineOptions.LineError(
+        path(), lineNumber(), offset(), reader.quote(start(), end()), problem);
   }
 
   /**

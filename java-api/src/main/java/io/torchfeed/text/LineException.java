@@ -6,14 +6,14 @@ public final class LineException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
   /** The line and the rule. */
-  private final transient LineError error;
+  private final transient LineOptions.LineError error;
 
   /**
    * Creates an exception.
    *
    * @param error the line and the rule
    */
-  public LineException(LineError error) {
+  public LineException(LineOptions.LineError error) {
     super(error.toString());
     this.error = error;
   }
@@ -24,7 +24,7 @@ public final class LineException extends RuntimeException {
    * @param error the line and the rule
    * @param cause the reason why the line cannot be read
    */
-  public LineException(LineError error, Throwable cause) {
+  public LineException(LineOptions.LineError error, Throwable cause) {
     super(error.toString(), cause);
     this.error = error;
   }
@@ -34,7 +34,7 @@ public final class LineException extends RuntimeException {
    *
    * @return the error
    */
-  public LineError error() {
+  public LineOptions.LineError error() {
     return error;
   }
 }

@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.file.Path;
 import java.util.Locale;
 import java.util.zip.GZIPInputStream;
 import org.jspecify.annotations.Nullable;
@@ -19,6 +20,39 @@ import org.jspecify.annotations.Nullable;
  *     #MAX_LINE_BYTES}]
  */
 public record LineOptions(CarriageReturn carriageReturn, int bufferBytes, int maxLineBytes) {
+  /**
+   * The description of a line that breaks a rule.
+   *
+   * @param path the file that holds it
+   * @param lineNumber its number in the file, starting at 1
+   * @param offset the offset of its first byte in the file's text
+   * @param text the line, or only its beginning if it is long, with replacement characters where it
+   *     is not UTF-8
+   * @param problem the rule and the value found
+   */
+  public record LineError(Path path, long lineNumber, long offset, String text, String problem) {
+    /**
+     * Creates an error.
+     *
+     * @param path the file that holds the line
+     * @param lineNumber its number in the file, starting at 1
+     * @param offset the offset of its first byte in the file's text
+     * @param text the line
+     * @param problem the rule and the value found
+     */
+    public LineError {
+      requireNonNull(path, "path");
+      requireNonNull(text, "text");
+      requireNonNull(problem, "problem");
+    }
+
+    @Override
+    public String toString() {
+      return "%s, line %d, byte %d: %s, in \"%s\""
+          .formatted(path, lineNumber, offset, problem, text);
+    }
+  }
+
   /**
    * The maximum length of a line in bytes: it fits in a Java array, with room for the next read.
    */

@@ -275,8 +275,8 @@ final class LineReader implements AutoCloseable {
   }
 
   private LineException tooLong(String problem, @Nullable Throwable cause) {
-    LineError error =
-        new LineError(
+    LineOptions.LineError error =
+        new LineOptions.LineError(
             plan.files().get(file).path(),
             lineNumber(1),
             base + rest,

@@ -7,8 +7,8 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import io.torchfeed.testing.LeakCheck;
 import io.torchfeed.sampler.Part;
+import io.torchfeed.testing.LeakCheck;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -32,7 +32,8 @@ class ProcessGroupTest {
         .isThrownBy(() -> ProcessGroup.join(Master.at("localhost", 1), new Part(2, 2), MINUTE))
         .withMessageContaining("Invalid rank 2");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> ProcessGroup.join(Master.at("localhost", 1), new Part(2, 1), Duration.ZERO));
+        .isThrownBy(
+            () -> ProcessGroup.join(Master.at("localhost", 1), new Part(2, 1), Duration.ZERO));
     assertThatIllegalArgumentException().isThrownBy(() -> Master.at("localhost", 0));
     assertThatIllegalArgumentException().isThrownBy(() -> Master.at(" ", 1));
     assertThatIllegalStateException().isThrownBy(() -> Master.listen("192.0.2.1"));

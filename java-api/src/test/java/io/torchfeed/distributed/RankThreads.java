@@ -63,7 +63,9 @@ final class RankThreads {
         ranks,
         rank ->
             ProcessGroup.join(
-                rank == 0 ? master : Master.at("127.0.0.1", master.port()), new Part(ranks, rank), timeout),
+                rank == 0 ? master : Master.at("127.0.0.1", master.port()),
+                new Part(ranks, rank),
+                timeout),
         body);
   }
 }

@@ -9,8 +9,8 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
-import io.torchfeed.text.LineError;
 import io.torchfeed.text.LineException;
+import io.torchfeed.text.LineOptions;
 import io.torchfeed.text.Lines;
 import io.torchfeed.text.TextFileException;
 import io.torchfeed.text.TextPartition;
@@ -178,14 +178,18 @@ class EdgeLoaderTest {
     @ValueSource(ints = {1, 2, 5})
     void wrongLinesAreListedWithTheirPositions(int worldSize) {
       EdgeLoader loader = over(worldSize, CONTENT).onError(EdgeLoader.ErrorPolicy.COLLECT).build();
-      List<LineError> errors =
+      List<LineOptions.LineError> errors =
           LocalRanks.run(worldSize, loader::load).stream()
               .flatMap(e -> e.errors().listed().stream())
               .toList();
-      assertThat(errors).extracting(LineError::lineNumber).containsExactly(2L, 3L, 4L, 5L, 6L, 7L);
-      assertThat(errors).extracting(LineError::offset).containsExactly(4L, 8L, 10L, 18L, 19L, 25L);
       assertThat(errors)
-          .extracting(LineError::text)
+          .extracting(LineOptions.LineError::lineNumber)
+          .containsExactly(2L, 3L, 4L, 5L, 6L, 7L);
+      assertThat(errors)
+          .extracting(LineOptions.LineError::offset)
+          .containsExactly(4L, 8L, 10L, 18L, 19L, 25L);
+      assertThat(errors)
+          .extracting(LineOptions.LineError::text)
           .containsExactly("x,2", "3", "4,5,6,7", "", "8,9,w", "10,11:");
       assertThat(errors).allSatisfy(e -> assertThat(e.path()).hasFileName("edges"));
     }
@@ -264,7 +268,7 @@ class EdgeLoaderTest {
         names = {"EDGES_BY_SOURCE", "EDGES_BY_TARGET", "EDGES_BY_BLOCK"})
     void ranksHaveExactlyTheEdgesThatTheyOwn(LinePattern pattern) {
       for (IdMap.Kind kind : IdMap.Kind.values()) {
-        for (IdHash hash : IdHash.values()) {
+        for (IdMap.Hash hash : IdMap.Hash.values()) {
           List<String> all = alone(over(1, content(kind)).ids(kind));
           for (int worldSize : List.of(2, 3, 6)) {
             ProcessGrid grid = ProcessGrid.of(pattern, worldSize);
@@ -281,7 +285,7 @@ class EdgeLoaderTest {
       }
     }
 
-    private int owner(String edge, ProcessGrid grid, IdMap.Kind kind, IdHash hash) {
+    private int owner(String edge, ProcessGrid grid, IdMap.Kind kind, IdMap.Hash hash) {
       long[] hashes =
           Arrays.stream(edge.split(" ", 3))
               .limit(2)

@@ -27,7 +27,7 @@ class FastEdgeParserTest {
         pattern,
         pattern == LinePattern.ADJACENCY,
         ids,
-        IdHash.FNV_MIX,
+        IdMap.Hash.FNV_MIX,
         LineParser.separatedBy(separators),
         new ByteSet("valueSeparators", value),
         EdgeLoader.ErrorPolicy.FAIL,

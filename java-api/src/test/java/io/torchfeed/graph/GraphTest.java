@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.torchfeed.text.LineError;
 import io.torchfeed.text.LineException;
 import io.torchfeed.text.LineOptions;
 import io.torchfeed.text.Lines;
@@ -249,7 +248,7 @@ class GraphTest {
       DenseRows rows = rows(1, 0, EdgeLoader.ErrorPolicy.COLLECT, content);
       assertThat(rows.ids()).containsExactly("a", "e");
       assertThat(rows.errors().listed())
-          .extracting(LineError::lineNumber)
+          .extracting(LineOptions.LineError::lineNumber)
           .containsExactly(2L, 3L, 4L, 5L);
       assertThat(rows(3, 2, EdgeLoader.ErrorPolicy.SKIP, content).width()).isEqualTo(2);
       assertThatThrownBy(() -> rows(1, 0, EdgeLoader.ErrorPolicy.FAIL, content))

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class IdHashTest {
+class IdMapHashTest {
   /** Values of GCC 12's std::hash. */
   @ParameterizedTest
   @CsvSource({
@@ -18,7 +18,7 @@ class IdHashTest {
     "'', 6142509188972423790"
   })
   void libstdcxxHashesMatchTheLibrary(String text, String hash) {
-    assertThat(IdHash.LIBSTDCXX.of(text)).isEqualTo(Long.parseUnsignedLong(hash));
+    assertThat(IdMap.Hash.LIBSTDCXX.of(text)).isEqualTo(Long.parseUnsignedLong(hash));
   }
 
   /** Published values of FNV-1a, and of the finaliser at 1. */
@@ -28,6 +28,6 @@ class IdHashTest {
     assertThat(Hash64.fnv1a("a")).isEqualTo(0xaf63dc4c8601ec8cL);
     assertThat(Hash64.fnv1a("foobar")).isEqualTo(0x85944171f73967e8L);
     assertThat(Hash64.mix(1)).isEqualTo(0x5692161D100B05E5L);
-    assertThat(IdHash.FNV_MIX.of("foobar")).isEqualTo(Hash64.mix(0x85944171f73967e8L));
+    assertThat(IdMap.Hash.FNV_MIX.of("foobar")).isEqualTo(Hash64.mix(0x85944171f73967e8L));
   }
 }
