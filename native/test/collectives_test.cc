@@ -32,7 +32,7 @@ at::Tensor values(int64_t rank, at::IntArrayRef shape, at::ScalarType type) {
   return ((values + rank) % 3 + 1).to(type).reshape(shape);
 }
 
-/// What the ranks' values become, combined without a group.
+/// The combination of the ranks' values, computed without a group.
 at::Tensor reduced(const std::vector<at::Tensor>& all, int32_t op) {
   at::Tensor result = all[0].clone();
   for (size_t i = 1; i < all.size(); ++i) {
@@ -298,7 +298,7 @@ TEST(Collectives, AsynchronousCallsRunInTheirOrderAndKeepTheirTensors) {
         }
       }
       works.push_back(group.all_gather(at::ones({2}), mode));
-      works.clear();  // goes on without its work
+      works.clear();  // continues without its work
     }
     group.barrier();
   });

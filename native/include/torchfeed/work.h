@@ -12,7 +12,7 @@ namespace torchfeed {
 
 /// A collective operation that has been started. Thread-safe.
 ///
-/// The operation goes on, and keeps its tensors alive, if this object is destroyed.
+/// The operation continues, and keeps its tensors alive, if this object is destroyed.
 class TORCHFEED_API Work {
  public:
   Work(const Work&) = delete;
@@ -22,7 +22,7 @@ class TORCHFEED_API Work {
   /// Waits until the operation is done, and throws what it failed with.
   ///
   /// @param milliseconds  how long to wait at most; negative: until it is done
-  /// @return whether the operation is done; if not, it goes on
+  /// @return whether the operation is done; if not, it continues
   bool await(int64_t milliseconds);
   /// Returns whether the operation is done, successfully or not.
   [[nodiscard]] bool is_done() const;

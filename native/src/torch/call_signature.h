@@ -27,8 +27,8 @@ enum class Operation : int64_t {
   kSend,
 };
 
-/// What must be equal on all ranks that call a collective operation together, as numbers that can
-/// be sent.
+/// The properties that must be equal on all ranks that call a collective operation, as numbers that
+/// can be sent.
 class CallSignature {
  public:
   static constexpr int64_t kHeaderWords = 7;

@@ -12,10 +12,10 @@
 
 namespace torchfeed {
 
-/// What the thread that performs an operation and those that wait for it share.
+/// The state shared by the thread that performs an operation and those that wait for it.
 class Work::State {
  public:
-  /// Sets the outcome, which nobody sees before it is announced.
+  /// Sets the outcome, which no thread sees before it is announced.
   void succeed(std::vector<at::Tensor> results) { results_ = std::move(results); }
   void fail(std::exception_ptr failure) { failure_ = std::move(failure); }
   void announce();
