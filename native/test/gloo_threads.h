@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -22,6 +23,7 @@ using Body = std::function<void(ProcessGroup&)>;
 /// Connects `ranks` ranks of this process over Gloo and runs `body` for each, on its own thread;
 /// rethrows the first failure.
 inline void on_gloo(int ranks, const Body& body, int64_t milliseconds = 60'000) {
+  std::signal(SIGPIPE, SIG_IGN);  // as in the JVM: Gloo may still write to an aborted connection
   const auto store = c10::make_intrusive<c10d::HashStore>();
   std::vector<std::exception_ptr> failures(static_cast<size_t>(ranks));
   std::vector<std::thread> threads;

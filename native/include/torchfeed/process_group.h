@@ -54,7 +54,8 @@ class TORCHFEED_API ProcessGroup {
   [[nodiscard]] int64_t world_size() const;
 
   /// Ends the connections: operations in flight, and all later ones, fail with `ILLEGAL_STATE`, and
-  /// those of the other ranks with `PEER_LOST`. Never waits. No effect on an adopted backend.
+  /// those of the other ranks with `PEER_LOST`. Never waits. No effect on an adopted backend. The
+  /// process must ignore SIGPIPE, as the JVM does.
   void abort();
   /// Like `abort`, if an operation is in flight.
   void abort_if_busy();

@@ -20,7 +20,7 @@ import org.bytedeco.pytorch.Tensor;
  * within the timeout; and {@link IllegalStateException} if the group is closed or aborted, also
  * during the call.
  */
-public class Collectives {
+public sealed class Collectives permits ProcessGroup {
   final GroupCalls calls;
 
   Collectives(GroupCalls calls) {
