@@ -9,8 +9,8 @@ import java.util.Properties;
 /**
  * The library itself: its version, and a self-check that it works on this machine.
  *
- * <p>Run as a main class, it runs the self-check, prints the findings, and exits with 1 and a hint
- * if something is wrong.
+ * <p>Run as a main class, it runs the self-check and prints the findings, with a hint for each
+ * failure; see {@link #main} for the exit status.
  */
 public final class Torchfeed {
   private static final int WRONG_USAGE = 2;
@@ -46,8 +46,8 @@ public final class Torchfeed {
   }
 
   /**
-   * Runs the self-check and prints its findings. Exits with 0, with 1 if something is wrong, or
-   * with 2 if there are arguments.
+   * Runs the self-check and prints its findings to the standard output. Exits with 0 if all is
+   * well, 1 if something is wrong, or 2 if there are arguments.
    *
    * @param args must be empty
    */

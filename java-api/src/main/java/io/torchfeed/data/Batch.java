@@ -41,7 +41,7 @@ public final class Batch implements AutoCloseable {
    * <p>The tensor is a view of the loader's memory, on the loader's device, and belongs to the
    * batch, which closes it.
    *
-   * @param column the number of the column
+   * @param column the number of the column, starting at 0
    * @return the tensor, the same object each time
    * @throws IllegalStateException if the batch has ended
    * @throws IndexOutOfBoundsException if there is no such column
@@ -54,8 +54,8 @@ public final class Batch implements AutoCloseable {
   /**
    * Returns the number of samples in the batch.
    *
-   * @return the batch size; smaller for the last batch of an epoch that does not divide evenly, and
-   *     where samples were skipped
+   * @return the batch size; smaller in the last batch of an epoch, or of a shard of a stream, that
+   *     does not divide evenly, and where samples were skipped; varies with a batch sampler
    */
   public int size() {
     return content.size;
@@ -71,9 +71,10 @@ public final class Batch implements AutoCloseable {
   }
 
   /**
-   * Returns the dataset indices of the samples, int64, in the order of the rows.
+   * Returns the dataset indices of the samples, in the order of the rows; over a stream, the
+   * numbers that {@link DataLoader} describes.
    *
-   * @return a copy
+   * @return a new array
    * @throws IllegalStateException if the batch has ended
    */
   public long[] indices() {

@@ -137,7 +137,8 @@ public final class DataLoader implements AutoCloseable {
   /**
    * Returns a publisher of the batches of an epoch. Each subscriber has its own pass and thread and
    * receives batches as it requests them. A batch is valid only during its call of {@code onNext},
-   * unless it is kept. An exception thrown by a pass ends the subscription.
+   * unless it is kept. An exception thrown by a pass, or because the pass cannot be opened, goes to
+   * {@code onError} and ends the subscription; this method itself does not check the epoch.
    *
    * @param epoch the number of the epoch, at least 0
    * @return the publisher; subscriptions end with the loader

@@ -33,8 +33,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A builder of loaders. Each option may be set once; an option that does not fit the dataset is
- * rejected by {@link #build}. Not thread-safe.
+ * A builder of loaders. Each option may be set once; setting it again throws {@link
+ * IllegalStateException}. An option that is out of range or does not fit the dataset is rejected by
+ * {@link #build}, except {@link #part}, which is checked at once. Not thread-safe.
  */
 public final class DataLoaderBuilder {
   private static final int MAX_WORKERS = 1024;
@@ -67,9 +68,10 @@ public final class DataLoaderBuilder {
    * Sets the part of a stream that this rank reads: each shard s with s mod world size = rank. By
    * default all shards are read. Other datasets are divided by their sampler.
    *
-   * @param part the part of this rank, one of at most as many as there are shards
+   * @param part the part of this rank; its world size must not exceed the number of shards
    * @return this builder
-   * @throws IllegalArgumentException if there are more ranks, or the dataset is not a stream
+   * @throws IllegalArgumentException if there are more ranks than shards, or the dataset is not a
+   *     stream
    */
   public DataLoaderBuilder part(Part part) {
     if (!(data instanceof LoaderData.Stream stream)) {
@@ -136,8 +138,8 @@ public final class DataLoaderBuilder {
 
   /**
    * Sets the number of batches that are loaded ahead of the consumer; by default two per worker
-   * plus two, or as many as fit in 8 MiB, up to eight, whichever is more. With 1, the workers and
-   * the consumer wait for each other.
+   * plus two or, if that is more, as many as fit in 8 MiB but at most eight. With 1, the workers
+   * and the consumer wait for each other.
    *
    * @param batches the number of batches, in [1, 65536]; only with workers
    * @return this builder
@@ -163,10 +165,11 @@ public final class DataLoaderBuilder {
 
   /**
    * Sets whether batches are delivered in the order of the sampler; by default they are. Otherwise
-   * a slow batch does not hold up later ones: up to 8 times the prefetch, and at least 64, may
-   * overtake it. {@link Batch#number} identifies the batches; the state of the pass records which
-   * ones were delivered. Over a stream, the batches of one shard keep their order, while shards
-   * overtake each other. Which batches are early differs from run to run and from rank to rank.
+   * a slow batch does not hold up later ones: up to 8 times the prefetch, or 64 if that is more,
+   * may overtake it. {@link Batch#number} identifies the batches; the state of the pass records
+   * which ones were delivered. Over a stream, the batches of one shard keep their order, while
+   * shards overtake each other. The order of delivery differs from run to run and from rank to
+   * rank.
    *
    * @param inOrder false to take batches as they become ready
    * @return this builder
@@ -180,7 +183,7 @@ public final class DataLoaderBuilder {
    * Sets whether an incomplete last batch is dropped (over a stream, the last batch of each shard);
    * by default it is delivered.
    *
-   * @param dropLast true to drop it
+   * @param dropLast true to drop it, false to deliver it
    * @return this builder
    */
   public DataLoaderBuilder dropLast(boolean dropLast) {

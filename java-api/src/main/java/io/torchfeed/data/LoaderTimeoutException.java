@@ -55,7 +55,7 @@ public final class LoaderTimeoutException extends RuntimeException {
   }
 
   /**
-   * Returns the time that the call waited.
+   * Returns the time that the call waited: the timeout of the loader.
    *
    * @return the timeout
    */

@@ -73,7 +73,7 @@ public abstract class NativeDataset implements AutoCloseable {
    * Returns the concatenation of datasets. It refers to the same rows without copying them and
    * stays usable after the parts are closed.
    *
-   * @param parts datasets of the same columns, at least one
+   * @param parts datasets with the same columns, at least one, in order
    * @return a dataset of all their samples; the caller closes it
    * @throws IllegalArgumentException if there is none, or their columns differ
    * @throws IllegalStateException if a part is closed, or the machine has too little memory

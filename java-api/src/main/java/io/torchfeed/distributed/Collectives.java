@@ -13,7 +13,8 @@ import org.bytedeco.pytorch.Tensor;
  *
  * <p><b>Checks.</b> Before each operation the ranks compare what they call: operation, shapes,
  * dtypes and roots. A difference is an {@link IllegalArgumentException} on all of them. That costs
- * one message to and from each rank; see {@link #unchecked}.
+ * one message to and from each rank; see {@link #unchecked}. With {@link #send} and {@link #recv},
+ * only the receiver compares, and only it throws.
  *
  * <p>Every method throws {@link IllegalArgumentException} if an argument is invalid, or does not
  * fit those of the other ranks; {@link PeerLostException} if a rank is lost or does not respond
@@ -64,7 +65,7 @@ public sealed class Collectives permits ProcessGroup {
   }
 
   /**
-   * Reduces several tensors as {@link #allReduce} does each of them, in one message.
+   * Reduces several tensors in one message, each as {@link #allReduce} does.
    *
    * @param tensors at least one, all of one dtype; updated in place
    * @param op how the values are combined
@@ -76,7 +77,7 @@ public sealed class Collectives permits ProcessGroup {
   /**
    * Replaces the tensor on one rank with its reduction over all ranks.
    *
-   * @param tensor as of {@link #allReduce}; not modified on the other ranks
+   * @param tensor as for {@link #allReduce}; not modified on the other ranks
    * @param op how the values are combined
    * @param root the rank that receives the result, in [0, size)
    */
@@ -88,7 +89,7 @@ public sealed class Collectives permits ProcessGroup {
    * Reduces the inputs of all ranks, and gives each rank its part of the result.
    *
    * @param output receives part {@code rank} of the result; as many elements as a part
-   * @param input one part for each rank, in rank order; not modified; dtypes as of {@link
+   * @param input one part for each rank, in rank order; not modified; dtypes as for {@link
    *     #allReduce}
    * @param op how the values are combined
    */
@@ -97,7 +98,7 @@ public sealed class Collectives permits ProcessGroup {
   }
 
   /**
-   * Reduces several inputs as {@link #reduceScatterTensor} does each of them, in one message.
+   * Reduces several inputs in one message, each as {@link #reduceScatterTensor} does.
    *
    * @param outputs at least one, all of one dtype
    * @param inputs as many as outputs
@@ -118,11 +119,12 @@ public sealed class Collectives permits ProcessGroup {
   }
 
   /**
-   * Gives each rank one tensor of one rank.
+   * Gives each rank one of the tensors of the root.
    *
    * @param output of any shape and dtype, the same on all ranks; receives input {@code rank} of the
    *     root
-   * @param inputs at the root one tensor for each rank, all like the output; elsewhere none
+   * @param inputs at the root, one tensor for each rank, all like the output; elsewhere, an empty
+   *     array
    * @param root the rank whose inputs are sent, in [0, size)
    */
   public void scatter(Tensor output, Tensor[] inputs, int root) {
@@ -141,10 +143,10 @@ public sealed class Collectives permits ProcessGroup {
   }
 
   /**
-   * Gathers several tensors as {@link #allGather} does each of them, in one message.
+   * Gathers several tensors in one message, each as {@link #allGather} does.
    *
    * @param tensors at least one, of any shapes and dtypes, the same on all ranks; not modified
-   * @return for each of the tensors, one per rank; the caller owns them
+   * @return for each of the tensors, one per rank, in rank order; the caller owns them
    */
   public Tensor[][] allGatherCoalesced(Tensor[] tensors) {
     return calls.run(Operation.allGatherCoalesced(tensors));
@@ -162,11 +164,12 @@ public sealed class Collectives permits ProcessGroup {
   }
 
   /**
-   * Returns the tensors of all ranks to one rank.
+   * Returns the tensors of all ranks on one rank.
    *
    * @param tensor of any shape and dtype, the same on all ranks; not modified
    * @param root the rank that receives them, in [0, size)
-   * @return at the root one tensor per rank, which the caller owns; elsewhere none
+   * @return at the root, one tensor per rank, in rank order, which the caller owns; elsewhere, an
+   *     empty array
    */
   public Tensor[] gather(Tensor tensor, int root) {
     return calls.run(Operation.gather(tensor, root));
@@ -186,8 +189,8 @@ public sealed class Collectives permits ProcessGroup {
    * Sends equally many rows of a tensor to every rank.
    *
    * @param output receives the rows of all ranks, in rank order; as many rows as the input
-   * @param input as many rows (dimension 0) for each rank, in rank order; rows of one shape and
-   *     dtype on all ranks
+   * @param input the same number of rows (dimension 0) for each rank, in rank order; rows of one
+   *     shape and dtype on all ranks
    */
   public void allToAllSingle(Tensor output, Tensor input) {
     calls.run(Operation.allToAllSingle(output, input, null, null));
@@ -211,7 +214,7 @@ public sealed class Collectives permits ProcessGroup {
    * those of different tags may overtake each other.
    *
    * @param tensor of any shape and dtype
-   * @param to another rank than this one, in [0, size)
+   * @param to a rank other than this one, in [0, size)
    * @param tag in [0, 2<sup>27</sup>)
    */
   public void send(Tensor tensor, int to, int tag) {
@@ -222,7 +225,7 @@ public sealed class Collectives permits ProcessGroup {
    * Receives a tensor from one rank.
    *
    * @param tensor of the shape and dtype that is sent; updated in place
-   * @param from another rank than this one, in [0, size)
+   * @param from a rank other than this one, in [0, size)
    * @param tag the tag with which it is sent
    */
   public void recv(Tensor tensor, int from, int tag) {
@@ -240,7 +243,7 @@ public sealed class Collectives permits ProcessGroup {
   }
 
   /**
-   * Returns the bytes of one rank.
+   * Returns the bytes of the root on every rank.
    *
    * @param mine of any length; used only at the root
    * @param root the rank whose bytes are sent to all, in [0, size)
@@ -261,7 +264,7 @@ public sealed class Collectives permits ProcessGroup {
   }
 
   /**
-   * Returns the string of one rank.
+   * Returns the string of the root on every rank.
    *
    * @param mine used only at the root; sent as UTF-8
    * @param root the rank whose string is sent to all, in [0, size)

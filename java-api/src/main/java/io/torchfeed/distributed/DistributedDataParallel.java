@@ -29,9 +29,9 @@ import org.bytedeco.pytorch.Tensor;
  * over the ranks by the time a backward pass returns, whether it was started by {@link #backward}
  * or by {@code loss.backward()}; buckets of gradients are reduced while the remaining gradients are
  * still being computed. {@link #noSync} accumulates gradients over several batches. Every parameter
- * that requires a gradient must contribute to every loss, unless {@link Options} say otherwise; one
- * that the module has under two names is reduced once. Gradients of {@code Embedding} and {@code
- * EmbeddingBag} may be sparse.
+ * that requires a gradient must contribute to every loss, unless the {@link Options} say otherwise;
+ * one that the module has under two names is reduced once. Gradients of {@code Embedding} and
+ * {@code EmbeddingBag} may be sparse.
  *
  * <p>A backward pass that fails after its first gradient leaves the wrapper unusable: every later
  * one fails and says why. The module and the process are not affected: {@link #close} ends the
@@ -48,20 +48,20 @@ import org.bytedeco.pytorch.Tensor;
 public final class DistributedDataParallel implements AutoCloseable {
   /** The moments at which buffers, for example running statistics, are copied from rank 0. */
   public enum BufferMode {
-    /** None, not even the wrapping of the module; PyTorch's {@code broadcast_buffers=False}. */
+    /** Never, not even when the module is wrapped; PyTorch's {@code broadcast_buffers=False}. */
     OFF(ReducerOptions.kOff),
 
-    /** The wrapping of the module, and each call of {@link #broadcastBuffers}. */
+    /** Once when the module is wrapped, and at each call of {@link #broadcastBuffers}. */
     ON_REQUEST(ReducerOptions.kOnRequest),
 
     /**
-     * The wrapping of the module, and each call of {@link #beforeForward} unless the previous one
-     * was inside {@link #noSync}; PyTorch's default.
+     * When the module is wrapped, and at each call of {@link #beforeForward} unless the previous
+     * one was inside {@link #noSync}; PyTorch's default.
      */
     BEFORE_FORWARD(ReducerOptions.kBeforeForward),
 
     /**
-     * The wrapping of the module, and the end of each backward pass that averages gradients. The
+     * When the module is wrapped, and at the end of each backward pass that averages gradients. The
      * default, since it needs no call in the training loop and leaves equal buffers on all ranks
      * after every step.
      */
@@ -105,9 +105,9 @@ public final class DistributedDataParallel implements AutoCloseable {
      * Returns these options with a different size of the buckets in which gradients are reduced; by
      * default 1 MiB for the first bucket and 25 MiB for the others. Before the second backward
      * pass, which reduces the gradients in the order in which those of the first one arrived, all
-     * gradients of a dtype are one bucket, unless unused parameters are found.
+     * gradients of a dtype are one bucket, unless {@link #withFindUnusedParameters} is on.
      *
-     * @param bytes the size at which a bucket is full, at least 1
+     * @param bytes the size in bytes at which a bucket is full, at least 1
      * @return the options
      * @throws IllegalArgumentException if the size is below 1
      */
@@ -118,8 +118,8 @@ public final class DistributedDataParallel implements AutoCloseable {
     /**
      * Returns these options with different sizes of the buckets in which gradients are reduced.
      *
-     * @param first the size of the bucket that is reduced first, at least 1
-     * @param others the size of the others, at least 1
+     * @param first the size of the bucket that is reduced first, in bytes, at least 1
+     * @param others the size of the others, in bytes, at least 1
      * @return the options
      * @throws IllegalArgumentException if a size is below 1
      */
@@ -134,10 +134,10 @@ public final class DistributedDataParallel implements AutoCloseable {
     }
 
     /**
-     * Returns these options with or without support for losses that depend on a part of the
-     * parameters only. A gradient is then the mean over the ranks, to which ranks that do not use
-     * the parameter contribute 0; if no rank uses it, it remains undefined. Costs one more
-     * all-reduce per backward pass, of 4 bytes per parameter.
+     * Returns these options with or without support for losses that depend on only part of the
+     * parameters. A gradient is then the mean over the ranks, to which ranks that do not use the
+     * parameter contribute 0; if no rank uses it, it remains undefined. Costs one more all-reduce
+     * per backward pass, of 4 bytes per parameter.
      *
      * @param find whether parameters may be unused; by default every parameter must contribute to
      *     every loss
@@ -160,9 +160,10 @@ public final class DistributedDataParallel implements AutoCloseable {
     }
 
     /**
-     * Returns these options with or without gradients that are views of the buckets, which saves
-     * memory of the size of the gradients, and copies if the optimizer sets gradients to zero
-     * rather than undefined. A gradient must then not be replaced by another tensor between passes.
+     * Returns these options with or without gradients that are views of the buckets, which saves as
+     * much memory as the gradients take. It also saves copies if the optimizer sets gradients to
+     * zero rather than undefined. A gradient must then not be replaced by another tensor between
+     * passes.
      *
      * @param views whether gradients are views; by default they are not
      * @return the options
@@ -246,7 +247,7 @@ public final class DistributedDataParallel implements AutoCloseable {
     /**
      * Returns the share of the communication that was hidden behind computation.
      *
-     * @return in [0, 1]; 0 before the first reduction
+     * @return in [0, 1]; 0 before the first reduction and in a group of one rank
      */
     public double overlapShare() {
       return communicating.isZero() ? 0 : (double) overlapped.toNanos() / communicating.toNanos();
@@ -304,6 +305,7 @@ public final class DistributedDataParallel implements AutoCloseable {
    * @throws IllegalArgumentException if no parameter requires a gradient, or the ranks' modules
    *     differ; the latter is thrown on every rank and names the first difference
    * @throws PeerLostException if a rank is lost or does not respond within the timeout
+   * @throws IllegalStateException if the group is closed or aborted
    */
   public static DistributedDataParallel wrap(Module module, ProcessGroup group) {
     return wrap(module, group, Options.defaults());
@@ -320,6 +322,7 @@ public final class DistributedDataParallel implements AutoCloseable {
    *     unknown, or the ranks' modules or options differ; the latter is thrown on every rank and
    *     names the first difference
    * @throws PeerLostException if a rank is lost or does not respond within the timeout
+   * @throws IllegalStateException if the group is closed or aborted
    */
   public static DistributedDataParallel wrap(Module module, ProcessGroup group, Options options) {
     Objects.requireNonNull(options, "options");
@@ -420,10 +423,11 @@ public final class DistributedDataParallel implements AutoCloseable {
    *
    * @param loss a single number to which all trained parameters contribute, unless the options or
    *     {@link #noSync} allow less
-   * @throws IllegalArgumentException if the loss is not a single number with a gradient
+   * @throws IllegalArgumentException if the loss is not a single number that requires a gradient
    * @throws PeerLostException if a rank is lost or does not respond within the timeout
-   * @throws IllegalStateException if a parameter received no gradient, an unexpected or a sparse
-   *     one (the message names it), an earlier backward pass failed, or the wrapper is closed
+   * @throws IllegalStateException if a parameter received no gradient, or one that is unexpected or
+   *     unexpectedly sparse or dense (the message names it), the loss depends on no parameter, an
+   *     earlier backward pass failed, or the wrapper is closed
    */
   public void backward(Tensor loss) {
     Objects.requireNonNull(loss, "loss");
@@ -505,8 +509,8 @@ public final class DistributedDataParallel implements AutoCloseable {
    * Verifies that the parameters of all ranks are identical, bit for bit. Every rank must call it.
    *
    * @return the common {@link #digest}
-   * @throws IllegalStateException on every rank, if a rank's parameters differ from those of rank
-   *     0; the message names that rank
+   * @throws IllegalStateException on every rank, if a rank's parameters differ from those of rank 0
+   *     (the message names that rank); or if the wrapper or the group is closed
    * @throws PeerLostException if a rank is lost or does not respond within the timeout
    */
   public String verifyReplicas() {

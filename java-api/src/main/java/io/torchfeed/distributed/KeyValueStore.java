@@ -16,7 +16,7 @@ import java.util.function.Supplier;
  *
  * <p>Every group has a store of its own: keys of other groups, and of the library, are never seen.
  * Every call is a message to the master, so it is no substitute for collective operations; values
- * should have at most some kilobytes. Thread-safe.
+ * should be at most a few kilobytes. Thread-safe.
  *
  * <p>Every method throws {@link PeerLostException} if the master is lost, and {@link
  * IllegalStateException} if the group is closed or aborted, also while it waits.
@@ -40,7 +40,7 @@ public final class KeyValueStore {
   }
 
   /**
-   * Sets the value of a key, and replaces any that it has.
+   * Sets the value of a key, replacing any that it already has.
    *
    * @param key any text
    * @param value of any length; not modified
@@ -54,7 +54,7 @@ public final class KeyValueStore {
   }
 
   /**
-   * Sets the value of a key, and replaces any that it has.
+   * Sets the value of a key, replacing any that it already has.
    *
    * @param key any text
    * @param value stored as UTF-8
@@ -67,9 +67,10 @@ public final class KeyValueStore {
    * Returns the value of a key, once it has one.
    *
    * @param key any text
-   * @param timeout how long to wait
+   * @param timeout how long to wait; zero or less: not at all
    * @return a new array
    * @throws PeerLostException if no rank has set it within the timeout
+   * @throws IllegalStateException also if the thread is interrupted while it waits
    */
   public byte[] get(String key, Duration timeout) {
     long start = System.nanoTime();
@@ -84,9 +85,10 @@ public final class KeyValueStore {
    * Returns the value of a key as text, once it has one.
    *
    * @param key any text
-   * @param timeout how long to wait
+   * @param timeout how long to wait; zero or less: not at all
    * @return the value, decoded as UTF-8
    * @throws PeerLostException if no rank has set it within the timeout
+   * @throws IllegalStateException also if the thread is interrupted while it waits
    */
   public String getString(String key, Duration timeout) {
     return new String(get(key, timeout), StandardCharsets.UTF_8);
@@ -98,6 +100,8 @@ public final class KeyValueStore {
    * @param keys at least one
    * @param timeout how long to wait; zero or less: not at all
    * @return whether all have values
+   * @throws IllegalArgumentException if there is no key
+   * @throws IllegalStateException also if the thread is interrupted while it waits
    */
   public boolean await(Collection<String> keys, Duration timeout) {
     if (keys.isEmpty()) {
@@ -116,10 +120,10 @@ public final class KeyValueStore {
   }
 
   /**
-   * Adds to a number, which is 0 if the key has no value.
+   * Adds to a number, which is 0 if the key has no value, and stores the sum.
    *
-   * @param key any text; its value must be a number in decimal digits
-   * @param summand may be negative
+   * @param key any text; its value must be an integer in decimal digits
+   * @param summand what to add; may be negative
    * @return the sum
    */
   public long add(String key, long summand) {
@@ -127,12 +131,12 @@ public final class KeyValueStore {
   }
 
   /**
-   * Sets the value of a key if it has an expected value.
+   * Sets the value of a key if it has the expected value.
    *
    * @param key any text
-   * @param expected the value that is replaced; empty: also none
+   * @param expected the value to replace; an empty one also matches a key without a value
    * @param desired the new value
-   * @return the value after the call; if the key has none, and none was set, {@code expected}
+   * @return the value after the call, or {@code expected} if the key still has none
    */
   public String compareSet(String key, String expected, String desired) {
     byte[] value =

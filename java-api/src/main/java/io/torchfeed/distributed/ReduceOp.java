@@ -13,11 +13,11 @@ public enum ReduceOp {
   MIN(3),
   /** The maximum over the ranks. */
   MAX(4),
-  /** The bitwise and over the ranks; integer dtypes only. */
+  /** The bitwise AND over the ranks; integer dtypes only. */
   BAND(5),
-  /** The bitwise or over the ranks; integer dtypes only. */
+  /** The bitwise OR over the ranks; integer dtypes only. */
   BOR(6),
-  /** The bitwise exclusive or over the ranks; integer dtypes only. */
+  /** The bitwise XOR over the ranks; integer dtypes only. */
   BXOR(7);
 
   private final int code;

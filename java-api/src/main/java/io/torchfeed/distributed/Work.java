@@ -42,8 +42,8 @@ public final class Work<T> {
   }
 
   /**
-   * Waits until the operation is done. It fails if another rank does not respond within the group's
-   * timeout.
+   * Waits until the operation is done, regardless of interrupts. It fails if another rank does not
+   * respond within the group's timeout.
    *
    * @return what the operation returns, the same object every time; the caller owns its tensors
    * @throws IllegalArgumentException if the arguments were refused
@@ -58,7 +58,7 @@ public final class Work<T> {
   /**
    * Waits until the operation is done, but not longer than a limit, after which it continues.
    *
-   * @param limit how long to wait; zero or less: not at all
+   * @param limit how long to wait, rounded down to milliseconds; zero or less: not at all
    * @return whether it is done, so that {@link #await()} does not wait
    * @throws IllegalArgumentException if the arguments were refused
    * @throws PeerLostException if a rank was lost or did not respond

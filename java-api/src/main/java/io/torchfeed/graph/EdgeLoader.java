@@ -12,7 +12,8 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A loader that reads edges from lines and sends each edge to the rank that owns it.
+ * A loader that reads edges from lines and sends each edge to the rank that owns it. In a single
+ * process, for example:
  *
  * <pre>{@code
  * EdgeLoader loader = EdgeLoader.over(plan).pattern(LinePattern.EDGES_BY_SOURCE).build();
@@ -44,7 +45,7 @@ public final class EdgeLoader {
     /** All occurrences are kept side by side, in the order of arrival. */
     KEEP,
 
-    /** A repeated edge is refused with an exception. */
+    /** A repeated edge is an error: creating the graph throws {@link IllegalArgumentException}. */
     REFUSE
   }
 
@@ -113,7 +114,7 @@ public final class EdgeLoader {
     return new EdgeExchange(plan, rules, rank, exchange, true, progress).run();
   }
 
-  /** A builder of loaders; each option may be set once. */
+  /** A builder of loaders; each option may be set once. Not thread-safe. */
   public static final class Builder {
     private final TextPartition plan;
     private @Nullable LinePattern pattern;
@@ -178,8 +179,8 @@ public final class EdgeLoader {
     }
 
     /**
-     * Sets the hash that determines the owner of an id that is a text; {@link IdMap.Hash#FNV_MIX}
-     * by default. A number is its own hash.
+     * Sets the hash that determines the owner of a text id; {@link IdMap.Hash#FNV_MIX} by default.
+     * A number is its own hash.
      *
      * @param value the hash
      * @return this builder
@@ -192,7 +193,7 @@ public final class EdgeLoader {
     }
 
     /**
-     * Sets the parser that splits lines into fields; at commas by default.
+     * Sets the parser that splits lines into fields; by default at commas.
      *
      * @param value the parser
      * @return this builder
@@ -246,7 +247,7 @@ public final class EdgeLoader {
 
     /**
      * Sets the number of bytes that a rank sends, and receives, in one round of the exchange, to
-     * within one edge for each rank; 16 MB by default.
+     * within one edge for each rank; 16 MiB by default.
      *
      * @param value the number of bytes, at least 1
      * @return this builder
@@ -314,7 +315,7 @@ public final class EdgeLoader {
     /** The line is skipped and counted. */
     SKIP,
 
-    /** The line is skipped, counted and listed, up to the first 10,000 of a rank. */
+    /** The line is skipped and counted, and the first 10,000 of each rank are also listed. */
     COLLECT
   }
 }

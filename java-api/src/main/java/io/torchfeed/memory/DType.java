@@ -12,7 +12,7 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
  * The element type of a row, by PyTorch's name: each type of libtorch whose numbers take whole
  * bytes and are not quantized.
  *
- * <p>Java code writes an element as the number of Java that has the same bytes, unchanged: {@code
+ * <p>Java code writes an element as the Java number that has the same bytes, unchanged: {@code
  * byte} for the types of 8 bits, {@code short} for those of 16, {@code int} and {@code long} for
  * the integers of 32 and 64, {@code float} and {@code double}. So an unsigned integer is written as
  * the signed one of the same bits, and a float of 8 or 16 bits as its bits. Complex numbers cannot
@@ -36,15 +36,15 @@ public enum DType {
   INT16(2, ScalarType.Short),
   /** 32-bit integers. */
   INT32(4, ScalarType.Int),
-  /** 64-bit integers, the type of class labels. */
+  /** 64-bit integers, PyTorch's type for class labels. */
   INT64(8, ScalarType.Long),
-  /** 8-bit floats with 4 bits of exponent and 3 of mantissa, without infinities. */
+  /** 8-bit floats with 4 bits of exponent and 3 of mantissa, without infinities; bias 7. */
   FLOAT8_E4M3FN(1, ScalarType.Float8_e4m3fn),
-  /** 8-bit floats like {@link #FLOAT8_E4M3FN}, without negative zero. */
+  /** 8-bit floats like {@link #FLOAT8_E4M3FN}, without negative zero; bias 8. */
   FLOAT8_E4M3FNUZ(1, ScalarType.Float8_e4m3fnuz),
-  /** 8-bit floats with 5 bits of exponent and 2 of mantissa. */
+  /** 8-bit floats with 5 bits of exponent and 2 of mantissa; bias 15. */
   FLOAT8_E5M2(1, ScalarType.Float8_e5m2),
-  /** 8-bit floats like {@link #FLOAT8_E5M2}, without infinities and negative zero. */
+  /** 8-bit floats like {@link #FLOAT8_E5M2}, without infinities or negative zero; bias 16. */
   FLOAT8_E5M2FNUZ(1, ScalarType.Float8_e5m2fnuz),
   /** 8-bit powers of two, the scales of blocks of other numbers. */
   FLOAT8_E8M0FNU(1, ScalarType.Float8_e8m0fnu),
@@ -78,7 +78,7 @@ public enum DType {
   }
 
   /**
-   * Returns the type for a constant of libtorch.
+   * Returns the type for one of libtorch's constants.
    *
    * @param scalarType the constant of the JavaCPP presets, or the dtype of a tensor
    * @return the type with this {@link #scalarType()}

@@ -16,7 +16,7 @@ import java.util.Locale;
  */
 public record RowSpec(DType dtype, List<Long> shape) {
   /**
-   * Creates a row layout.
+   * Creates the specification of a row.
    *
    * @param dtype the type of the elements
    * @param shape the shape of one row; empty for one number per row
@@ -39,11 +39,11 @@ public record RowSpec(DType dtype, List<Long> shape) {
   }
 
   /**
-   * Creates a row layout.
+   * Creates the specification of a row.
    *
    * @param dtype the type of the elements
    * @param shape the shape of one row; none for one number per row
-   * @return the row layout
+   * @return the specification
    * @throws IllegalArgumentException if a dimension is negative, or a row takes 2^63 bytes or more
    */
   public static RowSpec of(DType dtype, long... shape) {
@@ -51,7 +51,7 @@ public record RowSpec(DType dtype, List<Long> shape) {
   }
 
   /**
-   * Returns the number of elements of a row.
+   * Returns the number of elements in a row.
    *
    * @return the product of the dimensions; 1 if there are none
    */

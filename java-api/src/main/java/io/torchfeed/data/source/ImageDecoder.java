@@ -6,8 +6,8 @@ import io.torchfeed.memory.RowSpec;
 import java.io.IOException;
 
 /**
- * A decoder that writes images as rows of a column. Immutable, or else thread-safe: the workers of
- * a loader call it concurrently.
+ * A decoder that writes images as rows of a column. Implementations must be thread-safe: the
+ * workers of a loader call them concurrently.
  */
 public interface ImageDecoder {
   /**
@@ -18,19 +18,19 @@ public interface ImageDecoder {
   RowSpec row();
 
   /**
-   * Writes an image: all elements of one column.
+   * Decodes an image and writes it as all elements of one column of a sample.
    *
    * @param encoded the content of the image file
    * @param sample receives the image; valid only in this call and thread
-   * @param column the number of the column
+   * @param column the number of the column, starting at 0
    * @throws IOException if the image cannot be decoded
    */
   void decode(byte[] encoded, SampleWriter sample, int column) throws IOException;
 
   /**
    * Returns the decoder of the JDK, {@code ImageIO}: uint8 {@code [3, height, width]} in the order
-   * red, green, blue. An image of another size is scaled bilinearly, averaging the area of each
-   * pixel where it is reduced.
+   * red, green, blue. An image of another size is scaled bilinearly to exactly this size, whatever
+   * its proportions; a reduction to half or less is made in steps of one half.
    *
    * <p>The pixels differ from those of torchvision and Pillow, and decoding takes about three times
    * as long: {@code ImageIO} converts images with an embedded ICC profile, which most photographs
@@ -45,7 +45,7 @@ public interface ImageDecoder {
    * @param height the height of the rows in pixels, at least 1
    * @param width the width of the rows in pixels, at least 1
    * @return the decoder
-   * @throws IllegalArgumentException if a size is below 1, or a row takes 2^31 bytes or more
+   * @throws IllegalArgumentException if a side is below 1, or a row takes 2^31 bytes or more
    * @throws IllegalStateException if the program lacks the module {@code java.desktop}
    */
   static ImageDecoder imageIo(int height, int width) {

@@ -33,7 +33,7 @@ public interface ObjectDataset<T> {
    *
    * @param <R> the type of the new objects
    * @param mapper computes the new object from the old one
-   * @return the same number of objects
+   * @return a dataset of as many objects
    */
   default <R> ObjectDataset<R> map(Mapper<? super T, ? extends R> mapper) {
     requireNonNull(mapper, "mapper");

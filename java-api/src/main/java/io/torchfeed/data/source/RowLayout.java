@@ -9,8 +9,8 @@ import java.nio.ByteOrder;
 
 /**
  * The layout of rows of one dtype and shape in a file whose format is not self-describing: row
- * {@code i} begins at byte {@code offsetBytes + i * strideBytes}, its elements dense and in C
- * order.
+ * {@code i} begins at byte {@code offsetBytes + i * strideBytes}, its elements dense and in
+ * row-major (C) order.
  *
  * <p>Unless an option says otherwise, the rows begin at byte 0, follow each other without gaps and
  * are little-endian. For example, the columns of a file of records, here a label byte before each
@@ -75,7 +75,7 @@ public record RowLayout(RowSpec row, long offsetBytes, long strideBytes, ByteOrd
   }
 
   /**
-   * Returns this layout with rows further apart, as in records of which the row is a part.
+   * Returns this layout with another stride, as for records that contain more than the row.
    *
    * @param bytes the distance from the first byte of a row to the first byte of the next, at least
    *     the bytes of a row
@@ -88,7 +88,7 @@ public record RowLayout(RowSpec row, long offsetBytes, long strideBytes, ByteOrd
 
   /**
    * Returns this layout with numbers in the given byte order; batches contain them converted to the
-   * machine's.
+   * machine's order.
    *
    * @param byteOrder the order of the bytes of each number
    * @return the new layout
