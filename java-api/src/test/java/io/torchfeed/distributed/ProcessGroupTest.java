@@ -11,9 +11,9 @@ import io.torchfeed.sampler.Part;
 import io.torchfeed.testing.LeakCheck;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
-import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -238,11 +238,9 @@ class ProcessGroupTest {
   @Test
   void ranksThatRegisteredInAnAttemptThatFailedMoveOver() throws Exception {
     try (AgentStore agent = new AgentStore()) {
-      Consumer<Integer> alone =
-          rank ->
-              catchThrowableOfType(
-                  PeerLostException.class, () -> agent.join(rank, Duration.ofMillis(300)));
-      alone.accept(0); // leaves a generation in which rank 1 is free
+      // Leaves a generation in which rank 1 is free.
+      assertThatThrownBy(() -> agent.join(0, Duration.ofMillis(300)))
+          .isInstanceOf(PeerLostException.class);
       Thread early = new Thread(() -> agent.join(1, MINUTE).close());
       early.start();
       Thread.sleep(300); // registers there
@@ -275,7 +273,7 @@ class ProcessGroupTest {
 
     ProcessGroup join(int rank, Duration timeout) {
       return ProcessGroup.fromEnvironment(
-          java.util.Map.of(
+          Map.of(
               "RANK",
               String.valueOf(rank),
               "WORLD_SIZE",
