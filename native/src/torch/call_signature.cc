@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <sstream>
 
 #include "torchfeed/error.h"
@@ -31,10 +32,12 @@ const char* name_of(Operation operation) {
   return kNames.at(static_cast<size_t>(operation));
 }
 
-/// One step of FNV-1a, over numbers.
+/// One step of a hash over numbers, with the finalizer of SplitMix64.
 int64_t mixed(int64_t hash, int64_t value) {
-  const auto product = (static_cast<uint64_t>(hash) ^ static_cast<uint64_t>(value));
-  return static_cast<int64_t>(product * 0x100000001b3U);
+  uint64_t z = static_cast<uint64_t>(hash) * 0x9e3779b97f4a7c15U + static_cast<uint64_t>(value);
+  z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+  return static_cast<int64_t>(z ^ (z >> 31U));
 }
 
 // The words: operation, reduction + 1, root + 1, tensors, hash of the others, dtype, dimensions.
@@ -72,6 +75,10 @@ at::Tensor CallSignature::words() const {
   at::Tensor words = at::empty({kWords}, at::kLong);
   std::copy(words_.begin(), words_.end(), words.mutable_data_ptr<int64_t>());
   return words;
+}
+
+int64_t CallSignature::digest() const {
+  return std::accumulate(words_.begin(), words_.end(), int64_t{1}, mixed);
 }
 
 std::string CallSignature::describe(const int64_t* words) {

@@ -100,9 +100,13 @@ using detail::CallSignature;
 using detail::dense;
 using detail::Operation;
 
-Collectives::Collectives(c10::intrusive_ptr<c10d::Backend> backend, int64_t rank,
-                         int64_t world_size, bool is_checked)
-    : backend_(std::move(backend)), rank_(rank), world_size_(world_size), is_checked_(is_checked) {}
+Collectives::Collectives(c10::intrusive_ptr<c10d::Backend> backend, InFlight& in_flight,
+                         int64_t rank, int64_t world_size, bool is_checked)
+    : backend_(std::move(backend)),
+      in_flight_(in_flight),
+      rank_(rank),
+      world_size_(world_size),
+      is_checked_(is_checked) {}
 
 // Mismatched sizes would abort the process inside Gloo, so they are detected first.
 // A rank that rejects its own arguments announces it, since the others would wait for it.
@@ -112,27 +116,27 @@ void Collectives::agree(const Check& check, const Describe& describe) {
     return;
   }
   const std::string refusal = detail::refusal_by(check);
-  compare(refusal,
-          refusal.empty() ? describe().words() : CallSignature(Operation::kRefused).words());
+  compare(refusal, refusal.empty() ? describe() : CallSignature(Operation::kRefused));
 }
 
-/// Returns whether all ranks have the same words: their maximum is their minimum. That takes less
-/// time than to gather them.
-bool Collectives::are_equal(const at::Tensor& words) {
-  Tensors extremes = {at::cat({words, words.bitwise_not()})};
+/// Returns whether all ranks have the same number: the largest is the smallest. Gloo cuts a message
+/// of more numbers into segments, each of which costs as much as this.
+bool Collectives::are_equal(int64_t number) {
+  Tensors extremes = {at::empty({2}, at::kLong)};
+  auto* numbers = extremes[0].mutable_data_ptr<int64_t>();
+  numbers[0] = number;
+  numbers[1] = ~number;  // reverses the order, and cannot overflow
   c10d::AllreduceOptions options;
   options.reduceOp = c10d::ReduceOp::MAX;
-  backend_->allreduce(extremes, options)->wait();
-  const at::Tensor largest = extremes[0].narrow(0, 0, words.numel());
-  const at::Tensor smallest = extremes[0].narrow(0, words.numel(), words.numel()).bitwise_not();
-  return at::equal(largest, smallest);
+  in_flight_.await(backend_->allreduce(extremes, options));
+  return numbers[0] == ~numbers[1];
 }
 
-void Collectives::compare(const std::string& refusal, const at::Tensor& words) {
-  if (are_equal(words) && refusal.empty()) {
+void Collectives::compare(const std::string& refusal, const CallSignature& mine) {
+  if (are_equal(mine.digest()) && refusal.empty()) {
     return;
   }
-  const at::Tensor all = gather_dense(words);
+  const at::Tensor all = gather_dense(mine.words());
   const auto* rows = all.const_data_ptr<int64_t>();
   constexpr auto kWords = CallSignature::kWords;
   if (!refusal.empty()) {
@@ -157,7 +161,7 @@ void Collectives::compare(const std::string& refusal, const at::Tensor& words) {
 void Collectives::barrier() {
   agree([] {}, [] { return CallSignature(Operation::kBarrier); });
   if (backend_) {
-    backend_->barrier(c10d::BarrierOptions())->wait();
+    in_flight_.await(backend_->barrier(c10d::BarrierOptions()));
   }
 }
 
@@ -176,7 +180,7 @@ void Collectives::all_reduce(const Tensors& tensors, int32_t op) {
   Tensors sent = {is_single ? dense(tensors[0]) : detail::flattened(tensors)};
   c10d::AllreduceOptions options;
   options.reduceOp = c10d_op(op);
-  backend_->allreduce(sent, options)->wait();
+  in_flight_.await(backend_->allreduce(sent, options));
   if (op == kMean) {
     sent[0].div_(world_size_);
   }
@@ -204,7 +208,7 @@ void Collectives::reduce(const at::Tensor& tensor, int32_t op, int64_t root) {
   c10d::ReduceOptions options;
   options.reduceOp = c10d_op(op);
   options.rootRank = root;
-  backend_->reduce(sent, options)->wait();
+  in_flight_.await(backend_->reduce(sent, options));
   if (rank_ == root) {
     if (op == kMean) {
       sent[0].div_(world_size_);

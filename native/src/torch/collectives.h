@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "torch/call_signature.h"
+#include "torch/in_flight.h"
 
 namespace torchfeed {
 
@@ -21,8 +22,9 @@ class Collectives {
 
   /// @param backend  null in a group of one rank, where nothing is sent
   /// @param is_checked  whether the ranks compare their arguments first
-  Collectives(c10::intrusive_ptr<c10d::Backend> backend, int64_t rank, int64_t world_size,
-              bool is_checked);
+  /// @param in_flight  outlives this object
+  Collectives(c10::intrusive_ptr<c10d::Backend> backend, InFlight& in_flight, int64_t rank,
+              int64_t world_size, bool is_checked);
 
   void barrier();
   void all_reduce(const Tensors& tensors, int32_t op);
@@ -53,8 +55,8 @@ class Collectives {
 
   /// Refuses the call on all ranks if `check` fails on one, or their descriptions differ.
   void agree(const Check& check, const Describe& describe);
-  [[nodiscard]] bool are_equal(const at::Tensor& words);
-  void compare(const std::string& refusal, const at::Tensor& words);
+  [[nodiscard]] bool are_equal(int64_t number);
+  void compare(const std::string& refusal, const detail::CallSignature& mine);
   [[nodiscard]] at::Tensor gather_dense(const at::Tensor& dense);
   /// @param received_bytes  from each rank; empty, as `sent_bytes`, if all are equal
   void exchange_bytes(const at::Tensor& received, const at::Tensor& sent,
@@ -63,6 +65,7 @@ class Collectives {
   void check_peer(const char* name, int64_t peer, int64_t tag) const;
 
   c10::intrusive_ptr<c10d::Backend> backend_;
+  InFlight& in_flight_;
   int64_t rank_;
   int64_t world_size_;
   bool is_checked_;

@@ -81,7 +81,7 @@ at::Tensor Collectives::gather_dense(const at::Tensor& dense) {
       outputs[0].push_back(as_bytes(result.select(0, rank)));
     }
     Tensors inputs = {as_bytes(dense)};
-    backend_->allgather(outputs, inputs, c10d::AllgatherOptions())->wait();
+    in_flight_.await(backend_->allgather(outputs, inputs, c10d::AllgatherOptions()));
   }
   return result;
 }
@@ -101,7 +101,7 @@ void Collectives::broadcast(const at::Tensor& tensor, int64_t root) {
   Tensors sent = {as_bytes(copy)};
   c10d::BroadcastOptions options;
   options.rootRank = root;
-  backend_->broadcast(sent, options)->wait();
+  in_flight_.await(backend_->broadcast(sent, options));
   detail::copy_back(tensor, copy);
 }
 
@@ -139,7 +139,7 @@ void Collectives::scatter(const at::Tensor& output, const Tensors& inputs, int64
     }
     c10d::ScatterOptions options;
     options.rootRank = root;
-    backend_->scatter(outputs, sent, options)->wait();
+    in_flight_.await(backend_->scatter(outputs, sent, options));
     detail::copy_back(output, copy);
   }
 }
@@ -194,7 +194,7 @@ void Collectives::all_gather_into(const at::Tensor& output, const at::Tensor& in
   const at::Tensor copy = dense(output);
   at::Tensor received = as_bytes(copy);
   at::Tensor sent = as_bytes(dense(input));
-  backend_->_allgather_base(received, sent, c10d::AllgatherOptions())->wait();
+  in_flight_.await(backend_->_allgather_base(received, sent, c10d::AllgatherOptions()));
   detail::copy_back(output, copy);
 }
 
@@ -223,7 +223,7 @@ Collectives::Tensors Collectives::gather(const at::Tensor& tensor, int64_t root)
     Tensors sent = {as_bytes(dense(tensor))};
     c10d::GatherOptions options;
     options.rootRank = root;
-    backend_->gather(outputs, sent, options)->wait();
+    in_flight_.await(backend_->gather(outputs, sent, options));
   }
   return rank_ == root ? Tensors{result} : Tensors{};
 }
@@ -233,8 +233,8 @@ void Collectives::exchange_bytes(const at::Tensor& received, const at::Tensor& s
                                  std::vector<int64_t> sent_bytes) {
   at::Tensor output = received;
   at::Tensor input = sent;
-  backend_->alltoall_base(output, input, received_bytes, sent_bytes, c10d::AllToAllOptions())
-      ->wait();
+  in_flight_.await(
+      backend_->alltoall_base(output, input, received_bytes, sent_bytes, c10d::AllToAllOptions()));
 }
 
 /// Every rank compares what each sends with what its peer expects, so all ranks refuse together.
@@ -350,11 +350,11 @@ at::Tensor Collectives::broadcast_bytes(const at::Tensor& bytes, int64_t root) {
   c10d::BroadcastOptions options;
   options.rootRank = root;
   Tensors length = {at::full({1}, bytes.numel(), at::kLong)};
-  backend_->broadcast(length, options)->wait();
+  in_flight_.await(backend_->broadcast(length, options));
   const int64_t size = length[0].item<int64_t>();
   Tensors sent = {rank_ == root ? bytes : at::empty({size}, at::kByte)};
   if (size > 0) {
-    backend_->broadcast(sent, options)->wait();
+    in_flight_.await(backend_->broadcast(sent, options));
   }
   return sent[0];
 }

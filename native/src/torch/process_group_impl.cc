@@ -52,7 +52,7 @@ ProcessGroup::Impl::~Impl() {
     }).detach();
     if (done.wait_for(kCloseGrace) == std::future_status::timeout) {
       sockets_.shut_down();
-      done.wait_for(kCloseLimit);
+      done.wait_for(in_flight_.is_aborted() ? kCloseGrace : kCloseLimit);
     }
   } catch (const std::exception& e) {
     TORCH_WARN("closing a process group: ", e.what());
@@ -60,7 +60,7 @@ ProcessGroup::Impl::~Impl() {
 }
 
 void ProcessGroup::Impl::abort() {
-  is_aborted_ = true;
+  in_flight_.abort();
   sockets_.shut_down();
 }
 
@@ -122,16 +122,15 @@ std::unique_ptr<Work> ProcessGroup::Impl::start(SerialLane& lane, int32_t mode, 
 }
 
 std::vector<at::Tensor> ProcessGroup::Impl::perform(int32_t mode, const Body& body) {
-  const Error aborted(ErrorCode::kIllegalState, "ProcessGroup was aborted");
-  if (is_aborted_) {
-    throw aborted;
+  if (in_flight_.is_aborted()) {
+    InFlight::throw_aborted();
   }
   try {
-    Collectives ranks(backend_, rank_, world_size_, (mode & kChecked) != 0);
+    Collectives ranks(backend_, in_flight_, rank_, world_size_, (mode & kChecked) != 0);
     return detail::guarded_collective([&] { return body(ranks); });
   } catch (const Error& e) {
-    if (is_aborted_ && e.code() != ErrorCode::kInvalidArgument) {
-      throw aborted;
+    if (in_flight_.is_aborted() && e.code() != ErrorCode::kInvalidArgument) {
+      InFlight::throw_aborted();
     }
     throw;
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -15,6 +14,7 @@
 #include "core/serial_lane.h"
 #include "torch/collectives.h"
 #include "torch/gloo_mesh.h"
+#include "torch/in_flight.h"
 #include "torch/live_count.h"
 #include "torchfeed/process_group.h"
 
@@ -61,7 +61,7 @@ class ProcessGroup::Impl : public std::enable_shared_from_this<ProcessGroup::Imp
   detail::GroupSockets sockets_;
   int64_t rank_;
   int64_t world_size_;
-  std::atomic<bool> is_aborted_{false};
+  InFlight in_flight_;
   std::shared_ptr<SerialLane> collectives_;
   std::mutex mutex_;  // of the lanes of messages
   std::map<LaneKey, std::shared_ptr<SerialLane>> messages_;
