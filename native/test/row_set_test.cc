@@ -43,6 +43,17 @@ Sets subset(const RowSet& set, const Indices& indices) {
   return set.subset(indices.data(), static_cast<int64_t>(indices.size()));
 }
 
+/// Returns an empty tensor for each column, as `Slab::create` takes them.
+std::vector<at::Tensor> prototypes_of(const RowSet& set) {
+  std::vector<at::Tensor> prototypes;
+  for (const RowShape& row : RowTables::of(set)->columns()) {
+    std::vector<int64_t> sizes = {0};
+    sizes.insert(sizes.end(), row.sizes.begin(), row.sizes.end());
+    prototypes.push_back(at::empty(sizes, static_cast<at::ScalarType>(row.dtype)));
+  }
+  return prototypes;
+}
+
 class RowSets : public testing::Test {
  protected:
   ~RowSets() override { EXPECT_EQ(live_objects(), 0); }
@@ -51,8 +62,7 @@ class RowSets : public testing::Test {
 /// Returns the numbers of the given rows; checks that both columns agree.
 Indices read(const RowSet& set, const Indices& indices) {
   const auto count = static_cast<int64_t>(indices.size());
-  std::vector<at::Tensor> columns;
-  set.prototypes(columns);
+  std::vector<at::Tensor> columns = prototypes_of(set);
   const auto slab = Slab::create(columns, count);
   EXPECT_TRUE(RowReader::create(set)->gather(indices.data(), count, *slab));
   slab->view_all(count, columns);
@@ -82,7 +92,7 @@ TEST_F(RowSets, ASubsetHasItsRowsInItsOrder) {
   const auto set = counted(100, 10);
   const auto some = subset(*set, {7, 7, 2, 9});
   EXPECT_EQ(some->rows(), 4);
-  EXPECT_EQ(some->columns(), 2);
+  EXPECT_EQ(RowTables::of(*some)->columns().size(), 2);
   EXPECT_EQ(all(*some), (Indices{107, 107, 102, 109}));
   EXPECT_EQ(read(*some, {3, 0}), (Indices{109, 107}));
   EXPECT_EQ(subset(*set, {})->rows(), 0);
@@ -236,8 +246,7 @@ TEST_F(RowSets, AReaderReportsWhichRowCannotBeReadAndGoesOn) {
   const CutFiles cut("cut", 10, 4, 2);
   const auto some = subset(*cut, {3, 0});
   const auto reader = RowReader::create(*some);
-  std::vector<at::Tensor> columns;
-  some->prototypes(columns);
+  std::vector<at::Tensor> columns = prototypes_of(*some);
   const auto slab = Slab::create(columns, 3);
   Indices rows = {1, 0, 1};
   try {
@@ -255,8 +264,7 @@ TEST_F(RowSets, AReaderReportsWhichRowCannotBeReadAndGoesOn) {
 TEST_F(RowSets, AReaderWritesOnlyIntoASlabWithRoomForItsRows) {
   const auto set = counted(0, 5);
   const auto reader = RowReader::create(*set);
-  std::vector<at::Tensor> columns;
-  set->prototypes(columns);
+  std::vector<at::Tensor> columns = prototypes_of(*set);
   const Indices rows = {0, 5, 1};
   const auto gather = [&](Slab& slab, int64_t count) {
     EXPECT_FALSE(reader->gather(rows.data(), count, slab));
@@ -274,8 +282,7 @@ TEST_F(RowSets, AStoppedReaderGathersNothingMore) {
   const auto set = RowSet::of_tensors({torch::ones({2, 1 << 20}, torch::kInt64)});
   const auto both = set->concat(*subset(*set, {1, 0}));
   const auto reader = RowReader::create(*both);
-  std::vector<at::Tensor> columns;
-  set->prototypes(columns);
+  std::vector<at::Tensor> columns = prototypes_of(*set);
   const auto slab = Slab::create(columns, 64);  // 512 MB: the stop comes before the end
   Indices rows(64);
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -380,8 +387,7 @@ TEST_F(RowSets, ATransformOfManyRowsIsCompleteAndStops) {
   std::iota(rows.rbegin(), rows.rend(), 0);
   EXPECT_TRUE(torch::equal(column_of(*sums, rows), bytes.sum(1).flip(0).to(torch::kInt32)));
 
-  std::vector<at::Tensor> columns;
-  sums->prototypes(columns);
+  std::vector<at::Tensor> columns = prototypes_of(*sums);
   const auto reader = RowReader::create(*sums);
   reader->stop();
   EXPECT_FALSE(reader->gather(rows.data(), 40, *Slab::create(columns, 40)));

@@ -31,6 +31,10 @@ class TORCHFEED_API ProcessGroup {
   static constexpr int32_t kChecked = 1;
   static constexpr int32_t kAsynchronous = 2;
 
+  /// The ways in which a reduction combines the ranks' values: the mean only floating-point
+  /// numbers, and the bitwise operations, which come last, only integers.
+  enum ReduceOp : int { kSum, kMean, kProduct, kMin, kMax, kBand, kBor, kBxor, kReduceOpCount };
+
   /// Shares the ownership of an existing `c10d::Backend`.
   ///
   /// @param backend_address  the address of the backend; 0 for a group of one rank
@@ -64,7 +68,7 @@ class TORCHFEED_API ProcessGroup {
   std::unique_ptr<Work> barrier(int32_t mode = kChecked);
   /// Replaces `tensor` on every rank with the reduction over all ranks.
   ///
-  /// @param op  0 sum, 1 mean, 2 product, 3 minimum, 4 maximum, 5 bitwise and, 6 or, 7 exclusive or
+  /// @param op  a `ReduceOp`
   std::unique_ptr<Work> all_reduce(const torch::Tensor& tensor, int32_t op,
                                    int32_t mode = kChecked);
   /// Like `all_reduce` of each of the tensors, which have one dtype, in one message.

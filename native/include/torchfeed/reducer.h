@@ -55,7 +55,7 @@ class TORCHFEED_API GradientReducer {
   ~GradientReducer();
 
   /// Sets whether the backward passes that begin from now on average gradients; otherwise they
-  /// accumulate gradients on this rank, to be averaged with those of the next pass that does.
+  /// accumulate gradients on this rank, to be averaged by the next pass that averages.
   void set_synchronized(bool synchronized);
   /// Returns whether backward passes average gradients.
   [[nodiscard]] bool is_synchronized() const;

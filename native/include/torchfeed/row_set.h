@@ -33,11 +33,6 @@ class TORCHFEED_API RowSet {
   [[nodiscard]] std::unique_ptr<RowSet> share() const;
 
   [[nodiscard]] int64_t rows() const;
-  /// Returns the number of columns.
-  [[nodiscard]] int64_t columns() const;
-  /// Replaces the contents of `prototypes` with an empty tensor `[0, shape of a row...]` of each
-  /// column, as `Slab::create` takes them.
-  void prototypes(std::vector<at::Tensor>& prototypes) const;
 
  private:
   friend class RowTables;  // what sets are made of

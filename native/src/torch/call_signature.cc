@@ -9,14 +9,13 @@
 #include <sstream>
 
 #include "torchfeed/error.h"
+#include "torchfeed/process_group.h"
 
 namespace torchfeed::detail {
 namespace {
 
-constexpr std::array<const char*, 8> kOpNames = {
+constexpr std::array<const char*, ProcessGroup::kReduceOpCount> kOpNames = {
     "sum", "mean", "product", "minimum", "maximum", "bitwise and", "bitwise or", "bitwise xor"};
-constexpr int32_t kMean = 1;
-constexpr int32_t kFirstBitwise = 5;
 
 std::string shape_text(at::IntArrayRef shape) {
   std::ostringstream out;
@@ -165,10 +164,10 @@ void check_reducible(const at::Tensor& tensor, int32_t op) {
                        "and int64, got ") +
            c10::toString(type));
   }
-  if (op == kMean && !floating) {
+  if (op == ProcessGroup::kMean && !floating) {
     refuse(std::string("a mean needs a floating-point dtype, got ") + c10::toString(type));
   }
-  if (op >= kFirstBitwise && !integral) {
+  if (op >= ProcessGroup::kBand && !integral) {
     refuse(std::string("a bitwise reduction needs an integer dtype, got ") + c10::toString(type));
   }
 }

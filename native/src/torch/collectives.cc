@@ -4,24 +4,24 @@
 #include <algorithm>
 #include <utility>
 
+#include "torchfeed/process_group.h"
+
 namespace torchfeed {
 namespace {
 
-constexpr int32_t kMean = 1;
-
 c10d::ReduceOp::RedOpType c10d_op(int32_t op) {
   switch (op) {
-    case 2:
+    case ProcessGroup::kProduct:
       return c10d::ReduceOp::PRODUCT;
-    case 3:
+    case ProcessGroup::kMin:
       return c10d::ReduceOp::MIN;
-    case 4:
+    case ProcessGroup::kMax:
       return c10d::ReduceOp::MAX;
-    case 5:
+    case ProcessGroup::kBand:
       return c10d::ReduceOp::BAND;
-    case 6:
+    case ProcessGroup::kBor:
       return c10d::ReduceOp::BOR;
-    case 7:
+    case ProcessGroup::kBxor:
       return c10d::ReduceOp::BXOR;
     default:
       return c10d::ReduceOp::SUM;
@@ -30,22 +30,22 @@ c10d::ReduceOp::RedOpType c10d_op(int32_t op) {
 
 void reduce_into(at::Tensor& result, const at::Tensor& more, int32_t op) {
   switch (op) {
-    case 2:
+    case ProcessGroup::kProduct:
       result.mul_(more);
       break;
-    case 3:
+    case ProcessGroup::kMin:
       at::minimum_out(result, result, more);
       break;
-    case 4:
+    case ProcessGroup::kMax:
       at::maximum_out(result, result, more);
       break;
-    case 5:
+    case ProcessGroup::kBand:
       result.bitwise_and_(more);
       break;
-    case 6:
+    case ProcessGroup::kBor:
       result.bitwise_or_(more);
       break;
-    case 7:
+    case ProcessGroup::kBxor:
       result.bitwise_xor_(more);
       break;
     default:
@@ -181,7 +181,7 @@ void Collectives::all_reduce(const Tensors& tensors, int32_t op) {
   c10d::AllreduceOptions options;
   options.reduceOp = c10d_op(op);
   in_flight_.await(backend_->allreduce(sent, options));
-  if (op == kMean) {
+  if (op == ProcessGroup::kMean) {
     sent[0].div_(world_size_);
   }
   if (is_single) {
@@ -210,7 +210,7 @@ void Collectives::reduce(const at::Tensor& tensor, int32_t op, int64_t root) {
   options.rootRank = root;
   in_flight_.await(backend_->reduce(sent, options));
   if (rank_ == root) {
-    if (op == kMean) {
+    if (op == ProcessGroup::kMean) {
       sent[0].div_(world_size_);
     }
     detail::copy_back(tensor, sent[0]);
@@ -257,7 +257,7 @@ void Collectives::reduce_scatter(const Tensors& outputs, const Tensors& inputs, 
   for (int64_t other = 1; other < world_size_; ++other) {
     reduce_into(result, received.select(0, other), op);
   }
-  if (op == kMean) {
+  if (op == ProcessGroup::kMean) {
     result.div_(world_size_);
   }
   detail::unflatten(result, outputs);

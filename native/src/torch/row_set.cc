@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "torchfeed/row_set.h"
 
-#include <ATen/ops/empty.h>
-
 #include <string>
 #include <utility>
 
@@ -87,18 +85,5 @@ std::unique_ptr<RowSet> RowSet::share() const {
 }
 
 int64_t RowSet::rows() const { return impl_->table->rows(); }
-
-int64_t RowSet::columns() const { return static_cast<int64_t>(impl_->table->columns().size()); }
-
-void RowSet::prototypes(std::vector<at::Tensor>& prototypes) const {
-  guarded([&] {
-    prototypes.clear();
-    for (const RowShape& row : impl_->table->columns()) {
-      std::vector<int64_t> sizes = {0};
-      sizes.insert(sizes.end(), row.sizes.begin(), row.sizes.end());
-      prototypes.push_back(at::empty(sizes, static_cast<at::ScalarType>(row.dtype)));
-    }
-  });
-}
 
 }  // namespace torchfeed

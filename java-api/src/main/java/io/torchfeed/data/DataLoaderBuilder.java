@@ -371,7 +371,7 @@ public final class DataLoaderBuilder {
           new NativeEngineOptions(
               batchRows, workersOrDefault(), maxAhead, inOrderOrDefault(), timeout, meter));
     }
-    BatchLayout layout = layout(rows.columns().get(), List.of(), batchRows);
+    BatchLayout layout = layout(rows.columns(), List.of(), batchRows);
     IndexTasks tasks = IndexTasks.gathering(rows.share().apply("DataLoader"));
     return javaEngine(tasks, layout, batchRows, meter);
   }

@@ -27,8 +27,8 @@ final class AllToAllExchange {
 
   AllToAllExchange(GroupCalls calls) {
     this.calls = calls;
-    rank = calls.rank();
-    worldSize = calls.size();
+    rank = calls.part().rank();
+    worldSize = calls.part().worldSize();
   }
 
   byte[][] exchange(byte[][] messages) {

@@ -195,7 +195,8 @@ public final class AsyncCollectives {
   public Work<Void> allToAllSingle(
       Tensor output, Tensor input, long[] outputSplits, long[] inputSplits) {
     return calls.start(
-        Operation.allToAllSingle(output, input, splits(outputSplits), splits(inputSplits)));
+        Operation.allToAllSingle(
+            output, input, calls.splits(outputSplits), calls.splits(inputSplits)));
   }
 
   /**
@@ -262,14 +263,5 @@ public final class AsyncCollectives {
    */
   public Work<String> broadcastString(String mine, int root) {
     return calls.start(Operation.broadcastString(mine, root));
-  }
-
-  private long[] splits(long[] splits) {
-    if (splits.length != calls.size()) {
-      throw new IllegalArgumentException(
-          "splits must hold one number for each of %d ranks, got %d"
-              .formatted(calls.size(), splits.length));
-    }
-    return splits.clone();
   }
 }

@@ -3,6 +3,7 @@ package io.torchfeed.distributed;
 
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.sampler.Part;
 import java.util.OptionalInt;
 
 /**
@@ -11,15 +12,12 @@ import java.util.OptionalInt;
  * @param isChecked whether the ranks compare their arguments first
  */
 record GroupCalls(
-    NativeHandle<io.torchfeed.bindings.ProcessGroup> handle,
-    int rank,
-    int size,
-    boolean isChecked) {
+    NativeHandle<io.torchfeed.bindings.ProcessGroup> handle, Part part, boolean isChecked) {
   private static final int CHECKED = io.torchfeed.bindings.ProcessGroup.kChecked();
   private static final int ASYNCHRONOUS = io.torchfeed.bindings.ProcessGroup.kAsynchronous();
 
   GroupCalls withChecks(boolean checked) {
-    return new GroupCalls(handle, rank, size, checked);
+    return new GroupCalls(handle, part, checked);
   }
 
   /** Performs an operation in this thread, once its turn has come. */
@@ -49,6 +47,16 @@ record GroupCalls(
                 e -> failure(operation.name(), start, operation.peer(), e)));
   }
 
+  /** Returns a copy of the numbers of rows for each rank. */
+  long[] splits(long[] splits) {
+    if (splits.length != part.worldSize()) {
+      throw new IllegalArgumentException(
+          "splits must hold one number for each of %d ranks, got %d"
+              .formatted(part.worldSize(), splits.length));
+    }
+    return splits.clone();
+  }
+
   private int mode() {
     return isChecked ? CHECKED : 0;
   }
@@ -56,7 +64,8 @@ record GroupCalls(
   /** Returns the public exception for a native failure of an operation that began at start. */
   RuntimeException failure(String name, long start, OptionalInt peer, NativeException e) {
     String reason = String.valueOf(e.getMessage());
-    OptionalInt lost = peer.isEmpty() && size == 2 ? OptionalInt.of(1 - rank) : peer;
+    OptionalInt lost =
+        peer.isEmpty() && part.worldSize() == 2 ? OptionalInt.of(1 - part.rank()) : peer;
     return switch (e.code()) {
       case PEER_LOST, TIMEOUT -> PeerLostException.noted(name, start, lost, reason, e);
       default -> new IllegalStateException(name + " failed: " + reason, e);

@@ -49,7 +49,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
       Environment environment,
       String networkInterface,
       Duration timeout) {
-    super(new GroupCalls(joined.group(), environment.rank(), environment.worldSize(), true));
+    super(new GroupCalls(joined.group(), environment.part(), true));
     this.environment = environment;
     this.timeout = timeout;
     this.networkInterface = networkInterface;

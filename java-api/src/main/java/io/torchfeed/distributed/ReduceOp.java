@@ -4,21 +4,21 @@ package io.torchfeed.distributed;
 /** The operation that combines the ranks' values. */
 public enum ReduceOp {
   /** The sum over the ranks. */
-  SUM(0),
+  SUM(io.torchfeed.bindings.ProcessGroup.kSum),
   /** The sum divided by the number of ranks; floating-point dtypes only. */
-  MEAN(1),
+  MEAN(io.torchfeed.bindings.ProcessGroup.kMean),
   /** The product over the ranks. */
-  PRODUCT(2),
+  PRODUCT(io.torchfeed.bindings.ProcessGroup.kProduct),
   /** The minimum over the ranks. */
-  MIN(3),
+  MIN(io.torchfeed.bindings.ProcessGroup.kMin),
   /** The maximum over the ranks. */
-  MAX(4),
+  MAX(io.torchfeed.bindings.ProcessGroup.kMax),
   /** The bitwise AND over the ranks; integer dtypes only. */
-  BAND(5),
+  BAND(io.torchfeed.bindings.ProcessGroup.kBand),
   /** The bitwise OR over the ranks; integer dtypes only. */
-  BOR(6),
+  BOR(io.torchfeed.bindings.ProcessGroup.kBor),
   /** The bitwise XOR over the ranks; integer dtypes only. */
-  BXOR(7);
+  BXOR(io.torchfeed.bindings.ProcessGroup.kBxor);
 
   private final int code;
 

@@ -8,7 +8,6 @@ import io.torchfeed.data.StreamDataset;
 import io.torchfeed.memory.RowSpec;
 import java.util.List;
 import java.util.function.Function;
-import java.util.function.Supplier;
 
 /** The data that a loader loads. */
 public sealed interface LoaderData {
@@ -21,11 +20,10 @@ public sealed interface LoaderData {
    * Rows of tensors or files.
    *
    * @param size the number of samples
-   * @param columns returns the dtype and shape of each column
+   * @param columns the dtype and shape of each column
    * @param share creates another reference to the rows, for an owner of the given name
    */
-  record Native(
-      long size, Supplier<List<RowSpec>> columns, Function<String, NativeHandle<RowSet>> share)
+  record Native(long size, List<RowSpec> columns, Function<String, NativeHandle<RowSet>> share)
       implements LoaderData {
     @Override
     public boolean isJavaCode() {
