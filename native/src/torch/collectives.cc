@@ -208,7 +208,7 @@ void Collectives::reduce(const at::Tensor& tensor, int32_t op, int64_t root) {
   c10d::ReduceOptions options;
   options.reduceOp = c10d_op(op);
   options.rootRank = root;
-  in_flight_.await(backend_->reduce(sent, options));
+  in_flight_.await(backend_->reduce(sent, options), InFlight::Needs::kSomeRanks);
   if (rank_ == root) {
     if (op == ProcessGroup::kMean) {
       sent[0].div_(world_size_);

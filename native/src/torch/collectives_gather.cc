@@ -101,7 +101,7 @@ void Collectives::broadcast(const at::Tensor& tensor, int64_t root) {
   Tensors sent = {as_bytes(copy)};
   c10d::BroadcastOptions options;
   options.rootRank = root;
-  in_flight_.await(backend_->broadcast(sent, options));
+  in_flight_.await(backend_->broadcast(sent, options), InFlight::Needs::kSomeRanks);
   detail::copy_back(tensor, copy);
 }
 
@@ -139,7 +139,7 @@ void Collectives::scatter(const at::Tensor& output, const Tensors& inputs, int64
     }
     c10d::ScatterOptions options;
     options.rootRank = root;
-    in_flight_.await(backend_->scatter(outputs, sent, options));
+    in_flight_.await(backend_->scatter(outputs, sent, options), InFlight::Needs::kSomeRanks);
     detail::copy_back(output, copy);
   }
 }
@@ -223,7 +223,7 @@ Collectives::Tensors Collectives::gather(const at::Tensor& tensor, int64_t root)
     Tensors sent = {as_bytes(dense(tensor))};
     c10d::GatherOptions options;
     options.rootRank = root;
-    in_flight_.await(backend_->gather(outputs, sent, options));
+    in_flight_.await(backend_->gather(outputs, sent, options), InFlight::Needs::kSomeRanks);
   }
   return rank_ == root ? Tensors{result} : Tensors{};
 }
@@ -350,11 +350,11 @@ at::Tensor Collectives::broadcast_bytes(const at::Tensor& bytes, int64_t root) {
   c10d::BroadcastOptions options;
   options.rootRank = root;
   Tensors length = {at::full({1}, bytes.numel(), at::kLong)};
-  in_flight_.await(backend_->broadcast(length, options));
+  in_flight_.await(backend_->broadcast(length, options), InFlight::Needs::kSomeRanks);
   const int64_t size = length[0].item<int64_t>();
   Tensors sent = {rank_ == root ? bytes : at::empty({size}, at::kByte)};
   if (size > 0) {
-    in_flight_.await(backend_->broadcast(sent, options));
+    in_flight_.await(backend_->broadcast(sent, options), InFlight::Needs::kSomeRanks);
   }
   return sent[0];
 }

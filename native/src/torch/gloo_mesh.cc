@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -11,6 +12,8 @@
 #include <cstdlib>
 #include <iterator>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <vector>
 #define USE_C10D_GLOO
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -23,7 +26,9 @@ namespace {
 
 constexpr int kAttempts = 20;
 constexpr const char* kListenerKey = "listener/";
+constexpr const char* kConnectionsKey = "connections/";
 
+using Connection = GroupSockets::Connection;
 using Device = std::shared_ptr<gloo::transport::Device>;
 
 /// Returns the address and port as text; empty if it is none of the Internet.
@@ -109,20 +114,94 @@ Listening listen(const GlooOptions& options) {
   throw Error(ErrorCode::kInternal, "the listening socket of the group was not found");
 }
 
+/// Returns the connections of this process to the listeners of other ranks, and those accepted at
+/// its own.
+std::vector<Connection> connections_of(int own, const std::vector<std::string>& listeners) {
+  std::vector<Connection> connections;
+  for (const int descriptor : open_descriptors()) {
+    const std::string peer = address_of(descriptor, &getpeername);
+    if (peer.empty()) {
+      continue;
+    }
+    const std::string local = address_of(descriptor, &getsockname);
+    const auto at = std::find(listeners.begin(), listeners.end(), peer);
+    const auto rank = at - listeners.begin();
+    if (at != listeners.end() && rank != own) {
+      connections.push_back({rank, descriptor, local, peer});
+    } else if (local == listeners[static_cast<size_t>(own)]) {
+      connections.push_back({-1, descriptor, local, peer});
+    }
+  }
+  return connections;
+}
+
+/// Tells the others which connections this rank has made, and learns whose it has accepted.
+void name_peers(c10d::Store& store, int own, int world_size, std::vector<Connection>& connections) {
+  std::string made;
+  for (const auto& connection : connections) {
+    if (connection.rank >= 0) {
+      made += connection.own_address + '\n';
+    }
+  }
+  store.set(kConnectionsKey + std::to_string(own), made);
+  for (int rank = 0; rank < world_size; ++rank) {
+    const std::string theirs =
+        rank == own ? std::string() : store.get_to_str(kConnectionsKey + std::to_string(rank));
+    for (auto& connection : connections) {
+      if (connection.rank < 0 && theirs.find(connection.peer_address + '\n') != std::string::npos) {
+        connection.rank = rank;
+      }
+    }
+  }
+}
+
+/// Returns whether the descriptor is still that of the connection.
+bool is_open(const Connection& connection) {
+  return address_of(connection.descriptor, &getpeername) == connection.peer_address &&
+         address_of(connection.descriptor, &getsockname) == connection.own_address;
+}
+
+/// Returns what the system knows of an established connection; nothing of one that has ended.
+std::optional<tcp_info> established(const Connection& connection) {
+  tcp_info info{};
+  socklen_t length = sizeof(info);
+  if (!is_open(connection) ||
+      getsockopt(connection.descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 ||
+      info.tcpi_state != TCP_ESTABLISHED) {
+    return std::nullopt;
+  }
+  return info;
+}
+
 }  // namespace
 
 void GroupSockets::shut_down() const {
-  if (listener_.empty()) {
-    return;
-  }
-  for (const int descriptor : open_descriptors()) {
-    const std::string peer = address_of(descriptor, &getpeername);
-    // Gloo would end the process if its listening socket, which has no peer, were shut down.
-    if (!peer.empty() &&
-        (peers_.count(peer) > 0 || address_of(descriptor, &getsockname) == listener_)) {
-      shutdown(descriptor, SHUT_RDWR);
+  for (const auto& connection : connections_) {
+    if (is_open(connection)) {
+      shutdown(connection.descriptor, SHUT_RDWR);
     }
   }
+}
+
+std::vector<int64_t> GroupSockets::lost() const {
+  std::vector<int64_t> ranks;
+  for (const auto& connection : connections_) {
+    if (!established(connection)) {
+      ranks.push_back(connection.rank);
+    }
+  }
+  return ranks;
+}
+
+std::chrono::milliseconds GroupSockets::quiet_for() const {
+  auto quiet = std::chrono::milliseconds::max();
+  for (const auto& connection : connections_) {
+    if (const auto info = established(connection)) {
+      quiet = std::min(quiet, std::chrono::milliseconds(
+                                  std::min(info->tcpi_last_data_sent, info->tcpi_last_data_recv)));
+    }
+  }
+  return quiet;
 }
 
 GlooMesh connect_gloo(const c10::intrusive_ptr<c10d::Store>& store, int rank, int world_size,
@@ -133,13 +212,14 @@ GlooMesh connect_gloo(const c10::intrusive_ptr<c10d::Store>& store, int rank, in
   auto gloo_options = c10d::ProcessGroupGloo::Options::create(options.timeout);
   gloo_options->devices.push_back(std::move(own.device));
   auto backend = c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, world_size, gloo_options);
-  std::set<std::string> peers;
+  std::vector<std::string> listeners;
   for (int other = 0; other < world_size; ++other) {
-    if (other != rank) {
-      peers.insert(store->get_to_str(kListenerKey + std::to_string(other)));
-    }
+    listeners.push_back(other == rank ? own.address
+                                      : store->get_to_str(kListenerKey + std::to_string(other)));
   }
-  return {std::move(backend), GroupSockets(std::move(own.address), std::move(peers))};
+  auto connections = connections_of(rank, listeners);
+  name_peers(*store, rank, world_size, connections);
+  return {std::move(backend), GroupSockets(std::move(connections))};
 }
 
 }  // namespace torchfeed::detail

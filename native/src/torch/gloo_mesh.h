@@ -2,10 +2,12 @@
 #pragma once
 
 #include <chrono>
-#include <set>
+#include <cstdint>
 #include <string>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
+#include <utility>
+#include <vector>
 
 namespace torchfeed::detail {
 
@@ -16,17 +18,27 @@ namespace torchfeed::detail {
 /// that waits for a hung peer.
 class GroupSockets {
  public:
-  GroupSockets() = default;
-  /// Takes addresses as `address_of` makes them.
-  GroupSockets(std::string listener, std::set<std::string> peers)
-      : listener_(std::move(listener)), peers_(std::move(peers)) {}
+  struct Connection {
+    int64_t rank;  ///< at the other end; -1 if it is unknown, as behind translated addresses
+    int descriptor;
+    std::string own_address;
+    std::string peer_address;
+  };
 
+  GroupSockets() = default;
+  explicit GroupSockets(std::vector<Connection> connections)
+      : connections_(std::move(connections)) {}
+
+  [[nodiscard]] bool is_empty() const { return connections_.empty(); }
   /// Ends every connection at once; both ends then fail as if the other had died.
   void shut_down() const;
+  /// Returns the ranks whose connections have ended.
+  [[nodiscard]] std::vector<int64_t> lost() const;
+  /// Returns the time since a byte was sent or received on a connection that has not ended.
+  [[nodiscard]] std::chrono::milliseconds quiet_for() const;
 
  private:
-  std::string listener_;
-  std::set<std::string> peers_;
+  std::vector<Connection> connections_;
 };
 
 struct GlooMesh {

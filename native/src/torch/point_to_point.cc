@@ -43,10 +43,10 @@ void Collectives::send(const at::Tensor& tensor, int64_t to, int64_t tag) {
   }
   if (tensor.numel() > 0) {
     Tensors values = {detail::as_bytes(detail::dense(tensor))};
-    in_flight_.await_message(backend_->send(values, peer, gloo_tag(tag, Content::kValues)));
+    in_flight_.await_message(backend_->send(values, peer, gloo_tag(tag, Content::kValues)), peer);
   }
   if (header) {
-    in_flight_.await_message(header);
+    in_flight_.await_message(header, peer);
   }
 }
 
@@ -58,13 +58,14 @@ void Collectives::receive(const at::Tensor& tensor, int64_t from, int64_t tag) {
   if (is_checked_) {
     const at::Tensor expected = CallSignature(detail::Operation::kSend).tensors({tensor}).words();
     Tensors words = {at::empty_like(expected)};
-    in_flight_.await_message(backend_->recv(words, peer, gloo_tag(tag, Content::kHeader)));
+    in_flight_.await_message(backend_->recv(words, peer, gloo_tag(tag, Content::kHeader)), peer);
     if (!at::equal(expected, words[0])) {
       const auto* sent = words[0].const_data_ptr<int64_t>();
       // The values would be taken for those of the next message.
       Tensors dropped = {at::empty({CallSignature::bytes(sent)}, at::kByte)};
       if (dropped[0].numel() > 0) {
-        in_flight_.await_message(backend_->recv(dropped, peer, gloo_tag(tag, Content::kValues)));
+        in_flight_.await_message(backend_->recv(dropped, peer, gloo_tag(tag, Content::kValues)),
+                                 peer);
       }
       detail::refuse("rank " + std::to_string(from) + " makes a " + CallSignature::describe(sent) +
                      ", this rank expects a " +
@@ -74,7 +75,7 @@ void Collectives::receive(const at::Tensor& tensor, int64_t from, int64_t tag) {
   if (tensor.numel() > 0) {
     const at::Tensor copy = detail::dense(tensor);
     Tensors values = {detail::as_bytes(copy)};
-    in_flight_.await_message(backend_->recv(values, peer, gloo_tag(tag, Content::kValues)));
+    in_flight_.await_message(backend_->recv(values, peer, gloo_tag(tag, Content::kValues)), peer);
     detail::copy_back(tensor, copy);
   }
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "torch/collective_errors.h"
+#include "torch/watched_backend.h"
 #include "torch/work_state.h"
 
 namespace torchfeed {
@@ -27,11 +28,13 @@ ProcessGroup::Impl::Impl(detail::GlooMesh mesh, int64_t rank, int64_t world_size
       sockets_(std::move(mesh.sockets)),
       rank_(rank),
       world_size_(world_size),
+      in_flight_(sockets_, world_size),
       collectives_(std::make_shared<SerialLane>(kIdleLimit)) {
   if (backend_) {
     group_ = c10::make_intrusive<c10d::ProcessGroup>(static_cast<int>(rank),
                                                      static_cast<int>(world_size));
-    group_->setBackend(at::kCPU, c10d::ProcessGroup::BackendType::GLOO, backend_);
+    group_->setBackend(at::kCPU, c10d::ProcessGroup::BackendType::GLOO,
+                       detail::watched_backend(backend_, in_flight_));
     group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
   }
 }
@@ -59,10 +62,7 @@ ProcessGroup::Impl::~Impl() {
   }
 }
 
-void ProcessGroup::Impl::abort() {
-  in_flight_.abort();
-  sockets_.shut_down();
-}
+void ProcessGroup::Impl::abort() { in_flight_.abort(); }
 
 bool ProcessGroup::Impl::is_busy() {
   const std::lock_guard lock(mutex_);

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "torch/watched_backend.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace torchfeed::detail {
+namespace {
+
+class WatchedBackend : public c10d::Backend {
+ public:
+  WatchedBackend(c10::intrusive_ptr<c10d::Backend> backend, InFlight& in_flight)
+      : Backend(backend->getRank(), backend->getSize()),
+        backend_(std::move(backend)),
+        in_flight_(in_flight) {}
+
+  const std::string getBackendName() const override { return backend_->getBackendName(); }
+
+  c10::intrusive_ptr<c10d::Work> broadcast(std::vector<at::Tensor>& tensors,
+                                           const c10d::BroadcastOptions& options) override {
+    return in_flight_.watched(backend_->broadcast(tensors, options), InFlight::Needs::kSomeRanks);
+  }
+
+  c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
+                                           const c10d::AllreduceOptions& options) override {
+    return in_flight_.watched(backend_->allreduce(tensors, options));
+  }
+
+ private:
+  c10::intrusive_ptr<c10d::Backend> backend_;
+  InFlight& in_flight_;
+};
+
+}  // namespace
+
+c10::intrusive_ptr<c10d::Backend> watched_backend(c10::intrusive_ptr<c10d::Backend> backend,
+                                                  InFlight& in_flight) {
+  return c10::make_intrusive<WatchedBackend>(std::move(backend), in_flight);
+}
+
+}  // namespace torchfeed::detail

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+
+#include "torch/in_flight.h"
+
+namespace torchfeed::detail {
+
+/// Returns a backend whose operations are `backend`'s, watched by `in_flight`, which outlives the
+/// calls. It has the two operations of `c10d::Reducer`: all-reduce and broadcast.
+c10::intrusive_ptr<c10d::Backend> watched_backend(c10::intrusive_ptr<c10d::Backend> backend,
+                                                  InFlight& in_flight);
+
+}  // namespace torchfeed::detail
