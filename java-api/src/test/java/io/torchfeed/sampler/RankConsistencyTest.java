@@ -380,7 +380,9 @@ class RankConsistencyTest {
     private long[][] gather(int rank, long[] mine) {
       try {
         sent[rank] = mine;
-        exchanges += rank == 0 ? 1 : 0;
+        if (rank == 0) {
+          exchanges++;
+        }
         barrier.await(20, TimeUnit.SECONDS);
         long[][] all = sent.clone();
         barrier.await(20, TimeUnit.SECONDS);
