@@ -68,6 +68,24 @@ class TORCHFEED_API GradientReducer {
   /// Copies the buffers of rank 0 to the other ranks.
   void broadcast_buffers();
 
+  /// Begins a time in which the ranks may run different numbers of synchronized backward passes; a
+  /// collective operation, as are the three below.
+  ///
+  /// @param passes  how many this rank will run; -1 on all ranks if none knows
+  /// @param divides_by_active  whether a gradient is the mean over the ranks that have an input,
+  ///     rather than the sum of their gradients by the number of all ranks
+  void join(int64_t passes, bool divides_by_active);
+  /// Announces one more backward pass of this rank, if passes are not counted; else, checks that it
+  /// has one left.
+  void announce();
+  /// Takes part in a backward pass without input, once this rank has run all of its own: gradients
+  /// become those of the other ranks.
+  ///
+  /// @return whether there was one
+  bool shadow();
+  /// Ends that time. If ranks have passes left, the reducer is unusable from then on.
+  void leave();
+
   /// Returns the nanoseconds from the last gradient's arrival to the end of the reduction, summed
   /// over all backward passes.
   [[nodiscard]] int64_t reduction_nanos() const;

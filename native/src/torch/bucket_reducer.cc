@@ -45,6 +45,21 @@ at::Tensor output_of_graph_in_progress(const std::vector<std::shared_ptr<Node>>&
   return output;
 }
 
+/// An operation that has ended with a number.
+class Known : public c10d::Work {
+ public:
+  explicit Known(int64_t number) {
+    const std::vector<at::Tensor> result = {at::scalar_tensor(number, at::kLong)};
+    future_->markCompleted(c10::IValue(result));
+  }
+  bool wait(std::chrono::milliseconds /*timeout*/) override { return true; }
+  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
+
+ private:
+  c10::intrusive_ptr<c10::ivalue::Future> future_ =
+      c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
+};
+
 }  // namespace
 
 BucketReducer::BucketReducer(const c10::intrusive_ptr<c10d::ProcessGroup>& group,
@@ -94,6 +109,11 @@ void BucketReducer::begin_backward(const std::vector<std::shared_ptr<Node>>& acc
   } else {
     reducer_->prepare_for_backward({});
   }
+}
+
+void BucketReducer::divide_by(int64_t ranks) {
+  reducer_->set_forward_pass_work_handle(c10::make_intrusive<Known>(ranks),
+                                         /*useStaticWorldSize=*/false);
 }
 
 void BucketReducer::end_backward(ReductionLog::Clock::time_point last_gradient) {

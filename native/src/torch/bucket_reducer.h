@@ -44,6 +44,8 @@ class BucketReducer {
   /// @param first  the parameter whose gradient is the first
   void begin_backward(const std::vector<std::shared_ptr<torch::autograd::Node>>& accumulators,
                       size_t first);
+  /// Sets by what later backward passes divide the sum of the ranks' gradients.
+  void divide_by(int64_t ranks);
   /// Reduces everything at the end of the first backward pass over a static graph.
   void reduce_first_static() { reducer_->delay_all_reduce(); }
   /// Adds the reductions of the backward pass, whose last gradient arrived at `last_gradient`, to

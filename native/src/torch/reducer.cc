@@ -62,6 +62,20 @@ void GradientReducer::broadcast_buffers() {
   detail::guarded_collective([&] { impl_->broadcast_buffers(); });
 }
 
+void GradientReducer::join(int64_t passes, bool divides_by_active) {
+  detail::guarded_collective([&] { impl_->join(passes, divides_by_active); });
+}
+
+void GradientReducer::announce() {
+  detail::guarded_collective([&] { impl_->announce(); });
+}
+
+bool GradientReducer::shadow() {
+  return detail::guarded_collective([&] { return impl_->shadow(); });
+}
+
+void GradientReducer::leave() { impl_->leave(); }
+
 int64_t GradientReducer::reduction_nanos() const { return impl_->reduction_nanos(); }
 
 int64_t GradientReducer::communication_nanos() const { return impl_->communication_nanos(); }

@@ -84,7 +84,7 @@ GradientReducer::Impl::Impl(std::shared_ptr<ProcessGroup::Impl> group,
   if (options_.buffer_mode != ReducerOptions::kOff) {
     state.insert(state.end(), buffers_.begin(), buffers_.end());
   }
-  broadcast_from_rank_0(state);
+  broadcast(state, 0);
 }
 
 GradientReducer::Impl::~Impl() {
@@ -124,7 +124,7 @@ void GradientReducer::Impl::before_forward() {
     reducer_->rebuild();
   }
   if (options_.buffer_mode == ReducerOptions::kBeforeForward && buffers_are_due_) {
-    broadcast_from_rank_0(buffers_);
+    broadcast_active_buffers();
   }
   buffers_are_due_ = synchronized_;
 }
@@ -151,7 +151,7 @@ void GradientReducer::Impl::backward(const at::Tensor& loss) {
 
 void GradientReducer::Impl::broadcast_buffers() {
   group_->barrier();  // reports a rank that calls something else
-  broadcast_from_rank_0(buffers_);
+  broadcast(buffers_, 0);
 }
 
 int64_t GradientReducer::Impl::reduction_nanos() const {
@@ -220,11 +220,16 @@ void GradientReducer::Impl::arm() {
   }
 }
 
-void GradientReducer::Impl::broadcast_from_rank_0(const std::vector<at::Tensor>& tensors) {
+void GradientReducer::Impl::broadcast(const std::vector<at::Tensor>& tensors, int64_t root) {
   if (group_->group() && !tensors.empty()) {
     const at::NoGradGuard no_grad;
-    c10d::broadcast_coalesced(group_->group(), tensors, kBroadcastBytes, 0);
+    c10d::broadcast_coalesced(group_->group(), tensors, kBroadcastBytes, static_cast<int>(root));
   }
+}
+
+/// The buffers of a rank without input are of an earlier step.
+void GradientReducer::Impl::broadcast_active_buffers() {
+  broadcast(buffers_, uneven_ ? uneven_->first_active() : 0);
 }
 
 int64_t GradientReducer::Impl::check_usable() const {
@@ -281,6 +286,12 @@ void GradientReducer::Impl::gradient_is_ready(size_t index) {
 }
 
 void GradientReducer::Impl::begin(size_t first) {
+  if (uneven_ && !shadows_) {
+    uneven_->check_input();
+  }
+  if (reducer_ && uneven_ && uneven_->divides_by_active()) {
+    reducer_->divide_by(uneven_->active());
+  }
   reducing_ = true;
   ready_.assign(trained_.size(), false);
   if (reducer_) {
@@ -344,7 +355,11 @@ void GradientReducer::Impl::finish() {
   const std::lock_guard lock(mutex_);
   check_complete();
   if (options_.buffer_mode == ReducerOptions::kAfterBackward) {
-    broadcast_from_rank_0(buffers_);
+    broadcast_active_buffers();
+  }
+  if (uneven_) {
+    uneven_->advance();
+    end_inputs();
   }
   reduction_time_ += Clock::now() - last_gradient_;
   if (reducer_) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "torch/live_count.h"
 #include "torch/process_group_impl.h"
 #include "torch/replica_layout.h"
+#include "torch/uneven_inputs.h"
 #include "torchfeed/error.h"
 #include "torchfeed/reducer.h"
 
@@ -39,6 +41,11 @@ class GradientReducer::Impl {
   void backward(const at::Tensor& loss);
   void broadcast_buffers();
 
+  void join(int64_t passes, bool divides_by_active);
+  void announce();
+  bool shadow();
+  void leave();
+
   [[nodiscard]] int64_t reduction_nanos() const;
   [[nodiscard]] int64_t communication_nanos() const;
   [[nodiscard]] int64_t overlapped_nanos() const;
@@ -55,7 +62,13 @@ class GradientReducer::Impl {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void broadcast_from_rank_0(const std::vector<at::Tensor>& tensors);
+  void broadcast(const std::vector<at::Tensor>& tensors, int64_t root);
+  void broadcast_active_buffers();
+  /// Tells the others whether this rank has an input for the next pass.
+  void vote(bool has_input);
+  void check_static_graph_can_join();
+  void end_inputs();
+  void run_without_input();
 
   /// Returns the number of backward passes that have begun.
   [[nodiscard]] int64_t check_usable() const;
@@ -85,6 +98,8 @@ class GradientReducer::Impl {
   mutable std::mutex mutex_;
   bool synchronized_ = true;
   bool buffers_are_due_ = true;
+  std::optional<detail::UnevenInputs> uneven_;
+  bool shadows_ = false;
   int pass_ = -1;          // the latest backward pass
   int64_t passes_ = 0;     // those that have begun
   bool reducing_ = false;  // whether the latest one has begun to average gradients

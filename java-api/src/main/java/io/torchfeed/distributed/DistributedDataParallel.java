@@ -16,6 +16,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Module;
@@ -28,10 +29,10 @@ import org.bytedeco.pytorch.Tensor;
  * ranks, then copies the values of rank 0 to the others. From then on each gradient is the mean
  * over the ranks by the time a backward pass returns, whether it was started by {@link #backward}
  * or by {@code loss.backward()}; buckets of gradients are reduced while the remaining gradients are
- * still being computed. {@link #noSync} accumulates gradients over several batches. Every parameter
- * that requires a gradient must contribute to every loss, unless the {@link Options} say otherwise;
- * one that the module has under two names is reduced once. Gradients of {@code Embedding} and
- * {@code EmbeddingBag} may be sparse.
+ * still being computed. {@link #noSync} accumulates gradients over several batches; {@link #join}
+ * is for ranks whose numbers of batches differ. Every parameter that requires a gradient must
+ * contribute to every loss, unless the {@link Options} say otherwise; one that the module has under
+ * two names is reduced once. Gradients of {@code Embedding} and {@code EmbeddingBag} may be sparse.
  *
  * <p>A backward pass that fails after its first gradient leaves the wrapper unusable: every later
  * one fails and says why. The module and the process are not affected: {@link #close} ends the
@@ -390,6 +391,64 @@ public final class DistributedDataParallel implements AutoCloseable {
   }
 
   /**
+   * Begins a scope in which the ranks may run different numbers of backward passes: those that have
+   * run all of theirs {@linkplain Join#shadow shadow} the others. Every rank must call it. The sum
+   * of the gradients is divided by the number of all ranks, so that each sample has the same weight
+   * in every step, as in PyTorch.
+   *
+   * @param passes how many backward passes that average gradients this rank is going to run in the
+   *     scope, at least 0; for example the number of its batches
+   * @return the scope; the caller closes it
+   * @throws IllegalArgumentException if the number is below 0; on every rank, if a rank calls
+   *     another operation of the group
+   * @throws PeerLostException if a rank is lost or does not respond within the timeout
+   * @throws IllegalStateException if a scope is open, an earlier backward pass failed, the wrapper
+   *     is closed, or the graph is static, its first backward pass has not been run yet, and some
+   *     ranks have passes and others none
+   */
+  public Join join(long passes) {
+    return join(passes, false);
+  }
+
+  /**
+   * Like {@link #join(long)}, with a choice of the divisor.
+   *
+   * @param passes how many backward passes that average gradients this rank is going to run in the
+   *     scope, at least 0
+   * @param divideByActive whether the sum of the gradients is divided by the number of ranks that
+   *     have a batch in the step, so that each step has the same weight; PyTorch's {@code
+   *     divide_by_initial_world_size=False}. The same on all ranks
+   * @return the scope; the caller closes it
+   * @throws IllegalArgumentException if the number is below 0; on every rank, if the ranks' choices
+   *     differ or a rank calls another operation of the group
+   * @throws PeerLostException if a rank is lost or does not respond within the timeout
+   * @throws IllegalStateException as {@link #join(long)}
+   */
+  public Join join(long passes, boolean divideByActive) {
+    if (passes < 0) {
+      throw new IllegalArgumentException("passes must be at least 0, got " + passes);
+    }
+    return Join.begin(this, passes, divideByActive);
+  }
+
+  /**
+   * Like {@link #join(long)}, for ranks that do not know how many batches they are going to have,
+   * for example those of a stream. Each backward pass must be {@linkplain Join#announce announced},
+   * which costs an all-reduce of 8 bytes per rank.
+   *
+   * @param divideByActive as in {@link #join(long, boolean)}
+   * @return the scope; the caller closes it
+   * @throws IllegalArgumentException on every rank, if the ranks' choices differ or a rank calls
+   *     another operation of the group
+   * @throws PeerLostException if a rank is lost or does not respond within the timeout
+   * @throws IllegalStateException if a scope is open, an earlier backward pass failed, or the
+   *     wrapper is closed
+   */
+  public Join joinUncounted(boolean divideByActive) {
+    return Join.begin(this, Join.NOT_COUNTED, divideByActive);
+  }
+
+  /**
    * Prepares the forward pass of a training step; the place for what PyTorch does at the start of
    * its {@code forward}, since the forward pass here is that of the module itself. Needed with
    * {@link BufferMode#BEFORE_FORWARD} only. All ranks must call it, or none. No effect if the
@@ -434,12 +493,27 @@ public final class DistributedDataParallel implements AutoCloseable {
     run("backward", reducer -> reducer.backward(loss));
   }
 
-  private void run(String operation, Consumer<GradientReducer> body) {
+  void run(String operation, Consumer<GradientReducer> body) {
+    call(
+        operation,
+        reducer -> {
+          body.accept(reducer);
+          return true;
+        });
+  }
+
+  <R> R call(String operation, Function<GradientReducer, R> body) {
     long start = System.nanoTime();
     try {
-      handle.run(body);
+      return handle.call(body);
     } catch (NativeException e) {
       throw group.failure(operation, start, e);
+    }
+  }
+
+  void leave() {
+    if (!handle.isClosed()) {
+      handle.run(GradientReducer::leave);
     }
   }
 
