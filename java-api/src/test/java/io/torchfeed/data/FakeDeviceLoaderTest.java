@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.torchfeed.testing.FakeDevice;
 import java.util.function.IntFunction;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
 
-/** Tests that both engines keep their contracts when batches are copied to a device. */
+/** Tests that both engines, and streams, keep their contracts when batches go to a device. */
 class FakeDeviceLoaderTest {
   /** Fewer epochs than elsewhere, since a device of one thread is slow. */
   private static final int MANY_EPOCHS = 1000;
@@ -66,6 +69,23 @@ class FakeDeviceLoaderTest {
     @Override
     int manyEpochs() {
       return MANY_EPOCHS;
+    }
+  }
+
+  @Nested
+  class Streams extends StreamLoaderTest {
+    @Override
+    DataLoaderBuilder over(int batchSize, int workers) {
+      FakeDevice.load();
+      return super.over(batchSize, workers).device(FakeDevice.NAME);
+    }
+
+    @Test
+    void batchesAreOnTheDevice() {
+      try (DataLoader loader = over(4, 2).build();
+          Batches batches = loader.epoch(0)) {
+        assertThat(batches.next().tensor(0).device().str().getString()).isEqualTo(FakeDevice.NAME);
+      }
     }
   }
 }

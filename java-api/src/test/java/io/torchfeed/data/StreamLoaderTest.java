@@ -32,7 +32,7 @@ class StreamLoaderTest {
     assertThat(data.open()).hasValue(0);
   }
 
-  private DataLoaderBuilder over(int batchSize, int workers) {
+  DataLoaderBuilder over(int batchSize, int workers) {
     return DataLoader.over(data).batchSize(batchSize).workers(workers);
   }
 
