@@ -164,8 +164,9 @@ class ArchitectureTest {
         .allSatisfy((name, count) -> assertThat(count).as(name).isLessThanOrEqualTo(45));
     assertThat(published)
         .allSatisfy((name, count) -> assertThat(count).as(name).isLessThanOrEqualTo(20));
+    // 120 when the packages got their present names; what distributed training adds comes on top.
     assertThat(published.values().stream().mapToLong(count -> count).sum())
-        .isLessThanOrEqualTo(120);
+        .isLessThanOrEqualTo(125);
   }
 
   @ArchTest

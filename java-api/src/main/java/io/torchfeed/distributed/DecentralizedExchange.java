@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed;
+
+import java.util.List;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Scalar;
+import org.bytedeco.pytorch.Tensor;
+
+/**
+ * Averages weights with all ranks, or with one that changes from exchange to exchange, while the
+ * gradients are computed from the weights before: {@code x := average(x) - step(gradient at x)}.
+ *
+ * <p>Source: Bagua, {@code DecentralizedAlgorithm}.
+ */
+final class DecentralizedExchange implements WeightExchange {
+  private final ProcessGroup group;
+  private final FlatTensors weights;
+  private final boolean withAll;
+  private final long interval;
+  private final Tensor received;
+  private long exchanges;
+
+  DecentralizedExchange(ProcessGroup group, Tensor[] parameters, boolean withAll, long interval) {
+    this.group = group;
+    this.weights = new FlatTensors(parameters);
+    this.withAll = withAll;
+    this.interval = interval;
+    try (PointerScope scope = new PointerScope()) {
+      this.received = (withAll ? weights.values() : weights.values().clone()).retainReference();
+    }
+  }
+
+  /**
+   * Returns the rank with which a rank exchanges weights: each rank of the lower half with one of
+   * the upper half.
+   *
+   * @param worldSize an even number
+   */
+  static int peer(int rank, int worldSize, long exchange) {
+    int half = worldSize / 2;
+    return rank < half
+        ? (int) Math.floorMod(exchange + rank, (long) half) + half
+        : (int) Math.floorMod(rank - half - exchange, (long) half);
+  }
+
+  @Override
+  public void step(long step, Runnable pass, Runnable update) {
+    if (step % interval != 0) {
+      pass.run();
+      update.run();
+      return;
+    }
+    weights.load();
+    List<Work<Void>> works = start();
+    try {
+      pass.run();
+    } finally {
+      WeightExchange.awaitAll(works);
+    }
+    if (!withAll) {
+      try (PointerScope scope = new PointerScope()) {
+        weights.values().add_(received).div_(new Scalar(2f));
+      }
+    }
+    weights.store();
+    exchanges++;
+    update.run();
+  }
+
+  private List<Work<Void>> start() {
+    AsyncCollectives ranks = group.unchecked().async();
+    if (withAll) {
+      return List.of(ranks.allReduce(weights.values(), ReduceOp.MEAN));
+    }
+    int peer = peer(group.rank(), group.size(), exchanges);
+    return List.of(ranks.send(weights.values(), peer, 0), ranks.recv(received, peer, 0));
+  }
+
+  @Override
+  public long exchanges() {
+    return exchanges;
+  }
+
+  @Override
+  public void close() {
+    received.close();
+    weights.close();
+  }
+}

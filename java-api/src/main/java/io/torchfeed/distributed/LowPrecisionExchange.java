@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed;
+
+import java.util.List;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Scalar;
+import org.bytedeco.pytorch.Tensor;
+
+/**
+ * Mixes the weights of a rank with those of its two neighbours in a ring, by sending how far they
+ * are from what the neighbours know, in {@linkplain EightBitCode 8 bits} a value.
+ *
+ * <p>Each rank keeps what its neighbours know of it, and what it knows of them; these copies stay
+ * equal bit for bit, since both ends add the same decoded messages.
+ *
+ * <p>Source: Bagua, {@code LowPrecisionDecentralizedAlgorithm}.
+ */
+final class LowPrecisionExchange implements WeightExchange {
+  private static final int TO_LEFT = 0;
+  private static final int TO_RIGHT = 1;
+
+  private final ProcessGroup group;
+  private final FlatTensors weights;
+  private final long interval;
+  private final Tensor known;
+  private final Tensor left;
+  private final Tensor right;
+  private final Tensor difference;
+  private final Tensor sent;
+  private final Tensor fromLeft;
+  private final Tensor fromRight;
+  private long exchanges;
+
+  LowPrecisionExchange(ProcessGroup group, Tensor[] parameters, long interval) {
+    this.group = group;
+    this.weights = new FlatTensors(parameters);
+    this.interval = interval;
+    try (PointerScope scope = new PointerScope()) {
+      Tensor values = weights.values();
+      known = values.clone().retainReference();
+      left = values.clone().retainReference();
+      right = values.clone().retainReference();
+      difference = values.clone().retainReference();
+      sent = EightBitCode.message(values.numel()).retainReference();
+      fromLeft = EightBitCode.message(values.numel()).retainReference();
+      fromRight = EightBitCode.message(values.numel()).retainReference();
+    }
+  }
+
+  @Override
+  public void step(long step, Runnable pass, Runnable update) {
+    pass.run();
+    update.run();
+    if (step % interval == 0 && group.size() > 1) {
+      weights.load();
+      encodeDifference();
+      exchange();
+      mix();
+      weights.store();
+      exchanges++;
+    }
+  }
+
+  private void encodeDifference() {
+    try (PointerScope scope = new PointerScope()) {
+      Scalar third = new Scalar(1 / 3f);
+      difference.copy_(weights.values()).add_(left, third).add_(right, third);
+      difference.add_(known, new Scalar(-5 / 3f));
+      EightBitCode.encode(difference, sent);
+    }
+  }
+
+  private void exchange() {
+    AsyncCollectives ranks = group.unchecked().async();
+    int leftRank = Math.floorMod(group.rank() - 1, group.size());
+    int rightRank = Math.floorMod(group.rank() + 1, group.size());
+    WeightExchange.awaitAll(
+        List.of(
+            ranks.send(sent, leftRank, TO_LEFT),
+            ranks.send(sent, rightRank, TO_RIGHT),
+            ranks.recv(fromLeft, leftRank, TO_RIGHT),
+            ranks.recv(fromRight, rightRank, TO_LEFT)));
+  }
+
+  private void mix() {
+    try (PointerScope scope = new PointerScope()) {
+      EightBitCode.decode(fromLeft, difference);
+      left.add_(difference);
+      EightBitCode.decode(fromRight, difference);
+      right.add_(difference);
+      EightBitCode.decode(sent, difference);
+      known.add_(difference);
+      weights.values().copy_(known);
+    }
+  }
+
+  @Override
+  public void restart() {
+    weights.load();
+    try (PointerScope scope = new PointerScope()) {
+      for (Tensor copy : List.of(known, left, right)) {
+        copy.copy_(weights.values());
+      }
+    }
+  }
+
+  @Override
+  public long exchanges() {
+    return exchanges;
+  }
+
+  @Override
+  public void close() {
+    for (Tensor each : List.of(known, left, right, difference, sent, fromLeft, fromRight)) {
+      each.close();
+    }
+    weights.close();
+  }
+}

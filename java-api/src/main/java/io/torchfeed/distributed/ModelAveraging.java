@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorVector;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Training in which the ranks exchange weights instead of averaging each gradient, so that they
+ * send less, wait less for each other, or both. Weights then differ between the ranks: {@link
+ * #average} before an evaluation or a checkpoint.
+ *
+ * <pre>{@code
+ * try (ModelAveraging model = ModelAveraging.of(net, group, Algorithm.lowPrecision())) {
+ *   for (Batch batch : batches) {
+ *     model.step(() -> loss(batch).backward(), optimizer::step);
+ *   }
+ *   model.average();
+ * }
+ * }</pre>
+ *
+ * <p>Every rank must run the same number of steps, except with {@link Algorithm#asynchronous}.
+ * Buffers, for example running statistics, remain those of each rank. An exception in a step leaves
+ * the object unusable; the module is not affected. Not thread-safe: one thread at a time.
+ *
+ * <p>Source: the algorithms of Bagua, and PyTorch's post-local SGD.
+ */
+public final class ModelAveraging implements AutoCloseable {
+  /** What the ranks exchange, and when. Immutable: {@code with} methods return new algorithms. */
+  public static final class Algorithm {
+    private enum Kind {
+      ALL,
+      SHIFT_ONE,
+      LOW_PRECISION,
+      ASYNCHRONOUS,
+      POST_LOCAL
+    }
+
+    private final Kind kind;
+    private final long interval;
+    private final long start;
+    private final Duration pause;
+
+    private Algorithm(Kind kind, long interval, long start, Duration pause) {
+      this.kind = kind;
+      this.interval = interval;
+      this.start = start;
+      this.pause = pause;
+    }
+
+    /**
+     * Returns decentralized SGD with all ranks: weights are averaged over all ranks while the
+     * gradients are computed from the weights before. Sends as much per step as averaging
+     * gradients; the exchange is hidden behind the whole forward and backward pass.
+     *
+     * @return the algorithm, with an exchange in each step
+     */
+    public static Algorithm decentralized() {
+      return new Algorithm(Kind.ALL, 1, 0, Duration.ZERO);
+    }
+
+    /**
+     * Returns decentralized SGD with one rank at a time: like {@link #decentralized}, but weights
+     * are averaged with those of one other rank, which changes from exchange to exchange. Sends 4
+     * bytes per parameter of 4 bytes and step, for any number of ranks, which must be even.
+     *
+     * @return the algorithm, with an exchange in each step
+     */
+    public static Algorithm shiftOne() {
+      return new Algorithm(Kind.SHIFT_ONE, 1, 0, Duration.ZERO);
+    }
+
+    /**
+     * Returns decentralized SGD in low precision: after each step, weights are mixed with those of
+     * the two neighbours in a ring, by messages of one byte per parameter. Parameters must be
+     * float32. No effect in a group of one rank.
+     *
+     * @return the algorithm, with an exchange after each step
+     */
+    public static Algorithm lowPrecision() {
+      return new Algorithm(Kind.LOW_PRECISION, 1, 0, Duration.ZERO);
+    }
+
+    /**
+     * Returns asynchronous averaging: a thread averages the weights of all ranks at intervals of
+     * time, and no step waits for another rank. The ranks may run different numbers of steps.
+     *
+     * @param pause the time between two exchanges, not negative
+     * @return the algorithm, without warm-up
+     * @throws IllegalArgumentException if the time is negative
+     */
+    public static Algorithm asynchronous(Duration pause) {
+      if (pause.isNegative()) {
+        throw new IllegalArgumentException("pause must not be negative, got " + pause);
+      }
+      return new Algorithm(Kind.ASYNCHRONOUS, 1, 0, pause);
+    }
+
+    /**
+     * Returns post-local SGD: gradients are averaged in the first steps; after them each rank
+     * trains alone, and weights are averaged every few steps.
+     *
+     * @param start the number of steps in which gradients are averaged, at least 0
+     * @param period the steps from one averaging of weights to the next, at least 1
+     * @return the algorithm
+     * @throws IllegalArgumentException if a number is below its minimum
+     */
+    public static Algorithm postLocal(long start, long period) {
+      return new Algorithm(Kind.POST_LOCAL, 1, 0, Duration.ZERO)
+          .withWarmup(start)
+          .withInterval(period);
+    }
+
+    /**
+     * Returns the algorithm with an exchange every few steps; no effect on {@link #asynchronous}.
+     *
+     * @param steps the steps from one exchange to the next, at least 1
+     * @return the algorithm
+     * @throws IllegalArgumentException if the number is below 1
+     */
+    public Algorithm withInterval(long steps) {
+      if (steps < 1) {
+        throw new IllegalArgumentException("interval must be at least 1, got " + steps);
+      }
+      return new Algorithm(kind, steps, start, pause);
+    }
+
+    /**
+     * Returns the algorithm with steps in which gradients are averaged before the exchange of
+     * weights begins; for {@link #asynchronous} and {@link #postLocal}.
+     *
+     * @param steps the number of these steps, at least 0
+     * @return the algorithm
+     * @throws IllegalArgumentException if the number is below 0
+     * @throws IllegalStateException if the algorithm has no warm-up
+     */
+    public Algorithm withWarmup(long steps) {
+      if (kind != Kind.ASYNCHRONOUS && kind != Kind.POST_LOCAL) {
+        throw new IllegalStateException(this + " has no warm-up");
+      }
+      if (steps < 0) {
+        throw new IllegalArgumentException("warm-up must be at least 0 steps, got " + steps);
+      }
+      return new Algorithm(kind, interval, steps, pause);
+    }
+
+    private void check(int worldSize, Tensor[] weights) {
+      if (kind == Kind.SHIFT_ONE && worldSize % 2 == 1 && worldSize > 1) {
+        throw new IllegalArgumentException(
+            this + " needs an even number of ranks, got " + worldSize);
+      }
+      for (Tensor weight : weights) {
+        if (kind == Kind.LOW_PRECISION && weight.scalar_type().intern() != ScalarType.Float) {
+          throw new IllegalArgumentException(
+              this + " needs float32 parameters, got " + weight.scalar_type());
+        }
+        if (weight.scalar_type().intern() != weights[0].scalar_type().intern()) {
+          throw new IllegalArgumentException(
+              "parameters must have one dtype, got "
+                  + weights[0].scalar_type()
+                  + " and "
+                  + weight.scalar_type());
+        }
+      }
+    }
+
+    private WeightExchange start(ProcessGroup group, Tensor[] parameters, Tensor[] weights) {
+      return switch (kind) {
+        case ALL -> new DecentralizedExchange(group, weights, true, interval);
+        case SHIFT_ONE -> new DecentralizedExchange(group, weights, group.size() == 1, interval);
+        case LOW_PRECISION -> new LowPrecisionExchange(group, weights, interval);
+        case ASYNCHRONOUS -> new AsynchronousExchange(group, parameters, weights, pause, start);
+        case POST_LOCAL -> new LocalExchange(group, parameters, weights, start, interval);
+      };
+    }
+
+    @Override
+    public String toString() {
+      return switch (kind) {
+        case ALL -> "decentralized, every " + interval + " steps";
+        case SHIFT_ONE -> "decentralized with one rank, every " + interval + " steps";
+        case LOW_PRECISION -> "decentralized in low precision, every " + interval + " steps";
+        case ASYNCHRONOUS -> "asynchronous, every " + pause + " after " + start + " steps";
+        case POST_LOCAL -> "post-local, every " + interval + " steps after " + start;
+      };
+    }
+  }
+
+  private final ProcessGroup group;
+  private final Tensor[] parameters;
+  private final Tensor[] weights;
+  private final FlatTensors average;
+  private final WeightExchange exchange;
+  private long step;
+  private @Nullable Throwable failure;
+  private boolean isClosed;
+
+  private ModelAveraging(
+      ProcessGroup group, Tensor[] parameters, Tensor[] weights, Algorithm algorithm) {
+    this.group = group;
+    this.parameters = parameters;
+    this.weights = weights;
+    this.average = new FlatTensors(weights);
+    this.exchange = algorithm.start(group, parameters, weights);
+  }
+
+  /**
+   * Starts the training of a module. Checks that algorithm and parameters are the same on all
+   * ranks, then copies those of rank 0 to the others. Every rank must call it.
+   *
+   * @param module the module to train, on the CPU, with dense gradients; borrowed. Only parameters
+   *     that require a gradient are exchanged
+   * @param group the ranks; borrowed, and must be closed after this object
+   * @param algorithm the same on all ranks
+   * @return the training; the caller closes it
+   * @throws IllegalArgumentException if no parameter requires a gradient, their dtypes differ, the
+   *     algorithm does not support the dtype or the number of ranks, or ranks differ
+   * @throws PeerLostException if a rank is lost or does not respond within the timeout
+   * @throws IllegalStateException if the group is closed or aborted
+   */
+  public static ModelAveraging of(Module module, ProcessGroup group, Algorithm algorithm) {
+    Objects.requireNonNull(module, "module");
+    Objects.requireNonNull(algorithm, "algorithm");
+    try (PointerScope scope = new PointerScope()) {
+      Tensor[] parameters = trained(module);
+      Tensor[] weights = Stream.of(parameters).map(Tensor::detach).toArray(Tensor[]::new);
+      algorithm.check(group.size(), weights);
+      requireEqual(group, algorithm + ", over" + describe(weights));
+      for (Tensor weight : weights) {
+        group.unchecked().broadcast(weight, 0);
+      }
+      ModelAveraging averaging = new ModelAveraging(group, parameters, weights, algorithm);
+      Stream.of(parameters, weights).flatMap(Stream::of).forEach(Tensor::retainReference);
+      return averaging;
+    }
+  }
+
+  private static Tensor[] trained(Module module) {
+    TensorVector all = module.parameters();
+    List<Tensor> trained = new ArrayList<>();
+    for (long i = all.size(); i-- > 0; ) {
+      if (all.get(i).requires_grad()) {
+        trained.add(new Tensor(all.get(i))); // outlives the vector
+      }
+    }
+    if (trained.isEmpty()) {
+      throw new IllegalArgumentException(
+          "at least one parameter must require a gradient, got "
+              + all.size()
+              + " parameters that do not");
+    }
+    return trained.toArray(Tensor[]::new);
+  }
+
+  private static String describe(Tensor[] weights) {
+    StringBuilder shapes = new StringBuilder();
+    for (Tensor weight : weights) {
+      shapes.append(' ').append(weight.scalar_type());
+      shapes.append(Arrays.toString(weight.sizes().vec().get()));
+    }
+    return shapes.toString();
+  }
+
+  private static void requireEqual(ProcessGroup group, String mine) {
+    String[] all = group.allGatherStrings(mine);
+    for (int rank = 1; rank < all.length; rank++) {
+      if (!all[rank].equals(all[0])) {
+        throw new IllegalArgumentException(
+            "all ranks must train alike: rank 0 " + all[0] + "; rank " + rank + " " + all[rank]);
+      }
+    }
+  }
+
+  /**
+   * Runs a training step, and exchanges the weights that are due.
+   *
+   * @param pass computes the gradients: clears them, and runs a forward and a backward pass
+   * @param update changes the weights, usually {@code optimizer::step}
+   * @throws PeerLostException if a rank is lost or does not respond within the timeout
+   * @throws IllegalStateException if an earlier step failed, or this object or the group is closed;
+   *     what {@code pass} and {@code update} throw is thrown as it is
+   */
+  public void step(Runnable pass, Runnable update) {
+    Objects.requireNonNull(pass, "pass");
+    Objects.requireNonNull(update, "update");
+    guard(() -> exchange.step(step++, pass, update));
+  }
+
+  /**
+   * Replaces the weights of every rank by their average over all ranks, so that they are equal bit
+   * for bit. Ends asynchronous averaging until the next step. Every rank must call it.
+   *
+   * @throws PeerLostException if a rank is lost or does not respond within the timeout
+   * @throws IllegalStateException if an earlier step failed, or this object or the group is closed
+   */
+  public void average() {
+    guard(
+        () -> {
+          exchange.pause();
+          average.load();
+          group.allReduce(average.values(), ReduceOp.MEAN);
+          average.store();
+          exchange.restart();
+        });
+  }
+
+  /**
+   * Verifies that the weights of all ranks are identical, bit for bit, as they are after {@link
+   * #average}. Every rank must call it.
+   *
+   * @return the SHA-256 of the weights, in hexadecimal
+   * @throws IllegalStateException on every rank, if a rank's weights differ from those of rank 0
+   *     (the message names that rank); if an earlier step failed, or this object or the group is
+   *     closed
+   * @throws PeerLostException if a rank is lost or does not respond within the timeout
+   */
+  public String verifyReplicas() {
+    byte[][] digest = new byte[1][];
+    guard(
+        () -> {
+          exchange.pause();
+          average.load();
+          digest[0] = average.digest();
+          ReplicaDigest.requireEqual(digest[0], group);
+        });
+    return HexFormat.of().formatHex(digest[0]);
+  }
+
+  private void guard(Runnable body) {
+    if (isClosed) {
+      throw new IllegalStateException("ModelAveraging is closed");
+    }
+    if (failure != null) {
+      throw new IllegalStateException("an earlier step failed: " + failure, failure);
+    }
+    try {
+      body.run();
+    } catch (Throwable e) {
+      failure = e;
+      throw e;
+    }
+  }
+
+  /**
+   * Returns the number of exchanges of weights so far, without those of {@link #average}.
+   *
+   * @return at least 0
+   */
+  public long exchanges() {
+    return exchange.exchanges();
+  }
+
+  /**
+   * Ends the exchange on this rank; no effect the second time. After steps of {@link
+   * Algorithm#asynchronous}, call {@link #average} first, since the other ranks' averaging would
+   * fail otherwise.
+   */
+  @Override
+  public void close() {
+    if (!isClosed) {
+      isClosed = true;
+      exchange.close();
+      average.close();
+      Stream.of(parameters, weights).flatMap(Stream::of).forEach(Tensor::close);
+    }
+  }
+}

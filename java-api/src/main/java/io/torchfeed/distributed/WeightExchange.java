@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed;
+
+import java.util.List;
+
+/** How the ranks of a {@link ModelAveraging} exchange weights around their training steps. */
+interface WeightExchange extends AutoCloseable {
+  /**
+   * Runs a training step and exchanges what is due.
+   *
+   * @param step the number of the step, from 0
+   * @param pass computes the gradients
+   * @param update changes the weights
+   */
+  void step(long step, Runnable pass, Runnable update);
+
+  /** Ends what runs in the background, on all ranks together. */
+  default void pause() {}
+
+  /** Notes that the weights of all ranks have become equal. */
+  default void restart() {}
+
+  /** Waits for all operations, and throws the first failure. */
+  static void awaitAll(List<Work<Void>> works) {
+    RuntimeException failure = null;
+    for (Work<Void> work : works) {
+      try {
+        work.await();
+      } catch (RuntimeException e) {
+        failure = failure == null ? e : failure;
+      }
+    }
+    if (failure != null) {
+      throw failure;
+    }
+  }
+
+  /** Returns the number of exchanges of weights so far. */
+  long exchanges();
+
+  /** Ends the exchange on this rank, without the others. */
+  @Override
+  default void close() {}
+}
