@@ -10,12 +10,14 @@ final class EpochClock {
   private final long start = System.nanoTime();
   private final int rowsPerStep;
   private final long reductionBefore;
+  private final long sentBefore = WireBytes.sent();
   private long steps;
   private double lossSum;
   private double recentLoss;
   private double seconds;
   private double waitSeconds;
   private double reductionSeconds;
+  private long sentBytes;
 
   /**
    * Starts the clock.
@@ -37,6 +39,7 @@ final class EpochClock {
   void stop(long waitNanos, long reductionNow) {
     seconds = (System.nanoTime() - start) / 1e9;
     waitSeconds = waitNanos / 1e9;
+    sentBytes = WireBytes.sent() - sentBefore;
     reductionSeconds = (reductionNow - reductionBefore) / 1e9;
   }
 
@@ -53,7 +56,8 @@ final class EpochClock {
   }
 
   /** Computes the metrics over all ranks; every rank must call this. */
-  EpochMetrics metrics(int epoch, ProcessGroup group, Evaluation evaluation, String digest) {
+  EpochMetrics metrics(
+      int epoch, ProcessGroup group, Evaluation evaluation, double overlapShare, String digest) {
     double[] sums =
         Collectives.sum(group, lossSum, (double) steps, seconds, waitSeconds, reductionSeconds);
     double meanSeconds = sums[2] / group.size();
@@ -66,6 +70,15 @@ final class EpochClock {
         steps * (double) rowsPerStep / meanSeconds,
         sums[3] / sums[2],
         sums[4] / sums[2],
-        digest);
+        digest,
+        // the ranks of this machine have counted the same bytes
+        sentBytes / (double) Math.max(1, steps) / ranksOfMachine(group),
+        overlapShare);
+  }
+
+  /** Returns the number of ranks on this machine, as launchers tell it; by default all. */
+  private static int ranksOfMachine(ProcessGroup group) {
+    String local = System.getenv("LOCAL_WORLD_SIZE");
+    return local == null ? group.size() : Integer.parseInt(local);
   }
 }

@@ -16,6 +16,8 @@ import java.util.Locale;
  * @param waitShare share of the seconds spent waiting for data, mean over ranks
  * @param reductionShare share of the seconds spent waiting for gradient reduction, mean over ranks
  * @param digest digest of the parameters, equal on every rank
+ * @param bytesPerStep bytes that a rank sends per step, as the kernel of rank 0 counts them
+ * @param overlapShare share of the reduction since the start that was hidden behind computation
  */
 record EpochMetrics(
     int epoch,
@@ -26,7 +28,9 @@ record EpochMetrics(
     double rowsPerSecond,
     double waitShare,
     double reductionShare,
-    String digest) {
+    String digest,
+    double bytesPerStep,
+    double overlapShare) {
 
   static final List<String> COLUMNS =
       List.of(
@@ -38,12 +42,16 @@ record EpochMetrics(
           "rows_per_second",
           "data_wait_share",
           "reduction_share",
-          "parameter_digest");
+          "parameter_digest",
+          "bytes_per_step",
+          "overlap_share");
+
+  private static final int FIRST_COLUMNS = 9; // of lines from before the last two were added
 
   String toCsv() {
     return String.format(
         Locale.ROOT,
-        "%d,%.6f,%.6f,%.4f,%.3f,%.1f,%.6f,%.6f,%s",
+        "%d,%.6f,%.6f,%.4f,%.3f,%.1f,%.6f,%.6f,%s,%.0f,%.6f",
         epoch,
         trainLoss,
         testLoss,
@@ -52,7 +60,9 @@ record EpochMetrics(
         rowsPerSecond,
         waitShare,
         reductionShare,
-        digest);
+        digest,
+        bytesPerStep,
+        overlapShare);
   }
 
   /**
@@ -62,7 +72,7 @@ record EpochMetrics(
    */
   static EpochMetrics parse(String line) {
     String[] cells = line.split(",", -1);
-    if (cells.length != COLUMNS.size()) {
+    if (cells.length != COLUMNS.size() && cells.length != FIRST_COLUMNS) {
       throw new IllegalArgumentException(
           "a line must have " + COLUMNS.size() + " cells, got " + cells.length + ": " + line);
     }
@@ -75,7 +85,9 @@ record EpochMetrics(
         Double.parseDouble(cells[5]),
         Double.parseDouble(cells[6]),
         Double.parseDouble(cells[7]),
-        cells[8]);
+        cells[8],
+        cells.length > FIRST_COLUMNS ? Double.parseDouble(cells[9]) : 0,
+        cells.length > FIRST_COLUMNS ? Double.parseDouble(cells[10]) : 0);
   }
 
   /** Returns the metrics as one readable line. */
@@ -83,7 +95,7 @@ record EpochMetrics(
     return String.format(
         Locale.ROOT,
         "epoch %d/%d: train loss %.4f, test loss %.4f, test accuracy %.2f %%, %.1f s, %.0f rows/s,"
-            + " waiting for data %.2f %%, reduction %.2f %%, replicas equal (%s)",
+            + " waiting for data %.2f %%, reduction %.2f %%, %.2f MB sent per step, replicas equal (%s)",
         epoch,
         epochs,
         trainLoss,
@@ -93,6 +105,7 @@ record EpochMetrics(
         rowsPerSecond,
         100 * waitShare,
         100 * reductionShare,
+        bytesPerStep / 1e6,
         digest.substring(0, Math.min(12, digest.length())));
   }
 }

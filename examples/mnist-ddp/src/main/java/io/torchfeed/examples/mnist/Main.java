@@ -81,6 +81,14 @@ final class Main implements Callable<Integer> {
   private int accumulate = 1;
 
   @Option(
+      names = "--algorithm",
+      paramLabel = "HOW",
+      description =
+          "What the ranks exchange: gradients in each step (allreduce), or weights: decentralized,"
+              + " shift-one, low-precision, async or post-local (default: ${DEFAULT-VALUE}).")
+  private Algorithm algorithm = Algorithm.ALLREDUCE;
+
+  @Option(
       names = "--lr",
       paramLabel = "X",
       description = "Learning rate of SGD (default: ${DEFAULT-VALUE}).")
@@ -144,7 +152,8 @@ final class Main implements Callable<Integer> {
       paramLabel = "PATH",
       description =
           "Continue after the last good checkpoint of --out, or of the run folder or checkpoint"
-              + " file PATH. Seed, ranks, batch size, --augment and --accumulate must match the checkpoint.")
+              + " file PATH. Seed, ranks, batch size, --augment, --accumulate and --algorithm must"
+              + " match the checkpoint.")
   private @Nullable String resume;
 
   @Option(
@@ -194,6 +203,7 @@ final class Main implements Callable<Integer> {
 
   static CommandLine commandLine(Map<String, String> environment) {
     return new CommandLine(new Main(environment))
+        .registerConverter(Algorithm.class, Algorithm::of)
         .setCaseInsensitiveEnumValuesAllowed(true)
         .setParameterExceptionHandler(
             (wrong, arguments) -> {
@@ -234,6 +244,7 @@ final class Main implements Callable<Integer> {
           epochs,
           batchSize,
           accumulate,
+          algorithm,
           lr,
           momentum,
           seed,

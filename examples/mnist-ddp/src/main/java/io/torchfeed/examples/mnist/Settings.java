@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param epochs total number of epochs, at least 1
  * @param batchSize samples per rank and step, in [1, 60000]
  * @param accumulate batches per optimizer step, at least 1
+ * @param algorithm how the ranks train together
  * @param lr learning rate of SGD, above 0
  * @param momentum momentum of SGD, in [0, 1)
  * @param seed seed of parameters, dropout and order; not negative
@@ -30,6 +31,7 @@ record Settings(
     int epochs,
     int batchSize,
     int accumulate,
+    Algorithm algorithm,
     double lr,
     double momentum,
     long seed,
@@ -58,6 +60,10 @@ record Settings(
     require("--accumulate", accumulate, 1, 60_000);
     require("--workers", workers, 1, 256);
     require("--threads", threads, 0, 1024);
+    if (accumulate > 1 && algorithm != Algorithm.ALLREDUCE) {
+      throw new IllegalArgumentException(
+          "--accumulate needs --algorithm allreduce, got " + algorithm);
+    }
     if (!(lr > 0 && lr <= 100)) {
       throw new IllegalArgumentException("--lr must be in (0, 100], got " + lr);
     }
@@ -92,6 +98,7 @@ record Settings(
         epochs,
         batchSize,
         accumulate,
+        algorithm,
         lr,
         momentum,
         seed,
@@ -114,6 +121,7 @@ record Settings(
                 "--epochs=" + epochs,
                 "--batch-size=" + batchSize,
                 "--accumulate=" + accumulate,
+                "--algorithm=" + algorithm,
                 "--lr=" + lr,
                 "--momentum=" + momentum,
                 "--seed=" + seed,

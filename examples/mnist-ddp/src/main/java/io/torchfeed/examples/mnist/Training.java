@@ -9,7 +9,6 @@ import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.DataLoaderBuilder;
 import io.torchfeed.data.TensorDataset;
-import io.torchfeed.distributed.DistributedDataParallel;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.RankConsistency;
@@ -17,6 +16,7 @@ import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.torch.DistributedRandomSampler;
 import java.nio.file.Path;
 import java.util.Objects;
+import java.util.function.Supplier;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.openblas.presets.openblas_nolapack;
 import org.bytedeco.pytorch.SGD;
@@ -29,7 +29,7 @@ final class Training {
   private final Settings settings;
   private final ProcessGroup group;
   private final Net net;
-  private final DistributedDataParallel model;
+  private final Replica model;
   private final SGD optimizer;
   private final DistributedRandomSampler sampler;
   private final DataLoader loader;
@@ -41,7 +41,7 @@ final class Training {
       Settings settings,
       ProcessGroup group,
       Net net,
-      DistributedDataParallel model,
+      Replica model,
       SGD optimizer,
       DistributedRandomSampler sampler,
       DataLoader loader,
@@ -96,6 +96,9 @@ final class Training {
       if (settings.accumulate() > 1) {
         digest = "accumulated " + settings.accumulate() + ' ' + digest;
       }
+      if (settings.algorithm() != Algorithm.ALLREDUCE) {
+        digest = settings.algorithm() + " " + digest;
+      }
       Checkpoint.Plan plan =
           new Checkpoint.Plan(settings.seed(), group.size(), settings.batchSize(), digest);
       if (checkpoint != null) {
@@ -103,7 +106,7 @@ final class Training {
         Archives.read(checkpoint.model(), net::load);
       }
       try (DataLoader loader = loader(settings, train, sampler);
-          DistributedDataParallel model = DistributedDataParallel.wrap(net, group);
+          Replica model = Replica.of(net, group, settings);
           SGD optimizer = Optimizers.sgd(net, settings)) {
         if (checkpoint != null) {
           Optimizers.restore(optimizer, checkpoint.optimizer(), settings);
@@ -159,10 +162,11 @@ final class Training {
   private void epochs(int done, MnistTensors test) {
     for (int epoch = done + 1; epoch <= settings.epochs(); epoch++) {
       EpochClock clock = trainEpoch(epoch);
-      Evaluation evaluation = Evaluation.of(net, test, group);
       // Reads every parameter on every rank: a difference between ranks ends the run here.
-      String digest = model.verifyReplicas();
-      files.epochDone(clock.metrics(epoch, group, evaluation, digest), net, optimizer);
+      String digest = model.agree();
+      Evaluation evaluation = Evaluation.of(net, test, group);
+      files.epochDone(
+          clock.metrics(epoch, group, evaluation, model.overlapShare(), digest), net, optimizer);
     }
     if (done >= settings.epochs()) {
       files.say("Nothing to do: the checkpoint is already at epoch " + done);
@@ -202,22 +206,24 @@ final class Training {
   private double step(Batch batch, long done) {
     long first = done - done % settings.accumulate();
     long together = Math.min(settings.accumulate(), steps - first);
+    double[] value = new double[1];
     try (PointerScope scope = new PointerScope()) {
       if (done == first) {
         optimizer.zero_grad();
       }
-      Tensor loss = nll_loss(net.forward(batch.tensor(0)), batch.tensor(1));
-      Tensor share = together == 1 ? loss : loss.div(new Scalar((double) together));
+      Supplier<Tensor> share =
+          () -> {
+            Tensor loss = nll_loss(net.forward(batch.tensor(0)), batch.tensor(1));
+            value[0] = loss.item_float();
+            return together == 1 ? loss : loss.div(new Scalar((double) together));
+          };
       if (done - first < together - 1) {
-        try (var accumulating = model.noSync()) {
-          model.backward(share);
-        }
+        model.accumulate(share);
       } else {
-        model.backward(share);
-        optimizer.step();
+        model.step(share, optimizer::step);
       }
-      return loss.item_float();
     }
+    return value[0];
   }
 
   /**

@@ -39,6 +39,7 @@ class MainTest {
     "--epochs=0, '--epochs must be in [1, 1000000], got 0'",
     "--batch-size=60001, '--batch-size must be in [1, 60000], got 60001'",
     "--accumulate=0, '--accumulate must be in [1, 60000], got 0'",
+    "--algorithm=gossip, 'must be one of [allreduce, decentralized, shift-one, low-precision,'",
     "--lr=0, '--lr must be in (0, 100], got 0.0'",
     "--lr=NaN, '--lr must be in (0, 100], got NaN'",
     "--momentum=1, '--momentum must be in [0, 1), got 1.0'",
@@ -61,6 +62,7 @@ class MainTest {
         "--epochs",
         "--batch-size",
         "--accumulate",
+        "--algorithm",
         "--lr",
         "--momentum",
         "--seed",
@@ -138,6 +140,16 @@ class MainTest {
     assertThat(rank.bar()).isTrue();
     assertThat(rank.augment()).isTrue();
     assertThat(rank.accumulate()).isEqualTo(4);
+  }
+
+  @Test
+  void onlyAveragedGradientsAreAccumulated() {
+    assertThat(commandLine().execute("--accumulate=2", "--algorithm=shift-one")).isEqualTo(2);
+    assertThat(output.toString())
+        .contains("--accumulate needs --algorithm allreduce, got shift-one");
+    Settings rank = parse("--algorithm=low-precision");
+    assertThat(rank.algorithm()).isEqualTo(Algorithm.LOW_PRECISION);
+    assertThat(rank.toArguments()).contains("--algorithm=low-precision");
   }
 
   @Test

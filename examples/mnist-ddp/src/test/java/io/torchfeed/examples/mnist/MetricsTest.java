@@ -19,7 +19,17 @@ class MetricsTest {
 
   private static EpochMetrics row(int epoch) {
     return new EpochMetrics(
-        epoch, 0.3 / epoch, 0.25 / epoch, 1 - 0.1 / epoch, 60, 1000, 0.001, 0.02, "ab12");
+        epoch,
+        0.3 / epoch,
+        0.25 / epoch,
+        1 - 0.1 / epoch,
+        60,
+        1000,
+        0.001,
+        0.02,
+        "ab12",
+        9.6e6,
+        0.4);
   }
 
   @Test
@@ -34,7 +44,26 @@ class MetricsTest {
   void aLineWithTheWrongNumberOfCellsIsRejected() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> EpochMetrics.parse("1,2,3"))
-        .withMessageContaining("9 cells, got 3");
+        .withMessageContaining("11 cells, got 3");
+  }
+
+  @Test
+  void aLineFromBeforeTheLastColumnsIsRead() {
+    EpochMetrics read = EpochMetrics.parse("1,0.3,0.2,0.98,60,1000,0.001,0.02,ab12");
+    assertThat(read.digest()).isEqualTo("ab12");
+    assertThat(read.bytesPerStep()).isZero();
+  }
+
+  @Test
+  void bytesSentAreThoseOfAllInterfaces() {
+    assertThat(
+            WireBytes.sum(
+                List.of(
+                    "Inter-|   Receive                  |  Transmit",
+                    " face |bytes    packets errs drop  |bytes    packets",
+                    "    lo: 100 1 0 0 0 0 0 0 30 1 0 0 0 0 0 0",
+                    "  eth0:7 1 0 0 0 0 0 0 12 1 0 0 0 0 0 0")))
+        .isEqualTo(42);
   }
 
   @Test

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.mnist;
+
+import io.torchfeed.distributed.ModelAveraging;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Locale;
+
+/** The ways in which ranks train together. */
+enum Algorithm {
+  /** Averages gradients. */
+  ALLREDUCE,
+  DECENTRALIZED,
+  SHIFT_ONE,
+  LOW_PRECISION,
+  ASYNC,
+  POST_LOCAL;
+
+  private static final Duration PAUSE = Duration.ofMillis(100);
+  private static final int WARMUP_STEPS = 100;
+  private static final int PERIOD = 4;
+
+  /** Returns the algorithm that exchanges weights; there is none for {@link #ALLREDUCE}. */
+  ModelAveraging.Algorithm averaging() {
+    return switch (this) {
+      case ALLREDUCE -> throw new IllegalStateException("gradients are averaged");
+      case DECENTRALIZED -> ModelAveraging.Algorithm.decentralized();
+      case SHIFT_ONE -> ModelAveraging.Algorithm.shiftOne();
+      case LOW_PRECISION -> ModelAveraging.Algorithm.lowPrecision();
+      case ASYNC -> ModelAveraging.Algorithm.asynchronous(PAUSE).withWarmup(WARMUP_STEPS);
+      case POST_LOCAL -> ModelAveraging.Algorithm.postLocal(WARMUP_STEPS, PERIOD);
+    };
+  }
+
+  /**
+   * Returns the algorithm of a name.
+   *
+   * @throws IllegalArgumentException if there is none
+   */
+  static Algorithm of(String name) {
+    for (Algorithm algorithm : values()) {
+      if (algorithm.toString().equals(name)) {
+        return algorithm;
+      }
+    }
+    throw new IllegalArgumentException(
+        "must be one of " + Arrays.toString(values()) + ", got " + name);
+  }
+
+  /** Returns the name as an option has it, for example {@code shift-one}. */
+  @Override
+  public String toString() {
+    return name().toLowerCase(Locale.ROOT).replace('_', '-');
+  }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.mnist;
+
+import io.torchfeed.distributed.DistributedDataParallel;
+import io.torchfeed.distributed.ModelAveraging;
+import io.torchfeed.distributed.ProcessGroup;
+import java.util.function.Supplier;
+import org.bytedeco.pytorch.Tensor;
+
+/** The model of one rank, which an algorithm keeps in agreement with those of the others. */
+interface Replica extends AutoCloseable {
+  /** Adds the gradients of a loss to those of the next step. */
+  void accumulate(Supplier<Tensor> loss);
+
+  /**
+   * Runs a training step.
+   *
+   * @param loss runs the forward pass
+   * @param update changes the parameters
+   */
+  void step(Supplier<Tensor> loss, Runnable update);
+
+  /** Makes the parameters of all ranks equal, and returns their digest. */
+  String agree();
+
+  /** Returns the time waited for other ranks after the last gradients. */
+  long reductionNanos();
+
+  /** Returns the share of the communication that was hidden behind computation, in [0, 1]. */
+  double overlapShare();
+
+  @Override
+  void close();
+
+  static Replica of(Net net, ProcessGroup group, Settings settings) {
+    return settings.algorithm() == Algorithm.ALLREDUCE
+        ? new Reduced(DistributedDataParallel.wrap(net, group))
+        : new Averaged(ModelAveraging.of(net, group, settings.algorithm().averaging()));
+  }
+
+  /** A model whose gradients are averaged. */
+  record Reduced(DistributedDataParallel model) implements Replica {
+    @Override
+    @SuppressWarnings("try") // a scope works by being open
+    public void accumulate(Supplier<Tensor> loss) {
+      try (var accumulating = model.noSync()) {
+        model.backward(loss.get());
+      }
+    }
+
+    @Override
+    public void step(Supplier<Tensor> loss, Runnable update) {
+      model.backward(loss.get());
+      update.run();
+    }
+
+    @Override
+    public String agree() {
+      return model.verifyReplicas();
+    }
+
+    @Override
+    public long reductionNanos() {
+      return model.reductionNanos();
+    }
+
+    @Override
+    public double overlapShare() {
+      return model.stats().overlapShare();
+    }
+
+    @Override
+    public void close() {
+      model.close();
+    }
+  }
+
+  /** A model whose weights are exchanged. */
+  record Averaged(ModelAveraging model) implements Replica {
+    @Override
+    public void accumulate(Supplier<Tensor> loss) {
+      throw new IllegalStateException("only gradients that are averaged are accumulated");
+    }
+
+    @Override
+    public void step(Supplier<Tensor> loss, Runnable update) {
+      model.step(() -> loss.get().backward(), update);
+    }
+
+    @Override
+    public String agree() {
+      model.average();
+      return model.verifyReplicas();
+    }
+
+    @Override
+    public long reductionNanos() {
+      return 0;
+    }
+
+    @Override
+    public double overlapShare() {
+      return 0;
+    }
+
+    @Override
+    public void close() {
+      model.close();
+    }
+  }
+}
