@@ -10,9 +10,9 @@
  * <p>Collectives use Gloo; gradients are reduced by libtorch's own reducer, in the buckets and with
  * the results of Python's {@code DistributedDataParallel} (golden/python_ddp). {@link
  * io.torchfeed.distributed.Join} is for ranks whose numbers of batches differ, {@link
- * io.torchfeed.distributed.ModelAveraging} for exchanging weights instead. If a peer dies or
- * does not respond, the other ranks throw {@link io.torchfeed.distributed.PeerLostException} and
- * never hang beyond the group's timeout. Must not import {@code io.torchfeed.data}, and of {@code
+ * io.torchfeed.distributed.ModelAveraging} for exchanging weights instead. If a peer dies or does
+ * not respond, the other ranks throw {@link io.torchfeed.distributed.PeerLostException} and never
+ * hang beyond the group's timeout. Must not import {@code io.torchfeed.data}, and of {@code
  * io.torchfeed.sampler} only {@link io.torchfeed.sampler.Part}.
  */
 @NullMarked

@@ -2,7 +2,6 @@
 package io.torchfeed.examples.mnist;
 
 import io.torchfeed.distributed.PeerLostException;
-import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
@@ -202,22 +201,31 @@ final class Main implements Callable<Integer> {
   }
 
   static CommandLine commandLine(Map<String, String> environment) {
-    return new CommandLine(new Main(environment))
+    return commandLine(new Main(environment));
+  }
+
+  static CommandLine commandLine(Main main) {
+    return reporting(new CommandLine(main))
         .registerConverter(Algorithm.class, Algorithm::of)
-        .setCaseInsensitiveEnumValuesAllowed(true)
+        .setCaseInsensitiveEnumValuesAllowed(true);
+  }
+
+  /** Lets a command report errors that the user can mend in one line. */
+  static CommandLine reporting(CommandLine command) {
+    return command
         .setParameterExceptionHandler(
             (wrong, arguments) -> {
-              PrintWriter err = wrong.getCommandLine().getErr();
-              err.println("error: " + wrong.getMessage());
-              err.println("train --help lists the options.");
-              return wrong.getCommandLine().getCommandSpec().exitCodeOnInvalidInput();
+              CommandLine failed = wrong.getCommandLine();
+              failed.getErr().println("error: " + wrong.getMessage());
+              failed.getErr().println(failed.getCommandName() + " --help lists the options.");
+              return failed.getCommandSpec().exitCodeOnInvalidInput();
             })
         .setExecutionExceptionHandler(
-            (failure, command, parsed) -> {
+            (failure, failed, parsed) -> {
               if (failure instanceof TrainingException || failure instanceof PeerLostException) {
-                command.getErr().println("error: " + failure.getMessage());
+                failed.getErr().println("error: " + failure.getMessage());
               } else {
-                failure.printStackTrace(command.getErr());
+                failure.printStackTrace(failed.getErr());
               }
               return failure instanceof TrainingException known ? known.exitCode() : 1;
             });

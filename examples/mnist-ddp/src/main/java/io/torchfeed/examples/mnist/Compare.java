@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.mnist;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+import picocli.CommandLine.Unmatched;
+
+/** The command line that trains the same net in every way, and compares the ways. */
+@Command(
+    name = "compare",
+    sortOptions = false,
+    usageHelpAutoWidth = true,
+    description = {
+      "Trains MNIST once in each way in which ranks can train together, one after the other, and"
+          + " prints test accuracy, seconds per epoch and bytes per step as a table.",
+      "Writes comparison.md and comparison.png to --out, and each run to a folder of its own.",
+      "All other options are those of train, except --algorithm and --resume."
+    },
+    footer = {"", "Example: compare --ranks 2 --epochs 3 --out runs/ways"})
+final class Compare implements Callable<Integer> {
+  @Option(
+      names = "--out",
+      paramLabel = "DIR",
+      description = "Folder of the comparison (default: ${DEFAULT-VALUE}).")
+  private Path out = Path.of("runs", "comparison");
+
+  @Option(
+      names = {"-h", "--help"},
+      usageHelp = true,
+      description = "Show this help and exit.")
+  @SuppressWarnings("UnusedVariable") // read by picocli
+  private boolean help;
+
+  private @Spec @Nullable CommandSpec spec;
+
+  @Unmatched private @Nullable List<String> options;
+
+  /**
+   * Compares the ways and ends the process.
+   *
+   * @param arguments see {@code --help}
+   */
+  public static void main(String[] arguments) {
+    System.exit(commandLine().execute(arguments));
+  }
+
+  static CommandLine commandLine() {
+    return Main.reporting(new CommandLine(new Compare()));
+  }
+
+  @Override
+  public Integer call() throws IOException {
+    Map<Algorithm, Settings> ways = new EnumMap<>(Algorithm.class);
+    for (Algorithm algorithm : Algorithm.values()) {
+      ways.put(algorithm, settings(algorithm)); // all, so that a wrong option fails at once
+    }
+    List<Comparison.Row> rows = new ArrayList<>();
+    for (Map.Entry<Algorithm, Settings> way : ways.entrySet()) {
+      System.out.println("== " + way.getKey());
+      int status = Launch.run(way.getValue());
+      if (status != 0) {
+        return status;
+      }
+      rows.add(
+          Comparison.Row.of(
+              way.getKey().toString(),
+              MetricsCsv.after(way.getValue().out().resolve("metrics.csv"), Integer.MAX_VALUE)
+                  .rows()));
+    }
+    new Comparison(rows).write(out);
+    System.out.print(new Comparison(rows).toMarkdown());
+    return 0;
+  }
+
+  private Settings settings(Algorithm algorithm) {
+    List<String> arguments = new ArrayList<>(options == null ? List.of() : options);
+    arguments.add("--algorithm=" + algorithm);
+    arguments.add("--out=" + out.resolve(algorithm.toString()));
+    try {
+      Main train = new Main(Map.of());
+      Main.commandLine(train).parseArgs(arguments.toArray(new String[0]));
+      return train.settings();
+    } catch (ParameterException e) {
+      throw new ParameterException(
+          Objects.requireNonNull(spec).commandLine(), String.valueOf(e.getMessage()), e);
+    }
+  }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.mnist;
+
+import java.awt.Color;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.ToDoubleFunction;
+import org.knowm.xchart.BitmapEncoder;
+import org.knowm.xchart.BitmapEncoder.BitmapFormat;
+import org.knowm.xchart.CategoryChart;
+import org.knowm.xchart.CategoryChartBuilder;
+
+/**
+ * A table and a picture of runs that differ in how the ranks train together.
+ *
+ * @param rows one for each run
+ */
+record Comparison(List<Row> rows) {
+  /**
+   * One run.
+   *
+   * @param way how the ranks trained together
+   * @param accuracy test accuracy after the last epoch, in [0, 1]
+   * @param seconds seconds per epoch, mean
+   * @param bytesPerStep bytes that a rank sent per step, mean
+   * @param reductionShare share of the seconds spent waiting for gradients, mean
+   */
+  record Row(
+      String way, double accuracy, double seconds, double bytesPerStep, double reductionShare) {
+    static Row of(String way, List<EpochMetrics> epochs) {
+      return new Row(
+          way,
+          epochs.get(epochs.size() - 1).testAccuracy(),
+          mean(epochs, EpochMetrics::seconds),
+          mean(epochs, EpochMetrics::bytesPerStep),
+          mean(epochs, EpochMetrics::reductionShare));
+    }
+
+    private static double mean(List<EpochMetrics> epochs, ToDoubleFunction<EpochMetrics> value) {
+      return epochs.stream().mapToDouble(value).average().orElse(0);
+    }
+  }
+
+  String toMarkdown() {
+    StringBuilder table =
+        new StringBuilder(
+            "| way | test accuracy, % | seconds per epoch | MB sent per rank and step |"
+                + " waiting for gradients, % |\n|---|---|---|---|---|\n");
+    for (Row row : rows) {
+      table.append(
+          String.format(
+              Locale.ROOT,
+              "| %s | %.2f | %.1f | %.2f | %.1f |%n",
+              row.way,
+              100 * row.accuracy,
+              row.seconds,
+              row.bytesPerStep / 1e6,
+              100 * row.reductionShare));
+    }
+    return table.toString();
+  }
+
+  /** Writes {@code comparison.md} and {@code comparison.png} into a folder. */
+  void write(Path folder) throws IOException {
+    AtomicFile.write(
+        folder.resolve("comparison.md"), toMarkdown().getBytes(StandardCharsets.UTF_8));
+    System.setProperty("java.awt.headless", "true");
+    CategoryChart accuracy = chart("Test accuracy", "% of 10,000", row -> 100 * row.accuracy);
+    double worst = rows.stream().mapToDouble(Row::accuracy).min().orElse(0);
+    accuracy.getStyler().setYAxisMin(Math.floor(100 * worst - 1));
+    ByteArrayOutputStream png = new ByteArrayOutputStream();
+    BitmapEncoder.saveBitmap(
+        List.of(
+            accuracy,
+            chart("Time", "seconds per epoch", Row::seconds),
+            chart("Traffic", "MB sent per rank and step", row -> row.bytesPerStep / 1e6)),
+        1,
+        3,
+        png,
+        BitmapFormat.PNG);
+    AtomicFile.write(folder.resolve("comparison.png"), png.toByteArray());
+  }
+
+  private CategoryChart chart(String title, String unit, ToDoubleFunction<Row> value) {
+    CategoryChart chart =
+        new CategoryChartBuilder().width(480).height(360).title(title).yAxisTitle(unit).build();
+    chart.getStyler().setLegendVisible(false);
+    chart.getStyler().setChartBackgroundColor(Color.WHITE);
+    chart.getStyler().setXAxisLabelRotation(60);
+    chart.addSeries(
+        title,
+        rows.stream().map(Row::way).toList(),
+        rows.stream().map(row -> (Number) value.applyAsDouble(row)).toList());
+    return chart;
+  }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.mnist;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import javax.imageio.ImageIO;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
+
+class ComparisonTest {
+  private static EpochMetrics epoch(int number, double accuracy, double seconds) {
+    return new EpochMetrics(
+        number, 0.3, 0.2, accuracy, seconds, 1000, 0, 0.1 * number, "ab", 2e6 * number, 0);
+  }
+
+  @Test
+  void aRowHasTheLastAccuracyAndTheMeansOfTheEpochs(@TempDir Path folder) throws IOException {
+    Comparison.Row row =
+        Comparison.Row.of("low-precision", List.of(epoch(1, 0.97, 50), epoch(2, 0.98, 60)));
+    Comparison comparison = new Comparison(List.of(row, row));
+    comparison.write(folder);
+    assertThat(Files.readAllLines(folder.resolve("comparison.md")))
+        .hasSize(4)
+        .contains("| low-precision | 98.00 | 55.0 | 3.00 | 15.0 |");
+    assertThat(ImageIO.read(folder.resolve("comparison.png").toFile()).getWidth())
+        .isEqualTo(3 * 480);
+  }
+
+  @Test
+  void aWrongOptionFailsBeforeTheFirstRun() {
+    StringWriter output = new StringWriter();
+    CommandLine compare = Compare.commandLine().setErr(new PrintWriter(output));
+    assertThat(compare.execute("--ranks=0")).isEqualTo(2);
+    assertThat(output.toString())
+        .contains("--ranks must be in [1, 1024], got 0", "compare --help lists");
+  }
+}
