@@ -67,7 +67,7 @@ struct Replica {
   int64_t steps = 0;
 };
 
-/// What all ranks must have after passes of which rank r has `passes[r]`.
+/// Returns what all ranks must have after passes of which rank r has `passes[r]`.
 Replica expected(const std::vector<int64_t>& passes, bool divides_by_active) {
   Replica replica;
   const auto ranks = static_cast<int64_t>(passes.size());

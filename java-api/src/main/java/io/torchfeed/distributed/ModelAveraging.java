@@ -36,7 +36,10 @@ import org.jspecify.annotations.Nullable;
  * <p>Source: the algorithms of Bagua, and PyTorch's post-local SGD.
  */
 public final class ModelAveraging implements AutoCloseable {
-  /** What the ranks exchange, and when. Immutable: {@code with} methods return new algorithms. */
+  /**
+   * A choice of what the ranks exchange, and when. Immutable: {@code with} methods return new
+   * algorithms.
+   */
   public static final class Algorithm {
     private enum Kind {
       ALL,
@@ -282,7 +285,7 @@ public final class ModelAveraging implements AutoCloseable {
   }
 
   /**
-   * Runs a training step, and exchanges the weights that are due.
+   * Runs a training step, with the exchange that belongs to it.
    *
    * @param pass computes the gradients: clears them, and runs a forward and a backward pass
    * @param update changes the weights, usually {@code optimizer::step}

@@ -3,10 +3,10 @@ package io.torchfeed.distributed;
 
 import java.util.List;
 
-/** How the ranks of a {@link ModelAveraging} exchange weights around their training steps. */
+/** An exchange of weights between the ranks of a {@link ModelAveraging}, around training steps. */
 interface WeightExchange extends AutoCloseable {
   /**
-   * Runs a training step and exchanges what is due.
+   * Runs a training step, with the exchange that belongs to it.
    *
    * @param step the number of the step, from 0
    * @param pass computes the gradients

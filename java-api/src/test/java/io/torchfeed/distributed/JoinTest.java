@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @ExtendWith(LeakCheck.class)
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class JoinTest {
-  /** What one rank trains: its model, and Adam, whose moments depend on all earlier steps. */
+  /** The training of one rank: its model, and Adam, whose moments depend on all earlier steps. */
   private record Training(LinearImpl net, DistributedDataParallel model, Adam optimizer)
       implements AutoCloseable {
     static Training of(ProcessGroup group) {
