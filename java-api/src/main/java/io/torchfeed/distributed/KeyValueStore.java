@@ -109,12 +109,14 @@ public final class KeyValueStore {
     }
     List<String> names = keys.stream().map(key -> prefix + requireNonNull(key)).toList();
     long deadline = System.nanoTime() + timeout.toNanos();
-    for (long pause = 1; !call(() -> connection.isSet(names)); pause = 2 * pause) {
+    long pause = 1;
+    while (!call(() -> connection.isSet(names))) {
       long left = (deadline - System.nanoTime()) / 1_000_000;
       if (left <= 0) {
         return false;
       }
-      Rendezvous.sleep(Math.min(Math.min(pause, MAX_PAUSE_MILLIS), left));
+      Rendezvous.sleep(Math.min(pause, left));
+      pause = Math.min(2 * pause, MAX_PAUSE_MILLIS);
     }
     return true;
   }
