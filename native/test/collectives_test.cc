@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <tuple>
 
 #include "gloo_threads.h"
 #include "rank_threads.h"
@@ -76,12 +77,20 @@ void expect_equal(const at::Tensor& expected, const at::Tensor& got, const std::
 
 const std::vector<std::vector<int64_t>> kShapes = {{}, {0}, {5}, {2, 3}};
 
-class CollectivesOfRanks : public ::testing::TestWithParam<int> {};
+/// The number of ranks, and whether they send what Python's do.
+class CollectivesOfRanks : public ::testing::TestWithParam<std::tuple<int, bool>> {
+ protected:
+  static void on_ranks(const testing::Body& body) {
+    const auto [ranks, has_python_ranks] = GetParam();
+    on_gloo(ranks, body, 60'000, has_python_ranks);
+  }
+};
 
-INSTANTIATE_TEST_SUITE_P(Sizes, CollectivesOfRanks, ::testing::Values(1, 2, 3, 4));
+INSTANTIATE_TEST_SUITE_P(Sizes, CollectivesOfRanks,
+                         ::testing::Combine(::testing::Values(1, 2, 3, 4), ::testing::Bool()));
 
 TEST_P(CollectivesOfRanks, ReductionsOfAllDtypesEqualALocalReference) {
-  on_gloo(GetParam(), [](ProcessGroup& group) {
+  on_ranks([](ProcessGroup& group) {
     const auto ranks = group.world_size();
     for (const auto type : kReducible) {
       for (int32_t op = 0; op < kOps; ++op) {
@@ -109,7 +118,7 @@ TEST_P(CollectivesOfRanks, ReductionsOfAllDtypesEqualALocalReference) {
 }
 
 TEST_P(CollectivesOfRanks, ValuesOfAnyDtypeAreMovedUnchanged) {
-  on_gloo(GetParam(), [](ProcessGroup& group) {
+  on_ranks([](ProcessGroup& group) {
     const auto ranks = group.world_size();
     const auto rank = group.rank();
     for (const auto type : {at::kFloat, at::kShort, at::kBool, at::kComplexFloat, at::kBFloat16}) {
@@ -138,7 +147,7 @@ TEST_P(CollectivesOfRanks, ValuesOfAnyDtypeAreMovedUnchanged) {
 }
 
 TEST_P(CollectivesOfRanks, StridedTensorsAreReadAndWrittenInPlace) {
-  on_gloo(GetParam(), [](ProcessGroup& group) {
+  on_ranks([](ProcessGroup& group) {
     const auto ranks = group.world_size();
     const auto rank = static_cast<double>(group.rank());
     const auto strided = [&] { return at::full({2, 3}, rank, at::kFloat).t(); };
@@ -159,7 +168,7 @@ TEST_P(CollectivesOfRanks, StridedTensorsAreReadAndWrittenInPlace) {
 }
 
 TEST_P(CollectivesOfRanks, CoalescedFormsEqualSingleOnes) {
-  on_gloo(GetParam(), [](ProcessGroup& group) {
+  on_ranks([](ProcessGroup& group) {
     const auto ranks = group.world_size();
     const auto rank = group.rank();
     const std::vector<at::Tensor> mine = {values(rank, {2, 3}, at::kFloat).t(),
@@ -184,7 +193,7 @@ TEST_P(CollectivesOfRanks, CoalescedFormsEqualSingleOnes) {
 }
 
 TEST_P(CollectivesOfRanks, AllToAllMovesEvenAndUnevenRows) {
-  on_gloo(GetParam(), [](ProcessGroup& group) {
+  on_ranks([](ProcessGroup& group) {
     const auto ranks = group.world_size();
     const auto rank = group.rank();
     at::Tensor even = at::empty({ranks, 2}, at::kLong);
@@ -217,7 +226,7 @@ TEST_P(CollectivesOfRanks, AllToAllMovesEvenAndUnevenRows) {
 }
 
 TEST_P(CollectivesOfRanks, BytesMayDifferInLength) {
-  on_gloo(GetParam(), [](ProcessGroup& group) {
+  on_ranks([](ProcessGroup& group) {
     const auto mine = at::full({group.rank()}, group.rank(), at::kByte);
     const auto all = group.all_gather_bytes(mine);
     for (int64_t rank = 0; rank < group.world_size(); ++rank) {

@@ -22,7 +22,8 @@ using Body = std::function<void(ProcessGroup&)>;
 
 /// Connects `ranks` ranks of this process over Gloo and runs `body` for each, on its own thread;
 /// rethrows the first failure.
-inline void on_gloo(int ranks, const Body& body, int64_t milliseconds = 60'000) {
+inline void on_gloo(int ranks, const Body& body, int64_t milliseconds = 60'000,
+                    bool has_python_ranks = false) {
   std::signal(SIGPIPE, SIG_IGN);  // as in the JVM: Gloo may still write to an aborted connection
   const auto store = c10::make_intrusive<c10d::HashStore>();
   std::vector<std::exception_ptr> failures(static_cast<size_t>(ranks));
@@ -30,10 +31,10 @@ inline void on_gloo(int ranks, const Body& body, int64_t milliseconds = 60'000) 
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       try {
-        const auto group =
-            ranks == 1 ? ProcessGroup::adopt(0, 0, 1)
-                       : ProcessGroup::connect(reinterpret_cast<int64_t>(store.get()), "group",
-                                               rank, ranks, milliseconds, "127.0.0.1", "");
+        const auto group = ranks == 1 ? ProcessGroup::adopt(0, 0, 1)
+                                      : ProcessGroup::connect(
+                                            reinterpret_cast<int64_t>(store.get()), "group", rank,
+                                            ranks, milliseconds, "127.0.0.1", "", has_python_ranks);
         body(*group);
       } catch (...) {
         failures[static_cast<size_t>(rank)] = std::current_exception();

@@ -47,15 +47,19 @@ class TORCHFEED_API ProcessGroup {
   /// @param milliseconds  how long connecting and each operation waits for the others
   /// @param host  the address to listen at; empty to use `network_interface`
   /// @param network_interface  the network interface; empty for that of this host's name
+  /// @param has_python_ranks  whether others may be Python's `ProcessGroupGloo`: operations then
+  ///     send what Python's do, and ignore `kChecked`
   [[nodiscard]] static std::unique_ptr<ProcessGroup> connect(
       int64_t store_address, const std::string& prefix, int64_t rank, int64_t world_size,
-      int64_t milliseconds, const std::string& host, const std::string& network_interface);
+      int64_t milliseconds, const std::string& host, const std::string& network_interface,
+      bool has_python_ranks = false);
   ProcessGroup(const ProcessGroup&) = delete;
   /// Wakes operations in flight as `abort` does, and waits for them at most two seconds.
   ~ProcessGroup();
 
   [[nodiscard]] int64_t rank() const;
   [[nodiscard]] int64_t world_size() const;
+  [[nodiscard]] bool has_python_ranks() const;
 
   /// Ends the connections: operations in flight, and all later ones, fail with `ILLEGAL_STATE`, and
   /// those of the other ranks with `PEER_LOST`. Never waits. No effect on an adopted backend. The

@@ -43,7 +43,8 @@ struct TORCHFEED_API ReducerOptions {
 class TORCHFEED_API GradientReducer {
  public:
   /// Compares the options and the layouts of the parameters and buffers of all ranks, then copies
-  /// the values of rank 0 to the others.
+  /// the values of rank 0 to the others. With Python ranks, compares what they compare, the shapes
+  /// and strides of the trained parameters, and needs the buffer mode `kOff` or `kBeforeForward`.
   ///
   /// @param parameter_names  one name per line, in the order of `parameters`
   /// @param buffer_names  one name per line, in the order of `buffers`
@@ -61,7 +62,8 @@ class TORCHFEED_API GradientReducer {
   [[nodiscard]] bool is_synchronized() const;
   /// Prepares a forward pass in training: the first one after a backward pass forms the buckets
   /// again, and with `kBeforeForward` the buffers of rank 0 are copied, unless the previous forward
-  /// pass was not synchronized. No effect while gradients are disabled.
+  /// pass was not synchronized. While gradients are disabled, no effect, except that with Python
+  /// ranks, as in Python, the first such pass after a synchronized one copies the buffers.
   void before_forward();
   /// Runs the backward pass of a scalar and returns when all gradients are averaged.
   void backward(const torch::Tensor& loss);

@@ -101,17 +101,17 @@ using detail::dense;
 using detail::Operation;
 
 Collectives::Collectives(c10::intrusive_ptr<c10d::Backend> backend, InFlight& in_flight,
-                         int64_t rank, int64_t world_size, bool is_checked)
+                         int64_t rank, int64_t world_size, Protocol protocol)
     : backend_(std::move(backend)),
       in_flight_(in_flight),
       rank_(rank),
       world_size_(world_size),
-      is_checked_(is_checked) {}
+      protocol_(protocol) {}
 
 // Mismatched sizes would abort the process inside Gloo, so they are detected first.
 // A rank that rejects its own arguments announces it, since the others would wait for it.
 void Collectives::agree(const Check& check, const Describe& describe) {
-  if (!backend_ || !is_checked_) {
+  if (!backend_ || !is_checked()) {
     check();
     return;
   }
@@ -173,7 +173,7 @@ void Collectives::all_reduce(const Tensors& tensors, int32_t op) {
         detail::check_reducible(tensors[0], op);
       },
       [&] { return CallSignature(Operation::kAllReduce).op(op).tensors(tensors); });
-  if (!backend_ || detail::elements(tensors) == 0) {
+  if (is_silent(detail::elements(tensors))) {
     return;
   }
   const bool is_single = tensors.size() == 1;
@@ -200,7 +200,7 @@ void Collectives::reduce(const at::Tensor& tensor, int32_t op, int64_t root) {
         detail::check_rank("root", root, world_size_);
       },
       [&] { return CallSignature(Operation::kReduce).op(op).root(root).tensors({tensor}); });
-  if (!backend_ || tensor.numel() == 0) {
+  if (is_silent(tensor.numel())) {
     return;
   }
   // Gloo leaves partial results in the tensors of the other ranks.
@@ -217,7 +217,7 @@ void Collectives::reduce(const at::Tensor& tensor, int32_t op, int64_t root) {
   }
 }
 
-// Gloo's own takes twice the traffic: it performs an all-reduce and drops the rest.
+// Python's takes twice the traffic: Gloo performs an all-reduce and drops the rest.
 void Collectives::reduce_scatter(const Tensors& outputs, const Tensors& inputs, int32_t op) {
   const at::NoGradGuard no_grad;
   agree(
@@ -239,8 +239,16 @@ void Collectives::reduce_scatter(const Tensors& outputs, const Tensors& inputs, 
         }
       },
       [&] { return CallSignature(Operation::kReduceScatter).op(op).tensors(outputs); });
-  const int64_t each = detail::elements(outputs);
-  if (each == 0) {
+  if (backend_ && protocol_ == Protocol::kPython) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const at::Tensor all = dense(inputs[i]).clone();
+      all_reduce({all}, op);
+      const at::Tensor mine = all.reshape({world_size_, outputs[i].numel()}).select(0, rank_);
+      detail::unflatten(mine, {outputs[i]});
+    }
+    return;
+  }
+  if (detail::elements(outputs) == 0) {
     return;
   }
   Tensors rows;  // of each input, one row for each rank

@@ -12,6 +12,13 @@
 
 namespace torchfeed {
 
+/// The messages of an operation.
+enum class Protocol {
+  kChecked,    ///< First a comparison of their arguments.
+  kUnchecked,  ///< Nothing for an operation without elements.
+  kPython,     ///< What Python's `ProcessGroupGloo` sends.
+};
+
 /// The collective operations of one rank, each of which returns once it is done on this rank.
 ///
 /// The facade's documents say what they do. Tensors may have any strides; only `CallSignature` and
@@ -21,10 +28,9 @@ class Collectives {
   using Tensors = std::vector<at::Tensor>;
 
   /// @param backend  null in a group of one rank, where nothing is sent
-  /// @param is_checked  whether the ranks compare their arguments first
   /// @param in_flight  outlives this object
   Collectives(c10::intrusive_ptr<c10d::Backend> backend, InFlight& in_flight, int64_t rank,
-              int64_t world_size, bool is_checked);
+              int64_t world_size, Protocol protocol);
 
   void barrier();
   void all_reduce(const Tensors& tensors, int32_t op);
@@ -63,12 +69,17 @@ class Collectives {
                       std::vector<int64_t> received_bytes, std::vector<int64_t> sent_bytes);
   void agree_on_exchange(const std::vector<int64_t>& received, const std::vector<int64_t>& sent);
   void check_peer(const char* name, int64_t peer, int64_t tag) const;
+  [[nodiscard]] bool is_checked() const { return protocol_ == Protocol::kChecked; }
+  /// Returns whether nothing is sent for this number of elements.
+  [[nodiscard]] bool is_silent(int64_t elements) const {
+    return !backend_ || (elements == 0 && protocol_ != Protocol::kPython);
+  }
 
   c10::intrusive_ptr<c10d::Backend> backend_;
   InFlight& in_flight_;
   int64_t rank_;
   int64_t world_size_;
-  bool is_checked_;
+  Protocol protocol_;
 };
 
 namespace detail {

@@ -75,7 +75,7 @@ at::Tensor Collectives::gather_dense(const at::Tensor& dense) {
   at::Tensor result = at::empty(with_ranks(dense.sizes(), world_size_), dense.options());
   if (!backend_) {
     result.select(0, 0).copy_(dense);
-  } else if (dense.numel() > 0) {
+  } else if (!is_silent(dense.numel())) {
     std::vector<Tensors> outputs(1);
     for (int64_t rank = 0; rank < world_size_; ++rank) {
       outputs[0].push_back(as_bytes(result.select(0, rank)));
@@ -94,7 +94,7 @@ void Collectives::broadcast(const at::Tensor& tensor, int64_t root) {
         detail::check_rank("root", root, world_size_);
       },
       [&] { return CallSignature(Operation::kBroadcast).root(root).tensors({tensor}); });
-  if (!backend_ || tensor.numel() == 0) {
+  if (is_silent(tensor.numel())) {
     return;
   }
   const at::Tensor copy = dense(tensor);
@@ -127,7 +127,7 @@ void Collectives::scatter(const at::Tensor& output, const Tensors& inputs, int64
       [&] { return CallSignature(Operation::kScatter).root(root).tensors({output}); });
   if (!backend_) {
     output.detach().copy_(inputs[0]);
-  } else if (output.numel() > 0) {
+  } else if (!is_silent(output.numel())) {
     const at::Tensor copy = dense(output);
     Tensors outputs = {as_bytes(copy)};
     std::vector<Tensors> sent;
@@ -184,11 +184,11 @@ void Collectives::all_gather_into(const at::Tensor& output, const at::Tensor& in
         }
       },
       [&] { return CallSignature(Operation::kAllGather).tensors({input}); });
-  if (input.numel() == 0) {
-    return;
-  }
   if (!backend_) {
     output.detach().copy_(input.reshape(output.sizes()));
+    return;
+  }
+  if (is_silent(input.numel())) {
     return;
   }
   const at::Tensor copy = dense(output);
@@ -219,7 +219,7 @@ Collectives::Tensors Collectives::gather(const at::Tensor& tensor, int64_t root)
       outputs[0].push_back(as_bytes(result.select(0, rank)));
     }
   }
-  if (tensor.numel() > 0) {
+  if (!is_silent(tensor.numel())) {
     Tensors sent = {as_bytes(dense(tensor))};
     c10d::GatherOptions options;
     options.rootRank = root;
@@ -280,7 +280,7 @@ void Collectives::all_to_all(const Tensors& outputs, const Tensors& inputs) {
   std::vector<int64_t> sent_bytes;
   std::transform(outputs.begin(), outputs.end(), std::back_inserter(received_bytes), bytes_of);
   std::transform(inputs.begin(), inputs.end(), std::back_inserter(sent_bytes), bytes_of);
-  if (!backend_ || is_checked_) {
+  if (!backend_ || is_checked()) {
     agree_on_exchange(received_bytes, sent_bytes);
   }
   const auto total = std::accumulate(received_bytes.begin(), received_bytes.end(), int64_t{0});
@@ -314,7 +314,7 @@ void Collectives::all_to_all_single(const at::Tensor& output, const at::Tensor& 
       [&] { return CallSignature(Operation::kAllToAll).tensors({no_rows(output)}); });
   std::vector<int64_t> received_bytes = row_bytes(output, output_rows, world_size_);
   std::vector<int64_t> sent_bytes = row_bytes(input, input_rows, world_size_);
-  if (!backend_ || is_checked_) {
+  if (!backend_ || is_checked()) {
     agree_on_exchange(received_bytes, sent_bytes);
   }
   if (!backend_) {

@@ -10,10 +10,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <iterator>
-#include <mutex>
+#include <cstring>
 #include <optional>
-#include <set>
 #include <vector>
 #define USE_C10D_GLOO
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -24,8 +22,7 @@
 namespace torchfeed::detail {
 namespace {
 
-constexpr int kAttempts = 20;
-constexpr const char* kListenerKey = "listener/";
+constexpr const char* kFirstDevice = "0/";  // the prefix of Gloo's keys
 constexpr const char* kConnectionsKey = "connections/";
 
 using Connection = GroupSockets::Connection;
@@ -68,20 +65,6 @@ std::vector<int> open_descriptors() {
   return descriptors;
 }
 
-std::set<std::string> listeners() {
-  std::set<std::string> addresses;
-  for (const int descriptor : open_descriptors()) {
-    int is_listening = 0;
-    socklen_t length = sizeof(is_listening);
-    if (getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &length) == 0 &&
-        is_listening != 0) {
-      addresses.insert(address_of(descriptor, &getsockname));
-    }
-  }
-  addresses.erase("");
-  return addresses;
-}
-
 Device create_device(const GlooOptions& options) {
   if (!options.host.empty()) {
     return c10d::ProcessGroupGloo::createDeviceForHostname(options.host);
@@ -91,27 +74,23 @@ Device create_device(const GlooOptions& options) {
              : c10d::ProcessGroupGloo::createDeviceForInterface(options.interface);
 }
 
-struct Listening {
-  Device device;
-  std::string address;
-};
-
-/// Creates a device, and finds its listening socket as the one that was not there before.
-Listening listen(const GlooOptions& options) {
-  static std::mutex one_at_a_time;
-  const std::lock_guard lock(one_at_a_time);
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const auto before = listeners();
-    Device device = create_device(options);
-    const auto after = listeners();
-    std::vector<std::string> added;
-    std::set_difference(after.begin(), after.end(), before.begin(), before.end(),
-                        std::back_inserter(added));
-    if (added.size() == 1) {  // else the program has opened one at the same time
-      return {std::move(device), added[0]};
+/// Returns where a rank listens, as Gloo has written it into the store under the rank's number: the
+/// lengths and contents of the host's name and of an address, and more.
+std::string listener_of(c10d::Store& store, int rank) {
+  const std::string text = store.get_to_str(std::string(kFirstDevice) + std::to_string(rank));
+  const auto read = [&](size_t at, void* to, size_t bytes) {
+    if (at > text.size() || bytes > text.size() - at) {
+      throw Error(ErrorCode::kInternal,
+                  "the address of rank " + std::to_string(rank) + " in the store is incomplete");
     }
-  }
-  throw Error(ErrorCode::kInternal, "the listening socket of the group was not found");
+    std::memcpy(to, text.data() + at, bytes);
+  };
+  size_t length = 0;
+  read(0, &length, sizeof(length));
+  const size_t after_host = sizeof(length) + std::min(length, text.size());
+  sockaddr_storage address{};
+  read(after_host + sizeof(length), &address, sizeof(address));
+  return text_of(address);
 }
 
 /// Returns the connections of this process to the listeners of other ranks, and those accepted at
@@ -207,18 +186,21 @@ std::chrono::milliseconds GroupSockets::quiet_for() const {
 GlooMesh connect_gloo(const c10::intrusive_ptr<c10d::Store>& store, int rank, int world_size,
                       const GlooOptions& options) {
   const auto announcements = LogFilter::create();
-  Listening own = listen(options);
-  store->set(kListenerKey + std::to_string(rank), own.address);
   auto gloo_options = c10d::ProcessGroupGloo::Options::create(options.timeout);
-  gloo_options->devices.push_back(std::move(own.device));
+  gloo_options->devices.push_back(create_device(options));
   auto backend = c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, world_size, gloo_options);
   std::vector<std::string> listeners;
-  for (int other = 0; other < world_size; ++other) {
-    listeners.push_back(other == rank ? own.address
-                                      : store->get_to_str(kListenerKey + std::to_string(other)));
+  for (int each = 0; each < world_size; ++each) {
+    listeners.push_back(listener_of(*store, each));
   }
   auto connections = connections_of(rank, listeners);
-  name_peers(*store, rank, world_size, connections);
+  if (world_size == 2) {
+    for (auto& connection : connections) {
+      connection.rank = 1 - rank;
+    }
+  } else if (!options.has_python_ranks) {
+    name_peers(*store, rank, world_size, connections);
+  }
   return {std::move(backend), GroupSockets(std::move(connections))};
 }
 

@@ -19,7 +19,7 @@ namespace torchfeed::detail {
 class GroupSockets {
  public:
   struct Connection {
-    int64_t rank;  ///< at the other end; -1 if it is unknown, as behind translated addresses
+    int64_t rank;  ///< at the other end; -1 if unknown: Python's, or behind translated addresses
     int descriptor;
     std::string own_address;
     std::string peer_address;
@@ -50,6 +50,7 @@ struct GlooOptions {
   std::chrono::milliseconds timeout;
   std::string host;       ///< the address to listen at; if empty, see `interface`
   std::string interface;  ///< the network interface to use; if empty, that of the host's name
+  bool has_python_ranks = false;  ///< which write nothing into the store but what Gloo does
 };
 
 /// Connects this rank to the others, which use an equal store under the same prefix.

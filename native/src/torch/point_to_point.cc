@@ -12,10 +12,10 @@ constexpr int64_t kTags = int64_t{1} << 28;
 constexpr int64_t kFirstTag = int64_t{1} << 30;  // below are those that libtorch draws itself
 
 /// The tags of Gloo that a message with a tag of ours takes: one for each kind of content.
-enum class Content : int64_t { kHeader, kValues };
+int header_tag(int64_t tag) { return static_cast<int>(kFirstTag + 2 * tag); }
 
-int gloo_tag(int64_t tag, Content content) {
-  return static_cast<int>(kFirstTag + 2 * tag + static_cast<int64_t>(content));
+int values_tag(int64_t tag, Protocol protocol) {
+  return static_cast<int>(protocol == Protocol::kPython ? tag : kFirstTag + 2 * tag + 1);
 }
 
 }  // namespace
@@ -37,13 +37,13 @@ void Collectives::send(const at::Tensor& tensor, int64_t to, int64_t tag) {
   check_peer("destination", to, tag);
   const auto peer = static_cast<int>(to);
   c10::intrusive_ptr<c10d::Work> header;
-  if (is_checked_) {
+  if (is_checked()) {
     Tensors words = {CallSignature(detail::Operation::kSend).tensors({tensor}).words()};
-    header = backend_->send(words, peer, gloo_tag(tag, Content::kHeader));
+    header = backend_->send(words, peer, header_tag(tag));
   }
-  if (tensor.numel() > 0) {
+  if (!is_silent(tensor.numel())) {
     Tensors values = {detail::as_bytes(detail::dense(tensor))};
-    in_flight_.await_message(backend_->send(values, peer, gloo_tag(tag, Content::kValues)), peer);
+    in_flight_.await_message(backend_->send(values, peer, values_tag(tag, protocol_)), peer);
   }
   if (header) {
     in_flight_.await_message(header, peer);
@@ -55,27 +55,26 @@ void Collectives::receive(const at::Tensor& tensor, int64_t from, int64_t tag) {
   detail::check_tensor(tensor);
   check_peer("source", from, tag);
   const auto peer = static_cast<int>(from);
-  if (is_checked_) {
+  if (is_checked()) {
     const at::Tensor expected = CallSignature(detail::Operation::kSend).tensors({tensor}).words();
     Tensors words = {at::empty_like(expected)};
-    in_flight_.await_message(backend_->recv(words, peer, gloo_tag(tag, Content::kHeader)), peer);
+    in_flight_.await_message(backend_->recv(words, peer, header_tag(tag)), peer);
     if (!at::equal(expected, words[0])) {
       const auto* sent = words[0].const_data_ptr<int64_t>();
       // The values would be taken for those of the next message.
       Tensors dropped = {at::empty({CallSignature::bytes(sent)}, at::kByte)};
       if (dropped[0].numel() > 0) {
-        in_flight_.await_message(backend_->recv(dropped, peer, gloo_tag(tag, Content::kValues)),
-                                 peer);
+        in_flight_.await_message(backend_->recv(dropped, peer, values_tag(tag, protocol_)), peer);
       }
       detail::refuse("rank " + std::to_string(from) + " makes a " + CallSignature::describe(sent) +
                      ", this rank expects a " +
                      CallSignature::describe(expected.const_data_ptr<int64_t>()));
     }
   }
-  if (tensor.numel() > 0) {
+  if (!is_silent(tensor.numel())) {
     const at::Tensor copy = detail::dense(tensor);
     Tensors values = {detail::as_bytes(copy)};
-    in_flight_.await_message(backend_->recv(values, peer, gloo_tag(tag, Content::kValues)), peer);
+    in_flight_.await_message(backend_->recv(values, peer, values_tag(tag, protocol_)), peer);
     detail::copy_back(tensor, copy);
   }
 }

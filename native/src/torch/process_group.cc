@@ -66,16 +66,17 @@ std::unique_ptr<ProcessGroup> ProcessGroup::connect(int64_t store_address,
                                                     const std::string& prefix, int64_t rank,
                                                     int64_t world_size, int64_t milliseconds,
                                                     const std::string& host,
-                                                    const std::string& network_interface) {
+                                                    const std::string& network_interface,
+                                                    bool has_python_ranks) {
   return detail::guarded_collective([&] {
     check_ranks(rank, world_size);
     auto* raw = reinterpret_cast<c10d::Store*>(static_cast<uintptr_t>(store_address));
-    auto mesh =
-        detail::connect_gloo(c10::make_intrusive<c10d::PrefixStore>(
-                                 prefix, c10::intrusive_ptr<c10d::Store>::reclaim_copy(raw)),
-                             static_cast<int>(rank), static_cast<int>(world_size),
-                             {std::chrono::milliseconds(milliseconds), host, network_interface});
-    auto impl = std::make_shared<Impl>(std::move(mesh), rank, world_size);
+    auto mesh = detail::connect_gloo(
+        c10::make_intrusive<c10d::PrefixStore>(prefix,
+                                               c10::intrusive_ptr<c10d::Store>::reclaim_copy(raw)),
+        static_cast<int>(rank), static_cast<int>(world_size),
+        {std::chrono::milliseconds(milliseconds), host, network_interface, has_python_ranks});
+    auto impl = std::make_shared<Impl>(std::move(mesh), rank, world_size, has_python_ranks);
     return std::unique_ptr<ProcessGroup>(new ProcessGroup(std::move(impl)));
   });
 }
@@ -83,6 +84,8 @@ std::unique_ptr<ProcessGroup> ProcessGroup::connect(int64_t store_address,
 int64_t ProcessGroup::rank() const { return impl_->rank(); }
 
 int64_t ProcessGroup::world_size() const { return impl_->world_size(); }
+
+bool ProcessGroup::has_python_ranks() const { return impl_->has_python_ranks(); }
 
 void ProcessGroup::abort() {
   guarded([&] { impl_->abort(); });

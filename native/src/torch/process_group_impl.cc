@@ -23,11 +23,13 @@ constexpr size_t kMaxIdleLanes = 64;
 
 }  // namespace
 
-ProcessGroup::Impl::Impl(detail::GlooMesh mesh, int64_t rank, int64_t world_size)
+ProcessGroup::Impl::Impl(detail::GlooMesh mesh, int64_t rank, int64_t world_size,
+                         bool has_python_ranks)
     : backend_(std::move(mesh.backend)),
       sockets_(std::move(mesh.sockets)),
       rank_(rank),
       world_size_(world_size),
+      has_python_ranks_(has_python_ranks),
       in_flight_(sockets_, world_size),
       collectives_(std::make_shared<SerialLane>(kIdleLimit)) {
   if (backend_) {
@@ -126,7 +128,11 @@ std::vector<at::Tensor> ProcessGroup::Impl::perform(int32_t mode, const Body& bo
     InFlight::throw_aborted();
   }
   try {
-    Collectives ranks(backend_, in_flight_, rank_, world_size_, (mode & kChecked) != 0);
+    const bool is_checked = (mode & kChecked) != 0;
+    Collectives ranks(backend_, in_flight_, rank_, world_size_,
+                      has_python_ranks_ ? Protocol::kPython
+                      : is_checked      ? Protocol::kChecked
+                                        : Protocol::kUnchecked);
     return detail::guarded_collective([&] { return body(ranks); });
   } catch (const Error& e) {
     if (in_flight_.is_aborted() && e.code() != ErrorCode::kInvalidArgument) {

@@ -26,13 +26,14 @@ class ProcessGroup::Impl : public std::enable_shared_from_this<ProcessGroup::Imp
   using Body = std::function<std::vector<at::Tensor>(Collectives&)>;
 
   /// @param mesh  without a backend in a group of one rank
-  Impl(detail::GlooMesh mesh, int64_t rank, int64_t world_size);
+  Impl(detail::GlooMesh mesh, int64_t rank, int64_t world_size, bool has_python_ranks = false);
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl();
 
   [[nodiscard]] int64_t rank() const { return rank_; }
   [[nodiscard]] int64_t world_size() const { return world_size_; }
+  [[nodiscard]] bool has_python_ranks() const { return has_python_ranks_; }
   /// Returns the c10d group; null in a group of one rank, where nothing is sent.
   [[nodiscard]] const c10::intrusive_ptr<c10d::ProcessGroup>& group() const { return group_; }
 
@@ -61,6 +62,7 @@ class ProcessGroup::Impl : public std::enable_shared_from_this<ProcessGroup::Imp
   detail::GroupSockets sockets_;
   int64_t rank_;
   int64_t world_size_;
+  bool has_python_ranks_;
   InFlight in_flight_;
   std::shared_ptr<SerialLane> collectives_;
   std::mutex mutex_;  // of the lanes of messages

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "torch/collective_errors.h"
+#include "torch/python_replica.h"
 
 namespace torchfeed {
 namespace {
@@ -25,10 +26,11 @@ using torch::autograd::Engine;
 
 constexpr size_t kBroadcastBytes = size_t{250} << 20;
 
-std::vector<at::Tensor> detached(const std::vector<NamedTensor>& named) {
+/// @param with_empty  whether tensors without elements count
+std::vector<at::Tensor> detached(const std::vector<NamedTensor>& named, bool with_empty) {
   std::vector<at::Tensor> tensors;
   for (const auto& [name, tensor] : named) {
-    if (tensor.numel() > 0) {
+    if (with_empty || tensor.numel() > 0) {
       tensors.push_back(tensor.detach());
     }
   }
@@ -70,17 +72,23 @@ GradientReducer::Impl::Impl(std::shared_ptr<ProcessGroup::Impl> group,
       sparse_.push_back(std::find(sparse.begin(), sparse.end(), parameter.name) != sparse.end());
     }
   }
-  group_->barrier();
-  detail::check_same_layout(group_->gather_texts(describe(options_) +
-                                                 detail::describe_layout(parameters_, "parameter") +
-                                                 detail::describe_layout(buffers, "buffer")));
+  if (!group_->has_python_ranks()) {
+    group_->barrier();
+    detail::check_same_layout(group_->gather_texts(
+        describe(options_) + detail::describe_layout(parameters_, "parameter") +
+        detail::describe_layout(buffers, "buffer")));
+  }
   if (trained_.empty()) {
     throw Error(ErrorCode::kInvalidArgument,
                 "at least one parameter must require a gradient, got " +
                     std::to_string(parameters_.size()) + " parameters that do not");
   }
-  auto state = detached(parameters_);
-  buffers_ = detached(buffers);
+  if (group_->has_python_ranks()) {
+    detail::check_python_options(options_);
+    detail::compare_with_python(group_->group(), trained_);
+  }
+  auto state = detached(parameters_, group_->has_python_ranks());
+  buffers_ = detached(buffers, group_->has_python_ranks());
   if (options_.buffer_mode != ReducerOptions::kOff) {
     state.insert(state.end(), buffers_.begin(), buffers_.end());
   }
@@ -117,16 +125,17 @@ void GradientReducer::Impl::before_forward() {
   const std::lock_guard lock(mutex_);
   note_interruption();
   refuse_if_failed();
-  if (!at::GradMode::is_enabled()) {
+  const bool is_recording = at::GradMode::is_enabled();
+  if (!is_recording && !group_->has_python_ranks()) {
     return;
   }
-  if (reducer_) {
+  if (reducer_ && is_recording) {
     reducer_->rebuild();
   }
   if (options_.buffer_mode == ReducerOptions::kBeforeForward && buffers_are_due_) {
     broadcast_active_buffers();
   }
-  buffers_are_due_ = synchronized_;
+  buffers_are_due_ = is_recording && synchronized_;
 }
 
 void GradientReducer::Impl::backward(const at::Tensor& loss) {

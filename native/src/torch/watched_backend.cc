@@ -27,6 +27,12 @@ class WatchedBackend : public c10d::Backend {
     return in_flight_.watched(backend_->allreduce(tensors, options));
   }
 
+  c10::intrusive_ptr<c10d::Work> allgather(std::vector<std::vector<at::Tensor>>& outputs,
+                                           std::vector<at::Tensor>& inputs,
+                                           const c10d::AllgatherOptions& options) override {
+    return in_flight_.watched(backend_->allgather(outputs, inputs, options));
+  }
+
  private:
   c10::intrusive_ptr<c10d::Backend> backend_;
   InFlight& in_flight_;

@@ -8,7 +8,8 @@
 namespace torchfeed::detail {
 
 /// Returns a backend whose operations are `backend`'s, watched by `in_flight`, which outlives the
-/// calls. It has the two operations of `c10d::Reducer`: all-reduce and broadcast.
+/// calls. It has the operations of `c10d::Reducer`, all-reduce and broadcast, and the all-gather by
+/// which Python's ranks compare their models.
 c10::intrusive_ptr<c10d::Backend> watched_backend(c10::intrusive_ptr<c10d::Backend> backend,
                                                   InFlight& in_flight);
 

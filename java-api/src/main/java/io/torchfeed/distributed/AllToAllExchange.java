@@ -32,6 +32,9 @@ final class AllToAllExchange {
   }
 
   byte[][] exchange(byte[][] messages) {
+    PythonProtocol.requireJavaRanks(
+        "an exchange of bytes",
+        calls.handle().call(io.torchfeed.bindings.ProcessGroup::has_python_ranks));
     boolean isComplete = messages.length == worldSize;
     long[] lengths = new long[worldSize];
     Arrays.setAll(lengths, to -> isComplete ? messages[to].length : REFUSED);

@@ -14,7 +14,8 @@ import org.bytedeco.pytorch.Tensor;
  * <p><b>Checks.</b> Before each operation the ranks compare what they call: operation, shapes,
  * dtypes and roots. A difference is an {@link IllegalArgumentException} on all of them. That costs
  * an all-reduce of two numbers; {@link #unchecked} leaves it out. With {@link #send} and {@link
- * #recv}, only the receiver compares, and only it throws.
+ * #recv}, only the receiver compares, and only it throws. In a group with {@linkplain
+ * ProcessGroup#joinPython Python ranks} nothing is compared.
  *
  * <p>Every method throws {@link IllegalArgumentException} if an argument is invalid, or does not
  * fit those of the other ranks; {@link PeerLostException} if a rank is lost or does not respond

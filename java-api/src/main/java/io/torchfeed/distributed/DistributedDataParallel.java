@@ -321,7 +321,9 @@ public final class DistributedDataParallel implements AutoCloseable {
    * @return the wrapper; the caller closes it
    * @throws IllegalArgumentException if no parameter requires a gradient, a name to ignore is
    *     unknown, or the ranks' modules or options differ; the latter is thrown on every rank and
-   *     names the first difference
+   *     names the first difference. With Python ranks in the group, also if the buffer mode is
+   *     neither {@link BufferMode#BEFORE_FORWARD} nor {@link BufferMode#OFF}; of the modules, what
+   *     Python compares is compared, and of the options nothing
    * @throws PeerLostException if a rank is lost or does not respond within the timeout
    * @throws IllegalStateException if the group is closed or aborted
    */
@@ -454,11 +456,15 @@ public final class DistributedDataParallel implements AutoCloseable {
    * {@link BufferMode#BEFORE_FORWARD} only. All ranks must call it, or none. No effect if the
    * module is in evaluation mode or gradients are disabled, so that one rank may evaluate alone.
    *
+   * <p>In a group with {@linkplain ProcessGroup#joinPython Python ranks}, it is to be called before
+   * each forward pass that those run through their wrapper, also to evaluate: the first one without
+   * gradients after training copies the buffers.
+   *
    * @throws PeerLostException if a rank is lost or does not respond within the timeout
    * @throws IllegalStateException if an earlier backward pass failed, or the wrapper is closed
    */
   public void beforeForward() {
-    if (module.is_training()) {
+    if (module.is_training() || group.hasPythonRanks()) {
       run("beforeForward", GradientReducer::before_forward);
     }
   }
@@ -466,11 +472,13 @@ public final class DistributedDataParallel implements AutoCloseable {
   /**
    * Copies the buffers of rank 0 to all ranks, in any {@link BufferMode}. Every rank must call it.
    *
+   * @throws UnsupportedOperationException if Python ranks are in the group
    * @throws IllegalArgumentException on every rank, if a rank calls another operation of the group
    * @throws PeerLostException if a rank is lost or does not respond within the timeout
    * @throws IllegalStateException if the wrapper is closed
    */
   public void broadcastBuffers() {
+    group.requireJavaRanks("broadcastBuffers");
     run("broadcastBuffers", GradientReducer::broadcast_buffers);
   }
 
@@ -585,9 +593,11 @@ public final class DistributedDataParallel implements AutoCloseable {
    * @return the common {@link #digest}
    * @throws IllegalStateException on every rank, if a rank's parameters differ from those of rank 0
    *     (the message names that rank); or if the wrapper or the group is closed
+   * @throws UnsupportedOperationException if Python ranks are in the group
    * @throws PeerLostException if a rank is lost or does not respond within the timeout
    */
   public String verifyReplicas() {
+    group.requireJavaRanks("verifyReplicas");
     byte[] mine = ReplicaDigest.of(handle);
     ReplicaDigest.requireEqual(mine, group);
     return HexFormat.of().formatHex(mine);

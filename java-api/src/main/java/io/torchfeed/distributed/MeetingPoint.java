@@ -111,6 +111,16 @@ final class MeetingPoint {
 
   /** Connects to all ranks, once all are there. */
   NativeHandle<io.torchfeed.bindings.ProcessGroup> connect() {
+    return connect(prefix + "gloo", /* hasPythonRanks= */ false);
+  }
+
+  /** Connects to all ranks, of which some are Python's; waits for them. */
+  NativeHandle<io.torchfeed.bindings.ProcessGroup> connectWithPython() {
+    return connect(PythonProtocol.GLOO_PREFIX, /* hasPythonRanks= */ true);
+  }
+
+  private NativeHandle<io.torchfeed.bindings.ProcessGroup> connect(
+      String keys, boolean hasPythonRanks) {
     String host = environment.masterAddress();
     String address = host.equals("localhost") ? "127.0.0.1" : host;
     try {
@@ -123,12 +133,13 @@ final class MeetingPoint {
                       () ->
                           io.torchfeed.bindings.ProcessGroup.connect(
                               shared.address(),
-                              prefix + "gloo",
+                              keys,
                               environment.rank(),
                               environment.worldSize(),
                               timeout.toMillis(),
                               environment.isLoopback() ? address : "",
-                              networkInterface)));
+                              networkInterface,
+                              hasPythonRanks)));
     } catch (NativeException e) {
       String reason = "the ranks met at " + environment.master() + " but cannot connect";
       throw failure(start, reason + " (" + e.getMessage() + ")", e);

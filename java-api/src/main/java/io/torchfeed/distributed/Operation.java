@@ -165,6 +165,7 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
     return inPlace(
         AllToAllExchange.OPERATION,
         (group, mode) -> {
+          PythonProtocol.requireJavaRanks("all-to-all of lists", group.has_python_ranks());
           try (TensorVector to = new TensorVector(written);
               TensorVector from = new TensorVector(read)) {
             return group.all_to_all(to, from, mode);
@@ -213,6 +214,7 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
     return new Operation<>(
         "all-gather",
         (group, mode) -> {
+          PythonProtocol.requireJavaRanks("an exchange of bytes", group.has_python_ranks());
           try (Tensor bytes = tensorOf(sent)) {
             return group.all_gather_bytes(bytes, mode);
           }
@@ -231,6 +233,7 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
     return new Operation<>(
         "broadcast",
         (group, mode) -> {
+          PythonProtocol.requireJavaRanks("an exchange of bytes", group.has_python_ranks());
           try (Tensor bytes = tensorOf(sent)) {
             return group.broadcast_bytes(bytes, root, mode);
           }

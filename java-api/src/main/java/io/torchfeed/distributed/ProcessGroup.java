@@ -39,6 +39,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   private final Duration timeout;
   private final String networkInterface;
   private final String prefix;
+  private final boolean hasPythonRanks;
   private final Map<String, Integer> madeBefore = new HashMap<>();
   private final AtomicBoolean isReleased = new AtomicBoolean();
   private volatile boolean isAborted;
@@ -54,6 +55,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
     this.timeout = timeout;
     this.networkInterface = networkInterface;
     prefix = joined.prefix();
+    hasPythonRanks = joined.group().call(io.torchfeed.bindings.ProcessGroup::has_python_ranks);
     store = joined.store();
   }
 
@@ -93,7 +95,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
     checkTimeout(timeout);
     Environment environment = Environment.of(variables);
     ParentWatchdog.start(variables);
-    return join(environment, variables, OptionalInt.empty(), timeout);
+    return join(environment, variables, OptionalInt.empty(), false, timeout);
   }
 
   /**
@@ -113,9 +115,57 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    */
   public static ProcessGroup join(Master master, Part part, Duration timeout) {
     checkTimeout(timeout);
-    Environment environment =
-        new Environment(part, part.rank(), master.host(), master.port(), false);
-    return join(environment, System.getenv(), master.takeListener(), timeout);
+    return join(environment(master, part), System.getenv(), master.takeListener(), false, timeout);
+  }
+
+  /**
+   * Joins a group in which other ranks may be Python's: the default group of PyTorch 2.10, which
+   * they join by {@code torch.distributed.init_process_group("gloo")}. This process may be rank 0
+   * or any other. The environment variables are those of {@link #fromEnvironment(Duration)}, which
+   * Python reads too.
+   *
+   * <p>Operations of the group send what Python's of the same name send, and are never checked. A
+   * {@link DistributedDataParallel} on it needs a {@linkplain
+   * DistributedDataParallel.BufferMode#BEFORE_FORWARD buffer mode of Python's} and calls of {@link
+   * DistributedDataParallel#beforeForward}. What has no equal in Python, or is a pickle there,
+   * throws {@link UnsupportedOperationException}: sub-groups, {@link #monitoredBarrier}, exchanges
+   * of bytes and strings, and all-to-all of lists. {@link #store} has the keys of the store of
+   * Python's default group.
+   *
+   * @param timeout how long joining and each later operation waits for the others, at least 1 ms
+   * @return the group, connected to all ranks; the caller closes it
+   * @throws IllegalArgumentException if a variable is missing or invalid, or asks of Python's ranks
+   *     what this process cannot answer ({@code TORCH_DISTRIBUTED_DEBUG=DETAIL}, {@code
+   *     TORCH_DIST_INIT_BARRIER}, {@code TORCH_GLOO_LAZY_INIT}, several network interfaces), or the
+   *     timeout is too short
+   * @throws PeerLostException if not all ranks join within the timeout
+   */
+  public static ProcessGroup joinPython(Duration timeout) {
+    checkTimeout(timeout);
+    Map<String, String> variables = System.getenv();
+    Environment environment = Environment.of(variables);
+    ParentWatchdog.start(variables);
+    return join(environment, variables, OptionalInt.empty(), true, timeout);
+  }
+
+  /**
+   * Like {@link #joinPython(Duration)}, with arguments instead of environment variables.
+   *
+   * @param master where rank 0 listens, which takes over the socket if that is open already
+   * @param part the number of ranks, and the rank of this process
+   * @param timeout how long joining and each later operation waits for the others, at least 1 ms
+   * @return the group, connected to all ranks; the caller closes it
+   * @throws IllegalArgumentException if the timeout is too short, or the environment asks of
+   *     Python's ranks what this process cannot answer
+   * @throws PeerLostException if not all ranks join within the timeout
+   */
+  public static ProcessGroup joinPython(Master master, Part part, Duration timeout) {
+    checkTimeout(timeout);
+    return join(environment(master, part), System.getenv(), master.takeListener(), true, timeout);
+  }
+
+  private static Environment environment(Master master, Part part) {
+    return new Environment(part, part.rank(), master.host(), master.port(), false);
   }
 
   private static void checkTimeout(Duration timeout) {
@@ -128,12 +178,18 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
       Environment environment,
       Map<String, String> variables,
       OptionalInt listener,
+      boolean hasPythonRanks,
       Duration timeout) {
+    if (hasPythonRanks) {
+      PythonProtocol.check(variables);
+    }
     String networkInterface = variables.getOrDefault("GLOO_SOCKET_IFNAME", "").strip();
     Rendezvous.Joined joined =
-        new Rendezvous(environment, networkInterface, listener, timeout).join();
-    ProcessGroup group =
-        new ProcessGroup(joined, environment, networkInterface, timeout).together();
+        new Rendezvous(environment, networkInterface, listener, hasPythonRanks, timeout).join();
+    ProcessGroup group = new ProcessGroup(joined, environment, networkInterface, timeout);
+    if (!hasPythonRanks) {
+      group.together();
+    }
     LossNote.clear();
     return group;
   }
@@ -196,8 +252,10 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @throws IllegalArgumentException if a rank is out of range or repeated, or this one is missing
    * @throws PeerLostException if not all of them call this method within the timeout
    * @throws IllegalStateException if the group is closed or aborted
+   * @throws UnsupportedOperationException if Python ranks are in the group
    */
   public ProcessGroup subgroup(int... ranks) {
+    requireJavaRanks("subgroup");
     int[] members = ranks.clone();
     int own = -1;
     for (int i = 0; i < members.length; i++) {
@@ -247,8 +305,10 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @return the sub-group of this rank's color; the caller closes it
    * @throws PeerLostException if not all ranks call this method within the timeout
    * @throws IllegalStateException if the group is closed or aborted
+   * @throws UnsupportedOperationException if Python ranks are in the group
    */
   public ProcessGroup split(int color, int key) {
+    requireJavaRanks("split");
     long[][] all = allGatherLongs(new long[] {color, key});
     return subgroup(
         IntStream.range(0, size())
@@ -260,13 +320,16 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   }
 
   /**
-   * Returns the small values that the ranks of this group share.
+   * Returns the small values that the ranks of this group share; in a group with Python ranks,
+   * those of the store of their default group, Gloo's own among them.
    *
    * @return a view, usable until the group is closed
    * @throws IllegalStateException if the group is closed or aborted
    */
   public KeyValueStore store() {
-    return new KeyValueStore(storeConnection(), prefix + "user/", this::requireOpen);
+    StoreConnection connection = storeConnection();
+    return new KeyValueStore(
+        connection, hasPythonRanks ? prefix : prefix + "user/", this::requireOpen);
   }
 
   private synchronized StoreConnection storeConnection() {
@@ -290,8 +353,10 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @param limit how long to wait
    * @throws PeerLostException if a rank has not called this method within the limit
    * @throws IllegalStateException if the group is closed or aborted
+   * @throws UnsupportedOperationException if Python ranks are in the group
    */
   public void monitoredBarrier(Duration limit) {
+    requireJavaRanks("monitoredBarrier");
     long start = System.nanoTime();
     String round = "barrier/" + countMade("barrier") + "/";
     KeyValueStore ranks = new KeyValueStore(storeConnection(), prefix + round, this::requireOpen);
@@ -338,6 +403,15 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
         store.release();
       }
     }
+  }
+
+  boolean hasPythonRanks() {
+    return hasPythonRanks;
+  }
+
+  /** Throws if Python ranks are in the group. */
+  void requireJavaRanks(String operation) {
+    PythonProtocol.requireJavaRanks(operation, hasPythonRanks);
   }
 
   /** Creates a native object on this group; {@code maker} throws as {@link NativeHandle} does. */

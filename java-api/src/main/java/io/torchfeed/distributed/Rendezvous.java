@@ -20,7 +20,8 @@ import org.jspecify.annotations.Nullable;
  * <p>In the store of torchrun's agent, keys of earlier attempts remain, and the agents of several
  * machines do not count attempts alike. So rank 0 announces a new generation, under which the ranks
  * register. The others register in the one that they read, until rank 0, once it has counted all of
- * them, completes it, and move over if rank 0 announces another.
+ * them, completes it, and move over if rank 0 announces another. Python's ranks do none of this:
+ * with them, the ranks connect at once, under the keys that they use.
  */
 final class Rendezvous {
   private static final String ROOT = "torchfeed/";
@@ -29,6 +30,7 @@ final class Rendezvous {
   private final Environment environment;
   private final String networkInterface;
   private final OptionalInt listener;
+  private final boolean hasPythonRanks;
   private final Duration timeout;
   private volatile long start;
 
@@ -38,12 +40,18 @@ final class Rendezvous {
    * @param networkInterface the one to use unless the master is on the loopback interface; empty
    *     for that of this machine's name
    * @param listener rank 0's listening socket, of which this takes ownership; empty to open one
+   * @param hasPythonRanks whether the ranks meet as Python's do
    */
   Rendezvous(
-      Environment environment, String networkInterface, OptionalInt listener, Duration timeout) {
+      Environment environment,
+      String networkInterface,
+      OptionalInt listener,
+      boolean hasPythonRanks,
+      Duration timeout) {
     this.environment = environment;
     this.networkInterface = networkInterface;
     this.listener = listener;
+    this.hasPythonRanks = hasPythonRanks;
     this.timeout = timeout;
   }
 
@@ -85,6 +93,10 @@ final class Rendezvous {
   private Joined meet() {
     StoreConnection store = openStore();
     try {
+      if (hasPythonRanks) {
+        MeetingPoint point = point(store, PythonProtocol.STORE_PREFIX);
+        return new Joined(point.connectWithPython(), store, point.prefix());
+      }
       MeetingPoint point = environment.rank() == 0 ? lead(store) : follow(store);
       return new Joined(point.connect(), store, point.prefix());
     } catch (RuntimeException | Error e) {
@@ -101,11 +113,12 @@ final class Rendezvous {
       listener.ifPresent(torchfeed::close_listener);
       awaitMaster();
     }
+    int workers = hasPythonRanks ? environment.worldSize() : 0;
     OptionalInt socket = isServer && listener.isEmpty() ? listenOnLoopback() : listener;
     try {
       return isServer
-          ? StoreConnection.serve(host, port, socket, timeout)
-          : StoreConnection.connect(host, port, timeout);
+          ? StoreConnection.serve(host, port, socket, workers, timeout)
+          : StoreConnection.connect(host, port, workers, timeout);
     } catch (NativeException e) {
       String reason = "the store at " + environment.master() + " cannot be reached or served";
       throw failure(reason + " (" + e.getMessage() + ")", e);
@@ -138,7 +151,7 @@ final class Rendezvous {
     byte[] random = new byte[8];
     new SecureRandom().nextBytes(random);
     String generation = HexFormat.of().formatHex(random);
-    MeetingPoint point = point(store, generation);
+    MeetingPoint point = point(store, ROOT + generation + "/");
     point.register();
     store.set(GENERATION, generation.getBytes(StandardCharsets.UTF_8));
     point.awaitAll(
@@ -159,7 +172,7 @@ final class Rendezvous {
     for (long pause = 1; ; pause = MeetingPoint.nextPause(pause)) {
       String generation = generation(store);
       if (!generation.equals(registered)) {
-        point = point(store, generation);
+        point = point(store, ROOT + generation + "/");
         isTaken = !point.register(); // by an earlier attempt, if its keys remain
         registered = generation;
         pause = 1;
@@ -191,9 +204,8 @@ final class Rendezvous {
     }
   }
 
-  private MeetingPoint point(StoreConnection store, String generation) {
-    return new MeetingPoint(
-        store, ROOT + generation + "/", environment, networkInterface, timeout, start);
+  private MeetingPoint point(StoreConnection store, String prefix) {
+    return new MeetingPoint(store, prefix, environment, networkInterface, timeout, start);
   }
 
   private IllegalStateException taken() {

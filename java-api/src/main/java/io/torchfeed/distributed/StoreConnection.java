@@ -14,6 +14,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.javacpp.SizeTPointer;
 import org.bytedeco.javacpp.chrono.Milliseconds;
 import org.bytedeco.pytorch.IntOptional;
 import org.bytedeco.pytorch.Store;
@@ -37,21 +38,28 @@ final class StoreConnection {
     this.handle = handle;
   }
 
-  /** Connects to the store of another process; fails as libtorch does. */
-  static StoreConnection connect(String host, int port, Duration timeout) {
-    return open(host, port, timeout, options -> {});
+  /**
+   * Connects to the store of another process; fails as libtorch does.
+   *
+   * @param workers the number of processes that the server waits for; 0 if it waits for none
+   */
+  static StoreConnection connect(String host, int port, int workers, Duration timeout) {
+    return open(host, port, workers, timeout, options -> {});
   }
 
   /**
    * Serves the store.
    *
+   * @param workers the number of processes to wait for, with this one; 0 to wait for none
    * @param listener a listening socket, of which the store takes ownership; empty: the store
    *     listens on all interfaces
    */
-  static StoreConnection serve(String host, int port, OptionalInt listener, Duration timeout) {
+  static StoreConnection serve(
+      String host, int port, OptionalInt listener, int workers, Duration timeout) {
     return open(
         host,
         port,
+        workers,
         timeout,
         options -> {
           options.isServer(true);
@@ -63,20 +71,23 @@ final class StoreConnection {
   static StoreConnection alone(Duration timeout) {
     try {
       int listener = torchfeed.listen_on_loopback("127.0.0.1", 0);
-      return serve("127.0.0.1", torchfeed.port_of(listener), OptionalInt.of(listener), timeout);
+      return serve("127.0.0.1", torchfeed.port_of(listener), OptionalInt.of(listener), 0, timeout);
     } catch (RuntimeException e) {
       throw NativeException.translate(e);
     }
   }
 
   private static StoreConnection open(
-      String host, int port, Duration timeout, Consumer<TCPStoreOptions> more) {
+      String host, int port, int workers, Duration timeout, Consumer<TCPStoreOptions> more) {
     try (PointerScope scope = new PointerScope()) {
       TCPStoreOptions options =
           new TCPStoreOptions()
               .port((short) port) // an unsigned 16-bit value in native code
-              .waitWorkers(false)
+              .waitWorkers(workers > 0)
               .timeout(new Milliseconds(timeout.toMillis()));
+      if (workers > 0) {
+        options.numWorkers(new SizeTPointer(1).put(workers));
+      }
       more.accept(options);
       return new StoreConnection(
           NativeHandle.create("the store", () -> new TCPStore(host, options)));

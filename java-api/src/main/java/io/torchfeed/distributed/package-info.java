@@ -5,7 +5,9 @@
  *
  * <p>{@link io.torchfeed.distributed.ProcessGroup} is joined by environment variables or by
  * arguments. Its operations are those of {@link io.torchfeed.distributed.Collectives}; {@link
- * io.torchfeed.distributed.AsyncCollectives} has the same ones without waiting.
+ * io.torchfeed.distributed.AsyncCollectives} has the same ones without waiting. Ranks of Python and
+ * of Java train in one job in a group that is joined by {@link
+ * io.torchfeed.distributed.ProcessGroup#joinPython(java.time.Duration)}.
  *
  * <p>Collectives use Gloo; gradients are reduced by libtorch's own reducer, in the buckets and with
  * the results of Python's {@code DistributedDataParallel} (golden/python_ddp). {@link

@@ -270,7 +270,7 @@ class ProcessGroupTest {
   private static final class AgentStore implements AutoCloseable {
     private final Master master = Master.listen("127.0.0.1");
     private final StoreConnection store =
-        StoreConnection.serve("127.0.0.1", master.port(), master.takeListener(), MINUTE);
+        StoreConnection.serve("127.0.0.1", master.port(), master.takeListener(), 0, MINUTE);
 
     ProcessGroup join(int rank, Duration timeout) {
       return ProcessGroup.fromEnvironment(

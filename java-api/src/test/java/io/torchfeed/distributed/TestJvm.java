@@ -13,7 +13,10 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 
-/** A JVM with the class path of the test and its output in a file; killed when closed. */
+/**
+ * A JVM with the class path of the test, or another program, with its output in a file; killed when
+ * closed.
+ */
 final class TestJvm implements AutoCloseable {
   private static final long PATIENCE_SECONDS = 120;
 
@@ -34,8 +37,13 @@ final class TestJvm implements AutoCloseable {
     all.addAll(options);
     all.addAll(List.of("-cp", System.getProperty("java.class.path")));
     all.addAll(List.of(command));
-    Path output = Files.createTempFile(folder, "jvm", ".txt");
-    ProcessBuilder builder = new ProcessBuilder(all).redirectErrorStream(true);
+    return launch(folder, variables, all);
+  }
+
+  static TestJvm launch(Path folder, Map<String, String> variables, List<String> command)
+      throws IOException {
+    Path output = Files.createTempFile(folder, "output", ".txt");
+    ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
     builder.environment().putAll(variables);
     return new TestJvm(builder.redirectOutput(output.toFile()).start(), output);
   }
