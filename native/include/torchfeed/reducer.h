@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "torchfeed/exchange_options.h"
 #include "torchfeed/export.h"
 #include "torchfeed/process_group.h"
 
@@ -28,6 +29,7 @@ struct TORCHFEED_API ReducerOptions {
   /// Set if gradients are views of the buckets, which saves a copy of the gradients.
   bool gradient_as_bucket_view = false;
   int buffer_mode = kAfterBackward;
+  ExchangeOptions exchange;
   /// The parameters whose gradients are sparse, one name per line.
   std::string sparse_names;
   /// The parameters and buffers that the caller has left out, one name per line.
@@ -54,6 +56,12 @@ class TORCHFEED_API GradientReducer {
       const std::vector<torch::Tensor>& buffers, const ReducerOptions& options);
   GradientReducer(const GradientReducer&) = delete;
   ~GradientReducer();
+
+  /// Returns whether `exchange_over` must be called before the first backward pass.
+  [[nodiscard]] bool needs_exchange_group() const;
+  /// Sets the group through which gradients are exchanged; of the same ranks, and used by nothing
+  /// else. The reducer shares it, and it is aborted together with the reducer's own.
+  void exchange_over(const ProcessGroup& group);
 
   /// Sets whether the backward passes that begin from now on average gradients; otherwise they
   /// accumulate gradients on this rank, to be averaged by the next pass that averages.
@@ -107,6 +115,9 @@ class TORCHFEED_API GradientReducer {
   [[nodiscard]] std::string bucket_parameters(int64_t bucket) const;
   /// Returns the bytes that a reduction of the bucket last had.
   [[nodiscard]] int64_t bucket_bytes(int64_t bucket) const;
+  /// Returns the bytes that this rank sent in the bucket's last reduction, as counted by the
+  /// algorithm.
+  [[nodiscard]] int64_t bucket_sent_bytes(int64_t bucket) const;
   /// Returns the number of reductions of the bucket since the buckets were formed.
   [[nodiscard]] int64_t bucket_reductions(int64_t bucket) const;
   /// Returns the nanoseconds of those reductions.

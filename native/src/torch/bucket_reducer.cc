@@ -94,6 +94,11 @@ BucketReducer::BucketReducer(const c10::intrusive_ptr<c10d::ProcessGroup>& group
   list_buckets();
 }
 
+void BucketReducer::exchange_over(ExchangeGroup group, std::unique_ptr<GradientExchange> exchange) {
+  exchange_ = std::make_unique<ExchangeThread>(std::move(group), std::move(exchange), log_);
+  reducer_->register_comm_hook(exchange_->hook());
+}
+
 void BucketReducer::rebuild() {
   if (reducer_->rebuild_buckets()) {
     list_buckets();
@@ -120,6 +125,7 @@ void BucketReducer::end_backward(ReductionLog::Clock::time_point last_gradient) 
   const auto entries = log_->entries();
   for (size_t i = 0; i < std::min(entries.size(), buckets_.size()); ++i) {
     buckets_[i].bytes = entries[i].bytes;
+    buckets_[i].sent_bytes = entries[i].sent_bytes;
     ++buckets_[i].reductions;
     buckets_[i].time += entries[i].end - entries[i].start;
   }

@@ -12,6 +12,7 @@
 #include <torch/csrc/distributed/c10d/reducer.hpp>
 #include <vector>
 
+#include "torch/exchange_thread.h"
 #include "torch/replica_layout.h"
 #include "torch/timed_backend.h"
 #include "torchfeed/reducer.h"
@@ -22,6 +23,7 @@ namespace torchfeed::detail {
 struct BucketRecord {
   std::vector<size_t> parameters;
   int64_t bytes = 0;
+  int64_t sent_bytes = 0;
   int64_t reductions = 0;
   std::chrono::nanoseconds time{0};
 };
@@ -35,6 +37,9 @@ class BucketReducer {
                 const std::vector<NamedTensor>& parameters, const std::vector<bool>& sparse,
                 const ReducerOptions& options);
 
+  /// Replaces the all-reduce of buckets; to be called before the first backward pass, once.
+  void exchange_over(ExchangeGroup group, std::unique_ptr<GradientExchange> exchange);
+  [[nodiscard]] bool has_exchange() const { return exchange_ != nullptr; }
   /// Forms the buckets in the order of the gradients of the first backward pass, once: a collective
   /// operation, to be called outside of backward passes or before the first gradient of one.
   void rebuild();
@@ -66,6 +71,7 @@ class BucketReducer {
   std::vector<BucketRecord> buckets_;
   std::chrono::nanoseconds communication_{0};
   std::chrono::nanoseconds overlapped_{0};
+  std::unique_ptr<ExchangeThread> exchange_;  // null for the all-reduce; ends before the reducer
 };
 
 }  // namespace torchfeed::detail

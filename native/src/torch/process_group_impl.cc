@@ -64,7 +64,30 @@ ProcessGroup::Impl::~Impl() {
   }
 }
 
-void ProcessGroup::Impl::abort() { in_flight_.abort(); }
+void ProcessGroup::Impl::abort() {
+  in_flight_.abort();
+  std::vector<std::weak_ptr<Impl>> others;
+  {
+    const std::lock_guard lock(mutex_);
+    others = aborted_together_;
+  }
+  for (const auto& each : others) {
+    if (const auto other = each.lock()) {
+      other->abort();
+    }
+  }
+}
+
+void ProcessGroup::Impl::abort_with(const std::shared_ptr<Impl>& other) {
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(aborted_together_, [](const auto& each) { return each.expired(); });
+    aborted_together_.push_back(other);
+  }
+  if (in_flight_.is_aborted()) {
+    other->abort();
+  }
+}
 
 bool ProcessGroup::Impl::is_busy() {
   const std::lock_guard lock(mutex_);

@@ -38,6 +38,8 @@ class ProcessGroup::Impl : public std::enable_shared_from_this<ProcessGroup::Imp
   [[nodiscard]] const c10::intrusive_ptr<c10d::ProcessGroup>& group() const { return group_; }
 
   void abort();
+  /// Lets `abort` abort another group of this rank as well.
+  void abort_with(const std::shared_ptr<Impl>& other);
   [[nodiscard]] bool is_busy();
 
   /// Runs a collective operation in its turn.
@@ -65,8 +67,9 @@ class ProcessGroup::Impl : public std::enable_shared_from_this<ProcessGroup::Imp
   bool has_python_ranks_;
   InFlight in_flight_;
   std::shared_ptr<SerialLane> collectives_;
-  std::mutex mutex_;  // of the lanes of messages
+  std::mutex mutex_;  // of the lanes of messages and the groups aborted together
   std::map<LaneKey, std::shared_ptr<SerialLane>> messages_;
+  std::vector<std::weak_ptr<Impl>> aborted_together_;
 };
 
 }  // namespace torchfeed

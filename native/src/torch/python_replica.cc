@@ -18,6 +18,10 @@ void check_python_options(const ReducerOptions& options) {
                     "ranks, which copy buffers before a forward pass or never, got ") +
             (options.buffer_mode == ReducerOptions::kOnRequest ? "ON_REQUEST" : "AFTER_BACKWARD"));
   }
+  if (options.exchange.kind != ExchangeOptions::kAllReduce) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "with Python ranks, gradients are averaged by all-reduce only");
+  }
 }
 
 void compare_with_python(const c10::intrusive_ptr<c10d::ProcessGroup>& group,

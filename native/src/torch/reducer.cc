@@ -22,6 +22,7 @@ void check(const ReducerOptions& options) {
                                                  std::to_string(ReducerOptions::kBufferModeCount) +
                                                  "), got " + std::to_string(options.buffer_mode));
   }
+  detail::check_exchange(options.exchange);
 }
 
 }  // namespace
@@ -42,6 +43,12 @@ std::unique_ptr<GradientReducer> GradientReducer::create(
     impl->arm();
     return std::unique_ptr<GradientReducer>(new GradientReducer(std::move(impl)));
   });
+}
+
+bool GradientReducer::needs_exchange_group() const { return impl_->needs_exchange_group(); }
+
+void GradientReducer::exchange_over(const ProcessGroup& group) {
+  guarded([&] { impl_->exchange_over(group.impl_); });
 }
 
 void GradientReducer::set_synchronized(bool synchronized) {
@@ -94,6 +101,10 @@ std::string GradientReducer::bucket_parameters(int64_t bucket) const {
 
 int64_t GradientReducer::bucket_bytes(int64_t bucket) const {
   return guarded([&] { return impl_->bucket(bucket).bytes; });
+}
+
+int64_t GradientReducer::bucket_sent_bytes(int64_t bucket) const {
+  return guarded([&] { return impl_->bucket(bucket).sent_bytes; });
 }
 
 int64_t GradientReducer::bucket_reductions(int64_t bucket) const {

@@ -48,7 +48,8 @@ std::string describe(const ReducerOptions& options) {
       << options.bucket_bytes << "\nfindUnusedParameters " << options.find_unused_parameters
       << "\nstaticGraph " << options.static_graph << "\ngradientAsBucketView "
       << options.gradient_as_bucket_view << "\nbufferMode "
-      << kModes.at(static_cast<size_t>(options.buffer_mode));
+      << kModes.at(static_cast<size_t>(options.buffer_mode)) << "\nexchange "
+      << detail::describe_exchange(options.exchange);
   for (const auto& name : detail::lines_of(options.ignored_names)) {
     out << "\nignored " << name;
   }
@@ -87,6 +88,7 @@ GradientReducer::Impl::Impl(std::shared_ptr<ProcessGroup::Impl> group,
     detail::check_python_options(options_);
     detail::compare_with_python(group_->group(), trained_);
   }
+  detail::check_exchangeable(options_.exchange, trained_, sparse_);
   auto state = detached(parameters_, group_->has_python_ranks());
   buffers_ = detached(buffers, group_->has_python_ranks());
   if (options_.buffer_mode != ReducerOptions::kOff) {
@@ -229,6 +231,28 @@ void GradientReducer::Impl::arm() {
   }
 }
 
+bool GradientReducer::Impl::needs_exchange_group() const {
+  return reducer_ && options_.exchange.kind != ExchangeOptions::kAllReduce &&
+         !reducer_->has_exchange();
+}
+
+void GradientReducer::Impl::exchange_over(const std::shared_ptr<ProcessGroup::Impl>& group) {
+  const std::lock_guard lock(mutex_);
+  if (!needs_exchange_group() || group->world_size() != group_->world_size()) {
+    throw Error(ErrorCode::kIllegalState,
+                "only an exchange without a group takes one, of as many ranks as the reducer's");
+  }
+  group_->abort_with(group);
+  const auto run = [group](const std::function<void(Collectives&)>& body) {
+    (void)group->collective(0, [&](Collectives& ranks) {
+      body(ranks);
+      return std::vector<at::Tensor>{};
+    });
+  };
+  reducer_->exchange_over({group->world_size(), run, [group] { group->abort(); }},
+                          detail::make_exchange(options_.exchange));
+}
+
 void GradientReducer::Impl::broadcast(const std::vector<at::Tensor>& tensors, int64_t root) {
   if (group_->group() && !tensors.empty()) {
     const at::NoGradGuard no_grad;
@@ -295,6 +319,9 @@ void GradientReducer::Impl::gradient_is_ready(size_t index) {
 }
 
 void GradientReducer::Impl::begin(size_t first) {
+  if (needs_exchange_group()) {
+    throw Error(ErrorCode::kIllegalState, "the exchange of gradients has no group yet");
+  }
   if (uneven_ && !shadows_) {
     uneven_->check_input();
   }

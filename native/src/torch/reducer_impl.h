@@ -34,6 +34,8 @@ class GradientReducer::Impl {
 
   /// Adds the hooks; not part of construction, so that the destructor removes them after a failure.
   void arm();
+  [[nodiscard]] bool needs_exchange_group() const;
+  void exchange_over(const std::shared_ptr<ProcessGroup::Impl>& group);
 
   void set_synchronized(bool synchronized);
   [[nodiscard]] bool is_synchronized() const;

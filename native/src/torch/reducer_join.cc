@@ -44,6 +44,14 @@ void GradientReducer::Impl::join(int64_t passes, bool divides_by_active) {
     throw Error(ErrorCode::kInvalidArgument,
                 "passes must be at least 0, got " + std::to_string(passes));
   }
+  if (group_->has_python_ranks()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "Python ranks join by another protocol, which is not supported");
+  }
+  if (divides_by_active && options_.exchange.kind != ExchangeOptions::kAllReduce) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "this exchange of gradients divides by the number of all ranks");
+  }
   {
     const std::lock_guard lock(mutex_);
     note_interruption();

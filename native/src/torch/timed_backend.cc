@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "torch/gradient_exchange.h"
+
 namespace torchfeed::detail {
 namespace {
 
@@ -35,7 +37,11 @@ class TimedBackend : public c10d::Backend {
     if (at::isIntegralType(tensors.front().scalar_type(), /*includeBool=*/true)) {
       return backend_->allreduce(tensors, options);
     }
-    const auto number = log_->begin(bytes_of(tensors.front()));
+    const int64_t bytes = bytes_of(tensors.front());
+    // Of sparse gradients, every rank gathers those of all ranks.
+    const int64_t sent_bytes = tensors.front().is_sparse() ? bytes * (getSize() - 1)
+                                                           : sent_by_all_reduce(bytes, getSize());
+    const auto number = log_->begin(bytes, sent_bytes);
     auto work = backend_->allreduce(tensors, options);
     work->getFuture()->addCallback(
         [log = log_, number](c10::ivalue::Future&) { log->end(number); });
@@ -55,9 +61,9 @@ void ReductionLog::restart() {
   entries_.clear();
 }
 
-size_t ReductionLog::begin(int64_t bytes) {
+size_t ReductionLog::begin(int64_t bytes, int64_t sent_bytes) {
   const std::lock_guard lock(mutex_);
-  entries_.push_back({bytes, Clock::now(), {}});
+  entries_.push_back({bytes, sent_bytes, Clock::now(), {}});
   return first_ + entries_.size() - 1;
 }
 
@@ -65,6 +71,14 @@ void ReductionLog::end(size_t number) {
   const std::lock_guard lock(mutex_);
   if (number >= first_) {
     entries_[number - first_].end = Clock::now();
+  }
+}
+
+void ReductionLog::end(size_t number, int64_t sent_bytes) {
+  const std::lock_guard lock(mutex_);
+  if (number >= first_) {
+    entries_[number - first_].end = Clock::now();
+    entries_[number - first_].sent_bytes = sent_bytes;
   }
 }
 

@@ -12,23 +12,26 @@
 
 namespace torchfeed::detail {
 
-/// The all-reduces of gradients since the last `restart`, in the order of their calls.
-/// Thread-safe: operations end on threads of the backend.
+/// The reductions of buckets since the last `restart`, in the order of their calls. Thread-safe:
+/// they end on threads of the backend.
 class ReductionLog {
  public:
   using Clock = std::chrono::steady_clock;
 
   struct Entry {
     int64_t bytes = 0;
+    int64_t sent_bytes = 0;
     Clock::time_point start;
     Clock::time_point end;  // not set while the operation runs
   };
 
   void restart();
   /// Adds an operation that starts now; returns its number.
-  size_t begin(int64_t bytes);
+  size_t begin(int64_t bytes, int64_t sent_bytes);
   /// Notes the end of an operation; none if it began before the last `restart`.
   void end(size_t number);
+  /// Notes the end of an operation, and the bytes that it has sent.
+  void end(size_t number, int64_t sent_bytes);
   /// Returns the entries; operations that are still running end now.
   [[nodiscard]] std::vector<Entry> entries() const;
 

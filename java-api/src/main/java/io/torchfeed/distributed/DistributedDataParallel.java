@@ -17,6 +17,7 @@ import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.stream.IntStream;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Module;
@@ -89,6 +90,7 @@ public final class DistributedDataParallel implements AutoCloseable {
     private boolean gradientAsBucketView;
     private BufferMode bufferMode = BufferMode.AFTER_BACKWARD;
     private Set<String> ignored = Set.of();
+    private GradientExchange exchange = GradientExchange.allReduce();
 
     private Options() {}
 
@@ -196,6 +198,17 @@ public final class DistributedDataParallel implements AutoCloseable {
       return with(options -> options.ignored = copy);
     }
 
+    /**
+     * Returns these options with a different way of averaging gradients.
+     *
+     * @param exchange how gradients travel between the ranks
+     * @return the options
+     */
+    public Options withExchange(GradientExchange exchange) {
+      Objects.requireNonNull(exchange, "exchange");
+      return with(options -> options.exchange = exchange);
+    }
+
     private Options with(Consumer<Options> change) {
       Options changed = new Options();
       changed.firstBucketBytes = firstBucketBytes;
@@ -205,6 +218,7 @@ public final class DistributedDataParallel implements AutoCloseable {
       changed.gradientAsBucketView = gradientAsBucketView;
       changed.bufferMode = bufferMode;
       changed.ignored = ignored;
+      changed.exchange = exchange;
       change.accept(changed);
       return changed;
     }
@@ -223,6 +237,7 @@ public final class DistributedDataParallel implements AutoCloseable {
           .static_graph(staticGraph)
           .gradient_as_bucket_view(gradientAsBucketView)
           .buffer_mode(bufferMode.code)
+          .exchange(exchange.toNative())
           .sparse_names(new BytePointer(ModuleTensors.lines(ModuleTensors.sparse(module))))
           .ignored_names(new BytePointer(ModuleTensors.lines(new TreeSet<>(ignored))));
     }
@@ -274,10 +289,13 @@ public final class DistributedDataParallel implements AutoCloseable {
    *
    * @param parameters the names of the parameters, in their order in the bucket
    * @param bytes bytes of the gradients in the latest reduction
+   * @param sentBytes bytes that this rank sent in the latest reduction, as counted by the
+   *     algorithm, without the headers of the network
    * @param reductions reductions since the bucket was formed
    * @param time the time of these reductions
    */
-  public record Bucket(List<String> parameters, long bytes, long reductions, Duration time) {}
+  public record Bucket(
+      List<String> parameters, long bytes, long sentBytes, long reductions, Duration time) {}
 
   /** A scope in which backward passes accumulate gradients on this rank; ends when closed. */
   public interface NoSync extends AutoCloseable {
@@ -320,10 +338,11 @@ public final class DistributedDataParallel implements AutoCloseable {
    * @param options how gradients and buffers are treated, the same on all ranks
    * @return the wrapper; the caller closes it
    * @throws IllegalArgumentException if no parameter requires a gradient, a name to ignore is
-   *     unknown, or the ranks' modules or options differ; the latter is thrown on every rank and
-   *     names the first difference. With Python ranks in the group, also if the buffer mode is
-   *     neither {@link BufferMode#BEFORE_FORWARD} nor {@link BufferMode#OFF}; of the modules, what
-   *     Python compares is compared, and of the options nothing
+   *     unknown, the exchange does not take the gradients of a parameter, or the ranks' modules or
+   *     options differ; the latter is thrown on every rank and names the first difference. With
+   *     Python ranks in the group, also if the buffer mode is neither {@link
+   *     BufferMode#BEFORE_FORWARD} nor {@link BufferMode#OFF}; of the modules, what Python compares
+   *     is compared, and of the options nothing
    * @throws PeerLostException if a rank is lost or does not respond within the timeout
    * @throws IllegalStateException if the group is closed or aborted
    */
@@ -348,7 +367,24 @@ public final class DistributedDataParallel implements AutoCloseable {
                               ModuleTensors.lines(buffers.names()),
                               buffers.tensors(),
                               nativeOptions)));
-      return new DistributedDataParallel(handle, group, module);
+      DistributedDataParallel model = new DistributedDataParallel(handle, group, module);
+      try {
+        model.connectExchange();
+        return model;
+      } catch (RuntimeException | Error e) {
+        model.close();
+        throw e;
+      }
+    }
+  }
+
+  /** Connects the exchange of gradients, if it needs a group of its own. */
+  private void connectExchange() {
+    if (handle.call(GradientReducer::needs_exchange_group)) {
+      int[] all = IntStream.range(0, group.size()).toArray();
+      try (ProcessGroup own = group.subgroup(all)) { // the reducer keeps the native group
+        own.calls.handle().run(shared -> handle.run(reducer -> reducer.exchange_over(shared)));
+      }
     }
   }
 
@@ -565,6 +601,7 @@ public final class DistributedDataParallel implements AutoCloseable {
             new Bucket(
                 names.getString().lines().toList(),
                 reducer.bucket_bytes(i),
+                reducer.bucket_sent_bytes(i),
                 reducer.bucket_reductions(i),
                 Duration.ofNanos(reducer.bucket_nanos(i))));
       }

@@ -10,7 +10,8 @@
  * io.torchfeed.distributed.ProcessGroup#joinPython(java.time.Duration)}.
  *
  * <p>Collectives use Gloo; gradients are reduced by libtorch's own reducer, in the buckets and with
- * the results of Python's {@code DistributedDataParallel} (golden/python_ddp). {@link
+ * the results of Python's {@code DistributedDataParallel} (golden/python_ddp), or are sent in fewer
+ * bytes by a {@link io.torchfeed.distributed.GradientExchange}. {@link
  * io.torchfeed.distributed.Join} is for ranks whose numbers of batches differ, {@link
  * io.torchfeed.distributed.ModelAveraging} for exchanging weights instead. If a peer dies or does
  * not respond, the other ranks throw {@link io.torchfeed.distributed.PeerLostException} and never

@@ -23,6 +23,7 @@ import org.bytedeco.javacpp.tools.InfoMapper;
               "torchfeed/loopback.h",
               "torchfeed/work.h",
               "torchfeed/process_group.h",
+              "torchfeed/exchange_options.h",
               "torchfeed/reducer.h",
               "torchfeed/slab.h",
               "torchfeed/row_reader.h",

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <torch/csrc/distributed/c10d/comm.hpp>
+
+#include "torch/collectives.h"
+#include "torch/gradient_exchange.h"
+#include "torch/timed_backend.h"
+
+namespace torchfeed::detail {
+
+/// The group of an exchange, which nothing else uses, so that its order of calls is that of the
+/// buckets.
+struct ExchangeGroup {
+  int64_t size;
+  /// Calls a function with the operations of the group, and throws what it throws, typed.
+  std::function<void(const std::function<void(Collectives&)>&)> run;
+  std::function<void()> abort;
+};
+
+/// Exchanges the buckets of a reducer in their order, in a thread of its own: an exchange waits for
+/// the ranks several times, which neither the autograd engine nor Gloo's threads may do.
+class ExchangeThread {
+ public:
+  /// @param log  gets an entry for each bucket
+  ExchangeThread(ExchangeGroup group, std::unique_ptr<GradientExchange> exchange,
+                 std::shared_ptr<ReductionLog> log);
+  ExchangeThread(const ExchangeThread&) = delete;
+  ExchangeThread& operator=(const ExchangeThread&) = delete;
+  /// Aborts the group if a bucket is being exchanged or waits for it.
+  ~ExchangeThread();
+
+  /// Returns a hook through which a reducer passes its buckets; not to be called later than this
+  /// object's destruction.
+  [[nodiscard]] std::unique_ptr<c10d::CommHookInterface> hook();
+
+ private:
+  using Future = c10::intrusive_ptr<c10::ivalue::Future>;
+
+  struct Job {
+    GradientBucket bucket;
+    Future gradients;
+  };
+
+  class Hook;
+
+  Future submit(const c10d::GradBucket& bucket);
+  void work();
+  void exchange(const GradientBucket& bucket);
+
+  ExchangeGroup group_;
+  std::unique_ptr<GradientExchange> exchange_;
+  std::shared_ptr<ReductionLog> log_;
+  std::exception_ptr failure_;  // of the first bucket that failed; the later ones fail alike
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Job> jobs_;  // the first one is being exchanged
+  bool is_closing_ = false;
+  std::thread thread_;
+};
+
+}  // namespace torchfeed::detail

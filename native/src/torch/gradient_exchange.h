@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "torch/collectives.h"
+#include "torch/replica_layout.h"
+#include "torchfeed/exchange_options.h"
+
+namespace torchfeed::detail {
+
+/// The gradients of one bucket.
+struct GradientBucket {
+  at::Tensor flat;                    ///< dense, of one dtype
+  std::vector<at::Tensor> gradients;  ///< views of `flat`, one after the other
+  std::vector<at::Tensor> parameters;
+  bool is_last;  ///< whether no other bucket follows in this backward pass
+};
+
+/// The operations of exchanges, and how many bytes this rank sends in them.
+class ExchangeRanks {
+ public:
+  ExchangeRanks(Collectives& ranks, int64_t size) : ranks_(ranks), size_(size) {}
+
+  [[nodiscard]] int64_t size() const { return size_; }
+  [[nodiscard]] int64_t sent_bytes() const { return sent_bytes_; }
+
+  /// Replaces the tensors, all of one dtype, with their sums over the ranks.
+  void sum(const std::vector<at::Tensor>& tensors);
+  /// Sends row i to rank i, and receives row i from rank i.
+  void all_to_all(const at::Tensor& received, const at::Tensor& sent);
+  /// Receives row i from rank i.
+  void all_gather(const at::Tensor& received, const at::Tensor& sent);
+
+ private:
+  Collectives& ranks_;
+  int64_t size_;
+  int64_t sent_bytes_ = 0;
+};
+
+/// A way of averaging gradients over the ranks. Not thread-safe.
+class GradientExchange {
+ public:
+  GradientExchange() = default;
+  GradientExchange(const GradientExchange&) = delete;
+  GradientExchange& operator=(const GradientExchange&) = delete;
+  virtual ~GradientExchange() = default;
+
+  /// Replaces the gradients of this rank, undivided, with what the optimizer is to use; all ranks
+  /// pass the same buckets in the same order.
+  virtual void run(ExchangeRanks& ranks, const GradientBucket& bucket) = 0;
+};
+
+/// The states that an exchange keeps, one for each parameter. Not for each bucket: after the first
+/// backward pass, the buckets hold other parameters.
+template <class State>
+using PerParameter = std::unordered_map<const c10::TensorImpl*, State>;
+
+/// Returns the bytes that each of `ranks` ranks sends in an all-reduce of `bytes`.
+[[nodiscard]] int64_t sent_by_all_reduce(int64_t bytes, int64_t ranks);
+
+/// Replaces numbers with their mean over the ranks.
+void average(ExchangeRanks& ranks, const at::Tensor& numbers);
+/// Replaces numbers, float32, with their mean over the ranks, sent as bytes: that of each rank is
+/// coded, and so is the mean. Source: Bagua, `ByteGrad`.
+void average_in_bytes(ExchangeRanks& ranks, const at::Tensor& numbers);
+
+/// Throws if an option is out of range.
+void check_exchange(const ExchangeOptions& options);
+/// Throws if a parameter has gradients that cannot be exchanged in this way.
+///
+/// @param sparse  for each parameter, whether its gradients are sparse
+void check_exchangeable(const ExchangeOptions& options, const std::vector<NamedTensor>& parameters,
+                        const std::vector<bool>& sparse);
+/// Describes the options by their names in Java, in one line.
+[[nodiscard]] std::string describe_exchange(const ExchangeOptions& options);
+
+/// Returns the exchange of any kind but `kAllReduce`, which needs none.
+[[nodiscard]] std::unique_ptr<GradientExchange> make_exchange(const ExchangeOptions& options);
+[[nodiscard]] std::unique_ptr<GradientExchange> make_byte_grad();
+[[nodiscard]] std::unique_ptr<GradientExchange> make_power_sgd(const ExchangeOptions& options);
+[[nodiscard]] std::unique_ptr<GradientExchange> make_q_adam(const ExchangeOptions& options);
+
+}  // namespace torchfeed::detail

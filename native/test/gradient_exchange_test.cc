@@ -1,0 +1,543 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <future>
+#include <limits>
+
+#include "core/min_max_code.h"
+#include "gloo_threads.h"
+#include "rank_threads.h"
+#include "torchfeed/reducer.h"
+#include "torchfeed/runtime.h"
+
+namespace torchfeed {
+namespace {
+
+using testing::expect_error;
+using testing::milliseconds_of;
+using testing::on_gloo;
+using Kind = ExchangeOptions::Kind;
+using Tensors = std::vector<at::Tensor>;
+
+constexpr double kPromptly = 1000;  // in milliseconds
+
+ReducerOptions options_of(Kind kind, int64_t bucket_bytes = 1 << 20) {
+  ReducerOptions options;
+  options.exchange.kind = kind;
+  options.first_bucket_bytes = bucket_bytes;
+  options.bucket_bytes = bucket_bytes;
+  return options;
+}
+
+/// A model whose gradients are what a test passes.
+class Trainer {
+ public:
+  Trainer(ProcessGroup& group, c10d::Store& store, const ReducerOptions& options,
+          const Tensors& like)
+      : group_(group) {
+    std::string names;
+    for (const auto& each : like) {
+      names += "p" + std::to_string(parameters_.size()) + "\n";
+      parameters_.push_back(at::zeros_like(each).requires_grad_(true));
+    }
+    reducer_ = GradientReducer::create(group, names, parameters_, "", {}, options);
+    if (reducer_->needs_exchange_group()) {
+      side_ = ProcessGroup::connect(reinterpret_cast<int64_t>(&store), "side", group.rank(),
+                                    group.world_size(), 60'000, "127.0.0.1", "");
+      reducer_->exchange_over(*side_);
+      side_.reset();
+    }
+  }
+
+  /// @param fails  whether the backward pass fails on its way to the first parameter
+  [[nodiscard]] at::Tensor loss(const Tensors& gradients, bool fails = false) const {
+    at::Tensor loss = at::zeros({});
+    for (size_t i = 0; i < parameters_.size(); ++i) {
+      const at::Tensor copy = parameters_[i] * 1;
+      if (fails && i == 0) {
+        copy.register_hook(
+            [](const at::Tensor&) -> at::Tensor { throw std::runtime_error("a user's error"); });
+      }
+      loss = loss + (copy * gradients[i]).sum();
+    }
+    return loss;
+  }
+
+  /// Returns what the optimizer gets for these gradients of this rank.
+  Tensors step(const Tensors& gradients) {
+    for (const auto& parameter : parameters_) {
+      parameter.mutable_grad().reset();
+    }
+    reducer_->backward(loss(gradients));
+    Tensors results;
+    for (const auto& parameter : parameters_) {
+      results.push_back(parameter.grad().clone());
+    }
+    return results;
+  }
+
+  at::Tensor step(const at::Tensor& gradient) { return step(Tensors{gradient})[0]; }
+
+  [[nodiscard]] int64_t rank() const { return group_.rank(); }
+  [[nodiscard]] int64_t ranks() const { return group_.world_size(); }
+  [[nodiscard]] ProcessGroup& group() { return group_; }
+  [[nodiscard]] GradientReducer& reducer() { return *reducer_; }
+  void close() { reducer_.reset(); }
+
+ private:
+  ProcessGroup& group_;
+  Tensors parameters_;
+  std::unique_ptr<ProcessGroup> side_;
+  std::unique_ptr<GradientReducer> reducer_;
+};
+
+void train(int ranks, const ReducerOptions& options, const Tensors& like,
+           const std::function<void(Trainer&)>& body) {
+  const auto store = c10::make_intrusive<c10d::HashStore>();
+  on_gloo(ranks, [&](ProcessGroup& group) {
+    Trainer trainer(group, *store, options, like);
+    body(trainer);
+  });
+}
+
+/// Returns numbers of both signs that depend on the rank.
+at::Tensor numbers(int64_t rank, int64_t count, int64_t step = 0) {
+  return at::sin(at::arange(count, at::kFloat) * 0.7 + static_cast<double>(3 * rank + step));
+}
+
+at::Tensor mean_of(const std::function<at::Tensor(int64_t)>& of_rank, int64_t ranks) {
+  at::Tensor sum = of_rank(0).clone();
+  for (int64_t rank = 1; rank < ranks; ++rank) {
+    sum += of_rank(rank);
+  }
+  return sum / ranks;
+}
+
+void expect_same_on_all_ranks(ProcessGroup& group, const at::Tensor& tensor) {
+  const auto all = group.all_gather(tensor)->result(0);
+  for (int64_t rank = 0; rank < group.world_size(); ++rank) {
+    EXPECT_TRUE(at::equal(all[0], all[rank]));
+  }
+}
+
+/// What Bagua's rule makes of the numbers of all ranks, one chunk after the other.
+at::Tensor in_bytes(const Tensors& of_ranks) {
+  const auto ranks = static_cast<int64_t>(of_ranks.size());
+  const int64_t count = (of_ranks[0].numel() + ranks - 1) / ranks;
+  const auto there_and_back = [&](const at::Tensor& chunk) {
+    std::vector<uint8_t> code(static_cast<size_t>(min_max_code_bytes(count)));
+    at::Tensor back = at::empty({count});
+    encode_min_max(chunk.const_data_ptr<float>(), count, code.data());
+    decode_min_max(code.data(), count, back.mutable_data_ptr<float>());
+    return back;
+  };
+  Tensors chunks;
+  for (int64_t chunk = 0; chunk < ranks; ++chunk) {
+    at::Tensor sum = at::zeros({count});
+    for (const auto& mine : of_ranks) {
+      const at::Tensor padded = at::constant_pad_nd(mine, {0, ranks * count - mine.numel()});
+      sum += there_and_back(padded.narrow(0, chunk * count, count).contiguous());
+    }
+    chunks.push_back(there_and_back(sum / ranks));
+  }
+  return at::cat(chunks).narrow(0, 0, of_ranks[0].numel());
+}
+
+TEST(GradientExchange, HalvesAreCastDividedAndSummed) {
+  for (const auto& [kind, dtype] :
+       {std::pair(Kind::kFloat16, at::kHalf), std::pair(Kind::kBFloat16, at::kBFloat16)}) {
+    for (const int ranks : {2, 3, 4}) {
+      train(ranks, options_of(kind, 64), {at::ones({5, 7}), at::ones({3})}, [&](Trainer& trainer) {
+        for (int64_t step = 0; step < 4; ++step) {
+          const auto mine = [&](int64_t rank) { return numbers(rank, 35, step).view({5, 7}); };
+          const auto got = trainer.step({mine(trainer.rank()), at::ones({3})});
+          const auto exact = mean_of(mine, ranks);
+          EXPECT_TRUE(at::allclose(exact, got[0], 0, dtype == at::kHalf ? 2e-3 : 2e-2));
+          EXPECT_TRUE(at::equal(got[0], got[0].to(dtype).to(at::kFloat)));
+          if (ranks == 2) {  // whose sum has only one order
+            EXPECT_TRUE(
+                at::equal((mine(0).to(dtype) / 2 + mine(1).to(dtype) / 2).to(at::kFloat), got[0]));
+          }
+          expect_same_on_all_ranks(trainer.group(), got[0]);
+        }
+      });
+    }
+  }
+}
+
+TEST(GradientExchange, GradientsOfOtherDtypesAreCast) {
+  for (const auto kind : {Kind::kFloat16, Kind::kByteGrad, Kind::kQAdam}) {
+    train(2, options_of(kind), {at::ones({4}, at::kDouble)}, [&](Trainer& trainer) {
+      const auto got = trainer.step(at::full({4}, 1. + static_cast<double>(trainer.rank())));
+      EXPECT_EQ(at::kDouble, got.scalar_type());
+      EXPECT_NEAR(kind == Kind::kQAdam ? 0.15 : 1.5, got[2].item<double>(), 1e-6);
+    });
+  }
+}
+
+TEST(ByteGrad, EqualsTheExampleOfTwoRanks) {
+  train(2, options_of(Kind::kByteGrad), {at::ones({5})}, [](Trainer& trainer) {
+    const std::array<at::Tensor, 2> gradients = {at::tensor({1.F, 2.F, 3.F, 4.F, -1.F}),
+                                                 at::tensor({3.F, 0.F, 1.F, 0.F, 1.F})};
+    const auto got = trainer.step(gradients.at(static_cast<size_t>(trainer.rank())));
+    EXPECT_TRUE(at::equal(at::tensor({2.0039217F, 1.0019609F, 1.9999925F, 2.F, 0.F}), got)) << got;
+    EXPECT_EQ(2 * 64, trainer.reducer().bucket_sent_bytes(0));
+  });
+}
+
+TEST(ByteGrad, EqualsTheRuleInEachBucketAndOnEachRank) {
+  for (const int ranks : {2, 3, 4}) {
+    // Smaller than the number of ranks, no multiple of it, and long.
+    const std::vector<int64_t> counts = {1, 50, 1000};
+    Tensors like;
+    for (const int64_t count : counts) {
+      like.push_back(at::ones({count}));
+    }
+    train(ranks, options_of(Kind::kByteGrad, 1), like, [&](Trainer& trainer) {
+      for (int64_t step = 0; step < 4; ++step) {
+        Tensors mine;
+        for (const int64_t count : counts) {
+          mine.push_back(numbers(trainer.rank(), count, step));
+        }
+        const auto got = trainer.step(mine);
+        EXPECT_EQ(step == 0 ? 1 : 3, trainer.reducer().bucket_count());
+        for (size_t i = 0; i < counts.size(); ++i) {
+          Tensors of_ranks;
+          for (int64_t rank = 0; rank < ranks; ++rank) {
+            of_ranks.push_back(numbers(rank, counts[i], step));
+          }
+          if (step > 0) {  // before, one bucket had all of them
+            EXPECT_TRUE(at::equal(in_bytes(of_ranks), got[i]));
+          }
+          EXPECT_TRUE(at::allclose(at::stack(of_ranks).mean(0), got[i], 0, 0.02));
+          expect_same_on_all_ranks(trainer.group(), got[i]);
+        }
+      }
+    });
+  }
+}
+
+TEST(ByteGrad, ANumberThatIsNotFiniteMakesItsChunkNaNOnAllRanks) {
+  train(3, options_of(Kind::kByteGrad), {at::ones({6})}, [](Trainer& trainer) {
+    at::Tensor mine = at::ones({6});
+    if (trainer.rank() == 1) {
+      mine[2] = std::numeric_limits<float>::infinity();
+    }
+    const auto got = trainer.step(mine);
+    EXPECT_TRUE(at::equal(at::tensor({0, 0, 1, 1, 0, 0}).to(at::kBool), got.isnan())) << got;
+  });
+}
+
+TEST(PowerSgd, AveragesMatricesOfRankOneAndSmallParameters) {
+  auto options = options_of(Kind::kPowerSgd);
+  options.exchange.warmup_steps = 2;
+  for (const int ranks : {2, 3, 4}) {
+    train(ranks, options, {at::ones({6, 4, 5}), at::ones({3})}, [&](Trainer& trainer) {
+      const auto mine = [&](int64_t rank) {
+        return at::outer(numbers(0, 6), numbers(1, 20)).view({6, 4, 5}) *
+               (static_cast<double>(rank) + 1.5);
+      };
+      for (int64_t step = 0; step < 5; ++step) {
+        const auto got = trainer.step({mine(trainer.rank()), numbers(trainer.rank(), 3, step)});
+        EXPECT_TRUE(at::allclose(mean_of(mine, ranks), got[0], 1e-4, 1e-5)) << step;
+        const auto small = [&](int64_t rank) { return numbers(rank, 3, step); };
+        EXPECT_TRUE(at::allclose(mean_of(small, ranks), got[1], 1e-5, 1e-6));
+        expect_same_on_all_ranks(trainer.group(), got[0]);
+      }
+      EXPECT_LT(trainer.reducer().bucket_sent_bytes(0), trainer.reducer().bucket_bytes(0));
+    });
+  }
+}
+
+/// Also from the first backward pass on, after which the buckets are formed again.
+TEST(PowerSgd, AddsWhatIsLeftOutToLaterGradientsOfTheSameParameter) {
+  for (const bool feedback : {true, false}) {
+    auto options = options_of(Kind::kPowerSgd, 400);
+    options.exchange.error_feedback = feedback;
+    train(2, options, {at::ones({10, 12}), at::ones({12, 10})}, [&](Trainer& trainer) {
+      const auto first = [](int64_t rank) { return numbers(rank, 120).pow(3).view({10, 12}); };
+      const auto second = [](int64_t rank) { return numbers(rank, 120).view({12, 10}) * 5; };
+      Tensors sums = {at::zeros({10, 12}), at::zeros({12, 10})};
+      constexpr int kSteps = 100;
+      for (int step = 0; step < kSteps; ++step) {
+        const auto got = trainer.step({first(trainer.rank()), second(trainer.rank())});
+        sums[0] += got[0];
+        sums[1] += got[1];
+      }
+      EXPECT_EQ(2, trainer.reducer().bucket_count());
+      const auto error_of = [](const at::Tensor& exact, const at::Tensor& sum) {
+        return ((sum / kSteps - exact).norm() / exact.norm()).item<double>();
+      };
+      for (const double error :
+           {error_of(mean_of(first, 2), sums[0]), error_of(mean_of(second, 2), sums[1])}) {
+        if (feedback) {
+          EXPECT_LT(error, 0.1);
+        } else {
+          EXPECT_GT(error, 0.1);
+        }
+      }
+    });
+  }
+}
+
+TEST(PowerSgd, AGradientOfZerosRemainsSo) {
+  for (const int64_t rank : {1, 2, 3}) {
+    auto options = options_of(Kind::kPowerSgd);
+    options.exchange.matrix_rank = rank;
+    train(2, options, {at::ones({20, 20})}, [&](Trainer& trainer) {
+      EXPECT_TRUE(at::equal(at::zeros({20, 20}), trainer.step(at::zeros({20, 20}))));
+      const auto mine = [](int64_t of) { return numbers(of, 400).view({20, 20}); };
+      EXPECT_TRUE(trainer.step(mine(trainer.rank())).isfinite().all().item<bool>());
+    });
+  }
+}
+
+/// The gradients of the example, whose numbers are from NumPy.
+const std::array<std::array<float, 6>, 2> kExample = {{{1, 2, 1, 4, 1, 1}, {3, 0, 3, 0, 3, 1}}};
+
+float momentum_after(Trainer& trainer, size_t pass) {
+  return trainer.step(at::full({1}, kExample.at(static_cast<size_t>(trainer.rank())).at(pass)))
+      .item<float>();
+}
+
+TEST(QAdam, GivesTheMomentumAfterTheWarmUp) {
+  auto options = options_of(Kind::kQAdam);
+  options.exchange.warmup_steps = 3;
+  train(2, options, {at::ones({1})}, [](Trainer& trainer) {
+    // The first three are means; the momentum after them is 0.452.
+    const std::array<double, 6> expected = {2, 1, 2, 0.6068, 0.74612, 0.771508};
+    for (size_t pass = 0; pass < expected.size(); ++pass) {
+      EXPECT_NEAR(expected.at(pass), momentum_after(trainer, pass), 1e-6) << pass;
+    }
+  });
+}
+
+/// Bagua drops the gradient of the last pass of the warm-up, so that pass is left out here.
+TEST(QAdam, LeadsToTheStepsOfBaguaWithoutThePassThatItDrops) {
+  auto options = options_of(Kind::kQAdam);
+  options.exchange.warmup_steps = 2;
+  train(2, options, {at::ones({1})}, [](Trainer& trainer) {
+    const std::array<double, 6> momenta = {0.2, 0.28, 0.28, 0.452, 0.6068, 0.64612};
+    const std::array<double, 6> values = {-0.1,      -0.193218, -0.273242,
+                                          -0.390759, -0.538847, -0.689775};
+    double m = 0;
+    double v = 0;
+    double x = 0;
+    for (size_t pass = 0; pass < momenta.size(); ++pass) {
+      const double got = pass == 2 ? m : momentum_after(trainer, pass);
+      if (pass < 2) {
+        m = 0.9 * m + 0.1 * got;
+        v = 0.999 * v + 0.001 * got * got;
+      } else {
+        m = got;
+      }
+      const auto k = static_cast<double>(pass + 1);
+      x -= 0.1 / (1 - std::pow(0.9, k)) * m / (std::sqrt(v) / std::sqrt(1 - std::pow(0.999, k)));
+      EXPECT_NEAR(momenta.at(pass), m, 1e-6) << pass;
+      EXPECT_NEAR(values.at(pass), x, 2e-6) << pass;
+    }
+  });
+}
+
+TEST(QAdam, KeepsTheMomentumOfEachParameterWhenBucketsAreFormedAgain) {
+  for (const int ranks : {2, 3, 4}) {
+    auto options = options_of(Kind::kQAdam, 40);
+    options.exchange.warmup_steps = 1;
+    train(ranks, options, {at::ones({10}), at::ones({10})}, [&](Trainer& trainer) {
+      Tensors expected = {at::zeros({10}), at::zeros({10})};
+      for (int64_t step = 0; step < 6; ++step) {
+        const auto first = [&](int64_t rank) { return numbers(rank, 10, step); };
+        const auto second = [&](int64_t rank) { return numbers(rank, 10, step + 7) * 100; };
+        const auto got = trainer.step({first(trainer.rank()), second(trainer.rank())});
+        expected[0] = expected[0] * 0.9 + mean_of(first, ranks) * 0.1;
+        expected[1] = expected[1] * 0.9 + mean_of(second, ranks) * 0.1;
+        if (step > 0) {
+          EXPECT_TRUE(at::allclose(expected[0], got[0], 0, 0.01)) << step;
+          EXPECT_TRUE(at::allclose(expected[1], got[1], 0, 1.)) << step;
+          expect_same_on_all_ranks(trainer.group(), got[1]);
+        }
+      }
+      EXPECT_EQ(2, trainer.reducer().bucket_count());
+    });
+  }
+}
+
+TEST(GradientExchange, WorksWithTheOtherOptions) {
+  for (int variant = 0; variant < 3; ++variant) {
+    auto options = options_of(Kind::kFloat16, 16);
+    options.find_unused_parameters = variant == 0;
+    options.static_graph = variant == 1;
+    options.gradient_as_bucket_view = variant == 2;
+    train(2, options, {at::ones({6}), at::ones({6})}, [&](Trainer& trainer) {
+      for (int64_t step = 0; step < 4; ++step) {
+        const auto own = static_cast<double>(trainer.rank());
+        const auto got = trainer.step({at::full({6}, own + 1), at::full({6}, 2 * own)});
+        EXPECT_TRUE(at::equal(at::full({6}, 1.5), got[0]));
+        EXPECT_TRUE(at::equal(at::full({6}, 1.), got[1]));
+      }
+      if (variant != 1) {
+        trainer.reducer().set_synchronized(false);
+        const auto alone = trainer.step({at::ones({6}) * trainer.rank(), at::ones({6})});
+        EXPECT_TRUE(at::equal(at::ones({6}) * trainer.rank(), alone[0]));
+      }
+    });
+  }
+}
+
+TEST(GradientExchange, OneRankKeepsItsGradients) {
+  for (const auto kind : {Kind::kFloat16, Kind::kByteGrad, Kind::kPowerSgd, Kind::kQAdam}) {
+    train(1, options_of(kind), {at::ones({4, 4})}, [](Trainer& trainer) {
+      EXPECT_FALSE(trainer.reducer().needs_exchange_group());
+      EXPECT_TRUE(at::equal(at::full({4, 4}, 0.1), trainer.step(at::full({4, 4}, 0.1))));
+    });
+  }
+}
+
+TEST(GradientExchange, CountsTheBytesThatARankSends) {
+  for (const auto& [kind, bytes] :
+       {std::pair(Kind::kAllReduce, 6000), std::pair(Kind::kFloat16, 3000),
+        std::pair(Kind::kByteGrad, 6 * (32 + 256))}) {
+    train(4, options_of(kind), {at::ones({1000})}, [&, bytes = bytes](Trainer& trainer) {
+      trainer.step(at::ones({1000}));
+      EXPECT_EQ(4000, trainer.reducer().bucket_bytes(0));
+      EXPECT_EQ(bytes, trainer.reducer().bucket_sent_bytes(0));
+      EXPECT_GT(trainer.reducer().bucket_nanos(0), 0);
+    });
+  }
+}
+
+TEST(GradientExchange, RefusesWhatItCannotExchange) {
+  on_gloo(2, [](ProcessGroup& group) {
+    const auto wrap = [&](const ReducerOptions& options, at::ScalarType dtype) {
+      (void)GradientReducer::create(group, "p\n", {at::ones({4, 2}, dtype).requires_grad_(true)},
+                                    "", {}, options);
+    };
+    auto options = options_of(Kind::kByteGrad);
+    options.sparse_names = "p\n";
+    expect_error(ErrorCode::kInvalidArgument,
+                 "parameter p has sparse gradients, which only the exchange allReduce takes, got "
+                 "byteGrad",
+                 [&] { wrap(options, at::kFloat); });
+    expect_error(ErrorCode::kInvalidArgument,
+                 "the exchange powerSgd takes no gradients of BFloat16, which parameter p has",
+                 [&] { wrap(options_of(Kind::kPowerSgd), at::kBFloat16); });
+    expect_error(ErrorCode::kInvalidArgument, "takes no gradients of ComplexFloat",
+                 [&] { wrap(options_of(Kind::kFloat16), at::kComplexFloat); });
+    expect_error(ErrorCode::kInvalidArgument, "kind must be in [0, 6), got 6",
+                 [&] { wrap(options_of(Kind::kKindCount), at::kFloat); });
+    options = options_of(Kind::kQAdam);
+    options.exchange.beta1 = std::nan("");
+    expect_error(ErrorCode::kInvalidArgument, "beta1 must be in [0, 1), got nan",
+                 [&] { wrap(options, at::kFloat); });
+    options = options_of(group.rank() == 0 ? Kind::kPowerSgd : Kind::kQAdam);
+    expect_error(ErrorCode::kInvalidArgument,
+                 "errorFeedback true, warmStart true, orthogonalizationEpsilon 0, "
+                 "batchTensorsWithSameShape false, randomSeed 0); rank 1 has exchange "
+                 "qAdam(warmupSteps 0, beta1 0.9)",
+                 [&] { wrap(options, at::kFloat); });
+  });
+}
+
+TEST(GradientExchange, NeedsAGroupOfItsOwnOnce) {
+  on_gloo(2, [](ProcessGroup& group) {
+    const at::Tensor parameter = at::ones({2}).requires_grad_(true);
+    const auto reducer =
+        GradientReducer::create(group, "p\n", {parameter}, "", {}, options_of(Kind::kFloat16));
+    EXPECT_TRUE(reducer->needs_exchange_group());
+    expect_error(ErrorCode::kIllegalState, "the exchange of gradients has no group yet",
+                 [&] { reducer->backward(parameter.sum()); });
+    const auto plain = GradientReducer::create(group, "p\n", {parameter}, "", {}, {});
+    expect_error(ErrorCode::kIllegalState, "only an exchange without a group takes one",
+                 [&] { plain->exchange_over(group); });
+  });
+}
+
+TEST(GradientExchangeFaults, ARankThatIsLostEndsTheOthers) {
+  for (const auto kind : {Kind::kFloat16, Kind::kByteGrad, Kind::kPowerSgd}) {
+    for (const int ranks : {2, 3}) {
+      train(ranks, options_of(kind, 100), {at::ones({20, 20}), at::ones({30})},
+            [&](Trainer& trainer) {
+              const Tensors gradients = {at::ones({20, 20}), at::ones({30})};
+              trainer.step(gradients);
+              trainer.step(gradients);
+              if (trainer.rank() == ranks - 1) {
+                return;  // closes everything
+              }
+              expect_error(ErrorCode::kPeerLost, "PEER_LOST|", [&] { trainer.step(gradients); });
+              expect_error(ErrorCode::kIllegalState, "an earlier backward pass failed",
+                           [&] { trainer.step(gradients); });
+            });
+    }
+  }
+}
+
+TEST(GradientExchangeFaults, AbortWakesABackwardPass) {
+  for (const auto kind : {Kind::kBFloat16, Kind::kByteGrad, Kind::kPowerSgd, Kind::kQAdam}) {
+    std::promise<void> aborted;
+    train(2, options_of(kind, 100), {at::ones({20, 20}), at::ones({30})}, [&](Trainer& trainer) {
+      const Tensors gradients = {at::ones({20, 20}), at::ones({30})};
+      trainer.step(gradients);
+      if (trainer.rank() == 1) {
+        aborted.get_future().wait();
+        return;
+      }
+      std::thread waiting([&] {
+        expect_error(ErrorCode::kIllegalState, "ILLEGAL_STATE|ProcessGroup was aborted",
+                     [&] { trainer.step(gradients); });
+      });
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      const double took = milliseconds_of([&] {
+        trainer.group().abort();
+        waiting.join();
+      });
+      EXPECT_LT(took, kPromptly);
+      aborted.set_value();
+    });
+  }
+}
+
+TEST(GradientExchangeFaults, AnAbortBeforeTheExchangeHasItsGroupReachesThatToo) {
+  const auto store = c10::make_intrusive<c10d::HashStore>();
+  on_gloo(2, [&](ProcessGroup& group) {
+    const auto side = ProcessGroup::connect(reinterpret_cast<int64_t>(store.get()), "side",
+                                            group.rank(), 2, 60'000, "127.0.0.1", "");
+    const at::Tensor parameter = at::ones({2}).requires_grad_(true);
+    const auto reducer =
+        GradientReducer::create(group, "p\n", {parameter}, "", {}, options_of(Kind::kFloat16));
+    group.abort();
+    reducer->exchange_over(*side);
+    expect_error(ErrorCode::kIllegalState, "was aborted", [&] { side->barrier(); });
+  });
+}
+
+TEST(GradientExchangeFaults, ClosingAfterAFailedPassDoesNotWaitForTheOthers) {
+  std::promise<void> closed;
+  const Tensors like = {at::ones({4}), at::ones({4})};
+  train(2, options_of(Kind::kByteGrad, 1), like, [&](Trainer& trainer) {
+    trainer.step(like);
+    trainer.step(like);
+    if (trainer.rank() == 1) {
+      closed.get_future().wait();
+      expect_error(ErrorCode::kPeerLost, "PEER_LOST|", [&] { trainer.step(like); });
+      return;
+    }
+    // The gradients of the last parameter come first, and are then on their way.
+    expect_error(ErrorCode::kInternal, "a user's error",
+                 [&] { trainer.reducer().backward(trainer.loss(like, /*fails=*/true)); });
+    EXPECT_LT(milliseconds_of([&] { trainer.close(); }), kPromptly);
+    closed.set_value();
+  });
+}
+
+TEST(GradientExchange, NothingIsLeftAlive) {
+  const auto before = live_objects();
+  train(2, options_of(Kind::kQAdam), {at::ones({4})},
+        [](Trainer& trainer) { trainer.step(at::ones({4})); });
+  EXPECT_EQ(before, live_objects());
+}
+
+}  // namespace
+}  // namespace torchfeed
