@@ -4,7 +4,7 @@ package io.torchfeed.examples.mnist;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.EnumMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -27,7 +27,7 @@ import picocli.CommandLine.Unmatched;
       "Trains MNIST once in each way in which ranks can train together, one after the other, and"
           + " prints test accuracy, seconds per epoch and bytes per step as a table.",
       "Writes comparison.md and comparison.png to --out, and each run to a folder of its own.",
-      "All other options are those of train, except --algorithm and --resume."
+      "All other options are those of train, except --algorithm, --comm and --resume."
     },
     footer = {"", "Example: compare --ranks 2 --epochs 3 --out runs/ways"})
 final class Compare implements Callable<Integer> {
@@ -63,32 +63,34 @@ final class Compare implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException {
-    Map<Algorithm, Settings> ways = new EnumMap<>(Algorithm.class);
+    Map<String, Settings> ways = new LinkedHashMap<>(); // all, so that a wrong option fails at once
+    for (Comm comm : Comm.values()) {
+      ways.put(comm.toString(), settings(comm.toString(), "--comm=" + comm));
+    }
     for (Algorithm algorithm : Algorithm.values()) {
-      ways.put(algorithm, settings(algorithm)); // all, so that a wrong option fails at once
+      ways.putIfAbsent(
+          algorithm.toString(), settings(algorithm.toString(), "--algorithm=" + algorithm));
     }
     List<Comparison.Row> rows = new ArrayList<>();
-    for (Map.Entry<Algorithm, Settings> way : ways.entrySet()) {
+    for (Map.Entry<String, Settings> way : ways.entrySet()) {
       System.out.println("== " + way.getKey());
       int status = Launch.run(way.getValue());
       if (status != 0) {
         return status;
       }
+      Path metrics = way.getValue().out().resolve("metrics.csv");
       rows.add(
-          Comparison.Row.of(
-              way.getKey().toString(),
-              MetricsCsv.after(way.getValue().out().resolve("metrics.csv"), Integer.MAX_VALUE)
-                  .rows()));
+          Comparison.Row.of(way.getKey(), MetricsCsv.after(metrics, Integer.MAX_VALUE).rows()));
     }
     new Comparison(rows).write(out);
     System.out.print(new Comparison(rows).toMarkdown());
     return 0;
   }
 
-  private Settings settings(Algorithm algorithm) {
+  private Settings settings(String name, String way) {
     List<String> arguments = new ArrayList<>(options == null ? List.of() : options);
-    arguments.add("--algorithm=" + algorithm);
-    arguments.add("--out=" + out.resolve(algorithm.toString()));
+    arguments.add(way);
+    arguments.add("--out=" + out.resolve(name));
     try {
       Main train = new Main(Map.of());
       Main.commandLine(train).parseArgs(arguments.toArray(new String[0]));

@@ -88,6 +88,14 @@ final class Main implements Callable<Integer> {
   private Algorithm algorithm = Algorithm.ALLREDUCE;
 
   @Option(
+      names = "--comm",
+      paramLabel = "HOW",
+      description =
+          "How gradients are sent: allreduce in full, or in fewer bytes: float16, bfloat16, bytegrad"
+              + " or powersgd (default: ${DEFAULT-VALUE}).")
+  private Comm comm = Comm.ALLREDUCE;
+
+  @Option(
       names = "--lr",
       paramLabel = "X",
       description = "Learning rate of SGD (default: ${DEFAULT-VALUE}).")
@@ -151,7 +159,7 @@ final class Main implements Callable<Integer> {
       paramLabel = "PATH",
       description =
           "Continue after the last good checkpoint of --out, or of the run folder or checkpoint"
-              + " file PATH. Seed, ranks, batch size, --augment, --accumulate and --algorithm must"
+              + " file PATH. Seed, ranks, batch size, --augment, --accumulate, --algorithm and --comm must"
               + " match the checkpoint.")
   private @Nullable String resume;
 
@@ -253,6 +261,7 @@ final class Main implements Callable<Integer> {
           batchSize,
           accumulate,
           algorithm,
+          comm,
           lr,
           momentum,
           seed,

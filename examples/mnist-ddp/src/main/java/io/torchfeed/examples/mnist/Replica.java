@@ -34,7 +34,12 @@ interface Replica extends AutoCloseable {
 
   static Replica of(Net net, ProcessGroup group, Settings settings) {
     return settings.algorithm() == Algorithm.ALLREDUCE
-        ? new Reduced(DistributedDataParallel.wrap(net, group))
+        ? new Reduced(
+            DistributedDataParallel.wrap(
+                net,
+                group,
+                DistributedDataParallel.Options.defaults()
+                    .withExchange(settings.comm().exchange())))
         : new Averaged(ModelAveraging.of(net, group, settings.algorithm().averaging()));
   }
 

@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param batchSize samples per rank and step, in [1, 60000]
  * @param accumulate batches per optimizer step, at least 1
  * @param algorithm how the ranks train together
+ * @param comm how gradients are sent, if the ranks exchange them
  * @param lr learning rate of SGD, above 0
  * @param momentum momentum of SGD, in [0, 1)
  * @param seed seed of parameters, dropout and order; not negative
@@ -32,6 +33,7 @@ record Settings(
     int batchSize,
     int accumulate,
     Algorithm algorithm,
+    Comm comm,
     double lr,
     double momentum,
     long seed,
@@ -63,6 +65,9 @@ record Settings(
     if (accumulate > 1 && algorithm != Algorithm.ALLREDUCE) {
       throw new IllegalArgumentException(
           "--accumulate needs --algorithm allreduce, got " + algorithm);
+    }
+    if (comm != Comm.ALLREDUCE && algorithm != Algorithm.ALLREDUCE) {
+      throw new IllegalArgumentException("--comm needs --algorithm allreduce, got " + algorithm);
     }
     if (!(lr > 0 && lr <= 100)) {
       throw new IllegalArgumentException("--lr must be in (0, 100], got " + lr);
@@ -99,6 +104,7 @@ record Settings(
         batchSize,
         accumulate,
         algorithm,
+        comm,
         lr,
         momentum,
         seed,
@@ -122,6 +128,7 @@ record Settings(
                 "--batch-size=" + batchSize,
                 "--accumulate=" + accumulate,
                 "--algorithm=" + algorithm,
+                "--comm=" + comm,
                 "--lr=" + lr,
                 "--momentum=" + momentum,
                 "--seed=" + seed,

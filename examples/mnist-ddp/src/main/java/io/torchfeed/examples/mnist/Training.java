@@ -99,6 +99,9 @@ final class Training {
       if (settings.algorithm() != Algorithm.ALLREDUCE) {
         digest = settings.algorithm() + " " + digest;
       }
+      if (settings.comm() != Comm.ALLREDUCE) {
+        digest = settings.comm() + " " + digest;
+      }
       Checkpoint.Plan plan =
           new Checkpoint.Plan(settings.seed(), group.size(), settings.batchSize(), digest);
       if (checkpoint != null) {

@@ -63,6 +63,7 @@ class MainTest {
         "--batch-size",
         "--accumulate",
         "--algorithm",
+        "--comm",
         "--lr",
         "--momentum",
         "--seed",
@@ -147,6 +148,9 @@ class MainTest {
     assertThat(commandLine().execute("--accumulate=2", "--algorithm=shift-one")).isEqualTo(2);
     assertThat(output.toString())
         .contains("--accumulate needs --algorithm allreduce, got shift-one");
+    assertThat(commandLine().execute("--comm=float16", "--algorithm=shift-one")).isEqualTo(2);
+    assertThat(output.toString()).contains("--comm needs --algorithm allreduce, got shift-one");
+    assertThat(parse("--comm=bytegrad").toArguments()).contains("--comm=bytegrad");
     Settings rank = parse("--algorithm=low-precision");
     assertThat(rank.algorithm()).isEqualTo(Algorithm.LOW_PRECISION);
     assertThat(rank.toArguments()).contains("--algorithm=low-precision");

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.mnist;
+
+import io.torchfeed.distributed.GradientExchange;
+import java.util.Locale;
+
+/** The ways in which gradients are sent. */
+enum Comm {
+  ALLREDUCE,
+  FLOAT16,
+  BFLOAT16,
+  BYTEGRAD,
+  POWERSGD;
+
+  private static final int WARMUP_STEPS = 100;
+
+  GradientExchange exchange() {
+    return switch (this) {
+      case ALLREDUCE -> GradientExchange.allReduce();
+      case FLOAT16 -> GradientExchange.float16();
+      case BFLOAT16 -> GradientExchange.bfloat16();
+      case BYTEGRAD -> GradientExchange.byteGrad();
+      // by default after 1000 steps, more than two epochs of two ranks
+      case POWERSGD -> GradientExchange.powerSgd().withStartIteration(WARMUP_STEPS);
+    };
+  }
+
+  /** Returns the name as an option has it. */
+  @Override
+  public String toString() {
+    return name().toLowerCase(Locale.ROOT);
+  }
+}
