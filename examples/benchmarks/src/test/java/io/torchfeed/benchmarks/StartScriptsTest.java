@@ -57,6 +57,7 @@ class StartScriptsTest {
   @ValueSource(
       strings = {
         "balance",
+        "collectives",
         "edge-memory",
         "loader",
         "loaders",
