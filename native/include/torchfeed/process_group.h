@@ -53,6 +53,10 @@ class TORCHFEED_API ProcessGroup {
       int64_t store_address, const std::string& prefix, int64_t rank, int64_t world_size,
       int64_t milliseconds, const std::string& host, const std::string& network_interface,
       bool has_python_ranks = false);
+  /// Lets a `c10d::Store` that was made by a plain `new` live until `release_store` and until no
+  /// group uses it: a group may end later than the caller, for example after a hung operation.
+  static void own_store(int64_t store_address);
+  static void release_store(int64_t store_address);
   ProcessGroup(const ProcessGroup&) = delete;
   /// Wakes operations in flight as `abort` does, and waits for them at most two seconds.
   ~ProcessGroup();

@@ -81,6 +81,16 @@ std::unique_ptr<ProcessGroup> ProcessGroup::connect(int64_t store_address,
   });
 }
 
+void ProcessGroup::own_store(int64_t store_address) {
+  auto* raw = reinterpret_cast<c10d::Store*>(static_cast<uintptr_t>(store_address));
+  (void)c10::intrusive_ptr<c10d::Store>::unsafe_steal_from_new(raw).release();
+}
+
+void ProcessGroup::release_store(int64_t store_address) {
+  auto* raw = reinterpret_cast<c10d::Store*>(static_cast<uintptr_t>(store_address));
+  c10::intrusive_ptr<c10d::Store>::reclaim(raw).reset();
+}
+
 int64_t ProcessGroup::rank() const { return impl_->rank(); }
 
 int64_t ProcessGroup::world_size() const { return impl_->world_size(); }

@@ -19,7 +19,6 @@ import org.bytedeco.javacpp.chrono.Milliseconds;
 import org.bytedeco.pytorch.IntOptional;
 import org.bytedeco.pytorch.Store;
 import org.bytedeco.pytorch.StringVector;
-import org.bytedeco.pytorch.TCPStore;
 import org.bytedeco.pytorch.TCPStoreOptions;
 import org.jspecify.annotations.Nullable;
 
@@ -90,7 +89,7 @@ final class StoreConnection {
       }
       more.accept(options);
       return new StoreConnection(
-          NativeHandle.create("the store", () -> new TCPStore(host, options)));
+          NativeHandle.create("the store", () -> OwnedStore.create(host, options)));
     }
   }
 

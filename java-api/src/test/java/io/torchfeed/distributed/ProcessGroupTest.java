@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -83,6 +84,34 @@ class ProcessGroupTest {
           assertThatIllegalStateException().isThrownBy(group::store);
           group.abort();
         });
+  }
+
+  @Test
+  void aGroupMayBeClosedWhileAnotherThreadAbortsIt() throws Exception {
+    for (int round = 0; round < 20; round++) {
+      int pause = round;
+      RankThreads.run(
+          2,
+          group -> {
+            Thread aborting =
+                new Thread(
+                    () -> {
+                      LockSupport.parkNanos(pause * 1_000_000L);
+                      if (group.rank() == 0) {
+                        group.abort();
+                      }
+                    });
+            aborting.start();
+            try {
+              while (true) {
+                group.barrier();
+              }
+            } catch (PeerLostException | IllegalStateException e) {
+              group.close();
+            }
+            aborting.join();
+          });
+    }
   }
 
   @Test

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed;
+
+import io.torchfeed.bindings.ProcessGroup;
+import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.pytorch.Store;
+import org.bytedeco.pytorch.TCPStore;
+import org.bytedeco.pytorch.TCPStoreOptions;
+
+/**
+ * A store that lives until it is closed and no native group uses it. The presets' own pointer would
+ * delete it even while a group that has not ended yet holds a reference.
+ */
+final class OwnedStore extends Store {
+  /** An address of which nothing is freed. */
+  private static final class Address extends Pointer {
+    Address(Pointer pointer) {
+      address = pointer.address();
+    }
+  }
+
+  private OwnedStore(TCPStore store) {
+    super(new Address(store));
+    long owned = address();
+    ProcessGroup.own_store(owned);
+    deallocator(() -> ProcessGroup.release_store(owned));
+  }
+
+  static OwnedStore create(String host, TCPStoreOptions options) {
+    TCPStore store = new TCPStore(host, options);
+    store.retainReference(); // the end of a scope, and of the Java object, delete nothing
+    store.deallocate(false);
+    return new OwnedStore(store);
+  }
+}
