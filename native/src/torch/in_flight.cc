@@ -171,6 +171,11 @@ void InFlight::abort() {
   }
 }
 
+bool InFlight::is_idle() {
+  const std::lock_guard lock(mutex_);
+  return pending().empty() && messages_.empty();
+}
+
 bool InFlight::is_aborted() const { return *is_aborted_; }
 
 void InFlight::throw_aborted() { std::rethrow_exception(aborted()); }

@@ -48,6 +48,7 @@ class InFlight {
   /// Ends the connections, and fails all operations.
   void abort();
   [[nodiscard]] bool is_aborted() const;
+  [[nodiscard]] bool is_idle();
   [[noreturn]] static void throw_aborted();
 
  private:

@@ -91,7 +91,7 @@ void ProcessGroup::Impl::abort_with(const std::shared_ptr<Impl>& other) {
 
 bool ProcessGroup::Impl::is_busy() {
   const std::lock_guard lock(mutex_);
-  return collectives_->is_busy() ||
+  return collectives_->is_busy() || !in_flight_.is_idle() ||
          std::any_of(messages_.begin(), messages_.end(),
                      [](const auto& lane) { return lane.second->is_busy(); });
 }

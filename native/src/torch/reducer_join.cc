@@ -32,6 +32,12 @@ class GivenGradients : public torch::autograd::Node {
   torch::autograd::variable_list gradients_;
 };
 
+/// Returns a gradient of an embedding that no row has contributed to.
+at::Tensor no_rows(const at::Tensor& table) {
+  return at::_sparse_coo_tensor_with_dims(/*sparse_dim=*/1, table.dim() - 1, table.sizes(),
+                                          table.options().layout(at::kSparse));
+}
+
 std::string describe_join(bool is_counted, bool divides_by_active) {
   return std::string(is_counted ? "counted" : "announced") + " passes, sums divided by " +
          (divides_by_active ? "the ranks that have an input" : "all ranks");
@@ -176,10 +182,7 @@ void GradientReducer::Impl::run_without_input() {
   for (size_t i = 0; i < trained_.size() && (i == 0 || !marks_unused); ++i) {
     if (used_.empty() || used_[i]) {
       receivers.emplace_back(accumulators_[i], 0);
-      const at::Tensor& tensor = trained_[i].tensor;
-      gradients.push_back(sparse_[i]
-                              ? at::zeros(tensor.sizes(), tensor.options().layout(at::kSparse))
-                              : at::Tensor());
+      gradients.push_back(sparse_[i] ? no_rows(trained_[i].tensor) : at::Tensor());
     }
   }
   const auto root = std::make_shared<GivenGradients>(std::move(receivers), std::move(gradients));
