@@ -2,6 +2,7 @@
 package io.torchfeed.distributed;
 
 import java.time.Duration;
+import java.util.OptionalInt;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -23,6 +24,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Source: Bagua, {@code AsyncModelAverageAlgorithm}.
  */
 final class AsynchronousExchange implements WeightExchange {
+  private static final Duration LOOK = Duration.ofMillis(100);
+
   private final ProcessGroup group;
   private final ProcessGroup background;
   private final Tensor[] parameters;
@@ -65,11 +68,8 @@ final class AsynchronousExchange implements WeightExchange {
       update.run();
       return;
     }
-    if (averaging == null) {
-      averaging = new Averaging();
-      averaging.start();
-    }
-    averaging.requireAlive();
+    group.requireOpen();
+    started().requireAlive();
     betweenSteps.lock();
     try {
       pass.run();
@@ -77,6 +77,14 @@ final class AsynchronousExchange implements WeightExchange {
     } finally {
       betweenSteps.unlock();
     }
+  }
+
+  private Averaging started() {
+    if (averaging == null) {
+      averaging = new Averaging();
+      averaging.start();
+    }
+    return averaging;
   }
 
   /** Copies the weights, as they are between two steps. */
@@ -108,13 +116,20 @@ final class AsynchronousExchange implements WeightExchange {
     return weights.values();
   }
 
+  /**
+   * Takes part in the end even without a step since the last one: other ranks may have had some.
+   */
   @Override
   public void pause() {
-    if (averaging != null) {
-      averaging.end();
-      averaging.requireAlive();
-      averaging = null;
-    }
+    Averaging ending = started();
+    ending.end();
+    ending.requireAlive();
+    averaging = null;
+  }
+
+  @Override
+  public void abandon() {
+    background.abort();
   }
 
   @Override
@@ -153,7 +168,9 @@ final class AsynchronousExchange implements WeightExchange {
           ending.await(interval.toNanos(), TimeUnit.NANOSECONDS);
         }
       } catch (Throwable e) {
-        failure = e; // thrown by the next step
+        if (failure == null) {
+          failure = e; // thrown by the next step
+        }
       }
     }
 
@@ -165,15 +182,27 @@ final class AsynchronousExchange implements WeightExchange {
       }
     }
 
-    /** Waits for the end, regardless of interrupts: it takes until all ranks have asked for it. */
+    /**
+     * Waits until all ranks have asked for the end, regardless of interrupts; gives up at the
+     * group's timeout, and when the group is closed or aborted.
+     */
     void end() {
       ending.countDown();
+      long start = System.nanoTime();
       boolean wasInterrupted = false;
       while (thread.isAlive()) {
         try {
-          thread.join();
+          thread.join(LOOK.toMillis());
+          group.requireOpen();
+          if (thread.isAlive() && System.nanoTime() - start > group.timeout().toNanos()) {
+            throw PeerLostException.noted(
+                "average", start, OptionalInt.empty(), "not all ranks ended their averaging", null);
+          }
         } catch (InterruptedException e) {
           wasInterrupted = true;
+        } catch (RuntimeException e) {
+          background.abort();
+          failure = e;
         }
       }
       if (wasInterrupted) {
@@ -183,8 +212,8 @@ final class AsynchronousExchange implements WeightExchange {
 
     void requireAlive() {
       Throwable e = failure;
-      if (e instanceof PeerLostException lost) {
-        throw lost;
+      if (e instanceof PeerLostException || e instanceof IllegalStateException) {
+        throw (RuntimeException) e;
       }
       if (e != null) {
         throw new IllegalStateException("averaging in the background failed: " + e, e);

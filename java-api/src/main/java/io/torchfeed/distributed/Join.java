@@ -24,7 +24,14 @@ import java.util.concurrent.atomic.AtomicBoolean;
  *
  * <p>The ranks exchange their numbers of batches once, when the scope begins; no step costs more
  * than without it. Ranks that do not know theirs {@linkplain #announce announce} each batch.
- * Buffers are copied from the lowest rank that has a batch in the step.
+ * Buffers are copied from the lowest rank that has a batch in the step; with {@code
+ * BEFORE_FORWARD}, ranks with batches must call {@code beforeForward}, in training mode, before
+ * each pass.
+ *
+ * <p>Other operations of the group inside the scope, for example of the mean loss, must be the same
+ * on all ranks: make them after each pass and in the step of {@code shadow}, or after the scope. A
+ * rank that fails in the middle of a step should {@linkplain ProcessGroup#abort abort} the group,
+ * since the others wait for it.
  *
  * <p>Backward passes inside {@link DistributedDataParallel#noSync} do not count. A scope that is
  * closed before all ranks have run their passes leaves the wrapper unusable. Not thread-safe: one
@@ -68,7 +75,7 @@ public final class Join implements AutoCloseable {
    *
    * @param step what this rank does after each of these passes, when the gradients are those of the
    *     other ranks: the same as after its own, usually {@code optimizer::step}. What it throws is
-   *     thrown here, and leaves the wrapper unusable once the scope is closed
+   *     thrown here; the ranks then differ
    * @throws PeerLostException if a rank is lost or does not respond within the timeout
    * @throws IllegalStateException if this rank has backward passes left, accumulates gradients, an
    *     earlier backward pass failed, or the scope or the wrapper is closed

@@ -29,9 +29,12 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>Every rank must run the same number of steps, except with {@link Algorithm#asynchronous}.
- * Buffers, for example running statistics, remain those of each rank. An exception in a step leaves
- * the object unusable; the module is not affected. Not thread-safe: one thread at a time.
+ * <p>Every rank must run the same number of steps, except with {@link Algorithm#asynchronous}. The
+ * module must keep its parameters: load a checkpoint and choose dtypes before. The algorithms use
+ * the group's messages with tags 0 and 1. A {@link DistributedDataParallel} on the same group must
+ * not run inside a step. Buffers, for example running statistics, remain those of each rank. An
+ * exception in a step leaves the object unusable; the module is not affected. Not thread-safe: one
+ * thread at a time.
  *
  * <p>Source: the algorithms of Bagua, and PyTorch's post-local SGD.
  */
@@ -48,6 +51,8 @@ public final class ModelAveraging implements AutoCloseable {
       ASYNCHRONOUS,
       POST_LOCAL
     }
+
+    private static final Duration MAX_PAUSE = Duration.ofDays(1);
 
     private final Kind kind;
     private final long interval;
@@ -98,13 +103,14 @@ public final class ModelAveraging implements AutoCloseable {
      * Returns asynchronous averaging: a thread averages the weights of all ranks at intervals of
      * time, and no step waits for another rank. The ranks may run different numbers of steps.
      *
-     * @param pause the time between two exchanges, not negative
+     * @param pause the time between two exchanges, at most a day
      * @return the algorithm, without warm-up
-     * @throws IllegalArgumentException if the time is negative
+     * @throws IllegalArgumentException if the time is negative or longer
      */
     public static Algorithm asynchronous(Duration pause) {
-      if (pause.isNegative()) {
-        throw new IllegalArgumentException("pause must not be negative, got " + pause);
+      if (pause.isNegative() || pause.compareTo(MAX_PAUSE) > 0) {
+        throw new IllegalArgumentException(
+            "pause must be from 0 to " + MAX_PAUSE + ", got " + pause);
       }
       return new Algorithm(Kind.ASYNCHRONOUS, 1, 0, pause);
     }
@@ -252,8 +258,9 @@ public final class ModelAveraging implements AutoCloseable {
     TensorVector all = module.parameters();
     List<Tensor> trained = new ArrayList<>();
     for (long i = all.size(); i-- > 0; ) {
-      if (all.get(i).requires_grad()) {
-        trained.add(new Tensor(all.get(i))); // outlives the vector
+      Tensor parameter = all.get(i);
+      if (parameter.requires_grad() && trained.stream().noneMatch(parameter::is_same)) {
+        trained.add(new Tensor(parameter)); // outlives the vector
       }
     }
     if (trained.isEmpty()) {
@@ -334,8 +341,8 @@ public final class ModelAveraging implements AutoCloseable {
           exchange.pause();
           average.load();
           digest[0] = average.digest();
-          ReplicaDigest.requireEqual(digest[0], group);
         });
+    ReplicaDigest.requireEqual(digest[0], group);
     return HexFormat.of().formatHex(digest[0]);
   }
 
@@ -350,6 +357,7 @@ public final class ModelAveraging implements AutoCloseable {
       body.run();
     } catch (Throwable e) {
       failure = e;
+      exchange.abandon();
       throw e;
     }
   }

@@ -57,7 +57,8 @@ record ModuleTensors(List<String> names, TensorVector tensors) {
       EmbeddingBagImpl bag = item.value().asEmbeddingBag();
       if ((embedding != null && embedding.options().sparse().get())
           || (bag != null && bag.options().sparse().get())) {
-        String path = item.key().getString();
+        // The presets return null for the empty name of the module itself.
+        String path = item.key() == null ? "" : item.key().getString();
         names.add(path.isEmpty() ? "weight" : path + ".weight");
       }
     }

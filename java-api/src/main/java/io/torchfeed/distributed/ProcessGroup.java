@@ -340,7 +340,8 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
     return store;
   }
 
-  private void requireOpen() {
+  /** Throws if the group is closed or aborted. */
+  void requireOpen() {
     if (calls.handle().isClosed() || isAborted) {
       throw new IllegalStateException("ProcessGroup " + (isAborted ? "was aborted" : "is closed"));
     }
@@ -403,6 +404,10 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
         store.release();
       }
     }
+  }
+
+  Duration timeout() {
+    return timeout;
   }
 
   boolean hasPythonRanks() {

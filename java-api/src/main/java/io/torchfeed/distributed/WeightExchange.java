@@ -17,6 +17,9 @@ interface WeightExchange extends AutoCloseable {
   /** Ends what runs in the background, on all ranks together. */
   default void pause() {}
 
+  /** Ends what runs in the background, on this rank, without waiting. */
+  default void abandon() {}
+
   /** Notes that the weights of all ranks have become equal. */
   default void restart() {}
 

@@ -214,6 +214,49 @@ class ModelAveragingTest {
   }
 
   @Test
+  void averagingWaitsForOtherRanksNoLongerThanTheTimeout() throws Exception {
+    CyclicBarrier over = new CyclicBarrier(2);
+    RankThreads.run(
+        2,
+        Duration.ofSeconds(2),
+        group -> {
+          try (PointerScope scope = new PointerScope();
+              ModelAveraging model =
+                  ModelAveraging.of(new Weights(1), group, Algorithm.asynchronous(Duration.ZERO))) {
+            model.step(ModelAveragingTest::nothing, ModelAveragingTest::nothing);
+            if (group.rank() == 0) {
+              assertThatThrownBy(model::average).isInstanceOf(PeerLostException.class);
+            }
+            over.await();
+          }
+        });
+  }
+
+  @Test
+  void aRankWithoutStepsTakesPartInAnAverage() throws Exception {
+    RankThreads.run(
+        2,
+        group -> {
+          try (PointerScope scope = new PointerScope()) {
+            Weights net = new Weights(1);
+            try (ModelAveraging model =
+                ModelAveraging.of(net, group, Algorithm.asynchronous(Duration.ZERO))) {
+              if (group.rank() == 1) {
+                model.step(ModelAveragingTest::nothing, () -> net.add(0, 2));
+              }
+              model.average();
+              model.verifyReplicas();
+              assertThat(net.get()[0]).isBetween(1.5f, 2.5f);
+              group.abort();
+              assertThatIllegalStateException()
+                  .isThrownBy(
+                      () -> model.step(ModelAveragingTest::nothing, ModelAveragingTest::nothing));
+            }
+          }
+        });
+  }
+
+  @Test
   void postLocalStepsAverageGradientsFirstAndWeightsLater() throws Exception {
     RankThreads.run(
         2,
