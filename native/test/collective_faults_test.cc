@@ -198,33 +198,6 @@ TEST(CollectiveFaultsOfMany, ThreadsMayCallWhileAnotherAborts) {
       2000);
 }
 
-TEST(CollectiveFaultsOfMany, AGroupMayEndWhileAnotherThreadAbortsIt) {
-  std::signal(SIGPIPE, SIG_IGN);
-  for (int round = 0; round < 20; ++round) {
-    const auto store = c10::make_intrusive<c10d::HashStore>();
-    std::vector<std::thread> ranks;
-    for (int rank = 0; rank < 2; ++rank) {
-      ranks.emplace_back([&, rank] {
-        std::shared_ptr<ProcessGroup> group = ProcessGroup::connect(
-            reinterpret_cast<int64_t>(store.get()), "group", rank, 2, 60'000, "127.0.0.1", "");
-        std::thread aborting([&, shared = group]() mutable {
-          std::this_thread::sleep_for(std::chrono::milliseconds(round));
-          if (rank == 0) {
-            shared->abort();
-          }
-          shared.reset();
-        });
-        EXPECT_THROW(while (true) { group->barrier(0); }, Error);
-        group.reset();
-        aborting.join();
-      });
-    }
-    for (auto& rank : ranks) {
-      rank.join();
-    }
-  }
-}
-
 TEST(CollectiveFaultsOfMany, AbortWakesATransferInFlight) {
   on_gloo(
       2,
