@@ -41,22 +41,22 @@ final class AsynchronousExchange implements WeightExchange {
    * Creates an exchange; a collective operation.
    *
    * @param parameters as the module has them, with gradients
-   * @param weights the same, without
+   * @param weights the same, without; borrowed
    */
   AsynchronousExchange(
       ProcessGroup group,
       Tensor[] parameters,
-      Tensor[] weights,
+      FlatTensors weights,
       Duration interval,
       long warmupSteps) {
     this.group = group;
     this.background = group.split(0, group.rank());
     this.parameters = parameters;
-    this.weights = new FlatTensors(weights);
+    this.weights = weights;
     this.interval = interval;
     this.warmupSteps = warmupSteps;
     try (PointerScope scope = new PointerScope()) {
-      copies = this.weights.values().clone().retainReference();
+      copies = weights.values().clone().retainReference();
     }
   }
 
@@ -145,7 +145,6 @@ final class AsynchronousExchange implements WeightExchange {
     }
     background.close();
     copies.close();
-    weights.close();
   }
 
   /** The thread that averages, until all ranks have asked for its end. */

@@ -20,13 +20,14 @@ final class DecentralizedExchange implements WeightExchange {
   private final Tensor received;
   private long exchanges;
 
-  DecentralizedExchange(ProcessGroup group, Tensor[] parameters, boolean withAll, long interval) {
+  DecentralizedExchange(ProcessGroup group, FlatTensors weights, boolean withAll, long interval) {
     this.group = group;
-    this.weights = new FlatTensors(parameters);
+    this.weights = weights;
     this.withAll = withAll;
     this.interval = interval;
     try (PointerScope scope = new PointerScope()) {
-      this.received = (withAll ? weights.values() : weights.values().clone()).retainReference();
+      Tensor values = weights.values();
+      this.received = (withAll ? values.narrow(0, 0, 0) : values.clone()).retainReference();
     }
   }
 
@@ -84,6 +85,5 @@ final class DecentralizedExchange implements WeightExchange {
   @Override
   public void close() {
     received.close();
-    weights.close();
   }
 }

@@ -20,13 +20,13 @@ final class LocalExchange implements WeightExchange {
    * Creates an exchange.
    *
    * @param parameters as the module has them, with gradients
-   * @param weights the same, without
+   * @param weights the same, without; borrowed
    */
   LocalExchange(
-      ProcessGroup group, Tensor[] parameters, Tensor[] weights, long start, long period) {
+      ProcessGroup group, Tensor[] parameters, FlatTensors weights, long start, long period) {
     this.group = group;
     this.parameters = parameters;
-    this.weights = new FlatTensors(weights);
+    this.weights = weights;
     this.start = start;
     this.period = period;
   }
@@ -49,10 +49,5 @@ final class LocalExchange implements WeightExchange {
   @Override
   public long exchanges() {
     return exchanges;
-  }
-
-  @Override
-  public void close() {
-    weights.close();
   }
 }

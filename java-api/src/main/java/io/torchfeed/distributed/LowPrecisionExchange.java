@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
+import io.torchfeed.bindings.MinMaxCode;
 import java.util.List;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Scalar;
@@ -8,7 +9,7 @@ import org.bytedeco.pytorch.Tensor;
 
 /**
  * Mixes the weights of a rank with those of its two neighbours in a ring, by sending how far they
- * are from what the neighbours know, in {@linkplain EightBitCode 8 bits} a value.
+ * are from what the neighbours know, in 8 bits a value ({@link MinMaxCode}).
  *
  * <p>Each rank keeps what its neighbours know of it, and what it knows of them; these copies stay
  * equal bit for bit, since both ends add the same decoded messages.
@@ -31,9 +32,9 @@ final class LowPrecisionExchange implements WeightExchange {
   private final Tensor fromRight;
   private long exchanges;
 
-  LowPrecisionExchange(ProcessGroup group, Tensor[] parameters, long interval) {
+  LowPrecisionExchange(ProcessGroup group, FlatTensors weights, long interval) {
     this.group = group;
-    this.weights = new FlatTensors(parameters);
+    this.weights = weights;
     this.interval = interval;
     try (PointerScope scope = new PointerScope()) {
       Tensor values = weights.values();
@@ -41,9 +42,9 @@ final class LowPrecisionExchange implements WeightExchange {
       left = values.clone().retainReference();
       right = values.clone().retainReference();
       difference = values.clone().retainReference();
-      sent = EightBitCode.message(values.numel()).retainReference();
-      fromLeft = EightBitCode.message(values.numel()).retainReference();
-      fromRight = EightBitCode.message(values.numel()).retainReference();
+      sent = MinMaxCode.buffer(values.numel()).retainReference();
+      fromLeft = MinMaxCode.buffer(values.numel()).retainReference();
+      fromRight = MinMaxCode.buffer(values.numel()).retainReference();
     }
   }
 
@@ -66,7 +67,7 @@ final class LowPrecisionExchange implements WeightExchange {
       Scalar third = new Scalar(1 / 3f);
       difference.copy_(weights.values()).add_(left, third).add_(right, third);
       difference.add_(known, new Scalar(-5 / 3f));
-      EightBitCode.encode(difference, sent);
+      MinMaxCode.encode(difference, sent);
     }
   }
 
@@ -84,12 +85,9 @@ final class LowPrecisionExchange implements WeightExchange {
 
   private void mix() {
     try (PointerScope scope = new PointerScope()) {
-      EightBitCode.decode(fromLeft, difference);
-      left.add_(difference);
-      EightBitCode.decode(fromRight, difference);
-      right.add_(difference);
-      EightBitCode.decode(sent, difference);
-      known.add_(difference);
+      MinMaxCode.decode_onto(fromLeft, left);
+      MinMaxCode.decode_onto(fromRight, right);
+      MinMaxCode.decode_onto(sent, known);
       weights.values().copy_(known);
     }
   }
@@ -114,6 +112,5 @@ final class LowPrecisionExchange implements WeightExchange {
     for (Tensor each : List.of(known, left, right, difference, sent, fromLeft, fromRight)) {
       each.close();
     }
-    weights.close();
   }
 }

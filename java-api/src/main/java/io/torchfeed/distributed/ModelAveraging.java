@@ -183,7 +183,7 @@ public final class ModelAveraging implements AutoCloseable {
       }
     }
 
-    private WeightExchange start(ProcessGroup group, Tensor[] parameters, Tensor[] weights) {
+    private WeightExchange start(ProcessGroup group, Tensor[] parameters, FlatTensors weights) {
       return switch (kind) {
         case ALL -> new DecentralizedExchange(group, weights, true, interval);
         case SHIFT_ONE -> new DecentralizedExchange(group, weights, group.size() == 1, interval);
@@ -208,7 +208,7 @@ public final class ModelAveraging implements AutoCloseable {
   private final ProcessGroup group;
   private final Tensor[] parameters;
   private final Tensor[] weights;
-  private final FlatTensors average;
+  private final FlatTensors flat;
   private final WeightExchange exchange;
   private long step;
   private @Nullable Throwable failure;
@@ -219,8 +219,8 @@ public final class ModelAveraging implements AutoCloseable {
     this.group = group;
     this.parameters = parameters;
     this.weights = weights;
-    this.average = new FlatTensors(weights);
-    this.exchange = algorithm.start(group, parameters, weights);
+    this.flat = new FlatTensors(weights);
+    this.exchange = algorithm.start(group, parameters, flat);
   }
 
   /**
@@ -317,9 +317,9 @@ public final class ModelAveraging implements AutoCloseable {
     guard(
         () -> {
           exchange.pause();
-          average.load();
-          group.allReduce(average.values(), ReduceOp.MEAN);
-          average.store();
+          flat.load();
+          group.allReduce(flat.values(), ReduceOp.MEAN);
+          flat.store();
           exchange.restart();
         });
   }
@@ -339,8 +339,8 @@ public final class ModelAveraging implements AutoCloseable {
     guard(
         () -> {
           exchange.pause();
-          average.load();
-          digest[0] = average.digest();
+          flat.load();
+          digest[0] = flat.digest();
         });
     ReplicaDigest.requireEqual(digest[0], group);
     return HexFormat.of().formatHex(digest[0]);
@@ -381,7 +381,7 @@ public final class ModelAveraging implements AutoCloseable {
     if (!isClosed) {
       isClosed = true;
       exchange.close();
-      average.close();
+      flat.close();
       Stream.of(parameters, weights).flatMap(Stream::of).forEach(Tensor::close);
     }
   }

@@ -92,10 +92,15 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   }
 
   static ProcessGroup fromEnvironment(Map<String, String> variables, Duration timeout) {
+    return fromEnvironment(variables, false, timeout);
+  }
+
+  private static ProcessGroup fromEnvironment(
+      Map<String, String> variables, boolean hasPythonRanks, Duration timeout) {
     checkTimeout(timeout);
     Environment environment = Environment.of(variables);
     ParentWatchdog.start(variables);
-    return join(environment, variables, OptionalInt.empty(), false, timeout);
+    return join(environment, variables, OptionalInt.empty(), hasPythonRanks, timeout);
   }
 
   /**
@@ -141,11 +146,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @throws PeerLostException if not all ranks join within the timeout
    */
   public static ProcessGroup joinPython(Duration timeout) {
-    checkTimeout(timeout);
-    Map<String, String> variables = System.getenv();
-    Environment environment = Environment.of(variables);
-    ParentWatchdog.start(variables);
-    return join(environment, variables, OptionalInt.empty(), true, timeout);
+    return fromEnvironment(System.getenv(), true, timeout);
   }
 
   /**

@@ -241,7 +241,6 @@ class MixedRanksTest {
     void killLastWhenSteady() {
       try {
         awaitSteady();
-        Thread.sleep(200);
         processes.get(processes.size() - 1).signal("KILL");
       } catch (Exception e) {
         throw new AssertionError(e);

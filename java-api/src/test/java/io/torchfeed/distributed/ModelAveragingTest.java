@@ -175,8 +175,8 @@ class ModelAveragingTest {
           try (PointerScope scope = new PointerScope()) {
             Weights net = new Weights(group.rank() == 0 ? 1 : 3);
             Tensor[] weights = {net.first.detach()};
-            try (var exchange =
-                new AsynchronousExchange(group, weights, weights, Duration.ZERO, 0)) {
+            try (FlatTensors flat = new FlatTensors(weights);
+                var exchange = new AsynchronousExchange(group, weights, flat, Duration.ZERO, 0)) {
               exchange.copy();
               net.set(group.rank() == 0 ? 0.9f : 2.8f);
               group.allReduce(exchange.sum(), ReduceOp.SUM);

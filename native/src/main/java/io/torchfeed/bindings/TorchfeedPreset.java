@@ -24,6 +24,7 @@ import org.bytedeco.javacpp.tools.InfoMapper;
               "torchfeed/work.h",
               "torchfeed/process_group.h",
               "torchfeed/exchange_options.h",
+              "torchfeed/min_max_code.h",
               "torchfeed/reducer.h",
               "torchfeed/slab.h",
               "torchfeed/row_reader.h",

@@ -82,8 +82,9 @@ final class Compare implements Callable<Integer> {
       rows.add(
           Comparison.Row.of(way.getKey(), MetricsCsv.after(metrics, Integer.MAX_VALUE).rows()));
     }
-    new Comparison(rows).write(out);
-    System.out.print(new Comparison(rows).toMarkdown());
+    Comparison comparison = new Comparison(rows);
+    comparison.write(out);
+    System.out.print(comparison.toMarkdown());
     return 0;
   }
 
