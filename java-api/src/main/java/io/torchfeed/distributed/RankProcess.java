@@ -110,26 +110,17 @@ final class RankProcess {
 
   private void pump(
       InputStream in, PrintStream out, boolean keep, Consumer<RankProcess> onOutputFailure) {
-    Thread thread =
-        new Thread(
-            () -> copyOrReport(in, out, keep, onOutputFailure),
-            "torchfeed-rank-" + rank + "-output");
+    Thread thread = new Thread(() -> copy(in, out, keep), "torchfeed-rank-" + rank + "-output");
     thread.setDaemon(true);
+    // A rank whose output is not read blocks when the pipe is full, and a launcher unaware of this
+    // would wait for it indefinitely. The handler is called wherever the thread dies.
+    thread.setUncaughtExceptionHandler(
+        (dead, failure) -> {
+          outputFailure = failure;
+          onOutputFailure.accept(this);
+        });
     thread.start();
     pumps.add(thread);
-  }
-
-  // A rank whose output is not read blocks when the pipe is full, and a launcher unaware of this
-  // would wait for it indefinitely.
-  @SuppressWarnings("CatchingUnchecked")
-  private void copyOrReport(
-      InputStream in, PrintStream out, boolean keep, Consumer<RankProcess> onOutputFailure) {
-    try {
-      copy(in, out, keep);
-    } catch (Throwable e) {
-      outputFailure = e;
-      onOutputFailure.accept(this);
-    }
   }
 
   private void copy(InputStream in, PrintStream out, boolean keep) {
