@@ -12,6 +12,9 @@ struct TORCHFEED_API ExchangeOptions {
   enum Kind : int { kAllReduce, kFloat16, kBFloat16, kByteGrad, kPowerSgd, kQAdam, kKindCount };
 
   int kind = kAllReduce;
+  /// The consecutive ranks that form a node. If more than 1, gradients are summed within each node,
+  /// exchanged in this way between the nodes' first ranks, and copied to the others.
+  int64_t ranks_per_node = 1;
   /// With PowerSGD and QAdam, how many backward passes exchange whole gradients before the first
   /// one that does not.
   int64_t warmup_steps = 0;

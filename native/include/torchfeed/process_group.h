@@ -69,6 +69,8 @@ class TORCHFEED_API ProcessGroup {
   /// those of the other ranks with `PEER_LOST`. Never waits. No effect on an adopted backend. The
   /// process must ignore SIGPIPE, as the JVM does.
   void abort();
+  /// Aborts `other`, too, once this group is aborted, unless `other` has been deleted by then.
+  void abort_with(const ProcessGroup& other);
   /// Like `abort`, if an operation is in flight.
   void abort_if_busy();
 

@@ -57,11 +57,18 @@ class TORCHFEED_API GradientReducer {
   GradientReducer(const GradientReducer&) = delete;
   ~GradientReducer();
 
-  /// Returns whether `exchange_over` must be called before the first backward pass.
+  /// Returns whether `exchange_over` must be called before the first backward pass; if the options
+  /// have more than one rank per node, `exchange_between_nodes`.
   [[nodiscard]] bool needs_exchange_group() const;
   /// Sets the group through which gradients are exchanged; of the same ranks, and used by nothing
   /// else. The reducer shares it, and it is aborted together with the reducer's own.
   void exchange_over(const ProcessGroup& group);
+  /// Like `exchange_over`, for an exchange between nodes.
+  ///
+  /// @param node  the ranks of this rank's node
+  /// @param leaders  the first rank of each node; null on the other ranks
+  void exchange_between_nodes(const ProcessGroup& group, const ProcessGroup& node,
+                              const ProcessGroup* leaders);
 
   /// Sets whether the backward passes that begin from now on average gradients; otherwise they
   /// accumulate gradients on this rank, to be averaged by the next pass that averages.

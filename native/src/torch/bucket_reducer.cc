@@ -94,8 +94,9 @@ BucketReducer::BucketReducer(const c10::intrusive_ptr<c10d::ProcessGroup>& group
   list_buckets();
 }
 
-void BucketReducer::exchange_over(ExchangeGroup group, std::unique_ptr<GradientExchange> exchange) {
-  exchange_ = std::make_unique<ExchangeThread>(std::move(group), std::move(exchange), log_);
+void BucketReducer::exchange_over(ExchangeGroups groups,
+                                  std::unique_ptr<GradientExchange> exchange) {
+  exchange_ = std::make_unique<ExchangeThread>(std::move(groups), std::move(exchange), log_);
   reducer_->register_comm_hook(exchange_->hook());
 }
 

@@ -38,7 +38,7 @@ class BucketReducer {
                 const ReducerOptions& options);
 
   /// Replaces the all-reduce of buckets; to be called before the first backward pass, once.
-  void exchange_over(ExchangeGroup group, std::unique_ptr<GradientExchange> exchange);
+  void exchange_over(ExchangeGroups groups, std::unique_ptr<GradientExchange> exchange);
   [[nodiscard]] bool has_exchange() const { return exchange_ != nullptr; }
   /// Forms the buckets in the order of the gradients of the first backward pass, once: a collective
   /// operation, to be called outside of backward passes or before the first gradient of one.

@@ -16,14 +16,12 @@ class ByteGrad : public GradientExchange {
   }
 };
 
-}  // namespace
-
-void average_in_bytes(ExchangeRanks& ranks, const at::Tensor& numbers) {
-  const int64_t count = (numbers.numel() + ranks.size() - 1) / ranks.size();
+/// @param padded  the number of values with zeros at their end, a multiple of `ranks.size()`
+void average_chunks(ExchangeRanks& ranks, const at::Tensor& numbers, int64_t padded) {
+  const int64_t count = padded / ranks.size();
   const int64_t bytes = min_max_code_bytes(count);
   // One chunk for each rank; Bagua, too, lets the padding of the last one widen its range.
-  const at::Tensor chunks =
-      at::constant_pad_nd(numbers, {0, ranks.size() * count - numbers.numel()});
+  const at::Tensor chunks = at::constant_pad_nd(numbers, {0, padded - numbers.numel()});
   auto* chunk = chunks.mutable_data_ptr<float>();
   const at::Tensor codes = at::empty({ranks.size(), bytes}, at::kByte);
   auto* code = codes.mutable_data_ptr<uint8_t>();
@@ -46,6 +44,15 @@ void average_in_bytes(ExchangeRanks& ranks, const at::Tensor& numbers) {
     decode_min_max(code + rank * bytes, count, chunk + rank * count);
   }
   numbers.copy_(chunks.narrow(0, 0, numbers.numel()));
+}
+
+}  // namespace
+
+void average_in_bytes(ExchangeRanks& ranks, const at::Tensor& numbers) {
+  const int64_t padded = (numbers.numel() + ranks.size() - 1) / ranks.size() * ranks.size();
+  average_by_nodes(ranks, numbers, [&](ExchangeRanks& nodes, const at::Tensor& node_mean) {
+    average_chunks(nodes, node_mean, padded);
+  });
 }
 
 std::unique_ptr<GradientExchange> make_byte_grad() { return std::make_unique<ByteGrad>(); }

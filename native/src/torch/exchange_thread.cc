@@ -14,9 +14,9 @@ class ExchangeThread::Hook : public c10d::CppCommHookInterface<ExchangeThread*> 
   Future runHook(c10d::GradBucket& bucket) override { return state_->submit(bucket); }
 };
 
-ExchangeThread::ExchangeThread(ExchangeGroup group, std::unique_ptr<GradientExchange> exchange,
+ExchangeThread::ExchangeThread(ExchangeGroups groups, std::unique_ptr<GradientExchange> exchange,
                                std::shared_ptr<ReductionLog> log)
-    : group_(std::move(group)),
+    : groups_(std::move(groups)),
       exchange_(std::move(exchange)),
       log_(std::move(log)),
       thread_([this] { work(); }) {}
@@ -30,13 +30,17 @@ ExchangeThread::~ExchangeThread() {
   }
   changed_.notify_all();
   if (is_busy) {
-    try {
-      group_.abort();
-    } catch (const std::exception& e) {
-      TORCH_WARN("closing a gradient exchange: ", e.what());
-    }
+    abort();
   }
   thread_.join();
+}
+
+void ExchangeThread::abort() {
+  try {
+    groups_.abort();
+  } catch (const std::exception& e) {
+    TORCH_WARN("aborting a gradient exchange: ", e.what());
+  }
 }
 
 std::unique_ptr<c10d::CommHookInterface> ExchangeThread::hook() {
@@ -87,14 +91,14 @@ void ExchangeThread::exchange(const GradientBucket& bucket) {
   try {
     const auto number = log_->begin(static_cast<int64_t>(bucket.flat.nbytes()), 0);
     int64_t sent_bytes = 0;
-    group_.run([&](Collectives& collectives) {
-      ExchangeRanks ranks(collectives, group_.size);
+    groups_.run([&](ExchangeRanks& ranks) {
       exchange_->run(ranks, bucket);
       sent_bytes = ranks.sent_bytes();
     });
     log_->end(number, sent_bytes);
   } catch (...) {
     failure_ = std::current_exception();
+    abort();  // so that no rank waits for what this one does not send
   }
 }
 

@@ -11,18 +11,16 @@
 #include <thread>
 #include <torch/csrc/distributed/c10d/comm.hpp>
 
-#include "torch/collectives.h"
 #include "torch/gradient_exchange.h"
 #include "torch/timed_backend.h"
 
 namespace torchfeed::detail {
 
-/// The group of an exchange, which nothing else uses, so that its order of calls is that of the
+/// The groups of an exchange, which nothing else uses, so that their order of calls is that of the
 /// buckets.
-struct ExchangeGroup {
-  int64_t size;
-  /// Calls a function with the operations of the group, and throws what it throws, typed.
-  std::function<void(const std::function<void(Collectives&)>&)> run;
+struct ExchangeGroups {
+  /// Calls a function with the operations of the groups, and throws what it throws, typed.
+  std::function<void(const std::function<void(ExchangeRanks&)>&)> run;
   std::function<void()> abort;
 };
 
@@ -31,11 +29,11 @@ struct ExchangeGroup {
 class ExchangeThread {
  public:
   /// @param log  gets an entry for each bucket
-  ExchangeThread(ExchangeGroup group, std::unique_ptr<GradientExchange> exchange,
+  ExchangeThread(ExchangeGroups groups, std::unique_ptr<GradientExchange> exchange,
                  std::shared_ptr<ReductionLog> log);
   ExchangeThread(const ExchangeThread&) = delete;
   ExchangeThread& operator=(const ExchangeThread&) = delete;
-  /// Aborts the group if a bucket is being exchanged or waits for it.
+  /// Aborts the groups if a bucket is being exchanged or waits for it.
   ~ExchangeThread();
 
   /// Returns a hook through which a reducer passes its buckets; not to be called later than this
@@ -55,8 +53,9 @@ class ExchangeThread {
   Future submit(const c10d::GradBucket& bucket);
   void work();
   void exchange(const GradientBucket& bucket);
+  void abort();
 
-  ExchangeGroup group_;
+  ExchangeGroups groups_;
   std::unique_ptr<GradientExchange> exchange_;
   std::shared_ptr<ReductionLog> log_;
   std::exception_ptr failure_;  // of the first bucket that failed; the later ones fail alike

@@ -36,7 +36,7 @@ class HalfExchange : public GradientExchange {
 
   void run(ExchangeRanks& ranks, const GradientBucket& bucket) override {
     at::Tensor half = bucket.flat.to(dtype_);
-    average(ranks, half);
+    average_by_nodes(ranks, half, average);
     bucket.flat.copy_(half);
   }
 
@@ -44,7 +44,19 @@ class HalfExchange : public GradientExchange {
   at::ScalarType dtype_;
 };
 
+/// Sends gradients as they are; for nodes.
+class PlainExchange : public GradientExchange {
+ public:
+  void run(ExchangeRanks& ranks, const GradientBucket& bucket) override {
+    average_by_nodes(ranks, bucket.flat, average);
+  }
+};
+
 }  // namespace
+
+int64_t ExchangeRanks::sent_bytes() const {
+  return sent_bytes_ + (node_ && node_->leaders ? node_->leaders->sent_bytes() : 0);
+}
 
 void ExchangeRanks::sum(const std::vector<at::Tensor>& tensors) {
   for (const auto& tensor : tensors) {
@@ -63,6 +75,12 @@ void ExchangeRanks::all_gather(const at::Tensor& received, const at::Tensor& sen
   ranks_.all_gather_into(received, sent);
 }
 
+void ExchangeRanks::sum_at_first(const at::Tensor& tensor) {
+  ranks_.reduce(tensor, ProcessGroup::kSum, 0);
+}
+
+void ExchangeRanks::copy_from_first(const at::Tensor& tensor) { ranks_.broadcast(tensor, 0); }
+
 int64_t sent_by_all_reduce(int64_t bytes, int64_t ranks) { return 2 * bytes * (ranks - 1) / ranks; }
 
 void average(ExchangeRanks& ranks, const at::Tensor& numbers) {
@@ -70,10 +88,34 @@ void average(ExchangeRanks& ranks, const at::Tensor& numbers) {
   ranks.sum({numbers});
 }
 
-void check_exchange(const ExchangeOptions& options) {
+void average_by_nodes(ExchangeRanks& ranks, const at::Tensor& numbers,
+                      const std::function<void(ExchangeRanks&, const at::Tensor&)>& between_nodes) {
+  const ExchangeNode* node = ranks.node();
+  if (!node) {
+    between_nodes(ranks, numbers);
+    return;
+  }
+  numbers.div_(node->ranks.size());
+  node->ranks.sum_at_first(numbers);
+  if (node->leaders && node->leaders->size() > 1) {
+    between_nodes(*node->leaders, numbers);
+  }
+  node->ranks.copy_from_first(numbers);
+}
+
+bool has_exchange(const ExchangeOptions& options) {
+  return options.kind != ExchangeOptions::kAllReduce || options.ranks_per_node > 1;
+}
+
+void check_exchange(const ExchangeOptions& options, int64_t world_size) {
   require(options.kind >= 0 && options.kind < ExchangeOptions::kKindCount, "kind",
           "in [0, " + std::to_string(ExchangeOptions::kKindCount) + ")",
           std::to_string(options.kind));
+  require(options.ranks_per_node >= 1 && world_size % options.ranks_per_node == 0, "ranks_per_node",
+          "a divisor of the number of ranks, " + std::to_string(world_size),
+          std::to_string(options.ranks_per_node));
+  require(options.ranks_per_node == 1 || options.kind != ExchangeOptions::kPowerSgd,
+          "ranks_per_node", "1 with powerSgd", std::to_string(options.ranks_per_node));
   require(options.warmup_steps >= 0, "warmup_steps", "at least 0",
           std::to_string(options.warmup_steps));
   require(options.matrix_rank >= 1, "matrix_rank", "at least 1",
@@ -90,7 +132,7 @@ void check_exchange(const ExchangeOptions& options) {
 
 void check_exchangeable(const ExchangeOptions& options, const std::vector<NamedTensor>& parameters,
                         const std::vector<bool>& sparse) {
-  if (options.kind == ExchangeOptions::kAllReduce) {
+  if (!has_exchange(options)) {
     return;
   }
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -100,8 +142,9 @@ void check_exchangeable(const ExchangeOptions& options, const std::vector<NamedT
     if (sparse[i]) {
       throw Error(ErrorCode::kInvalidArgument,
                   "parameter " + parameters[i].name +
-                      " has sparse gradients, which only the exchange allReduce takes, got " +
-                      name_of(options));
+                      " has sparse gradients, which only the exchange allReduce without nodes "
+                      "takes, got " +
+                      describe_exchange(options));
     }
     if (!is_wide && (!is_half || options.kind == ExchangeOptions::kPowerSgd)) {
       throw Error(ErrorCode::kInvalidArgument,
@@ -124,11 +167,16 @@ std::string describe_exchange(const ExchangeOptions& options) {
   } else if (options.kind == ExchangeOptions::kQAdam) {
     out << "(warmupSteps " << options.warmup_steps << ", beta1 " << options.beta1 << ')';
   }
+  if (options.ranks_per_node > 1) {
+    out << " between nodes of " << options.ranks_per_node << " ranks";
+  }
   return out.str();
 }
 
 std::unique_ptr<GradientExchange> make_exchange(const ExchangeOptions& options) {
   switch (options.kind) {
+    case ExchangeOptions::kAllReduce:
+      return std::make_unique<PlainExchange>();
     case ExchangeOptions::kFloat16:
       return std::make_unique<HalfExchange>(at::kHalf);
     case ExchangeOptions::kBFloat16:

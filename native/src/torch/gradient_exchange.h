@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -23,13 +24,25 @@ struct GradientBucket {
   bool is_last;  ///< whether no other bucket follows in this backward pass
 };
 
+class ExchangeRanks;
+
+/// Where a rank stands in an exchange between nodes.
+struct ExchangeNode {
+  ExchangeRanks& ranks;    ///< of this rank's node
+  ExchangeRanks* leaders;  ///< the first rank of each node; null on the others
+};
+
 /// The operations of exchanges, and how many bytes this rank sends in them.
 class ExchangeRanks {
  public:
-  ExchangeRanks(Collectives& ranks, int64_t size) : ranks_(ranks), size_(size) {}
+  /// @param node  null if the ranks are not divided into nodes; borrowed
+  ExchangeRanks(Collectives& ranks, int64_t size, const ExchangeNode* node = nullptr)
+      : ranks_(ranks), size_(size), node_(node) {}
 
   [[nodiscard]] int64_t size() const { return size_; }
-  [[nodiscard]] int64_t sent_bytes() const { return sent_bytes_; }
+  /// Returns the bytes sent to these ranks, and to other nodes' leaders.
+  [[nodiscard]] int64_t sent_bytes() const;
+  [[nodiscard]] const ExchangeNode* node() const { return node_; }
 
   /// Replaces the tensors, all of one dtype, with their sums over the ranks.
   void sum(const std::vector<at::Tensor>& tensors);
@@ -37,10 +50,15 @@ class ExchangeRanks {
   void all_to_all(const at::Tensor& received, const at::Tensor& sent);
   /// Receives row i from rank i.
   void all_gather(const at::Tensor& received, const at::Tensor& sent);
+  /// Replaces the tensor of the first rank with the sum; not counted in `sent_bytes`.
+  void sum_at_first(const at::Tensor& tensor);
+  /// Copies the tensor of the first rank; not counted in `sent_bytes`.
+  void copy_from_first(const at::Tensor& tensor);
 
  private:
   Collectives& ranks_;
   int64_t size_;
+  const ExchangeNode* node_;
   int64_t sent_bytes_ = 0;
 };
 
@@ -67,12 +85,18 @@ using PerParameter = std::unordered_map<const c10::TensorImpl*, State>;
 
 /// Replaces numbers with their mean over the ranks.
 void average(ExchangeRanks& ranks, const at::Tensor& numbers);
-/// Replaces numbers, float32, with their mean over the ranks, sent as bytes: that of each rank is
-/// coded, and so is the mean. Source: Bagua, `ByteGrad`.
+/// Replaces numbers with their mean over the ranks; `between_nodes` averages what it gets over the
+/// ranks that it gets, which are the nodes' first if there are nodes.
+void average_by_nodes(ExchangeRanks& ranks, const at::Tensor& numbers,
+                      const std::function<void(ExchangeRanks&, const at::Tensor&)>& between_nodes);
+/// Replaces numbers, float32, with their mean over the ranks, sent between nodes as bytes: that of
+/// each node is coded, and so is the mean. Source: Bagua, `ByteGrad`.
 void average_in_bytes(ExchangeRanks& ranks, const at::Tensor& numbers);
 
 /// Throws if an option is out of range.
-void check_exchange(const ExchangeOptions& options);
+void check_exchange(const ExchangeOptions& options, int64_t world_size);
+/// Returns whether gradients are exchanged by a `GradientExchange`, rather than by the reducer.
+[[nodiscard]] bool has_exchange(const ExchangeOptions& options);
 /// Throws if a parameter has gradients that cannot be exchanged in this way.
 ///
 /// @param sparse  for each parameter, whether its gradients are sparse
@@ -81,7 +105,7 @@ void check_exchangeable(const ExchangeOptions& options, const std::vector<NamedT
 /// Describes the options by their names in Java, in one line.
 [[nodiscard]] std::string describe_exchange(const ExchangeOptions& options);
 
-/// Returns the exchange of any kind but `kAllReduce`, which needs none.
+/// Returns the exchange of options that have one.
 [[nodiscard]] std::unique_ptr<GradientExchange> make_exchange(const ExchangeOptions& options);
 [[nodiscard]] std::unique_ptr<GradientExchange> make_byte_grad();
 [[nodiscard]] std::unique_ptr<GradientExchange> make_power_sgd(const ExchangeOptions& options);

@@ -101,6 +101,10 @@ void ProcessGroup::abort() {
   guarded([&] { impl_->abort(); });
 }
 
+void ProcessGroup::abort_with(const ProcessGroup& other) {
+  guarded([&] { impl_->abort_with(other.impl_); });
+}
+
 void ProcessGroup::abort_if_busy() {
   guarded([&] {
     if (impl_->is_busy()) {

@@ -11,7 +11,7 @@
 namespace torchfeed {
 namespace {
 
-void check(const ReducerOptions& options) {
+void check(const ReducerOptions& options, int64_t world_size) {
   if (options.first_bucket_bytes < 1 || options.bucket_bytes < 1) {
     throw Error(ErrorCode::kInvalidArgument, "bucket sizes must be at least 1 byte, got " +
                                                  std::to_string(options.first_bucket_bytes) +
@@ -22,7 +22,7 @@ void check(const ReducerOptions& options) {
                                                  std::to_string(ReducerOptions::kBufferModeCount) +
                                                  "), got " + std::to_string(options.buffer_mode));
   }
-  detail::check_exchange(options.exchange);
+  detail::check_exchange(options.exchange, world_size);
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ std::unique_ptr<GradientReducer> GradientReducer::create(
     const std::vector<torch::Tensor>& parameters, const std::string& buffer_names,
     const std::vector<torch::Tensor>& buffers, const ReducerOptions& options) {
   return detail::guarded_collective([&] {
-    check(options);
+    check(options, group.world_size());
     auto impl = std::make_unique<Impl>(
         group.impl_, detail::name_tensors(parameter_names, parameters, "parameter"),
         detail::name_tensors(buffer_names, buffers, "buffer"), options);
@@ -48,7 +48,15 @@ std::unique_ptr<GradientReducer> GradientReducer::create(
 bool GradientReducer::needs_exchange_group() const { return impl_->needs_exchange_group(); }
 
 void GradientReducer::exchange_over(const ProcessGroup& group) {
-  guarded([&] { impl_->exchange_over(group.impl_); });
+  guarded([&] { impl_->exchange_over({.all = group.impl_, .node = nullptr, .leaders = nullptr}); });
+}
+
+void GradientReducer::exchange_between_nodes(const ProcessGroup& group, const ProcessGroup& node,
+                                             const ProcessGroup* leaders) {
+  guarded([&] {
+    impl_->exchange_over(
+        {.all = group.impl_, .node = node.impl_, .leaders = leaders ? leaders->impl_ : nullptr});
+  });
 }
 
 void GradientReducer::set_synchronized(bool synchronized) {

@@ -231,28 +231,6 @@ void GradientReducer::Impl::arm() {
   }
 }
 
-bool GradientReducer::Impl::needs_exchange_group() const {
-  return reducer_ && options_.exchange.kind != ExchangeOptions::kAllReduce &&
-         !reducer_->has_exchange();
-}
-
-void GradientReducer::Impl::exchange_over(const std::shared_ptr<ProcessGroup::Impl>& group) {
-  const std::lock_guard lock(mutex_);
-  if (!needs_exchange_group() || group->world_size() != group_->world_size()) {
-    throw Error(ErrorCode::kIllegalState,
-                "only an exchange without a group takes one, of as many ranks as the reducer's");
-  }
-  group_->abort_with(group);
-  const auto run = [group](const std::function<void(Collectives&)>& body) {
-    (void)group->collective(0, [&](Collectives& ranks) {
-      body(ranks);
-      return std::vector<at::Tensor>{};
-    });
-  };
-  reducer_->exchange_over({group->world_size(), run, [group] { group->abort(); }},
-                          detail::make_exchange(options_.exchange));
-}
-
 void GradientReducer::Impl::broadcast(const std::vector<at::Tensor>& tensors, int64_t root) {
   if (group_->group() && !tensors.empty()) {
     const at::NoGradGuard no_grad;

@@ -32,10 +32,18 @@ class GradientReducer::Impl {
   Impl& operator=(const Impl&) = delete;
   ~Impl();
 
+  /// The groups of an exchange: of all ranks and, for an exchange between nodes, of this rank's
+  /// node and of the nodes' first ranks, which is null on the others.
+  struct ExchangeImpls {
+    std::shared_ptr<ProcessGroup::Impl> all;
+    std::shared_ptr<ProcessGroup::Impl> node;
+    std::shared_ptr<ProcessGroup::Impl> leaders;
+  };
+
   /// Adds the hooks; not part of construction, so that the destructor removes them after a failure.
   void arm();
   [[nodiscard]] bool needs_exchange_group() const;
-  void exchange_over(const std::shared_ptr<ProcessGroup::Impl>& group);
+  void exchange_over(const ExchangeImpls& groups);
 
   void set_synchronized(bool synchronized);
   [[nodiscard]] bool is_synchronized() const;

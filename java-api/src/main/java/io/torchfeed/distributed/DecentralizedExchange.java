@@ -9,19 +9,26 @@ import org.bytedeco.pytorch.Tensor;
 /**
  * Averages weights with all ranks, or with one that changes from exchange to exchange, while the
  * gradients are computed from the weights before: {@code x := average(x) - step(gradient at x)}.
+ * Between nodes, x is the average of a node.
  *
  * <p>Source: Bagua, {@code DecentralizedAlgorithm}.
  */
 final class DecentralizedExchange implements WeightExchange {
-  private final ProcessGroup group;
+  private final Nodes nodes;
   private final FlatTensors weights;
   private final boolean withAll;
   private final long interval;
   private final Tensor received;
   private long exchanges;
 
-  DecentralizedExchange(ProcessGroup group, FlatTensors weights, boolean withAll, long interval) {
-    this.group = group;
+  /**
+   * Creates an exchange; a collective operation.
+   *
+   * @param nodes owned
+   * @param weights borrowed
+   */
+  DecentralizedExchange(Nodes nodes, FlatTensors weights, boolean withAll, long interval) {
+    this.nodes = nodes;
     this.weights = weights;
     this.withAll = withAll;
     this.interval = interval;
@@ -52,28 +59,31 @@ final class DecentralizedExchange implements WeightExchange {
       return;
     }
     weights.load();
-    List<Work<Void>> works = start();
+    nodes.averageAtLeader(weights.values());
+    ProcessGroup leaders = nodes.leaders();
+    List<Work<Void>> works = leaders == null ? List.of() : start(leaders);
     try {
       pass.run();
     } finally {
       WeightExchange.awaitAll(works);
     }
-    if (!withAll) {
+    if (!withAll && leaders != null) {
       try (PointerScope scope = new PointerScope()) {
         weights.values().add_(received).div_(new Scalar(2f));
       }
     }
+    nodes.copyFromLeader(weights.values());
     weights.store();
     exchanges++;
     update.run();
   }
 
-  private List<Work<Void>> start() {
-    AsyncCollectives ranks = group.unchecked().async();
+  private List<Work<Void>> start(ProcessGroup leaders) {
+    AsyncCollectives ranks = leaders.unchecked().async();
     if (withAll) {
       return List.of(ranks.allReduce(weights.values(), ReduceOp.MEAN));
     }
-    int peer = peer(group.rank(), group.size(), exchanges);
+    int peer = peer(leaders.rank(), leaders.size(), exchanges);
     return List.of(ranks.send(weights.values(), peer, 0), ranks.recv(received, peer, 0));
   }
 
@@ -83,7 +93,13 @@ final class DecentralizedExchange implements WeightExchange {
   }
 
   @Override
+  public void abandon() {
+    nodes.abandon();
+  }
+
+  @Override
   public void close() {
+    nodes.close();
     received.close();
   }
 }

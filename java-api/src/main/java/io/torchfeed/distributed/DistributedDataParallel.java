@@ -22,6 +22,7 @@ import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A module whose gradients are averaged over the ranks in every backward pass.
@@ -369,7 +370,7 @@ public final class DistributedDataParallel implements AutoCloseable {
                               nativeOptions)));
       DistributedDataParallel model = new DistributedDataParallel(handle, group, module);
       try {
-        model.connectExchange();
+        model.connectExchange(options.exchange.ranksPerNode());
         return model;
       } catch (RuntimeException | Error e) {
         model.close();
@@ -378,14 +379,44 @@ public final class DistributedDataParallel implements AutoCloseable {
     }
   }
 
-  /** Connects the exchange of gradients, if it needs a group of its own. */
-  private void connectExchange() {
-    if (handle.call(GradientReducer::needs_exchange_group)) {
-      int[] all = IntStream.range(0, group.size()).toArray();
-      try (ProcessGroup own = group.subgroup(all)) { // the reducer keeps the native group
-        own.calls.handle().run(shared -> handle.run(reducer -> reducer.exchange_over(shared)));
-      }
+  /** Connects the exchange of gradients, if it needs groups of its own. */
+  private void connectExchange(int ranksPerNode) {
+    if (!handle.call(GradientReducer::needs_exchange_group)) {
+      return;
     }
+    int[] all = IntStream.range(0, group.size()).toArray();
+    try (ProcessGroup own = group.subgroup(all); // the reducer keeps the native groups
+        Nodes nodes = Nodes.of(group, ranksPerNode)) {
+      withNative(own, ranks -> connectExchange(ranks, nodes));
+    }
+  }
+
+  private void connectExchange(io.torchfeed.bindings.ProcessGroup all, Nodes nodes) {
+    ProcessGroup node = nodes.node();
+    if (node == null) {
+      handle.run(reducer -> reducer.exchange_over(all));
+    } else {
+      withNative(
+          node,
+          own ->
+              withNative(
+                  nodes.leaders(),
+                  leaders ->
+                      handle.run(reducer -> reducer.exchange_between_nodes(all, own, leaders))));
+    }
+  }
+
+  private static void withNative(
+      @Nullable ProcessGroup group, Consumer<io.torchfeed.bindings.@Nullable ProcessGroup> body) {
+    if (group == null) {
+      body.accept(null);
+    } else {
+      group.calls.handle().run(body);
+    }
+  }
+
+  ProcessGroup group() {
+    return group;
   }
 
   /**

@@ -83,8 +83,8 @@ public sealed class GradientExchange permits GradientExchange.PowerSgd {
    * coding is at most half a level. A chunk that has a number that is not finite on any rank
    * becomes NaN on all of them.
    *
-   * <p>Source: Bagua, {@code ByteGradAlgorithm}, not hierarchical; but a code that would be -1 is 0
-   * rather than 255, and NaN does not become the largest number.
+   * <p>Source: Bagua, {@code ByteGradAlgorithm}; but a code that would be -1 is 0 rather than 255,
+   * and NaN does not become the largest number.
    *
    * @return the exchange
    */
@@ -122,11 +122,10 @@ public sealed class GradientExchange permits GradientExchange.PowerSgd {
    * }</pre>
    *
    * <p>and to clear the gradients before each pass. In a group of one rank, it gets gradients in
-   * all passes, and updates m by itself.
+   * all passes, and updates m by itself. {@link QAdam} does that.
    *
-   * <p>Source: Bagua, {@code QAdamAlgorithm}, not hierarchical; but the moments take in the
-   * gradient of pass w, which is dropped there, and the correction of v stops with v, so that the
-   * steps do not grow.
+   * <p>Source: Bagua, {@code QAdamAlgorithm}; but the moments take in the gradient of pass w, which
+   * is dropped there, and the correction of v stops with v, so that the steps do not grow.
    *
    * @param warmupSteps w, at least 1
    * @param beta1 the decay of the first moments, in [0, 1)
@@ -138,6 +137,31 @@ public sealed class GradientExchange permits GradientExchange.PowerSgd {
     require(beta1 >= 0 && beta1 < 1, "beta1 must be in [0, 1), got " + beta1);
     return new GradientExchange(
         options -> options.kind(ExchangeOptions.kQAdam).warmup_steps(warmupSteps).beta1(beta1));
+  }
+
+  /**
+   * Returns this exchange between nodes, for example machines: gradients are summed within each
+   * node, exchanged with other nodes by the first of its ranks, and copied to the others. So what
+   * travels between nodes does not grow with the ranks of a node; the table above then holds for n
+   * nodes. Not for {@link #powerSgd}; {@link #qAdam} averages the gradients of its warm-up over all
+   * ranks. Takes dense gradients of the dtypes above, {@link #allReduce}, too.
+   *
+   * <p>Source: Bagua, the hierarchical forms of its algorithms.
+   *
+   * @param ranks the number of consecutive ranks that form a node, at least 1; must divide the
+   *     group's size, or wrapping throws {@link IllegalArgumentException}. By default 1
+   * @return the exchange
+   * @throws IllegalArgumentException if the number is below 1
+   */
+  public GradientExchange withRanksPerNode(int ranks) {
+    require(ranks >= 1, "ranksPerNode must be at least 1, got " + ranks);
+    return new GradientExchange(setter.andThen(options -> options.ranks_per_node(ranks)));
+  }
+
+  int ranksPerNode() {
+    try (ExchangeOptions options = toNative()) {
+      return (int) options.ranks_per_node();
+    }
   }
 
   private static void require(boolean holds, String message) {

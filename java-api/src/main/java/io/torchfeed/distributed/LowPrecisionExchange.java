@@ -9,7 +9,8 @@ import org.bytedeco.pytorch.Tensor;
 
 /**
  * Mixes the weights of a rank with those of its two neighbours in a ring, by sending how far they
- * are from what the neighbours know, in 8 bits a value ({@link MinMaxCode}).
+ * are from what the neighbours know, in 8 bits a value ({@link MinMaxCode}). Between nodes, the
+ * neighbours are nodes, with the average of their ranks.
  *
  * <p>Each rank keeps what its neighbours know of it, and what it knows of them; these copies stay
  * equal bit for bit, since both ends add the same decoded messages.
@@ -20,7 +21,7 @@ final class LowPrecisionExchange implements WeightExchange {
   private static final int TO_LEFT = 0;
   private static final int TO_RIGHT = 1;
 
-  private final ProcessGroup group;
+  private final Nodes nodes;
   private final FlatTensors weights;
   private final long interval;
   private final Tensor known;
@@ -32,8 +33,14 @@ final class LowPrecisionExchange implements WeightExchange {
   private final Tensor fromRight;
   private long exchanges;
 
-  LowPrecisionExchange(ProcessGroup group, FlatTensors weights, long interval) {
-    this.group = group;
+  /**
+   * Creates an exchange; a collective operation.
+   *
+   * @param nodes owned
+   * @param weights borrowed
+   */
+  LowPrecisionExchange(Nodes nodes, FlatTensors weights, long interval) {
+    this.nodes = nodes;
     this.weights = weights;
     this.interval = interval;
     try (PointerScope scope = new PointerScope()) {
@@ -52,11 +59,16 @@ final class LowPrecisionExchange implements WeightExchange {
   public void step(long step, Runnable pass, Runnable update) {
     pass.run();
     update.run();
-    if (step % interval == 0 && group.size() > 1) {
+    if (step % interval == 0 && (nodes.count() > 1 || nodes.node() != null)) {
       weights.load();
-      encodeDifference();
-      exchange();
-      mix();
+      nodes.averageAtLeader(weights.values());
+      ProcessGroup leaders = nodes.leaders();
+      if (leaders != null && nodes.count() > 1) {
+        encodeDifference();
+        exchange(leaders);
+        mix();
+      }
+      nodes.copyFromLeader(weights.values());
       weights.store();
       exchanges++;
     }
@@ -71,10 +83,10 @@ final class LowPrecisionExchange implements WeightExchange {
     }
   }
 
-  private void exchange() {
-    AsyncCollectives ranks = group.unchecked().async();
-    int leftRank = Math.floorMod(group.rank() - 1, group.size());
-    int rightRank = Math.floorMod(group.rank() + 1, group.size());
+  private void exchange(ProcessGroup leaders) {
+    AsyncCollectives ranks = leaders.unchecked().async();
+    int leftRank = Math.floorMod(leaders.rank() - 1, leaders.size());
+    int rightRank = Math.floorMod(leaders.rank() + 1, leaders.size());
     WeightExchange.awaitAll(
         List.of(
             ranks.send(sent, leftRank, TO_LEFT),
@@ -108,7 +120,13 @@ final class LowPrecisionExchange implements WeightExchange {
   }
 
   @Override
+  public void abandon() {
+    nodes.abandon();
+  }
+
+  @Override
   public void close() {
+    nodes.close();
     for (Tensor each : List.of(known, left, right, difference, sent, fromLeft, fromRight)) {
       each.close();
     }

@@ -146,14 +146,17 @@ final class MeetingPoint {
     }
   }
 
-  /** Registers, and connects once all ranks have; waits at most for the timeout. */
-  NativeHandle<io.torchfeed.bindings.ProcessGroup> meet() {
+  /**
+   * Registers, and connects once all ranks have; waits at most for the timeout. Calls {@code
+   * eachTime} while it waits.
+   */
+  NativeHandle<io.torchfeed.bindings.ProcessGroup> meet(Runnable eachTime) {
     try {
       return new TimeLimitedCall<>(
               "torchfeed-subgroup",
               () -> {
                 register();
-                awaitAll(() -> {});
+                awaitAll(eachTime);
                 return connect();
               },
               NativeHandle::close)

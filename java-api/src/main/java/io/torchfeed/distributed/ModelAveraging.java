@@ -58,12 +58,18 @@ public final class ModelAveraging implements AutoCloseable {
     private final long interval;
     private final long start;
     private final Duration pause;
+    private final int ranksPerNode;
 
-    private Algorithm(Kind kind, long interval, long start, Duration pause) {
+    private Algorithm(Kind kind, long interval, long start, Duration pause, int ranksPerNode) {
       this.kind = kind;
       this.interval = interval;
       this.start = start;
       this.pause = pause;
+      this.ranksPerNode = ranksPerNode;
+    }
+
+    private Algorithm(Kind kind, Duration pause) {
+      this(kind, 1, 0, pause, 1);
     }
 
     /**
@@ -74,7 +80,7 @@ public final class ModelAveraging implements AutoCloseable {
      * @return the algorithm, with an exchange in each step
      */
     public static Algorithm decentralized() {
-      return new Algorithm(Kind.ALL, 1, 0, Duration.ZERO);
+      return new Algorithm(Kind.ALL, Duration.ZERO);
     }
 
     /**
@@ -85,7 +91,7 @@ public final class ModelAveraging implements AutoCloseable {
      * @return the algorithm, with an exchange in each step
      */
     public static Algorithm shiftOne() {
-      return new Algorithm(Kind.SHIFT_ONE, 1, 0, Duration.ZERO);
+      return new Algorithm(Kind.SHIFT_ONE, Duration.ZERO);
     }
 
     /**
@@ -96,7 +102,7 @@ public final class ModelAveraging implements AutoCloseable {
      * @return the algorithm, with an exchange after each step
      */
     public static Algorithm lowPrecision() {
-      return new Algorithm(Kind.LOW_PRECISION, 1, 0, Duration.ZERO);
+      return new Algorithm(Kind.LOW_PRECISION, Duration.ZERO);
     }
 
     /**
@@ -112,7 +118,7 @@ public final class ModelAveraging implements AutoCloseable {
         throw new IllegalArgumentException(
             "pause must be from 0 to " + MAX_PAUSE + ", got " + pause);
       }
-      return new Algorithm(Kind.ASYNCHRONOUS, 1, 0, pause);
+      return new Algorithm(Kind.ASYNCHRONOUS, pause);
     }
 
     /**
@@ -125,9 +131,7 @@ public final class ModelAveraging implements AutoCloseable {
      * @throws IllegalArgumentException if a number is below its minimum
      */
     public static Algorithm postLocal(long start, long period) {
-      return new Algorithm(Kind.POST_LOCAL, 1, 0, Duration.ZERO)
-          .withWarmup(start)
-          .withInterval(period);
+      return new Algorithm(Kind.POST_LOCAL, Duration.ZERO).withWarmup(start).withInterval(period);
     }
 
     /**
@@ -141,7 +145,7 @@ public final class ModelAveraging implements AutoCloseable {
       if (steps < 1) {
         throw new IllegalArgumentException("interval must be at least 1, got " + steps);
       }
-      return new Algorithm(kind, steps, start, pause);
+      return new Algorithm(kind, steps, start, pause, ranksPerNode);
     }
 
     /**
@@ -160,13 +164,43 @@ public final class ModelAveraging implements AutoCloseable {
       if (steps < 0) {
         throw new IllegalArgumentException("warm-up must be at least 0 steps, got " + steps);
       }
-      return new Algorithm(kind, interval, steps, pause);
+      return new Algorithm(kind, interval, steps, pause, ranksPerNode);
+    }
+
+    /**
+     * Returns the algorithm between nodes, for example machines: each time, the weights of a node's
+     * ranks are averaged, exchanged with other nodes by the first of these ranks, and copied to the
+     * others. So what travels between nodes does not grow with the ranks of a node; "rank" in the
+     * description of the algorithm then stands for a node. Not for {@link #asynchronous} and {@link
+     * #postLocal}.
+     *
+     * @param ranks the number of consecutive ranks that form a node, at least 1; must divide the
+     *     group's size. By default 1
+     * @return the algorithm
+     * @throws IllegalArgumentException if the number is below 1
+     * @throws IllegalStateException if the algorithm has no form between nodes
+     */
+    public Algorithm withRanksPerNode(int ranks) {
+      if (kind == Kind.ASYNCHRONOUS || kind == Kind.POST_LOCAL) {
+        throw new IllegalStateException(this + " has no form between nodes");
+      }
+      if (ranks < 1) {
+        throw new IllegalArgumentException("ranksPerNode must be at least 1, got " + ranks);
+      }
+      return new Algorithm(kind, interval, start, pause, ranks);
     }
 
     private void check(int worldSize, Tensor[] weights) {
-      if (kind == Kind.SHIFT_ONE && worldSize % 2 == 1 && worldSize > 1) {
+      if (worldSize % ranksPerNode != 0) {
         throw new IllegalArgumentException(
-            this + " needs an even number of ranks, got " + worldSize);
+            "ranksPerNode must divide the number of ranks, %d, got %d"
+                .formatted(worldSize, ranksPerNode));
+      }
+      int nodes = worldSize / ranksPerNode;
+      if (kind == Kind.SHIFT_ONE && nodes % 2 == 1 && nodes > 1) {
+        throw new IllegalArgumentException(
+            "%s needs an even number of %s, got %d"
+                .formatted(this, ranksPerNode == 1 ? "ranks" : "nodes", nodes));
       }
       for (Tensor weight : weights) {
         if (kind == Kind.LOW_PRECISION && weight.scalar_type().intern() != ScalarType.Float) {
@@ -185,16 +219,27 @@ public final class ModelAveraging implements AutoCloseable {
 
     private WeightExchange start(ProcessGroup group, Tensor[] parameters, FlatTensors weights) {
       return switch (kind) {
-        case ALL -> new DecentralizedExchange(group, weights, true, interval);
-        case SHIFT_ONE -> new DecentralizedExchange(group, weights, group.size() == 1, interval);
-        case LOW_PRECISION -> new LowPrecisionExchange(group, weights, interval);
+        case ALL -> new DecentralizedExchange(nodes(group), weights, true, interval);
+        case SHIFT_ONE ->
+            new DecentralizedExchange(
+                nodes(group), weights, group.size() == ranksPerNode, interval);
+        case LOW_PRECISION -> new LowPrecisionExchange(nodes(group), weights, interval);
         case ASYNCHRONOUS -> new AsynchronousExchange(group, parameters, weights, pause, start);
         case POST_LOCAL -> new LocalExchange(group, parameters, weights, start, interval);
       };
     }
 
+    private Nodes nodes(ProcessGroup group) {
+      return Nodes.of(group, ranksPerNode);
+    }
+
     @Override
     public String toString() {
+      return nameAndTimes()
+          + (ranksPerNode > 1 ? ", between nodes of " + ranksPerNode + " ranks" : "");
+    }
+
+    private String nameAndTimes() {
       return switch (kind) {
         case ALL -> "decentralized, every " + interval + " steps";
         case SHIFT_ONE -> "decentralized with one rank, every " + interval + " steps";

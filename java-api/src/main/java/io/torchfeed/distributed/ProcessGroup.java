@@ -285,7 +285,9 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
           new MeetingPoint(shared, key, there, networkInterface, timeout, System.nanoTime());
       joined =
           new Rendezvous.Joined(
-              members.length == 1 ? MeetingPoint.alone() : point.meet(), shared, key);
+              members.length == 1 ? MeetingPoint.alone() : point.meet(this::requireOpen),
+              shared,
+              key);
     } catch (RuntimeException | Error e) {
       shared.release();
       throw e;
@@ -391,6 +393,11 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
     if (!calls.handle().isClosed()) {
       calls.handle().run(io.torchfeed.bindings.ProcessGroup::abort);
     }
+  }
+
+  /** Aborts another group, too, once this one is aborted. */
+  void abortWith(ProcessGroup other) {
+    calls.handle().run(mine -> other.calls.handle().run(mine::abort_with));
   }
 
   @Override

@@ -119,6 +119,45 @@ class GradientExchangeTest {
   }
 
   @Test
+  void ranksOfOneNodeSendNothingToOthers() throws Exception {
+    for (var exchange :
+        List.of(
+            GradientExchange.allReduce(),
+            GradientExchange.byteGrad(),
+            GradientExchange.qAdam(1, 0))) {
+      train(
+          3,
+          Options.defaults().withExchange(exchange.withRanksPerNode(3)),
+          (group, net, model) -> {
+            for (int step = 0; step < 3; step++) {
+              net.clearGradients();
+              model.backward(net.loss(step, group.rank()));
+              for (int i = 0; i < NAMES.size(); i++) {
+                assertIsMeanOfThree(net.tensors[i].grad(), i, step);
+              }
+            }
+            assertThat(model.stats().buckets().get(0).sentBytes()).isZero();
+          });
+    }
+  }
+
+  @Test
+  void nodesThatDoNotDivideTheRanksAreRefused() throws Exception {
+    RankThreads.run(
+        2,
+        group -> {
+          try (PointerScope scope = new PointerScope()) {
+            Net net = new Net();
+            Options options =
+                Options.defaults().withExchange(GradientExchange.byteGrad().withRanksPerNode(3));
+            assertThatIllegalArgumentException()
+                .isThrownBy(() -> DistributedDataParallel.wrap(net, group, options))
+                .withMessageContaining("a divisor of the number of ranks, 2, got 3");
+          }
+        });
+  }
+
+  @Test
   void exchangesOfBytesAreNearTheMeanAndSendAQuarter() throws Exception {
     for (var exchange : List.of(GradientExchange.byteGrad(), GradientExchange.qAdam(1, 0))) {
       train(
