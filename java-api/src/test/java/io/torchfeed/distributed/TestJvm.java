@@ -4,6 +4,7 @@ package io.torchfeed.distributed;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -64,6 +65,19 @@ final class TestJvm implements AutoCloseable {
 
   void signal(String name) throws IOException, InterruptedException {
     new ProcessBuilder("kill", "-" + name, Long.toString(process.pid())).start().waitFor();
+  }
+
+  /** Waits until the process has stopped itself. */
+  void awaitStop() throws IOException, InterruptedException {
+    long deadline = System.nanoTime() + Duration.ofSeconds(PATIENCE_SECONDS).toNanos();
+    String state = "";
+    while (!state.startsWith("T")) {
+      assertThat(System.nanoTime()).as("in time, state %s", state).isLessThan(deadline);
+      Thread.sleep(20);
+      Process ps =
+          new ProcessBuilder("ps", "-o", "stat=", "-p", Long.toString(process.pid())).start();
+      state = new String(ps.getInputStream().readAllBytes(), StandardCharsets.US_ASCII).trim();
+    }
   }
 
   int exitCode() throws InterruptedException {
