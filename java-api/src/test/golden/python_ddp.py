@@ -19,13 +19,9 @@ over the parameters in use.
 """
 
 import contextlib
-import os
-import socket
-import sys
 
 import torch
-import torch.distributed as dist
-import torch.multiprocessing as multiprocessing
+from python_ranks import results_of
 from torch.nn.parallel import DistributedDataParallel
 
 RANKS = 2
@@ -123,11 +119,7 @@ def scenario(
         report(name, rank, step, model)
 
 
-def run(rank, port, results):
-    os.dup2(2, 1)  # Gloo writes to the standard output
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", rank=rank, world_size=RANKS)
+def run(rank):
     steps = [ALL] * 4
     tiny = 24 / (1 << 20)
     scenario("plain", rank, steps)
@@ -150,30 +142,11 @@ def run(rank, port, results):
     scenario("shared", rank, ["abcde"] * 4, shared=True)
     scenario("sparse", rank, ["abcdt"] * 4, sparse=True)
     scenario("buffers-off", rank, steps, broadcast_buffers=False)
-    results.put((rank, lines))
-    results.close()
-    results.join_thread()
-    dist.destroy_process_group()
-
-
-def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
+    return lines
 
 
 if __name__ == "__main__":
-    context = multiprocessing.get_context("spawn")
-    results = context.Queue()
-    port = free_port()
-    ranks = [context.Process(target=run, args=(rank, port, results)) for rank in range(RANKS)]
-    for process in ranks:
-        process.start()
-    collected = dict(results.get(timeout=60) for _ in ranks)
-    for process in ranks:
-        process.join()
-        if process.exitcode != 0:
-            sys.exit("a rank failed")
+    collected = results_of(RANKS, run)
     every = collected[0] + collected[1]
     print(
         f"# program java-api/src/test/golden/python_ddp.py; torch {torch.__version__};"

@@ -15,14 +15,12 @@ gradient of parameter p (counted from 0) in step s on rank r has the elements
 NCCL, so it is written out here.
 """
 
-import os
-import socket
 import sys
 
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as multiprocessing
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
+from python_ranks import results_of
 from torch.nn.parallel import DistributedDataParallel
 
 RANKS = 2
@@ -87,11 +85,7 @@ def hooks():
     }
 
 
-def run(rank, port, results):
-    os.dup2(2, 1)  # Gloo writes to the standard output
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", rank=rank, world_size=RANKS)
+def run(rank):
     lines = []
     for name, (state, hook) in hooks().items():
         net = Net()
@@ -104,30 +98,11 @@ def run(rank, port, results):
                 values = " ".join(f"{value:.9g}" for value in tensor.grad.flatten().tolist())
                 if step >= 2:
                     lines.append(f"{name} step={step} {parameter} {values}")
-    results.put(lines)
-    results.close()
-    results.join_thread()
-    dist.destroy_process_group()
-
-
-def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
+    return lines
 
 
 if __name__ == "__main__":
-    context = multiprocessing.get_context("spawn")
-    results = context.Queue()
-    port = free_port()
-    ranks = [context.Process(target=run, args=(rank, port, results)) for rank in range(RANKS)]
-    for process in ranks:
-        process.start()
-    collected = [results.get(timeout=60) for _ in ranks]
-    for process in ranks:
-        process.join()
-        if process.exitcode != 0:
-            sys.exit("a rank failed")
+    collected = results_of(RANKS, run)
     if collected[0] != collected[1]:
         sys.exit("the ranks have different gradients")
     print(
