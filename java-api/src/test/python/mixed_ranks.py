@@ -170,6 +170,41 @@ def train(rank, size, options):
         model.eval()
         with torch.no_grad():
             model(values(0, [2, 1, 6, 6]), True)
+    compare(net, size)
+
+
+class MnistNet(nn.Module):
+    """The net of the MNIST example."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv1 = nn.Conv2d(1, 32, 3)
+        self.conv2 = nn.Conv2d(32, 64, 3)
+        self.fc1 = nn.Linear(9216, 128)
+        self.fc2 = nn.Linear(128, 10)
+
+    def forward(self, x):
+        x = torch.max_pool2d(torch.relu(self.conv2(torch.relu(self.conv1(x)))), 2)
+        x = torch.relu(self.fc1(torch.dropout(x, 0.25, True).flatten(1)))
+        return torch.log_softmax(self.fc2(torch.dropout(x, 0.5, True)), 1)
+
+
+def train_mnist(rank, size):
+    torch.manual_seed(rank)
+    net = MnistNet()
+    model = DistributedDataParallel(net)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.03, momentum=0.9)
+    for step in range(2 * 6):
+        number = step * size + rank
+        labels = torch.arange(number, number + 4) % 10
+        images = values(1000 * number, [4, 1, 28, 28])
+        torch.nn.functional.nll_loss(model(images), labels).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    compare(net, size)
+
+
+def compare(net, size):
     state = [*net.parameters(), *net.buffers()]
     flat = torch.cat([tensor.detach().double().flatten() for tensor in state])
     every = [torch.empty_like(flat) for _ in range(size)]
@@ -202,6 +237,8 @@ def main():
         collectives(rank, size)
     elif program == "train":
         train(rank, size, sys.argv[2:])
+    elif program == "train-mnist":
+        train_mnist(rank, size)
     elif program == "other-model":
         DistributedDataParallel(nn.Linear(3, 2))
     elif program == "repeat":

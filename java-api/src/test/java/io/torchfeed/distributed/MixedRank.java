@@ -279,6 +279,15 @@ public final class MixedRank {
     }
   }
 
+  void trainMnist() {
+    try (PointerScope scope = new PointerScope()) {
+      torch.manual_seed(100 + rank);
+      MixedMnist net = new MixedMnist();
+      net.train(group);
+      compare(net);
+    }
+  }
+
   private static Options ddpOptions(Set<String> options) {
     Options chosen =
         Options.defaults()
@@ -308,7 +317,7 @@ public final class MixedRank {
   }
 
   @SuppressWarnings("try") // guard is not referenced
-  private void compare(Net net) {
+  private void compare(Module net) {
     try (NoGradGuard guard = new NoGradGuard()) {
       TensorVector state = new TensorVector();
       for (TensorVector tensors : List.of(net.parameters(), net.buffers())) {
@@ -336,7 +345,7 @@ public final class MixedRank {
   }
 
   /** The same numbers as those of mixed_ranks.py. */
-  private static Tensor values(long first, long... shape) {
+  static Tensor values(long first, long... shape) {
     int count = Math.toIntExact(Arrays.stream(shape).reduce(1, (a, b) -> a * b));
     float[] values = new float[count];
     for (int i = 0; i < count; i++) {

@@ -74,6 +74,12 @@ class MixedRanksTest {
 
   @ParameterizedTest
   @ValueSource(ints = {0, 1})
+  void theNetOfTheMnistExampleIsTrainedTogether(int javaRank) throws Exception {
+    run(2, javaRank, 0, group -> new MixedRank(group).trainMnist(), "train-mnist");
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1})
   void anotherModelIsRefused(int javaRank) throws Exception {
     run(2, javaRank, 1, group -> new MixedRank(group).otherModel(), "other-model");
   }
