@@ -2,6 +2,7 @@
 package io.torchfeed.examples.mnist;
 
 import io.torchfeed.distributed.GradientExchange;
+import io.torchfeed.distributed.QAdam;
 import java.util.Locale;
 
 /** The ways in which gradients are sent. */
@@ -10,9 +11,12 @@ enum Comm {
   FLOAT16,
   BFLOAT16,
   BYTEGRAD,
-  POWERSGD;
+  POWERSGD,
+  QADAM;
 
   private static final int WARMUP_STEPS = 100;
+  private static final double SGD_RATE = 0.03;
+  private static final double ADAM_RATE = 0.001;
 
   GradientExchange exchange() {
     return switch (this) {
@@ -22,7 +26,17 @@ enum Comm {
       case BYTEGRAD -> GradientExchange.byteGrad();
       // by default after 1000 steps, more than two epochs of two ranks
       case POWERSGD -> GradientExchange.powerSgd().withStartIteration(WARMUP_STEPS);
+      case QADAM -> adam(ADAM_RATE).exchange();
     };
+  }
+
+  /** Returns the options of the optimizer that belongs to {@link #QADAM}. */
+  static QAdam.Options adam(double learningRate) {
+    return QAdam.Options.defaults().withLearningRate(learningRate).withWarmupSteps(WARMUP_STEPS);
+  }
+
+  double defaultLearningRate() {
+    return this == QADAM ? ADAM_RATE : SGD_RATE;
   }
 
   /** Returns the name as an option has it. */

@@ -48,17 +48,19 @@ record Comparison(List<Row> rows) {
   String toMarkdown() {
     StringBuilder table =
         new StringBuilder(
-            "| way | test accuracy, % | seconds per epoch | MB sent per rank and step |"
-                + " waiting for gradients, % |\n|---|---|---|---|---|\n");
+            "| way | test accuracy, % | seconds per epoch | of the first | MB sent per rank and step |"
+                + " of the first | waiting for gradients, % |\n|---|---|---|---|---|---|---|\n");
     for (Row row : rows) {
       table.append(
           String.format(
               Locale.ROOT,
-              "| %s | %.2f | %.1f | %.2f | %.1f |%n",
+              "| %s | %.2f | %.1f | %.2f | %.2f | %.2f | %.1f |%n",
               row.way,
               100 * row.accuracy,
               row.seconds,
+              row.seconds / rows.get(0).seconds,
               row.bytesPerStep / 1e6,
+              row.bytesPerStep / rows.get(0).bytesPerStep,
               100 * row.reductionShare));
     }
     return table.toString();

@@ -92,14 +92,14 @@ final class Main implements Callable<Integer> {
       paramLabel = "HOW",
       description =
           "How gradients are sent: allreduce in full, or in fewer bytes: float16, bfloat16, bytegrad"
-              + " or powersgd (default: ${DEFAULT-VALUE}).")
+              + " or powersgd; qadam sends moments of Adam (default: ${DEFAULT-VALUE}).")
   private Comm comm = Comm.ALLREDUCE;
 
   @Option(
       names = "--lr",
       paramLabel = "X",
-      description = "Learning rate of SGD (default: ${DEFAULT-VALUE}).")
-  private double lr = 0.03;
+      description = "Learning rate (default: 0.03; with --comm qadam 0.001).")
+  private @Nullable Double lr;
 
   @Option(
       names = "--momentum",
@@ -262,7 +262,7 @@ final class Main implements Callable<Integer> {
           accumulate,
           algorithm,
           comm,
-          lr,
+          lr != null ? lr : comm.defaultLearningRate(),
           momentum,
           seed,
           verifiedData != null ? verifiedData : data,

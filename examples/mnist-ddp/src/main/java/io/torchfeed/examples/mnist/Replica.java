@@ -4,6 +4,7 @@ package io.torchfeed.examples.mnist;
 import io.torchfeed.distributed.DistributedDataParallel;
 import io.torchfeed.distributed.ModelAveraging;
 import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.distributed.QAdam;
 import java.util.function.Supplier;
 import org.bytedeco.pytorch.Tensor;
 
@@ -19,6 +20,9 @@ interface Replica extends AutoCloseable {
    * @param update changes the parameters
    */
   void step(Supplier<Tensor> loss, Runnable update);
+
+  /** Creates the optimizer whose moments are exchanged instead of gradients. */
+  QAdam adam(QAdam.Options options);
 
   /** Makes the parameters of all ranks equal, and returns their digest. */
   String agree();
@@ -60,6 +64,11 @@ interface Replica extends AutoCloseable {
     }
 
     @Override
+    public QAdam adam(QAdam.Options options) {
+      return QAdam.of(model, options);
+    }
+
+    @Override
     public String agree() {
       return model.verifyReplicas();
     }
@@ -90,6 +99,11 @@ interface Replica extends AutoCloseable {
     @Override
     public void step(Supplier<Tensor> loss, Runnable update) {
       model.step(() -> loss.get().backward(), update);
+    }
+
+    @Override
+    public QAdam adam(QAdam.Options options) {
+      throw new IllegalStateException("only ranks that average gradients exchange moments");
     }
 
     @Override

@@ -7,7 +7,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
-import org.bytedeco.pytorch.SGD;
 
 /**
  * The output of a run: metrics, plot, checkpoints and progress. Only rank 0 writes; on the other
@@ -64,16 +63,14 @@ final class RunFiles {
     say(String.format(Locale.ROOT, "process start to first batch: %.2f s", seconds));
   }
 
-  void epochDone(EpochMetrics row, Net net, SGD optimizer) {
+  void epochDone(EpochMetrics row, Net net, Optimizer optimizer) {
     if (!first) {
       return;
     }
     say(row.toText(settings.epochs()));
     metrics.add(row);
     CheckpointFolder.ofRun(settings.out())
-        .save(
-            new Checkpoint(
-                plan, row.epoch(), Archives.write(net::save), Archives.write(optimizer::save)));
+        .save(new Checkpoint(plan, row.epoch(), Archives.write(net::save), optimizer.archive()));
     plot();
   }
 

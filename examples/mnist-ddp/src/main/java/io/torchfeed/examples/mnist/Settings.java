@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param accumulate batches per optimizer step, at least 1
  * @param algorithm how the ranks train together
  * @param comm how gradients are sent, if the ranks exchange them
- * @param lr learning rate of SGD, above 0
+ * @param lr learning rate, above 0
  * @param momentum momentum of SGD, in [0, 1)
  * @param seed seed of parameters, dropout and order; not negative
  * @param data folder with the four verified files
@@ -68,6 +68,10 @@ record Settings(
     }
     if (comm != Comm.ALLREDUCE && algorithm != Algorithm.ALLREDUCE) {
       throw new IllegalArgumentException("--comm needs --algorithm allreduce, got " + algorithm);
+    }
+    if (comm == Comm.QADAM && resume != null) {
+      throw new IllegalArgumentException(
+          "--resume is not for --comm qadam, whose moments are not saved");
     }
     if (!(lr > 0 && lr <= 100)) {
       throw new IllegalArgumentException("--lr must be in (0, 100], got " + lr);

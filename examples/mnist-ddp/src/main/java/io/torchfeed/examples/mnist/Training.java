@@ -19,7 +19,6 @@ import java.util.Objects;
 import java.util.function.Supplier;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.openblas.presets.openblas_nolapack;
-import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
@@ -30,7 +29,7 @@ final class Training {
   private final ProcessGroup group;
   private final Net net;
   private final Replica model;
-  private final SGD optimizer;
+  private final Optimizer optimizer;
   private final DistributedRandomSampler sampler;
   private final DataLoader loader;
   private final RunFiles files;
@@ -42,7 +41,7 @@ final class Training {
       ProcessGroup group,
       Net net,
       Replica model,
-      SGD optimizer,
+      Optimizer optimizer,
       DistributedRandomSampler sampler,
       DataLoader loader,
       RunFiles files,
@@ -110,10 +109,9 @@ final class Training {
       }
       try (DataLoader loader = loader(settings, train, sampler);
           Replica model = Replica.of(net, group, settings);
-          SGD optimizer = Optimizers.sgd(net, settings)) {
-        if (checkpoint != null) {
-          Optimizers.restore(optimizer, checkpoint.optimizer(), settings);
-        }
+          Optimizer optimizer =
+              Optimizer.of(
+                  net, model, settings, checkpoint == null ? null : checkpoint.optimizer())) {
         int done = checkpoint == null ? 0 : checkpoint.epoch();
         RunFiles files = RunFiles.of(settings, plan, group.rank() == 0, done);
         new Training(
@@ -212,7 +210,7 @@ final class Training {
     double[] value = new double[1];
     try (PointerScope scope = new PointerScope()) {
       if (done == first) {
-        optimizer.zero_grad();
+        optimizer.zeroGrad();
       }
       Supplier<Tensor> share =
           () -> {

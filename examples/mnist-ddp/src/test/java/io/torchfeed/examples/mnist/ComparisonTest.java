@@ -24,11 +24,12 @@ class ComparisonTest {
   void aRowHasTheLastAccuracyAndTheMeansOfTheEpochs(@TempDir Path folder) throws IOException {
     Comparison.Row row =
         Comparison.Row.of("low-precision", List.of(epoch(1, 0.97, 50), epoch(2, 0.98, 60)));
-    Comparison comparison = new Comparison(List.of(row, row));
+    Comparison.Row first = new Comparison.Row("allreduce", 0.98, 50, 6e6, 0.2);
+    Comparison comparison = new Comparison(List.of(first, row));
     comparison.write(folder);
     assertThat(Files.readAllLines(folder.resolve("comparison.md")))
         .hasSize(4)
-        .contains("| low-precision | 98.00 | 55.0 | 3.00 | 15.0 |");
+        .contains("| low-precision | 98.00 | 55.0 | 1.10 | 3.00 | 0.50 | 15.0 |");
     assertThat(ImageIO.read(folder.resolve("comparison.png").toFile()).getWidth())
         .isEqualTo(3 * 480);
   }

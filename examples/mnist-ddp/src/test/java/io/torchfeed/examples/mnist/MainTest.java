@@ -47,11 +47,12 @@ class MainTest {
     "--workers=0, '--workers must be in [1, 256], got 0'",
     "--threads=-1, '--threads must be in [0, 1024], got -1'",
     "--resume, --resume needs a path",
+    "--comm=qadam --resume=x, '--resume is not for --comm qadam, whose moments are not saved'",
     "--epochs=many, many",
     "--batchsize=3, Unknown option"
   })
   void anInvalidOptionIsAUsageError(String argument, String message) {
-    assertThat(commandLine().execute(argument)).isEqualTo(2);
+    assertThat(commandLine().execute(argument.split(" "))).isEqualTo(2);
     assertThat(output.toString()).contains(message).contains("train --help");
   }
 
