@@ -2,30 +2,9 @@
 # Unpacks the shared libraries of the JavaCPP PyTorch and OpenBLAS presets into the build folder and
 # defines them as LibTorch::cpu and LibTorch::c10, so that the facade links with the same libraries
 # that the JVM will load.
+include(${CMAKE_CURRENT_LIST_DIR}/UnpackJar.cmake)
 set(TORCHFEED_PYTORCH_JAR "" CACHE FILEPATH "Platform jar of the JavaCPP PyTorch presets")
 set(TORCHFEED_OPENBLAS_JAR "" CACHE FILEPATH "Platform jar of the JavaCPP OpenBLAS presets")
-
-function(torchfeed_unpack jar folder)
-  if(NOT EXISTS "${jar}")
-    message(
-      FATAL_ERROR
-        "The platform jar '${jar}' was not found. Maven passes its path; for a manual build set "
-        "TORCHFEED_PYTORCH_JAR and TORCHFEED_OPENBLAS_JAR to the jars in the local repository.")
-  endif()
-  file(TIMESTAMP "${jar}" stamp)
-  set(stamp_file "${folder}/.unpacked")
-  if(EXISTS "${stamp_file}")
-    file(READ "${stamp_file}" unpacked)
-    if(unpacked STREQUAL "${jar} ${stamp}")
-      return()
-    endif()
-  endif()
-  get_filename_component(name "${jar}" NAME)
-  message(NOTICE "torchfeed: unpacking the libraries in ${name}")
-  file(REMOVE_RECURSE "${folder}")
-  file(ARCHIVE_EXTRACT INPUT "${jar}" DESTINATION "${folder}" PATTERNS "*/${TORCHFEED_PLATFORM}/*")
-  file(WRITE "${stamp_file}" "${jar} ${stamp}")
-endfunction()
 
 set(preset "${CMAKE_BINARY_DIR}/preset")
 torchfeed_unpack("${TORCHFEED_PYTORCH_JAR}" "${preset}/pytorch")

@@ -69,7 +69,7 @@ show_steps() {
       step("building " $0)
       next
     }
-    /Downloading from .*(pytorch|openblas|cuda)[^\/]*-(linux|macosx)[^\/]*\.jar$/ {
+    /Downloading from .*(pytorch|openblas|leptonica|cuda)[^\/]*-(linux|macosx)[^\/]*\.jar$/ {
       sub(/.*\//, ""); step("downloading " $0)
     }
     sub(/^torchfeed: /, "") { step($0) }

@@ -23,8 +23,8 @@ import org.bytedeco.pytorch.global.torch;
  */
 final class SelfCheck {
   private static final String LIBRARIES_HINT =
-      "put torchfeed-native, pytorch, openblas and javacpp of this platform (classifier %s) on the"
-          + " class path, all in the versions that torchfeed requires";
+      "put torchfeed-native, pytorch, openblas, leptonica and javacpp of this platform (classifier"
+          + " %s) on the class path, all in the versions that torchfeed requires";
 
   private final PrintStream out;
   private boolean healthy = true;

@@ -27,9 +27,14 @@ import org.bytedeco.javacpp.tools.InfoMapper;
               "torchfeed/min_max_code.h",
               "torchfeed/reducer.h",
               "torchfeed/slab.h",
+              "torchfeed/image_step.h",
+              "torchfeed/image_rows.h",
               "torchfeed/row_reader.h",
             },
-            link = "torchfeed"),
+            link = "torchfeed",
+            // the image decoders, which torchfeed needs: in the jar of the Leptonica presets
+            preload = "leptonica@.6",
+            preloadresource = "/org/bytedeco/leptonica/"),
     target = "io.torchfeed.bindings",
     global = "io.torchfeed.bindings.torchfeed")
 public class TorchfeedPreset implements InfoMapper {

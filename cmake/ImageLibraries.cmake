@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# Unpacks the library of the JavaCPP Leptonica presets and defines it as Leptonica::decoders: it
+# contains and exports libjpeg-turbo, libpng and libwebp, whose headers are in the same jar.
+include(${CMAKE_CURRENT_LIST_DIR}/UnpackJar.cmake)
+include(CheckCXXSymbolExists)
+
+set(TORCHFEED_LEPTONICA_JAR "" CACHE FILEPATH "Platform jar of the JavaCPP Leptonica presets")
+
+set(preset "${CMAKE_BINARY_DIR}/preset")
+torchfeed_unpack("${TORCHFEED_LEPTONICA_JAR}" "${preset}/leptonica")
+set(TORCHFEED_LEPTONICA_LIBRARIES "${preset}/leptonica/org/bytedeco/leptonica/${TORCHFEED_PLATFORM}")
+
+add_library(Leptonica::decoders SHARED IMPORTED)
+set_target_properties(
+  Leptonica::decoders
+  PROPERTIES IMPORTED_LOCATION "${TORCHFEED_LEPTONICA_LIBRARIES}/libleptonica.so.6"
+             INTERFACE_INCLUDE_DIRECTORIES "${TORCHFEED_LEPTONICA_LIBRARIES}/include")
+
+# That the library exports its decoders is a habit of the presets, not a promise.
+function(torchfeed_require_decoder headers symbol)
+  set(CMAKE_REQUIRED_LIBRARIES Leptonica::decoders)
+  set(CMAKE_REQUIRED_QUIET ON)
+  check_cxx_symbol_exists(${symbol} "${headers}" TORCHFEED_HAS_${symbol})
+  if(NOT TORCHFEED_HAS_${symbol})
+    message(
+      FATAL_ERROR
+        "${TORCHFEED_LEPTONICA_JAR} must contain the headers ${headers} and a library that exports "
+        "${symbol}; use the version of org.bytedeco:leptonica that the parent pom names.")
+  endif()
+endfunction()
+
+torchfeed_require_decoder("cstdio;jpeglib.h" jpeg_mem_src)
+torchfeed_require_decoder("cstdio;jpeglib.h" jpeg_crop_scanline)
+torchfeed_require_decoder("cstdio;jpeglib.h" jpeg_skip_scanlines)
+torchfeed_require_decoder("png.h" png_create_read_struct)
+torchfeed_require_decoder("webp/decode.h" WebPDecodeRGBInto)

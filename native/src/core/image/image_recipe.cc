@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/image/image_recipe.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "core/image/image_source.h"
+
+namespace torchfeed {
+namespace {
+
+constexpr int64_t kChannels = 3;
+
+/// Returns where the middle `length` of a side begins, as torchvision's `CenterCrop` has it: before
+/// the picture if that is smaller.
+int64_t middle(int64_t side, int64_t length) {
+  if (length > side) {
+    return -((length - side) / 2);
+  }
+  return static_cast<int64_t>(std::nearbyint(static_cast<double>(side - length) / 2));
+}
+
+int64_t scaled_side(int64_t short_side, int64_t from_short, int64_t from_long) {
+  return static_cast<int64_t>(static_cast<double>(short_side * from_long) /
+                              static_cast<double>(from_short));
+}
+
+}  // namespace
+
+int64_t ImageRecipe::row_bytes() const {
+  const auto element = static_cast<int64_t>(normalisation ? sizeof(float) : sizeof(uint8_t));
+  return kChannels * height * width * element;
+}
+
+Placement place(const ImageRecipe& recipe, int64_t height, int64_t width) {
+  Placement placement{
+      {0, 0, width, height}, recipe.width, recipe.height, {0, 0, recipe.width, recipe.height}};
+  if (!recipe.short_side && !recipe.crops_middle) {
+    return placement;
+  }
+  placement.width = width;
+  placement.height = height;
+  if (recipe.short_side) {
+    const int64_t side = *recipe.short_side;
+    placement.width = width <= height ? side : scaled_side(side, height, width);
+    placement.height = width <= height ? scaled_side(side, width, height) : side;
+    require_pixels(placement.width, placement.height);
+  }
+  placement.window.left = middle(placement.width, recipe.width);
+  placement.window.top = middle(placement.height, recipe.height);
+  return placement;
+}
+
+void make_row(const ImageRecipe& recipe, std::span<const uint8_t> encoded, std::byte* target) {
+  const std::unique_ptr<ImageSource> source = open_image(encoded);
+  const Placement placement = place(recipe, source->height(), source->width());
+  const StoredShape shape{recipe.width, recipe.height};
+  const std::unique_ptr<PixelStore> store =
+      recipe.normalisation
+          ? float_planes(reinterpret_cast<float*>(target), shape, *recipe.normalisation)
+          : byte_planes(reinterpret_cast<uint8_t*>(target), shape);
+  pass_image(*source, placement, recipe.resize, *store);
+}
+
+}  // namespace torchfeed

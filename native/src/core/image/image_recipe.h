@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "core/image/image_pass.h"
+#include "core/image/pixel_store.h"
+
+namespace torchfeed {
+
+/// The way from an encoded picture to a row of a batch: which part, of what size, as which numbers.
+/// Immutable while it is in use, and then thread-safe.
+struct ImageRecipe {
+  /// Returns the size of the row: `[3, height, width]` bytes, or floats if it is normalised.
+  [[nodiscard]] int64_t row_bytes() const;
+
+  int64_t height = 1;
+  int64_t width = 1;
+  /// The shorter side of the scaled picture, of which the middle is cut out, with black around it
+  /// if it is smaller. The longer side is `int(side * long / short)`, as in torchvision's `Resize`.
+  std::optional<int64_t> short_side = std::nullopt;
+  /// The middle is cut out of the picture as it is, if there is no `short_side`. Otherwise
+  /// the whole picture is scaled to the size of the row.
+  bool crops_middle = false;
+  Resize resize;
+  std::optional<Normalisation> normalisation = std::nullopt;
+};
+
+/// Returns the parts and sizes for a picture of this size.
+///
+/// @throws Error  of code `kUnreadable` if the scaled picture would have more than `kMaxPixels`
+[[nodiscard]] Placement place(const ImageRecipe& recipe, int64_t height, int64_t width);
+
+/// Decodes a picture and writes its row.
+///
+/// @param target  receives `recipe.row_bytes()` bytes, aligned as its elements
+/// @throws Error  of code `kUnreadable` if it is not a picture that can be decoded
+void make_row(const ImageRecipe& recipe, std::span<const uint8_t> encoded, std::byte* target);
+
+}  // namespace torchfeed

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace torchfeed {
+
+/// A rectangle of a picture, in pixels.
+struct Region {
+  int64_t left;
+  int64_t top;
+  int64_t width;
+  int64_t height;
+};
+
+/// Readable bytes behind each row of pixels, so that vector code may load more than the row has.
+constexpr std::size_t kRowSlack = 64;
+
+/// Pixels of the largest picture that is decoded: where Pillow refuses one as a decompression bomb.
+constexpr int64_t kMaxPixels = 178956970;
+
+/// An encoded picture, of which one region is decoded row by row. The encoded bytes are borrowed.
+/// One thread at a time.
+///
+/// Every function throws an `Error` of the code `kUnreadable` if the bytes are not a whole picture
+/// of a supported kind. Bytes that the region does not need are not looked at.
+class ImageSource {
+ public:
+  ImageSource() = default;
+  ImageSource(const ImageSource&) = delete;
+  ImageSource& operator=(const ImageSource&) = delete;
+  virtual ~ImageSource() = default;
+
+  [[nodiscard]] virtual int64_t width() const = 0;
+  [[nodiscard]] virtual int64_t height() const = 0;
+  /// Chooses the region, which is not empty and lies inside the picture. Called once.
+  virtual void begin(const Region& region) = 0;
+  /// Decodes the next row of the region: interleaved red, green and blue, valid until the next
+  /// call, with `kRowSlack` readable bytes behind it. Called at most once for each row.
+  virtual const uint8_t* next_row() = 0;
+};
+
+/// Opens a picture of the kind that its first bytes name: JPEG, PNG or WebP.
+///
+/// @param encoded  the content of the file, which must outlive the source
+std::unique_ptr<ImageSource> open_image(std::span<const uint8_t> encoded);
+
+/// Throws the error of an unreadable picture.
+[[noreturn]] void throw_unreadable(const std::string& reason);
+
+/// Throws the error of a decompression bomb if a picture has too many pixels.
+void require_pixels(int64_t width, int64_t height);
+
+}  // namespace torchfeed

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/image/image_steps.h"
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <string>
+
+#include "torchfeed/error.h"
+#include "torchfeed/image_step.h"
+
+namespace torchfeed {
+namespace {
+
+constexpr int64_t kMaxSide = 65535;
+
+[[noreturn]] void refuse(const std::string& problem) {
+  throw Error(ErrorCode::kInvalidArgument, "the steps of an image plan " + problem);
+}
+
+/// The numbers of a plan, from front to back.
+class Numbers {
+ public:
+  explicit Numbers(std::span<const double> numbers) : rest_(numbers) {}
+
+  [[nodiscard]] bool is_empty() const { return rest_.empty(); }
+
+  double next() {
+    if (rest_.empty()) {
+      refuse("end within a step");
+    }
+    const double number = rest_.front();
+    rest_ = rest_.subspan(1);
+    return number;
+  }
+
+  int64_t next_integer(int64_t min, int64_t max) {
+    const double number = next();
+    if (!(number >= static_cast<double>(min) && number <= static_cast<double>(max)) ||
+        number != std::floor(number)) {
+      refuse("must have an integer in [" + std::to_string(min) + ", " + std::to_string(max) +
+             "], got " + std::to_string(number));
+    }
+    return static_cast<int64_t>(number);
+  }
+
+  std::array<float, 3> next_channels() {
+    std::array<float, 3> channels;
+    for (float& channel : channels) {
+      channel = static_cast<float>(next());
+    }
+    return channels;
+  }
+
+ private:
+  std::span<const double> rest_;
+};
+
+Resize read_scaling(Numbers& numbers) {
+  const auto dialect = static_cast<ResizeDialect>(numbers.next_integer(0, 2));
+  const auto filter = static_cast<ResizeFilter>(numbers.next_integer(0, 3));
+  if (dialect == ResizeDialect::kTorchvision && filter != ResizeFilter::kBilinear &&
+      filter != ResizeFilter::kBicubic) {
+    refuse("must have the filter bilinear or bicubic in the dialect torchvision");
+  }
+  return {dialect, filter};
+}
+
+}  // namespace
+
+ImageRecipe read_steps(std::span<const double> steps) {
+  Numbers numbers(steps);
+  ImageRecipe recipe;
+  bool has_size = false;
+  const auto read_size = [&] {
+    has_size = true;
+    recipe.height = numbers.next_integer(1, kMaxSide);
+    recipe.width = numbers.next_integer(1, kMaxSide);
+  };
+  while (!numbers.is_empty()) {
+    switch (static_cast<ImageStep>(numbers.next_integer(kImageScaling, kImageNormalize))) {
+      case kImageScaling:
+        recipe.resize = read_scaling(numbers);
+        break;
+      case kImageShortSide:
+        recipe.short_side = numbers.next_integer(1, kMaxSide);
+        break;
+      case kImageResize:
+        read_size();
+        break;
+      case kImageCenterCrop:
+        read_size();
+        recipe.crops_middle = true;
+        break;
+      case kImageNormalize: {
+        const std::array<float, 3> mean = numbers.next_channels();
+        recipe.normalisation.emplace(mean, numbers.next_channels());
+        break;
+      }
+    }
+  }
+  if (!has_size) {
+    refuse("must decide the size of the row");
+  }
+  return recipe;
+}
+
+}  // namespace torchfeed

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/image/jpeg_source.h"
+
+#include <algorithm>
+#include <array>
+#include <csetjmp>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+// jpeglib.h needs FILE and size_t declared before it.
+#include <jerror.h>
+#include <jpeglib.h>
+
+namespace torchfeed {
+namespace {
+
+constexpr int kMaxScans = 100;  // each scan of a progressive file costs a pass over all of it
+constexpr long kMaxMemory = 1L << 31;
+
+/// The decoder of libjpeg. Its callbacks leave by `longjmp`, so the functions that call it have no
+/// object with a destructor.
+struct Decoder {
+  Decoder() = default;
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+  ~Decoder() { jpeg_destroy_decompress(&info); }
+
+  jpeg_decompress_struct info{};
+  jpeg_error_mgr errors{};
+  jpeg_progress_mgr progress{};
+  std::jmp_buf on_error{};
+  std::array<char, JMSG_LENGTH_MAX> message{};
+};
+
+Decoder& decoder_of(j_common_ptr info) { return *static_cast<Decoder*>(info->client_data); }
+
+[[noreturn]] void fail(j_common_ptr info) {
+  Decoder& decoder = decoder_of(info);
+  info->err->format_message(info, decoder.message.data());
+  std::longjmp(decoder.on_error, 1);
+}
+
+/// Whether Python decodes such a file without a word, and all of its pixels are there.
+bool is_harmless(int warning) {
+  return warning == JWRN_EXTRANEOUS_DATA || warning == JWRN_ADOBE_XFORM ||
+         warning == JWRN_JFIF_MAJOR || warning == JWRN_BOGUS_ICC;
+}
+
+void on_message(j_common_ptr info, int level) {
+  if (level < 0 && !is_harmless(info->err->msg_code)) {
+    fail(info);
+  }
+}
+
+void on_progress(j_common_ptr info) {
+  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > kMaxScans) {
+    Decoder& decoder = decoder_of(info);
+    std::snprintf(decoder.message.data(), decoder.message.size(),
+                  "a JPEG must have at most %d scans", kMaxScans);
+    std::longjmp(decoder.on_error, 1);
+  }
+}
+
+bool read_header(Decoder& decoder, const uint8_t* encoded, std::size_t length) {
+  jpeg_decompress_struct& info = decoder.info;
+  info.err = jpeg_std_error(&decoder.errors);
+  info.client_data = &decoder;
+  decoder.errors.error_exit = fail;
+  decoder.errors.emit_message = on_message;
+  if (setjmp(decoder.on_error) != 0) {
+    return false;
+  }
+  jpeg_create_decompress(&info);
+  info.mem->max_memory_to_use = kMaxMemory;
+  decoder.progress.progress_monitor = on_progress;
+  info.progress = &decoder.progress;
+  jpeg_mem_src(&info, encoded, length);
+  jpeg_read_header(&info, TRUE);
+  return true;
+}
+
+/// Starts to decode the rows from `region.top` on, and the columns of the region with a margin.
+///
+/// @param first  receives the number of the first column decoded
+bool start(Decoder& decoder, const Region& region, JDIMENSION& first) {
+  jpeg_decompress_struct& info = decoder.info;
+  if (setjmp(decoder.on_error) != 0) {
+    return false;
+  }
+  const bool has_black = info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK;
+  info.out_color_space = has_black ? JCS_CMYK : JCS_RGB;
+  info.dct_method = JDCT_ISLOW;
+  jpeg_start_decompress(&info);
+  const int64_t margin = int64_t{DCTSIZE} * info.max_h_samp_factor;
+  const int64_t left = std::max<int64_t>(0, region.left - margin);
+  const int64_t right = std::min<int64_t>(info.output_width, region.left + region.width + margin);
+  first = 0;
+  if (right - left < info.output_width) {
+    first = static_cast<JDIMENSION>(left);
+    auto width = static_cast<JDIMENSION>(right - left);
+    jpeg_crop_scanline(&info, &first, &width);
+  }
+  if (region.top > 0) {
+    jpeg_skip_scanlines(&info, static_cast<JDIMENSION>(region.top));
+  }
+  return true;
+}
+
+/// Decodes a row. After the last one of the picture, requires that nothing is missing.
+bool read_row(Decoder& decoder, uint8_t* row) {
+  jpeg_decompress_struct& info = decoder.info;
+  if (setjmp(decoder.on_error) != 0) {
+    return false;
+  }
+  jpeg_read_scanlines(&info, &row, 1);
+  if (info.output_scanline == info.output_height) {
+    jpeg_finish_decompress(&info);
+  }
+  return true;
+}
+
+/// Multiplies two fractions of 255, rounded.
+uint8_t product(uint8_t a, uint8_t b) {
+  const int scaled = a * b + 128;
+  return static_cast<uint8_t>(((scaled >> 8) + scaled) >> 8);
+}
+
+/// Converts pixels of stored, that is inverted, cyan, magenta, yellow and black.
+void cmyk_to_rgb(uint8_t* rgb, const uint8_t* cmyk, int64_t width) {
+  for (int64_t x = 0; x < width; ++x) {
+    const uint8_t black = cmyk[4 * x + 3];
+    for (int64_t c = 0; c < 3; ++c) {
+      const auto inverted = static_cast<uint8_t>(255 - cmyk[4 * x + c]);
+      rgb[3 * x + c] = static_cast<uint8_t>(std::max(0, black - product(black, inverted)));
+    }
+  }
+}
+
+class JpegSource final : public ImageSource {
+ public:
+  explicit JpegSource(std::span<const uint8_t> encoded) {
+    check(read_header(decoder_, encoded.data(), encoded.size()));
+    const jpeg_decompress_struct& info = decoder_.info;
+    require_pixels(info.image_width, info.image_height);
+    if (info.jpeg_color_space == JCS_UNKNOWN) {
+      throw_unreadable("a JPEG must be grey, RGB, YCC, CMYK or YCCK, got " +
+                       std::to_string(info.num_components) + " components");
+    }
+  }
+
+  [[nodiscard]] int64_t width() const override { return decoder_.info.image_width; }
+  [[nodiscard]] int64_t height() const override { return decoder_.info.image_height; }
+
+  void begin(const Region& region) override {
+    JDIMENSION first = 0;
+    check(start(decoder_, region, first));
+    const auto components = static_cast<std::size_t>(decoder_.info.output_components);
+    width_ = region.width;
+    skipped_ = (static_cast<std::size_t>(region.left) - first) * components;
+    row_.resize(decoder_.info.output_width * components + kRowSlack);
+    if (components == 4) {
+      rgb_.resize(3 * static_cast<std::size_t>(width_) + kRowSlack);
+    }
+  }
+
+  const uint8_t* next_row() override {
+    check(read_row(decoder_, row_.data()));
+    const uint8_t* const row = row_.data() + skipped_;
+    if (rgb_.empty()) {
+      return row;
+    }
+    cmyk_to_rgb(rgb_.data(), row, width_);
+    return rgb_.data();
+  }
+
+ private:
+  void check(bool succeeded) const {
+    if (!succeeded) {
+      throw_unreadable(decoder_.message.data());
+    }
+  }
+
+  Decoder decoder_;
+  int64_t width_ = 0;         // of the region
+  std::size_t skipped_ = 0;   // bytes of a decoded row before the region
+  std::vector<uint8_t> row_;  // as decoded
+  std::vector<uint8_t> rgb_;  // of a picture with black
+};
+
+}  // namespace
+
+std::unique_ptr<ImageSource> open_jpeg(std::span<const uint8_t> encoded) {
+  return std::make_unique<JpegSource>(encoded);
+}
+
+}  // namespace torchfeed

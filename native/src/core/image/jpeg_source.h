@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "core/image/image_source.h"
+
+namespace torchfeed {
+
+/// Opens a JPEG, whose rows are those of Pillow: accurate integer DCT, smooth upsampling, grey and
+/// CMYK converted to RGB, no colour profile and no orientation applied.
+///
+/// Of a region, libjpeg decodes a margin as well, without which its edges would differ. It stops
+/// after the last row, so damage below the region goes unnoticed.
+std::unique_ptr<ImageSource> open_jpeg(std::span<const uint8_t> encoded);
+
+}  // namespace torchfeed

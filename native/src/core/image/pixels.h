@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace torchfeed {
+
+/// A borrowed picture: interleaved RGB bytes in dense rows, from the top left corner.
+struct Pixels {
+  uint8_t* data;
+  int64_t width;
+  int64_t height;
+};
+
+}  // namespace torchfeed

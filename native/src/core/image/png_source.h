@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "core/image/image_source.h"
+
+namespace torchfeed {
+
+/// Opens a PNG. As with Pillow's `convert("RGB")`, transparency is dropped and the colours under it
+/// stay. Of 16 bits, the high byte is used; Pillow instead clips grey ones at 255.
+std::unique_ptr<ImageSource> open_png(std::span<const uint8_t> encoded);
+
+}  // namespace torchfeed

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "torchfeed/image_rows.h"
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "core/image/image_recipe.h"
+#include "core/image/image_steps.h"
+#include "torch/guard.h"
+
+namespace torchfeed {
+
+void write_image_row(const double* steps, int64_t numbers, const uint8_t* encoded, int64_t bytes,
+                     Slab& slab, int64_t column, int64_t row) {
+  guarded([&] {
+    const ImageRecipe recipe = read_steps({steps, static_cast<std::size_t>(numbers)});
+    const int64_t row_bytes = recipe.row_bytes();
+    if (row < 0 || row >= slab.column_bytes(column) / row_bytes) {
+      throw Error(ErrorCode::kInvalidArgument, "a slab's column must hold row " +
+                                                   std::to_string(row) + " of " +
+                                                   std::to_string(row_bytes) + " bytes");
+    }
+    uint8_t* const target = slab.data() + slab.column_offset(column) + row * row_bytes;
+    make_row(recipe, {encoded, static_cast<std::size_t>(bytes)},
+             reinterpret_cast<std::byte*>(target));
+  });
+}
+
+}  // namespace torchfeed

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/image/image_pass.h"
+
+namespace torchfeed::testing {
+
+using Bytes = std::vector<uint8_t>;
+
+/// Reads a file of the folder of golden images.
+inline Bytes golden_image(const std::string& name) {
+  std::ifstream file(std::string(TORCHFEED_GOLDEN_DIR) + "/images/" + name, std::ios::binary);
+  if (!file) {
+    throw std::runtime_error("no golden image " + name);
+  }
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+/// Returns the CRC-32 of bytes, as Python's `zlib.crc32`.
+inline uint32_t crc32(const uint8_t* bytes, std::size_t count) {
+  uint32_t crc = ~uint32_t{0};
+  for (std::size_t i = 0; i < count; ++i) {
+    crc ^= bytes[i];
+    for (int bit = 0; bit < 8; ++bit) {
+      crc = (crc >> 1) ^ (0xedb88320U & (0U - (crc & 1U)));
+    }
+  }
+  return ~crc;
+}
+
+/// Decodes, crops and scales a picture into interleaved bytes.
+inline Bytes passed(const Bytes& encoded, const Placement& placement, const Resize& resize = {},
+                    bool flips_horizontally = false, bool flips_vertically = false) {
+  Bytes pixels(static_cast<std::size_t>(3 * placement.window.width * placement.window.height), 77);
+  const auto store = interleaved({pixels.data(), placement.window.width, placement.window.height},
+                                 flips_horizontally, flips_vertically);
+  const auto source = open_image(encoded);
+  pass_image(*source, placement, resize, *store);
+  return pixels;
+}
+
+/// Returns the placement that leaves a region of a picture as it is.
+inline Placement unscaled(const Region& region) {
+  return {region, region.width, region.height, {0, 0, region.width, region.height}};
+}
+
+/// Decodes a picture as a whole.
+inline Bytes decoded(const Bytes& encoded) {
+  const auto source = open_image(encoded);
+  return passed(encoded, unscaled({0, 0, source->width(), source->height()}));
+}
+
+}  // namespace torchfeed::testing

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/image/image_recipe.h"
+#include "core/image/image_steps.h"
+#include "image_files.h"
+
+namespace torchfeed {
+namespace {
+
+using testing::Bytes;
+using testing::crc32;
+using testing::golden_image;
+
+/// The lines of a kind, without it. Files are read once.
+std::vector<std::string> lines_of(const std::string& kind) {
+  const Bytes text = golden_image("cases.txt");
+  std::istringstream stream(std::string(text.begin(), text.end()));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) {
+    if (line.starts_with(kind + ' ')) {
+      lines.push_back(line.substr(kind.size() + 1));
+    }
+  }
+  return lines;
+}
+
+const Bytes& content(const std::string& name) {
+  static std::map<std::string, Bytes> files;
+  const auto [file, is_new] = files.try_emplace(name);
+  if (is_new) {
+    file->second = golden_image(name);
+  }
+  return file->second;
+}
+
+TEST(ImageGolden, PixelsEqualPillowsAndTorchvisions) {
+  const auto lines = lines_of("pass");
+  std::set<std::string> files;
+  for (const std::string& line : lines) {
+    std::istringstream stream(line);
+    std::string file;
+    int dialect = 0;
+    int filter = 0;
+    Placement placement{};
+    Region& crop = placement.crop;
+    Region& window = placement.window;
+    bool flips_horizontally = false;
+    bool flips_vertically = false;
+    uint32_t expected = 0;
+    stream >> file >> dialect >> filter >> crop.left >> crop.top >> crop.width >> crop.height >>
+        placement.width >> placement.height >> window.left >> window.top >> window.width >>
+        window.height >> flips_horizontally >> flips_vertically >> std::hex >> expected;
+    ASSERT_FALSE(stream.fail()) << line;
+    files.insert(file);
+    for (const ResampleKernels& kernels : resample_kernels()) {
+      const Resize resize{static_cast<ResizeDialect>(dialect), static_cast<ResizeFilter>(filter),
+                          &kernels};
+      const Bytes pixels =
+          testing::passed(content(file), placement, resize, flips_horizontally, flips_vertically);
+      EXPECT_EQ(expected, crc32(pixels.data(), pixels.size())) << kernels.name << ' ' << line;
+    }
+  }
+  EXPECT_GE(lines.size(), 1100U);
+  EXPECT_GE(files.size(), 44U);
+}
+
+TEST(ImageGolden, RowsEqualThoseOfTorchvisionsTransforms) {
+  const auto lines = lines_of("plan");
+  for (const std::string& line : lines) {
+    std::istringstream stream(line);
+    std::string file;
+    uint32_t expected = 0;
+    stream >> file >> std::hex >> expected >> std::dec;
+    std::vector<double> steps;
+    for (double number = 0; stream >> number;) {
+      steps.push_back(number);
+    }
+    const ImageRecipe recipe = read_steps(steps);
+    Bytes row(static_cast<std::size_t>(recipe.row_bytes()));
+    make_row(recipe, content(file), reinterpret_cast<std::byte*>(row.data()));
+    EXPECT_EQ(expected, crc32(row.data(), row.size())) << line;
+  }
+  EXPECT_GE(lines.size(), 40U);
+}
+
+}  // namespace
+}  // namespace torchfeed
