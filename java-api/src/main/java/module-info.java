@@ -15,6 +15,7 @@ module io.torchfeed {
   exports io.torchfeed.data.source;
   exports io.torchfeed.distributed;
   exports io.torchfeed.graph;
+  exports io.torchfeed.image;
   exports io.torchfeed.memory;
   exports io.torchfeed.sampler;
   exports io.torchfeed.sampler.balance;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
+import io.torchfeed.image.ImageException;
+import io.torchfeed.image.ImagePlan;
 import java.util.random.RandomGenerator;
 
 /**
@@ -244,4 +246,16 @@ public interface SampleWriter {
    * @throws IllegalArgumentException if the column has another dtype, or is full
    */
   void putDouble(int column, double value);
+
+  /**
+   * Decodes an image in native code and writes it as all elements of a column, in one call.
+   *
+   * @param column the number of the column, whose rows are {@link ImagePlan#row}
+   * @param encoded the content of the image file: JPEG, PNG or WebP
+   * @param plan the size and form of the result
+   * @throws IllegalArgumentException if the column has other rows, something was written into it,
+   *     or its length is variable
+   * @throws ImageException if the bytes are not an image that can be decoded
+   */
+  void putImage(int column, byte[] encoded, ImagePlan plan);
 }

@@ -3,6 +3,7 @@ package io.torchfeed.data.engine;
 
 import io.torchfeed.data.SampleWriter;
 import io.torchfeed.data.VariableLength;
+import io.torchfeed.image.ImagePlan;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
 import java.util.ArrayList;
@@ -247,5 +248,18 @@ public final class SlabSampleWriter implements SampleWriter {
     requireOpen(); // before the write to the array that the owner of the sample reads
     oneDouble[0] = value;
     put(column, oneDouble, 0, 1);
+  }
+
+  @Override
+  public void putImage(int column, byte[] encoded, ImagePlan plan) {
+    Slab into = requireOpen();
+    Objects.checkIndex(column, elements.length);
+    if (variable[column] != null) {
+      throw new IllegalArgumentException(
+          "column %d is of variable length, which an image cannot be".formatted(column));
+    }
+    int count = fitting(column, elements[column]);
+    plan.write(encoded, into, column, row);
+    written[column] += count;
   }
 }

@@ -6,6 +6,7 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.data.Dataset;
 import io.torchfeed.data.SampleException;
 import io.torchfeed.data.SampleWriter;
+import io.torchfeed.image.ImagePlan;
 import io.torchfeed.internal.Failures;
 import io.torchfeed.internal.RegularFile;
 import io.torchfeed.memory.DType;
@@ -30,7 +31,8 @@ import java.util.stream.Stream;
  * {@link ImageDecoder} writes it, and the number of the class, int64.
  *
  * <pre>{@code
- * ImageFolder photos = ImageFolder.open(root, ImageDecoder.imageIo(224, 224));
+ * ImagePlan plan = ImagePlan.builder().resizeShortSide(256).centerCrop(224, 224).build();
+ * ImageFolder photos = ImageFolder.open(root, plan);
  * }</pre>
  *
  * <p>Classes and files are numbered as in torchvision 0.25's {@code ImageFolder}: classes by name,
@@ -56,6 +58,20 @@ public final class ImageFolder implements Dataset {
     this.files = files;
     this.labels = labels.stream().mapToInt(Integer::intValue).toArray();
     this.decoder = decoder;
+  }
+
+  /**
+   * Lists the images of a folder, which native code will decode: JPEG, PNG and WebP. A file of
+   * another format causes a {@link SampleException} when it is read.
+   *
+   * @param root the folder that contains a folder for each class
+   * @param plan the size and form of the images
+   * @return the dataset
+   * @throws IllegalArgumentException if there is no class, or a class has no image
+   * @throws UncheckedIOException if a folder cannot be read; the message names it
+   */
+  public static ImageFolder open(Path root, ImagePlan plan) {
+    return open(root, ImageDecoder.of(plan));
   }
 
   /**

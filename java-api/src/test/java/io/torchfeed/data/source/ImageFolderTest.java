@@ -9,9 +9,12 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import io.torchfeed.data.Batch;
 import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.FailurePolicy;
 import io.torchfeed.data.Rows;
 import io.torchfeed.data.SampleException;
 import io.torchfeed.data.SampleWriter;
+import io.torchfeed.image.ImageException;
+import io.torchfeed.image.ImagePlan;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import java.awt.image.BufferedImage;
@@ -85,6 +88,40 @@ class ImageFolderTest {
               0x04, 0x10, 0x05, 0x20, 0xf6, 0x30, // dog/1.bmp
               0, 255, 0, 255, 0, 255); // dog/2.png
       assertThat(Rows.longs(batch.tensor(1))).containsExactly(0, 1, 1);
+    }
+  }
+
+  @Test
+  void aPlanDecodesByContentAndRefusesOtherFormats() throws IOException {
+    write("cat/1.png", BufferedImage.TYPE_INT_RGB, 1, 2, RED, BLUE);
+    Files.copy(path("cat/1.png"), path("cat/2.jpg")); // as a file of ImageNet
+    write("dog/1.bmp", BufferedImage.TYPE_3BYTE_BGR, 1, 2, BLUE, RED);
+    write("dog/2.png", BufferedImage.TYPE_INT_ARGB, 1, 2, RED & 0xffffff, BLUE);
+    ImageFolder folder = ImageFolder.open(root, ImagePlan.builder().resize(1, 2).build());
+    try (DataLoader loader = DataLoader.over(folder).batchSize(2).build();
+        Batches batches = loader.epoch(0)) {
+      Batch cats = batches.next();
+      assertThat(cats.tensor(0).sizes().vec().get()).containsExactly(2, 3, 1, 2);
+      int[] pixels = {0x10, 0x04, 0x20, 0x05, 0x30, 0xf6};
+      assertThat(Arrays.copyOf(bytes(cats.tensor(0)), 6)).containsExactly(pixels);
+      assertThat(Arrays.copyOfRange(bytes(cats.tensor(0)), 6, 12)).containsExactly(pixels);
+      assertThatExceptionOfType(SampleException.class)
+          .isThrownBy(batches::next)
+          .withMessageContaining(
+              root.resolve("dog/1.bmp")
+                  + " cannot be decoded as an image: an image must be a JPEG, PNG or WebP")
+          .withRootCauseInstanceOf(RuntimeException.class)
+          .havingCause()
+          .havingCause()
+          .isInstanceOf(ImageException.class);
+    }
+    try (DataLoader loader =
+            DataLoader.over(folder).batchSize(4).onFailure(FailurePolicy.skipSample()).build();
+        Batches batches = loader.epoch(0)) {
+      Batch batch = batches.next();
+      assertThat(batch.indices()).containsExactly(0, 1, 3);
+      assertThat(Arrays.copyOfRange(bytes(batch.tensor(0)), 12, 18))
+          .containsExactly(0x10, 0x04, 0x20, 0x05, 0x30, 0xf6); // the colour under transparency
     }
   }
 

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.image;
+
+/** Thrown for bytes that are not a whole picture of a supported kind; the message says why. */
+public final class ImageException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  /**
+   * Creates an exception.
+   *
+   * @param problem the reason
+   * @param cause the exception of native code
+   */
+  ImageException(String problem, Throwable cause) {
+    super(problem, cause);
+  }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Images: how an encoded picture becomes a row of a batch.
+ *
+ * <p>An {@link io.torchfeed.image.ImagePlan} is a list of steps, for example crop, resize and
+ * normalize. Native code decodes a picture and applies them in one pass over its rows, straight
+ * into the memory of the batch; the pixels equal those of Pillow or torchvision bit for bit.
+ *
+ * <p>This package knows nothing about datasets: see {@link io.torchfeed.memory.Slab}, into which it
+ * writes.
+ */
+@NullMarked
+package io.torchfeed.image;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.torchfeed.image.ImageException;
+import io.torchfeed.image.ImagePlan;
+import io.torchfeed.memory.DType;
+import io.torchfeed.memory.RowSpec;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.List;
+import org.bytedeco.pytorch.Tensor;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ImageSampleTest {
+  private static final ImagePlan PLAN =
+      ImagePlan.builder()
+          .resizeShortSide(20)
+          .centerCrop(16, 18)
+          .normalize(ImagePlan.imagenetMean(), ImagePlan.imagenetStd())
+          .build();
+  private static final List<byte[]> IMAGES =
+      List.of(golden("420.jpg"), golden("rgba.png"), golden("lossy.webp"), golden("cmyk.jpg"));
+
+  private static byte[] golden(String name) {
+    try (InputStream file = Rows.class.getResourceAsStream("/golden/images/" + name)) {
+      return requireNonNull(file, name).readAllBytes();
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private record Images(SampleReader reader) implements Dataset {
+    private interface SampleReader {
+      void read(long index, SampleWriter sample);
+    }
+
+    @Override
+    public long size() {
+      return 40;
+    }
+
+    @Override
+    public List<RowSpec> columns() {
+      return List.of(RowSpec.of(DType.INT64), PLAN.row());
+    }
+
+    @Override
+    public void read(long index, SampleWriter sample) {
+      sample.putLong(0, index);
+      reader.read(index, sample);
+    }
+  }
+
+  private static byte[] image(long index) {
+    return IMAGES.get((int) index % IMAGES.size());
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 3})
+  void eachRowOfABatchIsItsImage(int workers) {
+    Images images = new Images((index, sample) -> sample.putImage(1, image(index), PLAN));
+    try (DataLoader loader = DataLoader.over(images).batchSize(8).workers(workers).build();
+        Batches batches = loader.epoch(0)) {
+      for (Batch batch : batches) {
+        Tensor rows = batch.tensor(1);
+        assertThat(rows.sizes().vec().get()).containsExactly(8, 3, 16, 18);
+        for (int row = 0; row < 4; row++) {
+          try (Tensor one = rows.select(0, row);
+              Tensor again = rows.select(0, row + 4);
+              Tensor other = rows.select(0, row + 1)) {
+            assertThat(one.equal(again)).isTrue();
+            assertThat(one.equal(other)).isFalse();
+          }
+        }
+      }
+    }
+  }
+
+  private static void assertFails(Images.SampleReader reader, Class<?> type, String message) {
+    try (DataLoader loader = DataLoader.over(new Images(reader)).build();
+        Batches batches = loader.epoch(0)) {
+      assertThatExceptionOfType(SampleException.class)
+          .isThrownBy(batches::next)
+          .havingCause()
+          .isInstanceOf(type)
+          .withMessageContaining(message);
+    }
+  }
+
+  @Test
+  void anImageIsAWholeColumn() {
+    assertFails(
+        (index, sample) -> {
+          sample.putFloat(1, 0);
+          sample.putImage(1, image(0), PLAN);
+        },
+        IllegalArgumentException.class,
+        "column 1 takes 864 elements of a sample (float32 [3, 16, 18]), got 864 after 1");
+    assertFails(
+        (index, sample) -> {
+          sample.putImage(1, image(0), PLAN);
+          sample.putFloat(1, 0);
+        },
+        IllegalArgumentException.class,
+        "got 1 after 864");
+    assertFails(
+        (index, sample) -> {},
+        IllegalStateException.class,
+        "column 1 takes 864 elements of a sample");
+  }
+
+  @Test
+  void anImageFitsItsColumn() {
+    ImagePlan bytes = ImagePlan.builder().resize(16, 18).build();
+    assertFails(
+        (index, sample) -> sample.putImage(1, image(0), bytes),
+        IllegalArgumentException.class,
+        "column 1 has rows float32 [3, 16, 18], but the plan makes uint8 [3, 16, 18]");
+    assertFails(
+        (index, sample) -> sample.putImage(2, image(0), PLAN),
+        IndexOutOfBoundsException.class,
+        "Index 2 out of bounds for length 2");
+  }
+
+  @Test
+  void bytesThatAreNoImageFailTheSample() {
+    assertFails(
+        (index, sample) -> sample.putImage(1, new byte[] {1}, PLAN),
+        ImageException.class,
+        "its first bytes are 01");
+  }
+}

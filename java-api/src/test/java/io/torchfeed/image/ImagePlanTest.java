@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.image;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import io.torchfeed.memory.DType;
+import io.torchfeed.memory.RowSpec;
+import io.torchfeed.memory.Slab;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Iterator;
+import java.util.List;
+import java.util.stream.Stream;
+import java.util.zip.CRC32;
+import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.pytorch.Tensor;
+import org.junit.jupiter.api.Test;
+
+class ImagePlanTest {
+  private static byte[] golden(String name) {
+    try (InputStream file = ImagePlanTest.class.getResourceAsStream("/golden/images/" + name)) {
+      return requireNonNull(file, name).readAllBytes();
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  /** Builds the plan that the golden file gives as numbers, see torchfeed/image_step.h. */
+  private static ImagePlan plan(Stream<String> steps) {
+    Iterator<Double> numbers = steps.map(Double::valueOf).iterator();
+    ImagePlan.Builder builder = ImagePlan.builder();
+    while (numbers.hasNext()) {
+      switch (integer(numbers)) {
+        case 0 -> builder.scaling(dialect(integer(numbers)), filter(integer(numbers)));
+        case 1 -> builder.resizeShortSide(integer(numbers));
+        case 2 -> builder.resize(integer(numbers), integer(numbers));
+        case 3 -> builder.centerCrop(integer(numbers), integer(numbers));
+        default -> builder.normalize(channels(numbers), channels(numbers));
+      }
+    }
+    return builder.build();
+  }
+
+  private static ImageDialect dialect(int number) {
+    return Stream.of(ImageDialect.values()).filter(d -> d.number() == number).findAny().get();
+  }
+
+  private static ImageFilter filter(int number) {
+    return Stream.of(ImageFilter.values()).filter(f -> f.number() == number).findAny().get();
+  }
+
+  private static int integer(Iterator<Double> numbers) {
+    return numbers.next().intValue();
+  }
+
+  private static float[] channels(Iterator<Double> numbers) {
+    return new float[] {
+      numbers.next().floatValue(), numbers.next().floatValue(), numbers.next().floatValue()
+    };
+  }
+
+  /** Returns the bytes of the second of two rows, after the plan wrote it. */
+  private static byte[] row(ImagePlan plan, byte[] encoded) {
+    byte[] row = new byte[(int) plan.row().bytes()];
+    try (Slab slab = Slab.allocate(List.of(RowSpec.of(DType.INT64), plan.row()), 2)) {
+      plan.write(encoded, slab, 1, 1);
+      try (Tensor both = slab.view(1, 2);
+          BytePointer bytes = new BytePointer(both.data_ptr())) {
+        bytes.position(row.length).limit(2L * row.length);
+        bytes.get(row);
+      }
+    }
+    return row;
+  }
+
+  @Test
+  void rowsEqualThoseOfTorchvisionsTransforms() {
+    List<String> lines =
+        new String(golden("cases.txt"), StandardCharsets.UTF_8)
+            .lines()
+            .filter(line -> line.startsWith("plan "))
+            .toList();
+    for (String line : lines) {
+      String[] words = line.split(" ");
+      ImagePlan plan = plan(Arrays.stream(words).skip(3));
+      CRC32 crc = new CRC32();
+      crc.update(row(plan, golden(words[1])));
+      assertThat(crc.getValue()).as(line).isEqualTo(Long.parseLong(words[2], 16));
+    }
+    assertThat(lines).hasSizeGreaterThan(40);
+  }
+
+  @Test
+  void thePlanDecidesTheRow() {
+    assertThat(ImagePlan.builder().resize(4, 5).build().row())
+        .isEqualTo(RowSpec.of(DType.UINT8, 3, 4, 5));
+    assertThat(
+            ImagePlan.builder()
+                .centerCrop(4, 5)
+                .normalize(ImagePlan.imagenetMean(), ImagePlan.imagenetStd())
+                .build())
+        .hasToString("ImagePlan to float32 [3, 4, 5]");
+  }
+
+  @Test
+  void bytesThatAreNoImageAreRefused() {
+    ImagePlan plan = ImagePlan.builder().resize(4, 5).build();
+    byte[] whole = golden("420.jpg");
+    assertThatExceptionOfType(ImageException.class)
+        .isThrownBy(() -> row(plan, new byte[0]))
+        .withMessage("the image is empty");
+    assertThatExceptionOfType(ImageException.class)
+        .isThrownBy(() -> row(plan, new byte[] {'B', 'M', 1}))
+        .withMessage("an image must be a JPEG, PNG or WebP, but its first bytes are 42 4d 01");
+    assertThatExceptionOfType(ImageException.class)
+        .isThrownBy(() -> row(plan, Arrays.copyOf(whole, whole.length - 2)))
+        .withMessage("Premature end of JPEG file");
+    assertThat(row(plan, whole)).hasSize(60);
+  }
+
+  @Test
+  void aPlanFitsOnlyColumnsOfItsRow() {
+    ImagePlan plan = ImagePlan.builder().resize(4, 5).build();
+    byte[] image = golden("one_pixel.jpg");
+    Slab slab = Slab.allocate(List.of(plan.row(), RowSpec.of(DType.UINT8, 3, 5, 4)), 2);
+    try (slab) {
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> plan.write(image, slab, 1, 0))
+          .withMessage("column 1 has rows uint8 [3, 5, 4], but the plan makes uint8 [3, 4, 5]");
+      assertThatExceptionOfType(IndexOutOfBoundsException.class)
+          .isThrownBy(() -> plan.write(image, slab, 0, 2));
+      assertThatExceptionOfType(IndexOutOfBoundsException.class)
+          .isThrownBy(() -> plan.write(image, slab, 2, 0));
+    }
+    assertThatIllegalStateException().isThrownBy(() -> plan.write(image, slab, 0, 0));
+  }
+
+  @Test
+  void stepsThatContradictAreRefused() {
+    assertThatIllegalStateException()
+        .isThrownBy(() -> ImagePlan.builder().build())
+        .withMessage("a plan needs resize or centerCrop, which decide the size");
+    assertThatIllegalStateException()
+        .isThrownBy(() -> ImagePlan.builder().resize(1, 2).centerCrop(1, 2))
+        .withMessage("another step made the size 1x2 before");
+    assertThatIllegalStateException()
+        .isThrownBy(() -> ImagePlan.builder().resizeShortSide(9).resize(1, 2).build())
+        .withMessage("resizeShortSide needs centerCrop, got resize");
+    assertThatIllegalStateException()
+        .isThrownBy(() -> ImagePlan.builder().resizeShortSide(9).resizeShortSide(8))
+        .withMessage("resizeShortSide was called before, with 9");
+    assertThatIllegalStateException()
+        .isThrownBy(() -> ImagePlan.builder().resize(65535, 65535).build())
+        .withMessageStartingWith("a row must have fewer than 2^31 bytes");
+  }
+
+  @Test
+  void wrongArgumentsAreRefused() {
+    ImagePlan.Builder builder = ImagePlan.builder();
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> builder.resize(0, 5))
+        .withMessage("a side must have from 1 to 65535 pixels, got 0");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> builder.scaling(ImageDialect.TORCHVISION, ImageFilter.BOX))
+        .withMessage("filter must be BILINEAR or BICUBIC in the dialect TORCHVISION, got BOX");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> builder.normalize(new float[2], new float[3]))
+        .withMessage("mean must have 3 numbers, got 2");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> builder.normalize(new float[3], new float[] {1, 0, 1}))
+        .withMessage("std must not be 0, got [1.0, 0.0, 1.0]");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> builder.normalize(new float[] {0, Float.NaN, 0}, new float[3]))
+        .withMessage("mean must be finite, got [0.0, NaN, 0.0]");
+  }
+}
