@@ -12,8 +12,8 @@
 #include <tuple>
 #include <vector>
 
+#include "core/image/image_plan_reader.h"
 #include "core/image/image_recipe.h"
-#include "core/image/image_steps.h"
 #include "image_files.h"
 #include "torchfeed/error.h"
 
@@ -129,7 +129,7 @@ TEST(ImageFaults, BombsAreRefused) {
   correct_checksums(png);
   EXPECT_EQ("an image must have at most 178956970 pixels, got 900000x200", problem_of(png));
 
-  const ImageRecipe recipe = read_steps(std::vector<double>{0, 0, 1, 1, 60000, 3, 10, 10});
+  const ImageRecipe recipe = read_plan(std::vector<double>{0, 0, 1, 1, 60000, 3, 10, 10});
   EXPECT_EQ("an image must have at most 178956970 pixels, got 60000x60000",
             problem([&] { std::ignore = place(recipe, 5, 5); }));
 }
@@ -182,7 +182,7 @@ TEST(ImageFaults, StepsThatAreNoPlanAreRefused) {
                                                   {2, 5, 5, 4, 1, 1, 1, 1, 1}};
   for (const auto& steps : wrong) {
     try {
-      read_steps(steps);
+      read_plan(steps);
       ADD_FAILURE() << "read " << steps.size() << " numbers";
     } catch (const Error& error) {
       EXPECT_EQ(ErrorCode::kInvalidArgument, error.code());

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/image/image_plan_reader.h"
 #include "core/image/image_recipe.h"
-#include "core/image/image_steps.h"
 #include "image_files.h"
 
 namespace torchfeed {
@@ -82,7 +82,7 @@ TEST(ImageGolden, RowsEqualThoseOfTorchvisionsTransforms) {
     for (double number = 0; stream >> number;) {
       steps.push_back(number);
     }
-    const ImageRecipe recipe = read_steps(steps);
+    const ImageRecipe recipe = read_plan(steps);
     Bytes row(static_cast<std::size_t>(recipe.row_bytes()));
     make_row(recipe, content(file), reinterpret_cast<std::byte*>(row.data()));
     EXPECT_EQ(expected, crc32(row.data(), row.size())) << line;

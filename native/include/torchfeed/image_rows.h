@@ -9,9 +9,9 @@
 namespace torchfeed {
 
 /// Decodes a picture (JPEG, PNG, WebP) into a row of a slab: `uint8 [3, height, width]`, or float32
-/// after `kImageNormalize`. Thread-safe for different rows.
+/// after `kPlanNormalize`. Thread-safe for different rows.
 ///
-/// @param steps    the plan, of `numbers` numbers: see `ImageStep`
+/// @param steps    the plan, of `numbers` numbers: see `PlanStep`
 /// @param encoded  the content of the image file
 TORCHFEED_API void write_image_row(const double* steps, int64_t numbers, const uint8_t* encoded,
                                    int64_t bytes, Slab& slab, int64_t column, int64_t row);

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
+#include "core/image/image_plan_reader.h"
 #include "core/image/image_recipe.h"
-#include "core/image/image_steps.h"
 #include "torch/guard.h"
 
 namespace torchfeed {
@@ -14,7 +14,7 @@ namespace torchfeed {
 void write_image_row(const double* steps, int64_t numbers, const uint8_t* encoded, int64_t bytes,
                      Slab& slab, int64_t column, int64_t row) {
   guarded([&] {
-    const ImageRecipe recipe = read_steps({steps, static_cast<std::size_t>(numbers)});
+    const ImageRecipe recipe = read_plan({steps, static_cast<std::size_t>(numbers)});
     const int64_t row_bytes = recipe.row_bytes();
     if (row < 0 || row >= slab.column_bytes(column) / row_bytes) {
       throw Error(ErrorCode::kInvalidArgument, "a slab's column must hold row " +

@@ -11,7 +11,7 @@ a processor with AVX2. What Pillow 12.0 makes is computed with a call of resize 
   plan FILE CRC STEP...                                 the CRC-32 of the row, by channel, row, column
 
 with the crop and the window as left, top, width, height, the size as width, height, flips as left-right,
-top-bottom, and the steps as numbers as in torchfeed/image_step.h.
+top-bottom, and the steps as numbers as in torchfeed/image_plan.h.
 """
 import io
 import pathlib

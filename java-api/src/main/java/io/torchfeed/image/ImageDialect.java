@@ -19,7 +19,7 @@ public enum ImageDialect {
   /** {@code Image.resize} of Pillow up to 12.0: the width is always scaled first. */
   PILLOW_12(2);
 
-  /** The number in torchfeed/image_step.h. */
+  /** The number in torchfeed/image_plan.h. */
   private final int number;
 
   ImageDialect(int number) {

@@ -12,7 +12,7 @@ public enum ImageFilter {
   /** A windowed sinc of radius 3. */
   LANCZOS(3);
 
-  /** The number in torchfeed/image_step.h. */
+  /** The number in torchfeed/image_plan.h. */
   private final int number;
 
   ImageFilter(int number) {

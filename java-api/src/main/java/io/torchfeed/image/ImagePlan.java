@@ -38,7 +38,7 @@ public final class ImagePlan {
   private static final int CHANNELS = 3;
   private static final int MAX_SIDE = 65535;
 
-  private final double[] steps; // as in torchfeed/image_step.h
+  private final double[] steps; // as in torchfeed/image_plan.h
   private final RowSpec row;
 
   private ImagePlan(double[] steps, RowSpec row) {
@@ -168,7 +168,7 @@ public final class ImagePlan {
      */
     public Builder resize(int height, int width) {
       setSize(height, width);
-      steps.add(new double[] {torchfeed.kImageResize, height, width});
+      steps.add(new double[] {torchfeed.kPlanResize, height, width});
       return this;
     }
 
@@ -185,7 +185,7 @@ public final class ImagePlan {
         throw new IllegalStateException("resizeShortSide was called before, with " + shortSide);
       }
       shortSide = requireSide(side);
-      steps.add(new double[] {torchfeed.kImageShortSide, side});
+      steps.add(new double[] {torchfeed.kPlanShortSide, side});
       return this;
     }
 
@@ -202,7 +202,7 @@ public final class ImagePlan {
     public Builder centerCrop(int height, int width) {
       setSize(height, width);
       crops = true;
-      steps.add(new double[] {torchfeed.kImageCenterCrop, height, width});
+      steps.add(new double[] {torchfeed.kPlanCenterCrop, height, width});
       return this;
     }
 
@@ -230,7 +230,7 @@ public final class ImagePlan {
       }
       normalizes = true;
       double[] step = new double[1 + 2 * CHANNELS];
-      step[0] = torchfeed.kImageNormalize;
+      step[0] = torchfeed.kPlanNormalize;
       for (int c = 0; c < CHANNELS; c++) {
         step[1 + c] = mean[c];
         step[1 + CHANNELS + c] = std[c];
@@ -257,7 +257,7 @@ public final class ImagePlan {
       if (row.bytes() > Integer.MAX_VALUE) {
         throw new IllegalStateException("a row must have fewer than 2^31 bytes, got " + row);
       }
-      double[] scaling = {torchfeed.kImageScaling, dialect.number(), filter.number()};
+      double[] scaling = {torchfeed.kPlanScaling, dialect.number(), filter.number()};
       double[] numbers =
           Arrays.copyOf(scaling, scaling.length + steps.stream().mapToInt(s -> s.length).sum());
       int at = scaling.length;

@@ -31,7 +31,7 @@ class ImagePlanTest {
     }
   }
 
-  /** Builds the plan that the golden file gives as numbers, see torchfeed/image_step.h. */
+  /** Builds the plan that the golden file gives as numbers, see torchfeed/image_plan.h. */
   private static ImagePlan plan(Stream<String> steps) {
     Iterator<Double> numbers = steps.map(Double::valueOf).iterator();
     ImagePlan.Builder builder = ImagePlan.builder();

@@ -27,7 +27,7 @@ import org.bytedeco.javacpp.tools.InfoMapper;
               "torchfeed/min_max_code.h",
               "torchfeed/reducer.h",
               "torchfeed/slab.h",
-              "torchfeed/image_step.h",
+              "torchfeed/image_plan.h",
               "torchfeed/image_rows.h",
               "torchfeed/row_reader.h",
             },

@@ -7,9 +7,9 @@
 
 namespace torchfeed {
 
-/// Reads a plan written as numbers, see `ImageStep`.
+/// Reads a plan written as numbers, see `PlanStep`.
 ///
 /// @throws Error  of code `kInvalidArgument` if it is not one
-ImageRecipe read_steps(std::span<const double> steps);
+ImageRecipe read_plan(std::span<const double> steps);
 
 }  // namespace torchfeed

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/image/image_steps.h"
+#include "core/image/image_plan_reader.h"
 
 #include <array>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "torchfeed/error.h"
-#include "torchfeed/image_step.h"
+#include "torchfeed/image_plan.h"
 
 namespace torchfeed {
 namespace {
@@ -68,7 +68,7 @@ Resize read_scaling(Numbers& numbers) {
 
 }  // namespace
 
-ImageRecipe read_steps(std::span<const double> steps) {
+ImageRecipe read_plan(std::span<const double> steps) {
   Numbers numbers(steps);
   ImageRecipe recipe;
   bool has_size = false;
@@ -78,21 +78,21 @@ ImageRecipe read_steps(std::span<const double> steps) {
     recipe.width = numbers.next_integer(1, kMaxSide);
   };
   while (!numbers.is_empty()) {
-    switch (static_cast<ImageStep>(numbers.next_integer(kImageScaling, kImageNormalize))) {
-      case kImageScaling:
+    switch (static_cast<PlanStep>(numbers.next_integer(kPlanScaling, kPlanNormalize))) {
+      case kPlanScaling:
         recipe.resize = read_scaling(numbers);
         break;
-      case kImageShortSide:
+      case kPlanShortSide:
         recipe.short_side = numbers.next_integer(1, kMaxSide);
         break;
-      case kImageResize:
+      case kPlanResize:
         read_size();
         break;
-      case kImageCenterCrop:
+      case kPlanCenterCrop:
         read_size();
         recipe.crops_middle = true;
         break;
-      case kImageNormalize: {
+      case kPlanNormalize: {
         const std::array<float, 3> mean = numbers.next_channels();
         recipe.normalisation.emplace(mean, numbers.next_channels());
         break;
