@@ -32,10 +32,10 @@ struct RandomResizedCrop {
 
 /// The parameters of `ColorJitter`; an operation without a range is left out.
 struct ColorJitter {
-  std::optional<Interval> brightness;
-  std::optional<Interval> contrast;
-  std::optional<Interval> saturation;
-  std::optional<Interval> hue;  // in [-0.5, 0.5]
+  std::optional<Interval> brightness{};
+  std::optional<Interval> contrast{};
+  std::optional<Interval> saturation{};
+  std::optional<Interval> hue{};  // in [-0.5, 0.5]
 };
 
 /// The parameters of `RandomErasing` with a constant value.
