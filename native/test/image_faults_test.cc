@@ -130,8 +130,10 @@ TEST(ImageFaults, BombsAreRefused) {
   EXPECT_EQ("an image must have at most 178956970 pixels, got 900000x200", problem_of(png));
 
   const ImageRecipe recipe = read_plan(std::vector<double>{0, 0, 1, 1, 60000, 3, 10, 10});
-  EXPECT_EQ("an image must have at most 178956970 pixels, got 60000x60000",
-            problem([&] { std::ignore = place(recipe, 5, 5); }));
+  EXPECT_EQ("an image must have at most 178956970 pixels, got 60000x60000", problem([&] {
+              SampleWords words(0, 0, 0);
+              std::ignore = place(recipe, words, 5, 5);
+            }));
 }
 
 void append(Bytes& bytes, std::initializer_list<int> more) {
@@ -173,13 +175,17 @@ TEST(ImageFaults, StepsThatAreNoPlanAreRefused) {
                                                   {2, 10, 65536},
                                                   {2, 1.5, 10},
                                                   {2, nan, 10},
-                                                  {9, 10},
+                                                  {11, 10},
                                                   {-1, 10},
                                                   {0, 3, 1, 2, 5, 5},
                                                   {0, 0, 4, 2, 5, 5},
                                                   {0, 1, 3, 2, 5, 5},
                                                   {0, 1, 0, 2, 5, 5},
-                                                  {2, 5, 5, 4, 1, 1, 1, 1, 1}};
+                                                  {2, 5, 5, 4, 1, 1, 1, 1, 1},
+                                                  {2, 5, 5, 6, 1.5},
+                                                  {2, 5, 5, 9, 2, 31, 31},
+                                                  {2, 5, 5, 10, 1},
+                                                  {5, 5, 5, 0.5, 0.1, 1, 1}};
   for (const auto& steps : wrong) {
     try {
       read_plan(steps);

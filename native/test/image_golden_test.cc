@@ -10,6 +10,7 @@
 #include "core/image/image_plan_reader.h"
 #include "core/image/image_recipe.h"
 #include "image_files.h"
+#include "torch_words.h"
 
 namespace torchfeed {
 namespace {
@@ -71,23 +72,36 @@ TEST(ImageGolden, PixelsEqualPillowsAndTorchvisions) {
   EXPECT_GE(files.size(), 44U);
 }
 
-TEST(ImageGolden, RowsEqualThoseOfTorchvisionsTransforms) {
-  const auto lines = lines_of("plan");
+/// Compares the rows of plans, drawn from torch's words.
+void expect_rows(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) {
     std::istringstream stream(line);
     std::string file;
     uint32_t expected = 0;
-    stream >> file >> std::hex >> expected >> std::dec;
+    uint32_t seed = 0;
+    stream >> file >> std::hex >> expected >> std::dec >> seed;
     std::vector<double> steps;
-    for (double number = 0; stream >> number;) {
-      steps.push_back(number);
+    for (std::string number; stream >> number;) {
+      steps.push_back(std::stod(number));  // also NaN
     }
     const ImageRecipe recipe = read_plan(steps);
     Bytes row(static_cast<std::size_t>(recipe.row_bytes()));
-    make_row(recipe, content(file), reinterpret_cast<std::byte*>(row.data()));
+    testing::TorchWords words(seed);
+    make_row(recipe, content(file), words, reinterpret_cast<std::byte*>(row.data()));
     EXPECT_EQ(expected, crc32(row.data(), row.size())) << line;
   }
+}
+
+TEST(ImageGolden, RowsEqualThoseOfTorchvisionsTransforms) {
+  const auto lines = lines_of("plan");
+  expect_rows(lines);
   EXPECT_GE(lines.size(), 40U);
+}
+
+TEST(ImageGolden, RandomRowsEqualThoseOfTorchvisionsTransforms) {
+  const auto lines = lines_of("draw");
+  expect_rows(lines);
+  EXPECT_GE(lines.size(), 400U);
 }
 
 }  // namespace

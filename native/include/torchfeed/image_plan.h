@@ -4,7 +4,8 @@
 namespace torchfeed {
 
 /// The steps from an encoded picture to a row of a batch. A plan is a list of numbers: each step,
-/// followed by its arguments. It begins with the scaling and has one step that decides the size.
+/// followed by its arguments. One step decides the size. Random steps are drawn in the order crop,
+/// then flips, colours and augmentations as listed.
 enum PlanStep {
   /// Dialect (0 Pillow 13, 1 torchvision's uint8 tensors, 2 Pillow 12.0) and filter (0 box, 1
   /// bilinear, 2 bicubic, 3 Lanczos; torchvision has bilinear and bicubic) of each change of size.
@@ -17,6 +18,19 @@ enum PlanStep {
   kPlanCenterCrop = 3,
   /// Mean and standard deviation of red, green and blue, six numbers: `(byte / 255 - mean) / std`.
   kPlanNormalize = 4,
+  /// Height and width of the result; least and largest share of the area, and ratio of width to
+  /// height, of the random part that is scaled to it.
+  kPlanRandomResizedCrop = 5,
+  /// The probability of a reflection left-right.
+  kPlanHorizontalFlip = 6,
+  /// The probability of a reflection top-bottom.
+  kPlanVerticalFlip = 7,
+  /// Least and largest brightness, contrast, saturation and hue; what is NaN is left alone.
+  kPlanColorJitter = 8,
+  /// Number of operations, magnitude and number of bins.
+  kPlanRandAugment = 9,
+  /// The number of bins.
+  kPlanTrivialAugmentWide = 10,
 };
 
 }  // namespace torchfeed

@@ -13,7 +13,9 @@ namespace torchfeed {
 ///
 /// @param steps    the plan, of `numbers` numbers: see `PlanStep`
 /// @param encoded  the content of the image file
+/// @param seed, epoch, index  the key of the random steps: `SampleWords`
 TORCHFEED_API void write_image_row(const double* steps, int64_t numbers, const uint8_t* encoded,
-                                   int64_t bytes, Slab& slab, int64_t column, int64_t row);
+                                   int64_t bytes, int64_t seed, int64_t epoch, int64_t index,
+                                   Slab& slab, int64_t column, int64_t row);
 
 }  // namespace torchfeed

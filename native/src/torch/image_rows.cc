@@ -12,7 +12,8 @@
 namespace torchfeed {
 
 void write_image_row(const double* steps, int64_t numbers, const uint8_t* encoded, int64_t bytes,
-                     Slab& slab, int64_t column, int64_t row) {
+                     int64_t seed, int64_t epoch, int64_t index, Slab& slab, int64_t column,
+                     int64_t row) {
   guarded([&] {
     const ImageRecipe recipe = read_plan({steps, static_cast<std::size_t>(numbers)});
     const int64_t row_bytes = recipe.row_bytes();
@@ -22,7 +23,8 @@ void write_image_row(const double* steps, int64_t numbers, const uint8_t* encode
                                                    std::to_string(row_bytes) + " bytes");
     }
     uint8_t* const target = slab.data() + slab.column_offset(column) + row * row_bytes;
-    make_row(recipe, {encoded, static_cast<std::size_t>(bytes)},
+    SampleWords words(seed, epoch, index);
+    make_row(recipe, {encoded, static_cast<std::size_t>(bytes)}, words,
              reinterpret_cast<std::byte*>(target));
   });
 }

@@ -8,10 +8,11 @@ Needs torch 2.10, torchvision 0.25, Pillow 13, numpy and simplejpeg (for the sam
 a processor with AVX2. What Pillow 12.0 makes is computed with a call of resize for each axis. Each line of cases.txt is one of
 
   pass FILE DIALECT FILTER CROP SIZE WINDOW FLIPS CRC   the CRC-32 of the bytes, by row, column, channel
-  plan FILE CRC STEP...                                 the CRC-32 of the row, by channel, row, column
+  plan FILE CRC SEED STEP...                            the CRC-32 of the row, by channel, row, column
+  draw FILE CRC SEED STEP...                            the same, of random steps
 
 with the crop and the window as left, top, width, height, the size as width, height, flips as left-right,
-top-bottom, and the steps as numbers as in torchfeed/image_plan.h.
+top-bottom, the seed of torch's generator, and the steps as numbers as in torchfeed/image_plan.h.
 """
 import io
 import pathlib
@@ -31,6 +32,8 @@ from torchvision.transforms.v2 import functional
 
 FILTERS = ["BOX", "BILINEAR", "BICUBIC", "LANCZOS"]
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+NORMAL = [v2.ToDtype(torch.float32, scale=True), v2.Normalize(MEAN, STD)]
+NORMAL_STEP = [4, *(float(np.float32(value)) for value in MEAN + STD)]
 
 
 def picture(height, width, seed):
@@ -110,7 +113,8 @@ def jpegs():
     exif[0x0112] = 6
     yield "turned", encoded(odd, quality=85, exif=exif)
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("XYZ")).tobytes()
-    yield "profile", encoded(odd, quality=85, icc_profile=profile)
+    undated = profile[:24] + bytes(12) + profile[36:]
+    yield "profile", encoded(odd, quality=85, icc_profile=undated)
     yield "garbage_before_marker", (lambda j: j[:2] + b"\xff" * 5 + j[2:])(encoded(odd, quality=85))
     yield "one_pixel", encoded(odd.crop((3, 3, 4, 4)))
     yield "tall", encoded(Image.fromarray(picture(404, 4, 3)), quality=85)
@@ -215,18 +219,41 @@ def pass_cases(name, image, random):
 
 def plan_cases(name, image):
     tensor = functional.pil_to_tensor(image)
-    normal = [v2.ToDtype(torch.float32, scale=True), v2.Normalize(MEAN, STD)]
-    numbers = [4, *(float(np.float32(value)) for value in MEAN + STD)]
     for steps, source, transforms in (
         ([0, 0, 1, 1, 40, 3, 32, 30], image, [v2.Resize(40), v2.CenterCrop((32, 30)), v2.PILToTensor()]),
         ([0, 0, 2, 1, 24, 3, 40, 45], image, [v2.Resize(24, v2.InterpolationMode.BICUBIC), v2.CenterCrop((40, 45)), v2.PILToTensor()]),
         ([0, 0, 1, 2, 20, 33], image, [v2.Resize((20, 33)), v2.PILToTensor()]),
         ([0, 0, 1, 3, 31, 44], image, [v2.CenterCrop((31, 44)), v2.PILToTensor()]),
-        ([0, 1, 1, 1, 40, 3, 32, 30, *numbers], tensor, [v2.Resize(40, antialias=True), v2.CenterCrop((32, 30)), *normal]),
-        ([0, 1, 2, 2, 50, 33, *numbers], tensor, [v2.Resize((50, 33), v2.InterpolationMode.BICUBIC), *normal]),
+        ([0, 1, 1, 1, 40, 3, 32, 30, *NORMAL_STEP], tensor, [v2.Resize(40, antialias=True), v2.CenterCrop((32, 30)), *NORMAL]),
+        ([0, 1, 2, 2, 50, 33, *NORMAL_STEP], tensor, [v2.Resize((50, 33), v2.InterpolationMode.BICUBIC), *NORMAL]),
     ):
-        row = v2.Compose(transforms)(source).contiguous().numpy()
-        yield f"plan {name} {zlib.crc32(row.tobytes()):08x} {' '.join(map(repr, steps))}"
+        yield plan_case("plan", name, 0, steps, source, transforms)
+
+
+def random_cases(name, image):
+    tensor = functional.pil_to_tensor(image)
+    nan = float("nan")
+    crop, crop_step = v2.RandomResizedCrop((30, 28), antialias=True), [5, 30, 28, 0.08, 1, 3 / 4, 4 / 3]
+    jitter = v2.ColorJitter(brightness=0.4, saturation=(0.5, 0.9), hue=0.1)
+    jitter_step = [8, 0.6, 1.4, nan, nan, 0.5, 0.9, -0.1, 0.1]
+    flip, flip_step = v2.RandomHorizontalFlip(0.5), [6, 0.5]
+    augment = [crop, v2.RandomVerticalFlip(0.3), v2.RandAugment(2, 9), *NORMAL]
+    trivial = [v2.Resize((31, 33)), v2.TrivialAugmentWide()]
+    for seed in range(20):
+        for steps, source, transforms in (
+            ([0, 0, 1, *crop_step, *flip_step], image, [crop, flip, v2.PILToTensor()]),
+            ([0, 1, 1, *crop_step, *flip_step, *NORMAL_STEP], tensor, [crop, flip, *NORMAL]),
+            ([0, 1, 1, *crop_step, *flip_step, *jitter_step], tensor, [crop, flip, jitter]),
+            ([0, 1, 1, *crop_step, 7, 0.3, 9, 2, 9, 31, *NORMAL_STEP], tensor, augment),
+            ([0, 1, 1, 2, 31, 33, 10, 31], tensor, trivial),
+        ):
+            yield plan_case("draw", name, seed, steps, source, transforms)
+
+
+def plan_case(kind, name, seed, steps, source, transforms):
+    torch.manual_seed(seed)
+    row = v2.Compose(transforms)(source).contiguous().numpy()
+    return f"{kind} {name} {zlib.crc32(row.tobytes()):08x} {seed} {' '.join(map(repr, steps))}"
 
 
 def main(folder):
@@ -239,6 +266,8 @@ def main(folder):
         lines += pass_cases(name, image, np.random.default_rng(number))
         if name in ("420.jpg", "444_odd.jpg", "tall.jpg", "wide.jpg", "cmyk.jpg", "rgba.png", "lossy.webp"):
             lines += plan_cases(name, image)
+        if name in ("420.jpg", "444_odd.jpg", "ycck.jpg", "rgba.png"):
+            lines += random_cases(name, image)
     versions = (
         f"torch {torch.__version__.split('+')[0]}, torchvision {torchvision.__version__.split('+')[0]}, "
         f"Pillow {PIL.__version__}, Python {platform.python_version()}"

@@ -4,7 +4,10 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "torchfeed/error.h"
 #include "torchfeed/image_plan.h"
@@ -13,6 +16,7 @@ namespace torchfeed {
 namespace {
 
 constexpr int64_t kMaxSide = 65535;
+constexpr int64_t kMaxCount = 1000;
 
 [[noreturn]] void refuse(const std::string& problem) {
   throw Error(ErrorCode::kInvalidArgument, "the steps of an image plan " + problem);
@@ -44,6 +48,17 @@ class Numbers {
     return static_cast<int64_t>(number);
   }
 
+  Interval next_interval() {
+    const double min = next();
+    return {min, next()};
+  }
+
+  /// Returns no interval for NaN.
+  std::optional<Interval> next_choice() {
+    const Interval interval = next_interval();
+    return std::isnan(interval.min) ? std::nullopt : std::optional(interval);
+  }
+
   std::array<float, 3> next_channels() {
     std::array<float, 3> channels;
     for (float& channel : channels) {
@@ -66,11 +81,37 @@ Resize read_scaling(Numbers& numbers) {
   return {dialect, filter};
 }
 
+RandomResizedCrop read_crop(Numbers& numbers) {
+  RandomResizedCrop crop;
+  crop.scale = numbers.next_interval();
+  crop.ratio = numbers.next_interval();
+  check(crop);
+  return crop;
+}
+
+ColorJitter read_jitter(Numbers& numbers) {
+  ColorJitter jitter;
+  jitter.brightness = numbers.next_choice();
+  jitter.contrast = numbers.next_choice();
+  jitter.saturation = numbers.next_choice();
+  jitter.hue = numbers.next_choice();
+  return jitter;
+}
+
+RandAugment read_augment(Numbers& numbers) {
+  RandAugment augment;
+  augment.operations = numbers.next_integer(0, kMaxCount);
+  augment.magnitude = numbers.next_integer(0, kMaxCount);
+  augment.bins = numbers.next_integer(0, kMaxCount);
+  return augment;
+}
+
 }  // namespace
 
 ImageRecipe read_plan(std::span<const double> steps) {
   Numbers numbers(steps);
   ImageRecipe recipe;
+  std::vector<ImageStep> image_steps;
   bool has_size = false;
   const auto read_size = [&] {
     has_size = true;
@@ -78,7 +119,7 @@ ImageRecipe read_plan(std::span<const double> steps) {
     recipe.width = numbers.next_integer(1, kMaxSide);
   };
   while (!numbers.is_empty()) {
-    switch (static_cast<PlanStep>(numbers.next_integer(kPlanScaling, kPlanNormalize))) {
+    switch (static_cast<PlanStep>(numbers.next_integer(kPlanScaling, kPlanTrivialAugmentWide))) {
       case kPlanScaling:
         recipe.resize = read_scaling(numbers);
         break;
@@ -92,6 +133,25 @@ ImageRecipe read_plan(std::span<const double> steps) {
         read_size();
         recipe.crops_middle = true;
         break;
+      case kPlanRandomResizedCrop:
+        read_size();
+        recipe.random_crop = read_crop(numbers);
+        break;
+      case kPlanHorizontalFlip:
+        image_steps.emplace_back(HorizontalFlip{numbers.next()});
+        break;
+      case kPlanVerticalFlip:
+        image_steps.emplace_back(VerticalFlip{numbers.next()});
+        break;
+      case kPlanColorJitter:
+        image_steps.emplace_back(read_jitter(numbers));
+        break;
+      case kPlanRandAugment:
+        image_steps.emplace_back(read_augment(numbers));
+        break;
+      case kPlanTrivialAugmentWide:
+        image_steps.emplace_back(TrivialAugmentWide{numbers.next_integer(0, kMaxCount)});
+        break;
       case kPlanNormalize: {
         const std::array<float, 3> mean = numbers.next_channels();
         recipe.normalisation.emplace(mean, numbers.next_channels());
@@ -102,6 +162,7 @@ ImageRecipe read_plan(std::span<const double> steps) {
   if (!has_size) {
     refuse("must decide the size of the row");
   }
+  recipe.steps = ImageSteps(std::move(image_steps));
   return recipe;
 }
 

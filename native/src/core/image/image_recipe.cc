@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <vector>
 
 #include "core/image/image_source.h"
 
@@ -26,6 +27,15 @@ int64_t scaled_side(int64_t short_side, int64_t from_short, int64_t from_long) {
                               static_cast<double>(from_short));
 }
 
+std::unique_ptr<PixelStore> row_store(const ImageRecipe& recipe, std::byte* target,
+                                      const DrawnSteps& drawn) {
+  const StoredShape shape{recipe.width, recipe.height, drawn.flips_horizontally,
+                          drawn.flips_vertically};
+  return recipe.normalisation
+             ? float_planes(reinterpret_cast<float*>(target), shape, *recipe.normalisation)
+             : byte_planes(reinterpret_cast<uint8_t*>(target), shape);
+}
+
 }  // namespace
 
 int64_t ImageRecipe::row_bytes() const {
@@ -33,9 +43,14 @@ int64_t ImageRecipe::row_bytes() const {
   return kChannels * height * width * element;
 }
 
-Placement place(const ImageRecipe& recipe, int64_t height, int64_t width) {
+Placement place(const ImageRecipe& recipe, RandomWords& words, int64_t height, int64_t width) {
   Placement placement{
       {0, 0, width, height}, recipe.width, recipe.height, {0, 0, recipe.width, recipe.height}};
+  if (recipe.random_crop) {
+    const Box box = draw_crop(*recipe.random_crop, words, height, width);
+    placement.crop = {box.left, box.top, box.width, box.height};
+    return placement;
+  }
   if (!recipe.short_side && !recipe.crops_middle) {
     return placement;
   }
@@ -52,15 +67,26 @@ Placement place(const ImageRecipe& recipe, int64_t height, int64_t width) {
   return placement;
 }
 
-void make_row(const ImageRecipe& recipe, std::span<const uint8_t> encoded, std::byte* target) {
+void make_row(const ImageRecipe& recipe, std::span<const uint8_t> encoded, RandomWords& words,
+              std::byte* target) {
   const std::unique_ptr<ImageSource> source = open_image(encoded);
-  const Placement placement = place(recipe, source->height(), source->width());
-  const StoredShape shape{recipe.width, recipe.height};
-  const std::unique_ptr<PixelStore> store =
-      recipe.normalisation
-          ? float_planes(reinterpret_cast<float*>(target), shape, *recipe.normalisation)
-          : byte_planes(reinterpret_cast<uint8_t*>(target), shape);
-  pass_image(*source, placement, recipe.resize, *store);
+  const Placement placement = place(recipe, words, source->height(), source->width());
+  const DrawnSteps drawn = recipe.steps.draw(words, recipe.height, recipe.width);
+  if (drawn.only_flips()) {
+    const auto store = row_store(recipe, target, drawn);
+    pass_image(*source, placement, recipe.resize, *store);
+    return;
+  }
+  const auto row_length = static_cast<std::size_t>(kChannels * recipe.width);
+  std::vector<uint8_t> memory(row_length * static_cast<std::size_t>(recipe.height) + kRowSlack);
+  const Pixels pixels{memory.data(), recipe.width, recipe.height};
+  pass_image(*source, placement, recipe.resize, *interleaved(pixels, false, false));
+  std::vector<uint8_t> spare;
+  apply(drawn, pixels, spare);
+  const auto store = row_store(recipe, target, {});
+  for (int64_t y = 0; y < recipe.height; ++y) {
+    store->put_row(y, memory.data() + static_cast<std::size_t>(y) * row_length);
+  }
 }
 
 }  // namespace torchfeed

@@ -7,7 +7,10 @@
 #include <span>
 
 #include "core/image/image_pass.h"
+#include "core/image/image_steps.h"
 #include "core/image/pixel_store.h"
+#include "core/image/random_draws.h"
+#include "core/image/random_words.h"
 
 namespace torchfeed {
 
@@ -25,19 +28,25 @@ struct ImageRecipe {
   /// The middle is cut out of the picture as it is, if there is no `short_side`. Otherwise
   /// the whole picture is scaled to the size of the row.
   bool crops_middle = false;
+  /// A random part of the picture is scaled to the size of the row instead.
+  std::optional<RandomResizedCrop> random_crop = std::nullopt;
+  ImageSteps steps{{}};
   Resize resize;
   std::optional<Normalisation> normalisation = std::nullopt;
 };
 
-/// Returns the parts and sizes for a picture of this size.
+/// Returns the parts and sizes for a picture of this size, of which a random crop is drawn.
 ///
 /// @throws Error  of code `kUnreadable` if the scaled picture would have more than `kMaxPixels`
-[[nodiscard]] Placement place(const ImageRecipe& recipe, int64_t height, int64_t width);
+[[nodiscard]] Placement place(const ImageRecipe& recipe, RandomWords& words, int64_t height,
+                              int64_t width);
 
 /// Decodes a picture and writes its row.
 ///
+/// @param words   what the random steps are drawn from: first the crop, then the others in order
 /// @param target  receives `recipe.row_bytes()` bytes, aligned as its elements
 /// @throws Error  of code `kUnreadable` if it is not a picture that can be decoded
-void make_row(const ImageRecipe& recipe, std::span<const uint8_t> encoded, std::byte* target);
+void make_row(const ImageRecipe& recipe, std::span<const uint8_t> encoded, RandomWords& words,
+              std::byte* target);
 
 }  // namespace torchfeed

@@ -4,39 +4,87 @@
 #include <cstddef>
 #include <cstring>
 
+#include "core/image/normalise_avx2.h"
+#include "core/image/resample_avx2.h"
+
 namespace torchfeed {
 namespace {
 
 constexpr int64_t kChannels = 3;
 
-/// Stores planes of elements that a function makes of the channel and the byte.
+/// The places of the rows of a planar picture.
+template <typename Element>
+struct PlaneRows {
+  [[nodiscard]] Element* at(int64_t y, int64_t c) const {
+    const int64_t row = shape.flips_vertically ? shape.height - 1 - y : y;
+    return target + (c * shape.height + row) * shape.width;
+  }
+
+  Element* target;
+  StoredShape shape;
+};
+
+/// Stores the pixels of a channel from number `from` on, converted.
 template <typename Element, typename Convert>
-class Planes final : public PixelStore {
+void convert_row(Element* target, const uint8_t* rgb, int64_t c, int64_t from,
+                 const StoredShape& shape, Convert convert) {
+  if (shape.flips_horizontally) {
+    for (int64_t x = from; x < shape.width; ++x) {
+      target[shape.width - 1 - x] = convert(rgb[kChannels * x + c]);
+    }
+  } else {
+    for (int64_t x = from; x < shape.width; ++x) {
+      target[x] = convert(rgb[kChannels * x + c]);
+    }
+  }
+}
+
+class BytePlanes final : public PixelStore {
  public:
-  Planes(Element* target, const StoredShape& shape, Convert convert)
-      : target_(target), shape_(shape), convert_(convert) {}
+  BytePlanes(uint8_t* target, const StoredShape& shape) : rows_{target, shape} {}
 
   void put_row(int64_t y, const uint8_t* rgb) override {
-    const int64_t row = shape_.flips_vertically ? shape_.height - 1 - y : y;
     for (int64_t c = 0; c < kChannels; ++c) {
-      Element* const target = target_ + (c * shape_.height + row) * shape_.width;
-      const auto convert = convert_(static_cast<std::size_t>(c));
-      if (shape_.flips_horizontally) {
-        for (int64_t x = 0; x < shape_.width; ++x) {
-          target[shape_.width - 1 - x] = convert(rgb[kChannels * x + c]);
-        }
-      } else {
-        for (int64_t x = 0; x < shape_.width; ++x) {
-          target[x] = convert(rgb[kChannels * x + c]);
-        }
-      }
+      convert_row(rows_.at(y, c), rgb, c, 0, rows_.shape, [](uint8_t byte) { return byte; });
     }
   }
 
  private:
-  Element* const target_;
-  const StoredShape shape_;
-  const Convert convert_;
+  const PlaneRows<uint8_t> rows_;
+};
+
+class FloatPlanes final : public PixelStore {
+ public:
+  FloatPlanes(float* target, const StoredShape& shape, const Normalisation& normalisation)
+      : rows_{target, shape}, normalisation_(normalisation) {}
+
+  void put_row(int64_t y, const uint8_t* rgb) override {
+    for (int64_t c = 0; c < kChannels; ++c) {
+      const float* const table = normalisation_.channel(static_cast<std::size_t>(c)).data();
+      convert_row(rows_.at(y, c), rgb, c, vectors(y, rgb, c), rows_.shape,
+                  [table](uint8_t byte) { return table[byte]; });
+    }
+  }
+
+ private:
+  /// Stores the first pixels of a channel with vector code; returns how many.
+  [[nodiscard]] int64_t vectors(int64_t y, const uint8_t* rgb, int64_t c) const {
+#ifdef TORCHFEED_NORMALISE_AVX2
+    if (has_avx2_) {
+      const auto channel = static_cast<std::size_t>(c);
+      return normalise_avx2(rows_.at(y, c), rgb + c, rows_.shape.width,
+                            rows_.shape.flips_horizontally, normalisation_.mean()[channel],
+                            normalisation_.std()[channel]);
+    }
+#endif
+    return 0;
+  }
+
+  const PlaneRows<float> rows_;
+  const Normalisation& normalisation_;
+#ifdef TORCHFEED_NORMALISE_AVX2
+  const bool has_avx2_ = has_avx2();
+#endif
 };
 
 class Interleaved final : public PixelStore {
@@ -66,7 +114,8 @@ class Interleaved final : public PixelStore {
 
 }  // namespace
 
-Normalisation::Normalisation(const std::array<float, 3>& mean, const std::array<float, 3>& std) {
+Normalisation::Normalisation(const std::array<float, 3>& mean, const std::array<float, 3>& std)
+    : mean_(mean), std_(std) {
   constexpr float kScale = 1.0F / 255.0F;
   for (std::size_t c = 0; c < values_.size(); ++c) {
     for (std::size_t byte = 0; byte < values_[c].size(); ++byte) {
@@ -77,16 +126,12 @@ Normalisation::Normalisation(const std::array<float, 3>& mean, const std::array<
 }
 
 std::unique_ptr<PixelStore> byte_planes(uint8_t* target, const StoredShape& shape) {
-  const auto convert = [](std::size_t) { return [](uint8_t byte) { return byte; }; };
-  return std::make_unique<Planes<uint8_t, decltype(convert)>>(target, shape, convert);
+  return std::make_unique<BytePlanes>(target, shape);
 }
 
 std::unique_ptr<PixelStore> float_planes(float* target, const StoredShape& shape,
                                          const Normalisation& normalisation) {
-  const auto convert = [&normalisation](std::size_t c) {
-    return [table = normalisation.channel(c).data()](uint8_t byte) { return table[byte]; };
-  };
-  return std::make_unique<Planes<float, decltype(convert)>>(target, shape, convert);
+  return std::make_unique<FloatPlanes>(target, shape, normalisation);
 }
 
 std::unique_ptr<PixelStore> interleaved(const Pixels& pixels, bool flips_horizontally,

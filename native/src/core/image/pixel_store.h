@@ -17,7 +17,7 @@ class PixelStore {
   PixelStore& operator=(const PixelStore&) = delete;
   virtual ~PixelStore() = default;
 
-  /// Takes row `y`: interleaved red, green and blue.
+  /// Takes row `y`: interleaved red, green and blue, with `kRowSlack` readable bytes behind it.
   virtual void put_row(int64_t y, const uint8_t* rgb) = 0;
 };
 
@@ -35,8 +35,12 @@ class Normalisation {
  public:
   Normalisation(const std::array<float, 3>& mean, const std::array<float, 3>& std);
   [[nodiscard]] const std::array<float, 256>& channel(std::size_t c) const { return values_[c]; }
+  [[nodiscard]] const std::array<float, 3>& mean() const { return mean_; }
+  [[nodiscard]] const std::array<float, 3>& std() const { return std_; }
 
  private:
+  std::array<float, 3> mean_;
+  std::array<float, 3> std_;
   std::array<std::array<float, 256>, 3> values_;
 };
 

@@ -46,8 +46,11 @@ void read(png_structp png, png_bytep target, std::size_t bytes) {
 }
 
 bool read_header(Decoder& decoder) {
+  if (setjmp(decoder.on_error) != 0) {
+    return false;
+  }
   decoder.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &decoder, fail, ignore);
-  if (decoder.png == nullptr || setjmp(decoder.on_error) != 0) {
+  if (decoder.png == nullptr) {
     return false;
   }
   decoder.info = png_create_info_struct(decoder.png);

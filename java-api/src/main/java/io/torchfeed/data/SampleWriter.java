@@ -248,7 +248,8 @@ public interface SampleWriter {
   void putDouble(int column, double value);
 
   /**
-   * Decodes an image in native code and writes it as all elements of a column, in one call.
+   * Decodes an image in native code and writes it as all elements of a column, in one call. Random
+   * steps of the plan draw from the numbers that a new {@link #random} of this sample begins with.
    *
    * @param column the number of the column, whose rows are {@link ImagePlan#row}
    * @param encoded the content of the image file: JPEG, PNG or WebP

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.torchfeed.data.engine.SampleRandom;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
@@ -16,6 +17,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import java.util.zip.CRC32;
 import org.bytedeco.javacpp.BytePointer;
@@ -34,7 +36,7 @@ class ImagePlanTest {
   /** Builds the plan that the golden file gives as numbers, see torchfeed/image_plan.h. */
   private static ImagePlan plan(Stream<String> steps) {
     Iterator<Double> numbers = steps.map(Double::valueOf).iterator();
-    ImagePlan.Builder builder = ImagePlan.builder();
+    ImagePlanBuilder builder = ImagePlan.builder();
     while (numbers.hasNext()) {
       switch (integer(numbers)) {
         case 0 -> builder.scaling(dialect(integer(numbers)), filter(integer(numbers)));
@@ -65,11 +67,24 @@ class ImagePlanTest {
     };
   }
 
+  /** Returns the row of a plan for a key of its random steps. */
+  private static byte[] row(ImagePlan plan, byte[] encoded, long seed, long epoch, long index) {
+    byte[] row = new byte[(int) plan.row().bytes()];
+    try (Slab slab = Slab.allocate(List.of(plan.row()), 1)) {
+      plan.write(encoded, slab, 0, 0, seed, epoch, index);
+      try (Tensor tensor = slab.view(0, 1);
+          BytePointer bytes = new BytePointer(tensor.data_ptr())) {
+        bytes.get(row);
+      }
+    }
+    return row;
+  }
+
   /** Returns the bytes of the second of two rows, after the plan wrote it. */
   private static byte[] row(ImagePlan plan, byte[] encoded) {
     byte[] row = new byte[(int) plan.row().bytes()];
     try (Slab slab = Slab.allocate(List.of(RowSpec.of(DType.INT64), plan.row()), 2)) {
-      plan.write(encoded, slab, 1, 1);
+      plan.write(encoded, slab, 1, 1, 0, 0, 0);
       try (Tensor both = slab.view(1, 2);
           BytePointer bytes = new BytePointer(both.data_ptr())) {
         bytes.position(row.length).limit(2L * row.length);
@@ -88,12 +103,62 @@ class ImagePlanTest {
             .toList();
     for (String line : lines) {
       String[] words = line.split(" ");
-      ImagePlan plan = plan(Arrays.stream(words).skip(3));
+      ImagePlan plan = plan(Arrays.stream(words).skip(4));
       CRC32 crc = new CRC32();
       crc.update(row(plan, golden(words[1])));
       assertThat(crc.getValue()).as(line).isEqualTo(Long.parseLong(words[2], 16));
     }
     assertThat(lines).hasSizeGreaterThan(40);
+  }
+
+  private static ImagePlan flipped(double horizontal, double vertical) {
+    return ImagePlan.builder()
+        .resize(4, 5)
+        .horizontalFlip(horizontal)
+        .verticalFlip(vertical)
+        .build();
+  }
+
+  @Test
+  void randomStepsDrawTheNumbersOfTheSample() {
+    byte[] image = golden("420.jpg");
+    SampleRandom random = new SampleRandom();
+    boolean[] seen = new boolean[4];
+    for (int index = 0; index < 40; index++) {
+      random.begin(7, 2, index);
+      int horizontal = (random.nextInt() & 0xffffff) < 0.5 * (1 << 24) ? 1 : 0;
+      int vertical = (random.nextInt() & 0xffffff) < 0.3f * (1 << 24) ? 1 : 0;
+      random.end();
+      assertThat(row(flipped(0.5, 0.3), image, 7, 2, index))
+          .isEqualTo(row(flipped(horizontal, vertical), image, 0, 0, 0));
+      seen[2 * horizontal + vertical] = true;
+    }
+    assertThat(seen).doesNotContain(false);
+  }
+
+  @Test
+  void everyRandomStepChangesWithTheSample() {
+    byte[] image = golden("444.jpg");
+    List<ImagePlanBuilder> builders =
+        List.of(
+            ImagePlan.builder().randomResizedCrop(20, 20),
+            ImagePlan.builder().randomResizedCrop(20, 20, 0.2, 0.3),
+            ImagePlan.builder().resize(20, 20).colorJitter(0.4, 0, 0, 0),
+            ImagePlan.builder().resize(20, 20).colorJitter(0, 0.4, 0, 0),
+            ImagePlan.builder().resize(20, 20).colorJitter(0, 0, 0.4, 0),
+            ImagePlan.builder().resize(20, 20).colorJitter(0, 0, 0, 0.1),
+            ImagePlan.builder().resize(20, 20).randAugment(2, 9),
+            ImagePlan.builder().resize(20, 20).trivialAugmentWide());
+    for (ImagePlanBuilder builder : builders) {
+      ImagePlan plan = builder.build();
+      long different =
+          IntStream.range(0, 30)
+              .mapToObj(index -> Arrays.hashCode(row(plan, image, 1, 0, index)))
+              .distinct()
+              .count();
+      assertThat(different).isGreaterThan(10);
+      assertThat(row(plan, image, 1, 0, 3)).isEqualTo(row(plan, image, 1, 0, 3));
+    }
   }
 
   @Test
@@ -131,30 +196,30 @@ class ImagePlanTest {
     Slab slab = Slab.allocate(List.of(plan.row(), RowSpec.of(DType.UINT8, 3, 5, 4)), 2);
     try (slab) {
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> plan.write(image, slab, 1, 0))
+          .isThrownBy(() -> plan.write(image, slab, 1, 0, 0, 0, 0))
           .withMessage("column 1 has rows uint8 [3, 5, 4], but the plan makes uint8 [3, 4, 5]");
       assertThatExceptionOfType(IndexOutOfBoundsException.class)
-          .isThrownBy(() -> plan.write(image, slab, 0, 2));
+          .isThrownBy(() -> plan.write(image, slab, 0, 2, 0, 0, 0));
       assertThatExceptionOfType(IndexOutOfBoundsException.class)
-          .isThrownBy(() -> plan.write(image, slab, 2, 0));
+          .isThrownBy(() -> plan.write(image, slab, 2, 0, 0, 0, 0));
     }
-    assertThatIllegalStateException().isThrownBy(() -> plan.write(image, slab, 0, 0));
+    assertThatIllegalStateException().isThrownBy(() -> plan.write(image, slab, 0, 0, 0, 0, 0));
   }
 
   @Test
   void stepsThatContradictAreRefused() {
     assertThatIllegalStateException()
         .isThrownBy(() -> ImagePlan.builder().build())
-        .withMessage("a plan needs resize or centerCrop, which decide the size");
+        .withMessage("a plan needs resize, centerCrop or randomResizedCrop, which decide the size");
     assertThatIllegalStateException()
         .isThrownBy(() -> ImagePlan.builder().resize(1, 2).centerCrop(1, 2))
-        .withMessage("another step made the size 1x2 before");
+        .withMessage("centerCrop cannot follow resize, which decides the size, 1x2");
     assertThatIllegalStateException()
         .isThrownBy(() -> ImagePlan.builder().resizeShortSide(9).resize(1, 2).build())
         .withMessage("resizeShortSide needs centerCrop, got resize");
     assertThatIllegalStateException()
         .isThrownBy(() -> ImagePlan.builder().resizeShortSide(9).resizeShortSide(8))
-        .withMessage("resizeShortSide was called before, with 9");
+        .withMessage("resizeShortSide was called before");
     assertThatIllegalStateException()
         .isThrownBy(() -> ImagePlan.builder().resize(65535, 65535).build())
         .withMessageStartingWith("a row must have fewer than 2^31 bytes");
@@ -162,7 +227,7 @@ class ImagePlanTest {
 
   @Test
   void wrongArgumentsAreRefused() {
-    ImagePlan.Builder builder = ImagePlan.builder();
+    ImagePlanBuilder builder = ImagePlan.builder();
     assertThatIllegalArgumentException()
         .isThrownBy(() -> builder.resize(0, 5))
         .withMessage("a side must have from 1 to 65535 pixels, got 0");
@@ -178,5 +243,20 @@ class ImagePlanTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> builder.normalize(new float[] {0, Float.NaN, 0}, new float[3]))
         .withMessage("mean must be finite, got [0.0, NaN, 0.0]");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> builder.randomResizedCrop(2, 2, 0.5, 0.4))
+        .withMessage("minArea and maxArea must be ascending in [0, 1], got 0.5 and 0.4");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> builder.horizontalFlip(1.5))
+        .withMessage("probability must be in [0, 1], got 1.5");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> builder.colorJitter(0, -1, 0, 0))
+        .withMessage("a factor must be in [0, 1e6), got -1.0");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> builder.colorJitter(0, 0, 0, 0.6))
+        .withMessage("hue must be in [0, 0.5], got 0.6");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> builder.randAugment(2, 31))
+        .withMessage("operations must be in [0, 100] and magnitude in [0, 30], got 2 and 31");
   }
 }

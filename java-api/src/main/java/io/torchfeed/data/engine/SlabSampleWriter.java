@@ -33,6 +33,7 @@ public final class SlabSampleWriter implements SampleWriter {
   private @Nullable Slab slab;
   private @Nullable Thread owner;
   private int row;
+  private long seed;
   private long index;
   private long epoch;
 
@@ -73,6 +74,7 @@ public final class SlabSampleWriter implements SampleWriter {
     slab = into;
     owner = Thread.currentThread();
     this.row = row;
+    this.seed = seed;
     this.index = index;
     this.epoch = epoch;
     Arrays.fill(written, 0);
@@ -259,7 +261,7 @@ public final class SlabSampleWriter implements SampleWriter {
           "column %d is of variable length, which an image cannot be".formatted(column));
     }
     int count = fitting(column, elements[column]);
-    plan.write(encoded, into, column, row);
+    plan.write(encoded, into, column, row, seed, epoch, index);
     written[column] += count;
   }
 }

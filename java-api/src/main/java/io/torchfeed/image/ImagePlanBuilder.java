@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.image;
+
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.bindings.torchfeed;
+import io.torchfeed.memory.DType;
+import io.torchfeed.memory.RowSpec;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.stream.DoubleStream;
+
+/**
+ * A builder of an {@link ImagePlan}; each step may be added once. Whatever the order of the calls,
+ * the picture is cut and scaled first, then reflected, then its colors change in the order of the
+ * calls, and it is normalized last. Not thread-safe.
+ */
+public final class ImagePlanBuilder {
+  private static final int CHANNELS = 3;
+  private static final int MAX_SIDE = 65535;
+  private static final int BINS = 31; // of the magnitudes of augmentations, as in torchvision
+
+  private final Set<String> called = new HashSet<>();
+  private ImageDialect dialect = ImageDialect.PILLOW;
+  private ImageFilter filter = ImageFilter.BILINEAR;
+  private DoubleStream size = DoubleStream.empty();
+  private DoubleStream flips = DoubleStream.empty();
+  private DoubleStream colors = DoubleStream.empty();
+  private DoubleStream normalization = DoubleStream.empty();
+  private String sizeStep = "";
+  private long height;
+  private long width;
+
+  ImagePlanBuilder() {}
+
+  /**
+   * Chooses how sizes are changed; by default as Pillow 13 does with {@link ImageFilter#BILINEAR}.
+   *
+   * @param dialect the program whose pixels are reproduced
+   * @param filter the filter
+   * @return this builder
+   * @throws IllegalArgumentException if the program does not have this filter
+   * @throws IllegalStateException if it was called before
+   */
+  public ImagePlanBuilder scaling(ImageDialect dialect, ImageFilter filter) {
+    requireNonNull(dialect, "dialect");
+    requireNonNull(filter, "filter");
+    if (dialect == ImageDialect.TORCHVISION
+        && filter != ImageFilter.BILINEAR
+        && filter != ImageFilter.BICUBIC) {
+      throw new IllegalArgumentException(
+          "filter must be BILINEAR or BICUBIC in the dialect TORCHVISION, got " + filter);
+    }
+    once("scaling");
+    this.dialect = dialect;
+    this.filter = filter;
+    return this;
+  }
+
+  /**
+   * Scales the whole picture to a size, whatever its proportions: {@code Resize((height, width))}.
+   *
+   * @param height the height of the result in pixels, in [1, 65535]
+   * @param width the width of the result in pixels, in [1, 65535]
+   * @return this builder
+   * @throws IllegalArgumentException if a side is out of range
+   * @throws IllegalStateException if another step decides the size
+   */
+  public ImagePlanBuilder resize(int height, int width) {
+    return size("resize", height, width, torchfeed.kPlanResize);
+  }
+
+  /**
+   * Scales the picture, with its proportions, before a {@link #centerCrop}: {@code Resize(side)}.
+   *
+   * @param side the length of the shorter side in pixels, in [1, 65535]
+   * @return this builder
+   * @throws IllegalArgumentException if it is out of range
+   * @throws IllegalStateException if it was called before
+   */
+  public ImagePlanBuilder resizeShortSide(int side) {
+    requireSide(side);
+    once("resizeShortSide");
+    size = DoubleStream.concat(size, DoubleStream.of(torchfeed.kPlanShortSide, side));
+    return this;
+  }
+
+  /**
+   * Cuts out the middle, with black around a smaller picture: {@code CenterCrop((height, width))}.
+   *
+   * @param height the height of the result in pixels, in [1, 65535]
+   * @param width the width of the result in pixels, in [1, 65535]
+   * @return this builder
+   * @throws IllegalArgumentException if a side is out of range
+   * @throws IllegalStateException if another step decides the size
+   */
+  public ImagePlanBuilder centerCrop(int height, int width) {
+    return size("centerCrop", height, width, torchfeed.kPlanCenterCrop);
+  }
+
+  /**
+   * Cuts out a random part of 8 % to 100 % of the area and a ratio of width to height from 3/4 to
+   * 4/3, and scales it: {@code RandomResizedCrop((height, width))}.
+   *
+   * @param height the height of the result in pixels, in [1, 65535]
+   * @param width the width of the result in pixels, in [1, 65535]
+   * @return this builder
+   * @throws IllegalArgumentException if a side is out of range
+   * @throws IllegalStateException if another step decides the size
+   */
+  public ImagePlanBuilder randomResizedCrop(int height, int width) {
+    return randomResizedCrop(height, width, 0.08, 1);
+  }
+
+  /**
+   * Cuts out a random part with a ratio of width to height from 3/4 to 4/3, and scales it: {@code
+   * RandomResizedCrop((height, width), (minArea, maxArea))}.
+   *
+   * @param height the height of the result in pixels, in [1, 65535]
+   * @param width the width of the result in pixels, in [1, 65535]
+   * @param minArea the smallest share of the area of the picture, in [0, maxArea]
+   * @param maxArea the largest share of the area of the picture, in [minArea, 1]
+   * @return this builder
+   * @throws IllegalArgumentException if a side or a share is out of range
+   * @throws IllegalStateException if another step decides the size
+   */
+  public ImagePlanBuilder randomResizedCrop(int height, int width, double minArea, double maxArea) {
+    if (!(0 <= minArea && minArea <= maxArea && maxArea <= 1)) {
+      throw new IllegalArgumentException(
+          "minArea and maxArea must be ascending in [0, 1], got %s and %s"
+              .formatted(minArea, maxArea));
+    }
+    size("randomResizedCrop", height, width, torchfeed.kPlanRandomResizedCrop);
+    size = DoubleStream.concat(size, DoubleStream.of(minArea, maxArea, 3.0 / 4.0, 4.0 / 3.0));
+    return this;
+  }
+
+  /**
+   * Reflects pictures left-right: {@code RandomHorizontalFlip(probability)}.
+   *
+   * @param probability of a reflection, in [0, 1]
+   * @return this builder
+   * @throws IllegalArgumentException if it is out of range
+   * @throws IllegalStateException if it was called before
+   */
+  public ImagePlanBuilder horizontalFlip(double probability) {
+    return flip("horizontalFlip", torchfeed.kPlanHorizontalFlip, probability);
+  }
+
+  /**
+   * Reflects pictures top-bottom: {@code RandomVerticalFlip(probability)}.
+   *
+   * @param probability of a reflection, in [0, 1]
+   * @return this builder
+   * @throws IllegalArgumentException if it is out of range
+   * @throws IllegalStateException if it was called before
+   */
+  public ImagePlanBuilder verticalFlip(double probability) {
+    return flip("verticalFlip", torchfeed.kPlanVerticalFlip, probability);
+  }
+
+  /**
+   * Changes the colors by random factors, in a random order: {@code ColorJitter(brightness,
+   * contrast, saturation, hue)}, with the pixels of torchvision on uint8 tensors.
+   *
+   * @param brightness the largest difference of the factor from 1, at least 0; 0 for no change
+   * @param contrast likewise
+   * @param saturation likewise
+   * @param hue the largest turn of the color circle, in [0, 0.5]; 0 for no change
+   * @return this builder
+   * @throws IllegalArgumentException if a number is out of range
+   * @throws IllegalStateException if it was called before
+   */
+  public ImagePlanBuilder colorJitter(
+      double brightness, double contrast, double saturation, double hue) {
+    if (!(hue >= 0 && hue <= 0.5)) {
+      throw new IllegalArgumentException("hue must be in [0, 0.5], got " + hue);
+    }
+    double[] factors = {brightness, contrast, saturation};
+    DoubleStream step = DoubleStream.of(torchfeed.kPlanColorJitter);
+    for (double factor : factors) {
+      if (!(factor >= 0 && factor < 1e6)) {
+        throw new IllegalArgumentException("a factor must be in [0, 1e6), got " + factor);
+      }
+      double least = factor == 0 ? Double.NaN : Math.max(0, 1 - factor);
+      step = DoubleStream.concat(step, DoubleStream.of(least, 1 + factor));
+    }
+    step = DoubleStream.concat(step, DoubleStream.of(hue == 0 ? Double.NaN : -hue, hue));
+    return color("colorJitter", step);
+  }
+
+  /**
+   * Applies random operations of one strength: {@code RandAugment(operations, magnitude)}, with the
+   * pixels of torchvision on uint8 tensors.
+   *
+   * @param operations the number of operations, in [0, 100]; 2 in torchvision
+   * @param magnitude the strength, in [0, 30]; 9 in torchvision
+   * @return this builder
+   * @throws IllegalArgumentException if a number is out of range
+   * @throws IllegalStateException if it was called before
+   */
+  public ImagePlanBuilder randAugment(int operations, int magnitude) {
+    if (operations < 0 || operations > 100 || magnitude < 0 || magnitude >= BINS) {
+      throw new IllegalArgumentException(
+          "operations must be in [0, 100] and magnitude in [0, %d], got %d and %d"
+              .formatted(BINS - 1, operations, magnitude));
+    }
+    return color(
+        "randAugment", DoubleStream.of(torchfeed.kPlanRandAugment, operations, magnitude, BINS));
+  }
+
+  /**
+   * Applies one random operation of random strength: {@code TrivialAugmentWide()}, with the pixels
+   * of torchvision on uint8 tensors.
+   *
+   * @return this builder
+   * @throws IllegalStateException if it was called before
+   */
+  public ImagePlanBuilder trivialAugmentWide() {
+    return color("trivialAugmentWide", DoubleStream.of(torchfeed.kPlanTrivialAugmentWide, BINS));
+  }
+
+  /**
+   * Makes floats: {@code (byte / 255 - mean) / std} for each channel, every operation rounded to
+   * float32. With mean 0 and standard deviation 1 the result is in [0, 1].
+   *
+   * @param mean of red, green and blue
+   * @param std the standard deviation of red, green and blue, not 0
+   * @return this builder
+   * @throws IllegalArgumentException if there are not three numbers each, one is not finite, or
+   *     {@code std} has a 0
+   * @throws IllegalStateException if it was called before
+   */
+  public ImagePlanBuilder normalize(float[] mean, float[] std) {
+    requireChannels("mean", mean);
+    requireChannels("std", std);
+    for (float channel : std) {
+      if (channel == 0) {
+        throw new IllegalArgumentException("std must not be 0, got " + Arrays.toString(std));
+      }
+    }
+    once("normalize");
+    normalization =
+        DoubleStream.of(
+            torchfeed.kPlanNormalize, mean[0], mean[1], mean[2], std[0], std[1], std[2]);
+    return this;
+  }
+
+  /**
+   * Builds the plan, once.
+   *
+   * @return the plan
+   * @throws IllegalStateException if no step decides the size, {@code resizeShortSide} is without a
+   *     centerCrop, a row takes 2^31 bytes or more, or the plan was built before
+   */
+  public ImagePlan build() {
+    if (sizeStep.isEmpty()) {
+      throw new IllegalStateException(
+          "a plan needs resize, centerCrop or randomResizedCrop, which decide the size");
+    }
+    if (called.contains("resizeShortSide") && !sizeStep.equals("centerCrop")) {
+      throw new IllegalStateException("resizeShortSide needs centerCrop, got " + sizeStep);
+    }
+    DType dtype = called.contains("normalize") ? DType.FLOAT32 : DType.UINT8;
+    RowSpec row = RowSpec.of(dtype, CHANNELS, height, width);
+    if (row.bytes() > Integer.MAX_VALUE) {
+      throw new IllegalStateException("a row must have fewer than 2^31 bytes, got " + row);
+    }
+    once("build");
+    DoubleStream scaling =
+        DoubleStream.of(torchfeed.kPlanScaling, dialect.number(), filter.number());
+    return new ImagePlan(
+        DoubleStream.concat(
+                DoubleStream.concat(scaling, size),
+                DoubleStream.concat(flips, DoubleStream.concat(colors, normalization)))
+            .toArray(),
+        row);
+  }
+
+  private void once(String step) {
+    if (!called.add(step)) {
+      throw new IllegalStateException(step + " was called before");
+    }
+  }
+
+  private ImagePlanBuilder size(String step, int height, int width, int number) {
+    requireSide(height);
+    requireSide(width);
+    if (!sizeStep.isEmpty()) {
+      throw new IllegalStateException(
+          "%s cannot follow %s, which decides the size, %dx%d"
+              .formatted(step, sizeStep, this.height, this.width));
+    }
+    sizeStep = step;
+    this.height = height;
+    this.width = width;
+    size = DoubleStream.concat(size, DoubleStream.of(number, height, width));
+    return this;
+  }
+
+  private ImagePlanBuilder flip(String step, int number, double probability) {
+    if (!(probability >= 0 && probability <= 1)) {
+      throw new IllegalArgumentException("probability must be in [0, 1], got " + probability);
+    }
+    once(step);
+    flips = DoubleStream.concat(flips, DoubleStream.of(number, probability));
+    return this;
+  }
+
+  private ImagePlanBuilder color(String step, DoubleStream numbers) {
+    once(step);
+    colors = DoubleStream.concat(colors, numbers);
+    return this;
+  }
+
+  private static void requireSide(int side) {
+    if (side < 1 || side > MAX_SIDE) {
+      throw new IllegalArgumentException(
+          "a side must have from 1 to %d pixels, got %d".formatted(MAX_SIDE, side));
+    }
+  }
+
+  private static void requireChannels(String name, float[] channels) {
+    if (channels.length != CHANNELS) {
+      throw new IllegalArgumentException(
+          "%s must have 3 numbers, got %d".formatted(name, channels.length));
+    }
+    for (float channel : channels) {
+      if (!Float.isFinite(channel)) {
+        throw new IllegalArgumentException(
+            "%s must be finite, got %s".formatted(name, Arrays.toString(channels)));
+      }
+    }
+  }
+}
