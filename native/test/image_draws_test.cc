@@ -251,6 +251,30 @@ TEST(RandAugment, OperationsEqualTorchvisions) {
   }
 }
 
+/// The same word again and again.
+class OneWord final : public RandomWords {
+ public:
+  explicit OneWord(uint32_t word) : word_(word) {}
+  uint32_t next() override { return word_; }
+
+ private:
+  uint32_t word_;
+};
+
+TEST(RandAugment, SignIsNegativeUpToAndIncludingOneHalf) {
+  const auto drawn = [](uint32_t word) {
+    OneWord words(word);
+    std::vector<ImageOperation> operations;
+    draw_augment(RandAugment{.operations = 1}, words, 9, 9, operations);
+    return operations.at(0);
+  };
+  constexpr uint32_t kHalf = 1U << 23;  // of the 24 bits of a number
+  EXPECT_EQ(ImageOperationKind::kTranslateY, drawn(kHalf).kind);
+  EXPECT_LT(drawn(kHalf).value, 0);
+  EXPECT_EQ(ImageOperationKind::kRotate, drawn(kHalf + 1).kind);
+  EXPECT_GT(drawn(kHalf + 1).value, 0);
+}
+
 TEST(TrivialAugmentWide, OperationsEqualTorchvisions) {
   for (auto& line : lines("trivial_augment")) {
     TorchWords words = seeded(line);

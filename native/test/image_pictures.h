@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -31,42 +31,40 @@ inline int64_t noise_at(int64_t place) {
   return z >> 24;
 }
 
-/// Returns the byte of a computed picture, as golden/image_steps.py computes it.
-inline int64_t byte_at(const std::string& kind, int64_t width, int64_t y, int64_t x, int64_t c) {
-  const int64_t pixel = y * width + x;
-  const int64_t noise = noise_at(3 * pixel + c);
-  if (kind == "noise") {
-    return noise;
-  }
-  if (kind == "smooth") {
-    return (x * (5 + c) + y * (3 + 2 * c)) / 4 + 60 * c;
-  }
-  if (kind == "dark") {
-    return noise / 5 + 20 + 9 * c;
-  }
-  if (kind == "few") {
-    return noise & 0xC0;
-  }
-  if (kind == "flat") {
-    return 17 + 100 * c;
-  }
-  if (kind == "grey") {
-    return noise_at(3 * pixel);
-  }
-  if (kind == "colours") {
-    return (pixel >> (6 * c)) % 64 * 4 + (x + y) % 4;
-  }
-  throw std::invalid_argument("no picture of the kind " + kind);
+/// A place in a picture.
+struct Place {
+  int64_t x;
+  int64_t y;
+  int64_t c;
+  int64_t pixel;
+};
+
+using Formula = int64_t (*)(const Place&);
+
+/// Returns the formula of a computed picture, the one in golden/image_steps.py; its result counts
+/// modulo 256.
+inline Formula formula_of(const std::string& kind) {
+  static const std::map<std::string, Formula> formulas = {
+      {"noise", [](const Place& at) { return noise_at(3 * at.pixel + at.c); }},
+      {"smooth",
+       [](const Place& at) { return (at.x * (5 + at.c) + at.y * (3 + 2 * at.c)) / 4 + 60 * at.c; }},
+      {"dark", [](const Place& at) { return noise_at(3 * at.pixel + at.c) / 5 + 20 + 9 * at.c; }},
+      {"few", [](const Place& at) { return noise_at(3 * at.pixel + at.c) & 0xC0; }},
+      {"flat", [](const Place& at) { return 17 + 100 * at.c; }},
+      {"grey", [](const Place& at) { return noise_at(3 * at.pixel); }},
+      {"colours",
+       [](const Place& at) { return (at.pixel >> (6 * at.c)) % 64 * 4 + (at.x + at.y) % 4; }},
+  };
+  return formulas.at(kind);
 }
 
 inline Picture computed_picture(const std::string& kind, int64_t height, int64_t width) {
+  const auto formula = formula_of(kind);
   Picture picture(height, width);
   auto byte = picture.bytes.begin();
-  for (int64_t y = 0; y < height; ++y) {
-    for (int64_t x = 0; x < width; ++x) {
-      for (int64_t c = 0; c < 3; ++c) {
-        *byte++ = static_cast<uint8_t>(byte_at(kind, width, y, x, c));
-      }
+  for (int64_t pixel = 0; pixel < height * width; ++pixel) {
+    for (int64_t c = 0; c < 3; ++c) {
+      *byte++ = static_cast<uint8_t>(formula({pixel % width, pixel / width, c, pixel}));
     }
   }
   return picture;

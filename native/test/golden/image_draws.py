@@ -71,6 +71,8 @@ def crop_lines():
         (1_000, 1000, 40, (0.5, 1.0), RATIO),
         (1_000, 333, 500, (0.35, 1.0), (1.0, 1.0)),
         (1_000, 1, 7, SCALE, (0.5, 2.0)),
+        (100, 2, 1000, (0.9, 1.0), (0.8, 1.25)),
+        (100, 1000, 2, (0.9, 1.0), (0.8, 1.25)),
     ]:
         for first in range(0, count, 100):
             digest = 0
@@ -82,7 +84,8 @@ def crop_lines():
 
 
 def flips():
-    for p in (0.0, 0.1, 0.3, 0.5, 1.0):
+    torch.manual_seed(7)
+    for p in (0.0, 0.1, 0.3, 0.5, 1.0, torch.rand(1).item()):
         for kind in (v2.RandomHorizontalFlip, v2.RandomVerticalFlip):
             transform = kind(p)
             flipped = []
@@ -142,7 +145,7 @@ class TrivialAugmentWide(Recorded, v2.TrivialAugmentWide):
 
 
 def augmentations():
-    for ops, magnitude, bins in [(2, 9, 31), (3, 0, 31), (1, 30, 31), (2, 5, 10), (4, 14, 31)]:
+    for ops, magnitude, bins in [(2, 9, 31), (3, 0, 31), (1, 30, 31), (2, 5, 10), (2, 3, 9), (4, 14, 31)]:
         transform = RandAugment(ops, magnitude, bins)
         for seed in range(120):
             height, width = (224, 224) if seed % 2 else (32 + seed, 500)

@@ -115,6 +115,16 @@ def operations():
                 print("operation", name, value, filter, *colour, kind, height, width, check_sum(made))
 
 
+def whole_turns():
+    """Hues that end just below a whole turn, where float32 has no other number than 1."""
+    image = picture("noise", 33, 47)
+    for hue in F._color._rgb_to_hsv(F.to_dtype(image, torch.float32, scale=True))[0, 0, :12]:
+        value = -numpy.nextafter(hue.numpy(), numpy.float32(1)).item()
+        if value >= -0.5:
+            made = F.adjust_hue(image, value)
+            print("operation", "Hue", value, "nearest", 0, 0, 0, "noise", 33, 47, check_sum(made))
+
+
 def centre_crops():
     for kind, (height, width) in [("smooth", (7, 12)), ("noise", (33, 47)), ("smooth", (64, 65))]:
         for crop in [(1, 1), (7, 12), (8, 8), (20, 5), (5, 21), (40, 48), (65, 65), (70, 101)]:
@@ -162,5 +172,6 @@ if __name__ == "__main__":
     versions = f"torch {torch.__version__}, torchvision {torchvision.__version__}"
     print(f"# program native/test/golden/image_steps.py; {versions}")
     operations()
+    whole_turns()
     centre_crops()
     plans()

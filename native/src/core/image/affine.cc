@@ -77,7 +77,7 @@ struct Source {
   /// Returns the pixel, or nothing if it lies outside.
   TORCHFEED_INLINE const uint8_t* find(float x, float y) const {
     const bool inside =
-        x > -1 && x < static_cast<float>(width) && y > -1 && y < static_cast<float>(height);
+        x >= 0 && x < static_cast<float>(width) && y >= 0 && y < static_cast<float>(height);
     return inside ? data + 3 * (static_cast<int64_t>(y) * width + static_cast<int64_t>(x))
                   : nullptr;
   }

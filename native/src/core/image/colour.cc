@@ -247,9 +247,6 @@ void adjust_saturation(Pixels pixels, double factor) { change(pixels, Saturate{B
 void adjust_hue(Pixels pixels, double share) { change(pixels, Hue{static_cast<float>(share)}); }
 
 void adjust_sharpness(Pixels pixels, double factor, std::vector<uint8_t>& spare) {
-  if (pixels.height <= 2 || pixels.width <= 2) {
-    return;
-  }
   const int64_t row_bytes = 3 * pixels.width;
   const auto weight = static_cast<float>(1 - factor);
   auto* sharpen = sharpen_plainly;
