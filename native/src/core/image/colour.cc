@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstring>
 
-#include "core/image/byte_table.h"
 #include "core/image/fused_target.h"
 
 namespace torchfeed {
@@ -104,6 +104,33 @@ struct Blend {
   float rest;
 };
 
+/// Changes each byte by itself.
+template <class Function>
+struct EachByte {
+  TORCHFEED_INLINE void operator()(Block& block) const {
+    for (size_t i = 0; i < kBlock; ++i) {
+      block.red[i] = function(block.red[i]);
+      block.green[i] = function(block.green[i]);
+      block.blue[i] = function(block.blue[i]);
+    }
+  }
+
+  Function function;
+};
+
+struct Brighten {
+  TORCHFEED_INLINE float operator()(float number) const { return clamped(number * weight, kByte); }
+
+  float weight;
+};
+
+struct BlendWithMean {
+  TORCHFEED_INLINE float operator()(float number) const { return blend(number, mean); }
+
+  Blend blend;
+  float mean;
+};
+
 TORCHFEED_INLINE float grey_of(float red, float green, float blue) {
   const float grey = __builtin_fmaf(blue, 0.114F, __builtin_fmaf(green, 0.587F, red * 0.2989F));
   return static_cast<float>(static_cast<int32_t>(grey));
@@ -159,36 +186,53 @@ struct Hue {
     const float r = red * kUnit;
     const float g = green * kUnit;
     const float b = blue * kUnit;
-    const float max = std::max(std::max(r, g), b);
-    const float min = std::min(std::min(r, g), b);
+    const float max = larger(larger(r, g), b);
+    const float min = smaller(smaller(r, g), b);
     const bool is_grey = max == min;
-    const float s = (max - min) / (is_grey ? 1 : max);
-    const float divisor = is_grey ? 1 : max - min;
+    const float s = (max - min) / chosen(is_grey, 1, max);
+    const float divisor = chosen(is_grey, 1, max - min);
     const float rc = (max - r) / divisor;
     const float gc = (max - g) / divisor;
     const float bc = (max - b) / divisor;
-    const float sextant = max == r ? bc - gc : max == g ? (rc + 2) - bc : (gc + 4) - rc;
+    const float of_red = bc - gc;
+    const float of_green = (rc + 2) - bc;
+    const float of_blue = (gc + 4) - rc;
+    const float sextant = chosen(max == r, of_red, chosen(max == g, of_green, of_blue));
     const float h6 = turned(fraction(sextant * (1.0F / 6) + 1)) * 6;
     const auto whole = static_cast<int32_t>(h6);
     const float part = h6 - static_cast<float>(whole);
-    const int32_t kind = whole == 6 ? 0 : whole;
+    const int32_t kind = whole < 6 ? whole : 0;
 
     const float rising = s * part;
     const float pale = 1 - s;
     const float q = clamped((1 - rising) * max, 1);
     const float t = clamped((rising + pale) * max, 1);
     const float p = clamped(pale * max, 1);
-    red = scaled(kind == 1 ? q : kind == 4 ? t : kind == 2 || kind == 3 ? p : max);
-    green = scaled(kind == 0 ? t : kind == 3 ? q : kind >= 4 ? p : max);
-    blue = scaled(kind == 2 ? t : kind == 5 ? q : kind <= 1 ? p : max);
+    const float red_of_later = chosen(kind == 4, t, max);
+    const float red_of_middle = chosen((kind == 2) | (kind == 3), p, red_of_later);
+    red = scaled(chosen(kind == 1, q, red_of_middle));
+    green = scaled(chosen(kind == 0, t, chosen(kind == 3, q, chosen(kind >= 4, p, max))));
+    blue = scaled(chosen(kind == 2, t, chosen(kind == 5, q, chosen(kind <= 1, p, max))));
   }
 
+  /// Selects between numbers that are both computed: branches would rule out vector instructions.
+  TORCHFEED_INLINE static float chosen(bool first, float one, float other) {
+    const uint32_t mask = 0U - static_cast<uint32_t>(first);
+    return std::bit_cast<float>((std::bit_cast<uint32_t>(one) & mask) |
+                                (std::bit_cast<uint32_t>(other) & ~mask));
+  }
+
+  TORCHFEED_INLINE static float larger(float a, float b) { return chosen(a > b, a, b); }
+  TORCHFEED_INLINE static float smaller(float a, float b) { return chosen(a < b, a, b); }
+
   /// The fraction of a number below 2.
-  TORCHFEED_INLINE static float fraction(float number) { return number >= 1 ? number - 1 : number; }
+  TORCHFEED_INLINE static float fraction(float number) {
+    return number - chosen(number >= 1, 1, 0);
+  }
 
   TORCHFEED_INLINE float turned(float hue) const {
     const float sum = fraction(hue + share);
-    return sum < 0 ? sum + 1 : sum;
+    return sum + chosen(sum < 0, 1, 0);
   }
 
   TORCHFEED_INLINE static float scaled(float number) { return number * 255.999F; }
@@ -227,19 +271,14 @@ TORCHFEED_FUSED_TARGET void sharpen_fused(const uint8_t* middle, int64_t row_byt
 }  // namespace
 
 void adjust_brightness(Pixels pixels, double factor) {
-  const auto weight = static_cast<float>(factor);
-  replace(pixels, table_of([&](int byte) {
-            return truncated(clamped(static_cast<float>(byte) * weight, kByte));
-          }));
+  change(pixels, EachByte<Brighten>{{static_cast<float>(factor)}});
 }
 
 void adjust_contrast(Pixels pixels, double factor) {
   int64_t sum = 0;
   change(pixels, SumOfGrey{sum});
   const float mean = static_cast<float>(sum) / static_cast<float>(pixels.width * pixels.height);
-  const Blend blend(factor);
-  replace(pixels,
-          table_of([&](int byte) { return truncated(blend(static_cast<float>(byte), mean)); }));
+  change(pixels, EachByte<BlendWithMean>{{Blend(factor), mean}});
 }
 
 void adjust_saturation(Pixels pixels, double factor) { change(pixels, Saturate{Blend(factor)}); }
