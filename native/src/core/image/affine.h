@@ -10,7 +10,9 @@
 namespace torchfeed {
 
 /// Geometric operations in place, each equal bit for bit to the one of torchvision 0.25 on a uint8
-/// tensor. `spare` is memory for a copy of the picture.
+/// tensor. torchvision computes the origins of pixels by a matrix product, which rounds each step
+/// with MKL on an AMD processor, as here; a library that fuses steps takes another pixel where an
+/// origin lies in the middle between two. `spare` is memory for a copy of the picture.
 
 /// Moves each row by `tangent` times its distance from the upper edge.
 void shear_x(Pixels pixels, double tangent, const Resampling& resampling,
