@@ -5,9 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <string>
@@ -157,6 +159,23 @@ TEST(ImageSteps, WholeSequencesEqualTorchvisions) {
     Picture made = picture(line);
     apply(steps.draw(words, made.height, made.width), made.pixels(), spare);
     EXPECT_EQ(line.integer(), check_sum(made)) << line.text();
+  }
+}
+
+TEST(ImageSteps, WriteNothingBesideThePicture) {
+  constexpr int64_t kGuard = 64;
+  std::vector<uint8_t> spare;
+  for (int64_t index = 0; index < 2000; ++index) {
+    const auto plan = std::next(plans().begin(), index % static_cast<int64_t>(plans().size()));
+    SampleWords words(3, 0, index);
+    const int64_t height = 1 + words.below(20);
+    const int64_t width = 1 + words.below(90);
+    std::vector<uint8_t> bytes(static_cast<size_t>(3 * height * width + 2 * kGuard), 0xEE);
+    const Pixels pixels{bytes.data() + kGuard, width, height};
+    apply(ImageSteps(plan->second).draw(words, height, width), pixels, spare);
+    const auto is_guard = [](uint8_t byte) { return byte == 0xEE; };
+    EXPECT_TRUE(std::all_of(bytes.begin(), bytes.begin() + kGuard, is_guard)) << index;
+    EXPECT_TRUE(std::all_of(bytes.end() - kGuard, bytes.end(), is_guard)) << index;
   }
 }
 
