@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.images;
+
+import io.torchfeed.data.Batch;
+import io.torchfeed.data.Batches;
+import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.source.ImageFolder;
+import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.distributed.ReduceOp;
+import io.torchfeed.sampler.Tail;
+import io.torchfeed.sampler.order.StridedSampler;
+import io.torchfeed.sampler.torch.SequentialSampler;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.LongOptional;
+import org.bytedeco.pytorch.NoGradGuard;
+import org.bytedeco.pytorch.Tensor;
+
+/**
+ * The quality of a net on test pictures.
+ *
+ * @param correct the number of pictures whose largest logit is their class
+ * @param pictures the number of pictures
+ */
+record Evaluation(long correct, long pictures) {
+  double accuracy() {
+    return correct / (double) pictures;
+  }
+
+  /** Evaluates each picture on one rank, and adds the counts. */
+  @SuppressWarnings("try") // a scope works by being open
+  static Evaluation of(ResNet net, ImageFolder pictures, ProcessGroup group, Settings settings) {
+    StridedSampler sampler =
+        new StridedSampler(new SequentialSampler(pictures.size()), group.part(), Tail.UNEVEN);
+    long[] counts = new long[2];
+    net.eval();
+    try (NoGradGuard guard = new NoGradGuard();
+        DataLoader loader =
+            DataLoader.over(pictures)
+                .sampler(sampler)
+                .batchSize(settings.batchSize())
+                .workers(settings.workers())
+                .build();
+        Batches batches = loader.epoch(0)) {
+      while (batches.hasNext()) {
+        Batch batch = batches.next();
+        try (PointerScope scope = new PointerScope()) {
+          Tensor guess = net.forward(batch.tensor(0)).argmax(new LongOptional(1), false);
+          counts[0] += guess.eq(batch.tensor(1)).sum().item_long();
+          counts[1] += batch.size();
+        }
+      }
+    } finally {
+      net.train(true);
+    }
+    try (Tensor sums = Tensor.create(counts)) {
+      group.allReduce(sums, ReduceOp.SUM);
+      sums.data_ptr_long().get(counts);
+    }
+    return new Evaluation(counts[0], counts[1]);
+  }
+}

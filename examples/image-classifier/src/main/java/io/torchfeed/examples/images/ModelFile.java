@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.images;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.InputArchive;
+import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.OutputArchive;
+
+/** A file with the parameters and buffers of a net, in libtorch's archive format. */
+final class ModelFile {
+  private ModelFile() {}
+
+  /** Writes a net; a kill at any moment leaves the file as it was, or complete. */
+  @SuppressWarnings("try") // a scope works by being open
+  static void save(Module net, Path file) throws IOException {
+    Path temporary = file.resolveSibling(file.getFileName() + ".tmp");
+    try (PointerScope scope = new PointerScope()) {
+      OutputArchive archive = new OutputArchive();
+      net.save(archive);
+      archive.save_to(temporary.toString());
+    }
+    Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  /**
+   * Reads a net.
+   *
+   * @throws IOException if the file is missing, or is not that of such a net
+   */
+  @SuppressWarnings("try") // a scope works by being open
+  static void load(Module net, Path file) throws IOException {
+    if (!Files.isRegularFile(file)) {
+      throw new NoSuchFileException(file.toString(), null, "there is no saved net");
+    }
+    try (PointerScope scope = new PointerScope()) {
+      InputArchive archive = new InputArchive();
+      archive.load_from(file.toString());
+      net.load(archive);
+    } catch (RuntimeException e) {
+      String reason = String.valueOf(e.getMessage()).lines().findFirst().orElse("");
+      throw new IOException(file + " is not a net for these classes: " + reason, e);
+    }
+  }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.images;
+
+import static io.torchfeed.examples.images.Settings.require;
+
+import io.torchfeed.distributed.Launcher;
+import io.torchfeed.distributed.ProcessGroup;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** The command that trains: starts the ranks, or is one of them. */
+@Command(
+    name = "train",
+    mixinStandardHelpOptions = true,
+    sortOptions = false,
+    description = {
+      "Trains a small ResNet on random parts of images.",
+      "Writes metrics.csv, metrics.png, samples.png (what the net sees) and model.pt to --out."
+    })
+final class Train implements Callable<Integer> {
+  @Mixin private Settings settings = new Settings();
+
+  @Option(
+      names = "--ranks",
+      paramLabel = "N",
+      description = "Processes that train together (default: ${DEFAULT-VALUE}).")
+  private int ranks = 1;
+
+  @Option(
+      names = "--epochs",
+      paramLabel = "N",
+      description = "Passes over the training images (default: ${DEFAULT-VALUE}).")
+  private int epochs = 10;
+
+  @Option(
+      names = "--lr",
+      paramLabel = "X",
+      description = "Learning rate of SGD at the start; falls to 0 (default: ${DEFAULT-VALUE}).")
+  private double lr = 0.05;
+
+  @Option(
+      names = "--seed",
+      paramLabel = "N",
+      description = "Seed of parameters, order and random parts (default: ${DEFAULT-VALUE}).")
+  private long seed = 1;
+
+  @Option(
+      names = "--out",
+      paramLabel = "DIR",
+      description = "Folder of the results (default: ${DEFAULT-VALUE}).")
+  private Path out = Path.of("runs", "images");
+
+  @Override
+  public Integer call() throws Exception {
+    settings.check();
+    require(ranks >= 1 && ranks <= 1024, "--ranks must be in [1, 1024], got " + ranks);
+    require(epochs >= 1, "--epochs must be at least 1, got " + epochs);
+    require(lr > 0, "--lr must be above 0, got " + lr);
+    if (System.getenv("RANK") != null) {
+      try (ProcessGroup group = ProcessGroup.fromEnvironment()) {
+        new Training(group, settings, new Training.Options(epochs, lr, seed, out)).run();
+      }
+      return 0;
+    }
+    Files.createDirectories(out);
+    int threads = Math.max(1, Runtime.getRuntime().availableProcessors() / ranks);
+    Launcher.builder()
+        .ranks(ranks)
+        .mainClass(Main.class)
+        .jvmOptions("-XX:+UseSerialGC", "-Xmx512m")
+        .environment("OMP_NUM_THREADS", Integer.toString(threads))
+        .arguments(arguments().toArray(new String[0]))
+        .build()
+        .run();
+    return 0;
+  }
+
+  private List<String> arguments() {
+    return List.of(
+        "train",
+        "--data=" + settings.data().toAbsolutePath(),
+        "--size=" + settings.size(),
+        "--batch-size=" + settings.batchSize(),
+        "--workers=" + settings.workers(),
+        "--ranks=" + ranks,
+        "--epochs=" + epochs,
+        "--lr=" + lr,
+        "--seed=" + seed,
+        "--out=" + out.toAbsolutePath());
+  }
+}

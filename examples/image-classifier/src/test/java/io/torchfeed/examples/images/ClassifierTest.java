@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.images;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.awt.Color;
+import java.awt.Graphics2D;
+import java.awt.image.BufferedImage;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Random;
+import javax.imageio.ImageIO;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import picocli.CommandLine;
+
+class ClassifierTest {
+  private static final int TRAINING = 24;
+  private static final int TEST = 7;
+
+  private final Path folder;
+  private final StringWriter errors = new StringWriter();
+
+  ClassifierTest(@TempDir Path folder) {
+    this.folder = folder;
+  }
+
+  /** Warm and cold pictures with a disk. */
+  private Path data() throws IOException {
+    Random random = new Random(1);
+    for (String part : new String[] {"train", "val"}) {
+      for (String kind : new String[] {"warm", "cold"}) {
+        Path images = Files.createDirectories(folder.resolve("data").resolve(part).resolve(kind));
+        for (int i = 0; i < (part.equals("train") ? TRAINING : TEST); i++) {
+          BufferedImage image = new BufferedImage(60, 48, BufferedImage.TYPE_INT_RGB);
+          Graphics2D graphics = image.createGraphics();
+          float hue = (kind.equals("warm") ? 0 : 0.5f) + 0.15f * random.nextFloat();
+          graphics.setColor(Color.getHSBColor(hue, 1, 1));
+          graphics.fillRect(0, 0, 60, 48);
+          graphics.setColor(Color.GRAY);
+          graphics.fillOval(random.nextInt(40), random.nextInt(30), 20, 20);
+          graphics.dispose();
+          ImageIO.write(image, "jpg", images.resolve(i + ".jpg").toFile());
+        }
+      }
+    }
+    return folder.resolve("data");
+  }
+
+  private int run(String... arguments) {
+    CommandLine command = Main.commandLine().setErr(new PrintWriter(errors, true));
+    return command.execute(arguments);
+  }
+
+  private String printedBy(String... arguments) {
+    PrintStream before = System.out;
+    ByteArrayOutputStream printed = new ByteArrayOutputStream();
+    System.setOut(new PrintStream(printed, true, StandardCharsets.UTF_8));
+    try {
+      assertThat(run(arguments)).as("%s", errors).isZero();
+    } finally {
+      System.setOut(before);
+    }
+    return printed.toString(StandardCharsets.UTF_8);
+  }
+
+  @Test
+  void twoRanksLearnClassesAndTheSavedNetKnowsThem() throws Exception {
+    String data = "--data=" + data();
+    Path out = folder.resolve("run");
+    String[] train = {
+      "train", data, "--out=" + out, "--ranks=2", "--size=32", "--batch-size=4", "--epochs=8"
+    };
+    assertThat(run(train)).as("%s", errors).isZero();
+    assertThat(Files.readAllLines(out.resolve("metrics.csv"))).hasSize(9);
+    assertThat(ImageIO.read(out.resolve("samples.png").toFile()).getWidth()).isEqualTo(8 * 32);
+    assertThat(out.resolve("metrics.png")).isNotEmptyFile();
+    String evaluation =
+        printedBy("evaluate", data, "--size=32", "--model=" + out.resolve("model.pt"));
+    assertThat(evaluation).contains(" of 14 images, ");
+    assertThat(Integer.parseInt(evaluation.substring(0, evaluation.indexOf(" "))))
+        .isGreaterThanOrEqualTo(12);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "--size=8, '--size must be in [32, 1024], got 8'",
+    "--ranks=0, '--ranks must be in [1, 1024], got 0'",
+    "--lr=0, '--lr must be above 0, got 0.0'",
+    "--epochs=many, many"
+  })
+  void aWrongOptionIsAUsageError(String option, String message) throws Exception {
+    assertThat(run("train", "--data=" + data(), option)).isEqualTo(2);
+    assertThat(errors.toString()).contains(message);
+  }
+
+  @Test
+  void missingFilesAreNamed() throws Exception {
+    assertThat(run("train", "--data=" + folder)).isEqualTo(2);
+    assertThat(errors.toString()).contains(folder.resolve("train") + " is missing");
+    Path broken = Files.writeString(folder.resolve("broken.pt"), "no archive");
+    assertThat(run("evaluate", "--data=" + data(), "--model=" + broken)).isEqualTo(1);
+    assertThat(errors.toString()).contains("broken.pt is not a net for these classes");
+    assertThat(run("evaluate", "--data=" + data(), "--model=" + folder.resolve("none.pt")))
+        .isEqualTo(1);
+    assertThat(errors.toString()).contains("none.pt");
+  }
+}
