@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python's contestants of `images`: one process each, with one thread.
+
+Reads one task per line, `<contestant> <task> <file of paths> <folder>`, and answers with
+`done <pictures> <nanoseconds of processor time> <nanoseconds>`. Each contestant turns the files
+into float32 tensors [3, 224, 224], normalized as for ImageNet, in its best form.
+"""
+
+import importlib.util
+import io
+import sys
+import time
+
+import numpy
+import torch
+
+SIZE = 224
+SHORT_SIDE = 256
+MEAN = [0.485, 0.456, 0.406]
+STD = [0.229, 0.224, 0.225]
+
+
+def random_crop_of(height, width):
+    """torchvision's draw of a crop; every contestant but torchvision's own pipelines uses it."""
+    from torchvision.transforms import RandomResizedCrop
+
+    empty = torch.empty(3, height, width, dtype=torch.uint8, device="meta")
+    return RandomResizedCrop.get_params(empty, (0.08, 1.0), (3 / 4, 4 / 3))
+
+
+def pillow(task):
+    """Pillow decodes and resizes, NumPy normalizes."""
+    from PIL import Image
+
+    mean = numpy.array(MEAN, numpy.float32)
+    std = numpy.array(STD, numpy.float32)
+
+    def run(data):
+        image = Image.open(io.BytesIO(data)).convert("RGB")
+        if task == "train":
+            top, left, height, width = random_crop_of(image.height, image.width)
+            box = (left, top, left + width, top + height)
+            image = image.resize((SIZE, SIZE), Image.Resampling.BILINEAR, box=box)
+            if torch.rand(1).item() < 0.5:
+                image = image.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
+        else:
+            scale = SHORT_SIDE / min(image.size)
+            size = [max(SHORT_SIDE, int(side * scale)) for side in image.size]
+            image = image.resize(size, Image.Resampling.BILINEAR)
+            left, top = (size[0] - SIZE) // 2, (size[1] - SIZE) // 2
+            image = image.crop((left, top, left + SIZE, top + SIZE))
+        pixels = numpy.asarray(image, numpy.float32) / 255
+        return ((pixels - mean) / std).transpose(2, 0, 1).copy()
+
+    return run
+
+
+def torchvision_pillow(task):
+    """torchvision v2 on Pillow's images: what most training programs have."""
+    from PIL import Image
+
+    transform = torchvision_transform(task, from_pillow=True)
+    return lambda data: transform(Image.open(io.BytesIO(data)).convert("RGB"))
+
+
+def torchvision_tensors(task):
+    """torchvision v2 on tensors, decoded by torchvision's own decoder."""
+    from torchvision.io import ImageReadMode, decode_jpeg
+
+    transform = torchvision_transform(task, from_pillow=False)
+
+    def run(data):
+        encoded = torch.frombuffer(bytearray(data), dtype=torch.uint8)
+        return transform(decode_jpeg(encoded, mode=ImageReadMode.RGB))
+
+    return run
+
+
+def torchvision_transform(task, from_pillow):
+    from torchvision.transforms import v2
+
+    steps = [v2.PILToTensor()] if from_pillow else []
+    if task == "train":
+        resize = [v2.RandomResizedCrop(SIZE, antialias=True), v2.RandomHorizontalFlip()]
+    else:
+        resize = [v2.Resize(SHORT_SIDE, antialias=True), v2.CenterCrop(SIZE)]
+    end = [v2.ToDtype(torch.float32, scale=True), v2.Normalize(MEAN, STD)]
+    return v2.Compose(resize + steps + end)
+
+
+def opencv(task):
+    """OpenCV decodes, resizes by areas, which is its antialiased way, and NumPy normalizes."""
+    import cv2
+
+    cv2.setNumThreads(1)
+    mean = numpy.array(MEAN, numpy.float32) * 255
+    scale = 1 / (numpy.array(STD, numpy.float32) * 255)
+
+    def run(data):
+        image = cv2.imdecode(numpy.frombuffer(data, numpy.uint8), cv2.IMREAD_COLOR_RGB)
+        if task == "train":
+            top, left, height, width = random_crop_of(*image.shape[:2])
+            image = image[top : top + height, left : left + width]
+            image = cv2.resize(image, (SIZE, SIZE), interpolation=cv2.INTER_AREA)
+            if torch.rand(1).item() < 0.5:
+                image = cv2.flip(image, 1)
+        else:
+            factor = SHORT_SIDE / min(image.shape[:2])
+            size = [max(SHORT_SIDE, int(side * factor)) for side in image.shape[1::-1]]
+            image = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
+            left, top = (size[0] - SIZE) // 2, (size[1] - SIZE) // 2
+            image = image[top : top + SIZE, left : left + SIZE]
+        return ((image.astype(numpy.float32) - mean) * scale).transpose(2, 0, 1).copy()
+
+    return run
+
+
+CONTESTANTS = {
+    "pillow": pillow,
+    "torchvision-pillow": torchvision_pillow,
+    "torchvision-tensors": torchvision_tensors,
+    "opencv": opencv,
+}
+
+
+def has_opencv():
+    return importlib.util.find_spec("cv2") is not None
+
+
+def main():
+    torch.set_num_threads(1)
+    print("ready", *(name for name in CONTESTANTS if name != "opencv" or has_opencv()), flush=True)
+    for line in sys.stdin:
+        contestant, task, listing, _ = line.split()
+        with open(listing, encoding="utf-8") as lines:
+            paths = lines.read().splitlines()
+        run = CONTESTANTS[contestant](task)
+        torch.manual_seed(0)
+        with open(paths[0], "rb") as file:
+            run(file.read())
+        processor, start = time.process_time_ns(), time.perf_counter_ns()
+        for path in paths:
+            with open(path, "rb") as file:
+                result = run(file.read())
+        took = time.process_time_ns() - processor, time.perf_counter_ns() - start
+        if tuple(result.shape) != (3, SIZE, SIZE):
+            sys.exit(f"{contestant} made {tuple(result.shape)}")
+        print("done", len(paths), *took, flush=True)
+
+
+if __name__ == "__main__":
+    main()

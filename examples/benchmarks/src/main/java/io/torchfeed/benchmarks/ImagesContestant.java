@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.benchmarks;
+
+import com.sun.management.OperatingSystemMXBean;
+import io.torchfeed.data.Batches;
+import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.DataLoaderBuilder;
+import io.torchfeed.data.source.ImageFolder;
+import io.torchfeed.image.ImagePlan;
+import io.torchfeed.image.ImagePlanBuilder;
+import java.awt.Graphics2D;
+import java.awt.RenderingHints;
+import java.awt.image.BufferedImage;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.SplittableRandom;
+import javax.imageio.IIOException;
+import javax.imageio.ImageIO;
+
+/**
+ * The contestants of {@code images} that run in a JVM: reads one task per line, {@code CONTESTANT
+ * TASK LISTING FOLDER}, and answers with {@code done PICTURES PROCESSOR_NANOS NANOS}.
+ */
+public final class ImagesContestant {
+  private static final int SIZE = 224;
+  private static final int SHORT_SIDE = 256;
+  private static final int BATCH = 32;
+
+  private static final OperatingSystemMXBean SYSTEM =
+      (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+
+  private ImagesContestant() {}
+
+  public static void main(String[] args) throws IOException {
+    BufferedReader tasks =
+        new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    System.out.println("ready torchfeed-java imageio");
+    for (String line = tasks.readLine(); line != null; line = tasks.readLine()) {
+      String[] words = line.split(" ", -1);
+      boolean isTraining = words[1].equals("train");
+      long processor = SYSTEM.getProcessCpuTime();
+      long start = System.nanoTime();
+      long pictures =
+          switch (words[0]) {
+            case "torchfeed-java" -> javaEngine(Path.of(words[3]), isTraining);
+            case "imageio" -> imageIo(Path.of(words[2]), isTraining);
+            default -> throw new IllegalArgumentException(line);
+          };
+      long nanos = System.nanoTime() - start;
+      System.out.println(
+          "done " + pictures + " " + (SYSTEM.getProcessCpuTime() - processor) + " " + nanos);
+    }
+  }
+
+  private static ImagePlan plan(boolean isTraining) {
+    ImagePlanBuilder plan = ImagePlan.builder();
+    if (isTraining) {
+      plan.randomResizedCrop(SIZE, SIZE).horizontalFlip(0.5);
+    } else {
+      plan.resizeShortSide(SHORT_SIDE).centerCrop(SIZE, SIZE);
+    }
+    return plan.normalize(ImagePlan.imagenetMean(), ImagePlan.imagenetStd()).build();
+  }
+
+  private static long javaEngine(Path root, boolean isTraining) {
+    return load(DataLoader.over(ImageFolder.open(root, plan(isTraining))));
+  }
+
+  private static long load(DataLoaderBuilder over) {
+    long pictures = 0;
+    try (DataLoader loader = over.batchSize(BATCH).workers(1).build();
+        Batches batches = loader.epoch(0)) {
+      while (batches.hasNext()) {
+        pictures += batches.next().size();
+      }
+    }
+    return pictures;
+  }
+
+  /** Decodes whole pictures, scales with Java 2D, and converts in Java. */
+  private static long imageIo(Path listing, boolean isTraining) throws IOException {
+    ImageIO.setUseCache(false);
+    SplittableRandom random = new SplittableRandom(0);
+    List<String> paths = Files.readAllLines(listing);
+    float[] row = new float[3 * SIZE * SIZE];
+    float[] mean = ImagePlan.imagenetMean();
+    float[] std = ImagePlan.imagenetStd();
+    long pictures = 0;
+    for (String path : paths) {
+      BufferedImage image;
+      try {
+        image = ImageIO.read(Path.of(path).toFile());
+      } catch (IIOException e) {
+        continue; // it refuses some colour profiles
+      }
+      pictures++;
+      int side = Math.min(image.getWidth(), image.getHeight()) * SIZE / SHORT_SIDE;
+      int width = side;
+      int height = side;
+      int left = (image.getWidth() - side) / 2;
+      int top = (image.getHeight() - side) / 2;
+      if (isTraining) {
+        double area = image.getWidth() * image.getHeight() * random.nextDouble(0.08, 1);
+        double ratio = Math.exp(random.nextDouble(Math.log(0.75), Math.log(4 / 3.0)));
+        width = (int) Math.min(image.getWidth(), Math.rint(Math.sqrt(area * ratio)));
+        height = (int) Math.min(image.getHeight(), Math.rint(Math.sqrt(area / ratio)));
+        left = random.nextInt(image.getWidth() - width + 1);
+        top = random.nextInt(image.getHeight() - height + 1);
+      }
+      BufferedImage scaled = new BufferedImage(SIZE, SIZE, BufferedImage.TYPE_3BYTE_BGR);
+      Graphics2D graphics = scaled.createGraphics();
+      graphics.setRenderingHint(
+          RenderingHints.KEY_INTERPOLATION, RenderingHints.VALUE_INTERPOLATION_BILINEAR);
+      boolean isFlipped = isTraining && random.nextBoolean();
+      graphics.drawImage(
+          image,
+          isFlipped ? SIZE : 0,
+          0,
+          isFlipped ? 0 : SIZE,
+          SIZE,
+          left,
+          top,
+          left + width,
+          top + height,
+          null);
+      graphics.dispose();
+      int[] pixels = scaled.getRGB(0, 0, SIZE, SIZE, null, 0, SIZE);
+      for (int i = 0; i < pixels.length; i++) {
+        for (int channel = 0; channel < 3; channel++) {
+          int value = pixels[i] >> (16 - 8 * channel) & 0xff;
+          row[channel * pixels.length + i] = (value / 255f - mean[channel]) / std[channel];
+        }
+      }
+    }
+    return pictures;
+  }
+}
