@@ -115,7 +115,8 @@ def jpegs():
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("XYZ")).tobytes()
     undated = profile[:24] + bytes(12) + profile[36:]
     yield "profile", encoded(odd, quality=85, icc_profile=undated)
-    yield "garbage_before_marker", (lambda j: j[:2] + b"\xff" * 5 + j[2:])(encoded(odd, quality=85))
+    plain = encoded(odd, quality=85)
+    yield "extraneous_bytes", plain[:2] + b"\xff" * 5 + plain[2:-2] + b"\x12" * 40 + plain[-2:]
     yield "one_pixel", encoded(odd.crop((3, 3, 4, 4)))
     yield "tall", encoded(Image.fromarray(picture(404, 4, 3)), quality=85)
     yield "wide", encoded(Image.fromarray(picture(5, 700, 4)), quality=85)
