@@ -75,7 +75,8 @@ class Subset : public RowTable {
   bool gather(std::span<std::byte* const> targets, const WantedRows& wanted,
               const std::atomic<bool>& stop, Stores stores) const override {
     const Rows rows = translated(wanted.rows);
-    return table_->gather(targets, {rows, wanted.places}, stop, stores);
+    return table_->gather(targets, {rows, wanted.places, wanted.indices(), wanted.key}, stop,
+                          stores);
   }
 
   [[nodiscard]] SharedTable mapped(
@@ -128,16 +129,19 @@ class Concatenation : public RowTable {
     std::partial_sum(ends.begin(), ends.end(), ends.begin());
     Rows rows(count);
     Rows places(count);
+    Rows samples(count);
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t at = ends[part_of[i]]++;
       rows[at] = wanted.rows[i] - firsts_[part_of[i]];
       places[at] = wanted.place(i);
+      samples[at] = wanted.indices()[i];
     }
     std::size_t begin = 0;
     for (std::size_t p = 0; p < parts_.size(); ++p) {
       const std::size_t length = ends[p] - begin;
       const WantedRows here{std::span(rows).subspan(begin, length),
-                            std::span(places).subspan(begin, length)};
+                            std::span(places).subspan(begin, length),
+                            std::span(samples).subspan(begin, length), wanted.key};
       if (length > 0 && !parts_[p]->gather(targets, here, stop, stores)) {
         return false;
       }

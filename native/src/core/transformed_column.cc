@@ -27,8 +27,9 @@ bool TransformedColumn::gather(std::byte* target, const WantedRows& wanted,
   for (std::size_t done = 0; done < all; done += most) {
     const std::size_t count = std::min(most, all - done);
     try {
-      if (!source_->gather(rows.data(), {wanted.rows.subspan(done, count)}, stop,
-                           Stores::kCached)) {
+      const WantedRows here{
+          wanted.rows.subspan(done, count), {}, wanted.indices().subspan(done, count), wanted.key};
+      if (!source_->gather(rows.data(), here, stop, Stores::kCached)) {
         return false;
       }
     } catch (const UnreadableRow& error) {

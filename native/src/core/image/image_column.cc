@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/image/image_column.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "core/file_descriptor.h"
+
+namespace torchfeed {
+namespace {
+
+constexpr off_t kMaxFileBytes = off_t{1} << 30;
+
+[[noreturn]] void throw_errno() { throw_unreadable(std::generic_category().message(errno)); }
+
+/// Replaces the contents of `content` by those of a file.
+void read_file(const std::string& path, std::vector<uint8_t>& content) {
+  // O_NONBLOCK: do not wait for the writer of a pipe; it has no effect on regular files.
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  if (file.value() < 0 || ::fstat(file.value(), &status) != 0) {
+    throw_errno();
+  }
+  if (!S_ISREG(status.st_mode)) {
+    throw_unreadable("it is not a regular file");
+  }
+  if (status.st_size > kMaxFileBytes) {
+    throw_unreadable("it has more than " + std::to_string(kMaxFileBytes) + " bytes");
+  }
+  content.resize(static_cast<std::size_t>(status.st_size));
+  std::size_t done = 0;
+  while (done < content.size()) {
+    const ssize_t got = ::read(file.value(), content.data() + done, content.size() - done);
+    if (got < 0 && errno != EINTR) {
+      throw_errno();
+    }
+    if (got == 0) {
+      content.resize(done);
+    }
+    done += static_cast<std::size_t>(std::max<ssize_t>(0, got));
+  }
+}
+
+}  // namespace
+
+ImageColumn::ImageColumn(std::vector<std::string> paths, const ImageRecipe& recipe, RowShape row)
+    : RowColumn(static_cast<int64_t>(paths.size()), std::move(row)),
+      paths_(std::move(paths)),
+      recipe_(recipe) {}
+
+bool ImageColumn::gather(std::byte* target, const WantedRows& wanted, const std::atomic<bool>& stop,
+                         Stores) const {
+  std::vector<uint8_t> encoded;
+  for (std::size_t i = 0; i < wanted.rows.size(); ++i) {
+    if (stop.load(std::memory_order_relaxed)) {
+      return false;
+    }
+    const std::string& path = paths_[wanted.rows[i]];
+    try {
+      read_file(path, encoded);
+      SampleWords words(wanted.key.seed, wanted.key.epoch,
+                        static_cast<int64_t>(wanted.indices()[i]));
+      make_row(recipe_, encoded, words,
+               target + static_cast<int64_t>(wanted.place(i)) * row().bytes);
+    } catch (const Error& error) {
+      constexpr std::string_view kCode = "UNREADABLE|";
+      if (error.code() != ErrorCode::kUnreadable) {
+        throw;
+      }
+      throw UnreadableRow(wanted.place(i), path + " cannot be decoded as an image: " +
+                                               (error.what() + kCode.size()));
+    }
+  }
+  return true;
+}
+
+}  // namespace torchfeed
