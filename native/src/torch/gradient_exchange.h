@@ -26,7 +26,7 @@ struct GradientBucket {
 
 class ExchangeRanks;
 
-/// Where a rank stands in an exchange between nodes.
+/// The place of a rank in an exchange between nodes.
 struct ExchangeNode {
   ExchangeRanks& ranks;    ///< of this rank's node
   ExchangeRanks* leaders;  ///< the first rank of each node; null on the others

@@ -22,7 +22,7 @@ import org.bytedeco.pytorch.global.torch;
 public final class PhaseRank {
   static final int RANKS = 3;
 
-  /** What the others wait for when a rank stops. */
+  /** The operation in which the others wait for a rank that stops. */
   enum Phase {
     JOIN,
     SUBGROUP,
