@@ -45,6 +45,9 @@ class TORCHFEED_API BatchFeed {
   /// Drops the unread batches of an earlier pass and releases the current batch. Returns false if
   /// a worker is blocked in a system call: the feed can then only be destroyed.
   [[nodiscard]] bool rewind();
+  /// Sets the key from which random steps of the rows are drawn, together with their index; after
+  /// `rewind`, before the first `request` of the pass.
+  void draw_for(int64_t seed, int64_t epoch);
   /// Queues the rows `indices[0..count)` as the batch with the given number; at most `prefetch`
   /// batches may be queued before `start`.
   void request(int64_t batch, const int64_t* indices, int64_t count);

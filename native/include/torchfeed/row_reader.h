@@ -20,6 +20,8 @@ class TORCHFEED_API RowReader {
   RowReader& operator=(const RowReader&) = delete;
   ~RowReader();
 
+  /// Sets the key from which random steps of the rows are drawn, together with their index.
+  void draw_for(int64_t seed, int64_t epoch);
   /// Writes the rows `indices[0..count)` to the first rows of a slab with the same columns; fails
   /// with `kUnreadable` if one can no longer be read from its file. Returns false if the reader was
   /// stopped.

@@ -9,6 +9,7 @@
 
 #include "torchfeed/export.h"
 #include "torchfeed/file_columns.h"
+#include "torchfeed/image_files.h"
 
 namespace torchfeed {
 
@@ -21,6 +22,9 @@ class TORCHFEED_API RowSet {
   /// @param columns  at least one, all with the same number of rows; their files stay open as long
   ///                 as the set and those made from it. Files added later are not part of the set
   [[nodiscard]] static std::unique_ptr<RowSet> of_files(const FileColumns& columns);
+  /// @param files  become two columns: the pictures, and their labels as int64. Files added later
+  ///               are not part of the set
+  [[nodiscard]] static std::unique_ptr<RowSet> of_images(const ImageFiles& files);
   RowSet(const RowSet&) = delete;
   RowSet& operator=(const RowSet&) = delete;
   ~RowSet();

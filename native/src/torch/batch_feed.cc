@@ -92,6 +92,8 @@ class BatchFeed::Impl {
     source_->jobs.submit({batch, std::move(rows)});
   }
 
+  void draw_for(const RandomKey& key) { source_->key = key; }
+
   void pin_for(const std::string& device) { source_->slabs.pin_for(device); }
 
   void start() {
@@ -224,6 +226,8 @@ std::unique_ptr<BatchFeed> BatchFeed::create(const RowSet& rows, int64_t batch_r
 void BatchFeed::pin_for(const std::string& device) {
   guarded([&] { impl_->pin_for(device); });
 }
+
+void BatchFeed::draw_for(int64_t seed, int64_t epoch) { impl_->draw_for({seed, epoch}); }
 
 bool BatchFeed::rewind() {
   return guarded([&] { return impl_->rewind(); });

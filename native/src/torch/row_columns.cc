@@ -35,6 +35,10 @@ bool is_dense(const at::Tensor& column) {
 
 }  // namespace
 
+SharedColumn column_of_tensor(const at::Tensor& column) {
+  return std::make_shared<const TensorRows>(column);
+}
+
 SharedTable table_of_tensors(const std::vector<at::Tensor>& columns) {
   std::vector<SharedColumn> rows;
   for (const at::Tensor& column : columns) {
@@ -42,7 +46,7 @@ SharedTable table_of_tensors(const std::vector<at::Tensor>& columns) {
       throw Error(ErrorCode::kInvalidArgument,
                   "column " + std::to_string(rows.size()) + " must be a contiguous CPU tensor");
     }
-    rows.push_back(std::make_shared<const TensorRows>(column));
+    rows.push_back(column_of_tensor(column));
   }
   return table_of(std::move(rows));
 }

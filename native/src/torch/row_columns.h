@@ -17,6 +17,9 @@ namespace torchfeed {
 /// Returns dense CPU tensors with the same number of rows as a table, which keeps them alive.
 SharedTable table_of_tensors(const std::vector<at::Tensor>& columns);
 
+/// Returns a dense CPU tensor as a column, which keeps it alive.
+SharedColumn column_of_tensor(const at::Tensor& column);
+
 /// Rows in files, as a column that keeps the files open.
 class FileRows : public RowColumn {
  public:

@@ -78,7 +78,8 @@ void RowDataset::gather(const Rows& rows, GatheredRows& into) const {
     return;
   }
   auto lease = std::make_shared<const SlabLease>(source_);
-  if (source_->table->gather(lease->slab().targets(), {rows}, stop, source_->stores)) {
+  if (source_->table->gather(lease->slab().targets(), {rows, {}, {}, source_->key}, stop,
+                             source_->stores)) {
     into.lease = std::move(lease);
   }
 }

@@ -27,6 +27,7 @@ struct RowSource {
   [[nodiscard]] int64_t rows() const { return table->rows(); }
 
   const SharedTable table;
+  RandomKey key;  // of the pass; changes only while no job is queued or running
   SlabPool slabs;
   const Stores stores;
   JobQueue jobs;

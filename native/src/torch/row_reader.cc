@@ -23,7 +23,7 @@ class RowReader::Impl {
     check_target(target.layout(), count);
     check_rows(indices, count, table_->rows(), rows_);
     try {
-      return table_->gather(target.targets(), {rows_}, stop_, Stores::kCached);
+      return table_->gather(target.targets(), {rows_, {}, {}, key_}, stop_, Stores::kCached);
     } catch (const UnreadableRow& error) {
       unreadable_ = static_cast<int64_t>(error.place());
       throw;
@@ -33,6 +33,8 @@ class RowReader::Impl {
   [[nodiscard]] int64_t unreadable() const { return unreadable_; }
 
   void stop() { stop_ = true; }
+
+  void draw_for(const RandomKey& key) { key_ = key; }
 
  private:
   void check_target(const SlabLayout& slab, int64_t count) const {
@@ -56,6 +58,7 @@ class RowReader::Impl {
   std::atomic<bool> stop_{false};
   Rows rows_;  // reused
   int64_t unreadable_ = -1;
+  RandomKey key_;
   const LiveCount live_;
 };
 
@@ -74,6 +77,8 @@ bool RowReader::gather(const int64_t* indices, int64_t count, Slab& target) {
 }
 
 int64_t RowReader::unreadable() const { return impl_->unreadable(); }
+
+void RowReader::draw_for(int64_t seed, int64_t epoch) { impl_->draw_for({seed, epoch}); }
 
 void RowReader::stop() { impl_->stop(); }
 

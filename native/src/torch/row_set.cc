@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "torchfeed/row_set.h"
 
+#include <ATen/Functions.h>
+
 #include <string>
 #include <utility>
 
+#include "core/image/image_column.h"
 #include "torch/file_columns_impl.h"
 #include "torch/guard.h"
+#include "torch/image_files_impl.h"
 #include "torch/live_count.h"
 #include "torch/row_columns.h"
 #include "torch/row_shape.h"
@@ -57,6 +61,17 @@ std::unique_ptr<RowSet> RowSet::of_files(const FileColumns& columns) {
       files.push_back(std::make_shared<const FileRows>(column.row, column.files));
     }
     return RowTables::set_of(table_of(std::move(files)));
+  });
+}
+
+std::unique_ptr<RowSet> RowSet::of_images(const ImageFiles& files) {
+  return guarded([&] {
+    const ImageRecipe& recipe = files.impl_->recipe;
+    const auto dtype = recipe.normalisation ? at::ScalarType::Float : at::ScalarType::Byte;
+    auto pictures = std::make_shared<const ImageColumn>(
+        files.impl_->paths, recipe, row_shape(dtype, {3, recipe.height, recipe.width}));
+    return RowTables::set_of(
+        table_of({std::move(pictures), column_of_tensor(at::tensor(files.impl_->labels))}));
   });
 }
 

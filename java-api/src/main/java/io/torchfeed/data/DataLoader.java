@@ -70,7 +70,10 @@ public final class DataLoader implements AutoCloseable {
   public static DataLoaderBuilder over(NativeDataset dataset) {
     return new DataLoaderBuilder(
         new LoaderData.Native(
-            requireNonNull(dataset, "dataset").size(), dataset.columns(), dataset::share));
+            requireNonNull(dataset, "dataset").size(),
+            dataset.columns(),
+            dataset.isRandom(),
+            dataset::share));
   }
 
   /**

@@ -359,9 +359,9 @@ public final class DataLoaderBuilder {
       return javaEngine(IndexTasks.reading(dataset), layout, batchRows, meter);
     }
     LoaderData.Native rows = (LoaderData.Native) data;
-    if (seed != null && transform == null) {
+    if (seed != null && transform == null && !rows.isRandom()) {
       throw new IllegalArgumentException(
-          "seed is for datasets implemented in Java, and for transforms; got %d over tensors or"
+          "seed is for datasets implemented in Java, images and transforms; got %d over tensors or"
                   .formatted(seed)
               + " files without a transform");
     }
@@ -369,7 +369,13 @@ public final class DataLoaderBuilder {
       return new NativeEngineFactory(
           rows.share().apply("DataLoader"),
           new NativeEngineOptions(
-              batchRows, workersOrDefault(), maxAhead, inOrderOrDefault(), timeout, meter));
+              batchRows,
+              workersOrDefault(),
+              maxAhead,
+              inOrderOrDefault(),
+              timeout,
+              seed == null ? 0 : seed,
+              meter));
     }
     BatchLayout layout = layout(rows.columns(), List.of(), batchRows);
     IndexTasks tasks = IndexTasks.gathering(rows.share().apply("DataLoader"));

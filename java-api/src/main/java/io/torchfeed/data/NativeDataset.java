@@ -12,8 +12,8 @@ import java.util.function.Supplier;
 
 /**
  * A dataset whose rows native code gathers into batches without calling Java: {@link
- * TensorDataset}, {@link io.torchfeed.data.source.FileDataset}, and subsets and concatenations of
- * these. Thread-safe.
+ * TensorDataset}, {@link io.torchfeed.data.source.FileDataset}, {@link
+ * io.torchfeed.data.source.ImageFiles}, and subsets and concatenations of these. Thread-safe.
  */
 public abstract class NativeDataset implements AutoCloseable {
   private static final String SELECTION = "NativeDataset";
@@ -21,6 +21,7 @@ public abstract class NativeDataset implements AutoCloseable {
   private final NativeHandle<RowSet> rows;
   private final long size;
   private final List<RowSpec> columns;
+  private final boolean isRandom;
 
   /**
    * Takes ownership of rows, which {@link #close} releases. Only torchfeed's own datasets extend
@@ -31,9 +32,23 @@ public abstract class NativeDataset implements AutoCloseable {
    */
   @SuppressWarnings("exports")
   protected NativeDataset(NativeHandle<RowSet> rows, List<RowSpec> columns) {
+    this(rows, columns, false);
+  }
+
+  /**
+   * Takes ownership of rows, which {@link #close} releases, as the other constructor.
+   *
+   * @param rows the rows
+   * @param columns the dtype and shape of a row of each column
+   * @param isRandom whether rows have random steps, drawn for the seed of the loader, the epoch and
+   *     the index
+   */
+  @SuppressWarnings("exports")
+  protected NativeDataset(NativeHandle<RowSet> rows, List<RowSpec> columns, boolean isRandom) {
     this.rows = requireNonNull(rows, "rows");
     this.size = rows.callLong(RowSet::rows);
     this.columns = List.copyOf(columns);
+    this.isRandom = isRandom;
   }
 
   /**
@@ -66,7 +81,7 @@ public abstract class NativeDataset implements AutoCloseable {
    */
   public final NativeDataset subset(long... indices) {
     return new Selection(
-        rows.call(set -> create(() -> set.subset(indices, indices.length))), columns);
+        rows.call(set -> create(() -> set.subset(indices, indices.length))), columns, isRandom);
   }
 
   /**
@@ -89,7 +104,7 @@ public abstract class NativeDataset implements AutoCloseable {
         whole = appended(before, all.get(i), i);
       }
     }
-    return new Selection(whole, all.get(0).columns);
+    return new Selection(whole, all.get(0).columns, all.stream().anyMatch(NativeDataset::isRandom));
   }
 
   private static NativeHandle<RowSet> appended(
@@ -109,6 +124,11 @@ public abstract class NativeDataset implements AutoCloseable {
     }
   }
 
+  /** Returns whether samples have random steps. */
+  final boolean isRandom() {
+    return isRandom;
+  }
+
   /** Returns a second reference to the rows, with an independent lifetime. */
   final NativeHandle<RowSet> share(String owner) {
     return rows.call(set -> NativeHandle.create(owner, set::share));
@@ -125,8 +145,8 @@ public abstract class NativeDataset implements AutoCloseable {
 
   /** Rows of other datasets. */
   private static final class Selection extends NativeDataset {
-    Selection(NativeHandle<RowSet> rows, List<RowSpec> columns) {
-      super(rows, columns);
+    Selection(NativeHandle<RowSet> rows, List<RowSpec> columns, boolean isRandom) {
+      super(rows, columns, isRandom);
     }
   }
 }

@@ -3,6 +3,7 @@ package io.torchfeed.image;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.bindings.ImageFiles;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.torchfeed;
 import io.torchfeed.memory.RowSpec;
@@ -39,10 +40,12 @@ import java.util.Objects;
 public final class ImagePlan {
   private final double[] steps; // as in torchfeed/image_plan.h
   private final RowSpec row;
+  private final boolean isRandom;
 
-  ImagePlan(double[] steps, RowSpec row) {
+  ImagePlan(double[] steps, RowSpec row, boolean isRandom) {
     this.steps = steps;
     this.row = row;
+    this.isRandom = isRandom;
   }
 
   /**
@@ -127,6 +130,26 @@ public final class ImagePlan {
       }
       throw e;
     }
+  }
+
+  /**
+   * Returns whether a step is random, so that rows depend on seed, epoch and index.
+   *
+   * @return true if the plan draws random numbers
+   */
+  public boolean isRandom() {
+    return isRandom;
+  }
+
+  /**
+   * Creates an empty list of files for native code. For torchfeed's own packages: the type is not
+   * exported.
+   *
+   * @return the list, which belongs to the caller
+   */
+  @SuppressWarnings("exports")
+  public ImageFiles createFiles() {
+    return ImageFiles.create(steps, steps.length);
   }
 
   @Override

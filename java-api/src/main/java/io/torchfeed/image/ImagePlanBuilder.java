@@ -29,6 +29,7 @@ public final class ImagePlanBuilder {
   private DoubleStream colors = DoubleStream.empty();
   private DoubleStream normalization = DoubleStream.empty();
   private String sizeStep = "";
+  private boolean isRandom;
   private long height;
   private long width;
 
@@ -132,6 +133,7 @@ public final class ImagePlanBuilder {
               .formatted(minArea, maxArea));
     }
     size("randomResizedCrop", height, width, torchfeed.kPlanRandomResizedCrop);
+    isRandom = true;
     size = DoubleStream.concat(size, DoubleStream.of(minArea, maxArea, 3.0 / 4.0, 4.0 / 3.0));
     return this;
   }
@@ -275,7 +277,8 @@ public final class ImagePlanBuilder {
                 DoubleStream.concat(scaling, size),
                 DoubleStream.concat(flips, DoubleStream.concat(colors, normalization)))
             .toArray(),
-        row);
+        row,
+        isRandom);
   }
 
   private void once(String step) {
@@ -304,12 +307,14 @@ public final class ImagePlanBuilder {
       throw new IllegalArgumentException("probability must be in [0, 1], got " + probability);
     }
     once(step);
+    isRandom = true;
     flips = DoubleStream.concat(flips, DoubleStream.of(number, probability));
     return this;
   }
 
   private ImagePlanBuilder color(String step, DoubleStream numbers) {
     once(step);
+    isRandom = true;
     colors = DoubleStream.concat(colors, numbers);
     return this;
   }

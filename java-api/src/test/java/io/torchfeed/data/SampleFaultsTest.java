@@ -280,7 +280,7 @@ class SampleFaultsTest {
         NativeEngineFactory factory =
             new NativeEngineFactory(
                 data.share("test"),
-                new NativeEngineOptions(1, 1, 1, true, null, new LoaderMeter(1, false)))) {
+                new NativeEngineOptions(1, 1, 1, true, null, 0, new LoaderMeter(1, false)))) {
       try (BatchEngine engine = factory.createEngine()) {
         engine.rewind(0);
         IndexRequest request = new IndexRequest(1);

@@ -16,6 +16,7 @@ import org.bytedeco.javacpp.tools.InfoMapper;
               "torchfeed/runtime.h",
               "torchfeed/index_cursor.h",
               "torchfeed/file_columns.h",
+              "torchfeed/image_files.h",
               "torchfeed/row_set.h",
               "torchfeed/batch_feed.h",
               "torchfeed/device_transfer.h",

@@ -51,6 +51,7 @@ final class GatherTask extends IndexTask {
       stopGathering();
       return;
     }
+    reader.run(native_ -> native_.draw_for(filler.options().seed(), epoch));
     boolean isWhole = false;
     try {
       while (rows > 0 && !isWhole && failure == null && !cancelled) {

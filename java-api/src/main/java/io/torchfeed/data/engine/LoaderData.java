@@ -21,9 +21,14 @@ public sealed interface LoaderData {
    *
    * @param size the number of samples
    * @param columns the dtype and shape of each column
+   * @param isRandom whether samples have random steps
    * @param share creates another reference to the rows, for an owner of the given name
    */
-  record Native(long size, List<RowSpec> columns, Function<String, NativeHandle<RowSet>> share)
+  record Native(
+      long size,
+      List<RowSpec> columns,
+      boolean isRandom,
+      Function<String, NativeHandle<RowSet>> share)
       implements LoaderData {
     @Override
     public boolean isJavaCode() {

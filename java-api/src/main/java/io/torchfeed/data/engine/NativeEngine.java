@@ -87,7 +87,11 @@ public final class NativeEngine implements BatchEngine {
   @Override
   public boolean rewind(long newEpoch) {
     epoch = newEpoch;
-    return engine.call(BatchFeed::rewind);
+    if (!engine.call(BatchFeed::rewind)) {
+      return false;
+    }
+    engine.run(native_ -> native_.draw_for(options.seed(), newEpoch));
+    return true;
   }
 
   @Override

@@ -11,4 +11,5 @@ public record NativeEngineOptions(
     int prefetch,
     boolean inOrder,
     @Nullable Duration timeout,
+    long seed,
     LoaderMeter meter) {}
