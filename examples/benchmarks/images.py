@@ -68,7 +68,7 @@ class Contestant:
 
 def print_table(task, rows):
     print(f"{task}: {TASKS[task]}")
-    print(f"{'':22}{'pictures/s of a core':>22}{'turns':>16}{'torchfeed is x':>24}")
+    print(f"{'':22}{'pictures/s of a core':>22}{'turns':>16}{'torchfeed-native is x':>24}")
     for row in rows:
         span = f"{row['lowest']:.0f}-{row['highest']:.0f}"
         print(f"{row['contestant']:22}{row['highest']:22.1f}{span:>16}{row['torchfeed_is']:24.2f}")
@@ -112,7 +112,7 @@ def rows_of(turns):
     for name, measured in turns.items():
         rates = [rate for rate, _ in measured]
         ratios = [
-            mine / rate for (mine, _), (rate, _) in zip(turns["torchfeed-java"], measured)
+            mine / rate for (mine, _), (rate, _) in zip(turns["torchfeed-native"], measured)
         ]
         rows.append(
             {

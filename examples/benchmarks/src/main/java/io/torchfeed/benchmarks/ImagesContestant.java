@@ -5,6 +5,7 @@ import com.sun.management.OperatingSystemMXBean;
 import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.DataLoaderBuilder;
+import io.torchfeed.data.source.ImageFiles;
 import io.torchfeed.data.source.ImageFolder;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.image.ImagePlanBuilder;
@@ -40,7 +41,7 @@ public final class ImagesContestant {
   public static void main(String[] args) throws IOException {
     BufferedReader tasks =
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-    System.out.println("ready torchfeed-java imageio");
+    System.out.println("ready torchfeed-native torchfeed-java imageio");
     for (String line = tasks.readLine(); line != null; line = tasks.readLine()) {
       String[] words = line.split(" ", -1);
       boolean isTraining = words[1].equals("train");
@@ -49,6 +50,7 @@ public final class ImagesContestant {
       long pictures =
           switch (words[0]) {
             case "torchfeed-java" -> javaEngine(Path.of(words[3]), isTraining);
+            case "torchfeed-native" -> nativeEngine(Path.of(words[3]), isTraining);
             case "imageio" -> imageIo(Path.of(words[2]), isTraining);
             default -> throw new IllegalArgumentException(line);
           };
@@ -70,6 +72,13 @@ public final class ImagesContestant {
 
   private static long javaEngine(Path root, boolean isTraining) {
     return load(DataLoader.over(ImageFolder.open(root, plan(isTraining))));
+  }
+
+  private static long nativeEngine(Path root, boolean isTraining) {
+    ImagePlan plan = plan(isTraining);
+    try (ImageFiles files = ImageFiles.of(ImageFolder.open(root, plan), plan)) {
+      return load(DataLoader.over(files));
+    }
   }
 
   private static long load(DataLoaderBuilder over) {
