@@ -26,7 +26,8 @@ import org.bytedeco.javacpp.BytePointer;
  *
  * <p>Batches equal those of the {@link ImageFolder} with the same plan, sampler and seed, the
  * random steps included. Files are opened when their samples are read; a file that cannot be read
- * or decoded costs one batch, which throws a {@link SampleException} that names it. Thread-safe.
+ * or decoded costs one batch, which throws a {@link io.torchfeed.data.SampleException} that names
+ * it. Thread-safe.
  */
 public final class ImageFiles extends NativeDataset {
   private ImageFiles(NativeHandle<RowSet> rows, ImagePlan plan) {
