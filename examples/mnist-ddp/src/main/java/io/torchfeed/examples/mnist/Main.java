@@ -98,7 +98,7 @@ final class Main implements Callable<Integer> {
   @Option(
       names = "--lr",
       paramLabel = "X",
-      description = "Learning rate (default: 0.03; with --comm qadam 0.001).")
+      description = "Learning rate (default: 0.03); with --comm qadam by default 0.001.")
   private @Nullable Double lr;
 
   @Option(
