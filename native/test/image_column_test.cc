@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,7 +25,7 @@ const std::vector<double> kSteps = {0, 0, 1, 5, 10, 12, 0.08, 1, 0.75, 1.25, 6, 
 const std::vector<std::string> kNames = {"420.jpg", "rgba.png", "lossy.webp", "cmyk.jpg"};
 
 std::string path_of(const std::string& name) {
-  return std::string(TORCHFEED_GOLDEN_DIR) + "/images/" + name;
+  return (std::filesystem::path(TORCHFEED_GOLDEN_DIR) / "images" / name).string();
 }
 
 SharedTable table_of_files(const std::vector<std::string>& names) {

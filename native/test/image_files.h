@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -18,7 +19,8 @@ using Bytes = std::vector<uint8_t>;
 
 /// Reads a file of the folder of golden images.
 inline Bytes golden_image(const std::string& name) {
-  std::ifstream file(std::string(TORCHFEED_GOLDEN_DIR) + "/images/" + name, std::ios::binary);
+  std::ifstream file(std::filesystem::path(TORCHFEED_GOLDEN_DIR) / "images" / name,
+                     std::ios::binary);
   if (!file) {
     throw std::runtime_error("no golden image " + name);
   }
