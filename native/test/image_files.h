@@ -27,18 +27,6 @@ inline Bytes golden_image(const std::string& name) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-/// Returns the CRC-32 of bytes, as Python's `zlib.crc32`.
-inline uint32_t crc32(const uint8_t* bytes, std::size_t count) {
-  uint32_t crc = ~uint32_t{0};
-  for (std::size_t i = 0; i < count; ++i) {
-    crc ^= bytes[i];
-    for (int bit = 0; bit < 8; ++bit) {
-      crc = (crc >> 1) ^ (0xedb88320U & (0U - (crc & 1U)));
-    }
-  }
-  return ~crc;
-}
-
 /// Decodes, crops and scales a picture into interleaved bytes.
 inline Bytes passed(const Bytes& encoded, const Placement& placement, const Resize& resize = {},
                     bool flips_horizontally = false, bool flips_vertically = false) {

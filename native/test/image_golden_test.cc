@@ -9,6 +9,7 @@
 
 #include "core/image/image_plan_reader.h"
 #include "core/image/image_recipe.h"
+#include "golden_lines.h"
 #include "image_files.h"
 #include "torch_words.h"
 

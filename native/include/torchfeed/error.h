@@ -25,6 +25,8 @@ class TORCHFEED_API Error : public std::runtime_error {
   Error(ErrorCode code, const std::string& message);
   ~Error() override;
   [[nodiscard]] ErrorCode code() const noexcept { return code_; }
+  /// Returns `what()` without the code.
+  [[nodiscard]] const char* message() const noexcept;
 
  private:
   ErrorCode code_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "torchfeed/error.h"
 
+#include <cstring>
+
 namespace torchfeed {
 namespace {
 
@@ -30,5 +32,7 @@ Error::Error(ErrorCode code, const std::string& message)
     : std::runtime_error(std::string(name_of(code)) + '|' + message), code_(code) {}
 
 Error::~Error() = default;
+
+const char* Error::message() const noexcept { return std::strchr(what(), '|') + 1; }
 
 }  // namespace torchfeed

@@ -4,7 +4,6 @@
 #include <c10/core/ScalarType.h>
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <sstream>
 
@@ -118,7 +117,7 @@ std::string refusal_by(const std::function<void()>& check) {
   try {
     check();
   } catch (const Error& e) {
-    return std::strchr(e.what(), '|') + 1;
+    return e.message();
   }
   return {};
 }

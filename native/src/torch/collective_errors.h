@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -63,7 +62,7 @@ decltype(auto) guarded_collective(Body&& body) {
     if (e.code() != ErrorCode::kInternal) {
       throw;
     }
-    const std::string text = std::strchr(e.what(), '|') + 1;
+    const std::string text = e.message();
     throw Error(classify_collective_error(text), without_source_location(text));
   }
 }

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <sstream>
 #include <stdexcept>
 #include <torch/csrc/distributed/c10d/comm.hpp>
@@ -36,8 +35,6 @@ std::vector<at::Tensor> detached(const std::vector<NamedTensor>& named, bool wit
   }
   return tensors;
 }
-
-std::string message_of(const Error& e) { return std::strchr(e.what(), '|') + 1; }
 
 /// Describes the options by their names in Java, one per line.
 std::string describe(const ReducerOptions& options) {
@@ -266,7 +263,7 @@ void GradientReducer::Impl::refuse_if_failed() const {
 void GradientReducer::Impl::note_failure(const Error& e) {
   const std::lock_guard lock(mutex_);
   if (reducing_ && failure_.empty()) {
-    failure_ = message_of(e);
+    failure_ = e.message();
   }
 }
 

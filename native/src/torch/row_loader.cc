@@ -33,10 +33,7 @@ class JobEnd {
   Rows& rows_;
 };
 
-Failure parts(const Error& error) {
-  const std::string text = error.what();
-  return {error.code(), text.substr(text.find('|') + 1)};
-}
+Failure parts(const Error& error) { return {error.code(), error.message()}; }
 
 }  // namespace
 

@@ -49,8 +49,7 @@ std::string pinning_obstacle() {
       return probe.is_pinned() ? "" : "libtorch returned memory that is not page-locked";
     });
   } catch (const Error& error) {
-    const std::string text = error.what();
-    return text.substr(text.find('|') + 1);
+    return error.message();
   }
 }
 

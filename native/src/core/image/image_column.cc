@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -71,12 +70,11 @@ bool ImageColumn::gather(std::byte* target, const WantedRows& wanted, const std:
       make_row(recipe_, encoded, words,
                target + static_cast<int64_t>(wanted.place(i)) * row().bytes);
     } catch (const Error& error) {
-      constexpr std::string_view kCode = "UNREADABLE|";
       if (error.code() != ErrorCode::kUnreadable) {
         throw;
       }
-      throw UnreadableRow(wanted.place(i), path + " cannot be decoded as an image: " +
-                                               (error.what() + kCode.size()));
+      throw UnreadableRow(wanted.place(i),
+                          path + " cannot be decoded as an image: " + error.message());
     }
   }
   return true;
