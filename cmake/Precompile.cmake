@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # torchfeed_precompile(target [from]): precompiles libtorch's headers for the target, or reuses
-# those of the target `from`; parsing them takes most of the build time. The
-# preset asan leaves this off, so that a missing include fails `.ci/sanitizers`.
+# those of the target `from`; parsing them takes most of the build time. `.ci/check-includes`
+# finds sources that lack an include of libtorch.
 option(TORCHFEED_PRECOMPILE "Precompile libtorch's headers" OFF)
+
+# torchfeed_unite(target): compiles several sources of the target at a time, which parses their
+# headers and loads the precompiled ones once. Names in their anonymous namespaces must differ. The
+# preset asan leaves this off, so that a missing include of our own fails `.ci/sanitizers`.
+option(TORCHFEED_UNITY "Compile several sources at a time" OFF)
 
 function(torchfeed_precompile target)
   if(NOT TORCHFEED_PRECOMPILE)
@@ -19,4 +24,13 @@ function(torchfeed_precompile target)
   else()
     target_precompile_headers(${target} PRIVATE <torch/types.h>)
   endif()
+endfunction()
+
+function(torchfeed_unite target)
+  if(NOT TORCHFEED_UNITY)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  # GCC takes a class that is not in the main file for one that several files define.
+  target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
 endfunction()

@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
@@ -25,8 +26,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Tests that ranks learn of a fault of another rank in each phase of training. The rank that fails
- * is a process, the others are threads; all phases of a test run at the same time.
+ * Tests that ranks learn of a fault of another rank in each phase of training. All phases of a test
+ * run at the same time, each in a group of its own; the ranks that fail are threads of another
+ * process.
  */
 class PhaseFaultTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(10);
@@ -34,6 +36,7 @@ class PhaseFaultTest {
 
   private final Path folder;
   private final List<Scenario> scenarios = new ArrayList<>();
+  private final List<TestJvm> victims = new ArrayList<>();
 
   PhaseFaultTest(@TempDir Path folder) {
     this.folder = folder;
@@ -41,49 +44,36 @@ class PhaseFaultTest {
 
   @AfterEach
   void endVictims() {
-    scenarios.forEach(scenario -> scenario.victim.close());
+    victims.forEach(TestJvm::close);
   }
 
   @Test
-  void aRankThatIsKilledOrThrowsEndsTheOthers() throws Exception {
-    for (Phase phase : Phase.values()) {
-      start(phase, "KILL");
-      start(phase, "THROW");
-    }
+  void aRankThatIsKilledThrowsOrIsStoppedEndsTheOthers() throws Exception {
+    TestJvm killed = start("KILL", Phase.values());
+    TestJvm throwing = start("THROW", Phase.values());
+    start("STOP", Phase.values());
     begin();
     for (Scenario scenario : scenarios) {
       assertThat(scenario.failures())
           .as("%s", scenario)
           .hasSize(PhaseRank.RANKS - 1)
           .allMatch(PeerLostException.class::isInstance);
-      assertThat(scenario.victim.exitCode()).isEqualTo(scenario.signal.equals("KILL") ? 137 : 1);
     }
-  }
-
-  @Test
-  void aRankThatIsStoppedEndsTheOthersAfterTheTimeout() throws Exception {
+    assertThat(killed.exitCode()).isEqualTo(137);
+    assertThat(throwing.exitCode()).isZero();
     for (Phase phase : Phase.values()) {
-      start(phase, "STOP");
-    }
-    begin();
-    for (Scenario scenario : scenarios) {
-      assertThat(scenario.failures())
-          .as("%s", scenario)
-          .hasSize(PhaseRank.RANKS - 1)
-          .allMatch(PeerLostException.class::isInstance);
+      assertThat(throwing.output())
+          .anyMatch(line -> line.matches(".*\"" + phase + "\" .*UnsupportedOperation.*"));
     }
   }
 
   @Test
   void abortWakesRanksThatWaitForAStoppedOne() throws Exception {
-    for (Phase phase : Phase.values()) {
-      if (phase != Phase.JOIN) { // which has no group yet
-        start(phase, "STOP");
-      }
-    }
+    EnumSet<Phase> phases = EnumSet.complementOf(EnumSet.of(Phase.JOIN)); // which has no group yet
+    TestJvm victim = start("STOP", phases.toArray(Phase[]::new));
     begin();
+    victim.awaitStop();
     for (Scenario scenario : scenarios) {
-      scenario.victim.awaitStop();
       long start = System.nanoTime();
       scenario.groups.forEach(ProcessGroup::abort);
       assertThat(scenario.failures())
@@ -93,50 +83,50 @@ class PhaseFaultTest {
     }
   }
 
-  private void start(Phase phase, String signal) throws IOException {
-    scenarios.add(new Scenario(phase, signal));
+  /** Starts the process of the ranks that fail. */
+  private TestJvm start(String signal, Phase... phases) throws IOException {
+    List<String> command = new ArrayList<>();
+    command.addAll(List.of(PhaseRank.class.getName(), signal, folder.resolve("go").toString()));
+    for (Phase phase : phases) {
+      Scenario scenario = new Scenario(phase, signal);
+      scenarios.add(scenario);
+      command.add(phase + "=" + scenario.port);
+    }
+    TestJvm victim =
+        TestJvm.start(
+            folder,
+            Map.of("OMP_NUM_THREADS", "1"),
+            List.of("-Xmx64m"),
+            command.toArray(String[]::new));
+    victims.add(victim);
+    return victim;
   }
 
   private void begin() throws Exception {
-    for (Scenario scenario : scenarios) {
-      scenario.victim.await(lines -> lines.contains("ready"));
+    for (TestJvm victim : victims) {
+      victim.await(lines -> lines.contains("ready"));
     }
-    for (Scenario scenario : scenarios) {
-      scenario.begin();
-    }
+    Files.createFile(folder.resolve("go"));
+    scenarios.forEach(Scenario::begin);
   }
 
   /** A group of which one rank fails in a phase. */
-  private final class Scenario {
-    final Phase phase;
-    final String signal;
-    final TestJvm victim;
+  private static final class Scenario {
     final Queue<ProcessGroup> groups = new ConcurrentLinkedQueue<>();
+    private final Phase phase;
+    private final String signal;
     private final int port;
-    private final Path go;
     private final List<CompletableFuture<@Nullable Throwable>> others = new ArrayList<>();
 
     Scenario(Phase phase, String signal) throws IOException {
       this.phase = phase;
       this.signal = signal;
-      go = folder.resolve(phase + signal);
       try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
         port = socket.getLocalPort();
       }
-      victim =
-          TestJvm.start(
-              folder,
-              Map.of("OMP_NUM_THREADS", "1"),
-              List.of("-Xmx64m"),
-              PhaseRank.class.getName(),
-              phase.name(),
-              signal,
-              Integer.toString(port),
-              go.toString());
     }
 
-    void begin() throws IOException {
-      Files.createFile(go);
+    void begin() {
       IntStream.range(0, PhaseRank.RANKS)
           .filter(rank -> rank != phase.victim())
           .forEach(

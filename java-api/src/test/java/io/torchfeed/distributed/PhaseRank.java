@@ -7,6 +7,8 @@ import io.torchfeed.sampler.Part;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CyclicBarrier;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.bytedeco.javacpp.PointerScope;
@@ -18,7 +20,7 @@ import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 
-/** A rank of {@link PhaseFaultTest}: trains, and calls a function when it reaches a phase. */
+/** The ranks of {@link PhaseFaultTest}: they train, and call a function when they reach a phase. */
 public final class PhaseRank {
   static final int RANKS = 3;
 
@@ -62,19 +64,36 @@ public final class PhaseRank {
     }
   }
 
-  /** Runs the rank that stops: {@code phase signal port goFile}. */
+  /**
+   * Runs the ranks that fail, a thread for each phase: {@code signal goFile phase=port...}. A
+   * signal is sent to the process itself when all threads have reached their phase.
+   */
   public static void main(String[] args) throws Exception {
-    Phase phase = Phase.valueOf(args[0]);
-    String signal = args[1];
-    int port = Integer.parseInt(args[2]);
+    String signal = args[0];
+    List<String> groups = List.of(args).subList(2, args.length);
     new Net().loss().backward(); // loads libtorch
     System.out.println("ready");
-    while (!Files.exists(Path.of(args[3]))) {
+    while (!Files.exists(Path.of(args[1]))) {
       Thread.sleep(5);
     }
-    Part part = new Part(RANKS, phase.victim());
-    Runnable strike = signal.equals("THROW") ? PhaseRank::fail : () -> signal(signal);
-    run(phase, Master.at("127.0.0.1", port), part, Duration.ofMinutes(1), group -> {}, strike);
+    CyclicBarrier reached = new CyclicBarrier(groups.size(), () -> signal(signal));
+    Runnable strike = signal.equals("THROW") ? PhaseRank::fail : () -> await(reached);
+    for (String group : groups) {
+      String[] words = group.split("=", -1);
+      Phase phase = Phase.valueOf(words[0]);
+      Master master = Master.at("127.0.0.1", Integer.parseInt(words[1]));
+      Part part = new Part(RANKS, phase.victim());
+      Duration timeout = Duration.ofMinutes(1);
+      new Thread(() -> run(phase, master, part, timeout, joined -> {}, strike), words[0]).start();
+    }
+  }
+
+  private static void await(CyclicBarrier reached) {
+    try {
+      reached.await();
+    } catch (Exception e) {
+      throw new AssertionError(e);
+    }
   }
 
   private static void fail() {
