@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -37,7 +38,7 @@ class GoldenLine {
 
 /// Returns the lines of a golden file that begin with the word `kind`, from after that word.
 inline std::vector<GoldenLine> golden_lines(const std::string& file, const std::string& kind) {
-  std::ifstream in(std::string(TORCHFEED_GOLDEN_DIR) + '/' + file);
+  std::ifstream in(std::filesystem::path(TORCHFEED_GOLDEN_DIR) / file);
   std::vector<GoldenLine> lines;
   for (std::string text; std::getline(in, text);) {
     if (text.starts_with(kind + ' ')) {

@@ -7,13 +7,16 @@
 #include <atomic>
 #include <cstddef>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/image/image_plan_reader.h"
+#include "core/image/plan_cache.h"
 #include "core/row_table.h"
 #include "image_files.h"
+#include "torchfeed/error.h"
 
 namespace torchfeed {
 namespace {
@@ -111,6 +114,24 @@ TEST(ImageColumn, StopsBetweenPictures) {
   const std::atomic<bool> stop{true};
   const Rows rows = {1};
   EXPECT_FALSE(table->gather(targets, {rows, {}, {}, kKey}, stop, Stores::kCached));
+}
+
+TEST(PlanCache, ReadsAPlanOnceWhileItIsAmongTheLastUsed) {
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  const auto plan = [](double side) {
+    return std::vector<double>{2, side, side, 8, kNaN, 1, 0.5, 1, kNaN, 1, kNaN, 1};
+  };
+  PlanCache plans;
+  const ImageRecipe* const first = &plans.recipe(plan(1));
+  EXPECT_EQ(1, first->height);
+  for (double side = 2; side <= PlanCache::kPlans; ++side) {
+    EXPECT_EQ(side, plans.recipe(plan(side)).width);
+    EXPECT_EQ(first, &plans.recipe(plan(1)));
+  }
+  EXPECT_EQ(PlanCache::kPlans + 1.0, plans.recipe(plan(PlanCache::kPlans + 1.0)).width);
+  EXPECT_EQ(first, &plans.recipe(plan(1)));
+  EXPECT_THROW(plans.recipe(std::vector<double>{}), Error);
+  EXPECT_EQ(first, &plans.recipe(plan(1)));
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,7 +12,9 @@
 #include "core/image/mix_draws.h"
 #include "core/image/random_draws.h"
 #include "core/image/random_words.h"
+#include "core/row_recipe.h"
 #include "golden_lines.h"
+#include "operation_names.h"
 #include "torch_words.h"
 
 namespace torchfeed {
@@ -22,27 +23,6 @@ namespace {
 using testing::crc32;
 using testing::GoldenLine;
 using testing::TorchWords;
-
-const std::map<std::string, ImageOperationKind> kKinds = {
-    {"Identity", ImageOperationKind::kIdentity},
-    {"ShearX", ImageOperationKind::kShearX},
-    {"ShearY", ImageOperationKind::kShearY},
-    {"TranslateX", ImageOperationKind::kTranslateX},
-    {"TranslateY", ImageOperationKind::kTranslateY},
-    {"Rotate", ImageOperationKind::kRotate},
-    {"Brightness", ImageOperationKind::kBrightness},
-    {"Color", ImageOperationKind::kSaturation},
-    {"Contrast", ImageOperationKind::kContrast},
-    {"Sharpness", ImageOperationKind::kSharpness},
-    {"Posterize", ImageOperationKind::kPosterize},
-    {"Solarize", ImageOperationKind::kSolarize},
-    {"AutoContrast", ImageOperationKind::kAutocontrast},
-    {"Equalize", ImageOperationKind::kEqualize},
-    {"brightness", ImageOperationKind::kBrightness},
-    {"contrast", ImageOperationKind::kContrast},
-    {"saturation", ImageOperationKind::kSaturation},
-    {"hue", ImageOperationKind::kHue},
-};
 
 std::vector<GoldenLine> lines(const std::string& kind) {
   return testing::golden_lines("image_draws.txt", kind);
@@ -64,7 +44,7 @@ Box box(GoldenLine& line) {
 
 /// A magnitude of torchvision as the value of an operation.
 ImageOperation operation(GoldenLine& line) {
-  const ImageOperationKind kind = kKinds.at(line.word());
+  const ImageOperationKind kind = testing::operation_of(line.word());
   const double magnitude = line.number();
   switch (kind) {
     case ImageOperationKind::kBrightness:
@@ -212,7 +192,7 @@ TEST(ColorJitter, OrderAndFactorsEqualTorchvisions) {
     draw_jitter(jitter, words, drawn);
     std::vector<ImageOperation> expected;
     while (!line.at_end()) {
-      const ImageOperationKind kind = kKinds.at(line.word());
+      const ImageOperationKind kind = testing::operation_of(line.word());
       expected.push_back({kind, line.number()});
     }
     expect_equal(expected, drawn, line);
@@ -283,6 +263,35 @@ TEST(TrivialAugmentWide, OperationsEqualTorchvisions) {
     std::vector<ImageOperation> drawn;
     draw_augment(augment, words, drawn);
     expect_equal(operations(line), drawn, line);
+  }
+}
+
+/// Returns the part of a picture whose pixel i is i + 1, with 0 around it.
+std::vector<int64_t> part_of(const RowPart& part, int64_t height, int64_t width) {
+  std::vector<int64_t> numbers;
+  for (int64_t y = part.box.top; y < part.box.top + part.box.height; ++y) {
+    for (int64_t i = 0; i < part.box.width; ++i) {
+      const int64_t x = part.box.left + (part.flips ? part.box.width - 1 - i : i);
+      const bool inside = 0 <= y && y < height && 0 <= x && x < width;
+      numbers.push_back(inside ? y * width + x + 1 : 0);
+    }
+  }
+  return numbers;
+}
+
+TEST(RowRecipe, RandomPartsEqualTorchvisions) {
+  for (auto& line : lines("part")) {
+    TorchWords words = seeded(line);
+    const int64_t height = line.integer();
+    const int64_t width = line.integer();
+    RowRecipe recipe;
+    recipe.random_crop = PartSize{line.integer(), 0};
+    recipe.random_crop->width = line.integer();
+    recipe.margin = line.integer();
+    recipe.flip_probability = line.number();
+    const auto numbers = part_of(draw_part(recipe, words, height, width), height, width);
+    EXPECT_EQ(line.integer(), crc32(numbers.data(), numbers.size() * sizeof(int64_t)))
+        << line.text();
   }
 }
 

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/image/exif_orientation.h"
 #include "core/image/image_plan_reader.h"
 #include "core/image/image_recipe.h"
 #include "golden_lines.h"
@@ -176,7 +177,7 @@ TEST(ImageFaults, StepsThatAreNoPlanAreRefused) {
                                                   {2, 10, 65536},
                                                   {2, 1.5, 10},
                                                   {2, nan, 10},
-                                                  {11, 10},
+                                                  {14, 10},
                                                   {-1, 10},
                                                   {0, 3, 1, 2, 5, 5},
                                                   {0, 0, 4, 2, 5, 5},
@@ -186,6 +187,10 @@ TEST(ImageFaults, StepsThatAreNoPlanAreRefused) {
                                                   {2, 5, 5, 6, 1.5},
                                                   {2, 5, 5, 9, 2, 31, 31},
                                                   {2, 5, 5, 10, 1},
+                                                  {2, 5, 5, 11, 1, 0, 1, 1, 1, 0, 0},
+                                                  {2, 5, 5, 11, 1, 0, 1, 1, 1, 0, 0, 256},
+                                                  {2, 5, 5, 12, 1.5, 0, 1, 1, 1},
+                                                  {2, 5, 5, 12, 1, 0, 1, 0, 1},
                                                   {5, 5, 5, 0.5, 0.1, 1, 1}};
   for (const auto& steps : wrong) {
     try {
@@ -193,6 +198,20 @@ TEST(ImageFaults, StepsThatAreNoPlanAreRefused) {
       ADD_FAILURE() << "read " << steps.size() << " numbers";
     } catch (const Error& error) {
       EXPECT_EQ(ErrorCode::kInvalidArgument, error.code());
+    }
+  }
+}
+
+TEST(ImageFaults, NoPrefixOfAPictureHasAnotherOrientation) {
+  for (const auto& [name, expected] :
+       {std::pair("exif_7.jpg", 7), std::pair("exif_8.jpg", 8), std::pair("exif_6.png", 6),
+        std::pair("exif_5.webp", 5), std::pair("444.jpg", 1)}) {
+    const Bytes whole = golden_image(name);
+    EXPECT_EQ(expected, exif_orientation(whole)) << name;
+    for (std::size_t length = 0; length < whole.size(); ++length) {
+      const Bytes prefix{whole.begin(), whole.begin() + static_cast<long>(length)};
+      const int orientation = exif_orientation(prefix);
+      EXPECT_TRUE(orientation == 1 || orientation == expected) << name << ' ' << length;
     }
   }
 }
@@ -245,10 +264,10 @@ void decode_part(const Bytes& encoded, std::mt19937& random) {
 TEST(ImageFaults, MutatedFilesFailWithATypedErrorOrGivePixels) {
   const char* const chosen = std::getenv("TORCHFEED_IMAGE_MUTATIONS");
   const int mutations = chosen == nullptr ? 150 : std::atoi(chosen);
-  for (const char* name :
-       {"420.jpg", "422_progressive.jpg", "restart_rows.jpg", "440_odd.jpg", "grey.jpg",
-        "ycck_420.jpg", "rgb.png", "interlaced.png", "palette_4bit.png",
-        "rgba_16bit_interlaced.png", "lossy.webp", "alpha.webp"}) {
+  for (const char* name : {"420.jpg", "422_progressive.jpg", "restart_rows.jpg", "440_odd.jpg",
+                           "grey.jpg", "ycck_420.jpg", "rgb.png", "interlaced.png",
+                           "palette_4bit.png", "rgba_16bit_interlaced.png", "lossy.webp",
+                           "alpha.webp", "exif_5.jpg", "exif_6.png", "exif_5.webp"}) {
     const Bytes original = golden_image(name);
     std::mt19937 random(7);
     for (int i = 0; i < mutations; ++i) {
@@ -257,6 +276,8 @@ TEST(ImageFaults, MutatedFilesFailWithATypedErrorOrGivePixels) {
         correct_checksums(bytes);
       }
       decode_part(bytes, random);
+      const int orientation = exif_orientation(bytes);
+      EXPECT_TRUE(orientation >= 1 && orientation <= 8) << name << ' ' << orientation;
     }
   }
 }

@@ -28,14 +28,18 @@ inline Bytes golden_image(const std::string& name) {
 }
 
 /// Decodes, crops and scales a picture into interleaved bytes.
-inline Bytes passed(const Bytes& encoded, const Placement& placement, const Resize& resize = {},
+inline Bytes passed(ImageSource& source, const Placement& placement, const Resize& resize = {},
                     bool flips_horizontally = false, bool flips_vertically = false) {
   Bytes pixels(static_cast<std::size_t>(3 * placement.window.width * placement.window.height), 77);
   const auto store = interleaved({pixels.data(), placement.window.width, placement.window.height},
                                  flips_horizontally, flips_vertically);
-  const auto source = open_image(encoded);
-  pass_image(*source, placement, resize, *store);
+  pass_image(source, placement, resize, *store);
   return pixels;
+}
+
+inline Bytes passed(const Bytes& encoded, const Placement& placement, const Resize& resize = {},
+                    bool flips_horizontally = false, bool flips_vertically = false) {
+  return passed(*open_image(encoded), placement, resize, flips_horizontally, flips_vertically);
 }
 
 /// Returns the placement that leaves a region of a picture as it is.

@@ -20,6 +20,7 @@
 #include "core/image/padded_crop.h"
 #include "golden_lines.h"
 #include "image_pictures.h"
+#include "operation_names.h"
 #include "torch_words.h"
 #include "torchfeed/error.h"
 
@@ -30,25 +31,6 @@ using testing::computed_picture;
 using testing::GoldenLine;
 using testing::Picture;
 using testing::TorchWords;
-
-const std::map<std::string, ImageOperationKind> kKinds = {
-    {"ShearX", ImageOperationKind::kShearX},
-    {"ShearY", ImageOperationKind::kShearY},
-    {"TranslateX", ImageOperationKind::kTranslateX},
-    {"TranslateY", ImageOperationKind::kTranslateY},
-    {"Rotate", ImageOperationKind::kRotate},
-    {"Brightness", ImageOperationKind::kBrightness},
-    {"Saturation", ImageOperationKind::kSaturation},
-    {"Contrast", ImageOperationKind::kContrast},
-    {"Sharpness", ImageOperationKind::kSharpness},
-    {"Posterize", ImageOperationKind::kPosterize},
-    {"Solarize", ImageOperationKind::kSolarize},
-    {"AutoContrast", ImageOperationKind::kAutocontrast},
-    {"Equalize", ImageOperationKind::kEqualize},
-    {"Invert", ImageOperationKind::kInvert},
-    {"Hue", ImageOperationKind::kHue},
-    {"Grey", ImageOperationKind::kGrey},
-};
 
 std::vector<GoldenLine> lines(const std::string& kind) {
   return testing::golden_lines("image_steps.txt", kind);
@@ -75,7 +57,7 @@ void expect_golden_operations() {
   std::vector<uint8_t> spare;
   for (auto& line : lines("operation")) {
     DrawnOperation operation{};
-    operation.operation.kind = kKinds.at(line.word());
+    operation.operation.kind = testing::operation_of(line.word());
     operation.operation.value = line.number();
     operation.resampling.filter =
         line.word() == "bilinear" ? Resampling::Filter::kBilinear : Resampling::Filter::kNearest;

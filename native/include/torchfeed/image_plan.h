@@ -5,7 +5,7 @@ namespace torchfeed {
 
 /// The steps from an encoded picture to a row of a batch. A plan is a list of numbers: each step,
 /// followed by its arguments. One step decides the size. Random steps are drawn in the order crop,
-/// then flips, colours and augmentations as listed.
+/// then flips, colours, augmentations and erasing as listed.
 enum PlanStep {
   /// Dialect (0 Pillow 13, 1 torchvision's uint8 tensors, 2 Pillow 12.0) and filter (0 box, 1
   /// bilinear, 2 bicubic, 3 Lanczos; torchvision has bilinear and bicubic) of each change of size.
@@ -31,6 +31,13 @@ enum PlanStep {
   kPlanRandAugment = 9,
   /// The number of bins.
   kPlanTrivialAugmentWide = 10,
+  /// Probability, least and largest share of the area, and ratio of height to width, of a rectangle
+  /// that gets a colour before the normalization; red, green and blue in [0, 255].
+  kPlanRandomErasing = 11,
+  /// Likewise without a colour: in the finished row, the rectangle becomes 0.
+  kPlanRandomErasingToZero = 12,
+  /// Before everything else, the picture is turned as its EXIF orientation says.
+  kPlanExifOrientation = 13,
 };
 
 }  // namespace torchfeed

@@ -11,7 +11,8 @@ namespace torchfeed {
 /// Decodes a picture (JPEG, PNG, WebP) into a row of a slab: `uint8 [3, height, width]`, or float32
 /// after `kPlanNormalize`. Thread-safe for different rows.
 ///
-/// @param steps    the plan, of `numbers` numbers: see `PlanStep`
+/// @param steps    the plan, of `numbers` numbers: see `PlanStep`. A thread reads a plan once while
+///                 it is among the last that it used
 /// @param encoded  the content of the image file
 /// @param seed, epoch, index  the key of the random steps: `SampleWords`
 TORCHFEED_API void write_image_row(const double* steps, int64_t numbers, const uint8_t* encoded,

@@ -10,6 +10,7 @@
 #include "torchfeed/export.h"
 #include "torchfeed/file_columns.h"
 #include "torchfeed/image_files.h"
+#include "torchfeed/image_records.h"
 
 namespace torchfeed {
 
@@ -25,6 +26,11 @@ class TORCHFEED_API RowSet {
   /// @param files  become two columns: the pictures, and their labels as int64. Files added later
   ///               are not part of the set
   [[nodiscard]] static std::unique_ptr<RowSet> of_images(const ImageFiles& files);
+  /// @param records  become two columns: the pictures, and their labels as int64. Files added later
+  ///                 are not part of the set
+  /// @param steps    what becomes of each picture, `numbers` numbers: see `PlanStep`
+  [[nodiscard]] static std::unique_ptr<RowSet> of_records(const ImageRecords& records,
+                                                          const double* steps, int64_t numbers);
   RowSet(const RowSet&) = delete;
   RowSet& operator=(const RowSet&) = delete;
   ~RowSet();
@@ -33,6 +39,12 @@ class TORCHFEED_API RowSet {
   [[nodiscard]] std::unique_ptr<RowSet> subset(const int64_t* indices, int64_t count) const;
   /// Returns the rows of this set followed by those of another one with the same columns.
   [[nodiscard]] std::unique_ptr<RowSet> concat(const RowSet& next) const;
+  /// Returns this set with the rows of a column transformed, each on its own, when they are
+  /// gathered.
+  ///
+  /// @param steps  `numbers` numbers: see `RowStep`
+  [[nodiscard]] std::unique_ptr<RowSet> transformed(int64_t column, const double* steps,
+                                                    int64_t numbers) const;
   /// Returns an independent object with the same rows.
   [[nodiscard]] std::unique_ptr<RowSet> share() const;
 

@@ -47,6 +47,10 @@ class RowColumn {
   virtual bool gather(std::byte* target, const WantedRows& wanted, const std::atomic<bool>& stop,
                       Stores stores) const = 0;
 
+  /// Returns the rows, one after another, if they are in memory and can be read at any time;
+  /// otherwise null. Valid as long as the column.
+  [[nodiscard]] virtual const std::byte* resident() const { return nullptr; }
+
  private:
   const int64_t rows_;
   const RowShape row_;

@@ -20,23 +20,31 @@ bool TransformedColumn::gather(std::byte* target, const WantedRows& wanted,
                                const std::atomic<bool>& stop, Stores /*stores*/) const {
   const auto source_bytes = static_cast<std::size_t>(source_->row().bytes);
   const auto target_bytes = static_cast<std::size_t>(row().bytes);
+  const std::byte* const resident = source_->resident();
   const std::size_t all = wanted.rows.size();
   const std::size_t most = std::min(
       all, std::max<std::size_t>(1, kBytesAtOnce / std::max<std::size_t>(1, source_bytes)));
-  std::vector<std::byte> rows(most * source_bytes);
+  std::vector<std::byte> rows(resident == nullptr ? most * source_bytes : 0);
   for (std::size_t done = 0; done < all; done += most) {
     const std::size_t count = std::min(most, all - done);
+    const auto here = wanted.rows.subspan(done, count);
+    const auto samples = wanted.indices().subspan(done, count);
+    if (resident != nullptr && stop.load(std::memory_order_relaxed)) {
+      return false;
+    }
     try {
-      const WantedRows here{
-          wanted.rows.subspan(done, count), {}, wanted.indices().subspan(done, count), wanted.key};
-      if (!source_->gather(rows.data(), here, stop, Stores::kCached)) {
+      if (resident == nullptr &&
+          !source_->gather(rows.data(), {here, {}, samples, wanted.key}, stop, Stores::kCached)) {
         return false;
       }
     } catch (const UnreadableRow& error) {
       throw error.moved_to(wanted.place(done + error.place()));
     }
     for (std::size_t i = 0; i < count; ++i) {
-      transform(target + wanted.place(done + i) * target_bytes, rows.data() + i * source_bytes);
+      const std::byte* const source =
+          resident == nullptr ? rows.data() + i * source_bytes : resident + here[i] * source_bytes;
+      transform(target + wanted.place(done + i) * target_bytes, source,
+                {wanted.key.seed, wanted.key.epoch, static_cast<int64_t>(samples[i])});
     }
   }
   return true;

@@ -3,10 +3,18 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 #include "core/row_column.h"
 
 namespace torchfeed {
+
+/// From which a sample draws its random numbers.
+struct SampleKey {
+  int64_t seed;
+  int64_t epoch;
+  int64_t index;  // in the dataset that was asked
+};
 
 /// A column with the rows of another one, each changed on its own, for example cast, normalised or
 /// cropped. A transform is a class of this kind and a function that applies it to a `RowSet` with
@@ -22,7 +30,8 @@ class TransformedColumn : public RowColumn {
 
  private:
   /// Writes the row that the source's row becomes. Called concurrently.
-  virtual void transform(std::byte* target, const std::byte* source) const = 0;
+  virtual void transform(std::byte* target, const std::byte* source,
+                         const SampleKey& key) const = 0;
 
   const SharedColumn source_;
 };

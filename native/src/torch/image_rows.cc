@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "core/image/image_plan_reader.h"
 #include "core/image/image_recipe.h"
+#include "core/image/plan_cache.h"
 #include "torch/guard.h"
 
 namespace torchfeed {
@@ -15,7 +15,8 @@ void write_image_row(const double* steps, int64_t numbers, const uint8_t* encode
                      int64_t seed, int64_t epoch, int64_t index, Slab& slab, int64_t column,
                      int64_t row) {
   guarded([&] {
-    const ImageRecipe recipe = read_plan({steps, static_cast<std::size_t>(numbers)});
+    thread_local PlanCache plans;
+    const ImageRecipe& recipe = plans.recipe({steps, static_cast<std::size_t>(numbers)});
     const int64_t row_bytes = recipe.row_bytes();
     if (row < 0 || row >= slab.column_bytes(column) / row_bytes) {
       throw Error(ErrorCode::kInvalidArgument, "a slab's column must hold row " +

@@ -23,6 +23,10 @@ class TensorRows : public RowColumn {
                        static_cast<size_t>(row().bytes), wanted, stop, stores);
   }
 
+  [[nodiscard]] const std::byte* resident() const override {
+    return static_cast<const std::byte*>(tensor_.const_data_ptr());
+  }
+
  private:
   const at::Tensor tensor_;
 };

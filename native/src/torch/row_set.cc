@@ -7,9 +7,14 @@
 #include <utility>
 
 #include "core/image/image_column.h"
+#include "core/image/image_plan_reader.h"
+#include "core/image/record_column.h"
+#include "core/recipe_column.h"
+#include "core/row_recipe.h"
 #include "torch/file_columns_impl.h"
 #include "torch/guard.h"
 #include "torch/image_files_impl.h"
+#include "torch/image_records_impl.h"
 #include "torch/live_count.h"
 #include "torch/row_columns.h"
 #include "torch/row_shape.h"
@@ -46,6 +51,19 @@ void check_rows(const int64_t* indices, int64_t count, int64_t rows_of_set, Rows
   }
 }
 
+namespace {
+
+RowShape row_of(const ImageRecipe& recipe) {
+  const auto dtype = recipe.normalisation ? at::ScalarType::Float : at::ScalarType::Byte;
+  return row_shape(dtype, {3, recipe.height, recipe.width});
+}
+
+std::unique_ptr<RowSet> set_of_pictures(SharedColumn pictures, const std::vector<int64_t>& labels) {
+  return RowTables::set_of(table_of({std::move(pictures), column_of_tensor(at::tensor(labels))}));
+}
+
+}  // namespace
+
 RowSet::RowSet(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 RowSet::~RowSet() = default;
@@ -67,11 +85,19 @@ std::unique_ptr<RowSet> RowSet::of_files(const FileColumns& columns) {
 std::unique_ptr<RowSet> RowSet::of_images(const ImageFiles& files) {
   return guarded([&] {
     const ImageRecipe& recipe = files.impl_->recipe;
-    const auto dtype = recipe.normalisation ? at::ScalarType::Float : at::ScalarType::Byte;
-    auto pictures = std::make_shared<const ImageColumn>(
-        files.impl_->paths, recipe, row_shape(dtype, {3, recipe.height, recipe.width}));
-    return RowTables::set_of(
-        table_of({std::move(pictures), column_of_tensor(at::tensor(files.impl_->labels))}));
+    return set_of_pictures(
+        std::make_shared<const ImageColumn>(files.impl_->paths, recipe, row_of(recipe)),
+        files.impl_->labels);
+  });
+}
+
+std::unique_ptr<RowSet> RowSet::of_records(const ImageRecords& records, const double* steps,
+                                           int64_t numbers) {
+  return guarded([&] {
+    const std::vector<SharedPictures>& files = records.impl_->files;
+    const ImageRecipe recipe = read_plan({steps, static_cast<std::size_t>(numbers)});
+    return set_of_pictures(std::make_shared<const RecordColumn>(files, recipe, row_of(recipe)),
+                           labels_of(files));
   });
 }
 
@@ -92,6 +118,21 @@ std::unique_ptr<RowSet> RowSet::concat(const RowSet& next) const {
                                                    described(second->columns()));
     }
     return RowTables::set_of(concatenation_of(impl_->table, second));
+  });
+}
+
+std::unique_ptr<RowSet> RowSet::transformed(int64_t column, const double* steps,
+                                            int64_t numbers) const {
+  return guarded([&] {
+    const auto number = static_cast<size_t>(column);
+    if (column < 0 || number >= impl_->table->columns().size()) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  "there is no column " + std::to_string(column) + " to transform");
+    }
+    const RowRecipe recipe = read_row_plan({steps, static_cast<size_t>(numbers)});
+    return RowTables::set_of(impl_->table->mapped(number, [&](const SharedColumn& source) {
+      return std::make_shared<const RecipeColumn>(source, recipe);
+    }));
   });
 }
 

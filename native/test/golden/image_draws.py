@@ -128,6 +128,24 @@ def erasings():
             print("erasing", seed, height, width, p, *scale, *ratio, *box)
 
 
+def parts():
+    """RandomCrop with padding, then RandomHorizontalFlip, of a picture of different int64 numbers."""
+    for height, width, size, padding, p in [
+        (32, 32, (32, 32), 4, 0.5),
+        (28, 28, (20, 24), 0, 0.3),
+        (9, 30, (9, 30), 0, 0.5),
+        (9, 30, (9, 20), 0, 1.0),
+        (5, 6, (9, 7), 2, 0.0),
+    ]:
+        crop, flip = v2.RandomCrop(size, padding=padding), v2.RandomHorizontalFlip(p)
+        marked = torch.arange(height * width).reshape(1, height, width) + 1
+        for seed in range(100):
+            torch.manual_seed(seed)
+            made = flip(crop(marked))[0]
+            digest = zlib.crc32(made.contiguous().numpy().tobytes())
+            print("part", seed, height, width, *size, padding, p, digest)
+
+
 class Recorded:
     """Notes the operations of an augmentation instead of applying them."""
 
@@ -183,5 +201,6 @@ if __name__ == "__main__":
     flips()
     jitters()
     erasings()
+    parts()
     augmentations()
     mixes()

@@ -26,7 +26,7 @@ import PIL
 import simplejpeg
 import torch
 import torchvision
-from PIL import Image, ImageCms
+from PIL import Image, ImageCms, ImageOps
 from torchvision.transforms import v2
 from torchvision.transforms.v2 import functional
 
@@ -240,6 +240,9 @@ def random_cases(name, image):
     flip, flip_step = v2.RandomHorizontalFlip(0.5), [6, 0.5]
     augment = [crop, v2.RandomVerticalFlip(0.3), v2.RandAugment(2, 9), *NORMAL]
     trivial = [v2.Resize((31, 33)), v2.TrivialAugmentWide()]
+    erasing, erasing_step = v2.RandomErasing(0.7), [12, 0.7, 0.02, 0.33, 0.3, 3.3]
+    colour = v2.RandomErasing(0.8, (0.1, 0.6), (0.2, 2.5), (9, 99, 199))
+    colour_step = [11, 0.8, 0.1, 0.6, 0.2, 2.5, 9, 99, 199]
     for seed in range(20):
         for steps, source, transforms in (
             ([0, 0, 1, *crop_step, *flip_step], image, [crop, flip, v2.PILToTensor()]),
@@ -247,8 +250,45 @@ def random_cases(name, image):
             ([0, 1, 1, *crop_step, *flip_step, *jitter_step], tensor, [crop, flip, jitter]),
             ([0, 1, 1, *crop_step, 7, 0.3, 9, 2, 9, 31, *NORMAL_STEP], tensor, augment),
             ([0, 1, 1, 2, 31, 33, 10, 31], tensor, trivial),
+            ([0, 1, 1, *crop_step, *flip_step, *NORMAL_STEP, *erasing_step], tensor, [crop, flip, *NORMAL, erasing]),
+            ([0, 1, 1, *crop_step, *jitter_step, *erasing_step], tensor, [crop, jitter, erasing]),
+            ([0, 1, 1, *crop_step, *flip_step, *colour_step, *NORMAL_STEP], tensor, [crop, flip, colour, *NORMAL]),
         ):
             yield plan_case("draw", name, seed, steps, source, transforms)
+
+
+def turned():
+    """Pictures with an EXIF orientation: all of a JPEG, and one of the other formats."""
+    for orientation in range(1, 9):
+        image = Image.fromarray(picture(43 + orientation, 31, 20 + orientation))
+        exif = Image.Exif()
+        exif[0x0112] = orientation
+        exif[0x010F] = "torchfeed"
+        little = exif.tobytes()
+        options = dict(quality=85, subsampling=orientation % 3, progressive=orientation % 4 == 0)
+        yield f"exif_{orientation}.jpg", encoded(image, exif=big_endian(orientation) if orientation % 2 else little, **options)
+    yield "exif_6.png", encoded(image, "PNG", exif=big_endian(6))
+    yield "exif_5.webp", encoded(image, "WEBP", lossless=True, exif=big_endian(5))
+
+
+def big_endian(orientation):
+    """EXIF data of one entry, behind a gap."""
+    entry = struct.pack(">HHIHH", 0x0112, 3, 1, orientation, 0)
+    return b"Exif\0\0MM\0*" + struct.pack(">I", 12) + bytes(4) + struct.pack(">H", 1) + entry + bytes(4)
+
+
+def turned_cases(name, content):
+    image = ImageOps.exif_transpose(Image.open(io.BytesIO(content))).convert("RGB")
+    for steps, transforms in (
+        ([2, 20, 33], [v2.Resize((20, 33))]),
+        ([3, 60, 25], [v2.CenterCrop((60, 25))]),
+        ([1, 30, 3, 21, 12], [v2.Resize(30), v2.CenterCrop((21, 12))]),
+    ):
+        yield plan_case("plan", name, 0, [13, 0, 0, 1, *steps], image, [*transforms, v2.PILToTensor()])
+    for seed in range(5):
+        crop = v2.RandomResizedCrop((18, 13))
+        steps = [13, 0, 0, 1, 5, 18, 13, 0.08, 1, 3 / 4, 4 / 3, 6, 0.5]
+        yield plan_case("draw", name, seed, steps, image, [crop, v2.RandomHorizontalFlip(0.5), v2.PILToTensor()])
 
 
 def plan_case(kind, name, seed, steps, source, transforms):
@@ -269,6 +309,9 @@ def main(folder):
             lines += plan_cases(name, image)
         if name in ("420.jpg", "444_odd.jpg", "ycck.jpg", "rgba.png"):
             lines += random_cases(name, image)
+    for name, content in turned():
+        (folder / name).write_bytes(content)
+        lines += turned_cases(name, content)
     versions = (
         f"torch {torch.__version__.split('+')[0]}, torchvision {torchvision.__version__.split('+')[0]}, "
         f"Pillow {PIL.__version__}, Python {platform.python_version()}"

@@ -5,11 +5,10 @@
 #include <cmath>
 #include <cstddef>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "torchfeed/error.h"
+#include "core/plan_numbers.h"
 #include "torchfeed/image_plan.h"
 
 namespace torchfeed {
@@ -18,87 +17,62 @@ namespace {
 constexpr int64_t kMaxSide = 65535;
 constexpr int64_t kMaxCount = 1000;
 
-[[noreturn]] void refuse(const std::string& problem) {
-  throw Error(ErrorCode::kInvalidArgument, "the steps of an image plan " + problem);
+Interval next_interval(PlanNumbers& numbers) {
+  const double min = numbers.next();
+  return {min, numbers.next()};
 }
 
-/// The numbers of a plan, from front to back.
-class Numbers {
- public:
-  explicit Numbers(std::span<const double> numbers) : rest_(numbers) {}
+/// Returns no interval for NaN.
+std::optional<Interval> next_choice(PlanNumbers& numbers) {
+  const Interval interval = next_interval(numbers);
+  return std::isnan(interval.min) ? std::nullopt : std::optional(interval);
+}
 
-  [[nodiscard]] bool is_empty() const { return rest_.empty(); }
-
-  double next() {
-    if (rest_.empty()) {
-      refuse("end within a step");
-    }
-    const double number = rest_.front();
-    rest_ = rest_.subspan(1);
-    return number;
+std::array<float, 3> next_channels(PlanNumbers& numbers) {
+  std::array<float, 3> channels;
+  for (float& channel : channels) {
+    channel = static_cast<float>(numbers.next());
   }
+  return channels;
+}
 
-  int64_t next_integer(int64_t min, int64_t max) {
-    const double number = next();
-    if (!(number >= static_cast<double>(min) && number <= static_cast<double>(max)) ||
-        number != std::floor(number)) {
-      refuse("must have an integer in [" + std::to_string(min) + ", " + std::to_string(max) +
-             "], got " + std::to_string(number));
-    }
-    return static_cast<int64_t>(number);
-  }
-
-  Interval next_interval() {
-    const double min = next();
-    return {min, next()};
-  }
-
-  /// Returns no interval for NaN.
-  std::optional<Interval> next_choice() {
-    const Interval interval = next_interval();
-    return std::isnan(interval.min) ? std::nullopt : std::optional(interval);
-  }
-
-  std::array<float, 3> next_channels() {
-    std::array<float, 3> channels;
-    for (float& channel : channels) {
-      channel = static_cast<float>(next());
-    }
-    return channels;
-  }
-
- private:
-  std::span<const double> rest_;
-};
-
-Resize read_scaling(Numbers& numbers) {
+Resize read_scaling(PlanNumbers& numbers) {
   const auto dialect = static_cast<ResizeDialect>(numbers.next_integer(0, 2));
   const auto filter = static_cast<ResizeFilter>(numbers.next_integer(0, 3));
   if (dialect == ResizeDialect::kTorchvision && filter != ResizeFilter::kBilinear &&
       filter != ResizeFilter::kBicubic) {
-    refuse("must have the filter bilinear or bicubic in the dialect torchvision");
+    numbers.refuse("must have the filter bilinear or bicubic in the dialect torchvision");
   }
   return {dialect, filter};
 }
 
-RandomResizedCrop read_crop(Numbers& numbers) {
+RandomResizedCrop read_crop(PlanNumbers& numbers) {
   RandomResizedCrop crop;
-  crop.scale = numbers.next_interval();
-  crop.ratio = numbers.next_interval();
+  crop.scale = next_interval(numbers);
+  crop.ratio = next_interval(numbers);
   check(crop);
   return crop;
 }
 
-ColorJitter read_jitter(Numbers& numbers) {
+ColorJitter read_jitter(PlanNumbers& numbers) {
   ColorJitter jitter;
-  jitter.brightness = numbers.next_choice();
-  jitter.contrast = numbers.next_choice();
-  jitter.saturation = numbers.next_choice();
-  jitter.hue = numbers.next_choice();
+  jitter.brightness = next_choice(numbers);
+  jitter.contrast = next_choice(numbers);
+  jitter.saturation = next_choice(numbers);
+  jitter.hue = next_choice(numbers);
   return jitter;
 }
 
-RandAugment read_augment(Numbers& numbers) {
+RandomErasing read_erasing(PlanNumbers& numbers) {
+  RandomErasing erasing;
+  erasing.probability = numbers.next();
+  erasing.scale = next_interval(numbers);
+  erasing.ratio = next_interval(numbers);
+  check(erasing);
+  return erasing;
+}
+
+RandAugment read_augment(PlanNumbers& numbers) {
   RandAugment augment;
   augment.operations = numbers.next_integer(0, kMaxCount);
   augment.magnitude = numbers.next_integer(0, kMaxCount);
@@ -109,7 +83,7 @@ RandAugment read_augment(Numbers& numbers) {
 }  // namespace
 
 ImageRecipe read_plan(std::span<const double> steps) {
-  Numbers numbers(steps);
+  PlanNumbers numbers("an image plan", steps);
   ImageRecipe recipe;
   std::vector<ImageStep> image_steps;
   bool has_size = false;
@@ -119,7 +93,7 @@ ImageRecipe read_plan(std::span<const double> steps) {
     recipe.width = numbers.next_integer(1, kMaxSide);
   };
   while (!numbers.is_empty()) {
-    switch (static_cast<PlanStep>(numbers.next_integer(kPlanScaling, kPlanTrivialAugmentWide))) {
+    switch (static_cast<PlanStep>(numbers.next_integer(kPlanScaling, kPlanExifOrientation))) {
       case kPlanScaling:
         recipe.resize = read_scaling(numbers);
         break;
@@ -152,15 +126,29 @@ ImageRecipe read_plan(std::span<const double> steps) {
       case kPlanTrivialAugmentWide:
         image_steps.emplace_back(TrivialAugmentWide{numbers.next_integer(0, kMaxCount)});
         break;
+      case kPlanRandomErasing: {
+        RandomErasing erasing = read_erasing(numbers);
+        for (uint8_t& channel : erasing.fill) {
+          channel = static_cast<uint8_t>(numbers.next_integer(0, 255));
+        }
+        image_steps.emplace_back(erasing);
+        break;
+      }
+      case kPlanRandomErasingToZero:
+        recipe.last_erasing = read_erasing(numbers);
+        break;
+      case kPlanExifOrientation:
+        recipe.follows_orientation = true;
+        break;
       case kPlanNormalize: {
-        const std::array<float, 3> mean = numbers.next_channels();
-        recipe.normalisation.emplace(mean, numbers.next_channels());
+        const std::array<float, 3> mean = next_channels(numbers);
+        recipe.normalisation.emplace(mean, next_channels(numbers));
         break;
       }
     }
   }
   if (!has_size) {
-    refuse("must decide the size of the row");
+    numbers.refuse("must decide the size of the row");
   }
   recipe.steps = ImageSteps(std::move(image_steps));
   return recipe;

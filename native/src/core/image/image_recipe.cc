@@ -3,10 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "core/image/exif_orientation.h"
 #include "core/image/image_source.h"
+#include "core/image/oriented_source.h"
 
 namespace torchfeed {
 namespace {
@@ -36,12 +40,44 @@ std::unique_ptr<PixelStore> row_store(const ImageRecipe& recipe, std::byte* targ
              : byte_planes(reinterpret_cast<uint8_t*>(target), shape);
 }
 
+int64_t element_bytes(const ImageRecipe& recipe) {
+  return static_cast<int64_t>(recipe.normalisation ? sizeof(float) : sizeof(uint8_t));
+}
+
+/// Writes 0 into a rectangle of all channels of a row.
+void clear(const ImageRecipe& recipe, const Box& box, std::byte* target) {
+  const int64_t element = element_bytes(recipe);
+  for (int64_t c = 0; c < kChannels; ++c) {
+    for (int64_t y = box.top; y < box.top + box.height; ++y) {
+      const int64_t at = (c * recipe.height + y) * recipe.width + box.left;
+      std::memset(target + element * at, 0, static_cast<std::size_t>(element * box.width));
+    }
+  }
+}
+
+/// Decodes a picture, applies the drawn steps, and writes the row.
+void write(const ImageRecipe& recipe, ImageSource& source, const Placement& placement,
+           const DrawnSteps& drawn, std::byte* target) {
+  if (drawn.only_flips()) {
+    const auto store = row_store(recipe, target, drawn);
+    pass_image(source, placement, recipe.resize, *store);
+    return;
+  }
+  const auto row_length = static_cast<std::size_t>(kChannels * recipe.width);
+  std::vector<uint8_t> memory(row_length * static_cast<std::size_t>(recipe.height) + kRowSlack);
+  const Pixels pixels{memory.data(), recipe.width, recipe.height};
+  pass_image(source, placement, recipe.resize, *interleaved(pixels, false, false));
+  std::vector<uint8_t> spare;
+  apply(drawn, pixels, spare);
+  const auto store = row_store(recipe, target, {});
+  for (int64_t y = 0; y < recipe.height; ++y) {
+    store->put_row(y, memory.data() + static_cast<std::size_t>(y) * row_length);
+  }
+}
+
 }  // namespace
 
-int64_t ImageRecipe::row_bytes() const {
-  const auto element = static_cast<int64_t>(normalisation ? sizeof(float) : sizeof(uint8_t));
-  return kChannels * height * width * element;
-}
+int64_t ImageRecipe::row_bytes() const { return kChannels * height * width * element_bytes(*this); }
 
 Placement place(const ImageRecipe& recipe, RandomWords& words, int64_t height, int64_t width) {
   Placement placement{
@@ -67,26 +103,26 @@ Placement place(const ImageRecipe& recipe, RandomWords& words, int64_t height, i
   return placement;
 }
 
+void make_row(const ImageRecipe& recipe, ImageSource& source, RandomWords& words,
+              std::byte* target) {
+  const Placement placement = place(recipe, words, source.height(), source.width());
+  const DrawnSteps drawn = recipe.steps.draw(words, recipe.height, recipe.width);
+  write(recipe, source, placement, drawn, target);
+  if (recipe.last_erasing) {
+    const auto box = draw_erasing(*recipe.last_erasing, words, recipe.height, recipe.width);
+    if (box) {
+      clear(recipe, *box, target);
+    }
+  }
+}
+
 void make_row(const ImageRecipe& recipe, std::span<const uint8_t> encoded, RandomWords& words,
               std::byte* target) {
-  const std::unique_ptr<ImageSource> source = open_image(encoded);
-  const Placement placement = place(recipe, words, source->height(), source->width());
-  const DrawnSteps drawn = recipe.steps.draw(words, recipe.height, recipe.width);
-  if (drawn.only_flips()) {
-    const auto store = row_store(recipe, target, drawn);
-    pass_image(*source, placement, recipe.resize, *store);
-    return;
+  std::unique_ptr<ImageSource> source = open_image(encoded);
+  if (recipe.follows_orientation) {
+    source = oriented(std::move(source), exif_orientation(encoded));
   }
-  const auto row_length = static_cast<std::size_t>(kChannels * recipe.width);
-  std::vector<uint8_t> memory(row_length * static_cast<std::size_t>(recipe.height) + kRowSlack);
-  const Pixels pixels{memory.data(), recipe.width, recipe.height};
-  pass_image(*source, placement, recipe.resize, *interleaved(pixels, false, false));
-  std::vector<uint8_t> spare;
-  apply(drawn, pixels, spare);
-  const auto store = row_store(recipe, target, {});
-  for (int64_t y = 0; y < recipe.height; ++y) {
-    store->put_row(y, memory.data() + static_cast<std::size_t>(y) * row_length);
-  }
+  make_row(recipe, *source, words, target);
 }
 
 }  // namespace torchfeed

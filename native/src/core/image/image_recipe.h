@@ -22,6 +22,8 @@ struct ImageRecipe {
 
   int64_t height = 1;
   int64_t width = 1;
+  /// Before anything else, the picture is turned as its EXIF orientation says.
+  bool follows_orientation = false;
   /// The shorter side of the scaled picture, of which the middle is cut out, with black around it
   /// if it is smaller. The longer side is `int(side * long / short)`, as in torchvision's `Resize`.
   std::optional<int64_t> short_side = std::nullopt;
@@ -33,6 +35,8 @@ struct ImageRecipe {
   ImageSteps steps{{}};
   Resize resize;
   std::optional<Normalisation> normalisation = std::nullopt;
+  /// At last, a rectangle of the row becomes 0.
+  std::optional<RandomErasing> last_erasing = std::nullopt;
 };
 
 /// Returns the parts and sizes for a picture of this size, of which a random crop is drawn.
@@ -43,9 +47,14 @@ struct ImageRecipe {
 
 /// Decodes a picture and writes its row.
 ///
+/// @param source  a picture of which no region was chosen yet
 /// @param words   what the random steps are drawn from: first the crop, then the others in order
 /// @param target  receives `recipe.row_bytes()` bytes, aligned as its elements
 /// @throws Error  of code `kUnreadable` if it is not a picture that can be decoded
+void make_row(const ImageRecipe& recipe, ImageSource& source, RandomWords& words,
+              std::byte* target);
+
+/// Decodes a picture whose encoded bytes are in memory.
 void make_row(const ImageRecipe& recipe, std::span<const uint8_t> encoded, RandomWords& words,
               std::byte* target);
 

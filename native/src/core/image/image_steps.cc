@@ -106,10 +106,7 @@ struct Check {
                  static_cast<double>(step.bins - 1));
   }
   void operator()(const TrivialAugmentWide& step) const { check_bins(step.bins); }
-  void operator()(const RandomErasing& step) const {
-    check_probability(step.probability);
-    check_area(step.scale, step.ratio);
-  }
+  void operator()(const RandomErasing& step) const { check(step); }
 };
 
 enum class Phase { kFlip, kOperation, kErasing };
@@ -250,5 +247,10 @@ void apply(const DrawnSteps& drawn, Pixels pixels, std::vector<uint8_t>& spare) 
 }
 
 void check(const RandomResizedCrop& crop) { check_area(crop.scale, crop.ratio); }
+
+void check(const RandomErasing& erasing) {
+  check_probability(erasing.probability);
+  check_area(erasing.scale, erasing.ratio);
+}
 
 }  // namespace torchfeed

@@ -87,4 +87,9 @@ void apply(const DrawnSteps& drawn, Pixels pixels, std::vector<uint8_t>& spare);
 /// @throws Error  `kInvalidArgument` if one is out of range
 void check(const RandomResizedCrop& crop);
 
+/// Checks the parameters of an erasing.
+///
+/// @throws Error  `kInvalidArgument` if one is out of range
+void check(const RandomErasing& erasing);
+
 }  // namespace torchfeed

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/row_recipe.h"
+#include "core/row_values.h"
+#include "core/transformed_column.h"
+
+namespace torchfeed {
+
+/// A column whose rows are cropped, reflected, scaled, normalised or cast when they are gathered.
+class RecipeColumn final : public TransformedColumn {
+ public:
+  /// @throws Error  of code `kInvalidArgument` if the recipe does not fit the rows
+  RecipeColumn(const SharedColumn& source, const RowRecipe& recipe);
+
+ private:
+  void transform(std::byte* target, const std::byte* source, const SampleKey& key) const override;
+  void transform_plane(std::byte* target, const std::byte* source, std::size_t channel,
+                       const RowPart& part) const;
+  void fill(std::byte* target, int64_t count, std::size_t channel) const;
+
+  const RowRecipe recipe_;
+  const RowValues values_;
+  int64_t planes_ = 1;            // of a row, each of a height and a width
+  int64_t height_ = 1;            // of the source
+  int64_t width_ = 1;             // of the source
+  std::vector<std::byte> zeros_;  // what 0 becomes in each channel
+};
+
+}  // namespace torchfeed

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "torchfeed/batch_mixes.h"
+
+#include <cmath>
+#include <sstream>
+
+#include "core/image/mix_draws.h"
+#include "torch/guard.h"
+
+namespace torchfeed {
+namespace {
+
+void check_alpha(double alpha) {
+  if (!(alpha > 0 && std::isfinite(alpha))) {
+    std::ostringstream message;
+    message << "alpha must be finite and above 0, got " << alpha;
+    throw Error(ErrorCode::kInvalidArgument, message.str());
+  }
+}
+
+}  // namespace
+
+double draw_mixup_weight(double alpha, int64_t seed) {
+  return guarded([&] {
+    check_alpha(alpha);
+    SampleWords words(seed, 0, 0);
+    return draw_mixup(alpha, words);
+  });
+}
+
+double draw_cutmix_box(double alpha, int64_t seed, int64_t height, int64_t width, int64_t* box) {
+  return guarded([&] {
+    check_alpha(alpha);
+    SampleWords words(seed, 0, 0);
+    const CutMixDraw drawn = draw_cutmix(alpha, words, height, width);
+    box[0] = drawn.box.top;
+    box[1] = drawn.box.left;
+    box[2] = drawn.box.height;
+    box[3] = drawn.box.width;
+    return drawn.lambda;
+  });
+}
+
+}  // namespace torchfeed
