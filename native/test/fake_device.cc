@@ -4,6 +4,7 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/CachingHostAllocator.h>
 #include <ATen/ops/as_strided_native.h>
+#include <ATen/ops/from_blob.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
@@ -359,16 +360,24 @@ at::Tensor empty_strided(at::IntArrayRef sizes, at::IntArrayRef /*strides*/,
   return empty(sizes, dtype, layout, device, pin, std::nullopt);
 }
 
+/// Views a tensor of any device from the host.
+at::Tensor seen_from_host(const at::Tensor& tensor) {
+  return at::from_blob(tensor.data_ptr(), tensor.sizes(), tensor.strides(),
+                       tensor.options().device(at::kCPU));
+}
+
 at::Tensor copy_from(const at::Tensor& self, const at::Tensor& to, bool non_blocking) {
-  TORCH_CHECK(self.is_contiguous() && to.is_contiguous() && self.dtype() == to.dtype() &&
-                  self.numel() == to.numel(),
-              "the fake device only copies between dense tensors of the same dtype");
   TORCH_CHECK(copies_left.load() < 0 || copies_left.fetch_sub(1) > 0, "the fake device failed");
   if (self.numel() == 0) {
     return to;
   }
   const c10::Device device = self.is_cpu() ? to.device() : self.device();
   const c10::Stream stream = fake::current_stream(device.index());
+  if (!self.is_contiguous() || !to.is_contiguous() || self.dtype() != to.dtype()) {
+    c10::impl::getDeviceGuardImpl(kType)->synchronizeStream(stream);
+    seen_from_host(to).copy_(seen_from_host(self));
+    return to;
+  }
   machine().enqueue(stream, [source = self.const_data_ptr(), target = to.mutable_data_ptr(),
                              bytes = self.nbytes()] { std::memcpy(target, source, bytes); });
   if (!non_blocking) {
@@ -377,11 +386,17 @@ at::Tensor copy_from(const at::Tensor& self, const at::Tensor& to, bool non_bloc
   return to;
 }
 
+at::Tensor copy_result(const at::Tensor& self, const at::Tensor& to) {
+  TORCH_CHECK(self.sizes() == to.sizes(), "the fake device cannot resize a result");
+  return copy_from(self, to, /*non_blocking=*/false);
+}
+
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, kernels) {
   kernels.impl("as_strided", &at::native::as_strided_tensorimpl);
   kernels.impl("empty.memory_format", &empty);
   kernels.impl("empty_strided", &empty_strided);
   kernels.impl("_copy_from", &copy_from);
+  kernels.impl("_copy_from_and_resize", &copy_result);
 }
 
 const c10::impl::DeviceGuardImplRegistrar kGuard(kType, new Guard());  // the registry never frees

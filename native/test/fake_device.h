@@ -49,6 +49,10 @@ TORCHFEED_API int64_t device_allocations();
 /// Unregisters the allocator of page-locked memory, or registers it again.
 TORCHFEED_API void allow_pinning(bool allowed);
 
+/// Makes the devices libtorch's accelerator for the rest of the process, which its autograd engine
+/// needs.
+TORCHFEED_API void be_accelerator();
+
 /// Starts a thread that executes all work, each time from a randomly chosen stream, for the rest of
 /// the process.
 TORCHFEED_API void run_by_thread(uint32_t seed);

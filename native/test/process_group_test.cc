@@ -104,7 +104,7 @@ TEST(ProcessGroup, UnsupportedTensorsAndArgumentsAreRefused) {
                [&] { group->all_reduce(at::ones({1}, at::kLong), 1); });
   expect_error(ErrorCode::kInvalidArgument, "root must be in [0, 1), got 1",
                [&] { group->broadcast(at::ones({1}), 1); });
-  expect_error(ErrorCode::kInvalidArgument, "dense and on cpu",
+  expect_error(ErrorCode::kInvalidArgument, "dense and have values",
                [&] { group->broadcast(at::ones({1}).to_sparse(), 0); });
 }
 

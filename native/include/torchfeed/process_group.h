@@ -53,6 +53,19 @@ class TORCHFEED_API ProcessGroup {
       int64_t store_address, const std::string& prefix, int64_t rank, int64_t world_size,
       int64_t milliseconds, const std::string& host, const std::string& network_interface,
       bool has_python_ranks = false);
+  /// Sets the environment in which a failure of NCCL fails operations, instead of ending the
+  /// process; to be called before the first `ProcessGroupNCCL` is made.
+  static void prepare_nccl();
+  /// Sends tensors of a device through this `c10d::Backend`, of which it shares the ownership: the
+  /// presets' `ProcessGroupNCCL`. To be called once, before any operation. Without it, tensors of
+  /// devices are copied to host memory to be sent.
+  ///
+  /// @param device  the name of the device, with its index; the group takes no other of this type
+  void use_device(int64_t backend_address, const std::string& device);
+  /// Returns the address of a `c10d::PrefixStore` over a `c10d::PrefixStore` with this prefix, over
+  /// the store of that address, to be freed by `release_store`. The presets' classes count
+  /// references to what `getUnderlyingStore` returns, but not to other stores.
+  [[nodiscard]] static int64_t nested_store(int64_t store_address, const std::string& prefix);
   /// Lets a `c10d::Store` that was made by a plain `new` live until `release_store` and until no
   /// group uses it: a group may end later than the caller, for example after a hung operation.
   static void own_store(int64_t store_address);
@@ -66,8 +79,8 @@ class TORCHFEED_API ProcessGroup {
   [[nodiscard]] bool has_python_ranks() const;
 
   /// Ends the connections: operations in flight, and all later ones, fail with `ILLEGAL_STATE`, and
-  /// those of the other ranks with `PEER_LOST`. Never waits. No effect on an adopted backend. The
-  /// process must ignore SIGPIPE, as the JVM does.
+  /// those of the other ranks with `PEER_LOST`. Never waits. Of an adopted backend, only operations
+  /// on a device end. The process must ignore SIGPIPE, as the JVM does.
   void abort();
   /// Aborts `other`, too, once this group is aborted, unless `other` has been deleted by then.
   void abort_with(const ProcessGroup& other);

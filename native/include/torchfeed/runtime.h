@@ -25,6 +25,10 @@ TORCHFEED_API int64_t accelerator_count();
 /// Returns the name of libtorch's accelerator type, for example `cuda`; `none` if it has none.
 TORCHFEED_API std::string accelerator_name();
 
+/// Returns the name of a device other than the CPU, with its index. Throws an `Error` that names
+/// what is missing if the device cannot be used.
+TORCHFEED_API std::string device_name(const std::string& name);
+
 /// Returns the reason why host memory cannot be page-locked for the accelerator; empty if it can.
 TORCHFEED_API std::string pinning_obstacle();
 

@@ -38,8 +38,9 @@ int64_t mixed(int64_t hash, int64_t value) {
   return static_cast<int64_t>(z ^ (z >> 31U));
 }
 
-// The words: operation, reduction + 1, root + 1, tensors, hash of the others, dtype, dimensions.
-enum Word : size_t { kOperation, kOp, kRoot, kCount, kHash, kType, kDims };
+// The words: operation, reduction + 1, root + 1, tensors, hash of the others, dtype, dimensions,
+// whether they are sent between devices.
+enum Word : size_t { kOperation, kOp, kRoot, kCount, kHash, kType, kDims, kBetweenDevices };
 
 }  // namespace
 
@@ -66,6 +67,11 @@ CallSignature& CallSignature::tensors(const std::vector<at::Tensor>& tensors) {
       words_[kHash] = mixed(words_[kHash], size);
     }
   }
+  return *this;
+}
+
+CallSignature& CallSignature::between_devices(bool between_devices) {
+  words_[kBetweenDevices] = between_devices ? 1 : 0;
   return *this;
 }
 
@@ -97,6 +103,9 @@ std::string CallSignature::describe(const int64_t* words) {
     out << " of " << c10::toString(static_cast<c10::ScalarType>(words[kType])) << ' '
         << shape_text(at::IntArrayRef(words + kHeaderWords, dims));
   }
+  if (words[kBetweenDevices] != 0) {
+    out << " on its device";
+  }
   if (words[kCount] > 1) {
     out << " and " << words[kCount] - 1 << " more tensors with hash " << words[kHash];
   }
@@ -126,13 +135,22 @@ void check_tensor(const at::Tensor& tensor) {
   if (!tensor.defined()) {
     refuse("tensor must be defined, got an undefined one");
   }
-  if (!tensor.device().is_cpu() || tensor.layout() != at::kStrided) {
-    refuse("tensor must be dense and on cpu, got " + tensor.toString() + " on " +
+  if (tensor.is_meta() || tensor.layout() != at::kStrided) {
+    refuse("tensor must be dense and have values, got " + tensor.toString() + " on " +
            tensor.device().str());
   }
   if (tensor.dim() > CallSignature::kMaxDimensions) {
     refuse("tensor must have at most " + std::to_string(CallSignature::kMaxDimensions) +
            " dimensions, got " + std::to_string(tensor.dim()));
+  }
+}
+
+void check_one_device(const std::vector<at::Tensor>& tensors) {
+  for (const auto& tensor : tensors) {
+    if (tensor.device() != tensors[0].device()) {
+      refuse("all tensors must be on one device, got " + tensors[0].device().str() + " and " +
+             tensor.device().str());
+    }
   }
 }
 
@@ -148,6 +166,7 @@ void check_tensors(const std::vector<at::Tensor>& tensors) {
              c10::toString(tensor.scalar_type()));
     }
   }
+  check_one_device(tensors);
 }
 
 void check_reducible(const at::Tensor& tensor, int32_t op) {

@@ -31,7 +31,7 @@ enum class Operation : int64_t {
 /// can be sent.
 class CallSignature {
  public:
-  static constexpr int64_t kHeaderWords = 7;
+  static constexpr int64_t kHeaderWords = 8;
   static constexpr int64_t kMaxDimensions = 12;
   static constexpr int64_t kWords = kHeaderWords + kMaxDimensions;
 
@@ -40,6 +40,8 @@ class CallSignature {
   CallSignature& root(int64_t root);
   /// Adds shapes and dtypes, of which at least one tensor must have been checked.
   CallSignature& tensors(const std::vector<at::Tensor>& tensors);
+  /// Adds whether the tensors are sent from device to device rather than from host to host.
+  CallSignature& between_devices(bool between_devices);
 
   [[nodiscard]] at::Tensor words() const;
   /// Returns a number that differs if the signatures do, but for one case in 2^64.
@@ -56,7 +58,9 @@ class CallSignature {
 /// Returns the message with which `check` fails; empty if it succeeds.
 [[nodiscard]] std::string refusal_by(const std::function<void()>& check);
 void check_tensor(const at::Tensor& tensor);
-/// Checks each, and that all of them have one dtype.
+/// Checks that all of them are on one device.
+void check_one_device(const std::vector<at::Tensor>& tensors);
+/// Checks each, and that all of them have one dtype and are on one device.
 void check_tensors(const std::vector<at::Tensor>& tensors);
 void check_reducible(const at::Tensor& tensor, int32_t op);
 void check_rank(const char* name, int64_t rank, int64_t world_size);

@@ -18,19 +18,24 @@ inline bool contains_any(std::string_view text, const auto& needles) {
   });
 }
 
-/// Classifies a failure by its message, from Gloo, the autograd engine or the store.
+/// Classifies a failure by its message, from Gloo, NCCL, the autograd engine or the store.
 ///
-/// Gloo throws plain runtime errors, so only the wording distinguishes them.
+/// Both throw plain runtime errors, so only the wording distinguishes them.
 inline ErrorCode classify_collective_error(std::string text) {
-  static constexpr std::array<std::string_view, 6> kTimeouts = {
-      "timed out",     "timeout waiting", "wait timeout",
-      "timeout after", "has timed out",   "application timeout"};
-  static constexpr std::array<std::string_view, 10> kLost = {
+  static constexpr std::array<std::string_view, 7> kTimeouts = {"timed out",
+                                                                "timeout waiting",
+                                                                "wait timeout",
+                                                                "timeout after",
+                                                                "has timed out",
+                                                                "application timeout",
+                                                                "collective operation timeout"};
+  static constexpr std::array<std::string_view, 12> kLost = {
       "connection reset",      "connection closed",
       "closed by peer",        "broken pipe",
       "socket closed",         "connection refused",
       "connection was closed", "failed to recv",
-      "failed to send",        "transport endpoint is not connected"};
+      "failed to send",        "transport endpoint is not connected",
+      "ncclremoteerror",       "communicator was aborted"};
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (contains_any(text, kTimeouts)) {

@@ -100,18 +100,68 @@ using detail::CallSignature;
 using detail::dense;
 using detail::Operation;
 
-Collectives::Collectives(c10::intrusive_ptr<c10d::Backend> backend, InFlight& in_flight,
-                         int64_t rank, int64_t world_size, Protocol protocol)
-    : backend_(std::move(backend)),
+Collectives::Collectives(const GroupBackends& backends, InFlight& in_flight, int64_t rank,
+                         int64_t world_size, Protocol protocol)
+    : backends_(backends),
       in_flight_(in_flight),
       rank_(rank),
       world_size_(world_size),
       protocol_(protocol) {}
 
+bool Collectives::is_between_devices(const at::Tensor& like) const {
+  return backends_.device == like.device();
+}
+
+bool Collectives::sends(const at::Tensor& like) const {
+  return backends_.host || is_between_devices(like);
+}
+
+c10d::Backend& Collectives::backend_of(const at::Tensor& sendable) const {
+  return is_between_devices(sendable) ? *backends_.device_backend : *backends_.host;
+}
+
+at::Tensor Collectives::sendable(const at::Tensor& tensor) const {
+  const at::Tensor values = dense(tensor);
+  return is_between_devices(tensor) || !backends_.host ? values : values.cpu();
+}
+
+at::Tensor Collectives::reducible(const at::Tensor& tensor, int32_t op) const {
+  // NCCL has no bitwise reductions.
+  return op >= ProcessGroup::kBand ? sendable(tensor).cpu() : sendable(tensor);
+}
+
+void Collectives::await(const at::Tensor& sendable, const c10::intrusive_ptr<c10d::Work>& work,
+                        InFlight::Needs needs) {
+  if (is_between_devices(sendable)) {
+    in_flight_.await_on_device(work, needs);
+  } else {
+    in_flight_.await(work, needs);
+  }
+}
+
+void Collectives::check_tensor(const at::Tensor& tensor) const {
+  detail::check_tensor(tensor);
+  const c10::Device device = tensor.device();
+  if (backends_.device && device.type() == backends_.device->type() &&
+      device != *backends_.device) {
+    detail::refuse("tensor must be on cpu or " + backends_.device->str() +
+                   ", with which the group was joined, got one on " + device.str());
+  }
+}
+
+void Collectives::check_tensors(const Tensors& tensors) const {
+  detail::check_tensors(tensors);
+  check_tensor(tensors[0]);
+}
+
+CallSignature Collectives::signature(Operation operation, const Tensors& tensors) const {
+  return CallSignature(operation).tensors(tensors).between_devices(is_between_devices(tensors[0]));
+}
+
 // Mismatched sizes would abort the process inside Gloo, so they are detected first.
 // A rank that rejects its own arguments announces it, since the others would wait for it.
 void Collectives::agree(const Check& check, const Describe& describe) {
-  if (!backend_ || !is_checked()) {
+  if (!backends_.host || !is_checked()) {
     check();
     return;
   }
@@ -128,7 +178,7 @@ bool Collectives::are_equal(int64_t number) {
   numbers[1] = ~number;  // reverses the order, and cannot overflow
   c10d::AllreduceOptions options;
   options.reduceOp = c10d::ReduceOp::MAX;
-  in_flight_.await(backend_->allreduce(extremes, options));
+  in_flight_.await(backends_.host->allreduce(extremes, options));
   return numbers[0] == ~numbers[1];
 }
 
@@ -136,7 +186,7 @@ void Collectives::compare(const std::string& refusal, const CallSignature& mine)
   if (are_equal(mine.digest()) && refusal.empty()) {
     return;
   }
-  const at::Tensor all = gather_dense(mine.words());
+  const at::Tensor all = gather_sendable(mine.words());
   const auto* rows = all.const_data_ptr<int64_t>();
   constexpr auto kWords = CallSignature::kWords;
   if (!refusal.empty()) {
@@ -160,8 +210,8 @@ void Collectives::compare(const std::string& refusal, const CallSignature& mine)
 
 void Collectives::barrier() {
   agree([] {}, [] { return CallSignature(Operation::kBarrier); });
-  if (backend_) {
-    in_flight_.await(backend_->barrier(c10d::BarrierOptions()));
+  if (backends_.host) {
+    in_flight_.await(backends_.host->barrier(c10d::BarrierOptions()));
   }
 }
 
@@ -169,18 +219,20 @@ void Collectives::all_reduce(const Tensors& tensors, int32_t op) {
   const at::NoGradGuard no_grad;
   agree(
       [&] {
-        detail::check_tensors(tensors);
+        check_tensors(tensors);
         detail::check_reducible(tensors[0], op);
       },
-      [&] { return CallSignature(Operation::kAllReduce).op(op).tensors(tensors); });
-  if (is_silent(detail::elements(tensors))) {
+      [&] { return signature(Operation::kAllReduce, tensors).op(op); });
+  if (is_silent(tensors[0], detail::elements(tensors))) {
     return;
   }
   const bool is_single = tensors.size() == 1;
-  Tensors sent = {is_single ? dense(tensors[0]) : detail::flattened(tensors)};
+  Tensors sent = {reducible(is_single ? tensors[0] : detail::flattened(tensors), op)};
   c10d::AllreduceOptions options;
   options.reduceOp = c10d_op(op);
-  in_flight_.await(backend_->allreduce(sent, options));
+  if (sends(sent[0])) {
+    await(sent[0], backend_of(sent[0]).allreduce(sent, options));
+  }
   if (op == ProcessGroup::kMean) {
     sent[0].div_(world_size_);
   }
@@ -195,20 +247,23 @@ void Collectives::reduce(const at::Tensor& tensor, int32_t op, int64_t root) {
   const at::NoGradGuard no_grad;
   agree(
       [&] {
-        detail::check_tensor(tensor);
+        check_tensor(tensor);
         detail::check_reducible(tensor, op);
         detail::check_rank("root", root, world_size_);
       },
-      [&] { return CallSignature(Operation::kReduce).op(op).root(root).tensors({tensor}); });
-  if (is_silent(tensor.numel())) {
+      [&] { return signature(Operation::kReduce, {tensor}).op(op).root(root); });
+  if (is_silent(tensor, tensor.numel())) {
     return;
   }
   // Gloo leaves partial results in the tensors of the other ranks.
-  Tensors sent = {rank_ == root ? dense(tensor) : dense(tensor).clone()};
+  const at::Tensor values = reducible(tensor, op);
+  Tensors sent = {rank_ == root ? values : values.clone()};
   c10d::ReduceOptions options;
   options.reduceOp = c10d_op(op);
   options.rootRank = root;
-  in_flight_.await(backend_->reduce(sent, options), InFlight::Needs::kSomeRanks);
+  if (sends(sent[0])) {
+    await(sent[0], backend_of(sent[0]).reduce(sent, options), InFlight::Needs::kSomeRanks);
+  }
   if (rank_ == root) {
     if (op == ProcessGroup::kMean) {
       sent[0].div_(world_size_);
@@ -222,8 +277,8 @@ void Collectives::reduce_scatter(const Tensors& outputs, const Tensors& inputs, 
   const at::NoGradGuard no_grad;
   agree(
       [&] {
-        detail::check_tensors(outputs);
-        detail::check_tensors(inputs);
+        check_tensors(outputs);
+        check_tensors(inputs);
         detail::check_reducible(inputs[0], op);
         if (inputs.size() != outputs.size() ||
             inputs[0].scalar_type() != outputs[0].scalar_type()) {
@@ -238,8 +293,8 @@ void Collectives::reduce_scatter(const Tensors& outputs, const Tensors& inputs, 
           }
         }
       },
-      [&] { return CallSignature(Operation::kReduceScatter).op(op).tensors(outputs); });
-  if (backend_ && protocol_ == Protocol::kPython) {
+      [&] { return signature(Operation::kReduceScatter, outputs).op(op); });
+  if (sends(inputs[0]) && protocol_ == Protocol::kPython) {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const at::Tensor all = dense(inputs[i]).clone();
       all_reduce({all}, op);
@@ -255,9 +310,9 @@ void Collectives::reduce_scatter(const Tensors& outputs, const Tensors& inputs, 
   for (size_t i = 0; i < inputs.size(); ++i) {
     rows.push_back(dense(inputs[i]).reshape({world_size_, outputs[i].numel()}));
   }
-  const at::Tensor sent = rows.size() == 1 ? rows[0] : at::cat(rows, 1);
+  const at::Tensor sent = sendable(rows.size() == 1 ? rows[0] : at::cat(rows, 1));
   at::Tensor received = sent;
-  if (backend_) {
+  if (sends(sent)) {
     received = at::empty_like(sent);
     exchange_bytes(detail::as_bytes(received), detail::as_bytes(sent), {}, {});
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <vector>
@@ -19,18 +20,26 @@ enum class Protocol {
   kPython,     ///< What Python's `ProcessGroupGloo` sends.
 };
 
+/// The backends of a group.
+struct GroupBackends {
+  c10::intrusive_ptr<c10d::Backend> host;  ///< null in a group of one rank
+  /// Sends between devices; null if what is on a device is sent through host memory.
+  c10::intrusive_ptr<c10d::Backend> device_backend;
+  std::optional<c10::Device> device;  ///< whose tensors `device_backend` takes
+};
+
 /// The collective operations of one rank, each of which returns once it is done on this rank.
 ///
-/// The facade's documents say what they do. Tensors may have any strides; only `CallSignature` and
-/// what is called "dense" here go to Gloo, which sends raw memory.
+/// The facade's documents say what they do. Tensors may have any strides and be on any device; only
+/// `CallSignature` and what is called "sendable" or "dense" here go to a backend, which sends raw
+/// memory.
 class Collectives {
  public:
   using Tensors = std::vector<at::Tensor>;
 
-  /// @param backend  null in a group of one rank, where nothing is sent
   /// @param in_flight  outlives this object
-  Collectives(c10::intrusive_ptr<c10d::Backend> backend, InFlight& in_flight, int64_t rank,
-              int64_t world_size, Protocol protocol);
+  Collectives(const GroupBackends& backends, InFlight& in_flight, int64_t rank, int64_t world_size,
+              Protocol protocol);
 
   void barrier();
   void all_reduce(const Tensors& tensors, int32_t op);
@@ -63,19 +72,38 @@ class Collectives {
   void agree(const Check& check, const Describe& describe);
   [[nodiscard]] bool are_equal(int64_t number);
   void compare(const std::string& refusal, const detail::CallSignature& mine);
-  [[nodiscard]] at::Tensor gather_dense(const at::Tensor& dense);
+  /// Gathers what is sendable, on its device.
+  [[nodiscard]] at::Tensor gather_sendable(const at::Tensor& sendable);
   /// @param received_bytes  from each rank; empty, as `sent_bytes`, if all are equal
   void exchange_bytes(const at::Tensor& received, const at::Tensor& sent,
                       std::vector<int64_t> received_bytes, std::vector<int64_t> sent_bytes);
   void agree_on_exchange(const std::vector<int64_t>& received, const std::vector<int64_t>& sent);
   void check_peer(const char* name, int64_t peer, int64_t tag) const;
   [[nodiscard]] bool is_checked() const { return protocol_ == Protocol::kChecked; }
-  /// Returns whether nothing is sent for this number of elements.
-  [[nodiscard]] bool is_silent(int64_t elements) const {
-    return !backend_ || (elements == 0 && protocol_ != Protocol::kPython);
+  /// Returns whether nothing is sent for a tensor like this one, and this number of elements.
+  [[nodiscard]] bool is_silent(const at::Tensor& like, int64_t elements) const {
+    return !sends(like) || (elements == 0 && protocol_ != Protocol::kPython);
   }
 
-  c10::intrusive_ptr<c10d::Backend> backend_;
+  void check_tensor(const at::Tensor& tensor) const;
+  /// Checks each, and that all of them have one dtype and are on one device.
+  void check_tensors(const Tensors& tensors) const;
+  [[nodiscard]] detail::CallSignature signature(detail::Operation operation,
+                                                const Tensors& tensors) const;
+  [[nodiscard]] bool is_between_devices(const at::Tensor& like) const;
+  /// Returns whether there is a backend for a tensor like this one.
+  [[nodiscard]] bool sends(const at::Tensor& like) const;
+  /// Returns the backend of a tensor that is sendable.
+  [[nodiscard]] c10d::Backend& backend_of(const at::Tensor& sendable) const;
+  /// Returns the values in dense memory, from which they are sent: the tensor's own if possible.
+  [[nodiscard]] at::Tensor sendable(const at::Tensor& tensor) const;
+  /// Returns sendable values of which a backend has this reduction.
+  [[nodiscard]] at::Tensor reducible(const at::Tensor& tensor, int32_t op) const;
+  /// Waits for an operation on what is sendable.
+  void await(const at::Tensor& sendable, const c10::intrusive_ptr<c10d::Work>& work,
+             InFlight::Needs needs = InFlight::Needs::kEveryRank);
+
+  GroupBackends backends_;
   InFlight& in_flight_;
   int64_t rank_;
   int64_t world_size_;

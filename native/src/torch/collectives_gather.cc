@@ -71,17 +71,17 @@ std::vector<int64_t> row_bytes(const at::Tensor& tensor, const std::vector<int64
 
 }  // namespace
 
-at::Tensor Collectives::gather_dense(const at::Tensor& dense) {
-  at::Tensor result = at::empty(with_ranks(dense.sizes(), world_size_), dense.options());
-  if (!backend_) {
-    result.select(0, 0).copy_(dense);
-  } else if (!is_silent(dense.numel())) {
+at::Tensor Collectives::gather_sendable(const at::Tensor& sendable) {
+  at::Tensor result = at::empty(with_ranks(sendable.sizes(), world_size_), sendable.options());
+  if (!sends(sendable)) {
+    result.select(0, 0).copy_(sendable);
+  } else if (!is_silent(sendable, sendable.numel())) {
     std::vector<Tensors> outputs(1);
     for (int64_t rank = 0; rank < world_size_; ++rank) {
       outputs[0].push_back(as_bytes(result.select(0, rank)));
     }
-    Tensors inputs = {as_bytes(dense)};
-    in_flight_.await(backend_->allgather(outputs, inputs, c10d::AllgatherOptions()));
+    Tensors inputs = {as_bytes(sendable)};
+    await(sendable, backend_of(sendable).allgather(outputs, inputs, c10d::AllgatherOptions()));
   }
   return result;
 }
@@ -90,18 +90,18 @@ void Collectives::broadcast(const at::Tensor& tensor, int64_t root) {
   const at::NoGradGuard no_grad;
   agree(
       [&] {
-        detail::check_tensor(tensor);
+        check_tensor(tensor);
         detail::check_rank("root", root, world_size_);
       },
-      [&] { return CallSignature(Operation::kBroadcast).root(root).tensors({tensor}); });
-  if (is_silent(tensor.numel())) {
+      [&] { return signature(Operation::kBroadcast, {tensor}).root(root); });
+  if (is_silent(tensor, tensor.numel())) {
     return;
   }
-  const at::Tensor copy = dense(tensor);
+  const at::Tensor copy = sendable(tensor);
   Tensors sent = {as_bytes(copy)};
   c10d::BroadcastOptions options;
   options.rootRank = root;
-  in_flight_.await(backend_->broadcast(sent, options), InFlight::Needs::kSomeRanks);
+  await(copy, backend_of(copy).broadcast(sent, options), InFlight::Needs::kSomeRanks);
   detail::copy_back(tensor, copy);
 }
 
@@ -109,7 +109,7 @@ void Collectives::scatter(const at::Tensor& output, const Tensors& inputs, int64
   const at::NoGradGuard no_grad;
   agree(
       [&] {
-        detail::check_tensor(output);
+        check_tensor(output);
         detail::check_rank("root", root, world_size_);
         const auto needed = rank_ == root ? static_cast<size_t>(world_size_) : 0;
         if (inputs.size() != needed) {
@@ -118,28 +118,28 @@ void Collectives::scatter(const at::Tensor& output, const Tensors& inputs, int64
                          std::to_string(inputs.size()));
         }
         for (const auto& input : inputs) {
-          detail::check_tensors({output, input});
+          check_tensors({output, input});
           if (input.sizes() != output.sizes()) {
             detail::refuse("each input must have the shape of the output");
           }
         }
       },
-      [&] { return CallSignature(Operation::kScatter).root(root).tensors({output}); });
-  if (!backend_) {
+      [&] { return signature(Operation::kScatter, {output}).root(root); });
+  if (!sends(output)) {
     output.detach().copy_(inputs[0]);
-  } else if (!is_silent(output.numel())) {
-    const at::Tensor copy = dense(output);
+  } else if (!is_silent(output, output.numel())) {
+    const at::Tensor copy = sendable(output);
     Tensors outputs = {as_bytes(copy)};
     std::vector<Tensors> sent;
     if (rank_ == root) {
       sent.emplace_back();
       for (const auto& input : inputs) {
-        sent[0].push_back(as_bytes(dense(input)));
+        sent[0].push_back(as_bytes(sendable(input)));
       }
     }
     c10d::ScatterOptions options;
     options.rootRank = root;
-    in_flight_.await(backend_->scatter(outputs, sent, options), InFlight::Needs::kSomeRanks);
+    await(copy, backend_of(copy).scatter(outputs, sent, options), InFlight::Needs::kSomeRanks);
     detail::copy_back(output, copy);
   }
 }
@@ -151,13 +151,16 @@ Collectives::Tensors Collectives::all_gather(const Tensors& tensors) {
         if (tensors.empty()) {
           detail::refuse("at least one tensor is needed, got none");
         }
-        std::for_each(tensors.begin(), tensors.end(), detail::check_tensor);
+        for (const auto& tensor : tensors) {
+          check_tensor(tensor);
+        }
+        detail::check_one_device(tensors);
       },
-      [&] { return CallSignature(Operation::kAllGather).tensors(tensors); });
+      [&] { return signature(Operation::kAllGather, tensors); });
   if (tensors.size() == 1) {
-    return {gather_dense(dense(tensors[0]))};
+    return {gather_sendable(sendable(tensors[0])).to(tensors[0].device())};
   }
-  const at::Tensor all = gather_dense(bytes_of_all(tensors));
+  const at::Tensor all = gather_sendable(sendable(bytes_of_all(tensors))).to(tensors[0].device());
   Tensors results;
   int64_t start = 0;
   for (const auto& tensor : tensors) {
@@ -175,7 +178,7 @@ void Collectives::all_gather_into(const at::Tensor& output, const at::Tensor& in
   const at::NoGradGuard no_grad;
   agree(
       [&] {
-        detail::check_tensors({output, input});
+        check_tensors({output, input});
         if (output.numel() != world_size_ * input.numel()) {
           detail::refuse("the output must hold the input of each of " +
                          std::to_string(world_size_) + " ranks, got " +
@@ -183,18 +186,18 @@ void Collectives::all_gather_into(const at::Tensor& output, const at::Tensor& in
                          std::to_string(input.numel()));
         }
       },
-      [&] { return CallSignature(Operation::kAllGather).tensors({input}); });
-  if (!backend_) {
+      [&] { return signature(Operation::kAllGather, {input}); });
+  if (!sends(input)) {
     output.detach().copy_(input.reshape(output.sizes()));
     return;
   }
-  if (is_silent(input.numel())) {
+  if (is_silent(input, input.numel())) {
     return;
   }
-  const at::Tensor copy = dense(output);
+  const at::Tensor copy = sendable(output);
   at::Tensor received = as_bytes(copy);
-  at::Tensor sent = as_bytes(dense(input));
-  in_flight_.await(backend_->_allgather_base(received, sent, c10d::AllgatherOptions()));
+  at::Tensor sent = as_bytes(sendable(input));
+  await(copy, backend_of(copy)._allgather_base(received, sent, c10d::AllgatherOptions()));
   detail::copy_back(output, copy);
 }
 
@@ -202,30 +205,30 @@ Collectives::Tensors Collectives::gather(const at::Tensor& tensor, int64_t root)
   const at::NoGradGuard no_grad;
   agree(
       [&] {
-        detail::check_tensor(tensor);
+        check_tensor(tensor);
         detail::check_rank("root", root, world_size_);
       },
-      [&] { return CallSignature(Operation::kGather).root(root).tensors({tensor}); });
-  if (!backend_) {
+      [&] { return signature(Operation::kGather, {tensor}).root(root); });
+  if (!sends(tensor)) {
     return {tensor.detach().clone().unsqueeze(0)};
   }
+  const at::Tensor values = sendable(tensor);
   at::Tensor result;
   std::vector<Tensors> outputs;
   if (rank_ == root) {
-    result =
-        at::empty(with_ranks(tensor.sizes(), world_size_), tensor.options().requires_grad(false));
+    result = at::empty(with_ranks(tensor.sizes(), world_size_), values.options());
     outputs.emplace_back();
     for (int64_t rank = 0; rank < world_size_; ++rank) {
       outputs[0].push_back(as_bytes(result.select(0, rank)));
     }
   }
-  if (!is_silent(tensor.numel())) {
-    Tensors sent = {as_bytes(dense(tensor))};
+  if (!is_silent(tensor, tensor.numel())) {
+    Tensors sent = {as_bytes(values)};
     c10d::GatherOptions options;
     options.rootRank = root;
-    in_flight_.await(backend_->gather(outputs, sent, options), InFlight::Needs::kSomeRanks);
+    await(values, backend_of(values).gather(outputs, sent, options), InFlight::Needs::kSomeRanks);
   }
-  return rank_ == root ? Tensors{result} : Tensors{};
+  return rank_ == root ? Tensors{result.to(tensor.device())} : Tensors{};
 }
 
 void Collectives::exchange_bytes(const at::Tensor& received, const at::Tensor& sent,
@@ -233,8 +236,8 @@ void Collectives::exchange_bytes(const at::Tensor& received, const at::Tensor& s
                                  std::vector<int64_t> sent_bytes) {
   at::Tensor output = received;
   at::Tensor input = sent;
-  in_flight_.await(
-      backend_->alltoall_base(output, input, received_bytes, sent_bytes, c10d::AllToAllOptions()));
+  await(input, backend_of(input).alltoall_base(output, input, received_bytes, sent_bytes,
+                                               c10d::AllToAllOptions()));
 }
 
 /// Every rank compares what each sends with what its peer expects, so all ranks refuse together.
@@ -244,7 +247,7 @@ void Collectives::agree_on_exchange(const std::vector<int64_t>& received,
   at::Tensor mine = at::empty({2 * world_size_}, at::kLong);
   std::copy(sent.begin(), sent.end(), mine.mutable_data_ptr<int64_t>());
   std::copy(received.begin(), received.end(), mine.mutable_data_ptr<int64_t>() + ranks);
-  const at::Tensor all = gather_dense(mine);
+  const at::Tensor all = gather_sendable(mine);
   const auto* rows = all.const_data_ptr<int64_t>();
   for (size_t from = 0; from < ranks; ++from) {
     for (size_t to = 0; to < ranks; ++to) {
@@ -268,25 +271,27 @@ void Collectives::all_to_all(const Tensors& outputs, const Tensors& inputs) {
                          std::to_string(world_size_) + " ranks, got " +
                          std::to_string(inputs.size()) + " and " + std::to_string(outputs.size()));
         }
-        detail::check_tensors(inputs);
-        detail::check_tensors(outputs);
-        detail::check_tensors({inputs[0], outputs[0]});
+        check_tensors(inputs);
+        check_tensors(outputs);
+        check_tensors({inputs[0], outputs[0]});
       },
       [&] {
-        return CallSignature(Operation::kAllToAll)
-            .tensors({at::empty({0}, outputs[0].options())});  // sizes may differ, dtypes may not
+        return signature(
+            Operation::kAllToAll,
+            {at::empty({0}, outputs[0].options())});  // sizes may differ, dtypes may not
       });
   std::vector<int64_t> received_bytes;
   std::vector<int64_t> sent_bytes;
   std::transform(outputs.begin(), outputs.end(), std::back_inserter(received_bytes), bytes_of);
   std::transform(inputs.begin(), inputs.end(), std::back_inserter(sent_bytes), bytes_of);
-  if (!backend_ || is_checked()) {
+  if (!sends(inputs[0]) || is_checked()) {
     agree_on_exchange(received_bytes, sent_bytes);
   }
   const auto total = std::accumulate(received_bytes.begin(), received_bytes.end(), int64_t{0});
-  at::Tensor sent = bytes_of_all(inputs);
-  at::Tensor received = backend_ ? at::empty({total}, at::kByte) : sent;
-  if (backend_) {
+  const at::Tensor sent = sendable(bytes_of_all(inputs));
+  at::Tensor received = sent;
+  if (sends(sent)) {
+    received = at::empty({total}, sent.options());
     exchange_bytes(received, sent, received_bytes, std::move(sent_bytes));
   }
   int64_t start = 0;
@@ -304,36 +309,36 @@ void Collectives::all_to_all_single(const at::Tensor& output, const at::Tensor& 
   const at::NoGradGuard no_grad;
   agree(
       [&] {
-        detail::check_tensors({output, input});
+        check_tensors({output, input});
         check_rows("output", output, output_rows, world_size_);
         check_rows("input", input, input_rows, world_size_);
         if (output.sizes().slice(1) != input.sizes().slice(1)) {
           detail::refuse("rows of input and output must have one shape");
         }
       },
-      [&] { return CallSignature(Operation::kAllToAll).tensors({no_rows(output)}); });
+      [&] { return signature(Operation::kAllToAll, {no_rows(output)}); });
   std::vector<int64_t> received_bytes = row_bytes(output, output_rows, world_size_);
   std::vector<int64_t> sent_bytes = row_bytes(input, input_rows, world_size_);
-  if (!backend_ || is_checked()) {
+  if (!sends(input) || is_checked()) {
     agree_on_exchange(received_bytes, sent_bytes);
   }
-  if (!backend_) {
+  if (!sends(input)) {
     output.detach().copy_(input);
     return;
   }
-  const at::Tensor copy = dense(output);
-  exchange_bytes(as_bytes(copy), as_bytes(dense(input)), std::move(received_bytes),
+  const at::Tensor copy = sendable(output);
+  exchange_bytes(as_bytes(copy), as_bytes(sendable(input)), std::move(received_bytes),
                  std::move(sent_bytes));
   detail::copy_back(output, copy);
 }
 
 Collectives::Tensors Collectives::all_gather_bytes(const at::Tensor& bytes) {
   agree([] {}, [] { return CallSignature(Operation::kExchangeBytes); });
-  const at::Tensor lengths = gather_dense(at::full({1}, bytes.numel(), at::kLong));
+  const at::Tensor lengths = gather_sendable(at::full({1}, bytes.numel(), at::kLong));
   const int64_t longest = lengths.max().item<int64_t>();
   at::Tensor padded = at::zeros({longest}, at::kByte);
   padded.narrow(0, 0, bytes.numel()).copy_(bytes);
-  const at::Tensor all = gather_dense(padded);
+  const at::Tensor all = gather_sendable(padded);
   Tensors results;
   for (int64_t rank = 0; rank < world_size_; ++rank) {
     results.push_back(all.select(0, rank).narrow(0, 0, lengths[rank].item<int64_t>()));
@@ -344,17 +349,17 @@ Collectives::Tensors Collectives::all_gather_bytes(const at::Tensor& bytes) {
 at::Tensor Collectives::broadcast_bytes(const at::Tensor& bytes, int64_t root) {
   agree([&] { detail::check_rank("root", root, world_size_); },
         [&] { return CallSignature(Operation::kExchangeBytes).root(root); });
-  if (!backend_) {
+  if (!backends_.host) {
     return bytes;
   }
   c10d::BroadcastOptions options;
   options.rootRank = root;
   Tensors length = {at::full({1}, bytes.numel(), at::kLong)};
-  in_flight_.await(backend_->broadcast(length, options), InFlight::Needs::kSomeRanks);
+  in_flight_.await(backends_.host->broadcast(length, options), InFlight::Needs::kSomeRanks);
   const int64_t size = length[0].item<int64_t>();
   Tensors sent = {rank_ == root ? bytes : at::empty({size}, at::kByte)};
   if (size > 0) {
-    in_flight_.await(backend_->broadcast(sent, options), InFlight::Needs::kSomeRanks);
+    in_flight_.await(backends_.host->broadcast(sent, options), InFlight::Needs::kSomeRanks);
   }
   return sent[0];
 }

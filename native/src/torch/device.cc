@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "torch/device.h"
 
+#include <ATen/DeviceAccelerator.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
@@ -24,7 +25,8 @@ c10::Device parsed(const std::string& name) {
   if (type == "cuda") {
     message +=
         "; replace org.bytedeco:pytorch with the artifact that has a GPU classifier "
-        "(linux-x86_64-gpu), and add org.bytedeco:cuda-redist";
+        "(linux-x86_64-gpu), and provide CUDA's libraries, of which org.bytedeco:cuda-redist has "
+        "only some";
   }
   throw Error(ErrorCode::kIllegalState, message);
 }
@@ -51,6 +53,18 @@ c10::Device usable_device(const std::string& name) {
                 "device " + name + ": the index must be in [0, " + std::to_string(count) + ")");
   }
   return device.has_index() ? device : guard.getDevice();
+}
+
+std::optional<c10::Stream> current_stream() {
+  const auto type = at::getAccelerator(/*checked=*/false);
+  if (!type || !c10::impl::hasDeviceGuardImpl(*type)) {
+    return std::nullopt;
+  }
+  const c10::impl::VirtualGuardImpl guard(*type);
+  if (guard.deviceCount() == 0) {
+    return std::nullopt;
+  }
+  return guard.getStream(guard.getDevice());
 }
 
 }  // namespace torchfeed

@@ -13,7 +13,7 @@
 namespace torchfeed {
 namespace {
 
-constexpr int64_t kAlignment = 64;
+constexpr int64_t kTensorAlignment = 64;
 
 bool is_over(const c10::Event& event) {
   try {
@@ -58,8 +58,8 @@ void DeviceSlot::lay_out(const std::vector<at::Tensor>& host, int64_t& bytes) {
   parts_.clear();
   for (const at::Tensor& tensor : host) {
     parts_.push_back({tensor.dtype(), tensor.sizes().vec(), bytes});
-    bytes += static_cast<int64_t>(tensor.nbytes()) + kAlignment - 1;
-    bytes = bytes / kAlignment * kAlignment;
+    bytes += static_cast<int64_t>(tensor.nbytes()) + kTensorAlignment - 1;
+    bytes = bytes / kTensorAlignment * kTensorAlignment;
   }
 }
 

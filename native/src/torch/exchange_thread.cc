@@ -2,8 +2,12 @@
 #include "torch/exchange_thread.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/StreamGuard.h>
 
 #include <utility>
+#include <vector>
+
+#include "torch/device.h"
 
 namespace torchfeed::detail {
 
@@ -48,12 +52,16 @@ std::unique_ptr<c10d::CommHookInterface> ExchangeThread::hook() {
 }
 
 ExchangeThread::Future ExchangeThread::submit(const c10d::GradBucket& bucket) {
-  auto gradients = c10::make_intrusive<c10::ivalue::Future>(c10::TensorType::get());
+  const c10::Device device = bucket.getBuffer().device();
+  auto gradients = c10::make_intrusive<c10::ivalue::Future>(
+      c10::TensorType::get(),
+      device.is_cpu() ? std::vector<c10::Device>() : std::vector<c10::Device>{device});
   {
     const std::lock_guard lock(mutex_);
     jobs_.push_back(
         {{bucket.getBuffer(), bucket.getGradients(), bucket.getParameters(), bucket.isLast()},
-         gradients});
+         gradients,
+         current_stream()});
   }
   changed_.notify_all();
   return gradients;
@@ -69,6 +77,7 @@ void ExchangeThread::work() {
     }
     Job& job = jobs_.front();  // which stays in place when others are added
     lock.unlock();
+    const c10::OptionalStreamGuard on_stream(job.stream);
     exchange(job.bucket);
     lock.lock();
     const Job done = std::move(job);

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <torch/csrc/distributed/c10d/comm.hpp>
 
@@ -46,6 +47,7 @@ class ExchangeThread {
   struct Job {
     GradientBucket bucket;
     Future gradients;
+    std::optional<c10::Stream> stream;  // of the backward pass
   };
 
   class Hook;

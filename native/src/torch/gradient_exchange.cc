@@ -15,7 +15,7 @@ namespace {
 constexpr std::array<const char*, ExchangeOptions::kKindCount> kNames = {
     "allReduce", "float16", "bfloat16", "byteGrad", "powerSgd", "qAdam"};
 
-int64_t bytes_of(const at::Tensor& tensor) { return static_cast<int64_t>(tensor.nbytes()); }
+int64_t bytes_in(const at::Tensor& tensor) { return static_cast<int64_t>(tensor.nbytes()); }
 
 const char* name_of(const ExchangeOptions& options) {
   return kNames.at(static_cast<size_t>(options.kind));
@@ -60,18 +60,18 @@ int64_t ExchangeRanks::sent_bytes() const {
 
 void ExchangeRanks::sum(const std::vector<at::Tensor>& tensors) {
   for (const auto& tensor : tensors) {
-    sent_bytes_ += sent_by_all_reduce(bytes_of(tensor), size_);
+    sent_bytes_ += sent_by_all_reduce(bytes_in(tensor), size_);
   }
   ranks_.all_reduce(tensors, ProcessGroup::kSum);
 }
 
 void ExchangeRanks::all_to_all(const at::Tensor& received, const at::Tensor& sent) {
-  sent_bytes_ += bytes_of(sent) / size_ * (size_ - 1);
+  sent_bytes_ += bytes_in(sent) / size_ * (size_ - 1);
   ranks_.all_to_all_single(received, sent, {}, {});
 }
 
 void ExchangeRanks::all_gather(const at::Tensor& received, const at::Tensor& sent) {
-  sent_bytes_ += bytes_of(sent) * (size_ - 1);
+  sent_bytes_ += bytes_in(sent) * (size_ - 1);
   ranks_.all_gather_into(received, sent);
 }
 
@@ -137,8 +137,14 @@ void check_exchangeable(const ExchangeOptions& options, const std::vector<NamedT
   }
   for (size_t i = 0; i < parameters.size(); ++i) {
     const auto dtype = parameters[i].tensor.scalar_type();
+    const c10::Device device = parameters[i].tensor.device();
     const bool is_wide = dtype == at::kFloat || dtype == at::kDouble;
     const bool is_half = dtype == at::kHalf || dtype == at::kBFloat16;
+    if (!device.is_cpu() && options.kind > ExchangeOptions::kBFloat16) {
+      throw Error(ErrorCode::kInvalidArgument, std::string("the exchange ") + name_of(options) +
+                                                   " takes gradients on cpu only, got parameter " +
+                                                   parameters[i].name + " on " + device.str());
+    }
     if (sparse[i]) {
       throw Error(ErrorCode::kInvalidArgument,
                   "parameter " + parameters[i].name +

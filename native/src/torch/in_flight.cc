@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "torch/future_work.h"
 #include "torchfeed/error.h"
 
 namespace torchfeed {
@@ -17,6 +18,8 @@ constexpr milliseconds kGrace(20);
 constexpr milliseconds kLap(250);
 /// Time without a byte after which the ranks that are left send no more.
 constexpr milliseconds kQuiet(1000);
+/// Time between two looks at what a device has finished.
+constexpr std::chrono::microseconds kPoll(50);
 
 std::exception_ptr aborted() {
   return std::make_exception_ptr(Error(ErrorCode::kIllegalState, "ProcessGroup was aborted"));
@@ -34,12 +37,30 @@ std::exception_ptr peer_lost(int64_t rank) {
 struct InFlight::Operation {
   c10::intrusive_ptr<c10::ivalue::Future> future;
   Needs needs;
+  c10::intrusive_ptr<c10d::Work> device_work;  // null unless a device does it
   Clock::time_point start = Clock::now();
   std::atomic<bool> is_ended{false};
 
   void end(const std::exception_ptr& failure) {
     if (!is_ended.exchange(true)) {
       future->setError(failure);
+    }
+  }
+
+  /// Ends the operation if the device has.
+  void poll(bool is_aborted) {
+    try {
+      const auto done = device_work->getFuture();
+      if (!done->completed() || !device_work->isCompleted()) {
+        return;
+      }
+      if (const auto failure = device_work->exception()) {
+        end(is_aborted ? aborted() : failure);
+      } else {
+        end_as(*done, is_aborted);
+      }
+    } catch (...) {
+      end(is_aborted ? aborted() : std::current_exception());
     }
   }
 
@@ -50,25 +71,6 @@ struct InFlight::Operation {
       future->markCompleted(done.value());
     }
   }
-};
-
-/// Unlike libtorch's own work over a future, throws what the future failed with.
-class InFlight::Watched : public c10d::Work {
- public:
-  explicit Watched(c10::intrusive_ptr<c10::ivalue::Future> future) : future_(std::move(future)) {}
-
-  bool isCompleted() override { return future_->completed(); }
-  bool isSuccess() const override { return future_->completed() && !future_->hasError(); }
-  std::exception_ptr exception() const override { return future_->exception_ptr(); }
-  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
-
-  bool wait(std::chrono::milliseconds /*timeout*/) override {
-    future_->waitAndThrow();
-    return true;
-  }
-
- private:
-  c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 
 InFlight::InFlight(const detail::GroupSockets& sockets, int64_t world_size)
@@ -84,32 +86,66 @@ InFlight::~InFlight() {
     is_closing_ = true;
   }
   changed_.notify_all();
-  if (watch_.joinable()) {
-    watch_.join();
+  for (std::thread* thread : {&watch_, &poll_}) {
+    if (thread->joinable()) {
+      thread->join();
+    }
   }
+}
+
+void InFlight::use_device(c10::intrusive_ptr<c10d::Backend> backend) {
+  device_backend_ = std::move(backend);
+  poll_ = std::thread([this] { poll_device(); });
 }
 
 c10::intrusive_ptr<c10d::Work> InFlight::watched(const c10::intrusive_ptr<c10d::Work>& work,
                                                  Needs needs) {
+  return add(work, needs, nullptr);
+}
+
+c10::intrusive_ptr<c10d::Work> InFlight::watched_on_device(
+    const c10::intrusive_ptr<c10d::Work>& work, Needs needs) {
+  return add(work, needs, work);
+}
+
+c10::intrusive_ptr<c10d::Work> InFlight::add(const c10::intrusive_ptr<c10d::Work>& work,
+                                             Needs needs,
+                                             const c10::intrusive_ptr<c10d::Work>& device_work) {
   const auto done = work->getFuture();
   const auto operation = std::make_shared<Operation>();
-  operation->future = c10::make_intrusive<c10::ivalue::Future>(done->elementType());
+  operation->future =
+      c10::make_intrusive<c10::ivalue::Future>(done->elementType(), done->devices());
   operation->needs = needs;
+  operation->device_work = device_work;
   {
     const std::lock_guard lock(mutex_);
     if (*is_aborted_) {
       throw_aborted();
     }
+    if (device_work && is_device_aborted_) {
+      std::rethrow_exception(peer_lost(-1));
+    }
     operations_.push_back(operation);
+    if (device_work) {
+      on_device_.push_back(operation);
+    }
   }
-  done->addCallback([operation, is_aborted = is_aborted_](c10::ivalue::Future& ended) {
-    operation->end_as(ended, *is_aborted);
-  });
-  return c10::make_intrusive<Watched>(operation->future);
+  if (device_work) {
+    changed_.notify_all();
+  } else {
+    done->addCallback([operation, is_aborted = is_aborted_](c10::ivalue::Future& ended) {
+      operation->end_as(ended, *is_aborted);
+    });
+  }
+  return c10::make_intrusive<detail::FutureWork>(operation->future);
 }
 
 void InFlight::await(const c10::intrusive_ptr<c10d::Work>& work, Needs needs) {
   (void)watched(work, needs)->wait();
+}
+
+void InFlight::await_on_device(const c10::intrusive_ptr<c10d::Work>& work, Needs needs) {
+  (void)watched_on_device(work, needs)->wait();
 }
 
 void InFlight::await_message(const c10::intrusive_ptr<c10d::Work>& work, int64_t peer) {
@@ -160,6 +196,7 @@ void InFlight::abort() {
     for (const Message* message : messages_) {
       message->work->abort();
     }
+    abort_device();
   }
   sockets_.shut_down();
   const auto limit = Clock::now() + kGrace;
@@ -178,6 +215,11 @@ bool InFlight::is_idle() {
 
 bool InFlight::is_aborted() const { return *is_aborted_; }
 
+bool InFlight::is_device_aborted() const {
+  const std::lock_guard lock(mutex_);
+  return is_device_aborted_;
+}
+
 void InFlight::throw_aborted() { std::rethrow_exception(aborted()); }
 
 void InFlight::watch() {
@@ -192,6 +234,41 @@ void InFlight::watch() {
       end_operations_without(lost, Clock::now());
     }
   }
+}
+
+/// Ends operations of the device once it has finished them, or their backend has noted a failure.
+void InFlight::poll_device() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] { return is_closing_ || !on_device_.empty(); });
+    if (is_closing_) {
+      return;
+    }
+    std::erase_if(on_device_, [](const auto& operation) { return operation->is_ended.load(); });
+    const auto operations = on_device_;
+    lock.unlock();
+    for (const auto& operation : operations) {
+      operation->poll(*is_aborted_);
+    }
+    std::this_thread::sleep_for(kPoll);
+    lock.lock();
+  }
+}
+
+/// Aborts the device's backend in a thread, since that can wait for the device. The caller holds
+/// the lock.
+void InFlight::abort_device() {
+  if (!device_backend_) {
+    return;
+  }
+  is_device_aborted_ = true;
+  std::thread([backend = std::move(device_backend_)] {
+    try {
+      backend->abort();
+    } catch (const std::exception& e) {
+      TORCH_WARN("aborting operations of a device: ", e.what());
+    }
+  }).detach();
 }
 
 /// Ends operations that need one of the lost ranks. A rank may leave after the last operation; then
@@ -210,6 +287,9 @@ void InFlight::end_operations_without(const std::vector<int64_t>& lost, Clock::t
     const bool needs_lost = world_size_ == 2 || (is_quiet && operation->needs == Needs::kEveryRank);
     if (needs_lost && now - operation->start > kLap) {
       operation->end(peer_lost(lost.front()));
+      if (operation->device_work) {
+        abort_device();
+      }
     }
   }
 }

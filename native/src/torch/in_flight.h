@@ -9,6 +9,7 @@
 #include <mutex>
 #include <set>
 #include <thread>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/Work.hpp>
 #include <vector>
 
@@ -17,7 +18,8 @@
 namespace torchfeed {
 
 /// The operations of a group that have not ended. Those that Gloo forgets are ended here: by
-/// `abort`, and by a thread that looks for lost connections.
+/// `abort`, and by a thread that looks for lost connections. Those of a device are ended once the
+/// device has finished them, which their own futures do not wait for.
 ///
 /// Gloo does not wake a wait for a send whose connection breaks while the send is written
 /// (`Pair::signalException` skips the unbound buffers in `tx_`), so that the wait ends only with
@@ -40,14 +42,24 @@ class InFlight {
   /// them. Throws `ILLEGAL_STATE` if the group is aborted.
   [[nodiscard]] c10::intrusive_ptr<c10d::Work> watched(const c10::intrusive_ptr<c10d::Work>& work,
                                                        Needs needs = Needs::kEveryRank);
+  /// Like `watched` of work that a device does for `use_device`'s backend.
+  [[nodiscard]] c10::intrusive_ptr<c10d::Work> watched_on_device(
+      const c10::intrusive_ptr<c10d::Work>& work, Needs needs = Needs::kEveryRank);
   /// Waits for `watched(work, needs)`.
   void await(const c10::intrusive_ptr<c10d::Work>& work, Needs needs = Needs::kEveryRank);
+  /// Waits for `watched_on_device(work, needs)`.
+  void await_on_device(const c10::intrusive_ptr<c10d::Work>& work, Needs needs = Needs::kEveryRank);
   /// Waits for a message to or from a peer.
   void await_message(const c10::intrusive_ptr<c10d::Work>& work, int64_t peer);
 
+  /// Sets the backend whose operations run on a device; to be called at most once, before any. It
+  /// is aborted when the group is, or a rank is lost: else, its operations would occupy the device.
+  void use_device(c10::intrusive_ptr<c10d::Backend> backend);
   /// Ends the connections, and fails all operations.
   void abort();
   [[nodiscard]] bool is_aborted() const;
+  /// Returns whether the backend of `use_device` is being aborted.
+  [[nodiscard]] bool is_device_aborted() const;
   [[nodiscard]] bool is_idle();
   [[noreturn]] static void throw_aborted();
 
@@ -55,7 +67,6 @@ class InFlight {
   using Clock = std::chrono::steady_clock;
 
   struct Operation;
-  class Watched;
 
   struct Message {
     c10d::Work* work;
@@ -64,8 +75,14 @@ class InFlight {
     bool is_lost = false;
   };
 
+  /// @param device_work  the work, if its future does not wait for the device
+  [[nodiscard]] c10::intrusive_ptr<c10d::Work> add(
+      const c10::intrusive_ptr<c10d::Work>& work, Needs needs,
+      const c10::intrusive_ptr<c10d::Work>& device_work);
   [[nodiscard]] std::vector<std::shared_ptr<Operation>> pending();
   void watch();
+  void poll_device();
+  void abort_device();
   void end_operations_without(const std::vector<int64_t>& lost, Clock::time_point now);
 
   const detail::GroupSockets& sockets_;
@@ -76,7 +93,11 @@ class InFlight {
   bool is_closing_ = false;
   std::vector<std::weak_ptr<Operation>> operations_;
   std::set<Message*> messages_;
+  c10::intrusive_ptr<c10d::Backend> device_backend_;  // null without one, and once aborted
+  bool is_device_aborted_ = false;
+  std::vector<std::shared_ptr<Operation>> on_device_;
   std::thread watch_;
+  std::thread poll_;
 };
 
 }  // namespace torchfeed

@@ -9,7 +9,7 @@
 namespace torchfeed {
 namespace {
 
-void check(const at::Tensor& numbers, const at::Tensor& code) {
+void check_code(const at::Tensor& numbers, const at::Tensor& code) {
   if (numbers.scalar_type() != at::kFloat || !numbers.is_contiguous() ||
       code.scalar_type() != at::kByte || !code.is_contiguous() ||
       code.numel() != min_max_code_bytes(numbers.numel())) {
@@ -26,7 +26,7 @@ torch::Tensor MinMaxCode::buffer(int64_t n) {
 
 void MinMaxCode::encode(const torch::Tensor& numbers, const torch::Tensor& code) {
   guarded([&] {
-    check(numbers, code);
+    check_code(numbers, code);
     encode_min_max(numbers.const_data_ptr<float>(), numbers.numel(),
                    code.mutable_data_ptr<uint8_t>());
   });
@@ -34,7 +34,7 @@ void MinMaxCode::encode(const torch::Tensor& numbers, const torch::Tensor& code)
 
 void MinMaxCode::decode_onto(const torch::Tensor& code, const torch::Tensor& numbers) {
   guarded([&] {
-    check(numbers, code);
+    check_code(numbers, code);
     decode_min_max_onto(code.const_data_ptr<uint8_t>(), numbers.numel(),
                         numbers.mutable_data_ptr<float>());
   });

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "torchfeed/process_group.h"
 
+#include <c10/util/env.h>
+
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <type_traits>
 #include <utility>
 
 #include "torch/collective_errors.h"
+#include "torch/device.h"
 #include "torch/process_group_impl.h"
 
 namespace torchfeed {
@@ -78,6 +81,35 @@ std::unique_ptr<ProcessGroup> ProcessGroup::connect(int64_t store_address,
         {std::chrono::milliseconds(milliseconds), host, network_interface, has_python_ranks});
     auto impl = std::make_shared<Impl>(std::move(mesh), rank, world_size, has_python_ranks);
     return std::unique_ptr<ProcessGroup>(new ProcessGroup(std::move(impl)));
+  });
+}
+
+void ProcessGroup::prepare_nccl() {
+  guarded([] {
+    // Clean up after a failure, but do not end the process; watch nothing that would end it.
+    c10::utils::set_env("TORCH_NCCL_ASYNC_ERROR_HANDLING", "2");
+    c10::utils::set_env("TORCH_NCCL_ENABLE_MONITORING", "0");
+    c10::utils::set_env("TORCH_NCCL_RETHROW_CUDA_ERRORS", "0");
+    // Waiting inside of NCCL would replace that handling of failures.
+    c10::utils::set_env("TORCH_NCCL_BLOCKING_WAIT", "0");
+  });
+}
+
+void ProcessGroup::use_device(int64_t backend_address, const std::string& device) {
+  guarded([&] {
+    auto* raw = reinterpret_cast<c10d::Backend*>(static_cast<uintptr_t>(backend_address));
+    impl_->use_device(c10::intrusive_ptr<c10d::Backend>::reclaim_copy(raw), usable_device(device));
+  });
+}
+
+int64_t ProcessGroup::nested_store(int64_t store_address, const std::string& prefix) {
+  return guarded([&] {
+    auto* raw = reinterpret_cast<c10d::Store*>(static_cast<uintptr_t>(store_address));
+    auto inner = c10::make_intrusive<c10d::PrefixStore>(
+        prefix, c10::intrusive_ptr<c10d::Store>::reclaim_copy(raw));
+    c10::intrusive_ptr<c10d::Store> outer =
+        c10::make_intrusive<c10d::PrefixStore>("", std::move(inner));
+    return static_cast<int64_t>(reinterpret_cast<uintptr_t>(outer.release()));
   });
 }
 

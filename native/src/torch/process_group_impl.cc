@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "torch/process_group_impl.h"
 
+#include <c10/core/StreamGuard.h>
+
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <future>
@@ -8,6 +11,8 @@
 #include <utility>
 
 #include "torch/collective_errors.h"
+#include "torch/device.h"
+#include "torch/host_backend.h"
 #include "torch/watched_backend.h"
 #include "torch/work_state.h"
 
@@ -21,43 +26,97 @@ constexpr milliseconds kCloseGrace(50);
 constexpr milliseconds kCloseLimit(2000);
 constexpr size_t kMaxIdleLanes = 64;
 
+/// Ends the backend of a device, which must not be left to its destructor.
+void end_device(const GroupBackends& backends) {
+  try {
+    backends.device_backend->shutdown();
+  } catch (const std::exception& e) {
+    TORCH_WARN("closing the backend of a device: ", e.what());
+  }
+}
+
 }  // namespace
 
 ProcessGroup::Impl::Impl(detail::GlooMesh mesh, int64_t rank, int64_t world_size,
                          bool has_python_ranks)
-    : backend_(std::move(mesh.backend)),
+    : group_(c10::make_intrusive<c10d::ProcessGroup>(static_cast<int>(rank),
+                                                     static_cast<int>(world_size))),
+      backends_{.host = std::move(mesh.backend), .device_backend = nullptr, .device = {}},
       sockets_(std::move(mesh.sockets)),
       rank_(rank),
       world_size_(world_size),
       has_python_ranks_(has_python_ranks),
       in_flight_(sockets_, world_size),
       collectives_(std::make_shared<SerialLane>(kIdleLimit)) {
-  if (backend_) {
-    group_ = c10::make_intrusive<c10d::ProcessGroup>(static_cast<int>(rank),
-                                                     static_cast<int>(world_size));
+  group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
+  if (backends_.host) {
     group_->setBackend(at::kCPU, c10d::ProcessGroup::BackendType::GLOO,
-                       detail::watched_backend(backend_, in_flight_));
-    group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
+                       detail::watched_backend(backends_.host, in_flight_, /*on_device=*/false));
   }
 }
 
+void ProcessGroup::Impl::use_device(c10::intrusive_ptr<c10d::Backend> backend, c10::Device device) {
+  const std::lock_guard lock(mutex_);
+  if (backends_.device) {
+    throw Error(ErrorCode::kIllegalState, "the group has a backend for " + backends_.device->str());
+  }
+  in_flight_.use_device(backend);
+  group_->setBackend(device.type(), c10d::ProcessGroup::BackendType::NCCL,
+                     detail::watched_backend(backend, in_flight_, /*on_device=*/true));
+  backends_.device_backend = std::move(backend);
+  backends_.device = device;
+}
+
+c10::intrusive_ptr<c10d::ProcessGroup> ProcessGroup::Impl::group(c10::Device device) {
+  const std::lock_guard lock(mutex_);
+  if (backends_.device && device.type() == backends_.device->type() &&
+      device != *backends_.device) {
+    detail::refuse("the group was joined with " + backends_.device->str() + ", got tensors on " +
+                   device.str());
+  }
+  if (!has_backend(device.type())) {
+    if (!backends_.host) {
+      return nullptr;
+    }
+    group_->setBackend(device.type(), c10d::ProcessGroup::BackendType::CUSTOM,
+                       detail::host_backend(group_->getBackend(at::kCPU)));
+  }
+  return group_;
+}
+
+bool ProcessGroup::Impl::has_backend(c10::DeviceType type) const {
+  const auto devices = group_->getDeviceTypes();
+  return std::any_of(devices.begin(), devices.end(),
+                     [&](const c10::Device& each) { return each.type() == type; });
+}
+
 ProcessGroup::Impl::~Impl() {
-  if (!group_) {
+  if (!backends_.host && !backends_.device) {
     return;
   }
+  const bool has_device = backends_.device.has_value();
   // Gloo's destructor waits for operations in flight, such as those of a failed backward pass; if a
   // peer has stopped, until the timeout.
   try {
     auto ended = std::make_shared<std::promise<void>>();
     auto done = ended->get_future();
-    std::thread([group = std::move(group_), backend = std::move(backend_), ended]() mutable {
+    std::thread([group = std::move(group_), backends = std::move(backends_),
+                 ends_device = has_device && !in_flight_.is_device_aborted(), ended]() mutable {
+      if (ends_device) {
+        end_device(backends);
+      }
       group.reset();
-      backend.reset();
+      backends = {};
       ended->set_value();
     }).detach();
-    if (done.wait_for(kCloseGrace) == std::future_status::timeout) {
+    // Ranks leave NCCL together, which takes longer.
+    if (done.wait_for(has_device ? kCloseLimit : kCloseGrace) == std::future_status::timeout) {
+      const auto limit = in_flight_.is_aborted() ? kCloseGrace : kCloseLimit;
       sockets_.shut_down();
-      done.wait_for(in_flight_.is_aborted() ? kCloseGrace : kCloseLimit);
+      if (has_device) {
+        in_flight_.abort();
+      }
+      done.wait_for(limit);
     }
   } catch (const std::exception& e) {
     TORCH_WARN("closing a process group: ", e.what());
@@ -135,8 +194,9 @@ std::unique_ptr<Work> ProcessGroup::Impl::start(SerialLane& lane, int32_t mode, 
   auto state = std::make_shared<Work::State>();
   // Whoever waits may then close everything, and expect the group to be idle, or gone.
   lane.post(
-      [self = shared_from_this(), state, mode, body = std::move(body)] {
+      [self = shared_from_this(), state, mode, body = std::move(body), stream = current_stream()] {
         try {
+          const c10::OptionalStreamGuard on_stream(stream);
           state->succeed(self->perform(mode, body));
         } catch (...) {
           state->fail(std::current_exception());
@@ -152,7 +212,7 @@ std::vector<at::Tensor> ProcessGroup::Impl::perform(int32_t mode, const Body& bo
   }
   try {
     const bool is_checked = (mode & kChecked) != 0;
-    Collectives ranks(backend_, in_flight_, rank_, world_size_,
+    Collectives ranks(backends_, in_flight_, rank_, world_size_,
                       has_python_ranks_ ? Protocol::kPython
                       : is_checked      ? Protocol::kChecked
                                         : Protocol::kUnchecked);

@@ -34,8 +34,11 @@ class ProcessGroup::Impl : public std::enable_shared_from_this<ProcessGroup::Imp
   [[nodiscard]] int64_t rank() const { return rank_; }
   [[nodiscard]] int64_t world_size() const { return world_size_; }
   [[nodiscard]] bool has_python_ranks() const { return has_python_ranks_; }
-  /// Returns the c10d group; null in a group of one rank, where nothing is sent.
-  [[nodiscard]] const c10::intrusive_ptr<c10d::ProcessGroup>& group() const { return group_; }
+  /// Sets the backend for tensors of a device; before any operation, once.
+  void use_device(c10::intrusive_ptr<c10d::Backend> backend, c10::Device device);
+  /// Returns the c10d group, which takes tensors of the device; null if nothing is sent, as in a
+  /// group of one rank.
+  [[nodiscard]] c10::intrusive_ptr<c10d::ProcessGroup> group(c10::Device device);
 
   void abort();
   /// Lets `abort` abort another group of this rank as well.
@@ -57,17 +60,18 @@ class ProcessGroup::Impl : public std::enable_shared_from_this<ProcessGroup::Imp
   std::unique_ptr<Work> start(SerialLane& lane, int32_t mode, Body body);
   [[nodiscard]] std::vector<at::Tensor> perform(int32_t mode, const Body& body);
   [[nodiscard]] std::shared_ptr<SerialLane> lane_of(const LaneKey& key);
+  [[nodiscard]] bool has_backend(c10::DeviceType type) const;
 
   LiveCount live_;
-  c10::intrusive_ptr<c10d::ProcessGroup> group_;
-  c10::intrusive_ptr<c10d::Backend> backend_;
+  c10::intrusive_ptr<c10d::ProcessGroup> group_;  // null without a backend
+  GroupBackends backends_;
   detail::GroupSockets sockets_;
   int64_t rank_;
   int64_t world_size_;
   bool has_python_ranks_;
   InFlight in_flight_;
   std::shared_ptr<SerialLane> collectives_;
-  std::mutex mutex_;  // of the lanes of messages and the groups aborted together
+  std::mutex mutex_;  // of the backends, lanes of messages and groups aborted together
   std::map<LaneKey, std::shared_ptr<SerialLane>> messages_;
   std::vector<std::weak_ptr<Impl>> aborted_together_;
 };

@@ -11,7 +11,7 @@
 namespace torchfeed {
 namespace {
 
-void check(const ReducerOptions& options, int64_t world_size) {
+void check_options(const ReducerOptions& options, int64_t world_size) {
   if (options.first_bucket_bytes < 1 || options.bucket_bytes < 1) {
     throw Error(ErrorCode::kInvalidArgument, "bucket sizes must be at least 1 byte, got " +
                                                  std::to_string(options.first_bucket_bytes) +
@@ -36,7 +36,7 @@ std::unique_ptr<GradientReducer> GradientReducer::create(
     const std::vector<torch::Tensor>& parameters, const std::string& buffer_names,
     const std::vector<torch::Tensor>& buffers, const ReducerOptions& options) {
   return detail::guarded_collective([&] {
-    check(options, group.world_size());
+    check_options(options, group.world_size());
     auto impl = std::make_unique<Impl>(
         group.impl_, detail::name_tensors(parameter_names, parameters, "parameter"),
         detail::name_tensors(buffer_names, buffers, "buffer"), options);
@@ -131,7 +131,7 @@ std::string GradientReducer::parameter_name(int64_t index) const {
 
 torch::Tensor GradientReducer::parameter_bytes(int64_t index) const {
   return guarded([&] {
-    return impl_->parameter(index).tensor.detach().contiguous().reshape({-1}).view(at::kByte);
+    return impl_->parameter(index).tensor.detach().cpu().contiguous().reshape({-1}).view(at::kByte);
   });
 }
 

@@ -76,6 +76,7 @@ GradientReducer::Impl::Impl(std::shared_ptr<ProcessGroup::Impl> group,
         describe(options_) + detail::describe_layout(parameters_, "parameter") +
         detail::describe_layout(buffers, "buffer")));
   }
+  sender_ = group_->group(detail::device_of(parameters_, buffers));
   if (trained_.empty()) {
     throw Error(ErrorCode::kInvalidArgument,
                 "at least one parameter must require a gradient, got " +
@@ -83,7 +84,7 @@ GradientReducer::Impl::Impl(std::shared_ptr<ProcessGroup::Impl> group,
   }
   if (group_->has_python_ranks()) {
     detail::check_python_options(options_);
-    detail::compare_with_python(group_->group(), trained_);
+    detail::compare_with_python(sender_, trained_);
   }
   detail::check_exchangeable(options_.exchange, trained_, sparse_);
   auto state = detached(parameters_, group_->has_python_ranks());
@@ -222,16 +223,15 @@ void GradientReducer::Impl::arm() {
         })));
     accumulators_.push_back(std::move(node));
   }
-  if (group_->group()) {
-    reducer_ =
-        std::make_unique<detail::BucketReducer>(group_->group(), trained_, sparse_, options_);
+  if (sender_) {
+    reducer_ = std::make_unique<detail::BucketReducer>(sender_, trained_, sparse_, options_);
   }
 }
 
 void GradientReducer::Impl::broadcast(const std::vector<at::Tensor>& tensors, int64_t root) {
-  if (group_->group() && !tensors.empty()) {
+  if (sender_ && !tensors.empty()) {
     const at::NoGradGuard no_grad;
-    c10d::broadcast_coalesced(group_->group(), tensors, kBroadcastBytes, static_cast<int>(root));
+    c10d::broadcast_coalesced(sender_, tensors, kBroadcastBytes, static_cast<int>(root));
   }
 }
 

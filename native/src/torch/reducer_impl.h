@@ -101,6 +101,7 @@ class GradientReducer::Impl {
   std::vector<detail::NamedTensor> trained_;
   std::vector<bool> sparse_;
   std::vector<at::Tensor> buffers_;
+  c10::intrusive_ptr<c10d::ProcessGroup> sender_;   // null if nothing is sent
   std::unique_ptr<detail::BucketReducer> reducer_;  // null in a group of one rank
   std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;
   std::vector<uintptr_t> hooks_;

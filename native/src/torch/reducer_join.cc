@@ -33,7 +33,7 @@ class GivenGradients : public torch::autograd::Node {
 };
 
 /// Returns a gradient of an embedding that no row has contributed to.
-at::Tensor no_rows(const at::Tensor& table) {
+at::Tensor no_gradient(const at::Tensor& table) {
   return at::_sparse_coo_tensor_with_dims(/*sparse_dim=*/1, table.dim() - 1, table.sizes(),
                                           table.options().layout(at::kSparse));
 }
@@ -182,7 +182,7 @@ void GradientReducer::Impl::run_without_input() {
   for (size_t i = 0; i < trained_.size() && (i == 0 || !marks_unused); ++i) {
     if (used_.empty() || used_[i]) {
       receivers.emplace_back(accumulators_[i], 0);
-      gradients.push_back(sparse_[i] ? no_rows(trained_[i].tensor) : at::Tensor());
+      gradients.push_back(sparse_[i] ? no_gradient(trained_[i].tensor) : at::Tensor());
     }
   }
   const auto root = std::make_shared<GivenGradients>(std::move(receivers), std::move(gradients));

@@ -49,9 +49,9 @@ std::vector<NamedTensor> name_tensors(const std::string& names,
     if (!tensor.defined()) {
       continue;
     }
-    if (!tensor.device().is_cpu() || tensor.layout() != at::kStrided) {
+    if (tensor.is_meta() || tensor.layout() != at::kStrided) {
       throw Error(ErrorCode::kInvalidArgument,
-                  std::string(kind) + ' ' + lines[i] + " must be dense and on cpu, got " +
+                  std::string(kind) + ' ' + lines[i] + " must be dense and have values, got " +
                       tensor.toString() + " on " + tensor.device().str());
     }
     if (seen.insert(tensor.unsafeGetTensorImpl()).second) {
@@ -61,6 +61,23 @@ std::vector<NamedTensor> name_tensors(const std::string& names,
   return named;
 }
 
+c10::Device device_of(const std::vector<NamedTensor>& parameters,
+                      const std::vector<NamedTensor>& buffers) {
+  const NamedTensor* first = nullptr;
+  for (const auto* tensors : {&parameters, &buffers}) {
+    for (const auto& each : *tensors) {
+      first = first == nullptr ? &each : first;
+      if (each.tensor.device() != first->tensor.device()) {
+        throw Error(ErrorCode::kInvalidArgument,
+                    "all parameters and buffers must be on one device, got " + first->name +
+                        " on " + first->tensor.device().str() + " and " + each.name + " on " +
+                        each.tensor.device().str());
+      }
+    }
+  }
+  return first == nullptr ? c10::Device(at::kCPU) : first->tensor.device();
+}
+
 std::string describe_layout(const std::vector<NamedTensor>& tensors, const char* kind) {
   std::ostringstream out;
   for (const auto& [name, tensor] : tensors) {
@@ -68,6 +85,9 @@ std::string describe_layout(const std::vector<NamedTensor>& tensors, const char*
         << tensor.sizes() << (tensor.requires_grad() ? "" : ", not trained");
     if (!tensor.is_contiguous()) {
       out << ", strides " << tensor.strides();
+    }
+    if (!tensor.device().is_cpu()) {
+      out << ", on " << c10::DeviceTypeName(tensor.device().type(), /*lower_case=*/true);
     }
     out << '\n';
   }

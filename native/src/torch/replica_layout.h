@@ -25,7 +25,12 @@ void check_index(int64_t index, int64_t count);
 std::vector<NamedTensor> name_tensors(const std::string& names,
                                       const std::vector<at::Tensor>& tensors, const char* kind);
 
-/// Describes each tensor in one line: kind, name, dtype, shape, strides, whether it is trained.
+/// Returns the device of all tensors; throws if there are several.
+c10::Device device_of(const std::vector<NamedTensor>& parameters,
+                      const std::vector<NamedTensor>& buffers);
+
+/// Describes each tensor in one line: kind, name, dtype, shape, strides, type of a device, whether
+/// it is trained.
 std::string describe_layout(const std::vector<NamedTensor>& tensors, const char* kind);
 
 /// Throws, with the same message on every rank, if a layout differs from that of rank 0.

@@ -9,6 +9,7 @@
 
 #include <string_view>
 
+#include "torch/device.h"
 #include "torch/guard.h"
 
 namespace torchfeed {
@@ -37,6 +38,10 @@ std::string accelerator_name() {
     const auto type = at::getAccelerator(false);
     return type ? c10::DeviceTypeName(*type, true) : "none";
   });
+}
+
+std::string device_name(const std::string& name) {
+  return guarded([&] { return usable_device(name).str(); });
 }
 
 std::string pinning_obstacle() {

@@ -10,7 +10,7 @@
 namespace torchfeed::detail {
 namespace {
 
-int64_t bytes_of(const at::Tensor& tensor) {
+int64_t payload_bytes(const at::Tensor& tensor) {
   if (tensor.is_sparse()) {
     return static_cast<int64_t>(tensor._values().nbytes() + tensor._indices().nbytes());
   }
@@ -37,7 +37,7 @@ class TimedBackend : public c10d::Backend {
     if (at::isIntegralType(tensors.front().scalar_type(), /*includeBool=*/true)) {
       return backend_->allreduce(tensors, options);
     }
-    const int64_t bytes = bytes_of(tensors.front());
+    const int64_t bytes = payload_bytes(tensors.front());
     // Of sparse gradients, every rank gathers those of all ranks.
     const int64_t sent_bytes = tensors.front().is_sparse() ? bytes * (getSize() - 1)
                                                            : sent_by_all_reduce(bytes, getSize());
@@ -97,7 +97,10 @@ c10::intrusive_ptr<c10d::ProcessGroup> timed_group(
     const c10::intrusive_ptr<c10d::ProcessGroup>& group, std::shared_ptr<ReductionLog> log) {
   auto timed = c10::make_intrusive<c10d::ProcessGroup>(group->getRank(), group->getSize());
   for (const auto& device : group->getDeviceTypes()) {
-    timed->setBackend(device.type(), group->getBackendType(),
+    // A group takes one backend of each type.
+    timed->setBackend(device.type(),
+                      device.is_cpu() ? c10d::ProcessGroup::BackendType::GLOO
+                                      : c10d::ProcessGroup::BackendType::CUSTOM,
                       c10::make_intrusive<TimedBackend>(group->getBackend(device.type()), log));
   }
   timed->setDefaultBackend(group->getBackendType());

@@ -10,39 +10,46 @@ namespace {
 
 class WatchedBackend : public c10d::Backend {
  public:
-  WatchedBackend(c10::intrusive_ptr<c10d::Backend> backend, InFlight& in_flight)
+  WatchedBackend(c10::intrusive_ptr<c10d::Backend> backend, InFlight& in_flight, bool on_device)
       : Backend(backend->getRank(), backend->getSize()),
         backend_(std::move(backend)),
-        in_flight_(in_flight) {}
+        in_flight_(in_flight),
+        on_device_(on_device) {}
 
   const std::string getBackendName() const override { return backend_->getBackendName(); }
 
   c10::intrusive_ptr<c10d::Work> broadcast(std::vector<at::Tensor>& tensors,
                                            const c10d::BroadcastOptions& options) override {
-    return in_flight_.watched(backend_->broadcast(tensors, options), InFlight::Needs::kSomeRanks);
+    return watched(backend_->broadcast(tensors, options), InFlight::Needs::kSomeRanks);
   }
 
   c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
                                            const c10d::AllreduceOptions& options) override {
-    return in_flight_.watched(backend_->allreduce(tensors, options));
+    return watched(backend_->allreduce(tensors, options));
   }
 
   c10::intrusive_ptr<c10d::Work> allgather(std::vector<std::vector<at::Tensor>>& outputs,
                                            std::vector<at::Tensor>& inputs,
                                            const c10d::AllgatherOptions& options) override {
-    return in_flight_.watched(backend_->allgather(outputs, inputs, options));
+    return watched(backend_->allgather(outputs, inputs, options));
   }
 
  private:
+  c10::intrusive_ptr<c10d::Work> watched(const c10::intrusive_ptr<c10d::Work>& work,
+                                         InFlight::Needs needs = InFlight::Needs::kEveryRank) {
+    return on_device_ ? in_flight_.watched_on_device(work, needs) : in_flight_.watched(work, needs);
+  }
+
   c10::intrusive_ptr<c10d::Backend> backend_;
   InFlight& in_flight_;
+  bool on_device_;
 };
 
 }  // namespace
 
 c10::intrusive_ptr<c10d::Backend> watched_backend(c10::intrusive_ptr<c10d::Backend> backend,
-                                                  InFlight& in_flight) {
-  return c10::make_intrusive<WatchedBackend>(std::move(backend), in_flight);
+                                                  InFlight& in_flight, bool on_device) {
+  return c10::make_intrusive<WatchedBackend>(std::move(backend), in_flight, on_device);
 }
 
 }  // namespace torchfeed::detail

@@ -10,7 +10,9 @@ namespace torchfeed::detail {
 /// Returns a backend whose operations are `backend`'s, watched by `in_flight`, which outlives the
 /// calls. It has the operations of `c10d::Reducer`, all-reduce and broadcast, and the all-gather by
 /// which Python's ranks compare their models.
+///
+/// @param on_device  whether a device runs the operations
 c10::intrusive_ptr<c10d::Backend> watched_backend(c10::intrusive_ptr<c10d::Backend> backend,
-                                                  InFlight& in_flight);
+                                                  InFlight& in_flight, bool on_device);
 
 }  // namespace torchfeed::detail
