@@ -4,13 +4,14 @@ package io.torchfeed;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.util.List;
 import java.util.Properties;
 
 /**
  * The library itself: its version, and a self-check that it works on this machine.
  *
  * <p>Run as a main class, it runs the self-check and prints the findings, with a hint for each
- * failure; see {@link #main} for the exit status.
+ * failure; with arguments, it writes or verifies files of image records. See {@link #main}.
  */
 public final class Torchfeed {
   private static final int WRONG_USAGE = 2;
@@ -46,14 +47,22 @@ public final class Torchfeed {
   }
 
   /**
-   * Runs the self-check and prints its findings to the standard output. Exits with 0 if all is
-   * well, 1 if something is wrong, or 2 if there are arguments.
+   * Runs the self-check, or a command for files of image records, and prints its findings to the
+   * standard output. Exits with 0 if all is well, 1 if something is wrong, or 2 for other
+   * arguments.
    *
-   * @param args must be empty
+   * @param args empty for the self-check; {@code images pack FOLDER FILE}, which writes the images
+   *     in the folders of the classes as {@link io.torchfeed.data.source.ImageRecords}; or {@code
+   *     images verify FILE}
    */
   public static void main(String[] args) {
+    if (args.length > 0 && args[0].equals("images")) {
+      System.exit(ImageCommand.run(List.of(args).subList(1, args.length), System.out));
+    }
     if (args.length > 0) {
-      System.err.println("error: no arguments are expected, got " + String.join(" ", args));
+      System.err.println(
+          "error: no arguments or %s are expected, got %s"
+              .formatted(ImageCommand.USAGE, String.join(" ", args)));
       System.exit(WRONG_USAGE);
     }
     System.exit(SelfCheck.run(System.out) ? 0 : 1);

@@ -7,13 +7,16 @@ import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.RowSet;
 import io.torchfeed.memory.RowSpec;
+import io.torchfeed.memory.RowTransform;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
 
 /**
  * A dataset whose rows native code gathers into batches without calling Java: {@link
  * TensorDataset}, {@link io.torchfeed.data.source.FileDataset}, {@link
- * io.torchfeed.data.source.ImageFiles}, and subsets and concatenations of these. Thread-safe.
+ * io.torchfeed.data.source.ImageFiles}, {@link io.torchfeed.data.source.ImageRecords}, and subsets,
+ * concatenations and transforms of these. Thread-safe.
  */
 public abstract class NativeDataset implements AutoCloseable {
   private static final String SELECTION = "NativeDataset";
@@ -85,6 +88,28 @@ public abstract class NativeDataset implements AutoCloseable {
   }
 
   /**
+   * Returns this dataset with the rows of a column transformed, each on its own, by the native code
+   * that gathers them. It refers to the same rows without copying them and stays usable after this
+   * dataset is closed. Random steps are drawn for the index of the sample in the dataset that is
+   * loaded.
+   *
+   * @param column the number of the column
+   * @param transform what becomes of its rows
+   * @return a dataset of as many samples; the caller closes it
+   * @throws IndexOutOfBoundsException if there is no such column
+   * @throws IllegalArgumentException if the transform does not fit the rows of the column
+   * @throws IllegalStateException if this dataset is closed, or the machine has too little memory
+   */
+  public final NativeDataset transform(int column, RowTransform transform) {
+    List<RowSpec> changed = new ArrayList<>(columns);
+    changed.set(column, transform.row(columns.get(column)));
+    return new Selection(
+        rows.call(set -> create(() -> transform.applied(set, column))),
+        changed,
+        isRandom || transform.isRandom());
+  }
+
+  /**
    * Returns the concatenation of datasets. It refers to the same rows without copying them and
    * stays usable after the parts are closed.
    *
@@ -143,7 +168,7 @@ public abstract class NativeDataset implements AutoCloseable {
     rows.close();
   }
 
-  /** Rows of other datasets. */
+  /** Rows of other datasets, selected or transformed. */
   private static final class Selection extends NativeDataset {
     Selection(NativeHandle<RowSet> rows, List<RowSpec> columns, boolean isRandom) {
       super(rows, columns, isRandom);

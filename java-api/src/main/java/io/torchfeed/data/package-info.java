@@ -35,7 +35,9 @@
  * }</pre>
  *
  * <p>Samples may differ in length: {@link io.torchfeed.data.VariableLength} pads or packs them.
- * {@link io.torchfeed.data.BatchTransform} changes whole batches on the workers.
+ * {@link io.torchfeed.data.NativeDataset#transform} crops, normalizes or casts single rows in
+ * native code; {@link io.torchfeed.data.BatchTransform} changes whole batches on the workers, for
+ * example {@link io.torchfeed.data.BatchMix}.
  *
  * <p>This package depends on {@code sampler} and {@code memory}; it must not import {@code
  * io.torchfeed.distributed}.

@@ -4,7 +4,9 @@ package io.torchfeed.image;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.ImageFiles;
+import io.torchfeed.bindings.ImageRecords;
 import io.torchfeed.bindings.NativeException;
+import io.torchfeed.bindings.RowSet;
 import io.torchfeed.bindings.torchfeed;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
@@ -12,7 +14,7 @@ import java.util.Objects;
 
 /**
  * The steps from an encoded picture to a row of a batch: decode, crop and resize, flip, colors and
- * augmentations, normalize.
+ * augmentations, erase, normalize.
  *
  * <pre>{@code
  * ImagePlan plan =
@@ -25,9 +27,9 @@ import java.util.Objects;
  *
  * <p>Pictures are JPEG, PNG or WebP, whatever the names of their files. They become RGB as in
  * Pillow's {@code convert("RGB")}: grey ones get three equal channels, transparency is dropped and
- * the colors under it stay; color profiles and EXIF orientations are not applied. Of 16 bits, the
- * high byte is used. Pixels equal Pillow's (with libjpeg-turbo), also on processors without vector
- * instructions.
+ * the colors under it stay; color profiles are not applied, and EXIF orientations only by {@link
+ * ImagePlanBuilder#exifOrientation}. Of 16 bits, the high byte is used. Pixels equal Pillow's (with
+ * libjpeg-turbo), also on processors without vector instructions.
  *
  * <p>A picture may have 178,956,970 pixels at most, as in Pillow. Only what the row needs is
  * decoded, so damage below a crop can go unnoticed.
@@ -150,6 +152,17 @@ public final class ImagePlan {
   @SuppressWarnings("exports")
   public ImageFiles createFiles() {
     return ImageFiles.create(steps, steps.length);
+  }
+
+  /**
+   * Makes rows of record files. For torchfeed's own packages: the types are not exported.
+   *
+   * @param records the files
+   * @return the images and labels, which belong to the caller
+   */
+  @SuppressWarnings("exports")
+  public RowSet createRows(ImageRecords records) {
+    return RowSet.of_records(records, steps, steps.length);
   }
 
   @Override

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.image;
 
+import static io.torchfeed.image.PlanArguments.CHANNELS;
+import static io.torchfeed.image.PlanArguments.requireAreas;
+import static io.torchfeed.image.PlanArguments.requireChannels;
+import static io.torchfeed.image.PlanArguments.requireProbability;
+import static io.torchfeed.image.PlanArguments.requireSide;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.torchfeed;
@@ -9,16 +14,16 @@ import io.torchfeed.memory.RowSpec;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.stream.DoubleStream;
+import java.util.stream.Stream;
 
 /**
  * A builder of an {@link ImagePlan}; each step may be added once. Whatever the order of the calls,
  * the picture is cut and scaled first, then reflected, then its colors change in the order of the
- * calls, and it is normalized last. Not thread-safe.
+ * calls, then a part may be erased, and it is normalized last. Not thread-safe.
  */
 public final class ImagePlanBuilder {
-  private static final int CHANNELS = 3;
-  private static final int MAX_SIDE = 65535;
   private static final int BINS = 31; // of the magnitudes of augmentations, as in torchvision
 
   private final Set<String> called = new HashSet<>();
@@ -27,6 +32,7 @@ public final class ImagePlanBuilder {
   private DoubleStream size = DoubleStream.empty();
   private DoubleStream flips = DoubleStream.empty();
   private DoubleStream colors = DoubleStream.empty();
+  private DoubleStream erasing = DoubleStream.empty();
   private DoubleStream normalization = DoubleStream.empty();
   private String sizeStep = "";
   private boolean isRandom;
@@ -127,11 +133,7 @@ public final class ImagePlanBuilder {
    * @throws IllegalStateException if another step decides the size
    */
   public ImagePlanBuilder randomResizedCrop(int height, int width, double minArea, double maxArea) {
-    if (!(0 <= minArea && minArea <= maxArea && maxArea <= 1)) {
-      throw new IllegalArgumentException(
-          "minArea and maxArea must be ascending in [0, 1], got %s and %s"
-              .formatted(minArea, maxArea));
-    }
+    requireAreas(minArea, maxArea);
     size("randomResizedCrop", height, width, torchfeed.kPlanRandomResizedCrop);
     isRandom = true;
     size = DoubleStream.concat(size, DoubleStream.of(minArea, maxArea, 3.0 / 4.0, 4.0 / 3.0));
@@ -224,6 +226,71 @@ public final class ImagePlanBuilder {
   }
 
   /**
+   * Sets a random rectangle of 2 % to 33 % of the result to 0: {@code RandomErasing(probability)}
+   * after the normalization, if there is one, where 0 is the mean color.
+   *
+   * @param probability of an erased rectangle, in [0, 1]
+   * @return this builder
+   * @throws IllegalArgumentException if it is out of range
+   * @throws IllegalStateException if it was called before
+   */
+  public ImagePlanBuilder randomErasing(double probability) {
+    return randomErasing(probability, 0.02, 0.33);
+  }
+
+  /**
+   * Sets a random rectangle of the result to 0, with a ratio of height to width from 0.3 to 3.3:
+   * {@code RandomErasing(probability, (minArea, maxArea))} after the normalization, if there is
+   * one, where 0 is the mean color.
+   *
+   * @param probability of an erased rectangle, in [0, 1]
+   * @param minArea the smallest share of the area of the result, in [0, maxArea]
+   * @param maxArea the largest share of the area of the result, in [minArea, 1]
+   * @return this builder
+   * @throws IllegalArgumentException if a number is out of range
+   * @throws IllegalStateException if it was called before
+   */
+  public ImagePlanBuilder randomErasing(double probability, double minArea, double maxArea) {
+    return erasing(torchfeed.kPlanRandomErasingToZero, probability, minArea, maxArea);
+  }
+
+  /**
+   * Fills a random rectangle with a color, before the normalization: {@code
+   * RandomErasing(probability, (minArea, maxArea), value=color)} of bytes.
+   *
+   * @param probability of a filled rectangle, in [0, 1]
+   * @param minArea the smallest share of the area of the result, in [0, maxArea]
+   * @param maxArea the largest share of the area of the result, in [minArea, 1]
+   * @param color red, green and blue, each in [0, 255]
+   * @return this builder
+   * @throws IllegalArgumentException if a number is out of range, or there are not three colors
+   * @throws IllegalStateException if it was called before
+   */
+  public ImagePlanBuilder randomErasing(
+      double probability, double minArea, double maxArea, int... color) {
+    if (color.length != CHANNELS || Arrays.stream(color).anyMatch(c -> c < 0 || c > 255)) {
+      throw new IllegalArgumentException(
+          "color must have 3 numbers in [0, 255], got " + Arrays.toString(color));
+    }
+    erasing(torchfeed.kPlanRandomErasing, probability, minArea, maxArea);
+    erasing = DoubleStream.concat(erasing, Arrays.stream(color).asDoubleStream());
+    return this;
+  }
+
+  /**
+   * Turns and reflects the picture as its EXIF data says, before everything else, as Pillow's
+   * {@code ImageOps.exif_transpose}. Without this step, orientations are ignored, as in
+   * torchvision. Damaged data counts as none, and orientations in XMP data are ignored.
+   *
+   * @return this builder
+   * @throws IllegalStateException if it was called before
+   */
+  public ImagePlanBuilder exifOrientation() {
+    once("exifOrientation");
+    return this;
+  }
+
+  /**
    * Makes floats: {@code (byte / 255 - mean) / std} for each channel, every operation rounded to
    * float32. With mean 0 and standard deviation 1 the result is in [0, 1].
    *
@@ -270,21 +337,31 @@ public final class ImagePlanBuilder {
       throw new IllegalStateException("a row must have fewer than 2^31 bytes, got " + row);
     }
     once("build");
-    DoubleStream scaling =
-        DoubleStream.of(torchfeed.kPlanScaling, dialect.number(), filter.number());
-    return new ImagePlan(
-        DoubleStream.concat(
-                DoubleStream.concat(scaling, size),
-                DoubleStream.concat(flips, DoubleStream.concat(colors, normalization)))
-            .toArray(),
-        row,
-        isRandom);
+    DoubleStream.Builder first = DoubleStream.builder();
+    if (called.contains("exifOrientation")) {
+      first.add(torchfeed.kPlanExifOrientation);
+    }
+    first.add(torchfeed.kPlanScaling).add(dialect.number()).add(filter.number());
+    double[] steps =
+        Stream.of(first.build(), size, flips, colors, erasing, normalization)
+            .flatMapToDouble(Function.identity())
+            .toArray();
+    return new ImagePlan(steps, row, isRandom);
   }
 
   private void once(String step) {
     if (!called.add(step)) {
       throw new IllegalStateException(step + " was called before");
     }
+  }
+
+  private ImagePlanBuilder erasing(int number, double probability, double minArea, double maxArea) {
+    requireProbability(probability);
+    requireAreas(minArea, maxArea);
+    once("randomErasing");
+    isRandom = true;
+    erasing = DoubleStream.of(number, probability, minArea, maxArea, 0.3, 3.3);
+    return this;
   }
 
   private ImagePlanBuilder size(String step, int height, int width, int number) {
@@ -303,9 +380,7 @@ public final class ImagePlanBuilder {
   }
 
   private ImagePlanBuilder flip(String step, int number, double probability) {
-    if (!(probability >= 0 && probability <= 1)) {
-      throw new IllegalArgumentException("probability must be in [0, 1], got " + probability);
-    }
+    requireProbability(probability);
     once(step);
     isRandom = true;
     flips = DoubleStream.concat(flips, DoubleStream.of(number, probability));
@@ -317,25 +392,5 @@ public final class ImagePlanBuilder {
     isRandom = true;
     colors = DoubleStream.concat(colors, numbers);
     return this;
-  }
-
-  private static void requireSide(int side) {
-    if (side < 1 || side > MAX_SIDE) {
-      throw new IllegalArgumentException(
-          "a side must have from 1 to %d pixels, got %d".formatted(MAX_SIDE, side));
-    }
-  }
-
-  private static void requireChannels(String name, float[] channels) {
-    if (channels.length != CHANNELS) {
-      throw new IllegalArgumentException(
-          "%s must have 3 numbers, got %d".formatted(name, channels.length));
-    }
-    for (float channel : channels) {
-      if (!Float.isFinite(channel)) {
-        throw new IllegalArgumentException(
-            "%s must be finite, got %s".formatted(name, Arrays.toString(channels)));
-      }
-    }
   }
 }

@@ -187,6 +187,11 @@ public final class JsonObject {
     return elements(name, Long.class, "an array of whole numbers");
   }
 
+  /** Returns an array of strings. */
+  public List<String> texts(String name) {
+    return elements(name, String.class, "an array of strings");
+  }
+
   /** Returns all fields, which must be strings. */
   public Map<String, String> texts() {
     Map<String, String> texts = new LinkedHashMap<>();

@@ -9,8 +9,9 @@
  * fail with a clear error.
  *
  * <p>A {@link io.torchfeed.memory.RowSpec} describes the rows of a column by {@link
- * io.torchfeed.memory.DType} and shape, in slabs as in the tensors and files of datasets. This
- * package knows nothing about datasets or samplers.
+ * io.torchfeed.memory.DType} and shape, in slabs as in the tensors and files of datasets, and a
+ * {@link io.torchfeed.memory.RowTransform} what native code makes of each row. This package knows
+ * nothing about datasets or samplers.
  */
 @NullMarked
 package io.torchfeed.memory;

@@ -13,6 +13,8 @@ import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Iterator;
@@ -43,7 +45,9 @@ class ImagePlanTest {
         case 1 -> builder.resizeShortSide(integer(numbers));
         case 2 -> builder.resize(integer(numbers), integer(numbers));
         case 3 -> builder.centerCrop(integer(numbers), integer(numbers));
-        default -> builder.normalize(channels(numbers), channels(numbers));
+        case 4 -> builder.normalize(channels(numbers), channels(numbers));
+        case 13 -> builder.exifOrientation();
+        default -> throw new AssertionError("not a step without random numbers");
       }
     }
     return builder.build();
@@ -148,7 +152,9 @@ class ImagePlanTest {
             ImagePlan.builder().resize(20, 20).colorJitter(0, 0, 0.4, 0),
             ImagePlan.builder().resize(20, 20).colorJitter(0, 0, 0, 0.1),
             ImagePlan.builder().resize(20, 20).randAugment(2, 9),
-            ImagePlan.builder().resize(20, 20).trivialAugmentWide());
+            ImagePlan.builder().resize(20, 20).trivialAugmentWide(),
+            ImagePlan.builder().resize(20, 20).randomErasing(1),
+            ImagePlan.builder().resize(20, 20).randomErasing(1, 0.1, 0.5, 9, 99, 199));
     for (ImagePlanBuilder builder : builders) {
       ImagePlan plan = builder.build();
       long different =
@@ -159,6 +165,39 @@ class ImagePlanTest {
       assertThat(different).isGreaterThan(10);
       assertThat(row(plan, image, 1, 0, 3)).isEqualTo(row(plan, image, 1, 0, 3));
     }
+  }
+
+  @Test
+  void erasingSetsTheResultToZeroOrFillsItWithAColorBeforeItIsNormalized() {
+    byte[] image = golden("420.jpg");
+    float[] mean = {0.201f, 0.401f, 0.601f};
+    float[] std = {0.3f, 0.5f, 0.7f};
+    ImagePlan zero =
+        ImagePlan.builder().resize(20, 20).normalize(mean, std).randomErasing(1, 0.2, 0.4).build();
+    ImagePlan color =
+        ImagePlan.builder()
+            .resize(20, 20)
+            .randomErasing(1, 0.2, 0.4, 10, 20, 250)
+            .normalize(mean, std)
+            .build();
+    float[] cleared = floats(row(zero, image, 1, 0, 3));
+    float[] colored = floats(row(color, image, 1, 0, 3));
+    int[] values = {10, 20, 250};
+    int erased = 0;
+    for (int i = 0; i < cleared.length; i++) {
+      int channel = i / 400;
+      float filled = (values[channel] * (1f / 255f) - mean[channel]) / std[channel];
+      assertThat(colored[i]).isEqualTo(cleared[i] == 0 ? filled : cleared[i]);
+      erased += cleared[i] == 0 ? 1 : 0;
+    }
+    assertThat(erased).isBetween(3 * 60, 3 * 180);
+    assertThat(zero.isRandom()).isTrue();
+  }
+
+  private static float[] floats(byte[] row) {
+    float[] floats = new float[row.length / Float.BYTES];
+    ByteBuffer.wrap(row).order(ByteOrder.nativeOrder()).asFloatBuffer().get(floats);
+    return floats;
   }
 
   @Test
@@ -221,6 +260,9 @@ class ImagePlanTest {
         .isThrownBy(() -> ImagePlan.builder().resizeShortSide(9).resizeShortSide(8))
         .withMessage("resizeShortSide was called before");
     assertThatIllegalStateException()
+        .isThrownBy(() -> ImagePlan.builder().randomErasing(1).randomErasing(1, 0, 1, 0, 0, 0))
+        .withMessage("randomErasing was called before");
+    assertThatIllegalStateException()
         .isThrownBy(() -> ImagePlan.builder().resize(65535, 65535).build())
         .withMessageStartingWith("a row must have fewer than 2^31 bytes");
   }
@@ -255,6 +297,15 @@ class ImagePlanTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> builder.colorJitter(0, 0, 0, 0.6))
         .withMessage("hue must be in [0, 0.5], got 0.6");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> builder.randomErasing(1.1))
+        .withMessage("probability must be in [0, 1], got 1.1");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> builder.randomErasing(1, 0.5, 0.4))
+        .withMessage("minArea and maxArea must be ascending in [0, 1], got 0.5 and 0.4");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> builder.randomErasing(1, 0.1, 0.4, 0, 256, 0))
+        .withMessage("color must have 3 numbers in [0, 255], got [0, 256, 0]");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> builder.randAugment(2, 31))
         .withMessage("operations must be in [0, 100] and magnitude in [0, 30], got 2 and 31");

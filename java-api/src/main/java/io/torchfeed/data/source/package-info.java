@@ -3,11 +3,13 @@
  * Ready datasets: files of rows ({@link io.torchfeed.data.source.FileDataset}), CSV ({@link
  * io.torchfeed.data.source.CsvFile}), folders of images ({@link
  * io.torchfeed.data.source.ImageFolder}, {@link io.torchfeed.data.source.ImageFiles}, {@link
- * io.torchfeed.data.source.ImageDecoder}), lines of text ({@link
- * io.torchfeed.data.source.TextLines}), graphs as tensors ({@link
- * io.torchfeed.data.source.GraphTensors}), and objects of any type ({@link
- * io.torchfeed.data.source.ObjectDataset}, {@link io.torchfeed.data.source.ObjectStreamDataset}),
- * which a {@link io.torchfeed.data.source.SampleEncoder} writes as samples.
+ * io.torchfeed.data.source.ImageDecoder}) and record files of them ({@link
+ * io.torchfeed.data.source.ImageRecords}) or tar files of them ({@link
+ * io.torchfeed.data.source.ImageTar}), lines of text ({@link io.torchfeed.data.source.TextLines}),
+ * graphs as tensors ({@link io.torchfeed.data.source.GraphTensors}), and objects of any type
+ * ({@link io.torchfeed.data.source.ObjectDataset}, {@link
+ * io.torchfeed.data.source.ObjectStreamDataset}), which a {@link
+ * io.torchfeed.data.source.SampleEncoder} writes as samples.
  */
 @NullMarked
 package io.torchfeed.data.source;

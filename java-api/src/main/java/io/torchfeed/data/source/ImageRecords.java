@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.source;
+
+import io.torchfeed.bindings.NativeException;
+import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.RowSet;
+import io.torchfeed.data.NativeDataset;
+import io.torchfeed.data.SampleException;
+import io.torchfeed.image.ImagePlan;
+import io.torchfeed.memory.DType;
+import io.torchfeed.memory.RowSpec;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.LongConsumer;
+
+/**
+ * A dataset of images and labels in record files, of which only those parts are read and decoded
+ * that a crop needs: the image, as its {@link ImagePlan} makes it, and the number of its class,
+ * int64.
+ *
+ * <pre>{@code
+ * ImageRecords.write(ImageFolder.open(root, plan), file, done -> {}); // once
+ * try (ImageRecords images = ImageRecords.open(file, plan);
+ *     DataLoader loader = DataLoader.over(images).batchSize(64).workers(2).seed(1).build();
+ *     Batches batches = loader.epoch(0)) {
+ *   batches.forEach(batch -> step(batch.tensor(0), batch.tensor(1)));
+ * }
+ * }</pre>
+ *
+ * <p>Batches equal those of {@link ImageFiles} of the same images with the same plan, sampler and
+ * seed. A JPEG is stored without loss in tiles: its coefficients are unchanged, Huffman tables are
+ * the best for it, and restart markers divide each row. Its metadata are dropped, except for the
+ * orientation. Files of other kinds are stored as they are.
+ *
+ * <p>Record files stay open until this dataset and the loaders over it are closed, so they may be
+ * renamed or removed in the meantime. An image that can no longer be read or decoded costs one
+ * batch, which throws a {@link SampleException} that names the file and the number of the image in
+ * it. Damage outside of what a crop needs goes unnoticed; {@link #verify} finds it. Thread-safe.
+ */
+public final class ImageRecords extends NativeDataset {
+  private final List<String> classes;
+  private final int[] labels;
+
+  private ImageRecords(
+      NativeHandle<RowSet> rows, ImagePlan plan, List<String> classes, int[] labels) {
+    super(rows, List.of(plan.row(), RowSpec.of(DType.INT64)), plan.isRandom());
+    this.classes = classes;
+    this.labels = labels;
+  }
+
+  /**
+   * Opens a record file.
+   *
+   * @param file a file that {@link #write} made
+   * @param plan the size and form of the images
+   * @return the dataset; the caller closes it
+   * @throws UncheckedIOException if the file cannot be opened, is damaged or of another kind
+   * @throws IllegalStateException if the machine has too little memory
+   */
+  public static ImageRecords open(Path file, ImagePlan plan) {
+    return open(List.of(file), plan);
+  }
+
+  /**
+   * Opens record files, whose images follow one another.
+   *
+   * @param files at least one file that {@link #write} made, all with the same classes
+   * @param plan the size and form of the images
+   * @return the dataset; the caller closes it
+   * @throws IllegalArgumentException if there is no file, or the classes differ
+   * @throws UncheckedIOException if a file cannot be opened, is damaged or of another kind
+   * @throws IllegalStateException if the machine has too little memory
+   */
+  public static ImageRecords open(List<Path> files, ImagePlan plan) {
+    try (PictureFiles all = PictureFiles.ofRecords(files)) {
+      List<String> classes = all.classes();
+      return new ImageRecords(all.rows("ImageRecords", plan), plan, classes, all.labels());
+    }
+  }
+
+  /**
+   * Writes the images of a folder into a record file, each as it would be loaded from the folder,
+   * on as many threads as there are processors. The file appears under its name once it is
+   * complete; if writing fails, nothing is left.
+   *
+   * @param folder lists the images; its decoder is not used
+   * @param file the record file; one that exists is replaced at the end
+   * @param progress receives the number of images written after each image, in this thread
+   * @throws UncheckedIOException if an image cannot be decoded, or the file cannot be written, for
+   *     example because the disk is full; the message names the image or the file
+   * @throws IllegalStateException if the machine has too little memory, or this thread is
+   *     interrupted
+   */
+  public static void write(ImageFolder folder, Path file, LongConsumer progress) {
+    try {
+      RecordPacker.pack(folder, file, progress);
+    } catch (NativeException e) {
+      throw PictureFiles.unchecked(e);
+    }
+  }
+
+  /**
+   * Reads and decodes all images of a record file, and compares their checksums.
+   *
+   * @param file a file that {@link #write} made
+   * @param progress receives the number of images verified after each image, in this thread
+   * @return what is wrong with which image, a line each; empty if all of them are as written
+   * @throws UncheckedIOException if the file cannot be opened, its index is damaged, or it is of
+   *     another kind
+   */
+  public static List<String> verify(Path file, LongConsumer progress) {
+    List<String> problems = new ArrayList<>();
+    try (PictureFiles records = PictureFiles.ofRecords(List.of(file))) {
+      records.classes();
+      long size = records.size();
+      for (long i = 0; i < size; i++) {
+        String problem = records.problem(i);
+        if (!problem.isEmpty()) {
+          problems.add("picture %d: %s".formatted(i, problem));
+        }
+        progress.accept(i + 1);
+      }
+    }
+    return problems;
+  }
+
+  /**
+   * Returns the names of the classes; a label is the index of its class in this list.
+   *
+   * @return the names, as in the {@link ImageFolder} that was written
+   */
+  public List<String> classes() {
+    return classes;
+  }
+
+  /**
+   * Returns the class of a sample, for example for a sampler that balances classes.
+   *
+   * @param index the index of the sample, in [0, size())
+   * @return the number of the class
+   * @throws IndexOutOfBoundsException if there is no such sample
+   */
+  public int label(long index) {
+    return labels[Math.toIntExact(Objects.checkIndex(index, (long) labels.length))];
+  }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.source;
+
+import io.torchfeed.bindings.ImageRecords;
+import io.torchfeed.bindings.NativeException;
+import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.RowSet;
+import io.torchfeed.image.ImagePlan;
+import io.torchfeed.internal.Failures;
+import io.torchfeed.internal.PathBytes;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.BiConsumer;
+import org.bytedeco.javacpp.BytePointer;
+import org.jspecify.annotations.Nullable;
+
+/** Open record or tar files, of which datasets are made; they keep the files open themselves. */
+final class PictureFiles implements AutoCloseable {
+  private final List<Path> paths;
+  private final NativeHandle<ImageRecords> files =
+      NativeHandle.create("ImageRecords", ImageRecords::create);
+
+  private PictureFiles(List<Path> paths, BiConsumer<ImageRecords, BytePointer> add) {
+    this.paths = paths;
+    try {
+      for (Path path : paths) {
+        try (BytePointer name = new BytePointer(PathBytes.of(path))) {
+          files.run(all -> add.accept(all, name));
+        }
+      }
+    } catch (NativeException e) {
+      files.close();
+      throw unchecked(e);
+    } catch (RuntimeException e) {
+      files.close();
+      throw e;
+    }
+  }
+
+  static PictureFiles ofRecords(List<Path> paths) {
+    return of(paths, "record", ImageRecords::add);
+  }
+
+  static PictureFiles ofTars(List<Path> paths) {
+    return of(paths, "tar", ImageRecords::add_tar);
+  }
+
+  private static PictureFiles of(
+      List<Path> paths, String kind, BiConsumer<ImageRecords, BytePointer> add) {
+    List<Path> all = List.copyOf(paths);
+    if (all.isEmpty()) {
+      throw new IllegalArgumentException(
+          "at least one %s file is needed, got none".formatted(kind));
+    }
+    return new PictureFiles(all, add);
+  }
+
+  /** Returns the names of the classes, which all record files must have in common. */
+  List<String> classes() {
+    List<List<String>> classes = new ArrayList<>();
+    for (int i = 0; i < paths.size(); i++) {
+      int number = i;
+      String json = files.call(from -> text(from.description(number)));
+      classes.add(RecordDescription.classes(paths.get(i), json));
+      if (!classes.get(i).equals(classes.get(0))) {
+        throw new IllegalArgumentException(
+            "all record files must have the classes of the first, %s, got %s in %s"
+                .formatted(classes.get(0), classes.get(i), paths.get(i)));
+      }
+    }
+    return classes.get(0);
+  }
+
+  long size() {
+    return files.callLong(ImageRecords::rows);
+  }
+
+  int[] labels() {
+    long[] wide = new long[Math.toIntExact(size())];
+    files.run(from -> from.labels(wide));
+    int[] labels = new int[wide.length];
+    for (int i = 0; i < labels.length; i++) {
+      labels[i] = (int) wide[i];
+    }
+    return labels;
+  }
+
+  /** Returns what is wrong with a picture of a record file, or the empty text. */
+  String problem(long number) {
+    return files.call(from -> text(from.problem(number)));
+  }
+
+  /** Returns the pictures and labels, which belong to the caller. */
+  NativeHandle<RowSet> rows(String owner, ImagePlan plan) {
+    return files.call(from -> NativeHandle.create(owner, () -> plan.createRows(from)));
+  }
+
+  @Override
+  public void close() {
+    files.close();
+  }
+
+  /** Returns the exception for an error of native code that concerns a file. */
+  static RuntimeException unchecked(NativeException e) {
+    return e.code() == NativeException.Code.UNREADABLE
+        ? new UncheckedIOException(Failures.reason(e), new IOException(e))
+        : new IllegalStateException(Failures.reason(e), e);
+  }
+
+  /** Returns a text of native code, where null stands for the empty one, and frees it. */
+  private static String text(@Nullable BytePointer from) {
+    try (from) {
+      return from == null ? "" : from.getString(StandardCharsets.UTF_8);
+    }
+  }
+}

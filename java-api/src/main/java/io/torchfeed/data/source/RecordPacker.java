@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.source;
+
+import io.torchfeed.bindings.ImageRecord;
+import io.torchfeed.bindings.ImageRecordWriter;
+import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.internal.PathBytes;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.Queue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.LongConsumer;
+import org.bytedeco.javacpp.BytePointer;
+
+/**
+ * Writes the images of a folder into a record file: threads read and rewrite images, this one
+ * appends them in order.
+ */
+final class RecordPacker implements AutoCloseable {
+  private static final int AHEAD_PER_THREAD = 4;
+
+  private final ImageFolder folder;
+  private final int threads = Runtime.getRuntime().availableProcessors();
+  private final ExecutorService pool = Executors.newFixedThreadPool(threads, RecordPacker::thread);
+  private final Queue<Future<NativeHandle<ImageRecord>>> pending = new ArrayDeque<>();
+  private int next; // of the images: the first that is not pending yet
+
+  private RecordPacker(ImageFolder folder) {
+    this.folder = folder;
+  }
+
+  static void pack(ImageFolder folder, Path file, LongConsumer progress) {
+    try (RecordPacker packer = new RecordPacker(folder);
+        BytePointer name = new BytePointer(PathBytes.of(file));
+        NativeHandle<ImageRecordWriter> writer =
+            NativeHandle.create("ImageRecordWriter", () -> ImageRecordWriter.create(name))) {
+      int size = folder.files().size();
+      for (int i = 0; i < size; i++) {
+        int label = folder.label(i);
+        try (NativeHandle<ImageRecord> picture = packer.take()) {
+          writer.run(to -> picture.run(from -> to.add(from, label)));
+        }
+        progress.accept(i + 1L);
+      }
+      String description =
+          RecordDescription.write(
+              folder.classes(), size, writer.callLong(ImageRecordWriter::tiled));
+      try (BytePointer json = new BytePointer(description.getBytes(StandardCharsets.UTF_8))) {
+        writer.run(to -> to.finish(json));
+      }
+    }
+  }
+
+  /** Returns the next image, which belongs to the caller. */
+  private NativeHandle<ImageRecord> take() {
+    while (next < folder.files().size() && pending.size() < threads * AHEAD_PER_THREAD) {
+      Path file = folder.files().get(next++);
+      pending.add(pool.submit(() -> read(file)));
+    }
+    try {
+      NativeHandle<ImageRecord> image = pending.element().get();
+      pending.remove();
+      return image;
+    } catch (ExecutionException e) {
+      throw e.getCause() instanceof RuntimeException cause
+          ? cause
+          : new IllegalStateException("an image could not be read", e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted while images were written", e);
+    }
+  }
+
+  private static NativeHandle<ImageRecord> read(Path file) {
+    try (BytePointer name = new BytePointer(PathBytes.of(file))) {
+      return NativeHandle.create("ImageRecord", () -> ImageRecord.read(name));
+    }
+  }
+
+  private static Thread thread(Runnable body) {
+    Thread thread = new Thread(body, "torchfeed-pack");
+    thread.setDaemon(true);
+    return thread;
+  }
+
+  /** Waits for the images that are being read, a few per thread, and frees them. */
+  @Override
+  public void close() {
+    pool.shutdown();
+    boolean isInterrupted = false;
+    while (!pending.isEmpty()) {
+      try {
+        pending.element().get().close();
+        pending.remove();
+      } catch (ExecutionException e) {
+        pending.remove(); // a failure after the first
+      } catch (InterruptedException e) {
+        isInterrupted = true;
+      }
+    }
+    if (isInterrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

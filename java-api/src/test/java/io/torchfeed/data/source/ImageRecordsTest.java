@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.source;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import io.torchfeed.data.Batch;
+import io.torchfeed.data.Batches;
+import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.DataLoaderBuilder;
+import io.torchfeed.data.FailurePolicy;
+import io.torchfeed.data.LoaderState;
+import io.torchfeed.data.Rows;
+import io.torchfeed.data.SampleException;
+import io.torchfeed.image.ImagePlan;
+import io.torchfeed.sampler.order.ShuffledSampler;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.RandomAccessFile;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.bytedeco.javacpp.FloatPointer;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ImageRecordsTest {
+  private static final List<String> NAMES =
+      List.of("420.jpg", "rgba.png", "lossy.webp", "cmyk.jpg", "grey.jpg", "422_progressive.jpg");
+
+  private final ImagePlan plan =
+      ImagePlan.builder()
+          .randomResizedCrop(12, 10)
+          .horizontalFlip(0.5)
+          .normalize(ImagePlan.imagenetMean(), ImagePlan.imagenetStd())
+          .build();
+
+  private Path root;
+  private Path file;
+
+  @BeforeEach
+  void makeFolder(@TempDir Path temporary) throws IOException {
+    root = temporary.resolve("images");
+    file = temporary.resolve("records");
+    for (int i = 0; i < NAMES.size(); i++) {
+      Path folder = Files.createDirectories(root.resolve(i % 2 == 0 ? "a" : "b \"ü\""));
+      try (InputStream image = Rows.class.getResourceAsStream("/golden/images/" + NAMES.get(i))) {
+        Files.copy(requireNonNull(image, NAMES.get(i)), folder.resolve(i + NAMES.get(i)));
+      }
+    }
+  }
+
+  private ImageFolder folder() {
+    return ImageFolder.open(root, plan);
+  }
+
+  private void write() {
+    ImageRecords.write(folder(), file, done -> {});
+  }
+
+  private static List<Object> numbers(Batches batches) {
+    List<Object> all = new ArrayList<>();
+    for (Batch batch : batches) {
+      float[] pixels = new float[(int) batch.tensor(0).numel()];
+      new FloatPointer(batch.tensor(0).data_ptr_float()).get(pixels);
+      all.add(pixels);
+      all.add(Rows.longs(batch.tensor(1)));
+    }
+    return all;
+  }
+
+  private static DataLoader loader(DataLoaderBuilder builder) {
+    return builder.sampler(new ShuffledSampler(NAMES.size(), 5)).batchSize(2).seed(9).build();
+  }
+
+  /** Returns the numbers of all batches of two epochs. */
+  private static List<Object> numbers(DataLoaderBuilder builder) {
+    List<Object> all = new ArrayList<>();
+    try (DataLoader loader = loader(builder)) {
+      for (int epoch = 0; epoch < 2; epoch++) {
+        try (Batches batches = loader.epoch(epoch)) {
+          all.addAll(numbers(batches));
+        }
+      }
+    }
+    return all;
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 2})
+  void batchesEqualThoseOfTheFiles(int workers) {
+    write();
+    try (ImageFiles files = ImageFiles.of(folder(), plan);
+        ImageRecords records = ImageRecords.open(file, plan)) {
+      List<Object> expected = numbers(DataLoader.over(files));
+      assertThat(records.columns()).isEqualTo(files.columns());
+      assertThat(numbers(DataLoader.over(records).workers(workers)))
+          .usingRecursiveComparison()
+          .isEqualTo(expected);
+      // JVM threads that gather
+      assertThat(
+              numbers(
+                  DataLoader.over(records).workers(workers).onFailure(FailurePolicy.skipSample())))
+          .usingRecursiveComparison()
+          .isEqualTo(expected);
+    }
+  }
+
+  @Test
+  void aPassGoesOnFromItsState() {
+    write();
+    try (ImageRecords records = ImageRecords.open(file, plan);
+        DataLoader loader = loader(DataLoader.over(records))) {
+      LoaderState state;
+      List<Object> rest;
+      try (Batches batches = loader.epoch(3)) {
+        batches.next();
+        state = batches.state();
+        rest = numbers(batches);
+      }
+      try (Batches batches = loader.resume(state)) {
+        assertThat(numbers(batches)).hasSize(4).usingRecursiveComparison().isEqualTo(rest);
+      }
+    }
+  }
+
+  @Test
+  void filesFollowOneAnother() {
+    write();
+    try (ImageRecords records = ImageRecords.open(List.of(file, file), plan)) {
+      ImageFolder folder = folder();
+      assertThat(records.size()).isEqualTo(12);
+      assertThat(records.classes()).isEqualTo(folder.classes()).hasSize(2);
+      for (int i = 0; i < 12; i++) {
+        assertThat(records.label(i)).isEqualTo(folder.label(i % 6));
+      }
+    }
+    assertThatIllegalArgumentException().isThrownBy(() -> ImageRecords.open(List.of(), plan));
+  }
+
+  @Test
+  void filesMustHaveTheSameClasses() throws IOException {
+    write();
+    Files.move(root.resolve("a"), root.resolve("c"));
+    Path other = file.resolveSibling("other");
+    ImageRecords.write(folder(), other, done -> {});
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> ImageRecords.open(List.of(file, other), plan))
+        .withMessageStartingWith("all record files must have the classes of the first, [a, b ")
+        .withMessageEndingWith(other.toString());
+  }
+
+  @Test
+  void progressCountsTheImages() {
+    List<Long> written = new ArrayList<>();
+    ImageRecords.write(folder(), file, written::add);
+    List<Long> verified = new ArrayList<>();
+    assertThat(ImageRecords.verify(file, verified::add)).isEmpty();
+    assertThat(written).isEqualTo(verified).containsExactly(1L, 2L, 3L, 4L, 5L, 6L);
+  }
+
+  @Test
+  void verifyNamesWhatIsDamaged() throws IOException {
+    write();
+    long middle = Files.size(file) / 2;
+    try (RandomAccessFile bytes = new RandomAccessFile(file.toFile(), "rw")) {
+      bytes.seek(middle);
+      int old = bytes.read();
+      bytes.seek(middle);
+      bytes.write(~old);
+    }
+    List<String> problems = ImageRecords.verify(file, done -> {});
+    assertThat(problems).singleElement().asString().matches("picture \\d: its checksum is wrong");
+  }
+
+  @Test
+  void anImageThatCannotBeDecodedLeavesNoFile() throws IOException {
+    Path broken = root.resolve("a").resolve("2.png");
+    Files.writeString(broken, "text");
+    assertThatExceptionOfType(UncheckedIOException.class)
+        .isThrownBy(this::write)
+        .withMessageStartingWith(broken + " cannot be decoded as an image: an image must be");
+    try (Stream<Path> left = Files.list(file.getParent())) {
+      assertThat(left).containsExactly(root);
+    }
+  }
+
+  @Test
+  void progressThatThrowsLeavesNoFile() throws IOException {
+    assertThatIllegalStateException()
+        .isThrownBy(
+            () ->
+                ImageRecords.write(
+                    folder(),
+                    file,
+                    done -> {
+                      throw new IllegalStateException("enough");
+                    }))
+        .withMessage("enough");
+    try (Stream<Path> left = Files.list(file.getParent())) {
+      assertThat(left).containsExactly(root);
+    }
+  }
+
+  @Test
+  void anInterruptEndsWriting() {
+    Thread.currentThread().interrupt();
+    assertThatIllegalStateException()
+        .isThrownBy(this::write)
+        .withMessageContaining("interrupted while images were written");
+    assertThat(Thread.interrupted()).isTrue();
+    assertThat(file).doesNotExist();
+  }
+
+  @Test
+  void aFileThatShrinksCostsOneBatch() throws IOException {
+    write();
+    try (ImageRecords records = ImageRecords.open(file, plan);
+        DataLoader loader = DataLoader.over(records).batchSize(1).workers(1).build()) {
+      try (RandomAccessFile bytes = new RandomAccessFile(file.toFile(), "rw")) {
+        bytes.setLength(bytes.length() / 2);
+      }
+      try (Batches batches = loader.epoch(0)) {
+        assertThat(batches.next().size()).isEqualTo(1);
+        assertThatExceptionOfType(SampleException.class)
+            .isThrownBy(
+                () -> {
+                  while (batches.hasNext()) {
+                    batches.next();
+                  }
+                })
+            .withMessageContaining(file + ": picture ")
+            .withMessageContaining("when it was opened");
+      }
+    }
+  }
+
+  @Test
+  void otherFilesAreRefused() throws IOException {
+    Files.writeString(file, "text");
+    assertThatExceptionOfType(UncheckedIOException.class)
+        .isThrownBy(() -> ImageRecords.open(file, plan))
+        .withMessage(file + " cannot be opened: it is not a file of image records");
+    assertThatExceptionOfType(UncheckedIOException.class)
+        .isThrownBy(() -> ImageRecords.verify(root.resolve("none"), done -> {}))
+        .withMessageContaining("No such file");
+  }
+
+  @Test
+  void aLoaderOutlivesItsDataset() {
+    write();
+    ImageRecords records = ImageRecords.open(file, plan);
+    try (DataLoader loader = DataLoader.over(records).build()) {
+      records.close();
+      records.close();
+      try (Batches batches = loader.epoch(0)) {
+        assertThat(batches.next().size()).isEqualTo(1);
+      }
+    }
+    assertThatIllegalStateException().isThrownBy(() -> records.subset(0));
+  }
+}

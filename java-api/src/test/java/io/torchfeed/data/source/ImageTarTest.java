@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.source;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.torchfeed.data.Batch;
+import io.torchfeed.data.Batches;
+import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.Dataset;
+import io.torchfeed.data.Rows;
+import io.torchfeed.data.SampleWriter;
+import io.torchfeed.image.ImagePlan;
+import io.torchfeed.memory.DType;
+import io.torchfeed.memory.RowSpec;
+import io.torchfeed.sampler.order.ShuffledSampler;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.bytedeco.javacpp.BytePointer;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ImageTarTest {
+  private static final List<String> SHARDS = List.of("ustar.tar", "gnu.tar", "pax.tar");
+
+  private final ImagePlan plan = ImagePlan.builder().randomResizedCrop(12, 10).build();
+  private final List<Path> shards = new ArrayList<>();
+
+  /** The samples as WebDataset reads them. */
+  private final List<Long> labels = new ArrayList<>();
+
+  private final List<byte[]> images = new ArrayList<>();
+
+  private Path root = Path.of("");
+
+  private static byte[] golden(String name) throws IOException {
+    try (InputStream file = Rows.class.getResourceAsStream("/golden/images/" + name)) {
+      return requireNonNull(file, name).readAllBytes();
+    }
+  }
+
+  @BeforeEach
+  void makeShards(@TempDir Path temporary) throws IOException {
+    root = temporary;
+    for (String name : SHARDS) {
+      shards.add(Files.write(root.resolve(name), golden(name)));
+    }
+    for (String line : new String(golden("tars.txt"), StandardCharsets.UTF_8).lines().toList()) {
+      String[] words = line.split(" ", -1);
+      if (words[0].equals("sample")) {
+        labels.add(Long.parseLong(words[4]));
+        images.add(golden(words[5]));
+      }
+    }
+  }
+
+  private static List<Object> numbers(DataLoader loader) {
+    List<Object> all = new ArrayList<>();
+    try (loader;
+        Batches batches = loader.epoch(1)) {
+      for (Batch batch : batches) {
+        byte[] pixels = new byte[(int) batch.tensor(0).numel()];
+        new BytePointer(batch.tensor(0).data_ptr()).get(pixels);
+        all.add(pixels);
+        all.add(Rows.longs(batch.tensor(1)));
+      }
+    }
+    return all;
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 2})
+  void batchesEqualThoseOfADatasetOfTheSamples(int workers) {
+    Dataset expected =
+        new Dataset() {
+          @Override
+          public long size() {
+            return images.size();
+          }
+
+          @Override
+          public List<RowSpec> columns() {
+            return List.of(plan.row(), RowSpec.of(DType.INT64));
+          }
+
+          @Override
+          public void read(long index, SampleWriter sample) {
+            sample.putImage(0, images.get((int) index), plan);
+            sample.putLong(1, labels.get((int) index));
+          }
+        };
+    ShuffledSampler sampler = new ShuffledSampler(images.size(), 5);
+    try (ImageTar tar = ImageTar.open(shards, plan)) {
+      assertThat(numbers(DataLoader.over(tar).sampler(sampler).seed(2).workers(workers).build()))
+          .usingRecursiveComparison()
+          .isEqualTo(numbers(DataLoader.over(expected).sampler(sampler).seed(2).build()));
+      for (int i = 0; i < labels.size(); i++) {
+        assertThat((long) tar.label(i)).isEqualTo(labels.get(i));
+      }
+    }
+  }
+
+  @Test
+  void otherFilesAreRefused() throws IOException {
+    Path text = Files.writeString(root.resolve("text"), "x".repeat(600));
+    assertThatExceptionOfType(UncheckedIOException.class)
+        .isThrownBy(() -> ImageTar.open(List.of(shards.get(0), text), plan))
+        .withMessage(text + " cannot be opened: it is not a tar file, or damaged at byte 0");
+    assertThatIllegalArgumentException().isThrownBy(() -> ImageTar.open(List.of(), plan));
+  }
+}
