@@ -11,6 +11,7 @@ module io.torchfeed {
   requires static transitive org.jspecify;
 
   exports io.torchfeed;
+  exports io.torchfeed.amp;
   exports io.torchfeed.data;
   exports io.torchfeed.data.source;
   exports io.torchfeed.distributed;

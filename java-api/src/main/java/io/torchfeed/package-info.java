@@ -11,7 +11,8 @@
  * io.torchfeed.distributed} around it. A sampler knows nothing about rows, and a loader nothing
  * about ranks. Data without random access is a {@link io.torchfeed.data.StreamDataset} and needs no
  * sampler. {@code io.torchfeed.text} and {@code io.torchfeed.graph} are separate from this flow:
- * they read text files, divided among ranks, as lines and as graphs.
+ * they read text files, divided among ranks, as lines and as graphs. {@code io.torchfeed.amp} adds
+ * mixed precision to the training step.
  *
  * <ul>
  *   <li><b>Hot path</b>: each batch costs a fixed number of calls into native code, whatever its

@@ -3,6 +3,8 @@ package io.torchfeed;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.torchfeed.amp.Autocast;
+import io.torchfeed.amp.GradScaler;
 import io.torchfeed.data.Batch;
 import io.torchfeed.data.BatchTransform;
 import io.torchfeed.data.Batches;
@@ -36,6 +38,9 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.LongStream;
+import org.bytedeco.pytorch.LinearImpl;
+import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptions;
@@ -267,6 +272,34 @@ class GuideTest {
     }
     // guide: end
     assertThat(seen).hasSize(10);
+  }
+
+  @Test
+  @SuppressWarnings("try") // a scope works by being open
+  void mixedPrecisionTrains() {
+    String device = "cpu";
+    LinearImpl net = new LinearImpl(2, 1);
+    net.weight().detach().fill_(new Scalar(0.25)); // whose scaled gradients fit into float16
+    net.bias().detach().fill_(new Scalar(0.25));
+    SGD optimizer = new SGD(net.parameters(), new SGDOptions(0.125));
+    Tensor input = torch.ones(4, 2);
+    Tensor target = torch.ones(4, 1);
+    float before = torch.mse_loss(net.forward(input), target).item_float();
+    // guide: amp
+    try (GradScaler scaler = GradScaler.create()) {
+      for (int step = 0; step < 3; step++) {
+        optimizer.zero_grad();
+        Tensor loss;
+        try (Autocast scope = Autocast.on(device, DType.FLOAT16)) { // for example cuda:0
+          loss = torch.mse_loss(net.forward(input), target);
+        }
+        scaler.scale(loss).backward();
+        scaler.step(optimizer);
+        scaler.update();
+      }
+    }
+    // guide: end
+    assertThat(torch.mse_loss(net.forward(input), target).item_float()).isLessThan(before);
   }
 
   @Test

@@ -61,7 +61,10 @@ class SelfCheckTest {
             .start();
     String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     assertThat(process.waitFor()).isEqualTo(2);
-    assertThat(output.lines()).containsExactly("error: no arguments are expected, got --verbose");
+    assertThat(output.lines())
+        .containsExactly(
+            "error: no arguments or images pack FOLDER FILE | images verify FILE are expected, got"
+                + " --verbose");
   }
 
   @Test

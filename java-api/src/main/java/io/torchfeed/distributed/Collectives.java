@@ -7,8 +7,10 @@ import org.bytedeco.pytorch.Tensor;
  * The collective operations of a {@link ProcessGroup}, named as in {@code torch.distributed}.
  *
  * <p>All ranks must call the same operations in the same order, with arguments that fit. Tensors
- * are on the CPU and may have any strides. Thread-safe: the operations of a group run one at a
- * time, in the order of the calls, whether blocking or {@linkplain #async asynchronous}; messages
+ * may have any strides, and be on the CPU or a device: see {@link ProcessGroup#useDevice}; those of
+ * one call are on one device. An operation on a device ends when the device has done it; messages
+ * and bitwise reductions go through host memory. Thread-safe: the operations of a group run one at
+ * a time, in the order of the calls, whether blocking or {@linkplain #async asynchronous}; messages
  * by {@link #send} and {@link #recv} wait only for those of the same tag and peer.
  *
  * <p><b>Checks.</b> Before each operation the ranks compare what they call: operation, shapes,

@@ -36,6 +36,11 @@ import org.jspecify.annotations.Nullable;
  * contribute to every loss, unless the {@link Options} say otherwise; one that the module has under
  * two names is reduced once. Gradients of {@code Embedding} and {@code EmbeddingBag} may be sparse.
  *
+ * <p>The module may be on a GPU: {@link ProcessGroup#useDevice} then lets gradients be averaged
+ * from device to device; of the exchanges, only those in full, float16 and bfloat16 take gradients
+ * of a device. Ranks that are threads of one process need different devices, since libtorch runs
+ * all backward passes of a device in one thread.
+ *
  * <p>A backward pass that fails after its first gradient leaves the wrapper unusable: every later
  * one fails and says why. The module and the process are not affected: {@link #close} ends the
  * reduction and leaves the module as it is. If the pass failed on all ranks for the same reason,
@@ -319,7 +324,8 @@ public final class DistributedDataParallel implements AutoCloseable {
   /**
    * Wraps a module with the {@linkplain Options#defaults default} options.
    *
-   * @param module the module to train, on the CPU; borrowed
+   * @param module the module to train, all of it on the CPU or on one device, of the same type on
+   *     all ranks; borrowed
    * @param group the ranks; borrowed, and may be closed before the wrapper
    * @return the wrapper; the caller closes it
    * @throws IllegalArgumentException if no parameter requires a gradient, or the ranks' modules
@@ -334,7 +340,8 @@ public final class DistributedDataParallel implements AutoCloseable {
   /**
    * Wraps a module.
    *
-   * @param module the module to train, on the CPU; borrowed
+   * @param module the module to train, all of it on the CPU or on one device, of the same type on
+   *     all ranks; borrowed
    * @param group the ranks; borrowed, and may be closed before the wrapper
    * @param options how gradients and buffers are treated, the same on all ranks
    * @return the wrapper; the caller closes it

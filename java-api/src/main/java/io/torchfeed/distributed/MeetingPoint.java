@@ -167,11 +167,16 @@ final class MeetingPoint {
   }
 
   PeerLostException missingRanks() {
-    List<Integer> missing =
-        IntStream.range(0, environment.worldSize())
-            .filter(rank -> !store.isSet(prefix + "rank/" + rank))
-            .boxed()
-            .toList();
+    List<Integer> missing;
+    try {
+      missing =
+          IntStream.range(0, environment.worldSize())
+              .filter(rank -> !store.isSet(prefix + "rank/" + rank))
+              .boxed()
+              .toList();
+    } catch (NativeException e) { // rank 0 has given up first and ended the store
+      return storeLost(environment, start, e);
+    }
     String reason =
         environment.worldSize()
             - missing.size()

@@ -3,6 +3,7 @@ package io.torchfeed.distributed;
 
 import io.torchfeed.bindings.ProcessGroup;
 import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.pytorch.PrefixStore;
 import org.bytedeco.pytorch.Store;
 import org.bytedeco.pytorch.TCPStore;
 import org.bytedeco.pytorch.TCPStoreOptions;
@@ -14,16 +15,31 @@ import org.bytedeco.pytorch.TCPStoreOptions;
 final class OwnedStore extends Store {
   /** An address of which nothing is freed. */
   private static final class Address extends Pointer {
-    Address(Pointer pointer) {
-      address = pointer.address();
+    Address(long address) {
+      this.address = address;
     }
   }
 
   private OwnedStore(TCPStore store) {
-    super(new Address(store));
+    super(new Address(store.address()));
     long owned = address();
     ProcessGroup.own_store(owned);
     deallocator(() -> ProcessGroup.release_store(owned));
+  }
+
+  /**
+   * Returns a view of a store for the presets' classes, which count a reference to it as long as
+   * they use it.
+   *
+   * @param prefix what the keys of the view begin with, before a slash
+   */
+  static Store shared(Store store, String prefix) {
+    long nested = ProcessGroup.nested_store(store.address(), prefix);
+    try {
+      return new PrefixStore(new Address(nested)).getUnderlyingStore();
+    } finally {
+      ProcessGroup.release_store(nested);
+    }
   }
 
   static OwnedStore create(String host, TCPStoreOptions options) {

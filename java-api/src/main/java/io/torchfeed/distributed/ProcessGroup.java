@@ -21,8 +21,9 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ranks that train together, over Gloo. {@link Collectives} has their operations on CPU
- * tensors; here are joining and leaving, sub-groups, and a store of small values.
+ * The ranks that train together, over Gloo, and on GPUs over NCCL. {@link Collectives} has their
+ * operations on tensors; here are joining and leaving, the device, sub-groups, and a store of small
+ * values.
  *
  * <p>Thread-safe. However, no collective may run concurrently with a backward pass of a {@link
  * DistributedDataParallel} on the same group, since the ranks could order the two differently.
@@ -43,6 +44,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   private final Map<String, Integer> madeBefore = new HashMap<>();
   private final AtomicBoolean isReleased = new AtomicBoolean();
   private volatile boolean isAborted;
+  private volatile @Nullable String device;
   private @Nullable StoreConnection store;
 
   private ProcessGroup(
@@ -244,6 +246,58 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   }
 
   /**
+   * Lets the ranks send tensors of a GPU from device to device, over NCCL. All ranks call this
+   * method, each with a device of its own, before any operation on tensors of a device; sub-groups
+   * made later send alike. Tensors of the CPU still go over Gloo. Without this call, tensors of a
+   * device are copied to host memory to be sent: much slower, but also between ranks that share a
+   * GPU, which NCCL does not allow. A group of one rank only checks the device.
+   *
+   * <p>If a rank is lost or does not respond, operations on the device end as others do, and the
+   * group then sends no more tensors of the device. NCCL never ends the process: {@code
+   * TORCH_NCCL_ASYNC_ERROR_HANDLING}, {@code TORCH_NCCL_ENABLE_MONITORING}, {@code
+   * TORCH_NCCL_RETHROW_CUDA_ERRORS} and {@code TORCH_NCCL_BLOCKING_WAIT} are set so in this
+   * process, whatever they were.
+   *
+   * @param device the name of the device, for example {@code cuda:0}, or {@code cuda:} and {@link
+   *     #localRank}; the group takes no tensors of other devices of the type
+   * @throws IllegalArgumentException if it is not the name of a CUDA device, or its index is too
+   *     high
+   * @throws IllegalStateException if a rank has no such device or cannot load NCCL, which is thrown
+   *     on every rank; if the group has a device already, or is closed or aborted
+   * @throws PeerLostException if not all ranks call this method within the timeout
+   * @throws UnsupportedOperationException if Python ranks are in the group
+   */
+  public void useDevice(String device) {
+    requireJavaRanks("useDevice");
+    useDevice(device, size() > 1);
+  }
+
+  /**
+   * Connects the devices.
+   *
+   * @param connects whether the ranks connect over NCCL
+   */
+  void useDevice(String name, boolean connects) {
+    requireOpen();
+    RuntimeException obstacle = NcclBackend.obstacle(name, connects);
+    long[][] all = allGatherLongs(new long[] {obstacle == null ? 1 : 0});
+    if (obstacle != null) {
+      throw obstacle;
+    }
+    for (int rank = 0; rank < size(); rank++) {
+      if (all[rank][0] == 0) {
+        throw new IllegalStateException(
+            "rank " + rank + " cannot use its device; see its log for the reason");
+      }
+    }
+    if (connects) {
+      NcclBackend backend = new NcclBackend(storeConnection(), prefix + "nccl", part(), timeout);
+      backend.connect(calls.handle(), name);
+    }
+    device = name;
+  }
+
+  /**
    * Creates a group of some of the ranks, with connections and an order of calls of its own.
    * Exactly these ranks must call this method with the same arguments; two sub-groups are made in
    * the same order by all ranks that belong to both. It needs the master's process.
@@ -292,7 +346,19 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
       shared.release();
       throw e;
     }
-    return new ProcessGroup(joined, there, networkInterface, timeout).together();
+    ProcessGroup group = new ProcessGroup(joined, there, networkInterface, timeout).together();
+    String used = device;
+    return used == null ? group : group.with(used);
+  }
+
+  private ProcessGroup with(String device) {
+    try {
+      useDevice(device);
+      return this;
+    } catch (RuntimeException | Error e) {
+      close();
+      throw e;
+    }
   }
 
   private synchronized int countMade(String name) {

@@ -4,6 +4,7 @@ package io.torchfeed.distributed;
 import java.util.Objects;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Scalar;
+import org.bytedeco.pytorch.ScalarOptional;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 
@@ -24,9 +25,11 @@ import org.bytedeco.pytorch.TensorVector;
  * }</pre>
  *
  * <p>During the warm-up, it takes the steps of Adam, with decoupled weight decay. The warm-up must
- * be long enough for the second moments to be meaningful: a parameter without gradients in it has
- * second moments of zero, and takes steps that are too long later. Each step must follow one
- * backward pass that averages. The state cannot be saved: after a restart, begin with a warm-up.
+ * be long enough for the second moments to be meaningful. Later, a weight without gradients in the
+ * warm-up only decays, and no step is longer than Adam's longest, which is {@code (1 - beta1) /
+ * sqrt(1 - beta2)} learning rates. Bagua has neither limit, and so divides the rounding errors of
+ * the bytes by second moments near zero. Each step must follow one backward pass that averages. The
+ * state cannot be saved: after a restart, begin with a warm-up.
  *
  * <p>Not thread-safe.
  *
@@ -235,7 +238,14 @@ public final class QAdam implements AutoCloseable {
     Tensor denominator =
         second.sqrt().div_(new Scalar(Math.sqrt(correction2))).add_(new Scalar(options.epsilon));
     parameters[i].mul_(new Scalar(1 - options.learningRate * options.weightDecay));
-    parameters[i].addcdiv_(first, denominator, new Scalar(-options.learningRate / correction1));
+    Tensor ratio = first.div(denominator);
+    if (!isWarmingUp) {
+      ratio.masked_fill_(second.eq(new Scalar(0)), new Scalar(0));
+      double longest = (1 - options.beta1) / Math.sqrt(1 - options.beta2);
+      ratio.clamp_(
+          new ScalarOptional(new Scalar(-longest)), new ScalarOptional(new Scalar(longest)));
+    }
+    parameters[i].add_(ratio, new Scalar(-options.learningRate / correction1));
   }
 
   /**

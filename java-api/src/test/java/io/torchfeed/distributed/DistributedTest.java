@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -36,7 +37,13 @@ class DistributedTest {
 
   @Test
   void gradientsEqualThoseOfTheFullBatchOnAllRanks() throws InterruptedException {
-    launch(2, "gradients");
+    launch(2, "gradients", "cpu");
+  }
+
+  @Test
+  @Tag("gpu")
+  void ranksThatShareAGpuTrainAsThoseOfTheCpu() throws InterruptedException {
+    launch(2, "gradients", DeviceGroupTest.cudaDevice());
   }
 
   @Test

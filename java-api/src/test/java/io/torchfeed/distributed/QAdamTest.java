@@ -147,6 +147,34 @@ class QAdamTest {
   }
 
   @Test
+  void stepsAfterTheWarmUpAreNoLongerThanThoseOfAdam() throws Exception {
+    RankThreads.run(
+        2,
+        group -> {
+          try (PointerScope scope = new PointerScope()) {
+            QAdam.Options options =
+                QAdam.Options.defaults().withLearningRate(0.1).withWarmupSteps(2);
+            Vector net = new Vector(1, 1, 1);
+            try (var model = wrap(net, group, options);
+                QAdam optimizer = QAdam.of(model, options)) {
+              float[] before = {};
+              for (int step = 1; step <= 20; step++) {
+                before = net.get();
+                optimizer.zeroGrad();
+                boolean isWarmingUp = step <= 2;
+                model.backward(net.loss(1, isWarmingUp ? 0 : 0.3f, isWarmingUp ? 1e-6f : 0.5f));
+                optimizer.step();
+              }
+              float[] after = net.get();
+              assertThat(after[1]).isEqualTo(1); // without gradients in the warm-up
+              float limit = (float) (0.1 * 0.1 / Math.sqrt(0.001) / (1 - Math.pow(0.9, 20)));
+              assertThat(before[2] - after[2]).isCloseTo(limit, within(1e-5f));
+            }
+          }
+        });
+  }
+
+  @Test
   void numbersOutOfRangeAreRefused() {
     QAdam.Options defaults = QAdam.Options.defaults();
     assertThatIllegalArgumentException().isThrownBy(() -> defaults.withLearningRate(-1));

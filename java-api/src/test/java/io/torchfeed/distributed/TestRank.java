@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import org.bytedeco.javacpp.FloatPointer;
+import org.bytedeco.pytorch.Device;
 import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.NoGradGuard;
@@ -67,7 +68,7 @@ public final class TestRank {
     switch (args[0]) {
       case "collectives" -> collectives(ProcessGroup.fromEnvironment(timeout));
       case "plans" -> plans(ProcessGroup.fromEnvironment(timeout));
-      case "gradients" -> gradients(ProcessGroup.fromEnvironment(timeout));
+      case "gradients" -> gradients(ProcessGroup.fromEnvironment(timeout), new Device(args[1]));
       case "aborted" -> aborted(ProcessGroup.fromEnvironment(timeout));
       case "shapes" -> shapes(ProcessGroup.fromEnvironment(timeout));
       case "unused" -> unused(ProcessGroup.fromEnvironment(timeout));
@@ -188,8 +189,9 @@ public final class TestRank {
   }
 
   @SuppressWarnings("try") // guard is not referenced
-  private static void gradients(ProcessGroup group) {
+  private static void gradients(ProcessGroup group, Device device) {
     Net net = new Net(group.rank(), 16);
+    net.to(device, false);
     try (group;
         var model =
             DistributedDataParallel.wrap(
@@ -197,7 +199,8 @@ public final class TestRank {
       SGD sgd = new SGD(net.parameters(), new SGDOptions(0.1));
       for (int step = 0; step < 5; step++) {
         sgd.zero_grad();
-        Tensor loss = net.loss(rows(step * 2 * BATCH + group.rank() * BATCH, BATCH));
+        Tensor rows = rows(step * 2 * BATCH + group.rank() * BATCH, BATCH);
+        Tensor loss = net.loss(rows.to(device, torch.ScalarType.Float));
         if (step % 2 == 0) {
           model.backward(loss);
         } else {
@@ -230,10 +233,10 @@ public final class TestRank {
     expect("joined batch", group.size() == 2);
     expect(
         "joined batch, first layer",
-        torch.allclose(alone.first.weight(), trained.first.weight(), 1.3e-6, 5e-5, false));
+        torch.allclose(alone.first.weight(), trained.first.weight().cpu(), 1.3e-6, 5e-5, false));
     expect(
         "joined batch, second layer",
-        torch.allclose(alone.second.bias(), trained.second.bias(), 1.3e-6, 5e-5, false));
+        torch.allclose(alone.second.bias(), trained.second.bias().cpu(), 1.3e-6, 5e-5, false));
   }
 
   private static void shapes(ProcessGroup group) {

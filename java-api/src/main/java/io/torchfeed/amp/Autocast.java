@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.amp;
+
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.memory.DType;
+import org.bytedeco.pytorch.Device;
+import org.bytedeco.pytorch.global.torch;
+import org.bytedeco.pytorch.global.torch.DeviceType;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+
+/**
+ * A scope in which this thread computes in 16 bits what tolerates it, for example products of
+ * matrices, and keeps in float32 what does not, for example losses. Each operation converts its
+ * arguments; parameters stay as they are.
+ *
+ * <p>A scope ends when it is closed, by the thread that began it; scopes inside of it end before.
+ * It affects neither other threads nor backward passes, which compute in the dtypes of their
+ * forward passes.
+ *
+ * <p>Source: torch 2.10.0, {@code torch/amp/autocast_mode.py}; golden/mixed_precision.
+ */
+public final class Autocast implements AutoCloseable {
+  private final Thread thread = Thread.currentThread();
+  private final DeviceType type;
+  private final boolean wasEnabled;
+  private final ScalarType dtypeBefore;
+  private boolean isClosed;
+
+  private Autocast(DeviceType type, boolean enabled, ScalarType dtype) {
+    this.type = type;
+    wasEnabled = torch.is_autocast_enabled(type);
+    dtypeBefore = torch.get_autocast_dtype(type);
+    torch.set_autocast_enabled(type, enabled);
+    torch.set_autocast_dtype(type, dtype);
+    torch.increment_nesting();
+  }
+
+  /**
+   * Begins a scope in which tensors of a type of device are computed in 16 bits.
+   *
+   * @param device the name of a device or its type, for example {@code cuda:0} or {@code cpu}
+   * @param dtype {@link DType#BFLOAT16}, or {@link DType#FLOAT16}, which needs a {@link GradScaler}
+   * @return the scope; the caller closes it
+   * @throws IllegalArgumentException if libtorch has no such scopes for the device, or the dtype is
+   *     another one
+   */
+  public static Autocast on(String device, DType dtype) {
+    requireNonNull(dtype, "dtype");
+    if (dtype != DType.BFLOAT16 && dtype != DType.FLOAT16) {
+      throw new IllegalArgumentException("dtype must be BFLOAT16 or FLOAT16, got " + dtype);
+    }
+    return new Autocast(typeOf(device), true, dtype.scalarType());
+  }
+
+  /**
+   * Begins a scope, usually inside of another one, in which tensors of a type of device are
+   * computed in their own dtypes.
+   *
+   * @param device the name of a device or its type
+   * @return the scope; the caller closes it
+   * @throws IllegalArgumentException if libtorch has no such scopes for the device
+   */
+  public static Autocast off(String device) {
+    DeviceType type = typeOf(device);
+    return new Autocast(type, false, torch.get_autocast_dtype(type));
+  }
+
+  private static DeviceType typeOf(String name) {
+    DeviceType type;
+    try (Device device = new Device(name)) {
+      type = device.type();
+    } catch (RuntimeException e) {
+      throw new IllegalArgumentException(
+          "device must be a name like cuda:0, got '" + name + "'", e);
+    }
+    if (!torch.is_autocast_available(type)) {
+      throw new IllegalArgumentException("libtorch has no autocast for the device " + name);
+    }
+    return type;
+  }
+
+  /**
+   * Ends the scope; no effect the second time.
+   *
+   * @throws IllegalStateException if another thread began it
+   */
+  @Override
+  public void close() {
+    if (isClosed) {
+      return;
+    }
+    if (Thread.currentThread() != thread) {
+      throw new IllegalStateException(
+          "a scope of Autocast must be closed by the thread that began it, " + thread.getName());
+    }
+    isClosed = true;
+    if (torch.decrement_nesting() == 0) {
+      torch.clear_cache(); // of converted parameters, which an optimizer may change now
+    }
+    torch.set_autocast_enabled(type, wasEnabled);
+    torch.set_autocast_dtype(type, dtypeBefore);
+  }
+}

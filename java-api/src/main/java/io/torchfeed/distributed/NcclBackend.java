@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed;
+
+import io.torchfeed.bindings.NativeException;
+import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.torchfeed;
+import io.torchfeed.sampler.Part;
+import java.time.Duration;
+import java.util.concurrent.TimeoutException;
+import org.bytedeco.javacpp.Loader;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.javacpp.chrono.Milliseconds;
+import org.bytedeco.pytorch.Device;
+import org.bytedeco.pytorch.Store;
+import org.bytedeco.pytorch.nccl.ProcessGroupNCCL;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The connections between the devices of a group: the presets' {@code ProcessGroupNCCL}, whose
+ * classes and libraries are loaded here and nowhere else, so that no other program needs them.
+ *
+ * @param prefix what the keys of the devices in the store begin with, before a slash
+ */
+record NcclBackend(StoreConnection store, String prefix, Part part, Duration timeout) {
+  private static final String TYPE = "cuda";
+
+  /**
+   * Returns why this process cannot use a device.
+   *
+   * @param needsNccl whether NCCL is needed, too
+   * @return null if it can
+   */
+  static @Nullable RuntimeException obstacle(String device, boolean needsNccl) {
+    if (!device.equals(TYPE) && !device.startsWith(TYPE + ":")) {
+      return new IllegalArgumentException(
+          "device must be a CUDA device like cuda:0, got '" + device + "'");
+    }
+    try {
+      String unused = torchfeed.device_name(device);
+    } catch (RuntimeException e) {
+      return NativeException.translate(e);
+    }
+    return needsNccl ? missingLibrary() : null;
+  }
+
+  /** Returns why NCCL cannot be loaded; null if it can. */
+  static @Nullable RuntimeException missingLibrary() {
+    try {
+      io.torchfeed.bindings.ProcessGroup.prepare_nccl();
+      Loader.load(ProcessGroupNCCL.class);
+      return null;
+    } catch (LinkageError | TypeNotPresentException e) {
+      return new IllegalStateException(
+          "NCCL cannot be loaded ("
+              + e.getMessage()
+              + "); add org.bytedeco:cuda to the class path, and install libnccl.so.2 for the"
+              + " version of CUDA that it has",
+          e);
+    }
+  }
+
+  /** Connects the devices of all ranks, and lets the group send through them. */
+  void connect(NativeHandle<io.torchfeed.bindings.ProcessGroup> group, String device) {
+    long start = System.nanoTime();
+    String exact = torchfeed.device_name(device);
+    try {
+      new TimeLimitedCall<>("torchfeed-nccl", () -> adopt(group, exact), adopted -> {})
+          .await(timeout.plus(MeetingPoint.GRACE));
+    } catch (TimeoutException e) {
+      throw MeetingPoint.failure(start, "the devices of the ranks do not connect", e);
+    } catch (NativeException e) {
+      String reason = "the devices of the ranks do not connect: " + e.getMessage();
+      if (reason.contains("timeout")) {
+        throw MeetingPoint.failure(start, reason, e);
+      }
+      throw new IllegalStateException(reason, e);
+    }
+  }
+
+  private boolean adopt(NativeHandle<io.torchfeed.bindings.ProcessGroup> group, String device) {
+    store
+        .handle()
+        .run(
+            shared -> {
+              try (PointerScope scope = new PointerScope()) {
+                Store view = OwnedStore.shared(shared, prefix);
+                ProcessGroupNCCL.Options options = ProcessGroupNCCL.Options.create();
+                options.timeout(new Milliseconds(timeout.toMillis()));
+                ProcessGroupNCCL backend =
+                    new ProcessGroupNCCL(view, part.rank(), part.worldSize(), options);
+                backend.eagerConnectSingleDevice(new Device(device));
+                group.run(mine -> mine.use_device(backend.address(), device));
+              }
+            });
+    return true;
+  }
+}

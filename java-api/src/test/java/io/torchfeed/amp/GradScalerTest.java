@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.amp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import io.torchfeed.testing.GoldenLine;
+import java.util.ArrayList;
+import java.util.List;
+import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.SGDOptions;
+import org.bytedeco.pytorch.Scalar;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+import org.junit.jupiter.api.Test;
+
+class GradScalerTest {
+  private static final float[] ROWS = {1, 2, -3, 0.5f};
+
+  /** The layer of golden/mixed_precision, and its optimizer. */
+  private static final class Layer extends Module {
+    private final Tensor weight =
+        register_parameter("weight", Tensor.create(new float[] {0.5f, -0.25f, 1, 0.125f}, 4));
+    private final SGD optimizer = new SGD(parameters(), new SGDOptions(0.125));
+
+    Tensor loss(double factor) {
+      return weight.mul(Tensor.create(ROWS, 4)).square().sum().mul(new Scalar(factor));
+    }
+
+    void backward(GradScaler scaler, double factor) {
+      optimizer.zero_grad();
+      scaler.scale(loss(factor)).backward();
+    }
+
+    List<Float> weights() {
+      List<Float> weights = new ArrayList<>();
+      for (int i = 0; i < 4; i++) {
+        weights.add(weight.data_ptr_float().get(i));
+      }
+      return weights;
+    }
+  }
+
+  @Test
+  void everyStepIsThatOfPython() {
+    Layer layer = new Layer();
+    GradScaler scaler = GradScaler.create();
+    int steps = 0;
+    for (String line : GoldenLine.read("mixed_precision.txt")) {
+      String[] words = line.split(" ", -1);
+      if (words[0].equals("scaler")) {
+        scaler.close();
+        scaler =
+            GradScaler.create(
+                new GradScaler.Options(
+                    Double.parseDouble(words[1]),
+                    Double.parseDouble(words[2]),
+                    Double.parseDouble(words[3]),
+                    Integer.parseInt(words[4])));
+        layer = new Layer();
+      } else if (words[0].equals("step")) {
+        layer.backward(
+            scaler, Double.parseDouble(words[1].replace("inf", "Infinity").replace("nan", "NaN")));
+        assertThat(scaler.step(layer.optimizer)).as(line).isEqualTo(words[2].equals("performed"));
+        scaler.update();
+        assertThat(scaler.state())
+            .as(line)
+            .isEqualTo(
+                new GradScaler.State(Double.parseDouble(words[3]), Long.parseLong(words[4])));
+        List<Float> expected = new ArrayList<>();
+        for (int i = 5; i < words.length; i++) {
+          expected.add(Float.parseFloat(words[i]));
+        }
+        assertThat(layer.weights()).as(line).isEqualTo(expected);
+        steps++;
+      }
+    }
+    scaler.close();
+    assertThat(steps).isEqualTo(20);
+  }
+
+  @Test
+  void unscaleLetsGradientsBeChangedBeforeTheStep() {
+    Layer layer = new Layer();
+    try (GradScaler scaler = GradScaler.create()) {
+      layer.backward(scaler, 1);
+      scaler.unscale(layer.optimizer);
+      assertThat(layer.weight.grad().data_ptr_float().get(0)).isEqualTo(1f);
+      layer.weight.grad().zero_();
+      assertThat(scaler.step(layer.optimizer)).isTrue();
+      assertThat(layer.weights()).containsExactly(0.5f, -0.25f, 1f, 0.125f);
+    }
+  }
+
+  @Test
+  void anOverflowOfOneOptimizerShrinksTheScaleButStopsOnlyThatOne() {
+    Layer first = new Layer();
+    Layer second = new Layer();
+    try (GradScaler scaler = GradScaler.create()) {
+      first.backward(scaler, Double.POSITIVE_INFINITY);
+      second.backward(scaler, 1);
+      assertThat(scaler.step(first.optimizer)).isFalse();
+      assertThat(scaler.step(second.optimizer)).isTrue();
+      scaler.update();
+      assertThat(scaler.state()).isEqualTo(new GradScaler.State(32_768, 0));
+    }
+  }
+
+  @Test
+  void aRestoredScalerContinues() {
+    Layer layer = new Layer();
+    try (GradScaler scaler = GradScaler.create(new GradScaler.Options(4, 2, 0.5, 2))) {
+      scaler.restore(new GradScaler.State(8, 1));
+      layer.backward(scaler, 1);
+      scaler.step(layer.optimizer);
+      scaler.update();
+      assertThat(scaler.state()).isEqualTo(new GradScaler.State(16, 0));
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> scaler.restore(new GradScaler.State(0, 0)))
+          .withMessageContaining("scale must be a positive float, got 0");
+    }
+  }
+
+  @Test
+  void callsInTheWrongOrderAreRefused() {
+    Layer layer = new Layer();
+    GradScaler scaler = GradScaler.create();
+    assertThatIllegalStateException()
+        .isThrownBy(scaler::update)
+        .withMessage("update needs a step or an unscale before it");
+    assertThatIllegalStateException()
+        .isThrownBy(() -> scaler.step(layer.optimizer))
+        .withMessage("no parameter of the optimizer has a gradient");
+    layer.backward(scaler, 1);
+    scaler.unscale(layer.optimizer);
+    assertThatIllegalStateException().isThrownBy(() -> scaler.unscale(layer.optimizer));
+    scaler.step(layer.optimizer);
+    assertThatIllegalStateException()
+        .isThrownBy(() -> scaler.step(layer.optimizer))
+        .withMessage("step was called after step of this optimizer; call update first");
+    scaler.close();
+    scaler.close();
+    assertThatIllegalStateException()
+        .isThrownBy(scaler::state)
+        .withMessageContaining("GradScaler is closed");
+  }
+
+  @Test
+  void gradientsOfFloat16AreRefused() {
+    Layer layer = new Layer();
+    layer.to(ScalarType.Half, false);
+    try (GradScaler scaler = GradScaler.create()) {
+      scaler.scale(layer.weight.sum()).backward();
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> scaler.step(layer.optimizer))
+          .withMessageContaining("gradients of float16 cannot be unscaled");
+    }
+  }
+
+  @Test
+  void optionsOutOfRangeAreRefused() {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> new GradScaler.Options(1e39, 2, 0.5, 1))
+        .withMessageContaining("initialScale must be a positive float, got 1.0E39");
+    assertThatIllegalArgumentException().isThrownBy(() -> new GradScaler.Options(1, 1, 0.5, 1));
+    assertThatIllegalArgumentException().isThrownBy(() -> new GradScaler.Options(1, 2, 1, 1));
+    assertThatIllegalArgumentException().isThrownBy(() -> new GradScaler.Options(1, 2, 0.5, 0));
+  }
+}
