@@ -7,6 +7,8 @@ import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.ArchiveWriter;
+import org.bytedeco.pytorch.Device;
+import org.bytedeco.pytorch.DeviceOptional;
 import org.bytedeco.pytorch.InputArchive;
 import org.bytedeco.pytorch.OutputArchive;
 
@@ -26,12 +28,17 @@ final class Archives {
     return bytes.toByteArray();
   }
 
+  /**
+   * Reads an archive.
+   *
+   * @param device the name of the device of the tensors, wherever they were when they were written
+   */
   @SuppressWarnings("try") // a scope works by being open
-  static void read(byte[] bytes, Consumer<InputArchive> content) {
+  static void read(byte[] bytes, String device, Consumer<InputArchive> content) {
     try (PointerScope scope = new PointerScope();
         BytePointer pointer = new BytePointer(bytes);
         InputArchive archive = new InputArchive()) {
-      archive.load_from(pointer, bytes.length);
+      archive.load_from(pointer, bytes.length, new DeviceOptional(new Device(device)));
       content.accept(archive);
     }
   }

@@ -27,7 +27,8 @@ import picocli.CommandLine.Unmatched;
       "Trains MNIST once in each way in which ranks can train together, one after the other, and"
           + " prints test accuracy, seconds per epoch and bytes per step as a table.",
       "Writes comparison.md and comparison.png to --out, and each run to a folder of its own.",
-      "All other options are those of train, except --algorithm, --comm and --resume."
+      "All other options are those of train, except --algorithm, --comm and --resume. With a --device"
+          + " other than cpu, the ways that need the CPU are left out."
     },
     footer = {"", "Example: compare --ranks 2 --epochs 3 --out runs/ways"})
 final class Compare implements Callable<Integer> {
@@ -64,12 +65,17 @@ final class Compare implements Callable<Integer> {
   @Override
   public Integer call() throws IOException {
     Map<String, Settings> ways = new LinkedHashMap<>(); // all, so that a wrong option fails at once
+    boolean onCpu = settings("any").device().equals(TrainingDevice.CPU);
     for (Comm comm : Comm.values()) {
-      ways.put(comm.toString(), settings(comm.toString(), "--comm=" + comm));
+      if (onCpu || Settings.isOnDevices(Algorithm.ALLREDUCE, comm)) {
+        ways.put(comm.toString(), settings(comm.toString(), "--comm=" + comm));
+      }
     }
     for (Algorithm algorithm : Algorithm.values()) {
-      ways.putIfAbsent(
-          algorithm.toString(), settings(algorithm.toString(), "--algorithm=" + algorithm));
+      if (onCpu || Settings.isOnDevices(algorithm, Comm.ALLREDUCE)) {
+        ways.putIfAbsent(
+            algorithm.toString(), settings(algorithm.toString(), "--algorithm=" + algorithm));
+      }
     }
     List<Comparison.Row> rows = new ArrayList<>();
     for (Map.Entry<String, Settings> way : ways.entrySet()) {
@@ -88,9 +94,9 @@ final class Compare implements Callable<Integer> {
     return 0;
   }
 
-  private Settings settings(String name, String way) {
+  private Settings settings(String name, String... way) {
     List<String> arguments = new ArrayList<>(options == null ? List.of() : options);
-    arguments.add(way);
+    arguments.addAll(List.of(way));
     arguments.add("--out=" + out.resolve(name));
     try {
       Main train = new Main(Map.of());

@@ -8,6 +8,7 @@ import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.LongOptional;
 import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
  * The quality of the net on the test set.
@@ -22,7 +23,7 @@ record Evaluation(double loss, double accuracy) {
    * Evaluates a separate slice on each rank, so that each sample counts once, and adds the sums.
    */
   @SuppressWarnings("try") // a scope works by being open
-  static Evaluation of(Net net, MnistTensors test, ProcessGroup group) {
+  static Evaluation of(Net net, MnistTensors test, ProcessGroup group, TrainingDevice device) {
     int from = (int) ((long) test.size() * group.rank() / group.size());
     int to = (int) ((long) test.size() * (group.rank() + 1) / group.size());
     double loss = 0;
@@ -32,8 +33,8 @@ record Evaluation(double loss, double accuracy) {
       for (int at = from; at < to; at += BATCH) {
         int count = Math.min(BATCH, to - at);
         try (PointerScope scope = new PointerScope()) {
-          Tensor labels = test.labels(at, count);
-          Tensor output = net.forward(test.images(at, count));
+          Tensor labels = device.of(test.labels(at, count), ScalarType.Long);
+          Tensor output = net.forward(device.of(test.images(at, count), ScalarType.Float));
           loss += nll_loss(output, labels).item_float() * (double) count;
           correct += output.argmax(new LongOptional(1), false).eq(labels).sum().item_long();
         }

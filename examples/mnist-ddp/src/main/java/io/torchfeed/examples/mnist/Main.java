@@ -96,6 +96,14 @@ final class Main implements Callable<Integer> {
   private Comm comm = Comm.ALLREDUCE;
 
   @Option(
+      names = "--device",
+      paramLabel = "NAME",
+      description =
+          "Where to train: cpu; cuda, a GPU of its own for each rank, over NCCL; cuda:N, one GPU for"
+              + " all ranks; auto, cuda if there are enough GPUs (default: ${DEFAULT-VALUE}).")
+  private String device = TrainingDevice.CPU;
+
+  @Option(
       names = "--lr",
       paramLabel = "X",
       description = "Learning rate (default: 0.03); with --comm qadam by default 0.001.")
@@ -262,6 +270,7 @@ final class Main implements Callable<Integer> {
           accumulate,
           algorithm,
           comm,
+          device,
           lr != null ? lr : comm.defaultLearningRate(),
           momentum,
           seed,

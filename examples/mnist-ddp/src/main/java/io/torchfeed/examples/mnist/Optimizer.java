@@ -21,14 +21,16 @@ interface Optimizer extends AutoCloseable {
    * Creates the optimizer of a model.
    *
    * @param state of a checkpoint of the same settings, or null
+   * @param device the device of the model
    */
-  static Optimizer of(Net net, Replica model, Settings settings, byte @Nullable [] state) {
+  static Optimizer of(
+      Net net, Replica model, Settings settings, byte @Nullable [] state, String device) {
     if (settings.comm() == Comm.QADAM) {
       return new Adam(model.adam(Comm.adam(settings.lr())));
     }
     SGD sgd = Optimizers.sgd(net, settings);
     if (state != null) {
-      Optimizers.restore(sgd, state, settings);
+      Optimizers.restore(sgd, state, device, settings);
     }
     return new Sgd(sgd);
   }

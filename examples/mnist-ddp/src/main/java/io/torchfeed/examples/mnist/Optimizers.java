@@ -20,8 +20,8 @@ final class Optimizers {
 
   /** Restores the momentum buffers of a checkpoint; the run keeps its own rate and momentum. */
   @SuppressWarnings("try") // a scope works by being open
-  static void restore(SGD optimizer, byte[] archive, Settings settings) {
-    Archives.read(archive, optimizer::load);
+  static void restore(SGD optimizer, byte[] archive, String device, Settings settings) {
+    Archives.read(archive, device, optimizer::load);
     try (PointerScope scope = new PointerScope()) {
       SGDOptions options = new SGDOptions(optimizer.param_groups().get(0).options());
       options.set_lr(settings.lr());

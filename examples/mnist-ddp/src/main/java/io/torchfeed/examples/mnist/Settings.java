@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param accumulate batches per optimizer step, at least 1
  * @param algorithm how the ranks train together
  * @param comm how gradients are sent, if the ranks exchange them
+ * @param device the device of the ranks, as {@link TrainingDevice} takes it
  * @param lr learning rate, above 0
  * @param momentum momentum of SGD, in [0, 1)
  * @param seed seed of parameters, dropout and order; not negative
@@ -34,6 +35,7 @@ record Settings(
     int accumulate,
     Algorithm algorithm,
     Comm comm,
+    String device,
     double lr,
     double momentum,
     long seed,
@@ -73,6 +75,19 @@ record Settings(
       throw new IllegalArgumentException(
           "--resume is not for --comm qadam, whose moments are not saved");
     }
+    if (!TrainingDevice.isChoice(device)) {
+      throw new IllegalArgumentException(
+          "--device must be cpu, cuda, cuda:N or auto, got " + device);
+    }
+    if (!device.equals(TrainingDevice.CPU) && !isOnDevices(algorithm, comm)) {
+      throw new IllegalArgumentException(
+          "--device "
+              + device
+              + " needs --algorithm allreduce, and --comm allreduce, float16 or bfloat16, got "
+              + algorithm
+              + " and "
+              + comm);
+    }
     if (!(lr > 0 && lr <= 100)) {
       throw new IllegalArgumentException("--lr must be in (0, 100], got " + lr);
     }
@@ -82,6 +97,12 @@ record Settings(
     if (seed < 0 || seed > 0xffff_ffffL) {
       throw new IllegalArgumentException("--seed must be in [0, 4294967295], got " + seed);
     }
+  }
+
+  /** Returns whether ranks on devices can train together in this way. */
+  static boolean isOnDevices(Algorithm algorithm, Comm comm) {
+    return algorithm == Algorithm.ALLREDUCE
+        && (comm == Comm.ALLREDUCE || comm == Comm.FLOAT16 || comm == Comm.BFLOAT16);
   }
 
   private static void require(String option, int value, int least, int most) {
@@ -109,6 +130,7 @@ record Settings(
         accumulate,
         algorithm,
         comm,
+        device,
         lr,
         momentum,
         seed,
@@ -133,6 +155,7 @@ record Settings(
                 "--accumulate=" + accumulate,
                 "--algorithm=" + algorithm,
                 "--comm=" + comm,
+                "--device=" + device,
                 "--lr=" + lr,
                 "--momentum=" + momentum,
                 "--seed=" + seed,

@@ -27,6 +27,7 @@ import org.bytedeco.pytorch.global.torch;
 final class Training {
   private final Settings settings;
   private final ProcessGroup group;
+  private final TrainingDevice device;
   private final Net net;
   private final Replica model;
   private final Optimizer optimizer;
@@ -39,6 +40,7 @@ final class Training {
   private Training(
       Settings settings,
       ProcessGroup group,
+      TrainingDevice device,
       Net net,
       Replica model,
       Optimizer optimizer,
@@ -48,6 +50,7 @@ final class Training {
       long steps) {
     this.settings = settings;
     this.group = group;
+    this.device = device;
     this.net = net;
     this.model = model;
     this.optimizer = optimizer;
@@ -76,6 +79,7 @@ final class Training {
   }
 
   private static void train(Settings settings, boolean verified, ProcessGroup group) {
+    TrainingDevice device = TrainingDevice.of(settings.device(), group);
     Path data =
         verified
             ? Objects.requireNonNull(settings.data())
@@ -105,18 +109,24 @@ final class Training {
           new Checkpoint.Plan(settings.seed(), group.size(), settings.batchSize(), digest);
       if (checkpoint != null) {
         checkpoint.plan().requireSame(plan);
-        Archives.read(checkpoint.model(), net::load);
+        Archives.read(checkpoint.model(), TrainingDevice.CPU, net::load);
       }
-      try (DataLoader loader = loader(settings, train, sampler);
+      device.hold(net);
+      try (DataLoader loader = loader(settings, device, train, sampler);
           Replica model = Replica.of(net, group, settings);
           Optimizer optimizer =
               Optimizer.of(
-                  net, model, settings, checkpoint == null ? null : checkpoint.optimizer())) {
+                  net,
+                  model,
+                  settings,
+                  checkpoint == null ? null : checkpoint.optimizer(),
+                  device.name())) {
         int done = checkpoint == null ? 0 : checkpoint.epoch();
         RunFiles files = RunFiles.of(settings, plan, group.rank() == 0, done);
         new Training(
                 settings,
                 group,
+                device,
                 net,
                 model,
                 optimizer,
@@ -140,21 +150,27 @@ final class Training {
     }
   }
 
-  private static DataLoader loader(Settings settings, MnistTensors train, Sampler sampler) {
+  private static DataLoader loader(
+      Settings settings, TrainingDevice device, MnistTensors train, Sampler sampler) {
     if (settings.augment()) {
       return build(
-          DataLoader.over(new ShiftedImages(train)).seed(settings.seed()), settings, sampler);
+          DataLoader.over(new ShiftedImages(train)).seed(settings.seed()),
+          settings,
+          device,
+          sampler);
     }
     // The loader holds its own reference to the tensors' memory.
     try (Tensor images = train.images(0, train.size());
         Tensor labels = train.labels(0, train.size());
         TensorDataset dataset = TensorDataset.of(images, labels)) {
-      return build(DataLoader.over(dataset), settings, sampler);
+      return build(DataLoader.over(dataset), settings, device, sampler);
     }
   }
 
-  private static DataLoader build(DataLoaderBuilder over, Settings settings, Sampler sampler) {
+  private static DataLoader build(
+      DataLoaderBuilder over, Settings settings, TrainingDevice device, Sampler sampler) {
     return over.sampler(sampler)
+        .device(device.name())
         .batchSize(settings.batchSize())
         .workers(settings.workers())
         .build();
@@ -165,7 +181,7 @@ final class Training {
       EpochClock clock = trainEpoch(epoch);
       // Reads every parameter on every rank: a difference between ranks ends the run here.
       String digest = model.agree();
-      Evaluation evaluation = Evaluation.of(net, test, group);
+      Evaluation evaluation = Evaluation.of(net, test, group, device);
       files.epochDone(
           clock.metrics(epoch, group, evaluation, model.overlapShare(), digest), net, optimizer);
     }

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.mnist;
+
+import io.torchfeed.distributed.ProcessGroup;
+import java.util.Arrays;
+import org.bytedeco.pytorch.Device;
+import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+
+/**
+ * The device on which a rank trains.
+ *
+ * @param name {@code cpu}, or for example {@code cuda:0}
+ */
+record TrainingDevice(String name) {
+  static final String CPU = "cpu";
+  static final String AUTO = "auto";
+  static final String CUDA = "cuda";
+
+  /** Returns whether {@code --device} may have this value. */
+  static boolean isChoice(String choice) {
+    return choice.matches("cpu|auto|cuda(:\\d{1,3})?");
+  }
+
+  /**
+   * Chooses the device of a rank, and lets the ranks send from device to device if each has one of
+   * its own.
+   *
+   * @param choice the value of {@code --device}
+   */
+  static TrainingDevice of(String choice, ProcessGroup group) {
+    int devices = torch.cuda_is_available() ? torch.cuda_device_count() : 0;
+    String wanted = choice;
+    if (choice.equals(AUTO)) {
+      long[][] all = group.allGatherLongs(new long[] {devices - group.localRank()});
+      wanted = Arrays.stream(all).allMatch(rank -> rank[0] > 0) ? CUDA : CPU;
+    }
+    if (wanted.equals(CPU)) {
+      return new TrainingDevice(CPU);
+    }
+    boolean isOwn = wanted.equals(CUDA);
+    String name = isOwn ? CUDA + ":" + group.localRank() : wanted;
+    int index = Integer.parseInt(name.substring(CUDA.length() + 1));
+    if (index >= devices) {
+      throw new TrainingException(
+          "--device "
+              + choice
+              + " needs the device "
+              + name
+              + ", but libtorch sees "
+              + devices
+              + " CUDA devices; java-api/README.md says what a GPU needs");
+    }
+    if (isOwn) {
+      useDevice(group, name);
+    }
+    return new TrainingDevice(name);
+  }
+
+  private static void useDevice(ProcessGroup group, String name) {
+    try {
+      group.useDevice(name);
+    } catch (IllegalStateException e) { // NCCL is missing, here or on another rank
+      throw new TrainingException(String.valueOf(e.getMessage()), e);
+    }
+  }
+
+  /** Moves the parameters of a module. */
+  void hold(Module module) {
+    try (Device device = new Device(name)) {
+      module.to(device, false);
+    }
+  }
+
+  /** Returns a tensor on the device: the same one if it is there. */
+  Tensor of(Tensor tensor, ScalarType type) {
+    try (Device device = new Device(name)) {
+      return tensor.to(device, type);
+    }
+  }
+}
