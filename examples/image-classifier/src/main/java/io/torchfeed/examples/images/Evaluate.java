@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.images;
 
-import io.torchfeed.data.source.ImageFolder;
+import io.torchfeed.data.source.ImageFiles;
 import io.torchfeed.distributed.Master;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.sampler.Part;
@@ -32,12 +32,13 @@ final class Evaluate implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     settings.check();
-    ImageFolder images = Images.test(settings.data(), settings.size());
-    try (ResNet net = new ResNet(images.classes().size());
+    Images images = Images.test(settings.data(), settings.size());
+    try (ImageFiles pictures = images.open();
+        ResNet net = new ResNet(images.classes().size());
         ProcessGroup alone =
             ProcessGroup.join(Master.at("127.0.0.1", 1), Part.whole(), Duration.ofMinutes(1))) {
       ModelFile.load(net, model);
-      Evaluation evaluation = Evaluation.of(net, images, alone, settings);
+      Evaluation evaluation = Evaluation.of(net, pictures, alone, settings);
       System.out.printf(
           Locale.ROOT,
           "%d of %d images, %.2f %%%n",

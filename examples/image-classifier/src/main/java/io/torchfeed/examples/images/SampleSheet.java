@@ -4,7 +4,7 @@ package io.torchfeed.examples.images;
 import io.torchfeed.data.Batch;
 import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
-import io.torchfeed.data.source.ImageFolder;
+import io.torchfeed.data.source.ImageFiles;
 import io.torchfeed.sampler.torch.RandomSampler;
 import java.awt.Graphics2D;
 import java.awt.image.BufferedImage;
@@ -20,12 +20,12 @@ final class SampleSheet {
 
   private SampleSheet() {}
 
-  static void write(Settings settings, long seed, Path file) throws IOException {
-    ImageFolder images = Images.toLookAt(settings.data(), settings.size());
-    int size = settings.size();
+  static void write(Images pictures, long seed, Path file) throws IOException {
+    int size = Math.toIntExact(pictures.plan().row().shape().get(1));
     BufferedImage sheet =
         new BufferedImage(COLUMNS * size, ROWS * size, BufferedImage.TYPE_INT_RGB);
-    try (DataLoader loader =
+    try (ImageFiles images = pictures.open();
+        DataLoader loader =
             DataLoader.over(images)
                 .sampler(new RandomSampler(images.size(), seed))
                 .batchSize((int) Math.min(images.size(), (long) COLUMNS * ROWS))

@@ -44,6 +44,13 @@ final class Train implements Callable<Integer> {
   private double lr = 0.05;
 
   @Option(
+      names = "--augment",
+      paramLabel = "WAY",
+      description =
+          "Change of training images: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
+  private Images.Augmentation augmentation = Images.Augmentation.COLOUR;
+
+  @Option(
       names = "--seed",
       paramLabel = "N",
       description = "Seed of parameters, order and random parts (default: ${DEFAULT-VALUE}).")
@@ -63,7 +70,8 @@ final class Train implements Callable<Integer> {
     require(lr > 0, "--lr must be above 0, got " + lr);
     if (System.getenv("RANK") != null) {
       try (ProcessGroup group = ProcessGroup.fromEnvironment()) {
-        new Training(group, settings, new Training.Options(epochs, lr, seed, out)).run();
+        new Training(group, settings, new Training.Options(epochs, lr, augmentation, seed, out))
+            .run();
       }
       return 0;
     }
@@ -90,6 +98,7 @@ final class Train implements Callable<Integer> {
         "--ranks=" + ranks,
         "--epochs=" + epochs,
         "--lr=" + lr,
+        "--augment=" + augmentation,
         "--seed=" + seed,
         "--out=" + out.toAbsolutePath());
   }

@@ -6,7 +6,7 @@ import static org.bytedeco.pytorch.global.torch.cross_entropy_loss;
 import io.torchfeed.data.Batch;
 import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
-import io.torchfeed.data.source.ImageFolder;
+import io.torchfeed.data.source.ImageFiles;
 import io.torchfeed.distributed.DistributedDataParallel;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.sampler.torch.DistributedRandomSampler;
@@ -29,10 +29,11 @@ final class Training {
    *
    * @param epochs passes over the training images
    * @param lr learning rate at the start
+   * @param augmentation changes of the training images
    * @param seed of parameters, order and random parts
    * @param out folder of the results
    */
-  record Options(int epochs, double lr, long seed, Path out) {}
+  record Options(int epochs, double lr, Images.Augmentation augmentation, long seed, Path out) {}
 
   private final ProcessGroup group;
   private final Settings settings;
@@ -45,24 +46,29 @@ final class Training {
   }
 
   void run() throws IOException {
-    ImageFolder images = Images.training(settings.data(), settings.size());
-    ImageFolder test = Images.test(settings.data(), settings.size());
+    Images images = Images.training(settings.data(), settings.size(), options.augmentation());
+    Images test = Images.test(settings.data(), settings.size());
     Settings.require(
         images.classes().equals(test.classes()),
         "--data: train has the classes " + images.classes() + ", val " + test.classes());
     boolean isFirst = group.rank() == 0;
     if (isFirst) {
-      SampleSheet.write(settings, options.seed(), options.out().resolve("samples.png"));
+      SampleSheet.write(
+          Images.toLookAt(settings.data(), settings.size(), options.augmentation()),
+          options.seed(),
+          options.out().resolve("samples.png"));
     }
     torch.manual_seed(options.seed());
     Metrics metrics = new Metrics(options.out());
-    try (ResNet net = new ResNet(images.classes().size());
+    try (ImageFiles pictures = images.open();
+        ImageFiles testPictures = test.open();
+        ResNet net = new ResNet(images.classes().size());
         DistributedDataParallel model = DistributedDataParallel.wrap(net, group);
         TensorVector parameters = net.parameters();
         SGD optimizer = new SGD(parameters, rates());
         DataLoader loader =
-            DataLoader.over(images)
-                .sampler(new DistributedRandomSampler(images.size(), group.part()))
+            DataLoader.over(pictures)
+                .sampler(new DistributedRandomSampler(pictures.size(), group.part()))
                 .batchSize(settings.batchSize())
                 .workers(settings.workers())
                 .seed(options.seed())
@@ -71,7 +77,7 @@ final class Training {
         Pass pass = new Pass(model, net, optimizer, loader);
         pass.run(epoch);
         model.verifyReplicas();
-        Evaluation evaluation = Evaluation.of(net, test, group, settings);
+        Evaluation evaluation = Evaluation.of(net, testPictures, group, settings);
         if (isFirst) {
           metrics.add(
               new Metrics.Row(

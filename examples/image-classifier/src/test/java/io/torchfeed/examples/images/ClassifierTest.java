@@ -77,7 +77,14 @@ class ClassifierTest {
     String data = "--data=" + data();
     Path out = folder.resolve("run");
     String[] train = {
-      "train", data, "--out=" + out, "--ranks=2", "--size=32", "--batch-size=4", "--epochs=8"
+      "train",
+      data,
+      "--out=" + out,
+      "--ranks=2",
+      "--size=32",
+      "--batch-size=4",
+      "--augment=NONE",
+      "--epochs=8"
     };
     assertThat(run(train)).as("%s", errors).isZero();
     assertThat(Files.readAllLines(out.resolve("metrics.csv"))).hasSize(9);
@@ -95,7 +102,8 @@ class ClassifierTest {
     "--size=8, '--size must be in [32, 1024], got 8'",
     "--ranks=0, '--ranks must be in [1, 1024], got 0'",
     "--lr=0, '--lr must be above 0, got 0.0'",
-    "--epochs=many, many"
+    "--epochs=many, many",
+    "--augment=MORE, 'expected one of [NONE, COLOUR, RAND, TRIVIAL]'"
   })
   void aWrongOptionIsAUsageError(String option, String message) throws Exception {
     assertThat(run("train", "--data=" + data(), option)).isEqualTo(2);
