@@ -24,13 +24,18 @@ def parse_arguments():
     own = sys.argv[1 : sys.argv.index("--")]
     parser = argparse.ArgumentParser(prog="images")
     parser.add_argument("--data", required=True, help="folder with a folder for each class")
+    parser.add_argument(
+        "--passes", type=int, default=8, help="epochs in a turn (default: %(default)s)"
+    )
     parser.add_argument("--rounds", type=int, default=5, help="turns (default: %(default)s)")
     parser.add_argument("--tasks", default="train,eval", help="tasks (default: %(default)s)")
     parser.add_argument("--out", help="folder of images.json (default: results)")
     parser.add_argument("--caller", help=argparse.SUPPRESS)
+    parser.add_argument("--loop", help=argparse.SUPPRESS)
     arguments = parser.parse_args(own)
-    if arguments.rounds < 1:
-        parser.error(f"--rounds must be at least 1, got {arguments.rounds}")
+    for name in ("passes", "rounds"):
+        if getattr(arguments, name) < 1:
+            parser.error(f"--{name} must be at least 1, got {getattr(arguments, name)}")
     arguments.tasks = arguments.tasks.split(",")
     for task in arguments.tasks:
         if task not in TASKS:
@@ -68,10 +73,16 @@ class Contestant:
 
 def print_table(task, rows):
     print(f"{task}: {TASKS[task]}")
-    print(f"{'':22}{'pictures/s of a core':>22}{'turns':>16}{'torchfeed-native is x':>24}")
+    print(
+        f"{'':22}{'pictures/s of a core':>22}{'turns':>16}{'torchfeed-native is x':>24}"
+        f"{'pictures/s':>12}"
+    )
     for row in rows:
         span = f"{row['lowest']:.0f}-{row['highest']:.0f}"
-        print(f"{row['contestant']:22}{row['highest']:22.1f}{span:>16}{row['torchfeed_is']:24.2f}")
+        print(
+            f"{row['contestant']:22}{row['highest']:22.1f}{span:>16}{row['torchfeed_is']:24.2f}"
+            f"{max(row['wall_rates']):12.1f}"
+        )
 
 
 def main():
@@ -83,10 +94,10 @@ def main():
     out = pathlib.Path(arguments.caller, arguments.out) if arguments.out else HERE / "results"
     out.mkdir(parents=True, exist_ok=True)
     python = [sys.executable, str(HERE / "peers" / "images_peer.py")]
-    processes = [Contestant(java), Contestant(python)]
+    processes = [Contestant(java), Contestant([arguments.loop]), Contestant(python)]
     figures = {"pictures": len(paths), "tasks": {}}
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as listing:
-        listing.write("".join(f"{path}\n" for path in paths))
+        listing.write("".join(f"{path}\n" for path in paths) * arguments.passes)
         listing.flush()
         contestants = {name: process for process in processes for name in process.names}
         try:

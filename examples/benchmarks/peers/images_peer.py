@@ -6,6 +6,7 @@ Reads one task per line, `<contestant> <task> <file of paths> <folder>`, and ans
 into float32 tensors [3, 224, 224], normalized as for ImageNet, in its best form.
 """
 
+import functools
 import importlib.util
 import io
 import sys
@@ -93,11 +94,19 @@ def opencv(task):
     import cv2
 
     cv2.setNumThreads(1)
+
+    def decode(data):
+        return cv2.imdecode(numpy.frombuffer(data, numpy.uint8), cv2.IMREAD_COLOR_RGB)
+
+    return opencv_pipeline(cv2, decode, task)
+
+
+def opencv_pipeline(cv2, decode, task):
     mean = numpy.array(MEAN, numpy.float32) * 255
     scale = 1 / (numpy.array(STD, numpy.float32) * 255)
 
     def run(data):
-        image = cv2.imdecode(numpy.frombuffer(data, numpy.uint8), cv2.IMREAD_COLOR_RGB)
+        image = decode(data)
         if task == "train":
             top, left, height, width = random_crop_of(*image.shape[:2])
             image = image[top : top + height, left : left + width]
@@ -115,37 +124,107 @@ def opencv(task):
     return run
 
 
+def ffcv_like(task):
+    """FFCV's recipe: whole pictures with the fast inverse DCT and plain upsampling, then OpenCV.
+
+    FFCV itself has only sources, and reads them from a file format of its own.
+    """
+    import cv2
+    import simplejpeg
+
+    cv2.setNumThreads(1)
+    decode = functools.partial(simplejpeg.decode_jpeg, fastdct=True, fastupsample=True)
+    return opencv_pipeline(cv2, decode, task)
+
+
+def dali(paths, task):
+    """DALI on a CPU with one thread; only the part of a crop is decoded."""
+    from nvidia.dali import fn, pipeline_def, types
+
+    @pipeline_def(batch_size=32, num_threads=1, device_id=None, seed=0)
+    def pipeline():
+        encoded, _ = fn.readers.file(files=paths, random_shuffle=False)
+        if task == "train":
+            images = fn.decoders.image_random_crop(encoded, output_type=types.RGB)
+            images = fn.resize(images, size=[SIZE, SIZE], antialias=True)
+            mirror = fn.random.coin_flip()
+        else:
+            images = fn.decoders.image(encoded, output_type=types.RGB)
+            images = fn.resize(images, resize_shorter=SHORT_SIDE, antialias=True)
+            mirror = 0
+        return fn.crop_mirror_normalize(
+            images,
+            crop=(SIZE, SIZE),
+            mirror=mirror,
+            mean=[255 * m for m in MEAN],
+            std=[255 * s for s in STD],
+            output_layout="CHW",
+        )
+
+    pipe = pipeline()
+    pipe.build()
+    batches = -(-len(paths) // 32)
+
+    def run():
+        for _ in range(batches):
+            (images,) = pipe.run()
+        return images.at(0), 32 * batches
+
+    return run
+
+
+# What turns one picture into a tensor, and the packages that it needs.
 CONTESTANTS = {
-    "pillow": pillow,
-    "torchvision-pillow": torchvision_pillow,
-    "torchvision-tensors": torchvision_tensors,
-    "opencv": opencv,
+    "pillow": (pillow, []),
+    "torchvision-pillow": (torchvision_pillow, []),
+    "torchvision-tensors": (torchvision_tensors, []),
+    "opencv": (opencv, ["cv2"]),
+    "ffcv-like": (ffcv_like, ["cv2", "simplejpeg"]),
+    "dali": (dali, ["nvidia.dali"]),
 }
 
 
-def has_opencv():
-    return importlib.util.find_spec("cv2") is not None
+def is_installed(module):
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # of the package around it
+        return False
+
+
+def start(contestant, task, paths):
+    """Returns a function that loads all pictures, and returns the last and their number."""
+    make, _ = CONTESTANTS[contestant]
+    if make is dali:
+        return dali(paths, task)
+    one = make(task)
+
+    def run():
+        for path in paths:
+            with open(path, "rb") as file:
+                result = one(file.read())
+        return result, len(paths)
+
+    with open(paths[0], "rb") as file:
+        one(file.read())
+    return run
 
 
 def main():
     torch.set_num_threads(1)
-    print("ready", *(name for name in CONTESTANTS if name != "opencv" or has_opencv()), flush=True)
+    present = [name for name, (_, needs) in CONTESTANTS.items() if all(map(is_installed, needs))]
+    print("ready", *present, flush=True)
     for line in sys.stdin:
         contestant, task, listing, _ = line.split()
         with open(listing, encoding="utf-8") as lines:
             paths = lines.read().splitlines()
-        run = CONTESTANTS[contestant](task)
+        run = start(contestant, task, paths)
         torch.manual_seed(0)
-        with open(paths[0], "rb") as file:
-            run(file.read())
-        processor, start = time.process_time_ns(), time.perf_counter_ns()
-        for path in paths:
-            with open(path, "rb") as file:
-                result = run(file.read())
-        took = time.process_time_ns() - processor, time.perf_counter_ns() - start
+        processor, begin = time.process_time_ns(), time.perf_counter_ns()
+        result, count = run()
+        took = time.process_time_ns() - processor, time.perf_counter_ns() - begin
         if tuple(result.shape) != (3, SIZE, SIZE):
             sys.exit(f"{contestant} made {tuple(result.shape)}")
-        print("done", len(paths), *took, flush=True)
+        print("done", count, *took, flush=True)
 
 
 if __name__ == "__main__":

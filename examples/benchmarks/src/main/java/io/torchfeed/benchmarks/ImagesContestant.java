@@ -7,6 +7,7 @@ import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.DataLoaderBuilder;
 import io.torchfeed.data.source.ImageFiles;
 import io.torchfeed.data.source.ImageFolder;
+import io.torchfeed.data.source.ImageRecords;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.image.ImagePlanBuilder;
 import java.awt.Graphics2D;
@@ -41,16 +42,24 @@ public final class ImagesContestant {
   public static void main(String[] args) throws IOException {
     BufferedReader tasks =
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-    System.out.println("ready torchfeed-native torchfeed-java imageio");
+    System.out.println(
+        "ready torchfeed-native torchfeed-native-2 torchfeed-records torchfeed-java imageio");
+    Path records = null;
     for (String line = tasks.readLine(); line != null; line = tasks.readLine()) {
       String[] words = line.split(" ", -1);
       boolean isTraining = words[1].equals("train");
+      if (records == null) {
+        records = pack(Path.of(words[3]));
+      }
+      int wanted = Files.readAllLines(Path.of(words[2])).size();
       long processor = SYSTEM.getProcessCpuTime();
       long start = System.nanoTime();
       long pictures =
           switch (words[0]) {
-            case "torchfeed-java" -> javaEngine(Path.of(words[3]), isTraining);
-            case "torchfeed-native" -> nativeEngine(Path.of(words[3]), isTraining);
+            case "torchfeed-java" -> javaEngine(Path.of(words[3]), isTraining, wanted);
+            case "torchfeed-native" -> nativeEngine(Path.of(words[3]), isTraining, 1, wanted);
+            case "torchfeed-native-2" -> nativeEngine(Path.of(words[3]), isTraining, 2, wanted);
+            case "torchfeed-records" -> records(records, isTraining, wanted);
             case "imageio" -> imageIo(Path.of(words[2]), isTraining);
             default -> throw new IllegalArgumentException(line);
           };
@@ -70,23 +79,41 @@ public final class ImagesContestant {
     return plan.normalize(ImagePlan.imagenetMean(), ImagePlan.imagenetStd()).build();
   }
 
-  private static long javaEngine(Path root, boolean isTraining) {
-    return load(DataLoader.over(ImageFolder.open(root, plan(isTraining))));
+  private static long javaEngine(Path root, boolean isTraining, int wanted) {
+    return load(DataLoader.over(ImageFolder.open(root, plan(isTraining))), 1, wanted);
   }
 
-  private static long nativeEngine(Path root, boolean isTraining) {
+  private static long nativeEngine(Path root, boolean isTraining, int workers, int wanted) {
     ImagePlan plan = plan(isTraining);
     try (ImageFiles files = ImageFiles.of(ImageFolder.open(root, plan), plan)) {
-      return load(DataLoader.over(files));
+      return load(DataLoader.over(files), workers, wanted);
     }
   }
 
-  private static long load(DataLoaderBuilder over) {
+  /** Writes the record file of a folder; the time for it does not count. */
+  private static Path pack(Path root) throws IOException {
+    Path file = Files.createTempFile("images", ".records");
+    file.toFile().deleteOnExit();
+    ImageRecords.write(ImageFolder.open(root, plan(false)), file, done -> {});
+    return file;
+  }
+
+  private static long records(Path file, boolean isTraining, int wanted) {
+    try (ImageRecords records = ImageRecords.open(file, plan(isTraining))) {
+      return load(DataLoader.over(records), 1, wanted);
+    }
+  }
+
+  /** Loads whole epochs until the wanted number of pictures is reached. */
+  private static long load(DataLoaderBuilder over, int workers, int wanted) {
     long pictures = 0;
-    try (DataLoader loader = over.batchSize(BATCH).workers(1).build();
-        Batches batches = loader.epoch(0)) {
-      while (batches.hasNext()) {
-        pictures += batches.next().size();
+    try (DataLoader loader = over.batchSize(BATCH).workers(workers).build()) {
+      for (long epoch = 0; pictures < wanted; epoch++) {
+        try (Batches batches = loader.epoch(epoch)) {
+          while (batches.hasNext()) {
+            pictures += batches.next().size();
+          }
+        }
       }
     }
     return pictures;

@@ -34,7 +34,12 @@ record Bar(String text, double wanted, boolean atMost, Spread seen) {
       String name = row + entry.contestant() + ", " + entry.settingText() + ", ";
       if (Entry.NATIVE.equals(entry.contestant())) {
         double wanted = results.row() == Row.D ? OF_PREAD : OF_LIMIT;
-        String limit = results.row() == Row.D ? "of pread" : "of memcpy";
+        String limit =
+            switch (results.row()) {
+              case C -> "of the C++ conversion";
+              case D -> "of pread";
+              default -> "of memcpy";
+            };
         bars.add(new Bar(name + limit, wanted, false, results.ofLimit(entry)));
       }
       if (entry.workers() > 0) {

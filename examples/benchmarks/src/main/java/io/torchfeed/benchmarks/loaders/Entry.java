@@ -58,9 +58,7 @@ record Entry(String contestant, String program, String variant, Setting setting,
       return List.copyOf(all);
     }
     each(all, THREADS, row == Row.C ? CONVERSION : COPY, "cpp", "copy", Kind.LIMIT);
-    if (row != Row.C) {
-      each(all, WORKERS, NATIVE, "native", "native", Kind.OURS);
-    }
+    each(all, WORKERS, NATIVE, "native", "native", Kind.OURS);
     if (row != Row.B) {
       each(all, WORKERS, JAVA, "java", "java", Kind.OURS);
     }

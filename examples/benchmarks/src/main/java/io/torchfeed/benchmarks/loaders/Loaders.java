@@ -26,7 +26,7 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     description = {
       "Compares torchfeed's loader with the limits set by memory and with other loaders, in turns:",
-      "A  MNIST as floats, B  large images in memory, C  a callback per sample, D  a file."
+      "A  MNIST as floats, B  large images in memory, C  a conversion per sample, D  a file."
     })
 final class Loaders implements Callable<Integer> {
   private static final int ROUNDS = 9;

@@ -6,6 +6,7 @@ import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.DataLoaderBuilder;
 import io.torchfeed.data.Dataset;
+import io.torchfeed.data.NativeDataset;
 import io.torchfeed.data.SampleWriter;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.data.source.FileColumn;
@@ -13,6 +14,7 @@ import io.torchfeed.data.source.FileDataset;
 import io.torchfeed.data.source.RowLayout;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
+import io.torchfeed.memory.RowTransform;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import java.io.IOException;
 import java.util.List;
@@ -21,6 +23,12 @@ import org.bytedeco.pytorch.Tensor;
 /** torchfeed's loader with either engine. */
 final class TorchfeedLoading implements Contestant {
   static final long SEED = 1;
+
+  private static final RowTransform NORMALISE =
+      RowTransform.builder()
+          .scale(1f / 255f)
+          .normalize(new float[] {Row.MEAN}, new float[] {Row.DEVIATION})
+          .build();
 
   private final DataLoader loader;
   private final boolean labelled;
@@ -35,7 +43,10 @@ final class TorchfeedLoading implements Contestant {
     this.labelled = labelled;
   }
 
-  /** Returns a loader with the native engine over tensors, or over a file in row D. */
+  /**
+   * Returns a loader with the native engine over tensors, which it normalises in row C, or over a
+   * file in row D.
+   */
   static TorchfeedLoading nativeEngine(RowData data, int workers) throws IOException {
     Row row = data.row();
     if (row == Row.D) {
@@ -46,6 +57,11 @@ final class TorchfeedLoading implements Contestant {
     }
     try (Tensor labels = data.labelTensor();
         TensorDataset rows = TensorDataset.of(data.tensor(), labels)) {
+      if (row == Row.C) {
+        try (NativeDataset normalised = rows.transform(0, NORMALISE)) {
+          return new TorchfeedLoading(DataLoader.over(normalised), row, workers, true);
+        }
+      }
       return new TorchfeedLoading(DataLoader.over(rows), row, workers, true);
     }
   }
