@@ -3,8 +3,6 @@ package io.torchfeed.distributed;
 
 import io.torchfeed.internal.Once;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -75,12 +73,13 @@ public final class Launcher {
    * @throws InterruptedException if this thread is interrupted; all ranks have been terminated
    */
   public void run() throws InterruptedException {
-    int port = freePort();
-    try (LossNotes notes = LossNotes.create();
+    try (ReservedPort port = ReservedPort.open();
+        LossNotes notes = LossNotes.create();
         RunningRanks running = new RunningRanks(grace, RunningRanks.Patience.DEFAULT)) {
       for (int i = 0; i < ranks; i++) {
         int rank = i;
-        running.start(onOutputFailure -> start(rank, port, notes.of(rank), onOutputFailure));
+        running.start(
+            onOutputFailure -> start(rank, port.number(), notes.of(rank), onOutputFailure));
       }
       running.await();
     } catch (IOException e) {
@@ -130,14 +129,6 @@ public final class Launcher {
     if (path != null && !path.isEmpty()) {
       command.add(option);
       command.add(path);
-    }
-  }
-
-  private static int freePort() {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
-    } catch (IOException e) {
-      throw LaunchException.notStarted(0, e);
     }
   }
 

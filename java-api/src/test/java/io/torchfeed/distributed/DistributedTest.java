@@ -83,8 +83,8 @@ class DistributedTest {
       String signal, String plain, String timeout, long silence, @TempDir Path folder)
       throws Exception {
     List<String> options = List.of("-Dtimeout=" + timeout, "-Dplain=" + plain);
-    int port = freePort();
-    try (TestJvm survivor = rank(folder, 0, port, options);
+    try (ReservedPort port = ReservedPort.open();
+        TestJvm survivor = rank(folder, 0, port, options);
         TestJvm victim = rank(folder, 1, port, options)) {
       survivor.await(lines -> lines.contains("steady"));
       victim.await(lines -> lines.contains("steady"));
@@ -119,45 +119,50 @@ class DistributedTest {
   /** Returns the output of two ranks that create a sparse matrix. */
   private static List<List<String>> logs(Path folder, Map<String, String> more) throws Exception {
     String file = Files.writeString(folder.resolve("edges"), "1,2,3\n").toString();
-    int port = freePort();
-    Map<String, String> first = variables(2, 0, port);
-    Map<String, String> second = variables(2, 1, port);
-    first.putAll(more);
-    second.putAll(more);
     String[] command = {TestRank.class.getName(), "graph", file};
-    try (TestJvm one = TestJvm.start(folder, first, List.of(), command);
-        TestJvm other = TestJvm.start(folder, second, List.of(), command)) {
-      assertThat(one.exitCode()).as("%s", one.output()).isZero();
-      assertThat(other.exitCode()).as("%s", other.output()).isZero();
-      return List.of(one.output(), other.output());
+    try (ReservedPort port = ReservedPort.open()) {
+      Map<String, String> first = variables(2, 0, port.number());
+      Map<String, String> second = variables(2, 1, port.number());
+      first.putAll(more);
+      second.putAll(more);
+      try (TestJvm one = TestJvm.start(folder, first, List.of(), command);
+          TestJvm other = TestJvm.start(folder, second, List.of(), command)) {
+        assertThat(one.exitCode()).as("%s", one.output()).isZero();
+        assertThat(other.exitCode()).as("%s", other.output()).isZero();
+        return List.of(one.output(), other.output());
+      }
     }
   }
 
   @Test
   void aMissingRankIsReportedAfterTheTimeout() throws Exception {
-    Map<String, String> variables = variables(3, 0, freePort());
-    PeerLostException failure =
-        catchThrowableOfType(
-            PeerLostException.class,
-            () -> ProcessGroup.fromEnvironment(variables, Duration.ofMillis(300)));
-    assertThat(failure.operation()).isEqualTo("rendezvous");
-    assertThat(failure.waited()).isBetween(Duration.ofMillis(300), Duration.ofMillis(1_300));
-    assertThat(failure)
-        .hasMessageContaining("1 of 3 ranks reached 127.0.0.1:" + variables.get("MASTER_PORT"))
-        .hasMessageContaining("missing 1, 2");
+    try (ReservedPort port = ReservedPort.open()) {
+      Map<String, String> variables = variables(3, 0, port.number());
+      PeerLostException failure =
+          catchThrowableOfType(
+              PeerLostException.class,
+              () -> ProcessGroup.fromEnvironment(variables, Duration.ofMillis(300)));
+      assertThat(failure.operation()).isEqualTo("rendezvous");
+      assertThat(failure.waited()).isBetween(Duration.ofMillis(300), Duration.ofMillis(1_300));
+      assertThat(failure)
+          .hasMessageContaining("1 of 3 ranks reached 127.0.0.1:" + variables.get("MASTER_PORT"))
+          .hasMessageContaining("missing 1, 2");
+    }
   }
 
   @Test
   void aMissingMasterIsReportedAfterTheTimeout() throws Exception {
-    Map<String, String> variables = variables(2, 1, freePort());
-    PeerLostException failure =
-        catchThrowableOfType(
-            PeerLostException.class,
-            () -> ProcessGroup.fromEnvironment(variables, Duration.ofSeconds(1)));
-    assertThat(failure)
-        .hasMessageContaining(
-            "no process serves the store at 127.0.0.1:" + variables.get("MASTER_PORT"));
-    assertThat(failure.waited()).isBetween(Duration.ofMillis(900), Duration.ofSeconds(2));
+    try (ReservedPort port = ReservedPort.open()) {
+      Map<String, String> variables = variables(2, 1, port.number());
+      PeerLostException failure =
+          catchThrowableOfType(
+              PeerLostException.class,
+              () -> ProcessGroup.fromEnvironment(variables, Duration.ofSeconds(1)));
+      assertThat(failure)
+          .hasMessageContaining(
+              "no process serves the store at 127.0.0.1:" + variables.get("MASTER_PORT"));
+      assertThat(failure.waited()).isBetween(Duration.ofMillis(900), Duration.ofSeconds(2));
+    }
   }
 
   @Test
@@ -176,13 +181,15 @@ class DistributedTest {
 
   @Test
   void aRankInterruptedAtTheRendezvousGivesUp() throws Exception {
-    Map<String, String> variables = variables(2, 0, freePort());
-    Thread.currentThread().interrupt();
-    assertThatIllegalStateException()
-        .isThrownBy(() -> ProcessGroup.fromEnvironment(variables, Duration.ofMinutes(1)))
-        .withMessageContaining("interrupted");
-    assertThat(Thread.interrupted()).isTrue();
-    awaitTheEndOf("torchfeed-rendezvous");
+    try (ReservedPort port = ReservedPort.open()) {
+      Map<String, String> variables = variables(2, 0, port.number());
+      Thread.currentThread().interrupt();
+      assertThatIllegalStateException()
+          .isThrownBy(() -> ProcessGroup.fromEnvironment(variables, Duration.ofMinutes(1)))
+          .withMessageContaining("interrupted");
+      assertThat(Thread.interrupted()).isTrue();
+      awaitTheEndOf("torchfeed-rendezvous");
+    }
   }
 
   private static void awaitTheEndOf(String thread) throws InterruptedException {
@@ -205,10 +212,10 @@ class DistributedTest {
         .run();
   }
 
-  private static TestJvm rank(Path folder, int rank, int port, List<String> options)
+  private static TestJvm rank(Path folder, int rank, ReservedPort port, List<String> options)
       throws Exception {
     return TestJvm.start(
-        folder, variables(2, rank, port), options, TestRank.class.getName(), "train");
+        folder, variables(2, rank, port.number()), options, TestRank.class.getName(), "train");
   }
 
   private static Map<String, String> variables(int worldSize, int rank, int port) {
@@ -219,12 +226,6 @@ class DistributedTest {
     variables.put("MASTER_PORT", Integer.toString(port));
     variables.put("OMP_NUM_THREADS", "1");
     return variables;
-  }
-
-  private static int freePort() throws Exception {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
-    }
   }
 
   private static String word(List<String> lines, String start, int index) {

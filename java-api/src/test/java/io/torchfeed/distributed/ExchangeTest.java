@@ -4,14 +4,13 @@ package io.torchfeed.distributed;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,9 +22,16 @@ class ExchangeTest {
   private static final int EDGES = 40_000;
 
   private final Path folder;
+  private final ReservedPort port;
 
-  ExchangeTest(@TempDir Path folder) {
+  ExchangeTest(@TempDir Path folder) throws IOException {
     this.folder = folder;
+    port = ReservedPort.open();
+  }
+
+  @AfterEach
+  void releasePort() throws IOException {
+    port.close();
   }
 
   @ParameterizedTest
@@ -114,10 +120,6 @@ class ExchangeTest {
     jvmOptions.addAll(List.of("-Xmx256m", "-XX:TieredStopAtLevel=1"));
     List<String> program = new ArrayList<>(List.of(ExchangeRank.class.getName()));
     program.addAll(List.of(command));
-    int port;
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      port = socket.getLocalPort();
-    }
     List<TestJvm> jvms = new ArrayList<>();
     for (int rank = 0; rank < ranks; rank++) {
       Map<String, String> variables =
@@ -125,7 +127,7 @@ class ExchangeTest {
               "RANK", Integer.toString(rank),
               "WORLD_SIZE", Integer.toString(ranks),
               "MASTER_ADDR", "127.0.0.1",
-              "MASTER_PORT", Integer.toString(port),
+              "MASTER_PORT", Integer.toString(port.number()),
               "OMP_NUM_THREADS", "1");
       jvms.add(TestJvm.start(folder, variables, jvmOptions, program.toArray(String[]::new)));
     }

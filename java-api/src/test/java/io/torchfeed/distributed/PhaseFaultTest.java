@@ -6,8 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.torchfeed.distributed.PhaseRank.Phase;
 import io.torchfeed.sampler.Part;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -43,8 +41,11 @@ class PhaseFaultTest {
   }
 
   @AfterEach
-  void endVictims() {
+  void endVictims() throws IOException {
     victims.forEach(TestJvm::close);
+    for (Scenario scenario : scenarios) {
+      scenario.port.close();
+    }
   }
 
   @Test
@@ -90,7 +91,7 @@ class PhaseFaultTest {
     for (Phase phase : phases) {
       Scenario scenario = new Scenario(phase, signal);
       scenarios.add(scenario);
-      command.add(phase + "=" + scenario.port);
+      command.add(phase + "=" + scenario.port.number());
     }
     TestJvm victim =
         TestJvm.start(
@@ -115,15 +116,13 @@ class PhaseFaultTest {
     final Queue<ProcessGroup> groups = new ConcurrentLinkedQueue<>();
     private final Phase phase;
     private final String signal;
-    private final int port;
+    final ReservedPort port;
     private final List<CompletableFuture<@Nullable Throwable>> others = new ArrayList<>();
 
     Scenario(Phase phase, String signal) throws IOException {
       this.phase = phase;
       this.signal = signal;
-      try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-        port = socket.getLocalPort();
-      }
+      port = ReservedPort.open();
     }
 
     void begin() {
@@ -142,7 +141,8 @@ class PhaseFaultTest {
     private @Nullable Throwable failure(int rank) {
       try {
         Part part = new Part(PhaseRank.RANKS, rank);
-        PhaseRank.run(phase, Master.at("127.0.0.1", port), part, TIMEOUT, groups::add, () -> {});
+        PhaseRank.run(
+            phase, Master.at("127.0.0.1", port.number()), part, TIMEOUT, groups::add, () -> {});
         return null;
       } catch (Throwable e) {
         return e;

@@ -4,8 +4,6 @@ package io.torchfeed.distributed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
@@ -22,7 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @DisabledForJreRange(min = JRE.JAVA_20, disabledReason = "Thread.stop does nothing there")
 class RendezvousFaultTest {
-  private static ProcessGroup join(int rank, int port) {
+  private static ProcessGroup join(int rank, ReservedPort port) {
     return ProcessGroup.fromEnvironment(
         Map.of(
             "RANK",
@@ -32,7 +30,7 @@ class RendezvousFaultTest {
             "MASTER_ADDR",
             "127.0.0.1",
             "MASTER_PORT",
-            Integer.toString(port)),
+            Integer.toString(port.number())),
         Duration.ofMinutes(10));
   }
 
@@ -40,12 +38,8 @@ class RendezvousFaultTest {
   @ParameterizedTest
   @ValueSource(ints = {0, 1})
   void stoppingTheThreadFailsTheCallerAndTheNextRendezvousWorks(int rank) throws Exception {
-    int port;
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      port = socket.getLocalPort();
-    }
     ExecutorService other = Executors.newFixedThreadPool(2);
-    try {
+    try (ReservedPort port = ReservedPort.open()) {
       Future<ProcessGroup> alone = other.submit(() -> join(rank, port));
       ThreadStop.waiting("torchfeed-rendezvous");
       assertThatIllegalStateException()
