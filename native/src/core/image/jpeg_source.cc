@@ -3,10 +3,17 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <csetjmp>
 #include <cstdio>
+#include <memory>
+#include <numeric>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "core/image/mcu_decoder.h"
 
 // jpeglib.h needs FILE and size_t declared before it.
 #include <jerror.h>
@@ -17,6 +24,25 @@ namespace {
 
 constexpr int kMaxScans = 100;  // each scan of a progressive file costs a pass over all of it
 constexpr long kMaxMemory = 1L << 31;
+
+/// The head of libjpeg-turbo's `jpeg_entropy_decoder`, the same in its versions 1.0 to 3.1.
+struct EntropyDecoder {
+  void (*start_pass)(j_decompress_ptr info);
+  boolean (*decode_mcu)(j_decompress_ptr info, JBLOCKROW* blocks);
+};
+
+using Tables = std::array<std::unique_ptr<const NumberTable>, NUM_HUFF_TBLS>;
+
+/// Our decoder of Huffman codes, in the place of libjpeg's.
+struct FastHuffman {
+  Tables dc;
+  Tables ac;
+  std::optional<McuDecoder> mcus;
+  const uint8_t* data = nullptr;  // of the scan
+  std::size_t bytes = 0;
+  int64_t mcus_left = 0;
+  bool has_given_up = false;
+};
 
 /// The decoder of libjpeg. Its callbacks leave by `longjmp`, so the functions that call it have no
 /// object with a destructor.
@@ -31,6 +57,7 @@ struct Decoder {
   jpeg_progress_mgr progress{};
   std::jmp_buf on_error{};
   std::array<char, JMSG_LENGTH_MAX> message{};
+  std::optional<FastHuffman> huffman;
 };
 
 Decoder& decoder_of(j_common_ptr info) { return *static_cast<Decoder*>(info->client_data); }
@@ -80,10 +107,7 @@ bool read_header(Decoder& decoder, const uint8_t* encoded, std::size_t length) {
   return true;
 }
 
-/// Starts to decode the rows from `region.top` on, and the columns of the region with a margin.
-///
-/// @param first  receives the number of the first column decoded
-bool start(Decoder& decoder, const Region& region, JDIMENSION& first) {
+bool start(Decoder& decoder) {
   jpeg_decompress_struct& info = decoder.info;
   if (setjmp(decoder.on_error) != 0) {
     return false;
@@ -92,6 +116,83 @@ bool start(Decoder& decoder, const Region& region, JDIMENSION& first) {
   info.out_color_space = has_black ? JCS_CMYK : JCS_RGB;
   info.dct_method = JDCT_ISLOW;
   jpeg_start_decompress(&info);
+  return true;
+}
+
+std::atomic<bool>& fast_huffman_is_allowed() {
+  static std::atomic<bool> is_allowed{true};
+  return is_allowed;
+}
+
+boolean decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks) {
+  Decoder& decoder = *static_cast<Decoder*>(info->client_data);
+  FastHuffman& huffman = *decoder.huffman;
+  if (!huffman.mcus->decode(blocks)) {
+    huffman.has_given_up = true;
+    std::longjmp(decoder.on_error, 1);
+  }
+  if (--huffman.mcus_left == 0) {  // what follows the scan is libjpeg's again
+    const std::size_t read = huffman.mcus->marker();
+    info->src->next_input_byte = huffman.data + read;
+    info->src->bytes_in_buffer = huffman.bytes - read;
+  }
+  return TRUE;
+}
+
+const NumberTable* table_of(Tables& tables, const JHUFF_TBL* const* stored, int number,
+                            NumberTable::Kind kind) {
+  auto& table = tables.at(static_cast<std::size_t>(number));
+  if (!table) {
+    const JHUFF_TBL& codes = *stored[number];
+    const std::span counts = std::span(codes.bits).subspan(1);
+    const int symbols = std::accumulate(counts.begin(), counts.end(), 0);
+    table = std::make_unique<const NumberTable>(
+        kind, counts, std::span(codes.huffval).first(static_cast<std::size_t>(symbols)));
+  }
+  return table.get();
+}
+
+/// Decodes the Huffman codes of a picture that has started, if it is of the usual kind.
+void decode_huffman_fast(Decoder& decoder) {
+  jpeg_decompress_struct& info = decoder.info;
+  const bool is_sequential = !info.progressive_mode && !info.arith_code && info.Ss == 0 &&
+                             info.Se == DCTSIZE2 - 1 && info.Ah == 0 && info.Al == 0;
+  if (!is_sequential || info.data_precision != 8 || jpeg_has_multiple_scans(&info) ||
+      !fast_huffman_is_allowed()) {
+    return;
+  }
+  FastHuffman& huffman = decoder.huffman.emplace();
+  std::vector<McuDecoder::Part> parts;
+  try {
+    for (int block = 0; block < info.blocks_in_MCU; ++block) {
+      const int component = info.MCU_membership[block];
+      const jpeg_component_info& described = *info.cur_comp_info[component];
+      parts.push_back(
+          {static_cast<std::size_t>(component),
+           table_of(huffman.dc, info.dc_huff_tbl_ptrs, described.dc_tbl_no, NumberTable::Kind::kDc),
+           table_of(huffman.ac, info.ac_huff_tbl_ptrs, described.ac_tbl_no,
+                    NumberTable::Kind::kAc)});
+    }
+  } catch (const UnsupportedJpeg&) {
+    decoder.huffman.reset();
+    return;
+  }
+  huffman.data = info.src->next_input_byte;
+  huffman.bytes = info.src->bytes_in_buffer;
+  huffman.mcus.emplace(std::span(huffman.data, huffman.bytes), std::move(parts),
+                       info.restart_interval);
+  huffman.mcus_left = int64_t{info.MCUs_per_row} * info.MCU_rows_in_scan;
+  reinterpret_cast<EntropyDecoder*>(info.entropy)->decode_mcu = decode_mcu;
+}
+
+/// Goes to the row `region.top`, and decodes only the columns of the region with a margin.
+///
+/// @param first  receives the number of the first column decoded
+bool go_to(Decoder& decoder, const Region& region, JDIMENSION& first) {
+  jpeg_decompress_struct& info = decoder.info;
+  if (setjmp(decoder.on_error) != 0) {
+    return false;
+  }
   const int64_t margin = int64_t{DCTSIZE} * info.max_h_samp_factor;
   const int64_t left = std::max<int64_t>(0, region.left - margin);
   const int64_t right = std::min<int64_t>(info.output_width, region.left + region.width + margin);
@@ -139,9 +240,9 @@ void cmyk_to_rgb(uint8_t* rgb, const uint8_t* cmyk, int64_t width) {
 
 class JpegSource final : public ImageSource {
  public:
-  explicit JpegSource(std::span<const uint8_t> encoded) {
-    check(read_header(decoder_, encoded.data(), encoded.size()));
-    const jpeg_decompress_struct& info = decoder_.info;
+  explicit JpegSource(std::span<const uint8_t> encoded) : encoded_(encoded) {
+    open();
+    const jpeg_decompress_struct& info = decoder_->info;
     require_pixels(info.image_width, info.image_height);
     if (info.jpeg_color_space == JCS_UNKNOWN) {
       throw_unreadable("a JPEG must be grey, RGB, YCC, CMYK or YCCK, got " +
@@ -149,46 +250,79 @@ class JpegSource final : public ImageSource {
     }
   }
 
-  [[nodiscard]] int64_t width() const override { return decoder_.info.image_width; }
-  [[nodiscard]] int64_t height() const override { return decoder_.info.image_height; }
+  [[nodiscard]] int64_t width() const override { return decoder_->info.image_width; }
+  [[nodiscard]] int64_t height() const override { return decoder_->info.image_height; }
 
   void begin(const Region& region) override {
+    region_ = region;
+    check(start(*decoder_));
+    decode_huffman_fast(*decoder_);
     JDIMENSION first = 0;
-    check(start(decoder_, region, first));
-    const auto components = static_cast<std::size_t>(decoder_.info.output_components);
-    width_ = region.width;
+    if (!go_to(*decoder_, region_, first)) {
+      first = begin_anew();
+    }
+    const auto components = static_cast<std::size_t>(decoder_->info.output_components);
     skipped_ = (static_cast<std::size_t>(region.left) - first) * components;
-    row_.resize(decoder_.info.output_width * components + kRowSlack);
+    row_.resize(decoder_->info.output_width * components + kRowSlack);
     if (components == 4) {
-      rgb_.resize(3 * static_cast<std::size_t>(width_) + kRowSlack);
+      rgb_.resize(3 * static_cast<std::size_t>(region.width) + kRowSlack);
     }
   }
 
   const uint8_t* next_row() override {
-    check(read_row(decoder_, row_.data()));
+    if (!read_row(*decoder_, row_.data())) {
+      begin_anew();
+      for (int64_t row = 0; row <= rows_; ++row) {
+        check(read_row(*decoder_, row_.data()));
+      }
+    }
+    ++rows_;
     const uint8_t* const row = row_.data() + skipped_;
     if (rgb_.empty()) {
       return row;
     }
-    cmyk_to_rgb(rgb_.data(), row, width_);
+    cmyk_to_rgb(rgb_.data(), row, region_.width);
     return rgb_.data();
   }
 
  private:
+  void open() {
+    decoder_.emplace();
+    check(read_header(*decoder_, encoded_.data(), encoded_.size()));
+  }
+
+  /// Begins again with libjpeg's own decoder of Huffman codes, if the data are not valid for ours:
+  /// it knows more that can be decoded, and has the messages for what cannot.
+  ///
+  /// @return the number of the first column decoded
+  JDIMENSION begin_anew() {
+    if (!decoder_->huffman || !decoder_->huffman->has_given_up) {
+      throw_unreadable(decoder_->message.data());
+    }
+    open();
+    JDIMENSION first = 0;
+    check(start(*decoder_) && go_to(*decoder_, region_, first));
+    return first;
+  }
+
   void check(bool succeeded) const {
     if (!succeeded) {
-      throw_unreadable(decoder_.message.data());
+      throw_unreadable(decoder_->message.data());
     }
   }
 
-  Decoder decoder_;
-  int64_t width_ = 0;         // of the region
+  const std::span<const uint8_t> encoded_;
+  std::optional<Decoder> decoder_;
+  Region region_{};
+  int64_t rows_ = 0;          // of the region, decoded
   std::size_t skipped_ = 0;   // bytes of a decoded row before the region
   std::vector<uint8_t> row_;  // as decoded
   std::vector<uint8_t> rgb_;  // of a picture with black
 };
 
 }  // namespace
+
+void allow_fast_huffman(bool is_allowed) { fast_huffman_is_allowed() = is_allowed; }
 
 std::unique_ptr<ImageSource> open_jpeg(std::span<const uint8_t> encoded) {
   return std::make_unique<JpegSource>(encoded);

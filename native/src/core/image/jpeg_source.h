@@ -16,4 +16,9 @@ namespace torchfeed {
 /// after the last row, so damage below the region goes unnoticed.
 std::unique_ptr<ImageSource> open_jpeg(std::span<const uint8_t> encoded);
 
+/// Chooses whether the Huffman codes of the usual kind of JPEGs are decoded by `McuDecoder`, as by
+/// default, or all by libjpeg. The pixels and the errors are the same, except that libjpeg misses
+/// the end of a cut file even if a region ends a few bytes before it. For tests.
+void allow_fast_huffman(bool is_allowed);
+
 }  // namespace torchfeed

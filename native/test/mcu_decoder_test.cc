@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/image/mcu_decoder.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/image/jpeg_coefficients.h"
+#include "image_files.h"
+
+namespace torchfeed {
+namespace {
+
+using testing::Bytes;
+using testing::golden_image;
+using Kind = NumberTable::Kind;
+
+constexpr std::array<uint8_t, kBlockSize> kNatural = {
+    0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,   //
+    12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28,  //
+    35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51,  //
+    58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
+
+/// Headers of a sequential JPEG of one scan.
+struct Headers {
+  explicit Headers(const Bytes& jpeg) {
+    std::size_t at = 2;
+    while (scan == 0) {
+      const uint8_t marker = jpeg.at(at + 1);
+      const std::size_t length = std::size_t{jpeg.at(at + 2)} << 8 | jpeg.at(at + 3);
+      const auto content = std::span(jpeg).subspan(at + 4, length - 2);
+      at += 2 + length;
+      switch (marker) {
+        case 0xc4:
+          read_tables(content);
+          break;
+        case 0xdd:
+          restart_interval = content[0] << 8 | content[1];
+          break;
+        case 0xda:
+          for (std::size_t i = 0; i < content[0]; ++i) {
+            tables.push_back(content[2 + 2 * i]);
+          }
+          scan = at;
+          break;
+        default:
+          break;
+      }
+    }
+  }
+
+  void read_tables(std::span<const uint8_t> content) {
+    constexpr std::size_t kLengths = 16;
+    while (!content.empty()) {
+      const auto counts = content.subspan(1, kLengths);
+      std::size_t codes = 0;
+      for (const uint8_t count : counts) {
+        codes += count;
+      }
+      const bool is_ac = content[0] >> 4 != 0;
+      (is_ac ? ac : dc).at(content[0] & 15) = std::make_unique<NumberTable>(
+          is_ac ? Kind::kAc : Kind::kDc, counts, content.subspan(1 + kLengths, codes));
+      content = content.subspan(1 + kLengths + codes);
+    }
+  }
+
+  std::array<std::unique_ptr<NumberTable>, 4> dc;
+  std::array<std::unique_ptr<NumberTable>, 4> ac;
+  std::vector<uint8_t> tables;  // of each component
+  int64_t restart_interval = 0;
+  std::size_t scan = 0;  // where its data begin
+};
+
+std::vector<McuDecoder::Part> parts_of(const Headers& headers, const JpegCoefficients& image) {
+  std::vector<McuDecoder::Part> parts;
+  for (std::size_t i = 0; i < image.components.size(); ++i) {
+    const JpegComponent& component = image.components[i];
+    const int blocks = image.components.size() == 1 ? 1 : component.h * component.v;
+    const uint8_t tables = headers.tables[i];
+    parts.insert(parts.end(), static_cast<std::size_t>(blocks),
+                 {i, headers.dc.at(tables >> 4).get(), headers.ac.at(tables & 15).get()});
+  }
+  return parts;
+}
+
+/// Expects the blocks of an MCU to be those of the image.
+void expect_equal(const JpegCoefficients& image, int64_t x, int64_t y,
+                  const std::vector<std::array<int16_t, kBlockSize>>& blocks) {
+  std::size_t next = 0;
+  for (const JpegComponent& component : image.components) {
+    const bool is_alone = image.components.size() == 1;
+    const int h = is_alone ? 1 : component.h;
+    const int v = is_alone ? 1 : component.v;
+    for (int row = 0; row < v; ++row) {
+      for (int column = 0; column < h; ++column, ++next) {
+        const JpegBlock& expected = component.block(x * h + column, y * v + row);
+        for (std::size_t k = 0; k < kBlockSize; ++k) {
+          ASSERT_EQ(expected[k], blocks[next][kNatural[k]]) << x << ' ' << y << ' ' << k;
+        }
+      }
+    }
+  }
+}
+
+class McuDecoderOf : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(McuDecoderOf, DecodesWhatTheReaderOfCoefficientsReads) {
+  const Bytes jpeg = golden_image(GetParam());
+  const auto image = read_coefficients(jpeg);
+  ASSERT_TRUE(image.has_value());
+  const Headers headers(jpeg);
+  const auto parts = parts_of(headers, *image);
+  const auto data = std::span(jpeg).subspan(headers.scan);
+  McuDecoder decoder(data, parts, headers.restart_interval);
+  McuDecoder skipping(data, parts, headers.restart_interval);
+  const bool is_alone = image->components.size() == 1;
+  const int64_t across = is_alone ? image->components[0].columns : image->mcus_across;
+  const int64_t down = is_alone ? image->components[0].rows : image->mcus_down;
+  for (int64_t y = 0; y < down; ++y) {
+    for (int64_t x = 0; x < across; ++x) {
+      std::vector<std::array<int16_t, kBlockSize>> blocks(parts.size());
+      std::vector<McuDecoder::Block*> pointers;
+      for (auto& block : blocks) {
+        pointers.push_back(reinterpret_cast<McuDecoder::Block*>(block.data()));
+      }
+      ASSERT_TRUE(decoder.decode(pointers.data())) << x << ' ' << y;
+      expect_equal(*image, x, y, blocks);
+      ASSERT_TRUE(skipping.decode(y % 2 == 0 ? nullptr : pointers.data()));
+    }
+  }
+  EXPECT_EQ(data.size() - 2, decoder.marker());
+  EXPECT_EQ(data.size() - 2, skipping.marker());
+  EXPECT_FALSE(decoder.decode(nullptr)) << "a block behind the last";
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, McuDecoderOf,
+                         ::testing::Values("411.jpg", "420_odd.jpg", "422.jpg", "440.jpg",
+                                           "444.jpg", "cmyk.jpg", "grey.jpg", "one_pixel.jpg",
+                                           "optimized.jpg", "restart_blocks.jpg",
+                                           "restart_rows.jpg", "rgb.jpg", "wide.jpg", "ycck.jpg"));
+
+}  // namespace
+}  // namespace torchfeed
