@@ -27,6 +27,7 @@ struct AxisPart {
       first = axis->begin();
       end = axis->end();
       axis->shift(first);
+      resize.kernels->prepare(*axis);
     }
   }
 
@@ -63,7 +64,7 @@ class RowRing {
         stride_(bytes_ + static_cast<int64_t>(kRowSlack)),
         capacity_(axis.max_taps()),
         pixels_(static_cast<std::size_t>(capacity_ * stride_)),
-        rows_(static_cast<std::size_t>(capacity_ + 1)) {}
+        rows_(static_cast<std::size_t>(capacity_) + kSpareRows) {}
 
   [[nodiscard]] uint8_t* row(int64_t number) {
     return pixels_.data() + number % capacity_ * stride_;
@@ -75,11 +76,13 @@ class RowRing {
     for (int64_t k = 0; k < taps.count; ++k) {
       rows_[static_cast<std::size_t>(k)] = row(taps.first + k);
     }
-    rows_[static_cast<std::size_t>(taps.count)] = rows_[0];  // completes a pair, with weight 0
+    std::fill_n(rows_.begin() + taps.count, kSpareRows, rows_[0]);  // with weight 0
     kernels_.vertical(target, rows_.data(), axis_, output, bytes_);
   }
 
  private:
+  static constexpr std::size_t kSpareRows = 3;
+
   const ResizeAxis& axis_;
   const ResampleKernels& kernels_;
   const int64_t bytes_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -50,6 +51,16 @@ struct ResizeAxis {
   std::vector<int16_t> high;  // of `stride` weights for each output pixel
   std::vector<int16_t> low;   // empty in the dialect torchvision
   int precision = 0;
+
+  /// Four outputs of a row, for kernels that compute them at once.
+  struct Group {
+    std::array<uint8_t, 64> order{};  // of the bytes from the first pixel on
+    int32_t blocks = 0;               // of 4 taps
+  };
+
+  // What `ResampleKernels::prepare` adds.
+  std::vector<uint32_t> digits;  // the weights by bytes
+  std::vector<Group> groups;
 };
 
 }  // namespace torchfeed

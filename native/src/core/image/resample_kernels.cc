@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "core/image/resample_avx2.h"
+#include "core/image/resample_avx512.h"
 
 namespace torchfeed {
 namespace {
@@ -61,14 +62,21 @@ void vertical(uint8_t* target, const uint8_t* const* rows, const ResizeAxis& axi
   }
 }
 
+void need_nothing(ResizeAxis&) {}
+
 std::vector<ResampleKernels> available() {
   std::vector<ResampleKernels> kernels;
-#ifdef TORCHFEED_RESAMPLE_AVX2
-  if (has_avx2()) {
-    kernels.push_back({"AVX2", horizontal_avx2, vertical_avx2});
+#ifdef TORCHFEED_RESAMPLE_AVX512
+  if (has_avx512_bytes() && has_avx2()) {
+    kernels.push_back({"AVX-512", prepare_avx512, horizontal_avx512, vertical_avx512});
   }
 #endif
-  kernels.push_back({"plain", horizontal, vertical});
+#ifdef TORCHFEED_RESAMPLE_AVX2
+  if (has_avx2()) {
+    kernels.push_back({"AVX2", need_nothing, horizontal_avx2, vertical_avx2});
+  }
+#endif
+  kernels.push_back({"plain", need_nothing, horizontal, vertical});
   return kernels;
 }
 

@@ -14,12 +14,15 @@ namespace torchfeed {
 struct ResampleKernels {
   std::string name;
 
+  /// Adds to an axis what the functions below need, before it is used.
+  void (*prepare)(ResizeAxis& axis);
+
   /// Computes a row of `axis.taps.size()` pixels from a row.
   void (*horizontal)(uint8_t* target, const uint8_t* row, const ResizeAxis& axis);
 
   /// Computes one row of `bytes` bytes, the output `output` of `axis`, from its rows.
   ///
-  /// @param rows  as many as the output has taps, and then, up to a multiple of 2, any row
+  /// @param rows  as many as the output has taps, and then, up to a multiple of 4, any row
   void (*vertical)(uint8_t* target, const uint8_t* const* rows, const ResizeAxis& axis,
                    int64_t output, int64_t bytes);
 };
