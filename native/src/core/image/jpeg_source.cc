@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <csetjmp>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <numeric>
@@ -24,6 +25,11 @@ namespace {
 
 constexpr int kMaxScans = 100;  // each scan of a progressive file costs a pass over all of it
 constexpr long kMaxMemory = 1L << 31;
+
+/// An address modulo `kAlignment` at which libjpeg-turbo does not write rows past the caches, as it
+/// does where its vectors are aligned: the rows are read at once.
+constexpr std::size_t kAlignment = 32;
+constexpr std::size_t kUnaligned = 8;
 
 /// The head of libjpeg-turbo's `jpeg_entropy_decoder`, the same in its versions 1.0 to 3.1.
 struct EntropyDecoder {
@@ -263,21 +269,23 @@ class JpegSource final : public ImageSource {
     }
     const auto components = static_cast<std::size_t>(decoder_->info.output_components);
     skipped_ = (static_cast<std::size_t>(region.left) - first) * components;
-    row_.resize(decoder_->info.output_width * components + kRowSlack);
+    buffer_.resize(decoder_->info.output_width * components + kRowSlack + kAlignment);
+    const auto address = reinterpret_cast<std::uintptr_t>(buffer_.data());
+    row_ = buffer_.data() + (kAlignment + kUnaligned - address % kAlignment) % kAlignment;
     if (components == 4) {
       rgb_.resize(3 * static_cast<std::size_t>(region.width) + kRowSlack);
     }
   }
 
   const uint8_t* next_row() override {
-    if (!read_row(*decoder_, row_.data())) {
+    if (!read_row(*decoder_, row_)) {
       begin_anew();
       for (int64_t row = 0; row <= rows_; ++row) {
-        check(read_row(*decoder_, row_.data()));
+        check(read_row(*decoder_, row_));
       }
     }
     ++rows_;
-    const uint8_t* const row = row_.data() + skipped_;
+    const uint8_t* const row = row_ + skipped_;
     if (rgb_.empty()) {
       return row;
     }
@@ -314,9 +322,10 @@ class JpegSource final : public ImageSource {
   const std::span<const uint8_t> encoded_;
   std::optional<Decoder> decoder_;
   Region region_{};
-  int64_t rows_ = 0;          // of the region, decoded
-  std::size_t skipped_ = 0;   // bytes of a decoded row before the region
-  std::vector<uint8_t> row_;  // as decoded
+  int64_t rows_ = 0;         // of the region, decoded
+  std::size_t skipped_ = 0;  // bytes of a decoded row before the region
+  std::vector<uint8_t> buffer_;
+  uint8_t* row_ = nullptr;    // as decoded, in the buffer
   std::vector<uint8_t> rgb_;  // of a picture with black
 };
 
