@@ -35,7 +35,8 @@ void reverse(std::byte* row, int64_t count, std::size_t bytes) {
 RecipeColumn::RecipeColumn(const SharedColumn& source, const RowRecipe& recipe)
     : TransformedColumn(source, result_of(recipe, source->row())),
       recipe_(recipe),
-      values_(recipe, source->row().dtype, row().dtype) {
+      values_(recipe, source->row().dtype, row().dtype),
+      stream_(source->random_streams()) {
   const std::vector<int64_t>& sizes = source->row().sizes;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     int64_t& length = i + 1 == sizes.size() ? width_ : i + 2 == sizes.size() ? height_ : planes_;
@@ -65,7 +66,7 @@ void RecipeColumn::transform(std::byte* target, const std::byte* source,
     }
     return;
   }
-  SampleWords words(key.seed, key.epoch, key.index);
+  SampleWords words(key.seed, key.epoch, key.index, stream_);
   const RowPart part = draw_part(recipe_, words, height_, width_);
   const auto made = static_cast<std::size_t>(part.box.height * part.box.width);
   for (std::size_t i = 0; i < planes; ++i) {

@@ -17,6 +17,8 @@ class RecipeColumn final : public TransformedColumn {
   /// @throws Error  of code `kInvalidArgument` if the recipe does not fit the rows
   RecipeColumn(const SharedColumn& source, const RowRecipe& recipe);
 
+  [[nodiscard]] int64_t random_streams() const override { return stream_ + 1; }
+
  private:
   void transform(std::byte* target, const std::byte* source, const SampleKey& key) const override;
   void transform_plane(std::byte* target, const std::byte* source, std::size_t channel,
@@ -25,6 +27,7 @@ class RecipeColumn final : public TransformedColumn {
 
   const RowRecipe recipe_;
   const RowValues values_;
+  const int64_t stream_;          // of random words
   int64_t planes_ = 1;            // of a row, each of a height and a width
   int64_t height_ = 1;            // of the source
   int64_t width_ = 1;             // of the source

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <sstream>
+#include <string>
 
 #include "core/image/mix_draws.h"
 #include "torch/guard.h"
@@ -11,9 +12,10 @@ namespace torchfeed {
 namespace {
 
 void check_alpha(double alpha) {
-  if (!(alpha > 0 && std::isfinite(alpha))) {
+  const auto rounded = static_cast<float>(alpha);
+  if (!(rounded > 0 && std::isfinite(rounded))) {
     std::ostringstream message;
-    message << "alpha must be finite and above 0, got " << alpha;
+    message << "alpha must be above 0 and finite as a float, got " << alpha;
     throw Error(ErrorCode::kInvalidArgument, message.str());
   }
 }
@@ -31,6 +33,11 @@ double draw_mixup_weight(double alpha, int64_t seed) {
 double draw_cutmix_box(double alpha, int64_t seed, int64_t height, int64_t width, int64_t* box) {
   return guarded([&] {
     check_alpha(alpha);
+    if (height < 1 || width < 1) {
+      throw Error(
+          ErrorCode::kInvalidArgument,
+          "images must have pixels, got " + std::to_string(height) + 'x' + std::to_string(width));
+    }
     SampleWords words(seed, 0, 0);
     const CutMixDraw drawn = draw_cutmix(alpha, words, height, width);
     box[0] = drawn.box.top;

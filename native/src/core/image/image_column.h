@@ -21,6 +21,7 @@ class ImageColumn final : public RowColumn {
 
   bool gather(std::byte* target, const WantedRows& wanted, const std::atomic<bool>& stop,
               Stores stores) const override;
+  [[nodiscard]] int64_t random_streams() const override { return 1; }
 
  private:
   const std::vector<std::string> paths_;

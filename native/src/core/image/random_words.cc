@@ -28,10 +28,14 @@ double RandomWords::wide_unit() {
 
 int64_t RandomWords::below(int64_t range) { return next() % range; }
 
-SampleWords::SampleWords(int64_t seed, int64_t epoch, int64_t index)
+SampleWords::SampleWords(int64_t seed, int64_t epoch, int64_t index, int64_t stream)
     : state_(mix(
           mix(mix(static_cast<uint64_t>(seed) + kGamma) ^ (static_cast<uint64_t>(epoch) + kGamma)) ^
-          (static_cast<uint64_t>(index) + kGamma))) {}
+          (static_cast<uint64_t>(index) + kGamma))) {
+  if (stream != 0) {
+    state_ = mix(state_ ^ (static_cast<uint64_t>(stream) + kGamma));
+  }
+}
 
 uint32_t SampleWords::next() {
   state_ += kGamma;

@@ -37,15 +37,17 @@ class RandomWords {
   std::array<uint8_t, N> order();
 };
 
-/// torchfeed's own words for one sample in one epoch: a function of seed, epoch and index alone.
+/// torchfeed's own words for one sample in one epoch: a function of seed, epoch, index and stream
+/// alone.
 ///
 /// The stream is SplitMix64 (Steele, Lea, Flood 2014), the one of Java's `SampleRandom`, which
 /// `SampleWriter.random()` returns. With `mix` its finaliser and `G` = 0x9e3779b97f4a7c15, it
 /// starts at `mix(mix(mix(seed + G) ^ (epoch + G)) ^ (index + G))`; each word adds `G` to the state
-/// and is the upper half of `mix(state)`, as Java's `RandomGenerator.nextInt()`.
+/// and is the upper half of `mix(state)`, as Java's `RandomGenerator.nextInt()`. Stream 0 starts
+/// there, stream `n` at `mix(start ^ (n + G))`, so that steps of one sample do not share words.
 class SampleWords final : public RandomWords {
  public:
-  SampleWords(int64_t seed, int64_t epoch, int64_t index);
+  SampleWords(int64_t seed, int64_t epoch, int64_t index, int64_t stream = 0);
   uint32_t next() override;
 
  private:

@@ -25,6 +25,7 @@ class RecordColumn final : public RowColumn {
   /// disk at once.
   bool gather(std::byte* target, const WantedRows& wanted, const std::atomic<bool>& stop,
               Stores stores) const override;
+  [[nodiscard]] int64_t random_streams() const override { return 1; }
 
  private:
   class Batch;

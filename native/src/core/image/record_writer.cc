@@ -2,13 +2,16 @@
 #include "core/image/record_writer.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <sstream>
 #include <system_error>
-#include <utility>
 
 #include "core/crc32.h"
 #include "torchfeed/error.h"
@@ -18,9 +21,25 @@ namespace {
 
 constexpr mode_t kMode = 0666;  // less what the umask forbids
 
+/// Returns a name that no other writer has: one that was killed may have left its file.
 std::string partial_name(const std::string& path) {
-  static std::atomic<int64_t> number{0};
-  return path + ".partial-" + std::to_string(::getpid()) + '-' + std::to_string(++number);
+  std::random_device random;
+  std::ostringstream name;
+  name << path << ".partial-" << std::hex << random() << random();
+  return name.str();
+}
+
+/// Returns the file that a link leads to, so that the link stays; a link to nothing is replaced.
+std::string target_of(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> target(::realpath(path.c_str(), nullptr),
+                                                           &std::free);
+  struct stat status {};
+  if (target != nullptr && ::stat(target.get(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    // Renaming would replace a device or a pipe by a file.
+    throw Error(ErrorCode::kUnreadable,
+                path + " cannot be written: it exists and is not a regular file");
+  }
+  return target == nullptr ? path : std::string(target.get());
 }
 
 /// Makes the renaming of a file last. Not all file systems can, so a failure is no error.
@@ -35,8 +54,8 @@ void sync_folder_of(const std::string& path) {
 
 }  // namespace
 
-RecordWriter::RecordWriter(std::string path)
-    : path_(std::move(path)),
+RecordWriter::RecordWriter(const std::string& path)
+    : path_(target_of(path)),
       partial_(partial_name(path_)),
       descriptor_(::open(partial_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode)) {
   require(descriptor_.value() >= 0);

@@ -21,7 +21,7 @@ namespace torchfeed {
 class RecordWriter {
  public:
   /// @param path  of the file; one that exists is replaced at the end
-  explicit RecordWriter(std::string path);
+  explicit RecordWriter(const std::string& path);
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
   ~RecordWriter();

@@ -191,7 +191,9 @@ class TarFile::Reader {
       require(bytes <= kMostPictureBytes, "has more bytes than a picture may have");
       image_ = {offset, bytes, 0};
     } else if (extension == "cls") {
-      require(!label_ && bytes <= kMostLabelBytes, "must have one label");
+      require(!label_, "must have one label");
+      require(bytes <= kMostLabelBytes,
+              "must have a label from 0 to 2147483647, in decimal digits");
       read_label(content(offset, bytes));
     }
   }
@@ -202,7 +204,7 @@ class TarFile::Reader {
     const char* const end = text.data() + text.size();
     const auto [behind, error] = std::from_chars(text.data(), end, label);
     require(error == std::errc() && behind == end && label <= std::numeric_limits<int32_t>::max(),
-            "must have a label in decimal digits");
+            "must have a label from 0 to 2147483647, in decimal digits");
     label_ = label;
   }
 

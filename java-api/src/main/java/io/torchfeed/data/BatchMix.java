@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
+import static java.util.stream.Collectors.joining;
+
 import io.torchfeed.bindings.torchfeed;
+import java.util.Arrays;
 import java.util.random.RandomGenerator;
+import java.util.stream.Stream;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
@@ -46,7 +50,7 @@ public final class BatchMix implements BatchTransform {
    * Returns a transform that adds up the images with the weights w and 1 - w, where w has the
    * distribution Beta(alpha, alpha): {@code MixUp(alpha, num_classes)}.
    *
-   * @param alpha finite, above 0; 0.2 is usual, and 1 mixes more
+   * @param alpha above 0 and finite as a float; 0.2 is usual, and 1 mixes more
    * @param classes the number of classes, at least 1
    * @return the transform, for images of floats
    * @throws IllegalArgumentException if an argument is out of range
@@ -67,7 +71,7 @@ public final class BatchMix implements BatchTransform {
    * before: {@code CutMix(alpha, num_classes)}. Its share of the area has the distribution
    * Beta(alpha, alpha) but for what lies outside of the image.
    *
-   * @param alpha finite, above 0; 1 is usual
+   * @param alpha above 0 and finite as a float; 1 is usual
    * @param classes the number of classes, at least 1
    * @return the transform, for images of any dtype
    * @throws IllegalArgumentException if an argument is out of range
@@ -111,24 +115,46 @@ public final class BatchMix implements BatchTransform {
    * @param tensors the images, the labels, and any others
    * @param random the random numbers of the batch
    * @return the images in the same memory, the probabilities of the classes, and the others
-   * @throws IllegalArgumentException if the tensors are not images and labels, or images that
-   *     {@link #mixUp} has to add up are not floats
+   * @throws IllegalArgumentException if the tensors are not images and labels, a label is not the
+   *     number of a class, or images that {@link #mixUp} has to add up are not floats
    */
   @Override
   public Tensor[] apply(Tensor[] tensors, RandomGenerator random) {
-    if (tensors.length < 2 || tensors[0].dim() < 3 || tensors[1].dim() != 1) {
-      throw new IllegalArgumentException(
-          "column 0 must have images [..., height, width], and column 1 one label per sample");
-    }
+    require(tensors);
     double weight = mix.apply(tensors[0], random);
     Tensor[] mixed = tensors.clone();
     mixed[1] = probabilities(tensors[1], classes, weight);
     return mixed;
   }
 
+  private void require(Tensor[] tensors) {
+    if (tensors.length < 2
+        || tensors[0].dim() < 3
+        || tensors[0].numel() == 0
+        || tensors[1].dim() != 1
+        || tensors[1].size(0) != tensors[0].size(0)
+        || tensors[1].scalar_type().intern() != ScalarType.Long) {
+      throw new IllegalArgumentException(
+          "column 0 must have images [B, ..., height, width], and column 1 int64 labels [B], got "
+              + Stream.of(tensors).map(BatchMix::describe).collect(joining(" and ")));
+    }
+    long least = tensors[1].min().item_long();
+    long most = tensors[1].max().item_long();
+    if (least < 0 || most >= classes) {
+      throw new IllegalArgumentException(
+          "labels must be at least 0 and less than the number of classes, %d, got %d"
+              .formatted(classes, least < 0 ? least : most));
+    }
+  }
+
+  private static String describe(Tensor tensor) {
+    return "%s %s".formatted(tensor.scalar_type(), Arrays.toString(tensor.sizes().vec().get()));
+  }
+
   private static void require(double alpha, int classes) {
-    if (!(alpha > 0 && alpha < Double.POSITIVE_INFINITY)) {
-      throw new IllegalArgumentException("alpha must be finite and above 0, got " + alpha);
+    if (!((float) alpha > 0 && (float) alpha < Float.POSITIVE_INFINITY)) {
+      throw new IllegalArgumentException(
+          "alpha must be above 0 and finite as a float, got " + alpha);
     }
     if (classes < 1) {
       throw new IllegalArgumentException("classes must be at least 1, got " + classes);

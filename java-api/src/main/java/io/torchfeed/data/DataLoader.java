@@ -72,7 +72,7 @@ public final class DataLoader implements AutoCloseable {
         new LoaderData.Native(
             requireNonNull(dataset, "dataset").size(),
             dataset.columns(),
-            dataset.isRandom(),
+            dataset.takesSeed(),
             dataset::share));
   }
 

@@ -359,7 +359,7 @@ public final class DataLoaderBuilder {
       return javaEngine(IndexTasks.reading(dataset), layout, batchRows, meter);
     }
     LoaderData.Native rows = (LoaderData.Native) data;
-    if (seed != null && transform == null && !rows.isRandom()) {
+    if (seed != null && transform == null && !rows.takesSeed()) {
       throw new IllegalArgumentException(
           "seed is for datasets implemented in Java, images and transforms; got %d over tensors or"
                   .formatted(seed)

@@ -24,7 +24,7 @@ public abstract class NativeDataset implements AutoCloseable {
   private final NativeHandle<RowSet> rows;
   private final long size;
   private final List<RowSpec> columns;
-  private final boolean isRandom;
+  private final boolean takesSeed;
 
   /**
    * Takes ownership of rows, which {@link #close} releases. Only torchfeed's own datasets extend
@@ -43,15 +43,15 @@ public abstract class NativeDataset implements AutoCloseable {
    *
    * @param rows the rows
    * @param columns the dtype and shape of a row of each column
-   * @param isRandom whether rows have random steps, drawn for the seed of the loader, the epoch and
-   *     the index
+   * @param takesSeed whether rows can have random steps, drawn for the seed of the loader, the
+   *     epoch and the index; a seed is refused for other datasets
    */
   @SuppressWarnings("exports")
-  protected NativeDataset(NativeHandle<RowSet> rows, List<RowSpec> columns, boolean isRandom) {
+  protected NativeDataset(NativeHandle<RowSet> rows, List<RowSpec> columns, boolean takesSeed) {
     this.rows = requireNonNull(rows, "rows");
     this.size = rows.callLong(RowSet::rows);
     this.columns = List.copyOf(columns);
-    this.isRandom = isRandom;
+    this.takesSeed = takesSeed;
   }
 
   /**
@@ -84,7 +84,7 @@ public abstract class NativeDataset implements AutoCloseable {
    */
   public final NativeDataset subset(long... indices) {
     return new Selection(
-        rows.call(set -> create(() -> set.subset(indices, indices.length))), columns, isRandom);
+        rows.call(set -> create(() -> set.subset(indices, indices.length))), columns, takesSeed);
   }
 
   /**
@@ -106,7 +106,7 @@ public abstract class NativeDataset implements AutoCloseable {
     return new Selection(
         rows.call(set -> create(() -> transform.applied(set, column))),
         changed,
-        isRandom || transform.isRandom());
+        takesSeed || transform.isRandom());
   }
 
   /**
@@ -129,7 +129,8 @@ public abstract class NativeDataset implements AutoCloseable {
         whole = appended(before, all.get(i), i);
       }
     }
-    return new Selection(whole, all.get(0).columns, all.stream().anyMatch(NativeDataset::isRandom));
+    return new Selection(
+        whole, all.get(0).columns, all.stream().anyMatch(NativeDataset::takesSeed));
   }
 
   private static NativeHandle<RowSet> appended(
@@ -149,9 +150,9 @@ public abstract class NativeDataset implements AutoCloseable {
     }
   }
 
-  /** Returns whether samples have random steps. */
-  final boolean isRandom() {
-    return isRandom;
+  /** Returns whether samples may depend on the seed of the loader. */
+  final boolean takesSeed() {
+    return takesSeed;
   }
 
   /** Returns a second reference to the rows, with an independent lifetime. */
@@ -170,8 +171,8 @@ public abstract class NativeDataset implements AutoCloseable {
 
   /** Rows of other datasets, selected or transformed. */
   private static final class Selection extends NativeDataset {
-    Selection(NativeHandle<RowSet> rows, List<RowSpec> columns, boolean isRandom) {
-      super(rows, columns, isRandom);
+    Selection(NativeHandle<RowSet> rows, List<RowSpec> columns, boolean takesSeed) {
+      super(rows, columns, takesSeed);
     }
   }
 }

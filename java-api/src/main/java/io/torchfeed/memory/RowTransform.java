@@ -34,7 +34,9 @@ import org.jspecify.annotations.Nullable;
  * Numbers to be scaled or normalized become float32 first, and every operation is rounded to
  * float32, as in torch. Random steps have the formulas of torchvision 0.25 and draw from the
  * numbers of {@code SampleWriter.random()}: a function of the loader's seed, the epoch and the
- * index. Immutable and thread-safe.
+ * index. A transform of transformed rows, or of images with an {@code ImagePlan}, draws other
+ * numbers than those before it; one transform of two columns, such as images and their masks, draws
+ * the same for both. Immutable and thread-safe.
  */
 public final class RowTransform {
   private static final Set<DType> SOURCES =

@@ -12,6 +12,7 @@ import io.torchfeed.testing.GoldenLine;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.random.RandomGenerator;
 import java.util.stream.LongStream;
 import java.util.zip.CRC32;
 import org.bytedeco.javacpp.BytePointer;
@@ -19,6 +20,8 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class BatchMixTest {
   private static final int CLASSES = 7;
@@ -159,11 +162,38 @@ class BatchMixTest {
     assertThat(cut.stream().distinct().count()).isGreaterThan(100);
   }
 
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void whatIsNoBatchOfImagesAndLabelsIsRefused(boolean adds) {
+    BatchMix mix = adds ? BatchMix.mixUp(1, CLASSES) : BatchMix.cutMix(1, CLASSES);
+    RandomGenerator random = RandomGenerator.getDefault();
+    for (Tensor wrong :
+        List.of(
+            labels(2),
+            labels(4).to(ScalarType.Int),
+            labels(4).view(4, 1),
+            torch.one_hot(labels(4), CLASSES))) {
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> mix.apply(new Tensor[] {images(4, 3, 2, 2), wrong}, random))
+          .withMessageContaining("int64 labels [B], got Float [4, 3, 2, 2] and ");
+    }
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> mix.apply(new Tensor[] {torch.empty(4, 3, 0, 2), labels(4)}, random))
+        .withMessageContaining("got Float [4, 3, 0, 2] and Long [4]");
+    for (long wrong : new long[] {CLASSES, -1}) {
+      Tensor labels = Tensor.create(0L, wrong, 1L, 2L);
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> mix.apply(new Tensor[] {images(4, 3, 2, 2), labels}, random))
+          .withMessage(
+              "labels must be at least 0 and less than the number of classes, 7, got " + wrong);
+    }
+  }
+
   @Test
   void wrongArgumentsAreRefused() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> BatchMix.mixUp(0, 3))
-        .withMessage("alpha must be finite and above 0, got 0.0");
+        .withMessage("alpha must be above 0 and finite as a float, got 0.0");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> BatchMix.cutMix(1, 0))
         .withMessage("classes must be at least 1, got 0");
@@ -185,7 +215,7 @@ class BatchMixTest {
         Batches batches = loader.epoch(0)) {
       assertThatIllegalStateException()
           .isThrownBy(batches::next)
-          .withMessageContaining("column 0 must have images [..., height, width]");
+          .withMessageContaining("column 0 must have images [B, ..., height, width]");
     }
   }
 }

@@ -138,6 +138,26 @@ class RowTransformTest {
   }
 
   @Test
+  void stackedTransformsDrawDifferentNumbersAndColumnsTheSame() {
+    Tensor rows = torch.arange(new Scalar(200)).view(100, 1, 2);
+    RowTransform flip = RowTransform.builder().horizontalFlip(0.5).build();
+    try (TensorDataset data = TensorDataset.of(rows, rows);
+        NativeDataset one = data.transform(0, flip);
+        NativeDataset both = one.transform(1, flip);
+        NativeDataset two = one.transform(0, flip);
+        DataLoader same = DataLoader.over(both).batchSize(100).seed(1).build();
+        DataLoader stacked = DataLoader.over(two).batchSize(100).seed(1).build();
+        Batches first = same.epoch(0);
+        Batches second = stacked.epoch(0)) {
+      Batch columns = first.next();
+      assertThat(columns.tensor(0).equal(columns.tensor(1))).isTrue();
+      assertThat(columns.tensor(0).equal(rows)).isFalse();
+      long kept = second.next().tensor(0).eq(rows).all(new long[] {1, 2}).sum().item_long();
+      assertThat(kept).isBetween(30L, 70L);
+    }
+  }
+
+  @Test
   void aTransformOutlivesItsDatasetAndNeedsItOpen() {
     RowTransform cast = RowTransform.builder().cast(DType.INT64).build();
     TensorDataset data = TensorDataset.of(bytes());

@@ -21,13 +21,13 @@ public sealed interface LoaderData {
    *
    * @param size the number of samples
    * @param columns the dtype and shape of each column
-   * @param isRandom whether samples have random steps
+   * @param takesSeed whether samples may depend on the seed of the loader
    * @param share creates another reference to the rows, for an owner of the given name
    */
   record Native(
       long size,
       List<RowSpec> columns,
-      boolean isRandom,
+      boolean takesSeed,
       Function<String, NativeHandle<RowSet>> share)
       implements LoaderData {
     @Override

@@ -31,7 +31,7 @@ import org.bytedeco.javacpp.BytePointer;
  */
 public final class ImageFiles extends NativeDataset {
   private ImageFiles(NativeHandle<RowSet> rows, ImagePlan plan) {
-    super(rows, List.of(plan.row(), RowSpec.of(DType.INT64)), plan.isRandom());
+    super(rows, List.of(plan.row(), RowSpec.of(DType.INT64)), true);
   }
 
   /**

@@ -46,7 +46,7 @@ public final class ImageRecords extends NativeDataset {
 
   private ImageRecords(
       NativeHandle<RowSet> rows, ImagePlan plan, List<String> classes, int[] labels) {
-    super(rows, List.of(plan.row(), RowSpec.of(DType.INT64)), plan.isRandom());
+    super(rows, List.of(plan.row(), RowSpec.of(DType.INT64)), true);
     this.classes = classes;
     this.labels = labels;
   }
@@ -84,13 +84,17 @@ public final class ImageRecords extends NativeDataset {
   /**
    * Writes the images of a folder into a record file, each as it would be loaded from the folder,
    * on as many threads as there are processors. The file appears under its name once it is
-   * complete; if writing fails, nothing is left.
+   * complete; if writing fails, nothing is left, and if the process is killed, a file {@code
+   * NAME.partial-...} that can be deleted.
    *
    * @param folder lists the images; its decoder is not used
-   * @param file the record file; one that exists is replaced at the end
+   * @param file the record file; one that exists is replaced at the end, a link is followed
    * @param progress receives the number of images written after each image, in this thread
+   * @throws IllegalArgumentException if the name of a class has letters that this process cannot
+   *     read, since its locale has another encoding
    * @throws UncheckedIOException if an image cannot be decoded, or the file cannot be written, for
-   *     example because the disk is full; the message names the image or the file
+   *     example because the disk is full or it exists as a folder or a device; the message names
+   *     the image or the file
    * @throws IllegalStateException if the machine has too little memory, or this thread is
    *     interrupted
    */

@@ -30,7 +30,7 @@ public final class ImageTar extends NativeDataset {
   private final int[] labels;
 
   private ImageTar(NativeHandle<RowSet> rows, ImagePlan plan, int[] labels) {
-    super(rows, List.of(plan.row(), RowSpec.of(DType.INT64)), plan.isRandom());
+    super(rows, List.of(plan.row(), RowSpec.of(DType.INT64)), true);
     this.labels = labels;
   }
 

@@ -8,6 +8,7 @@ import io.torchfeed.internal.PathBytes;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
+import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -22,6 +23,7 @@ import org.bytedeco.javacpp.BytePointer;
  */
 final class RecordPacker implements AutoCloseable {
   private static final int AHEAD_PER_THREAD = 4;
+  private static final char UNREADABLE = '\uFFFD';
 
   private final ImageFolder folder;
   private final int threads = Runtime.getRuntime().availableProcessors();
@@ -34,6 +36,7 @@ final class RecordPacker implements AutoCloseable {
   }
 
   static void pack(ImageFolder folder, Path file, LongConsumer progress) {
+    requireReadable(folder.classes());
     try (RecordPacker packer = new RecordPacker(folder);
         BytePointer name = new BytePointer(PathBytes.of(file));
         NativeHandle<ImageRecordWriter> writer =
@@ -51,6 +54,18 @@ final class RecordPacker implements AutoCloseable {
               folder.classes(), size, writer.callLong(ImageRecordWriter::tiled));
       try (BytePointer json = new BytePointer(description.getBytes(StandardCharsets.UTF_8))) {
         writer.run(to -> to.finish(json));
+      }
+    }
+  }
+
+  /** Requires that no letter of a name was lost when the name was read. */
+  private static void requireReadable(List<String> classes) {
+    for (String name : classes) {
+      if (name.indexOf(UNREADABLE) >= 0) {
+        throw new IllegalArgumentException(
+            "the class %s has letters that the encoding of file names, %s, does not have; set"
+                    .formatted(name, System.getProperty("sun.jnu.encoding"))
+                + " LC_ALL to a UTF-8 locale such as C.UTF-8");
       }
     }
   }

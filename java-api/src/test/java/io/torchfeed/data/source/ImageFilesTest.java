@@ -4,7 +4,6 @@ package io.torchfeed.data.source;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.torchfeed.data.Batch;
@@ -127,19 +126,6 @@ class ImageFilesTest {
           .withMessageContaining(
               broken + " cannot be decoded as an image: an image must be a JPEG");
       assertThat(batches.next().size()).isEqualTo(1);
-    }
-  }
-
-  @Test
-  void aSeedNeedsARandomStep() {
-    ImagePlan fixed = normalized(ImagePlan.builder().resize(12, 10));
-    assertThat(fixed.isRandom()).isFalse();
-    assertThat(plan.isRandom()).isTrue();
-    ImageFolder folder = ImageFolder.open(root, fixed);
-    try (ImageFiles images = ImageFiles.of(folder, fixed)) {
-      assertThatIllegalArgumentException()
-          .isThrownBy(() -> DataLoader.over(images).seed(1).build())
-          .withMessageContaining("seed is for");
     }
   }
 

@@ -67,6 +67,10 @@ class ImageRecordsTest {
     ImageRecords.write(folder(), file, done -> {});
   }
 
+  private static void refuse() {
+    throw new AssertionError("an image was read");
+  }
+
   private static List<Object> numbers(Batches batches) {
     List<Object> all = new ArrayList<>();
     for (Batch batch : batches) {
@@ -130,6 +134,37 @@ class ImageRecordsTest {
       try (Batches batches = loader.resume(state)) {
         assertThat(numbers(batches)).hasSize(4).usingRecursiveComparison().isEqualTo(rest);
       }
+    }
+  }
+
+  @Test
+  void aSeedIsAcceptedWithoutRandomSteps() {
+    write();
+    ImagePlan middle = ImagePlan.builder().resize(4, 4).build();
+    assertThat(middle.isRandom()).isFalse();
+    assertThat(plan.isRandom()).isTrue();
+    try (ImageRecords records = ImageRecords.open(file, middle);
+        DataLoader loader = DataLoader.over(records).batchSize(2).seed(1).build();
+        Batches batches = loader.epoch(0)) {
+      assertThat(batches.next().size()).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void aLinkIsFollowedAndWhatIsNoFileIsKept() throws IOException {
+    Path link = Files.createSymbolicLink(file.resolveSibling("link"), file);
+    write();
+    long size = Files.size(file);
+    Files.writeString(file, "old");
+    ImageRecords.write(folder(), link, done -> {});
+    assertThat(link).isSymbolicLink();
+    assertThat(Files.size(file)).isEqualTo(size);
+    assertThatExceptionOfType(UncheckedIOException.class)
+        .isThrownBy(() -> ImageRecords.write(folder(), root, done -> refuse()))
+        .withMessageContaining(root + " cannot be written: it exists and is not a regular file");
+    assertThat(root).isDirectory();
+    try (Stream<Path> files = Files.list(file.getParent())) {
+      assertThat(files).containsExactlyInAnyOrder(root, file, link);
     }
   }
 
