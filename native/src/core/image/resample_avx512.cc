@@ -5,6 +5,7 @@
 
 #if defined(__GNUC__) && !defined(__clang__)
 // GCC 12 takes the undefined vectors of its own header for a mistake.
+#pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 #include <immintrin.h>
