@@ -159,7 +159,25 @@ TEST(TarFile, OtherFilesAreRefused) {
   EXPECT_EQ("it is not a regular file", problem_of(folder.path()));
   EXPECT_EQ("it is not a tar file, or damaged at byte 0",
             problem_of(folder.write("a", std::vector<char>(600, 'x'))));
-  EXPECT_EQ("", problem_of(folder.write("b", std::vector<char>())));
+  EXPECT_EQ("it is not a tar file, but empty", problem_of(folder.write("b", std::vector<char>())));
+}
+
+TEST(TarFile, TheLabelOfAVolumeIsPassedOver) {
+  std::vector<char> tar(512);
+  const std::string name = "volume";
+  std::copy(name.begin(), name.end(), tar.begin());
+  tar[156] = 'V';
+  std::fill_n(tar.begin() + 148, 8, ' ');
+  unsigned sum = 0;
+  for (const char byte : tar) {
+    sum += static_cast<unsigned char>(byte);
+  }
+  std::snprintf(tar.data() + 148, 8, "%06o", sum);
+  const Bytes rest = golden_image("gnu.tar");
+  tar.insert(tar.end(), rest.begin(), rest.end());
+  const RowFiles folder;
+  const TarFile labelled(folder.write("labelled", tar));
+  EXPECT_EQ(TarFile(golden_path("gnu.tar")).pictures(), labelled.pictures());
 }
 
 TEST(TarFile, APrefixFailsOrHasTheFirstSamples) {

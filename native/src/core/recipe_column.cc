@@ -4,9 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <string>
+
+#include "torchfeed/error.h"
 
 namespace torchfeed {
 namespace {
+
+constexpr int64_t kMostTransforms = 1000;
 
 template <int64_t kBytes>
 void reverse_elements(std::byte* row, int64_t count) {
@@ -37,6 +42,11 @@ RecipeColumn::RecipeColumn(const SharedColumn& source, const RowRecipe& recipe)
       recipe_(recipe),
       values_(recipe, source->row().dtype, row().dtype),
       stream_(source->random_streams()) {
+  if (stream_ >= kMostTransforms) {  // their destructors call one another
+    throw Error(ErrorCode::kInvalidArgument, "rows can be transformed at most " +
+                                                 std::to_string(kMostTransforms) +
+                                                 " times, one after the other");
+  }
   const std::vector<int64_t>& sizes = source->row().sizes;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     int64_t& length = i + 1 == sizes.size() ? width_ : i + 2 == sizes.size() ? height_ : planes_;

@@ -112,6 +112,9 @@ class TarFile::Reader {
   explicit Reader(TarFile& file) : file_(file) {}
 
   void run() {
+    if (file_.opened_bytes() == 0) {
+      throw_unreadable("it is not a tar file, but empty");
+    }
     Block header{};
     while (at_ < file_.opened_bytes()) {
       if (file_.opened_bytes() - at_ < kBlock) {
@@ -128,11 +131,12 @@ class TarFile::Reader {
 
  private:
   void take(const Block& header) {
-    const std::optional<int64_t> stored = number(header, kSizeAt, kSizeBytes);
+    const char type = static_cast<char>(header[kTypeAt]);
+    const bool is_label = type == 'V';  // GNU: of the volume, without a size
+    const std::optional<int64_t> stored = is_label ? 0 : number(header, kSizeAt, kSizeBytes);
     if (!is_intact(header) || !stored) {
       throw_unreadable("it is not a tar file, or damaged at byte " + std::to_string(at_));
     }
-    const char type = static_cast<char>(header[kTypeAt]);
     const bool is_file = type == '0' || type == 0 || type == '7';
     const int64_t size = is_file && next_.size ? *next_.size : *stored;
     const int64_t begin = at_ + kBlock;

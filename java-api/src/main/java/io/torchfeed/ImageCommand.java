@@ -27,9 +27,10 @@ final class ImageCommand {
    *
    * @param args from behind {@code images} on
    * @param out receives the progress and the result
+   * @param err receives errors
    * @return the exit status: 0 if all is well, 1 if something is wrong, 2 for other arguments
    */
-  static int run(List<String> args, PrintStream out) {
+  static int run(List<String> args, PrintStream out, PrintStream err) {
     try {
       if (args.size() == 3 && args.get(0).equals("pack")) {
         return pack(Path.of(args.get(1)), Path.of(args.get(2)), out);
@@ -38,11 +39,11 @@ final class ImageCommand {
       }
     } catch (IllegalArgumentException | IllegalStateException | UncheckedIOException e) {
       if (!(e instanceof InvalidPathException)) {
-        out.println("error: " + e.getMessage());
+        err.println("error: " + e.getMessage());
         return 1;
       }
     }
-    out.println("error: the arguments must be " + USAGE);
+    err.println("error: the arguments must be " + USAGE);
     return WRONG_USAGE;
   }
 

@@ -57,7 +57,7 @@ public final class Torchfeed {
    */
   public static void main(String[] args) {
     if (args.length > 0 && args[0].equals("images")) {
-      System.exit(ImageCommand.run(List.of(args).subList(1, args.length), System.out));
+      System.exit(ImageCommand.run(List.of(args).subList(1, args.length), System.out, System.err));
     }
     if (args.length > 0) {
       System.err.println(

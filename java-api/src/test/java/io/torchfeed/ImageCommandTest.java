@@ -18,9 +18,15 @@ import org.junit.jupiter.api.io.TempDir;
 class ImageCommandTest {
   private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
 
+  private final ByteArrayOutputStream errors = new ByteArrayOutputStream();
+
   private int run(String... args) {
     bytes.reset();
-    return ImageCommand.run(List.of(args), new PrintStream(bytes, true, StandardCharsets.UTF_8));
+    errors.reset();
+    return ImageCommand.run(
+        List.of(args),
+        new PrintStream(bytes, true, StandardCharsets.UTF_8),
+        new PrintStream(errors, true, StandardCharsets.UTF_8));
   }
 
   private String output() {
@@ -50,10 +56,14 @@ class ImageCommandTest {
   @Test
   void namesWhatIsWrong(@TempDir Path temporary) {
     assertThat(run("verify", temporary.resolve("none").toString())).isEqualTo(1);
-    assertThat(output()).startsWith("error: ").contains("No such file or directory");
+    assertThat(errors.toString(StandardCharsets.UTF_8))
+        .startsWith("error: ")
+        .contains("No such file or directory");
     assertThat(run("pack", temporary.toString(), "file")).isEqualTo(1);
-    assertThat(output()).startsWith("error: a folder for each class is needed");
+    assertThat(errors.toString(StandardCharsets.UTF_8))
+        .startsWith("error: a folder for each class is needed");
     assertThat(run("pack", temporary.toString())).isEqualTo(2);
-    assertThat(output()).startsWith("error: the arguments must be images pack FOLDER FILE |");
+    assertThat(errors.toString(StandardCharsets.UTF_8))
+        .startsWith("error: the arguments must be images pack FOLDER FILE |");
   }
 }

@@ -196,6 +196,25 @@ class RowTransformTest {
   }
 
   @Test
+  void atMostAThousandTransformsFollowOneAnother() {
+    RowTransform flip = RowTransform.builder().horizontalFlip(1).build();
+    List<NativeDataset> all = new ArrayList<>(List.of(TensorDataset.of(bytes())));
+    try {
+      assertThatIllegalArgumentException()
+          .isThrownBy(
+              () -> {
+                while (all.size() < 1100) {
+                  all.add(all.get(all.size() - 1).transform(0, flip));
+                }
+              })
+          .withMessageContaining("rows can be transformed at most 1000 times");
+      assertThat(all).hasSize(1001); // with the tensor
+    } finally {
+      all.forEach(NativeDataset::close);
+    }
+  }
+
+  @Test
   void wrongOptionsAreRefused() {
     RowTransform.Builder builder = RowTransform.builder();
     assertThatIllegalStateException()

@@ -23,7 +23,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
-import java.util.Set;
 import java.util.stream.Stream;
 
 /**
@@ -44,8 +43,8 @@ import java.util.stream.Stream;
  * SampleException} that names it. Immutable, thread-safe if its decoder is.
  */
 public final class ImageFolder implements Dataset {
-  private static final Set<String> EXTENSIONS =
-      Set.of("jpg", "jpeg", "png", "ppm", "bmp", "pgm", "tif", "tiff", "webp");
+  private static final List<String> EXTENSIONS =
+      List.of("jpg", "jpeg", "png", "ppm", "bmp", "pgm", "tif", "tiff", "webp");
 
   private final List<String> classes;
   private final List<Path> files;
