@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.images;
 
-import io.torchfeed.data.source.ImageFiles;
+import io.torchfeed.data.NativeDataset;
 import io.torchfeed.distributed.Master;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.sampler.Part;
@@ -33,7 +33,7 @@ final class Evaluate implements Callable<Integer> {
   public Integer call() throws Exception {
     settings.check();
     Images images = Images.test(settings.data(), settings.size());
-    try (ImageFiles pictures = images.open();
+    try (NativeDataset pictures = images.open();
         ResNet net = new ResNet(images.classes().size());
         ProcessGroup alone =
             ProcessGroup.join(Master.at("127.0.0.1", 1), Part.whole(), Duration.ofMinutes(1))) {

@@ -4,7 +4,7 @@ package io.torchfeed.examples.images;
 import io.torchfeed.data.Batch;
 import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
-import io.torchfeed.data.source.ImageFiles;
+import io.torchfeed.data.NativeDataset;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.ReduceOp;
 import io.torchfeed.sampler.Tail;
@@ -28,7 +28,7 @@ record Evaluation(long correct, long pictures) {
 
   /** Evaluates each picture on one rank, and adds the counts. */
   @SuppressWarnings("try") // a scope works by being open
-  static Evaluation of(ResNet net, ImageFiles pictures, ProcessGroup group, Settings settings) {
+  static Evaluation of(ResNet net, NativeDataset pictures, ProcessGroup group, Settings settings) {
     StridedSampler sampler =
         new StridedSampler(new SequentialSampler(pictures.size()), group.part(), Tail.UNEVEN);
     long[] counts = new long[2];

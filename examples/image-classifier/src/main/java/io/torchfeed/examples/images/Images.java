@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.images;
 
+import io.torchfeed.data.NativeDataset;
 import io.torchfeed.data.source.ImageFiles;
 import io.torchfeed.data.source.ImageFolder;
+import io.torchfeed.data.source.ImageRecords;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.image.ImagePlanBuilder;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.function.Supplier;
 
 /**
- * The pictures of a folder with the folders {@code train} and {@code val}, and what becomes of
- * them.
+ * The pictures of a part of the data, {@code train} or {@code val}, and what becomes of them.
  *
- * @param folder the files and their classes
- * @param plan the way from a file to what the net sees
+ * @param classes the names of the classes
+ * @param plan the way from a picture to what the net sees
+ * @param source opens the pictures
  */
-record Images(ImageFolder folder, ImagePlan plan) {
+record Images(List<String> classes, ImagePlan plan, Supplier<NativeDataset> source) {
   private static final double SHORT_SIDE_PER_SIZE = 256 / 224.0;
 
   /** A way to change the colours and shapes of training pictures at random. */
@@ -41,18 +45,19 @@ record Images(ImageFolder folder, ImagePlan plan) {
 
   /** Lists the training pictures, of which each epoch sees random parts. */
   static Images training(Path data, int size, Augmentation augmentation) {
-    return of(data.resolve("train"), normalized(augmented(size, augmentation)));
+    return of(data, "train", normalized(augmented(size, augmentation)));
   }
 
   /** Lists the training pictures as bytes, to be looked at. */
   static Images toLookAt(Path data, int size, Augmentation augmentation) {
-    return of(data.resolve("train"), augmented(size, augmentation).build());
+    return of(data, "train", augmented(size, augmentation).build());
   }
 
   /** Lists the test pictures, of which the middle is used. */
   static Images test(Path data, int size) {
     return of(
-        data.resolve("val"),
+        data,
+        "val",
         normalized(
             ImagePlan.builder()
                 .exifOrientation()
@@ -61,16 +66,24 @@ record Images(ImageFolder folder, ImagePlan plan) {
   }
 
   /** Opens the pictures, which native threads decode; the caller closes them. */
-  ImageFiles open() {
-    return ImageFiles.of(folder, plan);
+  NativeDataset open() {
+    return source.get();
   }
 
-  List<String> classes() {
-    return folder.classes();
+  /** Returns the record file of a part, whose pictures are used if it exists. */
+  static Path records(Path data, String part) {
+    return data.resolve(part + ".records");
   }
 
-  private static Images of(Path root, ImagePlan plan) {
-    return new Images(ImageFolder.open(root, plan), plan);
+  private static Images of(Path data, String part, ImagePlan plan) {
+    Path file = records(data, part);
+    if (Files.exists(file)) {
+      try (ImageRecords records = ImageRecords.open(file, plan)) {
+        return new Images(records.classes(), plan, () -> ImageRecords.open(file, plan));
+      }
+    }
+    ImageFolder folder = ImageFolder.open(data.resolve(part), plan);
+    return new Images(folder.classes(), plan, () -> ImageFiles.of(folder, plan));
   }
 
   private static ImagePlanBuilder augmented(int size, Augmentation augmentation) {

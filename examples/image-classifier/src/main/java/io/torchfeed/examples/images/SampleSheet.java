@@ -4,7 +4,7 @@ package io.torchfeed.examples.images;
 import io.torchfeed.data.Batch;
 import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
-import io.torchfeed.data.source.ImageFiles;
+import io.torchfeed.data.NativeDataset;
 import io.torchfeed.sampler.torch.RandomSampler;
 import java.awt.Graphics2D;
 import java.awt.image.BufferedImage;
@@ -24,7 +24,7 @@ final class SampleSheet {
     int size = Math.toIntExact(pictures.plan().row().shape().get(1));
     BufferedImage sheet =
         new BufferedImage(COLUMNS * size, ROWS * size, BufferedImage.TYPE_INT_RGB);
-    try (ImageFiles images = pictures.open();
+    try (NativeDataset images = pictures.open();
         DataLoader loader =
             DataLoader.over(images)
                 .sampler(new RandomSampler(images.size(), seed))

@@ -11,7 +11,9 @@ final class Settings {
       names = "--data",
       required = true,
       paramLabel = "DIR",
-      description = "Folder with train and val, each with a folder of images for each class.")
+      description =
+          "Folder with train and val, each with a folder of images for each class, or with"
+              + " train.records and val.records.")
   private Path data = Path.of("");
 
   @Option(
@@ -44,7 +46,10 @@ final class Settings {
     require(workers >= 1 && workers <= 256, "--workers must be in [1, 256], got " + workers);
     for (String part : new String[] {"train", "val"}) {
       Path folder = data.resolve(part);
-      require(Files.isDirectory(folder), "--data: the folder " + folder + " is missing");
+      Path records = Images.records(data, part);
+      require(
+          Files.isDirectory(folder) || Files.isRegularFile(records),
+          "--data: the folder " + folder + " is missing, and so is " + records.getFileName());
     }
   }
 

@@ -6,7 +6,7 @@ import static org.bytedeco.pytorch.global.torch.cross_entropy_loss;
 import io.torchfeed.data.Batch;
 import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
-import io.torchfeed.data.source.ImageFiles;
+import io.torchfeed.data.NativeDataset;
 import io.torchfeed.distributed.DistributedDataParallel;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.sampler.torch.DistributedRandomSampler;
@@ -60,8 +60,8 @@ final class Training {
     }
     torch.manual_seed(options.seed());
     Metrics metrics = new Metrics(options.out());
-    try (ImageFiles pictures = images.open();
-        ImageFiles testPictures = test.open();
+    try (NativeDataset pictures = images.open();
+        NativeDataset testPictures = test.open();
         ResNet net = new ResNet(images.classes().size());
         DistributedDataParallel model = DistributedDataParallel.wrap(net, group);
         TensorVector parameters = net.parameters();

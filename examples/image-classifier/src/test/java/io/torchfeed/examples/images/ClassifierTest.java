@@ -3,6 +3,9 @@ package io.torchfeed.examples.images;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.torchfeed.data.source.ImageFolder;
+import io.torchfeed.data.source.ImageRecords;
+import io.torchfeed.image.ImagePlan;
 import java.awt.Color;
 import java.awt.Graphics2D;
 import java.awt.image.BufferedImage;
@@ -14,6 +17,8 @@ import java.io.StringWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Random;
 import javax.imageio.ImageIO;
 import org.junit.jupiter.api.Test;
@@ -95,6 +100,30 @@ class ClassifierTest {
     assertThat(evaluation).contains(" of 14 images, ");
     assertThat(Integer.parseInt(evaluation.substring(0, evaluation.indexOf(" "))))
         .isGreaterThanOrEqualTo(12);
+  }
+
+  @Test
+  void recordsTrainAsTheirFilesDo() throws Exception {
+    Path data = data();
+    Path packed = Files.createDirectories(folder.resolve("packed"));
+    ImagePlan any = ImagePlan.builder().resize(1, 1).build();
+    for (String part : new String[] {"train", "val"}) {
+      ImageFolder images = ImageFolder.open(data.resolve(part), any);
+      ImageRecords.write(images, packed.resolve(part + ".records"), done -> {});
+    }
+    List<String> metrics = new ArrayList<>();
+    for (Path from : List.of(data, packed)) {
+      Path out = folder.resolve("run " + from.getFileName());
+      String[] train = {
+        "train", "--data=" + from, "--out=" + out, "--size=32", "--batch-size=8", "--epochs=1"
+      };
+      assertThat(run(train)).as("%s", errors).isZero();
+      String line = Files.readAllLines(out.resolve("metrics.csv")).get(1);
+      metrics.add(line.replaceFirst("(,[^,]*){3}$", "")); // without the times
+      String model = "--model=" + out.resolve("model.pt");
+      metrics.add(printedBy("evaluate", "--data=" + from, "--size=32", model));
+    }
+    assertThat(metrics.subList(2, 4)).isEqualTo(metrics.subList(0, 2));
   }
 
   @ParameterizedTest
