@@ -4,7 +4,7 @@
 #include <ATen/ATen.h>
 
 #include <cmath>
-#include <string>
+#include <sstream>
 #include <utility>
 
 #include "torch/guard.h"
@@ -14,9 +14,10 @@ namespace {
 
 at::Tensor number(double scale) {
   const auto stored = static_cast<float>(scale);
-  if (!std::isfinite(stored) || stored <= 0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "scale must be a positive float, got " + std::to_string(scale));
+  if (!std::isfinite(stored) || stored < 0) {
+    std::ostringstream message;
+    message << "scale must be a finite float and not negative, got " << scale;
+    throw Error(ErrorCode::kInvalidArgument, message.str());
   }
   return at::full({}, stored, at::kFloat);
 }

@@ -3,11 +3,14 @@ package io.torchfeed.amp;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.bindings.NativeException;
+import io.torchfeed.bindings.torchfeed;
 import io.torchfeed.memory.DType;
 import org.bytedeco.pytorch.Device;
 import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.DeviceType;
 import org.bytedeco.pytorch.global.torch.ScalarType;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A scope in which this thread computes in 16 bits what tolerates it, for example products of
@@ -15,13 +18,18 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
  * arguments; parameters stay as they are.
  *
  * <p>A scope ends when it is closed, by the thread that began it; scopes inside of it end before.
- * It affects neither other threads nor backward passes, which compute in the dtypes of their
- * forward passes.
+ * Scopes of one thread must not mix float16 and bfloat16 for the same parameters: libtorch keeps
+ * one converted copy of each. A {@code BatchTransform} of a loader without workers runs in the
+ * thread that takes the batches, and so in its scope. It affects neither other threads nor backward
+ * passes, which compute in the dtypes of their forward passes.
  *
  * <p>Source: torch 2.10.0, {@code torch/amp/autocast_mode.py}; golden/mixed_precision.
  */
 public final class Autocast implements AutoCloseable {
+  private static final ThreadLocal<@Nullable Autocast> INNERMOST = new ThreadLocal<>();
+
   private final Thread thread = Thread.currentThread();
+  private final @Nullable Autocast outer = INNERMOST.get();
   private final DeviceType type;
   private final boolean wasEnabled;
   private final ScalarType dtypeBefore;
@@ -34,6 +42,7 @@ public final class Autocast implements AutoCloseable {
     torch.set_autocast_enabled(type, enabled);
     torch.set_autocast_dtype(type, dtype);
     torch.increment_nesting();
+    INNERMOST.set(this);
   }
 
   /**
@@ -42,8 +51,9 @@ public final class Autocast implements AutoCloseable {
    * @param device the name of a device or its type, for example {@code cuda:0} or {@code cpu}
    * @param dtype {@link DType#BFLOAT16}, or {@link DType#FLOAT16}, which needs a {@link GradScaler}
    * @return the scope; the caller closes it
-   * @throws IllegalArgumentException if libtorch has no such scopes for the device, or the dtype is
-   *     another one
+   * @throws IllegalArgumentException if libtorch has no such scopes for the device, its index is
+   *     too high, or the dtype is another one
+   * @throws IllegalStateException if libtorch has no devices of the type
    */
   public static Autocast on(String device, DType dtype) {
     requireNonNull(dtype, "dtype");
@@ -59,7 +69,9 @@ public final class Autocast implements AutoCloseable {
    *
    * @param device the name of a device or its type
    * @return the scope; the caller closes it
-   * @throws IllegalArgumentException if libtorch has no such scopes for the device
+   * @throws IllegalArgumentException if libtorch has no such scopes for the device, or its index is
+   *     too high
+   * @throws IllegalStateException if libtorch has no devices of the type
    */
   public static Autocast off(String device) {
     DeviceType type = typeOf(device);
@@ -69,7 +81,7 @@ public final class Autocast implements AutoCloseable {
   private static DeviceType typeOf(String name) {
     DeviceType type;
     try (Device device = new Device(name)) {
-      type = device.type();
+      type = device.type().intern();
     } catch (RuntimeException e) {
       throw new IllegalArgumentException(
           "device must be a name like cuda:0, got '" + name + "'", e);
@@ -77,13 +89,20 @@ public final class Autocast implements AutoCloseable {
     if (!torch.is_autocast_available(type)) {
       throw new IllegalArgumentException("libtorch has no autocast for the device " + name);
     }
+    if (type != DeviceType.CPU) {
+      try {
+        String unused = torchfeed.device_name(name);
+      } catch (RuntimeException e) {
+        throw NativeException.translate(e);
+      }
+    }
     return type;
   }
 
   /**
    * Ends the scope; no effect the second time.
    *
-   * @throws IllegalStateException if another thread began it
+   * @throws IllegalStateException if another thread began it, or a scope inside of it has not ended
    */
   @Override
   public void close() {
@@ -94,7 +113,15 @@ public final class Autocast implements AutoCloseable {
       throw new IllegalStateException(
           "a scope of Autocast must be closed by the thread that began it, " + thread.getName());
     }
+    if (INNERMOST.get() != this) {
+      throw new IllegalStateException("close the scopes of Autocast inside of this one first");
+    }
     isClosed = true;
+    if (outer == null) {
+      INNERMOST.remove();
+    } else {
+      INNERMOST.set(outer);
+    }
     if (torch.decrement_nesting() == 0) {
       torch.clear_cache(); // of converted parameters, which an optimizer may change now
     }

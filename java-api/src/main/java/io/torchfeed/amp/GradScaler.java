@@ -20,6 +20,10 @@ import org.bytedeco.pytorch.TensorVector;
  * optimizer's step is skipped, and the factor shrinks; after a number of steps without overflow it
  * grows.
  *
+ * <p>After an exception between {@link #unscale} and {@link #step}, call {@link #update} before the
+ * next batch: otherwise its gradients count as divided already. A scale of 0, after some 170
+ * overflows in a row, means that the losses or the gradients are never finite.
+ *
  * <p>Not thread-safe. {@code close} has no effect the second time.
  *
  * <p>Source: torch 2.10.0, {@code torch/amp/grad_scaler.py}; golden/mixed_precision.
@@ -46,9 +50,11 @@ public final class GradScaler implements AutoCloseable {
      */
     public Options {
       require(
-          initialScale > 0 && (float) initialScale < Float.POSITIVE_INFINITY,
+          (float) initialScale > 0 && (float) initialScale < Float.POSITIVE_INFINITY,
           "initialScale must be a positive float, got " + initialScale);
-      require(growthFactor > 1, "growthFactor must be more than 1, got " + growthFactor);
+      require(
+          growthFactor > 1 && growthFactor < Double.POSITIVE_INFINITY,
+          "growthFactor must be more than 1 and finite, got " + growthFactor);
       require(
           backoffFactor > 0 && backoffFactor < 1,
           "backoffFactor must be in (0, 1), got " + backoffFactor);
@@ -90,8 +96,11 @@ public final class GradScaler implements AutoCloseable {
   private final NativeHandle<LossScale> handle;
   private final Map<Long, Stage> stages = new HashMap<>();
 
-  private GradScaler(NativeHandle<LossScale> handle) {
+  private final int growthInterval;
+
+  private GradScaler(NativeHandle<LossScale> handle, int growthInterval) {
     this.handle = handle;
+    this.growthInterval = growthInterval;
   }
 
   /**
@@ -119,7 +128,8 @@ public final class GradScaler implements AutoCloseable {
                     options.initialScale(),
                     options.growthFactor(),
                     options.backoffFactor(),
-                    options.growthInterval())));
+                    options.growthInterval())),
+        options.growthInterval());
   }
 
   /**
@@ -127,8 +137,12 @@ public final class GradScaler implements AutoCloseable {
    *
    * @param loss the loss, of any shape and on any device
    * @return the product, whose backward pass yields scaled gradients
+   * @throws IllegalArgumentException if it is an undefined tensor
    */
   public Tensor scale(Tensor loss) {
+    if (!loss.defined()) {
+      throw new IllegalArgumentException("the loss is an undefined tensor");
+    }
     return handle.call(scale -> scale.scaled(loss));
   }
 
@@ -139,9 +153,10 @@ public final class GradScaler implements AutoCloseable {
    * @param optimizer the optimizer, whose parameters are not of float16
    * @throws IllegalStateException if this or {@link #step} has been called for the optimizer since
    *     the last {@link #update}, or no parameter has a gradient
-   * @throws IllegalArgumentException if a gradient is of float16
+   * @throws IllegalArgumentException if a gradient is of float16, or the optimizer is closed
    */
   public void unscale(Optimizer optimizer) {
+    requireOpen(optimizer);
     Stage stage = stages.get(optimizer.address());
     if (stage != null) {
       throw new IllegalStateException(
@@ -153,6 +168,12 @@ public final class GradScaler implements AutoCloseable {
       stages.put(optimizer.address(), isFinite ? Stage.FINITE : Stage.OVERFLOWN);
     } catch (NativeException e) {
       throw new IllegalStateException(e.getMessage(), e);
+    }
+  }
+
+  private static void requireOpen(Optimizer optimizer) {
+    if (optimizer.isNull()) {
+      throw new IllegalArgumentException("the optimizer is closed");
     }
   }
 
@@ -172,13 +193,15 @@ public final class GradScaler implements AutoCloseable {
    * Divides the gradients by the scale, unless {@link #unscale} has, and makes a step of the
    * optimizer, unless a gradient is infinite or not a number.
    *
-   * @param optimizer the optimizer, whose parameters are not of float16
+   * @param optimizer the optimizer, whose parameters are not of float16 and whose step needs no
+   *     closure, unlike that of LBFGS
    * @return whether the step was made
    * @throws IllegalStateException if this has been called for the optimizer since the last {@link
    *     #update}, or no parameter has a gradient
-   * @throws IllegalArgumentException if a gradient is of float16
+   * @throws IllegalArgumentException if a gradient is of float16, or the optimizer is closed
    */
   public boolean step(Optimizer optimizer) {
+    requireOpen(optimizer);
     long key = optimizer.address();
     if (stages.get(key) == Stage.STEPPED_FINITE || stages.get(key) == Stage.STEPPED_OVERFLOWN) {
       throw new IllegalStateException(
@@ -189,7 +212,11 @@ public final class GradScaler implements AutoCloseable {
     }
     boolean isFinite = stages.get(key) == Stage.FINITE;
     if (isFinite) {
-      optimizer.step().close();
+      try {
+        optimizer.step().close();
+      } catch (RuntimeException e) {
+        throw NativeException.translate(e);
+      }
     }
     stages.put(key, isFinite ? Stage.STEPPED_FINITE : Stage.STEPPED_OVERFLOWN);
     return isFinite;
@@ -203,6 +230,9 @@ public final class GradScaler implements AutoCloseable {
    *     since the last update
    */
   public void update() {
+    if (handle.isClosed()) {
+      throw new IllegalStateException("GradScaler is closed");
+    }
     if (stages.isEmpty()) {
       throw new IllegalStateException("update needs a step or an unscale before it");
     }
@@ -225,9 +255,14 @@ public final class GradScaler implements AutoCloseable {
    * Continues from a state.
    *
    * @param state a state of a scaler with the same options
-   * @throws IllegalArgumentException if its scale is not a positive float
+   * @throws IllegalArgumentException if its scale is negative or no finite float, or its steps are
+   *     not in [0, growthInterval)
    */
   public void restore(State state) {
+    if (state.steps() < 0 || state.steps() >= growthInterval) {
+      throw new IllegalArgumentException(
+          "steps must be in [0, %d), got %d".formatted(growthInterval, state.steps()));
+    }
     handle.run(scale -> scale.restore(state.scale(), state.steps()));
   }
 

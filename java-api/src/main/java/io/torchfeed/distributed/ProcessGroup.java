@@ -122,7 +122,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    */
   public static ProcessGroup join(Master master, Part part, Duration timeout) {
     checkTimeout(timeout);
-    return join(environment(master, part), System.getenv(), master.takeListener(), false, timeout);
+    return join(environment(master, part), System.getenv(), listener(master, part), false, timeout);
   }
 
   /**
@@ -164,11 +164,16 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    */
   public static ProcessGroup joinPython(Master master, Part part, Duration timeout) {
     checkTimeout(timeout);
-    return join(environment(master, part), System.getenv(), master.takeListener(), true, timeout);
+    return join(environment(master, part), System.getenv(), listener(master, part), true, timeout);
   }
 
   private static Environment environment(Master master, Part part) {
     return new Environment(part, part.rank(), master.host(), master.port(), false);
+  }
+
+  /** Leaves an open socket to rank 0, which may be another thread of this process. */
+  static OptionalInt listener(Master master, Part part) {
+    return part.rank() == 0 ? master.takeListener() : OptionalInt.empty();
   }
 
   private static void checkTimeout(Duration timeout) {
@@ -278,6 +283,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @param connects whether the ranks connect over NCCL
    */
   void useDevice(String name, boolean connects) {
+    requireNonNull(name, "device");
     requireOpen();
     RuntimeException obstacle = NcclBackend.obstacle(name, connects);
     long[][] all = allGatherLongs(new long[] {obstacle == null ? 1 : 0});

@@ -3,6 +3,8 @@ package io.torchfeed.amp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.torchfeed.memory.DType;
 import io.torchfeed.testing.GoldenLine;
@@ -125,6 +127,19 @@ class AutocastTest {
   }
 
   @Test
+  void aScopeCannotEndBeforeThoseInsideOfIt() {
+    Autocast outer = Autocast.on("cpu", DType.BFLOAT16);
+    Autocast inner = Autocast.off("cpu");
+    assertThatIllegalStateException()
+        .isThrownBy(outer::close)
+        .withMessage("close the scopes of Autocast inside of this one first");
+    inner.close();
+    assertThat(torch.is_autocast_enabled(DeviceType.CPU)).isTrue();
+    outer.close();
+    assertThat(torch.is_autocast_enabled(DeviceType.CPU)).isFalse();
+  }
+
+  @Test
   void anotherThreadCannotEndAScope() throws InterruptedException {
     List<Throwable> thrown = new ArrayList<>();
     try (Autocast scope = Autocast.on("cpu", DType.BFLOAT16)) {
@@ -151,5 +166,8 @@ class AutocastTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> Autocast.off("meta"))
         .withMessage("libtorch has no autocast for the device meta");
+    assertThatThrownBy(() -> Autocast.on("cuda:99", DType.FLOAT16))
+        .hasMessageStartingWith("device cuda:99: ");
+    assertThat(torch.is_autocast_enabled(DeviceType.CUDA)).isFalse();
   }
 }

@@ -4,10 +4,13 @@ package io.torchfeed.amp;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.torchfeed.bindings.NativeException;
 import io.torchfeed.testing.GoldenLine;
 import java.util.ArrayList;
 import java.util.List;
+import org.bytedeco.pytorch.LBFGS;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
@@ -118,8 +121,44 @@ class GradScalerTest {
       scaler.update();
       assertThat(scaler.state()).isEqualTo(new GradScaler.State(16, 0));
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> scaler.restore(new GradScaler.State(0, 0)))
-          .withMessageContaining("scale must be a positive float, got 0");
+          .isThrownBy(() -> scaler.restore(new GradScaler.State(-1, 0)))
+          .withMessageContaining("scale must be a finite float and not negative, got -1");
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> scaler.restore(new GradScaler.State(1e300, 0)))
+          .withMessageContaining("got 1e+300");
+      for (long steps : new long[] {-1, 2, 1L << 40}) {
+        assertThatIllegalArgumentException()
+            .isThrownBy(() -> scaler.restore(new GradScaler.State(1, steps)))
+            .withMessage("steps must be in [0, 2), got " + steps);
+      }
+    }
+  }
+
+  @Test
+  void aScaleThatHasShrunkToZeroIsRestored() {
+    Layer layer = new Layer();
+    try (GradScaler scaler = GradScaler.create()) {
+      for (int i = 0; i < 200; i++) {
+        layer.backward(scaler, Double.POSITIVE_INFINITY);
+        assertThat(scaler.step(layer.optimizer)).isFalse();
+        scaler.update();
+      }
+      assertThat(scaler.state()).isEqualTo(new GradScaler.State(0, 0));
+      scaler.restore(scaler.state());
+    }
+  }
+
+  @Test
+  void updateForgetsAnUnscaleWhoseStepWasLeftOut() {
+    Layer layer = new Layer();
+    try (GradScaler scaler = GradScaler.create(new GradScaler.Options(4, 2, 0.5, 100))) {
+      layer.backward(scaler, 1);
+      scaler.unscale(layer.optimizer);
+      Tensor divided = layer.weight.grad().clone();
+      scaler.update();
+      layer.backward(scaler, 1);
+      scaler.unscale(layer.optimizer);
+      assertThat(layer.weight.grad().equal(divided)).isTrue();
     }
   }
 
@@ -145,6 +184,30 @@ class GradScalerTest {
     assertThatIllegalStateException()
         .isThrownBy(scaler::state)
         .withMessageContaining("GradScaler is closed");
+    assertThatIllegalStateException()
+        .isThrownBy(scaler::update)
+        .withMessage("GradScaler is closed");
+  }
+
+  @Test
+  void lossesAndOptimizersOfNoUseAreRefused() {
+    Layer layer = new Layer();
+    try (GradScaler scaler = GradScaler.create();
+        Tensor undefined = new Tensor();
+        LBFGS needsClosure = new LBFGS(layer.parameters())) {
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> scaler.scale(undefined))
+          .withMessage("the loss is an undefined tensor");
+      layer.backward(scaler, 1);
+      assertThatThrownBy(() -> scaler.step(needsClosure))
+          .isInstanceOf(NativeException.class)
+          .hasMessageContaining("requires a closure");
+      layer.optimizer.close();
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> scaler.step(layer.optimizer))
+          .withMessage("the optimizer is closed");
+      assertThatIllegalArgumentException().isThrownBy(() -> scaler.unscale(layer.optimizer));
+    }
   }
 
   @Test
@@ -164,6 +227,12 @@ class GradScalerTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> new GradScaler.Options(1e39, 2, 0.5, 1))
         .withMessageContaining("initialScale must be a positive float, got 1.0E39");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> new GradScaler.Options(1e-300, 2, 0.5, 1))
+        .withMessageContaining("initialScale must be a positive float, got 1.0E-300");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> new GradScaler.Options(1, Double.POSITIVE_INFINITY, 0.5, 1))
+        .withMessageContaining("growthFactor must be more than 1 and finite");
     assertThatIllegalArgumentException().isThrownBy(() -> new GradScaler.Options(1, 1, 0.5, 1));
     assertThatIllegalArgumentException().isThrownBy(() -> new GradScaler.Options(1, 2, 1, 1));
     assertThatIllegalArgumentException().isThrownBy(() -> new GradScaler.Options(1, 2, 0.5, 0));

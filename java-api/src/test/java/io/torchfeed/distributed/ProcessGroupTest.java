@@ -7,11 +7,13 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.torchfeed.bindings.torchfeed;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.testing.LeakCheck;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.locks.LockSupport;
@@ -48,6 +50,16 @@ class ProcessGroupTest {
       assertThat(master).hasToString("localhost:" + port);
     }
     Master.at("localhost", port).close();
+  }
+
+  @Test
+  void anotherRankLeavesTheListenerToRankZero() {
+    try (Master master = Master.listen("localhost")) {
+      assertThat(ProcessGroup.listener(master, new Part(2, 1))).isEmpty();
+      OptionalInt listener = ProcessGroup.listener(master, new Part(2, 0));
+      assertThat(listener).isPresent();
+      torchfeed.close_listener(listener.getAsInt());
+    }
   }
 
   @ParameterizedTest
