@@ -3,7 +3,8 @@ package io.torchfeed.image;
 
 import static io.torchfeed.image.PlanArguments.CHANNELS;
 import static io.torchfeed.image.PlanArguments.requireAreas;
-import static io.torchfeed.image.PlanArguments.requireChannels;
+import static io.torchfeed.image.PlanArguments.requireFactor;
+import static io.torchfeed.image.PlanArguments.requireNormalization;
 import static io.torchfeed.image.PlanArguments.requireProbability;
 import static io.torchfeed.image.PlanArguments.requireSide;
 import static java.util.Objects.requireNonNull;
@@ -184,9 +185,7 @@ public final class ImagePlanBuilder {
     double[] factors = {brightness, contrast, saturation};
     DoubleStream step = DoubleStream.of(torchfeed.kPlanColorJitter);
     for (double factor : factors) {
-      if (!(factor >= 0 && factor < 1e6)) {
-        throw new IllegalArgumentException("a factor must be in [0, 1e6), got " + factor);
-      }
+      requireFactor(factor);
       double least = factor == 0 ? Double.NaN : Math.max(0, 1 - factor);
       step = DoubleStream.concat(step, DoubleStream.of(least, 1 + factor));
     }
@@ -302,13 +301,7 @@ public final class ImagePlanBuilder {
    * @throws IllegalStateException if it was called before
    */
   public ImagePlanBuilder normalize(float[] mean, float[] std) {
-    requireChannels("mean", mean);
-    requireChannels("std", std);
-    for (float channel : std) {
-      if (channel == 0) {
-        throw new IllegalArgumentException("std must not be 0, got " + Arrays.toString(std));
-      }
-    }
+    requireNormalization(mean, std);
     once("normalize");
     normalization =
         DoubleStream.of(

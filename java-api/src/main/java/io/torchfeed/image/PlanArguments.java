@@ -32,7 +32,23 @@ final class PlanArguments {
     }
   }
 
-  static void requireChannels(String name, float[] channels) {
+  static void requireFactor(double factor) {
+    if (!(factor >= 0 && factor < 1e6)) {
+      throw new IllegalArgumentException("a factor must be in [0, 1e6), got " + factor);
+    }
+  }
+
+  static void requireNormalization(float[] mean, float[] std) {
+    requireChannels("mean", mean);
+    requireChannels("std", std);
+    for (float channel : std) {
+      if (channel == 0) {
+        throw new IllegalArgumentException("std must not be 0, got " + Arrays.toString(std));
+      }
+    }
+  }
+
+  private static void requireChannels(String name, float[] channels) {
     if (channels.length != CHANNELS) {
       throw new IllegalArgumentException(
           "%s must have 3 numbers, got %d".formatted(name, channels.length));

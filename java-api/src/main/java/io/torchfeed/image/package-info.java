@@ -6,6 +6,9 @@
  * normalize. Native code decodes a picture and applies them in one pass over its rows, straight
  * into the memory of the batch; the pixels equal those of Pillow or torchvision bit for bit.
  *
+ * <p>An {@link io.torchfeed.image.ImageTensorPlan} makes the input of a model of a batch of bytes,
+ * on the device to which the batch was sent.
+ *
  * <p>This package knows nothing about datasets: see {@link io.torchfeed.memory.Slab}, into which it
  * writes.
  */

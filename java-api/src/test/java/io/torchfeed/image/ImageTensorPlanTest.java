@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.image;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.within;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.torchfeed.bindings.torchfeed;
+import io.torchfeed.data.Batch;
+import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.DataLoaderBuilder;
+import io.torchfeed.data.TensorDataset;
+import io.torchfeed.image.TensorDraws.Change;
+import io.torchfeed.image.TensorDraws.Operation;
+import io.torchfeed.memory.DType;
+import io.torchfeed.memory.Slab;
+import io.torchfeed.sampler.order.ShuffledSampler;
+import io.torchfeed.testing.FakeDevice;
+import io.torchfeed.testing.GoldenLine;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.LongStream;
+import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Device;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+class ImageTensorPlanTest {
+  private static final int HEIGHT = 23;
+  private static final int WIDTH = 31;
+  private static final int BYTES = 3 * HEIGHT * WIDTH;
+
+  /** The difference that another order of sums, or a fused operation of a GPU, may make. */
+  private static final float TOLERANCE = 1e-5f;
+
+  private static final float[] MEAN = ImagePlan.imagenetMean();
+  private static final float[] STD = ImagePlan.imagenetStd();
+  private static final ImageTensorPlan PLAIN = ImageTensorPlan.normalize(MEAN, STD);
+  private static final ImageTensorPlan ALL = PLAIN.horizontalFlip(0.5).colorJitter(0.4, 0.4, 0.4);
+
+  /** Returns the first pictures of golden/image_tensors.py. */
+  private static Tensor pictures(int count) {
+    byte[] bytes = new byte[count * BYTES];
+    for (int i = 0; i < bytes.length; i++) {
+      bytes[i] = (byte) ((i * 2654435761L & 0xffffffffL) >> 24);
+    }
+    return tensor(bytes, count, 3, HEIGHT, WIDTH);
+  }
+
+  private static Tensor tensor(byte[] bytes, long... shape) {
+    return Tensor.create(bytes, shape).view(ScalarType.Byte);
+  }
+
+  private static float[] floats(Tensor tensor) {
+    Tensor dense = tensor.cpu().to(ScalarType.Float).contiguous();
+    float[] numbers = new float[(int) dense.numel()];
+    dense.data_ptr_float().get(numbers);
+    return numbers;
+  }
+
+  private static long[] range(int count) {
+    return LongStream.range(0, count).toArray();
+  }
+
+  private static float difference(Tensor first, Tensor second) {
+    float[] one = floats(first);
+    float[] other = floats(second);
+    assertThat(one).hasSameSizeAs(other);
+    float most = 0;
+    for (int i = 0; i < one.length; i++) {
+      most = Math.max(most, Math.abs(one[i] - other[i]));
+    }
+    return most;
+  }
+
+  @Test
+  void everyByteIsNormalizedAsByFloatsOfJava() {
+    byte[] bytes = new byte[3 * 256];
+    float[] expected = new float[bytes.length];
+    for (int i = 0; i < bytes.length; i++) {
+      bytes[i] = (byte) i;
+      expected[i] = ((i % 256) * (1 / 255f) - MEAN[i / 256]) / STD[i / 256];
+    }
+    Tensor made = PLAIN.apply(tensor(bytes, 1, 3, 16, 16));
+    assertThat(floats(made)).isEqualTo(expected);
+  }
+
+  private static ImagePlanBuilder crop() {
+    return ImagePlan.builder().randomResizedCrop(37, 41);
+  }
+
+  private static Tensor rows(ImagePlan plan, Slab slab) throws IOException {
+    try (InputStream file =
+        requireNonNull(ImageTensorPlanTest.class.getResourceAsStream("/golden/images/420.jpg"))) {
+      byte[] encoded = file.readAllBytes();
+      for (int row = 0; row < slab.rows(); row++) {
+        plan.write(encoded, slab, 0, row, 1, 2, row);
+      }
+    }
+    try (Tensor view = slab.view(0, slab.rows())) {
+      return view.clone();
+    }
+  }
+
+  @Test
+  void bitsEqualThoseOfAnImagePlanThatNormalizes() throws IOException {
+    ImagePlan bytes = crop().build();
+    ImagePlan floats = crop().normalize(MEAN, STD).build();
+    ImagePlan flipped = crop().horizontalFlip(1).normalize(MEAN, STD).build();
+    try (Slab byteSlab = Slab.allocate(List.of(bytes.row()), 5);
+        Slab floatSlab = Slab.allocate(List.of(floats.row()), 5)) {
+      Tensor pictures = rows(bytes, byteSlab);
+      assertThat(PLAIN.apply(pictures).equal(rows(floats, floatSlab))).isTrue();
+      assertThat(
+              PLAIN
+                  .horizontalFlip(1)
+                  .apply(pictures, 1, 2, range(5))
+                  .equal(rows(flipped, floatSlab)))
+          .isTrue();
+    }
+  }
+
+  @Test
+  void colorsEqualTorchvisions() {
+    List<GoldenLine> lines =
+        GoldenLine.read("image_tensors.txt").stream()
+            .map(GoldenLine::parse)
+            .filter(line -> line.name().equals("picture"))
+            .toList();
+    boolean[] flips = new boolean[lines.size()];
+    Change[][] changes = new Change[lines.size()][];
+    for (int i = 0; i < flips.length; i++) {
+      flips[i] = lines.get(i).number("flips") == 1;
+      changes[i] =
+          Arrays.stream(lines.get(i).text("steps").split(",", -1))
+              .map(step -> step.split(":", -1))
+              .map(step -> new Change(Operation.valueOf(step[0]), Double.parseDouble(step[1])))
+              .toArray(Change[]::new);
+    }
+    Tensor made = PLAIN.apply(pictures(flips.length), TensorDraws.drawn(flips, changes, 3));
+    for (int i = 0; i < flips.length; i++) {
+      float[] pixels = floats(made.select(0, i));
+      double[] expected = lines.get(i).decimals("normalized");
+      for (int k = 0; k < expected.length; k++) {
+        assertThat((double) pixels[97 * k])
+            .as("%s pixel %d", lines.get(i).line().substring(0, 80), 97 * k)
+            .isCloseTo(expected[k], within(1e-6));
+      }
+    }
+    assertThat(lines).hasSize(24);
+  }
+
+  @Test
+  void otherDtypesAreRoundedFromFloats() {
+    Tensor pictures = pictures(4);
+    Tensor floats = ALL.apply(pictures, 1, 2, range(4));
+    for (DType dtype : List.of(DType.FLOAT16, DType.BFLOAT16)) {
+      Tensor rounded = ALL.to(dtype).apply(pictures, 1, 2, range(4));
+      assertThat(DType.of(rounded.scalar_type())).isEqualTo(dtype);
+      assertThat(rounded.equal(floats.to(dtype.scalarType()))).isTrue();
+    }
+    assertThat(DType.of(floats.scalar_type())).isEqualTo(DType.FLOAT32);
+  }
+
+  @Test
+  void pictureAndItsDrawsDoNotDependOnTheRestOfTheBatch() {
+    Tensor pictures = pictures(6);
+    Tensor before = pictures.clone();
+    long[] indices = {70, 71, 72, 73, 74, 75};
+    Tensor all = ALL.apply(pictures, 3, 4, indices);
+    for (int i = 0; i < indices.length; i++) {
+      Tensor alone = ALL.apply(pictures.narrow(0, i, 1), 3, 4, new long[] {indices[i]});
+      assertThat(difference(alone, all.narrow(0, i, 1))).isLessThan(TOLERANCE);
+    }
+    assertThat(pictures.equal(before)).isTrue();
+    assertThat(ALL.apply(pictures, 3, 4, indices).equal(all)).isTrue();
+    assertThat(difference(ALL.apply(pictures, 3, 5, indices), all)).isGreaterThan(0.1f);
+    assertThat(difference(ALL.apply(pictures, 4, 4, indices), all)).isGreaterThan(0.1f);
+  }
+
+  @Test
+  void drawsHaveTheirDistribution() {
+    int count = 60_000;
+    TensorDraws.Drawn drawn = new TensorDraws(0.25, 0.4, 1.5, 0.1).draw(8, 9, range(count));
+    float[] numbers = drawn.numbers;
+    assertThat(drawn.rounds).isEqualTo(3);
+    double flips = 0;
+    Map<String, Integer> orders = new HashMap<>();
+    double[] sums = new double[3];
+    double[] least = {9, 9, 9};
+    double[] most = new double[3];
+    for (int i = 0; i < count; i++) {
+      flips += numbers[i];
+      StringBuilder order = new StringBuilder();
+      for (int round = 0; round < 3; round++) {
+        int position = count + 3 * round * count + i;
+        float factor = numbers[position];
+        // Factors of exactly 1, whose other weights are 0, are too unlikely to be drawn.
+        int kind = numbers[position + count] != 0 ? 2 : numbers[position + 2 * count] != 0 ? 1 : 0;
+        assertThat(numbers[position + count] + numbers[position + 2 * count])
+            .isCloseTo(kind == 0 ? 0 : 1 - factor, within(1e-6f));
+        order.append(kind);
+        sums[kind] += factor;
+        least[kind] = Math.min(least[kind], factor);
+        most[kind] = Math.max(most[kind], factor);
+      }
+      orders.merge(order.toString(), 1, Integer::sum);
+    }
+    assertThat(flips / count).isCloseTo(0.25, within(0.01));
+    assertThat(orders).hasSize(6).allSatisfy((order, n) -> assertThat(n).isBetween(9600, 10_400));
+    assertThat(orders.keySet()).contains("012", "210");
+    double[][] ranges = {{0.6, 1.4}, {0, 2.5}, {0.9, 1.1}};
+    for (int kind = 0; kind < 3; kind++) {
+      double width = ranges[kind][1] - ranges[kind][0];
+      assertThat(least[kind]).isBetween(ranges[kind][0], ranges[kind][0] + width / 1000);
+      assertThat(most[kind]).isBetween(ranges[kind][1] - width / 1000, ranges[kind][1] + 1e-6);
+      assertThat(sums[kind] / count)
+          .isCloseTo(ranges[kind][0] + width / 2, within(4 * width / Math.sqrt(12.0 * count)));
+    }
+  }
+
+  @Test
+  void stepsDoNotChangeTheDrawsOfEachOther() {
+    float[] both = new TensorDraws(0.5, 0.4, 0, 0).draw(1, 2, range(100)).numbers;
+    float[] flips = new TensorDraws(0.5, 0, 0, 0).draw(1, 2, range(100)).numbers;
+    float[] colors = new TensorDraws(0, 0.4, 0, 0).draw(1, 2, range(100)).numbers;
+    assertThat(Arrays.copyOf(both, 100)).isEqualTo(flips);
+    assertThat(Arrays.copyOfRange(both, 100, 400)).isEqualTo(colors);
+    assertThat(PLAIN.isRandom()).isFalse();
+    assertThat(PLAIN.horizontalFlip(0.1).isRandom()).isTrue();
+    assertThat(PLAIN.colorJitter(0, 0, 0.1).isRandom()).isTrue();
+    assertThat(ALL.colorJitter(0, 0, 0).horizontalFlip(0).isRandom()).isFalse();
+  }
+
+  @Test
+  void resultsBelongToTheScopeOrTheCaller() {
+    Tensor pictures = pictures(2);
+    long before = Pointer.totalCount();
+    Tensor inScope;
+    try (PointerScope scope = new PointerScope()) {
+      inScope = ALL.apply(pictures, 1, 2, range(2));
+      Tensor closed = ALL.apply(pictures, 1, 2, range(2));
+      closed.close();
+      assertThat(closed.isNull()).isTrue();
+      assertThat(inScope.isNull()).isFalse();
+    }
+    assertThat(inScope.isNull()).isTrue();
+    assertThat(Pointer.totalCount()).isLessThanOrEqualTo(before);
+  }
+
+  @Test
+  void anEmptyBatchAndOtherLayoutsAreAccepted() {
+    Tensor none = ALL.apply(pictures(2).narrow(0, 0, 0), 1, 2, new long[0]);
+    assertThat(none.sizes().vec().get()).containsExactly(0, 3, HEIGHT, WIDTH);
+    Tensor pictures = pictures(2);
+    Tensor channelsLast = pictures.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2);
+    assertThat(
+            difference(
+                ALL.apply(channelsLast, 1, 2, range(2)), ALL.apply(pictures, 1, 2, range(2))))
+        .isLessThan(TOLERANCE);
+  }
+
+  @Test
+  void wrongArgumentsAreRefused() {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> ImageTensorPlan.normalize(MEAN, new float[] {1, 0, 1}))
+        .withMessage("std must not be 0, got [1.0, 0.0, 1.0]");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> ImageTensorPlan.normalize(new float[2], STD))
+        .withMessage("mean must have 3 numbers, got 2");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> PLAIN.horizontalFlip(1.5))
+        .withMessage("probability must be in [0, 1], got 1.5");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> PLAIN.colorJitter(0, -1, 0))
+        .withMessage("a factor must be in [0, 1e6), got -1.0");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> PLAIN.to(DType.UINT8))
+        .withMessage("dtype must be FLOAT32, FLOAT16 or BFLOAT16, got UINT8");
+    Tensor pictures = pictures(2);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> PLAIN.apply(pictures.to(ScalarType.Float)))
+        .withMessage("images must be uint8 [B, 3, height, width], got Float [2, 3, 23, 31]");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> PLAIN.apply(pictures.select(0, 0)))
+        .withMessage("images must be uint8 [B, 3, height, width], got Byte [3, 23, 31]");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> ALL.apply(pictures.narrow(1, 0, 1), 1, 2, range(2)))
+        .withMessageContaining("got Byte [2, 1, 23, 31]");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> ALL.apply(pictures, 1, 2, range(3)))
+        .withMessage("there must be one index for each of 2 pictures, got 3");
+    assertThatIllegalStateException()
+        .isThrownBy(() -> ALL.apply(pictures))
+        .withMessage("the plan has random steps: apply it with a seed, the epoch and the indices");
+  }
+
+  /** Returns the results of an epoch by index. */
+  private static Map<Long, Tensor> epoch(TensorDataset data, int batchSize, String device) {
+    Map<Long, Tensor> results = new HashMap<>();
+    DataLoaderBuilder builder =
+        DataLoader.over(data)
+            .sampler(new ShuffledSampler(data.size(), 7))
+            .batchSize(batchSize)
+            .workers(2)
+            .device(device);
+    List<Tensor> made = new ArrayList<>();
+    List<long[]> indices = new ArrayList<>();
+    try (DataLoader loader = builder.build();
+        var batches = loader.epoch(3)) {
+      for (Batch batch : batches) {
+        made.add(ALL.apply(batch.tensor(0), 5, 3, batch.indices()));
+        indices.add(batch.indices());
+      }
+    }
+    for (int i = 0; i < made.size(); i++) {
+      assertThat(made.get(i).device().str().getString()).isEqualTo(device);
+      for (int row = 0; row < indices.get(i).length; row++) {
+        results.put(indices.get(i)[row], made.get(i).select(0, row).cpu());
+      }
+    }
+    return results;
+  }
+
+  private static void batchesOnADeviceEqualThoseOnTheHost(String device, int batchSize) {
+    int count = 40;
+    try (TensorDataset data = TensorDataset.of(pictures(count))) {
+      Map<Long, Tensor> expected = epoch(data, 5, "cpu");
+      Map<Long, Tensor> made = epoch(data, batchSize, device);
+      assertThat(made).hasSize(count).hasSameSizeAs(expected);
+      Set<Long> changed = new HashSet<>();
+      Tensor plain = PLAIN.apply(pictures(count));
+      expected.forEach(
+          (index, picture) -> {
+            assertThat(difference(requireNonNull(made.get(index)), picture)).isLessThan(TOLERANCE);
+            if (difference(plain.select(0, index), picture) > 0.1) {
+              changed.add(index);
+            }
+          });
+      assertThat(changed).hasSizeGreaterThan(count / 2);
+    }
+  }
+
+  @Test
+  void largerBatchesGiveTheSamePictures() {
+    batchesOnADeviceEqualThoseOnTheHost("cpu", 8);
+  }
+
+  @Nested
+  class OnAFakeDevice {
+    @Test
+    void transferredBatchesEqualThoseOnTheHost() {
+      FakeDevice.load();
+      batchesOnADeviceEqualThoseOnTheHost(FakeDevice.NAME, 8);
+    }
+  }
+
+  /** Tests that are skipped if libtorch has no GPU. */
+  @Nested
+  @Tag("gpu")
+  class OnAGpu {
+    private String device() {
+      assumeTrue(torchfeed.accelerator_count() > 0, "libtorch sees no accelerator device");
+      return torchfeed.accelerator_name().getString() + ":0";
+    }
+
+    @Test
+    void transferredBatchesEqualThoseOnTheHost() {
+      batchesOnADeviceEqualThoseOnTheHost(device(), 8);
+    }
+
+    @Test
+    void normalizedBitsEqualThoseOfTheHost() {
+      Device device = new Device(device());
+      Tensor pictures = pictures(8);
+      Tensor there = PLAIN.apply(pictures.to(device, ScalarType.Byte));
+      assertThat(there.cpu().equal(PLAIN.apply(pictures))).isTrue();
+    }
+
+    @Test
+    void queuedWorkUsesItsOwnDraws() {
+      Device device = new Device(device());
+      Tensor pictures = pictures(8).to(device, ScalarType.Byte);
+      List<Tensor> queued = new ArrayList<>();
+      for (int epoch = 0; epoch < 200; epoch++) {
+        queued.add(ALL.apply(pictures, 1, epoch, range(8)));
+      }
+      for (int epoch = 0; epoch < 200; epoch++) {
+        assertThat(difference(queued.get(epoch), ALL.apply(pictures(8), 1, epoch, range(8))))
+            .isLessThan(TOLERANCE);
+      }
+    }
+  }
+}
