@@ -32,6 +32,7 @@ def parse_arguments():
     parser.add_argument("--out", help="folder of images.json (default: results)")
     parser.add_argument("--caller", help=argparse.SUPPRESS)
     parser.add_argument("--loop", help=argparse.SUPPRESS)
+    parser.add_argument("--djl", help=argparse.SUPPRESS)
     arguments = parser.parse_args(own)
     for name in ("passes", "rounds"):
         if getattr(arguments, name) < 1:
@@ -94,7 +95,10 @@ def main():
     out = pathlib.Path(arguments.caller, arguments.out) if arguments.out else HERE / "results"
     out.mkdir(parents=True, exist_ok=True)
     python = [sys.executable, str(HERE / "peers" / "images_peer.py")]
-    processes = [Contestant(java), Contestant([arguments.loop]), Contestant(python)]
+    commands = [java, [arguments.loop], python]
+    if arguments.djl:
+        commands.append(arguments.djl.split("|"))
+    processes = [Contestant(command) for command in commands]
     figures = {"pictures": len(paths), "tasks": {}}
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as listing:
         listing.write("".join(f"{path}\n" for path in paths) * arguments.passes)

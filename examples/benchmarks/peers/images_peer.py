@@ -137,6 +137,33 @@ def ffcv_like(task):
     return opencv_pipeline(cv2, decode, task)
 
 
+def spdl(task):
+    """SPDL: FFmpeg decodes, crops and scales in a chain of filters, and NumPy normalizes."""
+    import spdl.io
+
+    mean = numpy.array(MEAN, numpy.float32) * 255
+    scale = 1 / (numpy.array(STD, numpy.float32) * 255)
+
+    def run(data):
+        packets = spdl.io.demux_image(data)
+        if task == "train":
+            top, left, height, width = random_crop_of(packets.height, packets.width)
+            steps = [f"crop={width}:{height}:{left}:{top}", f"scale={SIZE}:{SIZE}:flags=bilinear"]
+            if torch.rand(1).item() < 0.5:
+                steps.append("hflip")
+        else:
+            factor = SHORT_SIDE / min(packets.width, packets.height)
+            width, height = (
+                max(SHORT_SIDE, int(side * factor)) for side in (packets.width, packets.height)
+            )
+            steps = [f"scale={width}:{height}:flags=bilinear", f"crop={SIZE}:{SIZE}"]
+        frames = spdl.io.decode_packets(packets, ",".join([*steps, "format=rgb24"]))
+        image = spdl.io.to_numpy(spdl.io.convert_frames(frames))
+        return ((image.astype(numpy.float32) - mean) * scale).transpose(2, 0, 1).copy()
+
+    return run
+
+
 def dali(paths, task):
     """DALI on a CPU with one thread; only the part of a crop is decoded."""
     from nvidia.dali import fn, pipeline_def, types
@@ -180,14 +207,21 @@ CONTESTANTS = {
     "torchvision-tensors": (torchvision_tensors, []),
     "opencv": (opencv, ["cv2"]),
     "ffcv-like": (ffcv_like, ["cv2", "simplejpeg"]),
+    "spdl": (spdl, ["spdl.io"]),
     "dali": (dali, ["nvidia.dali"]),
 }
 
 
 def is_installed(module):
     try:
-        return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # of the package around it
+        if importlib.util.find_spec(module) is None:
+            return False
+        if module == "spdl.io":
+            from spdl.io.utils import get_ffmpeg_versions
+
+            get_ffmpeg_versions()
+        return True
+    except (ModuleNotFoundError, RuntimeError):  # of the package around it; without FFmpeg
         return False
 
 
