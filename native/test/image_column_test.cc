@@ -101,7 +101,7 @@ TEST(ImageColumn, NamesAFileThatCannotBeReadAndItsPlace) {
     } catch (const UnreadableRow& error) {
       EXPECT_EQ(2U, error.place());
       const std::string message = error.what();
-      EXPECT_TRUE(message.ends_with(" cannot be decoded as an image: " + reason)) << message;
+      EXPECT_TRUE(message.ends_with(" cannot be read as an image: " + reason)) << message;
       EXPECT_TRUE(message.starts_with("UNREADABLE|" + path_of(""))) << message;
     }
   }

@@ -92,7 +92,7 @@ std::unique_ptr<ImageRecord> ImageRecord::read(const std::string& path) {
       return std::unique_ptr<ImageRecord>(
           new ImageRecord(std::make_unique<Impl>(record_picture(encoded))));
     } catch (const Error& error) {
-      throw Error(error.code(), path + " cannot be decoded as an image: " + error.message());
+      throw Error(error.code(), path + " cannot be read as an image: " + error.message());
     }
   });
 }

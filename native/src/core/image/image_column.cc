@@ -31,7 +31,7 @@ bool ImageColumn::gather(std::byte* target, const WantedRows& wanted, const std:
         throw;
       }
       throw UnreadableRow(wanted.place(i),
-                          path + " cannot be decoded as an image: " + error.message());
+                          path + " cannot be read as an image: " + error.message());
     }
   }
   return true;

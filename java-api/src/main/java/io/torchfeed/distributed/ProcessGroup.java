@@ -268,7 +268,8 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @throws IllegalArgumentException if it is not the name of a CUDA device, or its index is too
    *     high
    * @throws IllegalStateException if a rank has no such device or cannot load NCCL, which is thrown
-   *     on every rank; if the group has a device already, or is closed or aborted
+   *     on every rank; if another rank calls another operation instead, in which this one appears
+   *     as an all-gather; if the group has a device already, or is closed or aborted
    * @throws PeerLostException if not all ranks call this method within the timeout
    * @throws UnsupportedOperationException if Python ranks are in the group
    */

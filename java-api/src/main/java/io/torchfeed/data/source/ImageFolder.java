@@ -37,7 +37,8 @@ import java.util.stream.Stream;
  * <p>Classes and files are numbered as in torchvision 0.25's {@code ImageFolder}: classes by name,
  * then the files of each class by folder and name, in code point order, which in UTF-8 is byte
  * order. Folders within a class belong to it; links are followed. A file is an image if its name
- * ends in {@code .jpg .jpeg .png .ppm .bmp .pgm .tif .tiff} or {@code .webp}, ignoring case.
+ * ends in {@code .jpg .jpeg .png .ppm .bmp .pgm .tif .tiff} or {@code .webp}, ignoring case; links
+ * without a target and special files, which torchvision counts as well, are left out.
  *
  * <p>The images are decoded on the workers. A file that cannot be decoded causes a {@link
  * SampleException} that names it. Immutable, thread-safe if its decoder is.
@@ -197,7 +198,7 @@ public final class ImageFolder implements Dataset {
       decoder.decode(Files.readAllBytes(file), sample, 0);
     } catch (IOException | RuntimeException e) { // decoders may throw anything for corrupt bytes
       throw new IOException(
-          "%s cannot be decoded as an image: %s".formatted(file, Failures.reason(e)), e);
+          "%s cannot be read as an image: %s".formatted(file, Failures.reason(e)), e);
     }
     sample.putLong(1, labels[(int) index]);
   }

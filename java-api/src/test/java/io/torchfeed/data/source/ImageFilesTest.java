@@ -123,8 +123,7 @@ class ImageFilesTest {
       assertThatExceptionOfType(SampleException.class)
           .isThrownBy(batches::next)
           .withMessageContaining("sample %d of epoch 0".formatted(index))
-          .withMessageContaining(
-              broken + " cannot be decoded as an image: an image must be a JPEG");
+          .withMessageContaining(broken + " cannot be read as an image: an image must be a JPEG");
       assertThat(batches.next().size()).isEqualTo(1);
     }
   }

@@ -109,7 +109,7 @@ class ImageFolderTest {
           .isThrownBy(batches::next)
           .withMessageContaining(
               root.resolve("dog/1.bmp")
-                  + " cannot be decoded as an image: an image must be a JPEG, PNG or WebP")
+                  + " cannot be read as an image: an image must be a JPEG, PNG or WebP")
           .withRootCauseInstanceOf(RuntimeException.class)
           .havingCause()
           .havingCause()
@@ -228,7 +228,7 @@ class ImageFolderTest {
       assertThat(first.tensor(0).select(1, 1).item_int()).isEqualTo(7);
       assertThatExceptionOfType(SampleException.class)
           .isThrownBy(batches::next)
-          .withMessageContaining(root.resolve("a/2.png") + " cannot be decoded as an image: ")
+          .withMessageContaining(root.resolve("a/2.png") + " cannot be read as an image: ")
           .withRootCauseInstanceOf(ArrayIndexOutOfBoundsException.class);
       Batch last = batches.next();
       assertThat(last.tensor(0).select(1, 1).item_int()).isEqualTo(5);

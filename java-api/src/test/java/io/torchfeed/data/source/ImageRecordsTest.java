@@ -223,7 +223,7 @@ class ImageRecordsTest {
     Files.writeString(broken, "text");
     assertThatExceptionOfType(UncheckedIOException.class)
         .isThrownBy(this::write)
-        .withMessageStartingWith(broken + " cannot be decoded as an image: an image must be");
+        .withMessageStartingWith(broken + " cannot be read as an image: an image must be");
     try (Stream<Path> left = Files.list(file.getParent())) {
       assertThat(left).containsExactly(root);
     }
