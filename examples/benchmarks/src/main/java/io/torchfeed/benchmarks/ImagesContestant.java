@@ -5,6 +5,8 @@ import com.sun.management.OperatingSystemMXBean;
 import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.DataLoaderBuilder;
+import io.torchfeed.data.Dataset;
+import io.torchfeed.data.NativeDataset;
 import io.torchfeed.data.source.ImageFiles;
 import io.torchfeed.data.source.ImageFolder;
 import io.torchfeed.data.source.ImageRecords;
@@ -20,6 +22,7 @@ import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.List;
 import java.util.SplittableRandom;
 import javax.imageio.IIOException;
@@ -80,13 +83,15 @@ public final class ImagesContestant {
   }
 
   private static long javaEngine(Path root, boolean isTraining, int wanted) {
-    return load(DataLoader.over(ImageFolder.open(root, plan(isTraining))), 1, wanted);
+    Dataset once = ImageFolder.open(root, plan(isTraining));
+    return load(DataLoader.over(Dataset.concat(copies(once, once.size(), wanted))), 1);
   }
 
   private static long nativeEngine(Path root, boolean isTraining, int workers, int wanted) {
     ImagePlan plan = plan(isTraining);
-    try (ImageFiles files = ImageFiles.of(ImageFolder.open(root, plan), plan)) {
-      return load(DataLoader.over(files), workers, wanted);
+    try (ImageFiles once = ImageFiles.of(ImageFolder.open(root, plan), plan);
+        NativeDataset files = NativeDataset.concat(copies(once, once.size(), wanted))) {
+      return load(DataLoader.over(files), workers);
     }
   }
 
@@ -99,21 +104,25 @@ public final class ImagesContestant {
   }
 
   private static long records(Path file, boolean isTraining, int wanted) {
-    try (ImageRecords records = ImageRecords.open(file, plan(isTraining))) {
-      return load(DataLoader.over(records), 1, wanted);
+    try (ImageRecords once = ImageRecords.open(file, plan(isTraining));
+        NativeDataset records = NativeDataset.concat(copies(once, once.size(), wanted))) {
+      return load(DataLoader.over(records), 1);
     }
   }
 
-  /** Loads whole epochs until the wanted number of pictures is reached. */
-  private static long load(DataLoaderBuilder over, int workers, int wanted) {
+  /**
+   * Returns what makes an epoch of the wanted number of pictures, as the other contestants have.
+   */
+  private static <T> List<T> copies(T once, long size, long wanted) {
+    return Collections.nCopies(Math.toIntExact(wanted / size), once);
+  }
+
+  private static long load(DataLoaderBuilder over, int workers) {
     long pictures = 0;
-    try (DataLoader loader = over.batchSize(BATCH).workers(workers).build()) {
-      for (long epoch = 0; pictures < wanted; epoch++) {
-        try (Batches batches = loader.epoch(epoch)) {
-          while (batches.hasNext()) {
-            pictures += batches.next().size();
-          }
-        }
+    try (DataLoader loader = over.batchSize(BATCH).workers(workers).build();
+        Batches batches = loader.epoch(0)) {
+      while (batches.hasNext()) {
+        pictures += batches.next().size();
       }
     }
     return pictures;
