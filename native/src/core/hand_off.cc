@@ -51,21 +51,23 @@ bool HandOff::Waiter::wait(Lock& lock, Side& others, std::optional<Clock::durati
   others.notify(true);
   enter();
   const Clock::time_point begin = Clock::now();
+  const bool parks_at_once = !side_.polls || side_.was_parked;
   bool in_time = true;
   while (in_time && !is_over()) {
     const Clock::duration waited = Clock::now() - begin;
     in_time = !limit || waited < *limit;
     if (in_time) {
+      parks_ = parks_at_once || waited >= kParkAfter;
       park(lock, waited, limit);
     }
   }
+  side_.was_parked = Clock::now() - begin >= kParkAfter;
   leave();
   return in_time;
 }
 
 void HandOff::Waiter::park(Lock& lock, Clock::duration waited,
                            std::optional<Clock::duration> limit) {
-  parks_ = !side_.polls || waited >= kParkAfter;
   const auto poll = std::max<Clock::duration>(kMinPoll, waited / kPollsOfWait);
   if (limit) {
     const Clock::duration left = *limit - waited;

@@ -13,10 +13,10 @@ import org.jspecify.annotations.Nullable;
  * that both sides check.
  *
  * <p>Waking a parked thread costs its waker 10 to 130 us, as much as filling a small batch. A
- * waiter therefore polls for some milliseconds first, and is notified only once it has parked.
- * Polls can be 20 ms late on a busy host; therefore a thread that is about to wait, and so has time
- * to spare, first notifies the waiters of the other side whose wait is over, and a submission also
- * notifies a polling worker if the workers have fallen behind.
+ * waiter therefore polls for some milliseconds first, unless its last wait was longer, and is
+ * notified only once it has parked. Polls can be 20 ms late on a busy host; therefore a thread that
+ * is about to wait, and so has time to spare, first notifies the waiters of the other side whose
+ * wait is over, and a submission also notifies a polling worker if the workers have fallen behind.
  *
  * <p>Threads wait outside the monitor. A thread that an error ends while it waits holds nothing,
  * and passes on any notification that it has received.
@@ -112,6 +112,7 @@ public final class HandOff {
     private final BooleanSupplier isOver;
     private long start;
     private long parkNanos;
+    private boolean wasParked; // at the end of the last wait
 
     // Guarded by the monitor.
     private @Nullable Thread thread;
@@ -197,7 +198,7 @@ public final class HandOff {
 
     private void prepare() {
       long waited = System.nanoTime() - start;
-      parks = !side.polls || waited >= PARK_AFTER_NANOS;
+      parks = !side.polls || wasParked || waited >= PARK_AFTER_NANOS;
       parkNanos = parks ? side.maxParkNanos : Math.max(MIN_POLL_NANOS, waited / POLLS_OF_WAIT);
       isSignalled = false;
       if (thread == null) {
@@ -210,6 +211,7 @@ public final class HandOff {
       synchronized (HandOff.this) {
         if (thread != null) {
           thread = null;
+          wasParked = System.nanoTime() - start >= PARK_AFTER_NANOS;
           side.waiting.remove(this);
           if (isSignalled) { // and has not checked since
             isSignalled = false;
