@@ -50,7 +50,9 @@ class LauncherFaultTest {
         new Thread(
             () -> {
               try {
-                ThreadStop.threads("torchfeed-rank-1-output");
+                // A thread that waits for standard output, to which nothing is written, would not
+                // notice that it was stopped: only with the other one does the launch end.
+                ThreadStop.threads("torchfeed-rank-1-output", 2);
               } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
               }

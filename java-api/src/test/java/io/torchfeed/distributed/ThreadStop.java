@@ -14,10 +14,10 @@ final class ThreadStop {
 
   private ThreadStop() {}
 
-  /** Kills all threads of the given name, after waiting for at least one. */
+  /** Kills the given number of threads of one name, after waiting for all of them. */
   @SuppressWarnings({"removal", "deprecation"})
-  static void threads(String name) throws InterruptedException {
-    for (Thread thread : await(name)) {
+  static void threads(String name, int count) throws InterruptedException {
+    for (Thread thread : await(name, count)) {
       thread.stop();
     }
   }
@@ -25,7 +25,7 @@ final class ThreadStop {
   /** Kills a thread of the given name once it is waiting. */
   @SuppressWarnings({"removal", "deprecation"})
   static void waiting(String name) throws InterruptedException {
-    Thread thread = await(name).get(0);
+    Thread thread = await(name, 1).get(0);
     long deadline = System.nanoTime() + PATIENCE.toNanos();
     while (!BLOCKED.contains(thread.getState()) && System.nanoTime() < deadline) {
       Thread.sleep(1);
@@ -33,18 +33,18 @@ final class ThreadStop {
     thread.stop();
   }
 
-  private static List<Thread> await(String name) throws InterruptedException {
+  private static List<Thread> await(String name, int count) throws InterruptedException {
     long deadline = System.nanoTime() + PATIENCE.toNanos();
     while (System.nanoTime() < deadline) {
       List<Thread> found =
           Thread.getAllStackTraces().keySet().stream()
               .filter(thread -> thread.getName().equals(name))
               .toList();
-      if (!found.isEmpty()) {
+      if (found.size() >= count) {
         return found;
       }
       Thread.sleep(5);
     }
-    throw new AssertionError("there is no thread " + name);
+    throw new AssertionError("there are fewer than " + count + " threads " + name);
   }
 }
