@@ -7,12 +7,20 @@
 
 #include "core/image/image_source.h"
 #include "core/image/pixel_store.h"
+#include "core/stream_copy.h"
 
 namespace torchfeed {
 namespace {
 
 constexpr std::array<float, 3> kMean = {0.485F, 0.456F, 0.406F};
 constexpr std::array<float, 3> kStd = {0.229F, 0.224F, 0.225F};
+
+constexpr std::size_t kAligned = 8;
+
+/// Floats whose address a vector store may stream to.
+struct alignas(kAligned * sizeof(float)) Aligned {
+  float numbers[kAligned];
+};
 
 /// Rows whose bytes differ by column and channel, with slack behind the last one.
 std::vector<uint8_t> picture(int64_t width, int64_t height) {
@@ -49,12 +57,15 @@ class ImageStore : public ::testing::TestWithParam<int64_t> {};
 
 TEST_P(ImageStore, EqualsTheFormulaForEachByteAndFlip) {
   const Normalisation normalisation(kMean, kStd);
-  for (int flips = 0; flips < 4; ++flips) {
-    const StoredShape shape{GetParam(), 3, flips % 2 == 1, flips / 2 == 1};
+  for (int kind = 0; kind < 8; ++kind) {
+    const StoredShape shape{GetParam(), 3, kind % 2 == 1, kind / 2 % 2 == 1,
+                            kind < 4 ? Stores::kCached : Stores::kStreamed};
     const std::vector<uint8_t> rows = picture(shape.width, shape.height);
     const auto elements = static_cast<std::size_t>(3 * shape.width * shape.height);
-    std::vector<float> floats(elements);
-    put_rows(*float_planes(floats.data(), shape, normalisation), rows, shape);
+    std::vector<Aligned> memory(elements / kAligned + 1);
+    float* const floats = memory.data()->numbers;
+    put_rows(*float_planes(floats, shape, normalisation), rows, shape);
+    end_streaming();
     std::vector<uint8_t> bytes(elements);
     put_rows(*byte_planes(bytes.data(), shape), rows, shape);
     std::vector<uint8_t> pixels(elements);

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/row_gather.h"
+#include "core/stores.h"
 #include "core/wanted_rows.h"
 
 namespace torchfeed {

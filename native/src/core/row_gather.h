@@ -5,15 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/stores.h"
 #include "core/wanted_rows.h"
 
 namespace torchfeed {
-
-/// The way in which gathered rows are stored.
-enum class Stores {
-  kCached,    // through the caches, for data that is read soon
-  kStreamed,  // bypassing the caches
-};
 
 /// Copies each wanted row of `source` to its place in `target`; rows are dense and `row_bytes`
 /// long. Checks `stop` every few MB, and stops and returns false once it is set.

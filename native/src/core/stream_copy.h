@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include "core/stores.h"
+
 namespace torchfeed {
 
 /// Copies like `memcpy`, but bypasses the caches if the processor can: for data that would be
@@ -11,5 +13,21 @@ void stream_copy(std::byte* target, const std::byte* source, std::size_t bytes);
 
 /// Orders all streamed stores of the calling thread before its later stores.
 void end_streaming();
+
+/// Ends the streaming of a scope, however that is left.
+class Streaming {
+ public:
+  explicit Streaming(Stores stores) : stores_(stores) {}
+  Streaming(const Streaming&) = delete;
+  Streaming& operator=(const Streaming&) = delete;
+  ~Streaming() {
+    if (stores_ == Stores::kStreamed) {
+      end_streaming();
+    }
+  }
+
+ private:
+  const Stores stores_;
+};
 
 }  // namespace torchfeed

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "core/row_gather.h"
 #include "torch/row_shape.h"
 #include "torchfeed/error.h"
 

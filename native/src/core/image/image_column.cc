@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/image/image_file.h"
+#include "core/stream_copy.h"
 
 namespace torchfeed {
 ImageColumn::ImageColumn(std::vector<std::string> paths, const ImageRecipe& recipe, RowShape row)
@@ -13,7 +14,8 @@ ImageColumn::ImageColumn(std::vector<std::string> paths, const ImageRecipe& reci
       recipe_(recipe) {}
 
 bool ImageColumn::gather(std::byte* target, const WantedRows& wanted, const std::atomic<bool>& stop,
-                         Stores) const {
+                         Stores stores) const {
+  const Streaming streaming(stores);
   std::vector<uint8_t> encoded;
   for (std::size_t i = 0; i < wanted.rows.size(); ++i) {
     if (stop.load(std::memory_order_relaxed)) {
@@ -25,7 +27,7 @@ bool ImageColumn::gather(std::byte* target, const WantedRows& wanted, const std:
       SampleWords words(wanted.key.seed, wanted.key.epoch,
                         static_cast<int64_t>(wanted.indices()[i]));
       make_row(recipe_, encoded, words,
-               target + static_cast<int64_t>(wanted.place(i)) * row().bytes);
+               target + static_cast<int64_t>(wanted.place(i)) * row().bytes, stores);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kUnreadable) {
         throw;

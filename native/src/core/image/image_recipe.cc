@@ -32,9 +32,9 @@ int64_t scaled_side(int64_t short_side, int64_t from_short, int64_t from_long) {
 }
 
 std::unique_ptr<PixelStore> row_store(const ImageRecipe& recipe, std::byte* target,
-                                      const DrawnSteps& drawn) {
+                                      const DrawnSteps& drawn, Stores stores) {
   const StoredShape shape{recipe.width, recipe.height, drawn.flips_horizontally,
-                          drawn.flips_vertically};
+                          drawn.flips_vertically, stores};
   return recipe.normalisation
              ? float_planes(reinterpret_cast<float*>(target), shape, *recipe.normalisation)
              : byte_planes(reinterpret_cast<uint8_t*>(target), shape);
@@ -57,9 +57,9 @@ void clear(const ImageRecipe& recipe, const Box& box, std::byte* target) {
 
 /// Decodes a picture, applies the drawn steps, and writes the row.
 void write(const ImageRecipe& recipe, ImageSource& source, const Placement& placement,
-           const DrawnSteps& drawn, std::byte* target) {
+           const DrawnSteps& drawn, std::byte* target, Stores stores) {
   if (drawn.only_flips()) {
-    const auto store = row_store(recipe, target, drawn);
+    const auto store = row_store(recipe, target, drawn, stores);
     pass_image(source, placement, recipe.resize, *store);
     return;
   }
@@ -69,7 +69,7 @@ void write(const ImageRecipe& recipe, ImageSource& source, const Placement& plac
   pass_image(source, placement, recipe.resize, *interleaved(pixels, false, false));
   std::vector<uint8_t> spare;
   apply(drawn, pixels, spare);
-  const auto store = row_store(recipe, target, {});
+  const auto store = row_store(recipe, target, {}, stores);
   for (int64_t y = 0; y < recipe.height; ++y) {
     store->put_row(y, memory.data() + static_cast<std::size_t>(y) * row_length);
   }
@@ -103,11 +103,11 @@ Placement place(const ImageRecipe& recipe, RandomWords& words, int64_t height, i
   return placement;
 }
 
-void make_row(const ImageRecipe& recipe, ImageSource& source, RandomWords& words,
-              std::byte* target) {
+void make_row(const ImageRecipe& recipe, ImageSource& source, RandomWords& words, std::byte* target,
+              Stores stores) {
   const Placement placement = place(recipe, words, source.height(), source.width());
   const DrawnSteps drawn = recipe.steps.draw(words, recipe.height, recipe.width);
-  write(recipe, source, placement, drawn, target);
+  write(recipe, source, placement, drawn, target, stores);
   if (recipe.last_erasing) {
     const auto box = draw_erasing(*recipe.last_erasing, words, recipe.height, recipe.width);
     if (box) {
@@ -117,12 +117,12 @@ void make_row(const ImageRecipe& recipe, ImageSource& source, RandomWords& words
 }
 
 void make_row(const ImageRecipe& recipe, std::span<const uint8_t> encoded, RandomWords& words,
-              std::byte* target) {
+              std::byte* target, Stores stores) {
   std::unique_ptr<ImageSource> source = open_image(encoded);
   if (recipe.follows_orientation) {
     source = oriented(std::move(source), exif_orientation(encoded));
   }
-  make_row(recipe, *source, words, target);
+  make_row(recipe, *source, words, target, stores);
 }
 
 }  // namespace torchfeed

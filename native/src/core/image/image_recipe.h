@@ -11,6 +11,7 @@
 #include "core/image/pixel_store.h"
 #include "core/image/random_draws.h"
 #include "core/image/random_words.h"
+#include "core/stores.h"
 
 namespace torchfeed {
 
@@ -50,12 +51,13 @@ struct ImageRecipe {
 /// @param source  a picture of which no region was chosen yet
 /// @param words   what the random steps are drawn from: first the crop, then the others in order
 /// @param target  receives `recipe.row_bytes()` bytes, aligned as its elements
+/// @param stores  streamed if the row is not read soon; `end_streaming` is left to the caller
 /// @throws Error  of code `kUnreadable` if it is not a picture that can be decoded
-void make_row(const ImageRecipe& recipe, ImageSource& source, RandomWords& words,
-              std::byte* target);
+void make_row(const ImageRecipe& recipe, ImageSource& source, RandomWords& words, std::byte* target,
+              Stores stores = Stores::kCached);
 
 /// Decodes a picture whose encoded bytes are in memory.
 void make_row(const ImageRecipe& recipe, std::span<const uint8_t> encoded, RandomWords& words,
-              std::byte* target);
+              std::byte* target, Stores stores = Stores::kCached);
 
 }  // namespace torchfeed

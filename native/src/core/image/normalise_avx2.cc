@@ -25,7 +25,16 @@ TORCHFEED_AVX2 __m128i eight_bytes(const uint8_t* rgb) {
   return _mm_or_si128(_mm_shuffle_epi8(first, low), _mm_shuffle_epi8(second, high));
 }
 
-template <bool kReverses>
+template <bool kStreams>
+TORCHFEED_AVX2 void store(float* target, __m256 numbers) {
+  if constexpr (kStreams) {
+    _mm256_stream_ps(target, numbers);
+  } else {
+    _mm256_storeu_ps(target, numbers);
+  }
+}
+
+template <bool kReverses, bool kStreams>
 TORCHFEED_AVX2 int64_t normalise(float* target, const uint8_t* rgb, int64_t width, float mean,
                                  float std) {
   const __m256 scales = _mm256_set1_ps(kScale);
@@ -37,10 +46,10 @@ TORCHFEED_AVX2 int64_t normalise(float* target, const uint8_t* rgb, int64_t widt
     const __m256 bytes = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(eight_bytes(rgb + kChannels * x)));
     const __m256 numbers = _mm256_div_ps(_mm256_sub_ps(_mm256_mul_ps(bytes, scales), means), stds);
     if constexpr (kReverses) {
-      _mm256_storeu_ps(target + width - kNormalisedAtOnce - x,
-                       _mm256_permutevar8x32_ps(numbers, backwards));
+      store<kStreams>(target + width - kNormalisedAtOnce - x,
+                      _mm256_permutevar8x32_ps(numbers, backwards));
     } else {
-      _mm256_storeu_ps(target + x, numbers);
+      store<kStreams>(target + x, numbers);
     }
   }
   return x;
@@ -48,10 +57,17 @@ TORCHFEED_AVX2 int64_t normalise(float* target, const uint8_t* rgb, int64_t widt
 
 }  // namespace
 
-int64_t normalise_avx2(float* target, const uint8_t* rgb, int64_t width, bool reverses, float mean,
-                       float std) {
-  return reverses ? normalise<true>(target, rgb, width, mean, std)
-                  : normalise<false>(target, rgb, width, mean, std);
+int64_t normalise_avx2(float* target, const uint8_t* rgb, int64_t width, bool reverses,
+                       Stores stores, float mean, float std) {
+  const float* const first = reverses ? target + width : target;
+  const bool streams =
+      stores == Stores::kStreamed && reinterpret_cast<std::uintptr_t>(first) % sizeof(__m256) == 0;
+  if (streams) {
+    return reverses ? normalise<true, true>(target, rgb, width, mean, std)
+                    : normalise<false, true>(target, rgb, width, mean, std);
+  }
+  return reverses ? normalise<true, false>(target, rgb, width, mean, std)
+                  : normalise<false, false>(target, rgb, width, mean, std);
 }
 
 }  // namespace torchfeed

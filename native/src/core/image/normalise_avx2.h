@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "core/stores.h"
+
 #ifdef __x86_64__
 #define TORCHFEED_NORMALISE_AVX2
 #endif
@@ -18,10 +20,13 @@ constexpr int64_t kNormalisedAtOnce = 8;
 /// AVX2, for as many whole steps as the row has. Returns the number of pixels done. Reads up to 64
 /// bytes behind the row.
 ///
+/// @param stores    streamed only if every step writes to an aligned address; `end_streaming` is
+/// left
+///                  to the caller
 /// @param rgb       the row, from the byte of the channel in the first pixel on
 /// @param reverses  whether pixel `x` becomes number `width - 1 - x`
-int64_t normalise_avx2(float* target, const uint8_t* rgb, int64_t width, bool reverses, float mean,
-                       float std);
+int64_t normalise_avx2(float* target, const uint8_t* rgb, int64_t width, bool reverses,
+                       Stores stores, float mean, float std);
 
 #endif
 

@@ -73,8 +73,8 @@ class FloatPlanes final : public PixelStore {
     if (has_avx2_) {
       const auto channel = static_cast<std::size_t>(c);
       return normalise_avx2(rows_.at(y, c), rgb + c, rows_.shape.width,
-                            rows_.shape.flips_horizontally, normalisation_.mean()[channel],
-                            normalisation_.std()[channel]);
+                            rows_.shape.flips_horizontally, rows_.shape.stores,
+                            normalisation_.mean()[channel], normalisation_.std()[channel]);
     }
 #endif
     return 0;

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/image/pixels.h"
+#include "core/stores.h"
 
 namespace torchfeed {
 
@@ -27,6 +28,7 @@ struct StoredShape {
   int64_t height;
   bool flips_horizontally = false;
   bool flips_vertically = false;
+  Stores stores = Stores::kCached;  // of floats
 };
 
 /// The float that each byte of a channel becomes: `(byte / 255 - mean) / std`, every operation

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "core/stream_copy.h"
+
 namespace torchfeed {
 /// The pictures of one batch, and whether they have been requested from the disk.
 class RecordColumn::Batch {
@@ -29,13 +31,13 @@ class RecordColumn::Batch {
   }
 
   /// Writes the row of the picture `i` of the batch.
-  void write(std::size_t i, const Place& place, std::byte* row) {
+  void write(std::size_t i, const Place& place, std::byte* row, Stores stores) {
     const RecordRow picture = place.file.row(place.number);
     const Stored stored(*this, i, place.file, picture.offset);
     const auto source = open_record(picture, stored, memory_, column_.recipe_.follows_orientation);
     SampleWords words(wanted_.key.seed, wanted_.key.epoch,
                       static_cast<int64_t>(wanted_.indices()[i]));
-    make_row(column_.recipe_, *source, words, row);
+    make_row(column_.recipe_, *source, words, row, stores);
   }
 
  private:
@@ -79,7 +81,8 @@ RecordColumn::Place RecordColumn::place_of(std::size_t row) const {
 }
 
 bool RecordColumn::gather(std::byte* target, const WantedRows& wanted,
-                          const std::atomic<bool>& stop, Stores) const {
+                          const std::atomic<bool>& stop, Stores stores) const {
+  const Streaming streaming(stores);
   Batch batch(*this, wanted);
   for (std::size_t i = 0; i < wanted.rows.size(); ++i) {
     if (stop.load(std::memory_order_relaxed)) {
@@ -87,7 +90,7 @@ bool RecordColumn::gather(std::byte* target, const WantedRows& wanted,
     }
     const Place place = place_of(wanted.rows[i]);
     try {
-      batch.write(i, place, target + static_cast<int64_t>(wanted.place(i)) * row().bytes);
+      batch.write(i, place, target + static_cast<int64_t>(wanted.place(i)) * row().bytes, stores);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kUnreadable) {
         throw;
