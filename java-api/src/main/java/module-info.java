@@ -8,6 +8,7 @@ module io.torchfeed {
   requires static com.github.luben.zstd_jni;
   requires static de.siegmar.fastcsv; // CsvFile
   requires static java.desktop; // ImageDecoder.imageIo
+  requires static org.bytedeco.cuda; // NvJpegDecoder
   requires static transitive org.jspecify;
 
   exports io.torchfeed;

@@ -183,6 +183,10 @@ ImageSteps::ImageSteps(std::vector<ImageStep> steps) : steps_(std::move(steps)) 
   }
 }
 
+bool ImageSteps::only_flips() const {
+  return steps_.empty() || std::visit(PhaseOf{}, steps_.back()) == Phase::kFlip;
+}
+
 DrawnSteps ImageSteps::draw(RandomWords& words, int64_t height, int64_t width) const {
   DrawnSteps drawn;
   for (const auto& step : steps_) {

@@ -70,7 +70,8 @@ class ImageSteps {
   /// Draws the parameters for a picture of this size, in the order of the steps.
   [[nodiscard]] DrawnSteps draw(RandomWords& words, int64_t height, int64_t width) const;
 
-  [[nodiscard]] const std::vector<ImageStep>& steps() const { return steps_; }
+  /// Returns whether no step changes pixels, whatever is drawn.
+  [[nodiscard]] bool only_flips() const;
 
  private:
   std::vector<ImageStep> steps_;

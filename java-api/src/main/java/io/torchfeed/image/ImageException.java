@@ -5,11 +5,15 @@ package io.torchfeed.image;
 public final class ImageException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
+  ImageException(String problem) {
+    super(problem);
+  }
+
   /**
    * Creates an exception.
    *
    * @param problem the reason
-   * @param cause the exception of native code
+   * @param cause the exception that it explains
    */
   ImageException(String problem, Throwable cause) {
     super(problem, cause);

@@ -3,6 +3,7 @@ package io.torchfeed.image;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.bindings.ImageCuts;
 import io.torchfeed.bindings.ImageFiles;
 import io.torchfeed.bindings.ImageRecords;
 import io.torchfeed.bindings.NativeException;
@@ -11,6 +12,8 @@ import io.torchfeed.bindings.torchfeed;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
 import java.util.Objects;
+import java.util.function.Supplier;
+import org.bytedeco.pytorch.Tensor;
 
 /**
  * The steps from an encoded picture to a row of a batch: decode, crop and resize, flip, colors and
@@ -131,6 +134,48 @@ public final class ImagePlan {
         throw new ImageException(requireNonNull(e.getMessage()), e);
       }
       throw e;
+    }
+  }
+
+  /**
+   * Checks that {@link #cut} can make the rows of this plan.
+   *
+   * @throws IllegalArgumentException if it has a step that changes colors or erases, or another
+   *     filter than a bilinear or bicubic one
+   */
+  void requireCuts() {
+    translating(
+        () -> {
+          ImageCuts.check(steps, steps.length);
+          return row;
+        });
+  }
+
+  /**
+   * Makes the row of a picture that was decoded elsewhere.
+   *
+   * @param encoded the content of its file
+   * @param pixels uint8 {@code [3, height, width]}
+   * @return uint8 {@code [3, height, width]} of the plan, on the device of the pixels, before
+   *     {@link #finish}
+   */
+  Tensor cut(byte[] encoded, long seed, long epoch, long index, Tensor pixels) {
+    return translating(
+        () ->
+            ImageCuts.cut(
+                steps, steps.length, encoded, encoded.length, seed, epoch, index, pixels));
+  }
+
+  /** Normalizes a batch of rows that were {@link #cut}, if the plan does. */
+  Tensor finish(Tensor rows) {
+    return translating(() -> ImageCuts.finish(steps, steps.length, rows));
+  }
+
+  private static <T> T translating(Supplier<T> call) {
+    try {
+      return call.get();
+    } catch (RuntimeException e) {
+      throw NativeException.translate(e);
     }
   }
 

@@ -7,6 +7,9 @@ import java.util.Arrays;
 final class PlanArguments {
   static final int CHANNELS = 3;
 
+  /** Pixels of the largest picture that is decoded, as in native code. */
+  static final long MAX_PIXELS = 178_956_970;
+
   private static final int MAX_SIDE = 65535;
 
   private PlanArguments() {}

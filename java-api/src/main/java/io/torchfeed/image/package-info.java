@@ -7,7 +7,8 @@
  * into the memory of the batch; the pixels equal those of Pillow or torchvision bit for bit.
  *
  * <p>An {@link io.torchfeed.image.ImageTensorPlan} makes the input of a model of a batch of bytes,
- * on the device to which the batch was sent.
+ * on the device to which the batch was sent. An {@link io.torchfeed.image.NvJpegDecoder} decodes
+ * JPEGs on a device in the first place.
  *
  * <p>This package knows nothing about datasets: see {@link io.torchfeed.memory.Slab}, into which it
  * writes.

@@ -33,6 +33,7 @@ import org.bytedeco.javacpp.tools.InfoMapper;
               "torchfeed/slab.h",
               "torchfeed/image_plan.h",
               "torchfeed/image_rows.h",
+              "torchfeed/image_cuts.h",
               "torchfeed/batch_mixes.h",
               "torchfeed/row_reader.h",
             },

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.image;
+
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.bindings.NativeException;
+import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.torchfeed;
+import java.util.List;
+import java.util.function.Supplier;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Device;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorVector;
+import org.bytedeco.pytorch.global.torch;
+
+/**
+ * A decoder of JPEGs on a CUDA device, by NVIDIA's nvJPEG. The host only reads files and draws; the
+ * device decodes, crops, scales, flips and normalizes.
+ *
+ * <pre>{@code
+ * try (NvJpegDecoder decoder = NvJpegDecoder.open(new Device("cuda:0"))) {
+ *   try (Tensor images = decoder.decode(files, plan, seed, epoch, indices)) { // [B, 3, 224, 224]
+ *     ...
+ *   }
+ * }
+ * }</pre>
+ *
+ * <p>What is drawn for a picture, the part of it and its reflections, is what the same {@link
+ * ImagePlan} draws on the CPU for the same seed, epoch and index. The pixels are a dialect of their
+ * own: nvJPEG computes the inverse transform and the colors at half the resolution otherwise than
+ * libjpeg-turbo, and libtorch scales without rounding in between, so that bytes differ by a few
+ * levels from those of the CPU.
+ *
+ * <p>nvJPEG reads baseline and progressive JPEGs of 8 bits, in grey or color; not CMYK, PNG or
+ * WebP. It needs {@code org.bytedeco:cuda} on the class path, and the libraries of CUDA: see "GPUs"
+ * in the module's README.
+ *
+ * <p>Thread-safe; calls of one decoder take turns. For decoding in parallel, each thread opens one.
+ */
+public final class NvJpegDecoder implements AutoCloseable {
+  private final Device device;
+  private final NvJpeg library; // under the lock of this
+  private boolean isClosed;
+
+  private NvJpegDecoder(Device device, NvJpeg library) {
+    this.device = device;
+    this.library = library;
+  }
+
+  /**
+   * Opens a decoder.
+   *
+   * @param device a CUDA device
+   * @return the decoder
+   * @throws IllegalArgumentException if it is no CUDA device
+   * @throws IllegalStateException if libtorch sees no such device, or nvJPEG or the classes of the
+   *     presets for CUDA are missing; the message says which
+   */
+  public static NvJpegDecoder open(Device device) {
+    if (!device.is_cuda()) {
+      throw new IllegalArgumentException(
+          "device must be a CUDA device like cuda:0, got " + device.str().getString());
+    }
+    try {
+      String unused = torchfeed.device_name(device.str().getString());
+    } catch (RuntimeException e) {
+      throw NativeException.translate(e);
+    }
+    return open(device, NvJpeg::onDefaultStream);
+  }
+
+  static NvJpegDecoder open(Device device, NvJpeg.Queue queue) {
+    Device own = NativeHandle.outsideOfScopes(() -> new Device(device));
+    try {
+      return new NvJpegDecoder(own, NvJpeg.open(own, queue));
+    } catch (RuntimeException | Error e) {
+      own.close();
+      throw e;
+    }
+  }
+
+  /**
+   * Decodes a whole picture.
+   *
+   * @param encoded the content of a JPEG file
+   * @return uint8 {@code [3, height, width]} in RGB on the device. It belongs to the innermost
+   *     {@code PointerScope} of the thread, or otherwise to the caller.
+   * @throws ImageException if the bytes are no JPEG that nvJPEG reads
+   * @throws IllegalStateException if the decoder is closed, or the device fails
+   */
+  public Tensor decode(byte[] encoded) {
+    return inCallersScope(() -> pixels(encoded));
+  }
+
+  /**
+   * Decodes a batch of pictures by a plan that may be random.
+   *
+   * @param pictures the contents of B JPEG files
+   * @param plan may crop, scale, flip, turn and normalize, with a bilinear or bicubic filter
+   * @param seed the seed of the loader
+   * @param epoch the epoch
+   * @param indices the index of each picture in the dataset
+   * @return {@code [B, 3, height, width]} on the device, uint8 or float32 as the plan's row. It
+   *     belongs to the innermost {@code PointerScope} of the thread, or otherwise to the caller.
+   * @throws ImageException if the bytes of a picture are no JPEG that nvJPEG reads; the message
+   *     says which
+   * @throws IllegalArgumentException if there are no pictures, not one index for each, or the plan
+   *     has other steps or filters
+   * @throws IllegalStateException if the decoder is closed, or the device fails
+   */
+  public Tensor decode(
+      List<byte[]> pictures, ImagePlan plan, long seed, long epoch, long[] indices) {
+    if (pictures.isEmpty()) {
+      throw new IllegalArgumentException("there must be at least one picture");
+    }
+    if (indices.length != pictures.size()) {
+      throw new IllegalArgumentException(
+          "there must be one index for each of %d pictures, got %d"
+              .formatted(pictures.size(), indices.length));
+    }
+    plan.requireCuts();
+    return inCallersScope(
+        () -> {
+          TensorVector rows = new TensorVector();
+          for (int i = 0; i < indices.length; i++) {
+            byte[] encoded = requireNonNull(pictures.get(i), "a picture");
+            try (PointerScope scope = new PointerScope()) {
+              rows.push_back(plan.cut(encoded, seed, epoch, indices[i], pixels(encoded)));
+            } catch (ImageException e) {
+              throw new ImageException(
+                  "picture %d (index %d): %s".formatted(i, indices[i], e.getMessage()), e);
+            }
+          }
+          return plan.finish(torch.stack(rows));
+        });
+  }
+
+  private synchronized Tensor pixels(byte[] encoded) {
+    if (isClosed) {
+      throw new IllegalStateException("NvJpegDecoder is closed");
+    }
+    return library.decode(requireNonNull(encoded, "encoded"));
+  }
+
+  private static Tensor inCallersScope(Supplier<Tensor> computation) {
+    Tensor result = NativeHandle.outsideOfScopes(computation);
+    PointerScope callers = PointerScope.getInnerScope();
+    if (callers != null) {
+      callers.attach(result);
+      result.releaseReference(); // the scope has one
+    }
+    return result;
+  }
+
+  /** Frees the memory of the decoder. Has no effect the second time. */
+  @Override
+  public synchronized void close() {
+    if (!isClosed) {
+      isClosed = true;
+      library.close();
+      device.close();
+    }
+  }
+}
