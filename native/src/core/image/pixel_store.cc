@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/image/normalise_avx2.h"
+#include "core/image/normalise_neon.h"
 #include "core/image/resample_avx2.h"
 
 namespace torchfeed {
@@ -68,7 +69,8 @@ class FloatPlanes final : public PixelStore {
 
  private:
   /// Stores the first pixels of a channel with vector code; returns how many.
-  [[nodiscard]] int64_t vectors(int64_t y, const uint8_t* rgb, int64_t c) const {
+  [[nodiscard]] int64_t vectors([[maybe_unused]] int64_t y, [[maybe_unused]] const uint8_t* rgb,
+                                [[maybe_unused]] int64_t c) const {
 #ifdef TORCHFEED_NORMALISE_AVX2
     if (has_avx2_) {
       const auto channel = static_cast<std::size_t>(c);
@@ -76,6 +78,12 @@ class FloatPlanes final : public PixelStore {
                             rows_.shape.flips_horizontally, rows_.shape.stores,
                             normalisation_.mean()[channel], normalisation_.std()[channel]);
     }
+#endif
+#ifdef TORCHFEED_NORMALISE_NEON
+    const auto channel = static_cast<std::size_t>(c);
+    return normalise_neon(rows_.at(y, c), rgb + c, rows_.shape.width,
+                          rows_.shape.flips_horizontally, normalisation_.mean()[channel],
+                          normalisation_.std()[channel]);
 #endif
     return 0;
   }

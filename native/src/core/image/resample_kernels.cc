@@ -6,6 +6,7 @@
 
 #include "core/image/resample_avx2.h"
 #include "core/image/resample_avx512.h"
+#include "core/image/resample_neon.h"
 
 namespace torchfeed {
 namespace {
@@ -75,6 +76,9 @@ std::vector<ResampleKernels> available() {
   if (has_avx2()) {
     kernels.push_back({"AVX2", need_nothing, horizontal_avx2, vertical_avx2});
   }
+#endif
+#ifdef TORCHFEED_RESAMPLE_NEON
+  kernels.push_back({"NEON", need_nothing, horizontal_neon, vertical_neon});
 #endif
   kernels.push_back({"plain", need_nothing, horizontal, vertical});
   return kernels;
