@@ -7,6 +7,7 @@ figures are the best of the turns: pictures per second of processor time, of all
 
 import argparse
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -27,6 +28,11 @@ def parse_arguments():
     parser.add_argument(
         "--passes", type=int, default=8, help="epochs in a turn (default: %(default)s)"
     )
+    parser.add_argument(
+        "--cold",
+        action="store_true",
+        help="evict the files from the page cache before each contestant, which then has one epoch",
+    )
     parser.add_argument("--rounds", type=int, default=5, help="turns (default: %(default)s)")
     parser.add_argument("--tasks", default="train,eval", help="tasks (default: %(default)s)")
     parser.add_argument("--out", help="folder of images.json (default: results)")
@@ -37,11 +43,17 @@ def parse_arguments():
     for name in ("passes", "rounds"):
         if getattr(arguments, name) < 1:
             parser.error(f"--{name} must be at least 1, got {getattr(arguments, name)}")
+    if arguments.cold:
+        arguments.passes = 1
     arguments.tasks = arguments.tasks.split(",")
     for task in arguments.tasks:
         if task not in TASKS:
             parser.error(f"--tasks must be of {', '.join(TASKS)}, got {task}")
     return arguments, sys.argv[sys.argv.index("--") + 1 :]
+
+
+TORCHFEED = ["torchfeed-native", "torchfeed-native-2", "torchfeed-records", "torchfeed-java"]
+WARM_UPS = 2  # turns that do not count, in which a JVM compiles
 
 
 class Contestant:
@@ -72,6 +84,18 @@ class Contestant:
             self.process.kill()
 
 
+def evict(paths):
+    """Removes pictures and the record files of this run from the page cache."""
+    records = pathlib.Path(tempfile.gettempdir()).glob("images*.records")
+    for path in [*paths, *records]:
+        file = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(file)  # what is not written yet stays in the cache
+            os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(file)
+
+
 def print_table(task, rows):
     print(f"{task}: {TASKS[task]}")
     print(
@@ -95,7 +119,8 @@ def main():
     out = pathlib.Path(arguments.caller, arguments.out) if arguments.out else HERE / "results"
     out.mkdir(parents=True, exist_ok=True)
     python = [sys.executable, str(HERE / "peers" / "images_peer.py")]
-    commands = [java, [arguments.loop], python]
+    # ImageIO has a JVM of its own: its garbage and compilations would count for the others.
+    commands = [[*java, *TORCHFEED], [*java, "imageio"], [arguments.loop], python]
     if arguments.djl:
         commands.append(arguments.djl.split("|"))
     processes = [Contestant(command) for command in commands]
@@ -107,9 +132,11 @@ def main():
         try:
             for task in arguments.tasks:
                 turns = {name: [] for name in contestants}
-                for turn in range(arguments.rounds + 1):  # the first one warms up
+                for turn in range(1 - WARM_UPS, arguments.rounds + 1):
                     print(f"images: {task}, turn {turn} of {arguments.rounds}", file=sys.stderr)
                     for name, process in contestants.items():
+                        if arguments.cold:
+                            evict(paths)
                         count, processor, wall = process.perform(name, task, listing.name, root)
                         if turn > 0:
                             turns[name].append((1e9 * count / processor, 1e9 * count / wall))

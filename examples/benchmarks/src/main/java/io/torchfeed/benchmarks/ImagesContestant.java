@@ -22,15 +22,19 @@ import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
 import javax.imageio.IIOException;
 import javax.imageio.ImageIO;
 
 /**
  * The contestants of {@code images} that run in a JVM: reads one task per line, {@code CONTESTANT
- * TASK LISTING FOLDER}, and answers with {@code done PICTURES PROCESSOR_NANOS NANOS}.
+ * TASK LISTING FOLDER}, and answers with {@code done PICTURES PROCESSOR_NANOS NANOS}. The arguments
+ * are the contestants of this process.
  */
 public final class ImagesContestant {
   private static final int SIZE = 224;
@@ -42,33 +46,86 @@ public final class ImagesContestant {
 
   private ImagesContestant() {}
 
-  public static void main(String[] args) throws IOException {
+  public static void main(String[] args) throws Exception {
     BufferedReader tasks =
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-    System.out.println(
-        "ready torchfeed-native torchfeed-native-2 torchfeed-records torchfeed-java imageio");
-    Path records = null;
-    for (String line = tasks.readLine(); line != null; line = tasks.readLine()) {
-      String[] words = line.split(" ", -1);
-      boolean isTraining = words[1].equals("train");
-      if (records == null) {
-        records = pack(Path.of(words[3]));
+    System.out.println("ready " + String.join(" ", args));
+    try (OpenLoaders loaders = new OpenLoaders()) {
+      for (String line = tasks.readLine(); line != null; line = tasks.readLine()) {
+        String[] words = line.split(" ", -1);
+        DataLoader loader = words[0].equals("imageio") ? null : loaders.of(words);
+        long processor = SYSTEM.getProcessCpuTime();
+        long start = System.nanoTime();
+        long pictures =
+            loader == null
+                ? imageIo(Path.of(words[2]), words[1].equals("train"))
+                : load(loader, loaders.epoch++);
+        long nanos = System.nanoTime() - start;
+        System.out.println(
+            "done " + pictures + " " + (SYSTEM.getProcessCpuTime() - processor) + " " + nanos);
       }
+    }
+  }
+
+  /** The loaders of all tasks so far. A program opens a loader once, for all of its epochs. */
+  private static final class OpenLoaders implements AutoCloseable {
+    private final Map<String, DataLoader> loaders = new HashMap<>();
+    private final List<AutoCloseable> opened = new ArrayList<>();
+    private Path records;
+    private long epoch;
+
+    /** Returns the loader of a task, opened before if it is not the first time. */
+    DataLoader of(String[] words) throws IOException {
+      String task = String.join(" ", words);
+      DataLoader known = loaders.get(task);
+      if (known != null) {
+        return known;
+      }
+      ImagePlan plan = plan(words[1].equals("train"));
+      Path root = Path.of(words[3]);
       int wanted = Files.readAllLines(Path.of(words[2])).size();
-      long processor = SYSTEM.getProcessCpuTime();
-      long start = System.nanoTime();
-      long pictures =
+      DataLoaderBuilder over =
           switch (words[0]) {
-            case "torchfeed-java" -> javaEngine(Path.of(words[3]), isTraining, wanted);
-            case "torchfeed-native" -> nativeEngine(Path.of(words[3]), isTraining, 1, wanted);
-            case "torchfeed-native-2" -> nativeEngine(Path.of(words[3]), isTraining, 2, wanted);
-            case "torchfeed-records" -> records(records, isTraining, wanted);
-            case "imageio" -> imageIo(Path.of(words[2]), isTraining);
-            default -> throw new IllegalArgumentException(line);
+            case "torchfeed-java" -> {
+              Dataset once = ImageFolder.open(root, plan);
+              yield DataLoader.over(Dataset.concat(copies(once, once.size(), wanted)));
+            }
+            case "torchfeed-native", "torchfeed-native-2" ->
+                overCopies(ImageFiles.of(ImageFolder.open(root, plan), plan), wanted);
+            case "torchfeed-records" -> overCopies(ImageRecords.open(packed(root), plan), wanted);
+            default -> throw new IllegalArgumentException(task);
           };
-      long nanos = System.nanoTime() - start;
-      System.out.println(
-          "done " + pictures + " " + (SYSTEM.getProcessCpuTime() - processor) + " " + nanos);
+      int workers = words[0].endsWith("-2") ? 2 : 1;
+      DataLoader loader = closing(over.batchSize(BATCH).workers(workers).build());
+      loaders.put(task, loader);
+      return loader;
+    }
+
+    private DataLoaderBuilder overCopies(NativeDataset once, int wanted) {
+      return DataLoader.over(
+          closing(NativeDataset.concat(copies(closing(once), once.size(), wanted))));
+    }
+
+    /** Writes the record file of a folder. */
+    private Path packed(Path root) throws IOException {
+      if (records == null) {
+        records = Files.createTempFile("images", ".records");
+        records.toFile().deleteOnExit();
+        ImageRecords.write(ImageFolder.open(root, plan(false)), records, done -> {});
+      }
+      return records;
+    }
+
+    private <T extends AutoCloseable> T closing(T resource) {
+      opened.add(resource);
+      return resource;
+    }
+
+    @Override
+    public void close() throws Exception {
+      for (int i = opened.size() - 1; i >= 0; i--) {
+        opened.get(i).close();
+      }
     }
   }
 
@@ -82,34 +139,6 @@ public final class ImagesContestant {
     return plan.normalize(ImagePlan.imagenetMean(), ImagePlan.imagenetStd()).build();
   }
 
-  private static long javaEngine(Path root, boolean isTraining, int wanted) {
-    Dataset once = ImageFolder.open(root, plan(isTraining));
-    return load(DataLoader.over(Dataset.concat(copies(once, once.size(), wanted))), 1);
-  }
-
-  private static long nativeEngine(Path root, boolean isTraining, int workers, int wanted) {
-    ImagePlan plan = plan(isTraining);
-    try (ImageFiles once = ImageFiles.of(ImageFolder.open(root, plan), plan);
-        NativeDataset files = NativeDataset.concat(copies(once, once.size(), wanted))) {
-      return load(DataLoader.over(files), workers);
-    }
-  }
-
-  /** Writes the record file of a folder; the time for it does not count. */
-  private static Path pack(Path root) throws IOException {
-    Path file = Files.createTempFile("images", ".records");
-    file.toFile().deleteOnExit();
-    ImageRecords.write(ImageFolder.open(root, plan(false)), file, done -> {});
-    return file;
-  }
-
-  private static long records(Path file, boolean isTraining, int wanted) {
-    try (ImageRecords once = ImageRecords.open(file, plan(isTraining));
-        NativeDataset records = NativeDataset.concat(copies(once, once.size(), wanted))) {
-      return load(DataLoader.over(records), 1);
-    }
-  }
-
   /**
    * Returns what makes an epoch of the wanted number of pictures, as the other contestants have.
    */
@@ -117,10 +146,9 @@ public final class ImagesContestant {
     return Collections.nCopies(Math.toIntExact(wanted / size), once);
   }
 
-  private static long load(DataLoaderBuilder over, int workers) {
+  private static long load(DataLoader loader, long epoch) {
     long pictures = 0;
-    try (DataLoader loader = over.batchSize(BATCH).workers(workers).build();
-        Batches batches = loader.epoch(0)) {
+    try (Batches batches = loader.epoch(epoch)) {
       while (batches.hasNext()) {
         pictures += batches.next().size();
       }
