@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "torchfeed/row_set.h"
 
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
@@ -381,7 +380,6 @@ TEST_F(RowSets, ARowThatAColumnCannotDecodeIsReported) {
 }
 
 TEST_F(RowSets, ATransformOfManyRowsIsCompleteAndStops) {
-  at::set_num_threads(1);  // the sanitizer does not know how OpenMP's threads wait
   const at::Tensor bytes = torch::randint(256, {40, 100'000}, torch::kByte);  // 10 at once
   const auto sums = summed(*RowSet::of_tensors({bytes}), 0);
   Indices rows(40);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transforms of single rows, compared with operations of libtorch on the whole column.
 #include <ATen/Functions.h>
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
@@ -35,7 +34,6 @@ const std::vector<float> kStd = {0.25F, 3, -0.7F};
 
 class RowTransforms : public testing::Test {
  protected:
-  RowTransforms() { at::set_num_threads(1); }  // the sanitizer does not know OpenMP's waits
   ~RowTransforms() override { EXPECT_EQ(live_objects(), 0); }
 };
 
