@@ -3,6 +3,7 @@ package io.torchfeed.data;
 
 import io.torchfeed.image.ImageException;
 import io.torchfeed.image.ImagePlan;
+import java.nio.file.Path;
 import java.util.random.RandomGenerator;
 
 /**
@@ -259,4 +260,18 @@ public interface SampleWriter {
    * @throws ImageException if the bytes are not an image that can be decoded
    */
   void putImage(int column, byte[] encoded, ImagePlan plan);
+
+  /**
+   * Reads and decodes an image file, as {@link #putImage(int, byte[], ImagePlan)} does with its
+   * content. Native code reads a file of the default file system, which takes less time than an
+   * array of its bytes.
+   *
+   * @param column the number of the column, whose rows are {@link ImagePlan#row}
+   * @param file a regular file of at most 2^30 bytes: JPEG, PNG or WebP, whatever its name
+   * @param plan the size and form of the result
+   * @throws IllegalArgumentException if the column has other rows, something was written into it,
+   *     or its length is variable
+   * @throws ImageException if the file cannot be read or decoded; the message names it
+   */
+  void putImage(int column, Path file, ImagePlan plan);
 }

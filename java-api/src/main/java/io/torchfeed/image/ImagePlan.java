@@ -9,8 +9,14 @@ import io.torchfeed.bindings.ImageRecords;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.RowSet;
 import io.torchfeed.bindings.torchfeed;
+import io.torchfeed.internal.Failures;
+import io.torchfeed.internal.PathBytes;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
+import java.io.IOException;
+import java.nio.file.FileSystems;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Objects;
 import java.util.function.Supplier;
 import org.bytedeco.pytorch.Tensor;
@@ -107,12 +113,7 @@ public final class ImagePlan {
    */
   public void write(
       byte[] encoded, Slab slab, int column, int rowNumber, long seed, long epoch, long index) {
-    Objects.checkIndex(rowNumber, slab.rows());
-    RowSpec rows = slab.columns().get(column);
-    if (!rows.equals(row)) {
-      throw new IllegalArgumentException(
-          "column %d has rows %s, but the plan makes %s".formatted(column, rows, row));
-    }
+    requireRow(slab, column, rowNumber);
     try {
       slab.callNative(
           into -> {
@@ -134,6 +135,71 @@ public final class ImagePlan {
         throw new ImageException(requireNonNull(e.getMessage()), e);
       }
       throw e;
+    }
+  }
+
+  /**
+   * Reads and decodes a file into a row of a slab, in one native call if native code can open it.
+   * For torchfeed's own packages; datasets use {@code SampleWriter.putImage}.
+   *
+   * @param file the image file, of any file system
+   * @param slab has a column of {@link #row}
+   * @param column the number of the column
+   * @param rowNumber the number of the row
+   * @param seed the seed of the loader
+   * @param epoch the epoch of the sample
+   * @param index the index of the sample
+   * @throws ImageException if the file cannot be read, or is not a picture that can be decoded; the
+   *     message names it
+   * @throws IllegalArgumentException if the column has other rows
+   * @throws IndexOutOfBoundsException if there is no such column or row
+   * @throws IllegalStateException if the slab is closed
+   */
+  public void write(
+      Path file, Slab slab, int column, int rowNumber, long seed, long epoch, long index) {
+    requireRow(slab, column, rowNumber);
+    try {
+      if (file.getFileSystem() != FileSystems.getDefault()) {
+        write(Files.readAllBytes(file), slab, column, rowNumber, seed, epoch, index);
+        return;
+      }
+      byte[] path = PathBytes.of(file);
+      slab.callNative(
+          into -> {
+            torchfeed.write_image_file_row(
+                steps,
+                steps.length,
+                path,
+                path.length,
+                seed,
+                epoch,
+                index,
+                into,
+                column,
+                rowNumber);
+            return into;
+          });
+    } catch (NativeException e) {
+      if (e.code() == NativeException.Code.UNREADABLE) {
+        throw unreadable(file, e);
+      }
+      throw e;
+    } catch (ImageException | IOException e) {
+      throw unreadable(file, e);
+    }
+  }
+
+  private static ImageException unreadable(Path file, Exception cause) {
+    return new ImageException(
+        "%s cannot be read as an image: %s".formatted(file, Failures.reason(cause)), cause);
+  }
+
+  private void requireRow(Slab slab, int column, int rowNumber) {
+    Objects.checkIndex(rowNumber, slab.rows());
+    RowSpec rows = slab.columns().get(column);
+    if (!rows.equals(row)) {
+      throw new IllegalArgumentException(
+          "column %d has rows %s, but the plan makes %s".formatted(column, rows, row));
     }
   }
 

@@ -11,9 +11,13 @@ import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import org.bytedeco.pytorch.Tensor;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -35,7 +39,7 @@ class ImageSampleTest {
     }
   }
 
-  private record Images(SampleReader reader) implements Dataset {
+  private record Images(ImagePlan plan, SampleReader reader) implements Dataset {
     private interface SampleReader {
       void read(long index, SampleWriter sample);
     }
@@ -47,7 +51,7 @@ class ImageSampleTest {
 
     @Override
     public List<RowSpec> columns() {
-      return List.of(RowSpec.of(DType.INT64), PLAN.row());
+      return List.of(RowSpec.of(DType.INT64), plan.row());
     }
 
     @Override
@@ -64,7 +68,7 @@ class ImageSampleTest {
   @ParameterizedTest
   @ValueSource(ints = {0, 3})
   void eachRowOfABatchIsItsImage(int workers) {
-    Images images = new Images((index, sample) -> sample.putImage(1, image(index), PLAN));
+    Images images = new Images(PLAN, (index, sample) -> sample.putImage(1, image(index), PLAN));
     try (DataLoader loader = DataLoader.over(images).batchSize(8).workers(workers).build();
         Batches batches = loader.epoch(0)) {
       for (Batch batch : batches) {
@@ -82,8 +86,65 @@ class ImageSampleTest {
     }
   }
 
+  /** Returns a name that not every locale can decode. */
+  private static Path accented(Path folder, long number) {
+    return Path.of(URI.create(folder.toUri() + "%C3%A9" + number));
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 3})
+  void anImageFileIsReadAsItsContent(int workers, @TempDir Path folder) throws IOException {
+    for (int i = 0; i < IMAGES.size(); i++) {
+      Files.write(accented(folder, i), IMAGES.get(i));
+    }
+    ImagePlan random = ImagePlan.builder().randomResizedCrop(16, 18).build();
+    Images contents = new Images(random, (i, sample) -> sample.putImage(1, image(i), random));
+    Images files =
+        new Images(
+            random, (i, sample) -> sample.putImage(1, accented(folder, i % IMAGES.size()), random));
+    try (DataLoader expected = DataLoader.over(contents).batchSize(8).seed(7).build();
+        DataLoader loader = DataLoader.over(files).batchSize(8).seed(7).workers(workers).build();
+        Batches wanted = expected.epoch(1);
+        Batches batches = loader.epoch(1)) {
+      for (Batch batch : batches) {
+        assertThat(batch.tensor(1).equal(wanted.next().tensor(1))).isTrue();
+      }
+      assertThat(wanted.hasNext()).isFalse();
+    }
+  }
+
+  @Test
+  void aFileThatIsNoImageFailsTheSample(@TempDir Path folder) throws IOException {
+    assertFails(
+        (index, sample) -> sample.putImage(1, folder.resolve("none"), PLAN),
+        ImageException.class,
+        folder.resolve("none") + " cannot be read as an image: No such file or directory");
+    assertFails(
+        (index, sample) -> sample.putImage(1, folder, PLAN),
+        ImageException.class,
+        folder + " cannot be read as an image: it is not a regular file");
+    Path text = Files.write(folder.resolve("text"), new byte[] {1});
+    assertFails(
+        (index, sample) -> sample.putImage(1, text, PLAN),
+        ImageException.class,
+        text + " cannot be read as an image: an image must be a JPEG, PNG or WebP");
+    Path image = Files.write(folder.resolve("image"), image(0));
+    ImagePlan bytes = ImagePlan.builder().resize(16, 18).build();
+    assertFails(
+        (index, sample) -> sample.putImage(1, image, bytes),
+        IllegalArgumentException.class,
+        "column 1 has rows float32 [3, 16, 18], but the plan makes uint8 [3, 16, 18]");
+    assertFails(
+        (index, sample) -> {
+          sample.putImage(1, image, PLAN);
+          sample.putImage(1, image, PLAN);
+        },
+        IllegalArgumentException.class,
+        "got 864 after 864");
+  }
+
   private static void assertFails(Images.SampleReader reader, Class<?> type, String message) {
-    try (DataLoader loader = DataLoader.over(new Images(reader)).build();
+    try (DataLoader loader = DataLoader.over(new Images(PLAN, reader)).build();
         Batches batches = loader.epoch(0)) {
       assertThatExceptionOfType(SampleException.class)
           .isThrownBy(batches::next)

@@ -6,6 +6,7 @@ import io.torchfeed.data.VariableLength;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -255,13 +256,26 @@ public final class SlabSampleWriter implements SampleWriter {
   @Override
   public void putImage(int column, byte[] encoded, ImagePlan plan) {
     Slab into = requireOpen();
+    int count = wholeRow(column);
+    plan.write(encoded, into, column, row, seed, epoch, index);
+    written[column] += count;
+  }
+
+  @Override
+  public void putImage(int column, Path file, ImagePlan plan) {
+    Slab into = requireOpen();
+    int count = wholeRow(column);
+    plan.write(file, into, column, row, seed, epoch, index);
+    written[column] += count;
+  }
+
+  /** Returns the elements of a column into which nothing was written yet. */
+  private int wholeRow(int column) {
     Objects.checkIndex(column, elements.length);
     if (variable[column] != null) {
       throw new IllegalArgumentException(
           "column %d is of variable length, which an image cannot be".formatted(column));
     }
-    int count = fitting(column, elements[column]);
-    plan.write(encoded, into, column, row, seed, epoch, index);
-    written[column] += count;
+    return fitting(column, elements[column]);
   }
 }

@@ -3,8 +3,12 @@ package io.torchfeed.data.source;
 
 import io.torchfeed.data.SampleWriter;
 import io.torchfeed.image.ImagePlan;
+import io.torchfeed.internal.Failures;
+import io.torchfeed.internal.RegularFile;
 import io.torchfeed.memory.RowSpec;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 
 /**
  * A decoder that writes images as rows of a column. Implementations must be thread-safe: the
@@ -27,6 +31,26 @@ public interface ImageDecoder {
    * @throws IOException if the image cannot be decoded
    */
   void decode(byte[] encoded, SampleWriter sample, int column) throws IOException;
+
+  /**
+   * Reads an image file and writes it as all elements of one column of a sample: by default with
+   * {@link #decode(byte[], SampleWriter, int)}. The decoder of {@link #of} reads in native code.
+   *
+   * @param file the image file
+   * @param sample receives the image; valid only in this call and thread
+   * @param column the number of the column, starting at 0
+   * @throws IOException if the file cannot be read or decoded; the message names it
+   * @throws IllegalArgumentException if it is not a regular file
+   */
+  default void decode(Path file, SampleWriter sample, int column) throws IOException {
+    RegularFile.require(file);
+    try {
+      decode(Files.readAllBytes(file), sample, column);
+    } catch (IOException | RuntimeException e) { // decoders may throw anything for corrupt bytes
+      throw new IOException(
+          "%s cannot be read as an image: %s".formatted(file, Failures.reason(e)), e);
+    }
+  }
 
   /**
    * Returns the native decoder, for JPEG, PNG and WebP: its pixels are those of Pillow and

@@ -8,7 +8,6 @@ import io.torchfeed.data.SampleException;
 import io.torchfeed.data.SampleWriter;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.internal.Failures;
-import io.torchfeed.internal.RegularFile;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import java.io.IOException;
@@ -192,14 +191,7 @@ public final class ImageFolder implements Dataset {
 
   @Override
   public void read(long index, SampleWriter sample) throws IOException {
-    Path file = files.get((int) index);
-    RegularFile.require(file);
-    try {
-      decoder.decode(Files.readAllBytes(file), sample, 0);
-    } catch (IOException | RuntimeException e) { // decoders may throw anything for corrupt bytes
-      throw new IOException(
-          "%s cannot be read as an image: %s".formatted(file, Failures.reason(e)), e);
-    }
+    decoder.decode(files.get((int) index), sample, 0);
     sample.putLong(1, labels[(int) index]);
   }
 }

@@ -6,6 +6,7 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.data.SampleWriter;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.memory.RowSpec;
+import java.nio.file.Path;
 
 /** The native decoder. */
 record PlanDecoder(ImagePlan plan) implements ImageDecoder {
@@ -21,5 +22,10 @@ record PlanDecoder(ImagePlan plan) implements ImageDecoder {
   @Override
   public void decode(byte[] encoded, SampleWriter sample, int column) {
     sample.putImage(column, encoded, plan);
+  }
+
+  @Override
+  public void decode(Path file, SampleWriter sample, int column) {
+    sample.putImage(column, file, plan);
   }
 }

@@ -10,6 +10,7 @@ import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.SampleException;
 import io.torchfeed.graph.GraphFile;
+import io.torchfeed.image.ImagePlan;
 import io.torchfeed.memory.DType;
 import io.torchfeed.sampler.balance.Costs;
 import io.torchfeed.text.TextFileException;
@@ -26,7 +27,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Tests that special files are refused at once: opening a pipe would wait for a writer. */
 class SpecialFilesTest {
@@ -111,11 +114,21 @@ class SpecialFilesTest {
                 .hasMessage(file + " must be a regular file, got a pipe, a socket or a device"));
   }
 
-  @Test
-  void aSpecialFileReplacingAnImageIsRefused() throws Exception {
+  static List<Arguments> decoders() {
+    return List.of(
+        Arguments.of(ImageDecoder.imageIo(1, 1), " must be a regular file, got a pipe"),
+        Arguments.of(
+            ImageDecoder.of(ImagePlan.builder().resize(1, 1).build()),
+            " cannot be read as an image: it is not a regular file"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("decoders")
+  void aSpecialFileReplacingAnImageIsRefused(ImageDecoder decoder, String problem)
+      throws Exception {
     Path image = Files.createDirectory(folder.resolve("class")).resolve("image.png");
     ImageIO.write(new BufferedImage(1, 1, BufferedImage.TYPE_INT_RGB), "png", image.toFile());
-    ImageFolder images = ImageFolder.open(folder, ImageDecoder.imageIo(1, 1));
+    ImageFolder images = ImageFolder.open(folder, decoder);
     Files.delete(image);
     pipe(image);
     assertTimeoutPreemptively(
@@ -125,7 +138,7 @@ class SpecialFilesTest {
               Batches batches = loader.epoch(0)) {
             assertThatThrownBy(batches::next)
                 .isInstanceOf(SampleException.class)
-                .hasMessageContaining(image + " must be a regular file, got a pipe");
+                .hasMessageContaining(image + problem);
           }
         });
   }
