@@ -129,6 +129,10 @@ final class Loaders implements Callable<Integer> {
         bars.add(step.bar());
       }
     }
+    if (all.stream().allMatch(each -> each.entries().isEmpty())) {
+      note("no loader of any row could be measured, so nothing is written");
+      return 1;
+    }
     load.add(ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage());
     System.out.print(ResultTable.of(bars));
     System.out.println("\nload of the machine before each row and at the end: " + load);
@@ -137,7 +141,7 @@ final class Loaders implements Callable<Integer> {
     ResultChart.write(all, out.resolve("loaders.png"));
     ResultMarkdown.write(all, out.resolve("loaders.md"));
     System.out.println("written: loaders.json, loaders.png and loaders.md in " + out);
-    return all.stream().allMatch(each -> each.entries().isEmpty()) ? 1 : 0;
+    return 0;
   }
 
   private static List<StepTime> steps(Row row, Programs programs, int rounds, int milliseconds)
