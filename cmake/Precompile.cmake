@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # torchfeed_precompile(target [from]): precompiles libtorch's headers for the target, or reuses
 # those of the target `from`; parsing them takes most of the build time. `.ci/check-includes`
-# finds sources that lack an include of libtorch.
+# finds sources that lack an include, which this hides.
 option(TORCHFEED_PRECOMPILE "Precompile libtorch's headers" OFF)
 
 # torchfeed_unite(target): compiles several sources of the target at a time, which parses their
-# headers and loads the precompiled ones once. Names in their anonymous namespaces must differ. The
-# preset asan leaves this off, so that a missing include of our own fails `.ci/sanitizers`.
+# headers and loads the precompiled ones once. Names in their anonymous namespaces must differ.
+# `.ci/check-includes` finds sources that lack an include of ours, which this hides.
 option(TORCHFEED_UNITY "Compile several sources at a time" OFF)
 
 function(torchfeed_precompile target)
