@@ -11,7 +11,9 @@ import org.junit.jupiter.api.Test;
 /** Tests that both engines, and streams, keep their contracts when batches go to a device. */
 class FakeDeviceLoaderTest {
   /** Fewer epochs than elsewhere, since a device of one thread is slow. */
-  private static final int MANY_EPOCHS = 1000;
+  private static final int MANY_EPOCHS = 500;
+
+  private static final int MANY_ROUNDS = 70;
 
   private static IntFunction<RowData> onDevice(IntFunction<RowData> engine) {
     return size -> {
@@ -58,6 +60,11 @@ class FakeDeviceLoaderTest {
     int manyEpochs() {
       return MANY_EPOCHS;
     }
+
+    @Override
+    int manyRounds() {
+      return MANY_ROUNDS;
+    }
   }
 
   @Nested
@@ -70,6 +77,11 @@ class FakeDeviceLoaderTest {
     int manyEpochs() {
       return MANY_EPOCHS;
     }
+
+    @Override
+    int manyRounds() {
+      return MANY_ROUNDS;
+    }
   }
 
   @Nested
@@ -78,6 +90,11 @@ class FakeDeviceLoaderTest {
     DataLoaderBuilder over(int batchSize, int workers) {
       FakeDevice.load();
       return super.over(batchSize, workers).device(FakeDevice.NAME);
+    }
+
+    @Override
+    int manyRounds() {
+      return MANY_ROUNDS;
     }
 
     @Test

@@ -83,7 +83,7 @@ abstract class LoaderCloseContract {
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 3})
   void closingFromAnotherThreadEndsTheConsumerWithAnException(int workers) throws Exception {
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < manyRounds(); round++) {
       DataLoader loader = loader(workers);
       AtomicReference<Throwable> end = new AtomicReference<>();
       Thread consumer =
@@ -102,7 +102,8 @@ abstract class LoaderCloseContract {
                 }
               });
       consumer.start();
-      LockSupport.parkNanos(round * 10_000L); // from its start to several epochs later
+      // from its start to several epochs later
+      LockSupport.parkNanos(round * 3_000_000L / manyRounds());
       loader.close();
       consumer.join(30_000);
       assertThat(consumer.isAlive()).isFalse();
@@ -118,7 +119,7 @@ abstract class LoaderCloseContract {
     Random random = new Random(5);
     long objects = torchfeed.live_objects();
     try (DataLoader loader = loader(2)) {
-      leaveEarly(loader, random, 500);
+      leaveEarly(loader, random, manyEpochs() / 20);
       long threads = ProcessStatus.threads();
       long resident = ProcessStatus.residentKib();
       leaveEarly(loader, random, manyEpochs());
@@ -133,6 +134,10 @@ abstract class LoaderCloseContract {
 
   int manyEpochs() {
     return 10_000;
+  }
+
+  int manyRounds() {
+    return 300;
   }
 
   private static void leaveEarly(DataLoader loader, Random random, int epochs) {

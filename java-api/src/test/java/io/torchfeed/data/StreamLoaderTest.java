@@ -228,12 +228,16 @@ class StreamLoaderTest {
     kept.close();
   }
 
+  int manyRounds() {
+    return 200;
+  }
+
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 3})
   void epochsMayBeAbandoned(int workers) {
     Random random = new Random(3);
     try (DataLoader loader = over(4, workers).build()) {
-      for (int i = 0; i < 1000; i++) {
+      for (int i = 0; i < 5 * manyRounds(); i++) {
         try (Batches pass = loader.epoch(i)) {
           for (int taken = random.nextInt(12); taken > 0; taken--) {
             pass.next();
@@ -246,7 +250,7 @@ class StreamLoaderTest {
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 3})
   void closingFromAnotherThreadEndsTheConsumerWithAnException(int workers) throws Exception {
-    for (int round = 0; round < 200; round++) {
+    for (int round = 0; round < manyRounds(); round++) {
       DataLoader loader = over(4, workers).build();
       AtomicReference<Throwable> end = new AtomicReference<>();
       Thread consumer =
@@ -261,7 +265,8 @@ class StreamLoaderTest {
                 }
               });
       consumer.start();
-      LockSupport.parkNanos(round * 10_000L); // from its start to several epochs later
+      // from its start to several epochs later
+      LockSupport.parkNanos(round * 2_000_000L / manyRounds());
       loader.close();
       consumer.join(30_000);
       assertThat(consumer.isAlive()).isFalse();

@@ -160,11 +160,11 @@ class TextPartitionTest {
       Path file = folder.resolve("huge");
       try (FileChannel out =
           FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
-        out.write(ByteBuffer.wrap(new byte[1]), 1L << 43);
+        out.write(ByteBuffer.wrap(new byte[1]), (1L << 44) - 8192); // ext4 has files up to 16 TB
       } catch (IOException e) {
-        assumeTrue(false, "cannot create a file of 8 TB: " + e.getMessage());
+        assumeTrue(false, "cannot create a file of 16 TB: " + e.getMessage());
       }
-      List<String> paths = Collections.nCopies(1 << 20, file.toString());
+      List<String> paths = Collections.nCopies((1 << 19) + 1, file.toString());
       assertThatIllegalArgumentException()
           .isThrownBy(() -> TextPartition.plan(paths, 2))
           .withMessageContaining("at most 9223372036854775807 bytes in total");
