@@ -22,9 +22,9 @@ namespace torchfeed {
 namespace {
 
 using testing::Bytes;
+using testing::kCropSteps;
+using testing::kImageKey;
 
-constexpr RandomKey kKey = {7, 3};
-const std::vector<double> kSteps = {0, 0, 1, 5, 10, 12, 0.08, 1, 0.75, 1.25, 6, 0.5};
 const std::vector<std::string> kNames = {"420.jpg", "rgba.png", "lossy.webp", "cmyk.jpg"};
 
 std::string path_of(const std::string& name) {
@@ -36,7 +36,7 @@ SharedTable table_of_files(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     paths.push_back(path_of(name));
   }
-  const ImageRecipe recipe = read_plan(kSteps);
+  const ImageRecipe recipe = read_plan(kCropSteps);
   return table_of(
       {std::make_shared<const ImageColumn>(paths, recipe, RowShape{0, {3, 10, 12}, 360})});
 }
@@ -54,7 +54,7 @@ Bytes gathered(const RowTable& table, const Rows& rows, const RandomKey& key) {
 Bytes expected(const std::string& name, int64_t index, const RandomKey& key) {
   Bytes row(360);
   SampleWords words(key.seed, key.epoch, index);
-  make_row(read_plan(kSteps), testing::golden_image(name), words,
+  make_row(read_plan(kCropSteps), testing::golden_image(name), words,
            reinterpret_cast<std::byte*>(row.data()));
   return row;
 }
@@ -69,9 +69,9 @@ Bytes joined(const std::vector<Bytes>& rows) {
 
 TEST(ImageColumn, DrawsForSeedEpochAndIndex) {
   const SharedTable table = table_of_files(kNames);
-  const Bytes batch = gathered(*table, {2, 0, 3}, kKey);
-  EXPECT_EQ(joined({expected(kNames[2], 2, kKey), expected(kNames[0], 0, kKey),
-                    expected(kNames[3], 3, kKey)}),
+  const Bytes batch = gathered(*table, {2, 0, 3}, kImageKey);
+  EXPECT_EQ(joined({expected(kNames[2], 2, kImageKey), expected(kNames[0], 0, kImageKey),
+                    expected(kNames[3], 3, kImageKey)}),
             batch);
   EXPECT_NE(batch, gathered(*table, {2, 0, 3}, {7, 4}));
   EXPECT_NE(batch, gathered(*table, {2, 0, 3}, {8, 3}));
@@ -79,12 +79,12 @@ TEST(ImageColumn, DrawsForSeedEpochAndIndex) {
 
 TEST(ImageColumn, DrawsForTheIndexInTheSubsetOrConcatenation) {
   const SharedTable part = subset_of(table_of_files(kNames), {3, 1, 3});
-  EXPECT_EQ(joined({expected(kNames[3], 2, kKey), expected(kNames[1], 1, kKey)}),
-            gathered(*part, {2, 1}, kKey));
+  EXPECT_EQ(joined({expected(kNames[3], 2, kImageKey), expected(kNames[1], 1, kImageKey)}),
+            gathered(*part, {2, 1}, kImageKey));
   const SharedTable both = concatenation_of(table_of_files(kNames), part);
-  EXPECT_EQ(joined({expected(kNames[1], 5, kKey), expected(kNames[2], 2, kKey),
-                    expected(kNames[3], 6, kKey), expected(kNames[0], 0, kKey)}),
-            gathered(*both, {5, 2, 6, 0}, kKey));
+  EXPECT_EQ(joined({expected(kNames[1], 5, kImageKey), expected(kNames[2], 2, kImageKey),
+                    expected(kNames[3], 6, kImageKey), expected(kNames[0], 0, kImageKey)}),
+            gathered(*both, {5, 2, 6, 0}, kImageKey));
 }
 
 TEST(ImageColumn, NamesAFileThatCannotBeReadAndItsPlace) {
@@ -96,7 +96,7 @@ TEST(ImageColumn, NamesAFileThatCannotBeReadAndItsPlace) {
       {3, "it is not a regular file"}};
   for (const auto& [row, reason] : problems) {
     try {
-      gathered(*table, {0, 4, row, 0}, kKey);
+      gathered(*table, {0, 4, row, 0}, kImageKey);
       ADD_FAILURE() << "read " << row;
     } catch (const UnreadableRow& error) {
       EXPECT_EQ(2U, error.place());
@@ -113,7 +113,7 @@ TEST(ImageColumn, StopsBetweenPictures) {
   const std::array<std::byte*, 1> targets = {reinterpret_cast<std::byte*>(batch.data())};
   const std::atomic<bool> stop{true};
   const Rows rows = {1};
-  EXPECT_FALSE(table->gather(targets, {rows, {}, {}, kKey}, stop, Stores::kCached));
+  EXPECT_FALSE(table->gather(targets, {rows, {}, {}, kImageKey}, stop, Stores::kCached));
 }
 
 TEST(PlanCache, ReadsAPlanOnceWhileItIsAmongTheLastUsed) {

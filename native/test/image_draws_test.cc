@@ -20,7 +20,6 @@
 namespace torchfeed {
 namespace {
 
-using testing::crc32;
 using testing::GoldenLine;
 using testing::TorchWords;
 
@@ -130,7 +129,7 @@ TEST(RandomResizedCrop, BoxesOfTwentyThousandSeedsEqualTorchvisions) {
       const std::array<int32_t, 4> fields = {
           static_cast<int32_t>(drawn.top), static_cast<int32_t>(drawn.left),
           static_cast<int32_t>(drawn.height), static_cast<int32_t>(drawn.width)};
-      digest = crc32(fields.data(), sizeof(fields), digest);
+      digest = testing::crc32(fields.data(), sizeof(fields), digest);
     }
     EXPECT_EQ(line.integer(), digest) << line.text();
   }
@@ -290,7 +289,7 @@ TEST(RowRecipe, RandomPartsEqualTorchvisions) {
     recipe.margin = line.integer();
     recipe.flip_probability = line.number();
     const auto numbers = part_of(draw_part(recipe, words, height, width), height, width);
-    EXPECT_EQ(line.integer(), crc32(numbers.data(), numbers.size() * sizeof(int64_t)))
+    EXPECT_EQ(line.integer(), testing::crc32(numbers.data(), numbers.size() * sizeof(int64_t)))
         << line.text();
   }
 }

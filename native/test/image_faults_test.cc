@@ -26,20 +26,9 @@ namespace {
 using testing::Bytes;
 using testing::decoded;
 using testing::golden_image;
+using testing::problem;
 
 constexpr std::size_t kPngHeader = 8;
-
-/// The message of the typed error of an unreadable picture, or empty if there is none.
-template <typename Body>
-std::string problem(const Body& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    EXPECT_EQ(ErrorCode::kUnreadable, error.code()) << error.what();
-    return std::string(error.what()).substr(std::string_view("UNREADABLE|").size());
-  }
-  return "";
-}
 
 std::string problem_of(const Bytes& encoded) {
   return problem([&] { decoded(encoded); });

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -12,10 +14,17 @@
 #include <vector>
 
 #include "core/image/image_pass.h"
+#include "core/wanted_rows.h"
+#include "torchfeed/error.h"
 
 namespace torchfeed::testing {
 
 using Bytes = std::vector<uint8_t>;
+
+/// A random crop of 10 x 12 pixels, mirrored half of the time, as the numbers of a plan; and a seed
+/// and an epoch to draw it for.
+inline const std::vector<double> kCropSteps = {0, 0, 1, 5, 10, 12, 0.08, 1, 0.75, 1.25, 6, 0.5};
+constexpr RandomKey kImageKey = {7, 3};
 
 /// Reads a file of the folder of golden images.
 inline Bytes golden_image(const std::string& name) {
@@ -51,6 +60,18 @@ inline Placement unscaled(const Region& region) {
 inline Bytes decoded(const Bytes& encoded) {
   const auto source = open_image(encoded);
   return passed(encoded, unscaled({0, 0, source->width(), source->height()}));
+}
+
+/// The message of the typed error of something unreadable, or empty if there is none.
+template <typename Body>
+std::string problem(const Body& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    EXPECT_EQ(ErrorCode::kUnreadable, error.code()) << error.what();
+    return error.message();
+  }
+  return "";
 }
 
 }  // namespace torchfeed::testing

@@ -17,7 +17,6 @@ namespace torchfeed {
 namespace {
 
 using testing::Bytes;
-using testing::crc32;
 using testing::golden_image;
 
 /// The lines of a kind, without it. Files are read once.
@@ -66,7 +65,8 @@ TEST(ImageGolden, PixelsEqualPillowsAndTorchvisions) {
                           &kernels};
       const Bytes pixels =
           testing::passed(content(file), placement, resize, flips_horizontally, flips_vertically);
-      EXPECT_EQ(expected, crc32(pixels.data(), pixels.size())) << kernels.name << ' ' << line;
+      EXPECT_EQ(expected, testing::crc32(pixels.data(), pixels.size()))
+          << kernels.name << ' ' << line;
     }
   }
   EXPECT_GE(lines.size(), 1100U);
@@ -89,7 +89,7 @@ void expect_rows(const std::vector<std::string>& lines) {
     Bytes row(static_cast<std::size_t>(recipe.row_bytes()));
     testing::TorchWords words(seed);
     make_row(recipe, content(file), words, reinterpret_cast<std::byte*>(row.data()));
-    EXPECT_EQ(expected, crc32(row.data(), row.size())) << line;
+    EXPECT_EQ(expected, testing::crc32(row.data(), row.size())) << line;
   }
 }
 

@@ -33,25 +33,14 @@ namespace {
 
 using testing::Bytes;
 using testing::golden_image;
+using testing::kCropSteps;
+using testing::kImageKey;
+using testing::problem;
 
-constexpr RandomKey kKey = {7, 3};
 constexpr int64_t kRowBytes = 360;
-const std::vector<double> kSteps = {0, 0, 1, 5, 10, 12, 0.08, 1, 0.75, 1.25, 6, 0.5};
-const std::vector<std::string> kNames = {
+const std::vector<std::string> kPictures = {
     "420.jpg",     "rgba.png",    "lossy.webp", "cmyk.jpg", "grey_progressive.jpg",
     "440_odd.jpg", "ycck_420.jpg"};
-
-/// The message of the typed error of something unreadable, or empty if there is none.
-template <typename Body>
-std::string problem(const Body& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    EXPECT_EQ(ErrorCode::kUnreadable, error.code()) << error.what();
-    return error.message();
-  }
-  return "";
-}
 
 std::string write_records(const RowFiles& folder, const std::string& name,
                           const std::vector<std::string>& pictures) {
@@ -71,7 +60,7 @@ Bytes read_file(const std::string& path) {
 }
 
 SharedTable table_of_records(const std::vector<std::string>& paths,
-                             const std::vector<double>& steps = kSteps) {
+                             const std::vector<double>& steps = kCropSteps) {
   std::vector<SharedPictures> files;
   for (const std::string& path : paths) {
     files.push_back(std::make_shared<const RecordFile>(path));
@@ -84,16 +73,16 @@ Bytes gathered(const RowTable& table, const Rows& rows) {
   Bytes batch(rows.size() * kRowBytes);
   const std::atomic<bool> stop{false};
   const std::array<std::byte*, 1> targets = {reinterpret_cast<std::byte*>(batch.data())};
-  EXPECT_TRUE(table.gather(targets, {rows, {}, {}, kKey}, stop, Stores::kCached));
+  EXPECT_TRUE(table.gather(targets, {rows, {}, {}, kImageKey}, stop, Stores::kCached));
   return batch;
 }
 
 /// The rows of files for the indices of their samples.
 Bytes expected(const std::vector<std::string>& names, const Rows& rows,
-               const std::vector<double>& steps = kSteps) {
+               const std::vector<double>& steps = kCropSteps) {
   Bytes batch(rows.size() * kRowBytes);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    SampleWords words(kKey.seed, kKey.epoch, static_cast<int64_t>(rows[i]));
+    SampleWords words(kImageKey.seed, kImageKey.epoch, static_cast<int64_t>(rows[i]));
     make_row(read_plan(steps), golden_image(names[rows[i]]), words,
              reinterpret_cast<std::byte*>(batch.data() + i * kRowBytes));
   }
@@ -102,10 +91,10 @@ Bytes expected(const std::vector<std::string>& names, const Rows& rows,
 
 TEST(ImageRecords, RowsEqualThoseOfFiles) {
   const RowFiles folder;
-  const SharedTable table = table_of_records({write_records(folder, "a", kNames)});
-  EXPECT_EQ(static_cast<int64_t>(kNames.size()), table->rows());
+  const SharedTable table = table_of_records({write_records(folder, "a", kPictures)});
+  EXPECT_EQ(static_cast<int64_t>(kPictures.size()), table->rows());
   const Rows rows = {2, 0, 3, 6, 1, 4, 5, 0};
-  EXPECT_EQ(expected(kNames, rows), gathered(*table, rows));
+  EXPECT_EQ(expected(kPictures, rows), gathered(*table, rows));
 }
 
 TEST(ImageRecords, PicturesAreTurnedAsThoseOfFiles) {
@@ -113,7 +102,7 @@ TEST(ImageRecords, PicturesAreTurnedAsThoseOfFiles) {
                                           "exif_5.jpg", "exif_6.jpg", "exif_7.jpg", "exif_8.jpg",
                                           "exif_6.png", "exif_5.webp"};
   std::vector<double> steps = {kPlanExifOrientation};
-  steps.insert(steps.end(), kSteps.begin(), kSteps.end());
+  steps.insert(steps.end(), kCropSteps.begin(), kCropSteps.end());
   const RowFiles folder;
   const std::string path = write_records(folder, "a", names);
   const Rows rows = {9, 8, 7, 6, 5, 4, 3, 2, 1, 0};
@@ -123,13 +112,13 @@ TEST(ImageRecords, PicturesAreTurnedAsThoseOfFiles) {
 
 TEST(ImageRecords, FilesFollowOneAnother) {
   const RowFiles folder;
-  const std::vector<std::string> first = {kNames.begin(), kNames.begin() + 2};
-  const std::vector<std::string> last = {kNames.begin() + 2, kNames.end()};
+  const std::vector<std::string> first = {kPictures.begin(), kPictures.begin() + 2};
+  const std::vector<std::string> last = {kPictures.begin() + 2, kPictures.end()};
   const std::vector<std::string> paths = {write_records(folder, "a", first),
                                           write_records(folder, "b", {}),
                                           write_records(folder, "c", last)};
   const Rows rows = {2, 1, 6, 0};
-  EXPECT_EQ(expected(kNames, rows), gathered(*table_of_records(paths), rows));
+  EXPECT_EQ(expected(kPictures, rows), gathered(*table_of_records(paths), rows));
   const std::vector<SharedPictures> files = {std::make_shared<const RecordFile>(paths[0]),
                                              std::make_shared<const RecordFile>(paths[2])};
   EXPECT_EQ((std::vector<int64_t>{0, 1, 0, 1, 2, 0, 1}), labels_of(files));
@@ -137,14 +126,14 @@ TEST(ImageRecords, FilesFollowOneAnother) {
 
 TEST(ImageRecords, AreCheckedWithoutProblems) {
   const RowFiles folder;
-  const RecordFile file(write_records(folder, "a", kNames));
+  const RecordFile file(write_records(folder, "a", kPictures));
   std::size_t tiled = 0;
   for (std::size_t i = 0; i < file.pictures(); ++i) {
     EXPECT_EQ("", file.problem(i));
     EXPECT_EQ(0, file.row(i).offset % 64);
     tiled += file.row(i).is_tiled() ? 1U : 0U;
   }
-  EXPECT_EQ(kNames.size() - 2, tiled);
+  EXPECT_EQ(kPictures.size() - 2, tiled);
   EXPECT_EQ("{}", file.description());
 }
 
@@ -195,7 +184,7 @@ TEST(ImageRecords, AFullDiskIsAnErrorThatLeavesNothing) {
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   const rlimit small{5000, before.rlim_max};  // stands for a disk: the error is another one
   ASSERT_EQ(0, ::setrlimit(RLIMIT_FSIZE, &small));
-  const std::string message = problem([&] { write_records(folder, "a", kNames); });
+  const std::string message = problem([&] { write_records(folder, "a", kPictures); });
   ASSERT_EQ(0, ::setrlimit(RLIMIT_FSIZE, &before));
   std::signal(SIGXFSZ, handler);
   EXPECT_EQ(folder.path() + "/a cannot be written: File too large", message);
@@ -204,12 +193,12 @@ TEST(ImageRecords, AFullDiskIsAnErrorThatLeavesNothing) {
 
 TEST(ImageRecords, AFileThatShrinksOrIsDamagedIsAnErrorOfItsPicture) {
   const RowFiles folder;
-  const std::string path = write_records(folder, "a", kNames);
+  const std::string path = write_records(folder, "a", kPictures);
   const SharedTable table = table_of_records({path});
   const RecordFile file(path);
   const auto size = static_cast<int64_t>(std::filesystem::file_size(path));
   std::filesystem::resize_file(path, static_cast<uintmax_t>(file.row(3).offset + 3));
-  EXPECT_EQ(expected(kNames, {2, 0}), gathered(*table, {2, 0}));
+  EXPECT_EQ(expected(kPictures, {2, 0}), gathered(*table, {2, 0}));
   try {
     gathered(*table, {2, 3, 0});
     ADD_FAILURE() << "read a picture that is cut off";
@@ -292,26 +281,26 @@ TEST(ImageRecords, MutatedFilesFailWithATypedErrorOrGivePixels) {
   const char* const chosen = std::getenv("TORCHFEED_IMAGE_MUTATIONS");
   const int mutations = chosen == nullptr ? 200 : std::atoi(chosen);
   const RowFiles folder;
-  const Bytes whole = read_file(write_records(folder, "a", kNames));
+  const Bytes whole = read_file(write_records(folder, "a", kPictures));
   const RecordFile file(folder.path() + "/a");
-  const auto index = static_cast<std::size_t>(whole.size() - kNames.size() * kRecordRowBytes);
+  const auto index = static_cast<std::size_t>(whole.size() - kPictures.size() * kRecordRowBytes);
   std::mt19937 random(7);
   for (int i = 0; i < mutations; ++i) {
     Bytes mutated = whole;
     const std::size_t changes = 1 + random() % 3;
     for (std::size_t change = 0; change < changes; ++change) {
       // The tables and headers of pictures, their tiles, or the index.
-      const auto start = static_cast<std::size_t>(file.row(random() % kNames.size()).offset);
+      const auto start = static_cast<std::size_t>(file.row(random() % kPictures.size()).offset);
       const std::array<std::size_t, 3> places = {
           start + random() % 40, start + random() % 2000,
-          index + random() % (kNames.size() * kRecordRowBytes)};
+          index + random() % (kPictures.size() * kRecordRowBytes)};
       mutated[std::min(places[random() % 3], whole.size() - 1)] = static_cast<uint8_t>(random());
     }
     correct_checksum(mutated);
     const std::string path = folder.write("b", mutated);
     problem([&] {
       const SharedTable table = table_of_records({path});
-      for (std::size_t row = 0; row < kNames.size(); ++row) {
+      for (std::size_t row = 0; row < kPictures.size(); ++row) {
         problem([&] { gathered(*table, {row}); });
       }
     });

@@ -14,7 +14,7 @@
 namespace torchfeed {
 namespace {
 
-const std::atomic<bool> kGoOn{false};
+const std::atomic<bool> kUnstopped{false};
 
 class RowGather : public testing::TestWithParam<std::tuple<size_t, Stores>> {};
 
@@ -27,7 +27,7 @@ TEST_P(RowGather, CopiesRowsOfAnyLengthIntoPlace) {
 
   EXPECT_TRUE(gather_rows(reinterpret_cast<std::byte*>(target.data()),
                           reinterpret_cast<const std::byte*>(source.data()), row_bytes, {rows},
-                          kGoOn, stores));
+                          kUnstopped, stores));
 
   for (size_t i = 0; i < rows.size(); ++i) {
     for (size_t b = 0; b < row_bytes; ++b) {
@@ -52,7 +52,7 @@ TEST_P(RowGather, CopiesRowsToTheirPlacesAndNowhereElse) {
 
   EXPECT_TRUE(gather_rows(reinterpret_cast<std::byte*>(target.data()),
                           reinterpret_cast<const std::byte*>(source.data()), row_bytes,
-                          {rows, places}, kGoOn, stores));
+                          {rows, places}, kUnstopped, stores));
 
   EXPECT_EQ(target, expected);
 }
@@ -68,7 +68,7 @@ TEST_P(LongGather, IsCompleteAcrossTheChecksForAStop) {
   }
   const std::vector<size_t> rows = {1, 0, 1};
   std::vector<std::byte> target(rows.size() * row_bytes);
-  EXPECT_TRUE(gather_rows(target.data(), source.data(), row_bytes, {rows}, kGoOn, stores));
+  EXPECT_TRUE(gather_rows(target.data(), source.data(), row_bytes, {rows}, kUnstopped, stores));
   for (size_t i = 0; i < rows.size(); ++i) {
     EXPECT_EQ(
         std::memcmp(target.data() + i * row_bytes, source.data() + rows[i] * row_bytes, row_bytes),
@@ -84,7 +84,8 @@ TEST_P(LongGather, CopiesRowsToTheirPlaces) {
   const std::vector<size_t> rows = {1, 0};
   const std::vector<size_t> places = {2, 0};
   std::vector<std::byte> target(3 * row_bytes);
-  EXPECT_TRUE(gather_rows(target.data(), source.data(), row_bytes, {rows, places}, kGoOn, stores));
+  EXPECT_TRUE(
+      gather_rows(target.data(), source.data(), row_bytes, {rows, places}, kUnstopped, stores));
   EXPECT_EQ(target.front(), std::byte{2});
   EXPECT_EQ(target[row_bytes - 1], std::byte{2});
   EXPECT_EQ(target[row_bytes], std::byte{0});

@@ -11,18 +11,17 @@
 namespace torchfeed {
 namespace {
 
-constexpr std::size_t kLine = 64;
 // Rows are random: without prefetching, each begins with a cache miss that the processor cannot
 // predict.
 constexpr std::size_t kRowsAhead = 4;
-constexpr std::size_t kLinesAhead = 8;
+constexpr std::size_t kLinesOfRow = 8;
 constexpr std::size_t kMostBytesAtOnce = std::size_t{4} << 20;
 // Shorter rows gain nothing: cache lines shared with the next row are not streamed.
 constexpr std::size_t kLeastStreamed = 4096;
 
 void prefetch_row(const std::byte* row, std::size_t row_bytes) {
-  for (std::size_t line = 0; line < kLinesAhead && line * kLine < row_bytes; ++line) {
-    __builtin_prefetch(row + line * kLine);
+  for (std::size_t line = 0; line < kLinesOfRow && line * kCacheLine < row_bytes; ++line) {
+    __builtin_prefetch(row + line * kCacheLine);
   }
 }
 

@@ -15,7 +15,6 @@ namespace torchfeed {
 
 namespace {
 
-constexpr std::size_t kLine = 64;
 constexpr std::size_t kLinesAhead = 8;  // the hardware prefetcher stops at page boundaries
 
 void stream_line(std::byte* target, const std::byte* source) {
@@ -34,13 +33,13 @@ void stream_line(std::byte* target, const std::byte* source) {
 }  // namespace
 
 void stream_copy(std::byte* target, const std::byte* source, std::size_t bytes) {
-  const std::size_t past = reinterpret_cast<std::uintptr_t>(target) % kLine;
-  const std::size_t head = past == 0 ? 0 : std::min(bytes, kLine - past);
+  const std::size_t past = reinterpret_cast<std::uintptr_t>(target) % kCacheLine;
+  const std::size_t head = past == 0 ? 0 : std::min(bytes, kCacheLine - past);
   std::memcpy(target, source, head);
   std::size_t done = head;
-  for (; bytes - done >= kLine; done += kLine) {
-    if (bytes - done > kLine * kLinesAhead) {
-      __builtin_prefetch(source + done + kLine * kLinesAhead);
+  for (; bytes - done >= kCacheLine; done += kCacheLine) {
+    if (bytes - done > kCacheLine * kLinesAhead) {
+      __builtin_prefetch(source + done + kCacheLine * kLinesAhead);
     }
     stream_line(target + done, source + done);
   }

@@ -7,6 +7,9 @@
 
 namespace torchfeed {
 
+/// Bytes of a line of the caches.
+constexpr std::size_t kCacheLine = 64;
+
 /// Copies like `memcpy`, but bypasses the caches if the processor can: for data that would be
 /// evicted before it is read. Other threads see the data only after `end_streaming`.
 void stream_copy(std::byte* target, const std::byte* source, std::size_t bytes);

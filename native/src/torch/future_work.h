@@ -4,6 +4,7 @@
 #include <ATen/core/ivalue.h>
 
 #include <chrono>
+#include <exception>
 #include <torch/csrc/distributed/c10d/Work.hpp>
 #include <utility>
 

@@ -10,13 +10,13 @@
 
 #include "core/image/exif_orientation.h"
 #include "core/image/image_recipe.h"
+#include "core/image/pixels.h"
 #include "core/image/plan_cache.h"
 #include "torch/guard.h"
 
 namespace torchfeed {
 namespace {
 
-constexpr int64_t kChannels = 3;
 constexpr int64_t kRows = 1;  // the dimensions of a picture
 constexpr int64_t kColumns = 2;
 constexpr float kByteScale = 1.0F / 255;

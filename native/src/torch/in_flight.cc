@@ -2,6 +2,7 @@
 #include "torch/in_flight.h"
 
 #include <algorithm>
+#include <exception>
 #include <string>
 #include <utility>
 

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "core/image/jpeg_format.h"
+
 namespace torchfeed {
 namespace {
-
-constexpr std::size_t kLongestCode = 16;
 
 /// An item of a list of package-merge: a symbol, or two items of the list before.
 struct Item {

@@ -7,10 +7,10 @@
 #include <optional>
 #include <vector>
 
+#include "core/image/pixels.h"
+
 namespace torchfeed {
 namespace {
-
-constexpr int64_t kChannels = 3;
 
 /// One axis of a placement: the part of the output that shows the picture, and of which input
 /// pixels it is made.

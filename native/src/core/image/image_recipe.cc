@@ -11,11 +11,10 @@
 #include "core/image/exif_orientation.h"
 #include "core/image/image_source.h"
 #include "core/image/oriented_source.h"
+#include "core/image/pixels.h"
 
 namespace torchfeed {
 namespace {
-
-constexpr int64_t kChannels = 3;
 
 /// Returns where the middle `length` of a side begins, as torchvision's `CenterCrop` has it: before
 /// the picture if that is smaller.

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/image/jpeg_format.h"
 #include "core/image/jpeg_scan.h"
 
 namespace torchfeed {
 namespace {
 
 constexpr int64_t kMaxTiledPixels = int64_t{1} << 26;
-constexpr int kMaxScans = 100;
 constexpr std::size_t kMaxComponents = 4;
 constexpr int kMaxBlocksOfMcu = 10;
 

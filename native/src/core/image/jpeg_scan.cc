@@ -5,14 +5,10 @@
 #include <cstdlib>
 #include <limits>
 
+#include "core/image/jpeg_format.h"
+
 namespace torchfeed {
 namespace {
-
-constexpr int kLongestCode = 16;
-constexpr int kMaxDcBits = 11;  // of a difference, for samples of 8 bits
-constexpr int kMaxAcBits = 10;
-constexpr uint8_t kMarker = 0xff;
-constexpr uint8_t kFirstRestart = 0xd0;
 
 /// The bits of entropy-coded data. Behind the last, at a marker, come zeros that must not be used.
 class BitReader {

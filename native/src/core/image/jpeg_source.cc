@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/image/jpeg_format.h"
 #include "core/image/mcu_decoder.h"
 
 // jpeglib.h needs FILE and size_t declared before it.
@@ -23,7 +24,6 @@
 namespace torchfeed {
 namespace {
 
-constexpr int kMaxScans = 100;  // each scan of a progressive file costs a pass over all of it
 constexpr long kMaxMemory = 1L << 31;
 
 /// An address modulo `kAlignment` at which libjpeg-turbo does not write rows past the caches, as it

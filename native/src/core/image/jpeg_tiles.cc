@@ -9,16 +9,14 @@
 
 #include "core/image/huffman_encoder.h"
 #include "core/image/jpeg_coefficients.h"
+#include "core/image/jpeg_format.h"
 
 namespace torchfeed {
 namespace {
 
 constexpr int64_t kFewestMcus = 4;  // of a tile: fewer cost more in markers than they save
 constexpr int64_t kMostMcus = 8;
-constexpr int kMaxDcBits = 11;
-constexpr int kMaxAcBits = 10;
 constexpr uint8_t kEndOfBlock = 0;
-constexpr uint8_t kSixteenZeros = 0xf0;
 constexpr uint8_t kEndOfImage = 0xd9;
 
 /// Returns the largest divisor of the MCUs of a row from 4 to 8, or else the smallest above.
@@ -363,7 +361,7 @@ void set_size(const TileLayout& layout, const TileRange& range, std::span<uint8_
 
 void end_tile(std::span<uint8_t> tile, int64_t number, bool is_last) {
   tile[tile.size() - 2] = 0xff;
-  tile[tile.size() - 1] = is_last ? kEndOfImage : static_cast<uint8_t>(0xd0 + number % 8);
+  tile[tile.size() - 1] = is_last ? kEndOfImage : static_cast<uint8_t>(kFirstRestart + number % 8);
 }
 
 }  // namespace torchfeed

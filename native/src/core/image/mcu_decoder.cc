@@ -6,13 +6,11 @@
 #include <cstring>
 #include <utility>
 
+#include "core/image/jpeg_format.h"
+
 namespace torchfeed {
 namespace {
 
-constexpr int kLongestCode = 16;
-constexpr uint8_t kMarker = 0xff;
-constexpr uint8_t kFirstRestart = 0xd0;
-constexpr uint8_t kSixteenZeros = 0xf0;
 constexpr int32_t kMaxPrediction = 1 << 15;
 
 /// Zeros behind a segment: more than the longest block has, and a load of the next bits.

@@ -7,10 +7,11 @@
 
 #define TORCHFEED_AVX2 __attribute__((target("avx2")))
 
+#include "core/image/pixels.h"
+
 namespace torchfeed {
 namespace {
 
-constexpr int64_t kChannels = 3;
 constexpr float kScale = 1.0F / 255.0F;
 
 /// Loads every third byte of 24: the bytes of 4 pixels into each half of 8.

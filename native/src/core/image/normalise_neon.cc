@@ -5,11 +5,12 @@
 
 #include <arm_neon.h>
 
+#include "core/image/pixels.h"
+
 namespace torchfeed {
 namespace {
 
 constexpr int64_t kAtOnce = 8;
-constexpr int64_t kChannels = 3;
 constexpr float kScale = 1.0F / 255.0F;
 
 struct Formula {

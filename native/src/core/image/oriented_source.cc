@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/image/pixels.h"
+
 namespace torchfeed {
 namespace {
-
-constexpr int64_t kChannels = 3;
 
 class OrientedSource final : public ImageSource {
  public:

@@ -6,12 +6,11 @@
 
 #include "core/image/normalise_avx2.h"
 #include "core/image/normalise_neon.h"
+#include "core/image/pixels.h"
 #include "core/image/resample_avx2.h"
 
 namespace torchfeed {
 namespace {
-
-constexpr int64_t kChannels = 3;
 
 /// The places of the rows of a planar picture.
 template <typename Element>

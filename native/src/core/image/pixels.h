@@ -5,6 +5,9 @@
 
 namespace torchfeed {
 
+/// Bytes of a pixel: red, green and blue.
+constexpr int64_t kChannels = 3;
+
 /// A borrowed picture: interleaved RGB bytes in dense rows, from the top left corner.
 struct Pixels {
   uint8_t* data;

@@ -10,10 +10,11 @@
 
 #define TORCHFEED_AVX2 __attribute__((target("avx2")))
 
+#include "core/image/resample_axis.h"
+
 namespace torchfeed {
 namespace {
 
-constexpr int32_t kTapsAtOnce = 4;
 constexpr int64_t kBytesAtOnce = 32;
 
 /// Puts the bytes of 4 pixels into 16-bit pairs, those of pixels 0 and 1 into the low lane and

@@ -13,7 +13,9 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "core/image/pixels.h"
 #include "core/image/resample_avx2.h"
+#include "core/image/resample_axis.h"
 
 #define TORCHFEED_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vnni")))
 
@@ -24,10 +26,8 @@ namespace {
 // one.
 constexpr int kDigitBits = 8;
 constexpr std::size_t kDigits = 3;
-constexpr int64_t kTapsAtOnce = 4;
 constexpr std::size_t kOutputsAtOnce = 4;
 constexpr int64_t kBytesAtOnce = 64;
-constexpr int64_t kChannels = 3;
 
 int64_t blocks_of(const ResizeAxis& axis) { return axis.stride / kTapsAtOnce; }
 

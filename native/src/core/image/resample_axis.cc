@@ -12,7 +12,6 @@ namespace {
 constexpr int kPillowBits = 22;  // 32 bits, less those of a pixel and two for sums beyond 255
 constexpr int kTorchBits = 22;
 constexpr int kShortBits = 15;
-constexpr int64_t kTapsAtOnce = 4;
 
 double radius_of(ResizeFilter filter) {
   switch (filter) {

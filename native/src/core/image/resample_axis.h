@@ -16,6 +16,9 @@ enum class ResizeFilter { kBox, kBilinear, kBicubic, kLanczos };
 /// that Pillow 13 begins with the height if that loses more than twice as many pixels as the width.
 enum class ResizeDialect { kPillow, kTorchvision, kPillow12 };
 
+/// Taps that the kernels take at a time: the weights of an output are padded to a multiple of it.
+constexpr int32_t kTapsAtOnce = 4;
+
 /// The pixels of one axis of which an output pixel is a weighted mean.
 struct Taps {
   int32_t first;
