@@ -36,6 +36,7 @@ class SelfCheckTest {
         new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
                 "-cp",
                 withoutPlatformJar,
                 "io.torchfeed.Torchfeed")
@@ -53,6 +54,7 @@ class SelfCheckTest {
         new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
                 "-cp",
                 System.getProperty("java.class.path"),
                 "io.torchfeed.Torchfeed",

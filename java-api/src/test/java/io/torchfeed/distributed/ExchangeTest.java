@@ -117,7 +117,7 @@ class ExchangeTest {
   private List<TestJvm> start(int ranks, List<String> options, String... command)
       throws IOException {
     List<String> jvmOptions = new ArrayList<>(options);
-    jvmOptions.addAll(List.of("-Xmx256m", "-XX:TieredStopAtLevel=1"));
+    jvmOptions.add("-Xmx256m");
     List<String> program = new ArrayList<>(List.of(ExchangeRank.class.getName()));
     program.addAll(List.of(command));
     List<TestJvm> jvms = new ArrayList<>();

@@ -16,6 +16,7 @@ public final class FaultLauncher {
     Launcher.builder()
         .ranks(2)
         .mainClass(FaultRank.class)
+        .jvmOptions(TestJvm.SHORT_LIVED.toArray(new String[0]))
         .arguments(args[0])
         .grace(Duration.ofMinutes(5))
         .build()

@@ -29,6 +29,7 @@ class LauncherFaultTest {
     return Launcher.builder()
         .ranks(2)
         .mainClass(FaultRank.class)
+        .jvmOptions(TestJvm.SHORT_LIVED.toArray(new String[0]))
         .arguments(part)
         .prefixRankZero(true)
         .build();

@@ -19,6 +19,9 @@ import java.util.function.Predicate;
  * closed.
  */
 final class TestJvm implements AutoCloseable {
+  /** Options of a JVM that lives for seconds: they halve the time until a rank is connected. */
+  static final List<String> SHORT_LIVED = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
+
   private static final long PATIENCE_SECONDS = 120;
 
   private final Process process;
@@ -34,7 +37,7 @@ final class TestJvm implements AutoCloseable {
       throws IOException {
     List<String> all = new ArrayList<>();
     all.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    all.add("-XX:TieredStopAtLevel=1"); // halves the time until a rank is connected
+    all.addAll(SHORT_LIVED);
     all.addAll(options);
     all.addAll(List.of("-cp", System.getProperty("java.class.path")));
     all.addAll(List.of(command));

@@ -10,6 +10,7 @@ public final class TestLauncher {
         .ranks(2)
         .mainClass(TestRank.class)
         .arguments("sleep")
+        .jvmOptions(TestJvm.SHORT_LIVED.toArray(new String[0]))
         .jvmOptions("-Xshare:auto")
         .build()
         .run();
