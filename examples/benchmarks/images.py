@@ -18,7 +18,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 TASKS = {
     "train": "a random part of the picture, scaled to 224 x 224, flipped, normalized",
     "eval": "shorter side scaled to 256, the middle 224 x 224, normalized",
+    "resize": "256 x 256 RGB bytes in memory scaled to 224 x 224, in C++ with each kind of kernel",
 }
+RESIZE = "resize:"  # the names of contestants of this task alone start so
 
 
 def parse_arguments():
@@ -99,13 +101,14 @@ def evict(paths):
 def print_table(task, rows):
     print(f"{task}: {TASKS[task]}")
     print(
-        f"{'':22}{'pictures/s of a core':>22}{'turns':>16}{'torchfeed-native is x':>24}"
-        f"{'pictures/s':>12}"
+        f"{'':22}{'pictures/s of a core':>22}{'turns':>16}{'us':>8}"
+        f"{rows[0]['first'] + ' is x':>26}{'pictures/s':>12}"
     )
     for row in rows:
         span = f"{row['lowest']:.0f}-{row['highest']:.0f}"
         print(
-            f"{row['contestant']:22}{row['highest']:22.1f}{span:>16}{row['torchfeed_is']:24.2f}"
+            f"{row['contestant']:22}{row['highest']:22.1f}{span:>16}{1e6 / row['highest']:8.0f}"
+            f"{row['torchfeed_is']:26.2f}"
             f"{max(row['wall_rates']):12.1f}"
         )
 
@@ -131,13 +134,19 @@ def main():
         contestants = {name: process for process in processes for name in process.names}
         try:
             for task in arguments.tasks:
-                turns = {name: [] for name in contestants}
+                turns = {
+                    name: []
+                    for name in contestants
+                    if name.startswith(RESIZE) == (task == "resize")
+                }
                 for turn in range(1 - WARM_UPS, arguments.rounds + 1):
                     print(f"images: {task}, turn {turn} of {arguments.rounds}", file=sys.stderr)
-                    for name, process in contestants.items():
+                    for name in turns:
                         if arguments.cold:
                             evict(paths)
-                        count, processor, wall = process.perform(name, task, listing.name, root)
+                        count, processor, wall = contestants[name].perform(
+                            name, task, listing.name, root
+                        )
                         if turn > 0:
                             turns[name].append((1e9 * count / processor, 1e9 * count / wall))
                 figures["tasks"][task] = rows_of(turns)
@@ -149,16 +158,18 @@ def main():
 
 
 def rows_of(turns):
-    """Returns the figures of each contestant; ratios are medians over the turns."""
+    """Returns the figures of each contestant; ratios are medians over the turns, to the first."""
     rows = []
+    first = next(iter(turns))
     for name, measured in turns.items():
         rates = [rate for rate, _ in measured]
         ratios = [
-            mine / rate for (mine, _), (rate, _) in zip(turns["torchfeed-native"], measured)
+            mine / rate for (mine, _), (rate, _) in zip(turns[first], measured)
         ]
         rows.append(
             {
-                "contestant": name,
+                "contestant": name.removeprefix(RESIZE),
+                "first": first.removeprefix(RESIZE),
                 "highest": max(rates),
                 "lowest": min(rates),
                 "torchfeed_is": statistics.median(ratios),

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C++ side of examples/benchmarks/images, in one thread: the code that decodes the part of a
-// picture for a crop, without a loader around it, and libjpeg-turbo's decoding of whole pictures.
+// picture for a crop, without a loader around it, libjpeg-turbo's decoding of whole pictures, and
+// the resize alone, from memory to memory, with each kind of kernel that this processor can run.
 // Reads one task per line, `CONTESTANT TASK LISTING FOLDER`, and answers with `done PICTURES
-// PROCESSOR_NANOS NANOS`.
+// PROCESSOR_NANOS NANOS`. Contestants whose name starts with `resize:` perform the task `resize`,
+// one for each line of the listing; the others perform all other tasks.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -11,13 +13,19 @@
 #include <exception>
 #include <fstream>
 #include <iostream>
+#include <random>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "core/image/image_file.h"
+#include "core/image/image_pass.h"
 #include "core/image/image_plan_reader.h"
+#include "core/image/image_source.h"
+#include "core/image/pixel_store.h"
+#include "core/image/resample_axis.h"
+#include "core/image/resample_kernels.h"
 #include "torchfeed/image_plan.h"
 
 // jpeglib.h needs FILE and size_t declared before it.
@@ -94,6 +102,72 @@ void decode_whole(const Paths& paths) {
   }
 }
 
+/// A picture in memory, of random bytes.
+class NoisePicture final : public ImageSource {
+ public:
+  explicit NoisePicture(int64_t side)
+      : side_(side), pixels_(static_cast<std::size_t>(3 * side * side) + kRowSlack) {
+    std::mt19937 random(1);
+    for (uint8_t& value : pixels_) {
+      value = static_cast<uint8_t>(random());
+    }
+  }
+
+  int64_t width() const override { return side_; }
+  int64_t height() const override { return side_; }
+
+  void begin(const Region& region) override {
+    next_ = pixels_.data() + (region.top * side_ + region.left) * 3;
+  }
+
+  const uint8_t* next_row() override {
+    const uint8_t* const row = next_;
+    next_ += 3 * side_;
+    return row;
+  }
+
+ private:
+  int64_t side_;
+  std::vector<uint8_t> pixels_;
+  const uint8_t* next_ = nullptr;
+};
+
+struct ResizeContestant {
+  std::string name;
+  Resize resize;
+};
+
+std::vector<ResizeContestant> resize_contestants() {
+  std::vector<ResizeContestant> contestants;
+  for (const ResampleKernels& kernels : resample_kernels()) {
+    contestants.push_back({"resize:pillow-" + kernels.name,
+                           {.dialect = ResizeDialect::kPillow, .kernels = &kernels}});
+    contestants.push_back({"resize:torchvision-" + kernels.name,
+                           {.dialect = ResizeDialect::kTorchvision, .kernels = &kernels}});
+  }
+  return contestants;
+}
+
+/// Scales a picture of 256 x 256 to 224 x 224, RGB bytes, as often as told; the filter's tables are
+/// made each time.
+void resize_pictures(const std::string& contestant, std::size_t times) {
+  constexpr auto kFrom = static_cast<int64_t>(kShortSide);
+  constexpr auto kTo = static_cast<int64_t>(kSide);
+  static NoisePicture picture(kFrom);
+  static std::vector<uint8_t> target(3 * kTo * kTo + kRowSlack);
+  for (const ResizeContestant& candidate : resize_contestants()) {
+    if (candidate.name == contestant) {
+      for (std::size_t i = 0; i < times; ++i) {
+        const auto store = interleaved({target.data(), kTo, kTo}, false, false);
+        pass_image(picture, {{0, 0, kFrom, kFrom}, kTo, kTo, {0, 0, kTo, kTo}}, candidate.resize,
+                   *store);
+      }
+      return;
+    }
+  }
+  throw std::invalid_argument(contestant);
+}
+
 Paths lines_of(const std::string& listing) {
   std::ifstream file(listing);
   Paths lines;
@@ -104,7 +178,11 @@ Paths lines_of(const std::string& listing) {
 }
 
 void serve() {
-  std::cout << "ready cpp-region cpp-whole-decode" << std::endl;
+  std::cout << "ready cpp-region cpp-whole-decode";
+  for (const ResizeContestant& contestant : resize_contestants()) {
+    std::cout << ' ' << contestant.name;
+  }
+  std::cout << std::endl;
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);
     std::string contestant;
@@ -119,7 +197,7 @@ void serve() {
     } else if (contestant == "cpp-whole-decode") {
       decode_whole(paths);
     } else {
-      throw std::invalid_argument(line);
+      resize_pictures(contestant, paths.size());
     }
     std::cout << "done " << paths.size() << ' ' << nanos(CLOCK_PROCESS_CPUTIME_ID) - processor
               << ' ' << nanos(CLOCK_MONOTONIC) - start << std::endl;

@@ -3,7 +3,8 @@
 
 Reads one task per line, `<contestant> <task> <file of paths> <folder>`, and answers with
 `done <pictures> <nanoseconds of processor time> <nanoseconds>`. Each contestant turns the files
-into float32 tensors [3, 224, 224], normalized as for ImageNet, in its best form.
+into float32 tensors [3, 224, 224], normalized as for ImageNet, in its best form. Those whose names
+start with `resize:` perform the task `resize`: they scale a picture in memory, once for each path.
 """
 
 import functools
@@ -200,6 +201,50 @@ def dali(paths, task):
     return run
 
 
+def resize_noise(resize, times):
+    """Scales random bytes with resize(NumPy array [256, 256, 3]), which returns what to repeat."""
+    noise = numpy.random.default_rng(1).integers(0, 256, (SHORT_SIDE, SHORT_SIDE, 3), numpy.uint8)
+    once = resize(noise)
+
+    def run():
+        for _ in range(times):
+            once()
+        return torch.empty(3, SIZE, SIZE), times
+
+    return run
+
+
+def resize_pillow(noise):
+    from PIL import Image
+
+    image = Image.fromarray(noise)
+    return lambda: image.resize((SIZE, SIZE), Image.Resampling.BILINEAR)
+
+
+def resize_torchvision(noise, channels_last=False):
+    from torchvision.transforms.v2.functional import resize
+
+    image = torch.from_numpy(noise).permute(2, 0, 1)
+    if not channels_last:
+        image = image.contiguous()
+    return lambda: resize(image, [SIZE, SIZE], antialias=True)
+
+
+def resize_opencv(noise):
+    import cv2
+
+    cv2.setNumThreads(1)
+    return lambda: cv2.resize(noise, (SIZE, SIZE), interpolation=cv2.INTER_AREA)
+
+
+# What scales one picture, and the packages that it needs.
+RESIZES = {
+    "resize:pillow": (resize_pillow, []),
+    "resize:torchvision-planes": (resize_torchvision, []),
+    "resize:torchvision-last": (functools.partial(resize_torchvision, channels_last=True), []),
+    "resize:opencv-area": (resize_opencv, ["cv2"]),
+}
+
 # What turns one picture into a tensor, and the packages that it needs.
 CONTESTANTS = {
     "pillow": (pillow, []),
@@ -227,6 +272,8 @@ def is_installed(module):
 
 def start(contestant, task, paths):
     """Returns a function that loads all pictures, and returns the last and their number."""
+    if contestant in RESIZES:
+        return resize_noise(RESIZES[contestant][0], len(paths))
     make, _ = CONTESTANTS[contestant]
     if make is dali:
         return dali(paths, task)
@@ -245,7 +292,11 @@ def start(contestant, task, paths):
 
 def main():
     torch.set_num_threads(1)
-    present = [name for name, (_, needs) in CONTESTANTS.items() if all(map(is_installed, needs))]
+    present = [
+        name
+        for name, (_, needs) in [*CONTESTANTS.items(), *RESIZES.items()]
+        if all(map(is_installed, needs))
+    ]
     print("ready", *present, flush=True)
     started = {}  # a pipeline is built once, for all of its epochs
     for line in sys.stdin:
