@@ -59,6 +59,7 @@ class StartScriptsTest {
         "balance",
         "collectives",
         "edge-memory",
+        "image-memory",
         "loader",
         "loaders",
         "permutations",
@@ -78,8 +79,9 @@ class StartScriptsTest {
   @CsvSource({
     "balance, 'balance: no arguments are taken, got --help'",
     "planning, 'planning: no arguments are taken, got --help'",
+    "image-memory, 'image-memory: --help is not a folder'",
   })
-  void scriptsWithoutArgumentsRejectAnArgument(String script, String message) throws Exception {
+  void scriptsRejectWrongArguments(String script, String message) throws Exception {
     pretendToBeBuilt();
     assertThat(run(Map.of(), "./" + script, "--help")).containsExactly(message, "2");
   }
