@@ -180,17 +180,17 @@ TEST(TarFile, TheLabelOfAVolumeIsPassedOver) {
   EXPECT_EQ(TarFile(golden_path("gnu.tar")).pictures(), labelled.pictures());
 }
 
-TEST(TarFile, APrefixFailsOrHasTheFirstSamples) {
+TEST(TarFile, APrefixFailsOrHasAllSamples) {
   const RowFiles folder;
   const auto samples = golden_samples();
   for (const auto& [tar, expected] : samples) {
     const Bytes whole = golden_image(tar);
-    for (std::size_t length = 0; length < whole.size(); length += 100) {
+    for (std::size_t length = 0; length < whole.size(); length += 64) {
       const std::string path =
           folder.write("a", Bytes(whole.begin(), whole.begin() + static_cast<long>(length)));
       if (problem_of(path).empty()) {
         const TarFile file(path);
-        ASSERT_LE(file.pictures(), expected.size());
+        ASSERT_EQ(file.pictures(), expected.size());
         for (std::size_t i = 0; i < file.pictures(); ++i) {
           EXPECT_EQ(expected[i].label, file.row(i).label);
           EXPECT_LE(file.row(i).offset + file.row(i).bytes(), static_cast<int64_t>(length));

@@ -21,11 +21,15 @@ namespace {
 
 constexpr mode_t kMode = 0666;  // less what the umask forbids
 
+constexpr std::size_t kLongestStem = 255 - 25;  // what file systems allow, less what is appended
+
 /// Returns a name that no other writer has: one that was killed may have left its file.
 std::string partial_name(const std::string& path) {
   std::random_device random;
   std::ostringstream name;
-  name << path << ".partial-" << std::hex << random() << random();
+  const std::size_t folder = path.rfind('/') + 1;
+  name << path.substr(0, folder) << path.substr(folder, kLongestStem) << ".partial-" << std::hex
+       << random() << random();
   return name.str();
 }
 

@@ -116,7 +116,10 @@ class TarFile::Reader {
       throw_unreadable("it is not a tar file, but empty");
     }
     Block header{};
-    while (at_ < file_.opened_bytes()) {
+    while (true) {
+      if (at_ >= file_.opened_bytes()) {
+        throw_unreadable("it ends without the zeros that a tar file ends with, so it was cut off");
+      }
       if (file_.opened_bytes() - at_ < kBlock) {
         throw_cut_off();
       }

@@ -232,7 +232,8 @@ public final class DataLoaderBuilder {
 
   /**
    * Sets the seed of {@link SampleWriter#random} and of the random numbers of a transform, which
-   * also depend on epoch and index; by default 0. Over tensors and files, only with a transform.
+   * also depend on epoch and index; by default 0. Over tensors and files of rows, only with a
+   * transform. States of a loader do not contain it: a pass is resumed exactly with the same seed.
    *
    * @param seed any number
    * @return this builder

@@ -255,6 +255,7 @@ public interface SampleWriter {
    * @param column the number of the column, whose rows are {@link ImagePlan#row}
    * @param encoded the content of the image file: JPEG, PNG or WebP
    * @param plan the size and form of the result
+   * @throws IndexOutOfBoundsException if there is no such column
    * @throws IllegalArgumentException if the column has other rows, something was written into it,
    *     or its length is variable
    * @throws ImageException if the bytes are not an image that can be decoded
@@ -269,6 +270,7 @@ public interface SampleWriter {
    * @param column the number of the column, whose rows are {@link ImagePlan#row}
    * @param file a regular file of at most 2^30 bytes: JPEG, PNG or WebP, whatever its name
    * @param plan the size and form of the result
+   * @throws IndexOutOfBoundsException if there is no such column
    * @throws IllegalArgumentException if the column has other rows, something was written into it,
    *     or its length is variable
    * @throws ImageException if the file cannot be read or decoded; the message names it

@@ -14,6 +14,7 @@ import io.torchfeed.internal.PathBytes;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
 import java.io.IOException;
+import java.nio.file.ClosedFileSystemException;
 import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -49,6 +50,8 @@ import org.bytedeco.pytorch.Tensor;
  * and thread-safe.
  */
 public final class ImagePlan {
+  private static final long MAX_FILE_BYTES = 1L << 30; // as for native code
+
   private final double[] steps; // as in torchfeed/image_plan.h
   private final RowSpec row;
   private final boolean isRandom;
@@ -114,6 +117,7 @@ public final class ImagePlan {
   public void write(
       byte[] encoded, Slab slab, int column, int rowNumber, long seed, long epoch, long index) {
     requireRow(slab, column, rowNumber);
+    requireNonNull(encoded, "encoded");
     try {
       slab.callNative(
           into -> {
@@ -158,9 +162,10 @@ public final class ImagePlan {
   public void write(
       Path file, Slab slab, int column, int rowNumber, long seed, long epoch, long index) {
     requireRow(slab, column, rowNumber);
+    requireNonNull(file, "file");
     try {
       if (file.getFileSystem() != FileSystems.getDefault()) {
-        write(Files.readAllBytes(file), slab, column, rowNumber, seed, epoch, index);
+        write(bytes(file), slab, column, rowNumber, seed, epoch, index);
         return;
       }
       byte[] path = PathBytes.of(file);
@@ -184,14 +189,25 @@ public final class ImagePlan {
         throw unreadable(file, e);
       }
       throw e;
-    } catch (ImageException | IOException e) {
+    } catch (ImageException | IOException | ClosedFileSystemException e) {
       throw unreadable(file, e);
     }
   }
 
+  /** Reads a file of another file system than the default one. */
+  private static byte[] bytes(Path file) throws IOException {
+    long size = Files.size(file);
+    if (size > MAX_FILE_BYTES) {
+      throw new IOException("it has more than %d bytes".formatted(MAX_FILE_BYTES));
+    }
+    return Files.readAllBytes(file);
+  }
+
   private static ImageException unreadable(Path file, Exception cause) {
     return new ImageException(
-        "%s cannot be read as an image: %s".formatted(file, Failures.reason(cause)), cause);
+        "%s cannot be read as an image: %s"
+            .formatted(file.toString().isEmpty() ? "the empty path" : file, Failures.reason(cause)),
+        cause);
   }
 
   private void requireRow(Slab slab, int column, int rowNumber) {

@@ -25,6 +25,7 @@ public final class PathBytes {
    *
    * @param path a path of the default file system; a relative one is made absolute
    * @return the bytes, without a slash at the end
+   * @throws IllegalArgumentException if the path is of another file system, such as a zip file's
    */
   public static byte[] of(Path path) {
     String escaped = escaped(path);
@@ -70,6 +71,10 @@ public final class PathBytes {
   }
 
   private static String escaped(Path path) {
+    if (path.getFileSystem() != FileSystems.getDefault()) {
+      throw new IllegalArgumentException(
+          "%s is not in the default file system, where native code can open it".formatted(path));
+    }
     String escaped = path.toUri().getRawPath();
     // The URI of an existing directory ends with a slash.
     return escaped.length() > 1 && escaped.endsWith("/")

@@ -23,6 +23,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.random.RandomGenerator;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
 import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -291,6 +292,42 @@ class SampleFaultsTest {
             .isThrownBy(() -> engine.take(0));
         assertThat(Thread.interrupted()).isTrue();
         engine.start();
+        LoadedBatch batch = engine.take(0);
+        assertThat(Rows.longs(batch.tensors[0])).containsExactly(7);
+        batch.tensors[0].close();
+      }
+    }
+  }
+
+  @Test
+  void anInterruptedThreadDoesNotBeginToWaitInNativeCode() throws Exception {
+    try (TensorDataset data = TensorDataset.of(Tensor.create(7L, 8L));
+        NativeEngineFactory factory =
+            new NativeEngineFactory(
+                data.share("test"),
+                new NativeEngineOptions(1, 1, 1, true, null, 0, new LoaderMeter(1, false)))) {
+      try (BatchEngine engine = factory.createEngine()) {
+        engine.rewind(0);
+        IndexRequest request = new IndexRequest(1);
+        request.size = 1;
+        engine.request(request);
+        Thread consumer = Thread.currentThread();
+        Thread starter =
+            new Thread(
+                () -> {
+                  while (consumer.isInterrupted()
+                      && Stream.of(consumer.getStackTrace())
+                          .noneMatch(frame -> frame.getMethodName().equals("take"))) {
+                    Thread.onSpinWait();
+                  }
+                  engine.start();
+                });
+        consumer.interrupt();
+        starter.start();
+        assertThatExceptionOfType(LoaderInterruptedException.class)
+            .isThrownBy(() -> engine.take(0));
+        assertThat(Thread.interrupted()).isTrue();
+        starter.join();
         LoadedBatch batch = engine.take(0);
         assertThat(Rows.longs(batch.tensors[0])).containsExactly(7);
         batch.tensors[0].close();

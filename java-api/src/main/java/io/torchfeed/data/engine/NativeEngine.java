@@ -113,14 +113,16 @@ public final class NativeEngine implements BatchEngine {
     while (true) {
       info.put(BatchFeed.kBatch, NOTHING_TAKEN);
       long left = timeoutMillis - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
+      // An interrupted thread takes what is ready, but does not wait.
+      boolean isInterrupted = Thread.currentThread().isInterrupted();
       try {
-        return taken(Math.max(0, Math.min(left, SLICE_MILLIS)));
+        return taken(isInterrupted ? 0 : Math.max(0, Math.min(left, SLICE_MILLIS)));
       } catch (RuntimeException | Error e) {
         if (!isSliceOver(e)) {
           return failed(e);
         }
         Duration timeout = options.timeout();
-        if (timeout != null && left <= SLICE_MILLIS) {
+        if (timeout != null && left <= SLICE_MILLIS && !isInterrupted) {
           throw new LoaderTimeoutException(epoch, due, timeout, String.valueOf(e.getMessage()));
         }
         if (Thread.currentThread().isInterrupted()) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.engine;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.data.SampleWriter;
 import io.torchfeed.data.VariableLength;
 import io.torchfeed.image.ImagePlan;
@@ -257,6 +259,7 @@ public final class SlabSampleWriter implements SampleWriter {
   public void putImage(int column, byte[] encoded, ImagePlan plan) {
     Slab into = requireOpen();
     int count = wholeRow(column);
+    requireNonNull(plan, "plan");
     plan.write(encoded, into, column, row, seed, epoch, index);
     written[column] += count;
   }
@@ -265,6 +268,7 @@ public final class SlabSampleWriter implements SampleWriter {
   public void putImage(int column, Path file, ImagePlan plan) {
     Slab into = requireOpen();
     int count = wholeRow(column);
+    requireNonNull(plan, "plan");
     plan.write(file, into, column, row, seed, epoch, index);
     written[column] += count;
   }

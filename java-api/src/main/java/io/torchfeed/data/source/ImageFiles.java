@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.source;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.RowSet;
 import io.torchfeed.data.NativeDataset;
@@ -40,9 +42,12 @@ public final class ImageFiles extends NativeDataset {
    * @param folder lists the files; its decoder is not used
    * @param plan the size and form of the images
    * @return the dataset; the caller closes it
+   * @throws IllegalArgumentException if a file is not in the default file system
    * @throws IllegalStateException if the machine has too little memory
    */
   public static ImageFiles of(ImageFolder folder, ImagePlan plan) {
+    requireNonNull(folder, "folder");
+    requireNonNull(plan, "plan");
     return new ImageFiles(NativeHandle.create("ImageFiles", () -> rows(folder, plan)), plan);
   }
 

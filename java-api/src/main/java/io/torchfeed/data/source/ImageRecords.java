@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.source;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.RowSet;
@@ -38,7 +40,9 @@ import java.util.function.LongConsumer;
  * <p>Record files stay open until this dataset and the loaders over it are closed, so they may be
  * renamed or removed in the meantime. An image that can no longer be read or decoded costs one
  * batch, which throws a {@link SampleException} that names the file and the number of the image in
- * it. Damage outside of what a crop needs goes unnoticed; {@link #verify} finds it. Thread-safe.
+ * it. Reading does not compare checksums, because a crop needs a part of an image only: a damaged
+ * byte causes an exception or other pixels, as in any JPEG. {@link #verify} finds it, for example
+ * after a file was copied. Thread-safe.
  */
 public final class ImageRecords extends NativeDataset {
   private final List<String> classes;
@@ -57,7 +61,9 @@ public final class ImageRecords extends NativeDataset {
    * @param file a file that {@link #write} made
    * @param plan the size and form of the images
    * @return the dataset; the caller closes it
-   * @throws UncheckedIOException if the file cannot be opened, is damaged or of another kind
+   * @throws IllegalArgumentException if the file is not in the default file system
+   * @throws UncheckedIOException if the file cannot be opened, its index is damaged, or it is of
+   *     another kind
    * @throws IllegalStateException if the machine has too little memory
    */
   public static ImageRecords open(Path file, ImagePlan plan) {
@@ -70,11 +76,14 @@ public final class ImageRecords extends NativeDataset {
    * @param files at least one file that {@link #write} made, all with the same classes
    * @param plan the size and form of the images
    * @return the dataset; the caller closes it
-   * @throws IllegalArgumentException if there is no file, or the classes differ
-   * @throws UncheckedIOException if a file cannot be opened, is damaged or of another kind
+   * @throws IllegalArgumentException if there is no file, the classes differ, or a file is not in
+   *     the default file system
+   * @throws UncheckedIOException if a file cannot be opened, its index is damaged, or it is of
+   *     another kind
    * @throws IllegalStateException if the machine has too little memory
    */
   public static ImageRecords open(List<Path> files, ImagePlan plan) {
+    requireNonNull(plan, "plan");
     try (PictureFiles all = PictureFiles.ofRecords(files)) {
       List<String> classes = all.classes();
       return new ImageRecords(all.rows("ImageRecords", plan), plan, classes, all.labels());
@@ -88,10 +97,11 @@ public final class ImageRecords extends NativeDataset {
    * NAME.partial-...} that can be deleted.
    *
    * @param folder lists the images; its decoder is not used
-   * @param file the record file; one that exists is replaced at the end, a link is followed
+   * @param file the record file; one that exists is replaced at the end. A link to a file is
+   *     followed, one to nothing is replaced
    * @param progress receives the number of images written after each image, in this thread
    * @throws IllegalArgumentException if the name of a class has letters that this process cannot
-   *     read, since its locale has another encoding
+   *     read, since its locale has another encoding, or a file is not in the default file system
    * @throws UncheckedIOException if an image cannot be decoded, or the file cannot be written, for
    *     example because the disk is full or it exists as a folder or a device; the message names
    *     the image or the file
@@ -99,6 +109,9 @@ public final class ImageRecords extends NativeDataset {
    *     interrupted
    */
   public static void write(ImageFolder folder, Path file, LongConsumer progress) {
+    requireNonNull(folder, "folder");
+    requireNonNull(file, "file");
+    requireNonNull(progress, "progress");
     try {
       RecordPacker.pack(folder, file, progress);
     } catch (NativeException e) {
@@ -112,6 +125,7 @@ public final class ImageRecords extends NativeDataset {
    * @param file a file that {@link #write} made
    * @param progress receives the number of images verified after each image, in this thread
    * @return what is wrong with which image, a line each; empty if all of them are as written
+   * @throws IllegalArgumentException if the file is not in the default file system
    * @throws UncheckedIOException if the file cannot be opened, its index is damaged, or it is of
    *     another kind
    */

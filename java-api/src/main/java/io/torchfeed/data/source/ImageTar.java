@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.source;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.RowSet;
 import io.torchfeed.data.NativeDataset;
@@ -40,12 +42,14 @@ public final class ImageTar extends NativeDataset {
    * @param shards at least one uncompressed tar file
    * @param plan the size and form of the images
    * @return the dataset; the caller closes it
-   * @throws IllegalArgumentException if there is no file
-   * @throws UncheckedIOException if a file cannot be opened, is damaged or not a tar file, or one
-   *     of its samples lacks the image or the label
+   * @throws IllegalArgumentException if there is no file, or a file is not in the default file
+   *     system
+   * @throws UncheckedIOException if a file cannot be opened, is not a tar file or cut off, has a
+   *     damaged header, or one of its samples lacks the image or the label
    * @throws IllegalStateException if the machine has too little memory
    */
   public static ImageTar open(List<Path> shards, ImagePlan plan) {
+    requireNonNull(plan, "plan");
     try (PictureFiles files = PictureFiles.ofTars(shards)) {
       return new ImageTar(files.rows("ImageTar", plan), plan, files.labels());
     }

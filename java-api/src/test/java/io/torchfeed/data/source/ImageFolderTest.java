@@ -31,6 +31,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import javax.imageio.ImageIO;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.bytedeco.pytorch.Tensor;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -133,8 +134,8 @@ class ImageFolderTest {
       Files.createDirectory(files.getPath("/cat"));
       Files.copy(path("1.png"), files.getPath("/cat/1.png"));
       Files.write(files.getPath("/cat/2.png"), new byte[] {1});
-      ImageFolder folder =
-          ImageFolder.open(files.getPath("/"), ImagePlan.builder().resize(1, 2).build());
+      ImagePlan plan = ImagePlan.builder().resize(1, 2).build();
+      ImageFolder folder = ImageFolder.open(files.getPath("/"), plan);
       try (DataLoader loader = DataLoader.over(folder).build();
           Batches batches = loader.epoch(0)) {
         assertThat(bytes(batches.next().tensor(0)))
@@ -142,6 +143,29 @@ class ImageFolderTest {
         assertThatExceptionOfType(SampleException.class)
             .isThrownBy(batches::next)
             .withMessageContaining("/cat/2.png cannot be read as an image: an image must be");
+      }
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> ImageFiles.of(folder, plan))
+          .withMessageStartingWith("/cat/1.png is not in the default file system");
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> ImageRecords.write(folder, root.resolve("a"), done -> {}))
+          .withMessageStartingWith("/cat/1.png is not in the default file system");
+      Path inside = files.getPath("/a");
+      for (ThrowingCallable opening :
+          List.<ThrowingCallable>of(
+              () -> ImageRecords.open(inside, plan),
+              () -> ImageRecords.verify(inside, done -> {}),
+              () -> ImageTar.open(List.of(inside), plan))) {
+        assertThatIllegalArgumentException()
+            .isThrownBy(opening)
+            .withMessageStartingWith("/a is not in the default file system");
+      }
+      files.close();
+      try (DataLoader loader = DataLoader.over(folder).build();
+          Batches batches = loader.epoch(0)) {
+        assertThatExceptionOfType(SampleException.class)
+            .isThrownBy(batches::next)
+            .withMessageContaining("/cat/1.png cannot be read as an image: ");
       }
     }
   }

@@ -151,6 +151,14 @@ class ImageRecordsTest {
   }
 
   @Test
+  void anyNameThatAFileSystemAllowsIsWritten() throws IOException {
+    write();
+    Path longest = file.resolveSibling("n".repeat(255));
+    ImageRecords.write(folder(), longest, done -> {});
+    assertThat(longest).hasSameBinaryContentAs(file);
+  }
+
+  @Test
   void aLinkIsFollowedAndWhatIsNoFileIsKept() throws IOException {
     Path link = Files.createSymbolicLink(file.resolveSibling("link"), file);
     write();
