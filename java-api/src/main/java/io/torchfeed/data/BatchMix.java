@@ -121,7 +121,8 @@ public final class BatchMix implements BatchTransform {
   @Override
   public Tensor[] apply(Tensor[] tensors, RandomGenerator random) {
     require(tensors);
-    double weight = mix.apply(tensors[0], random);
+    boolean isEmpty = tensors[0].size(0) == 0; // all of its samples were skipped
+    double weight = isEmpty ? 1 : mix.apply(tensors[0], random);
     Tensor[] mixed = tensors.clone();
     mixed[1] = probabilities(tensors[1], classes, weight);
     return mixed;
@@ -130,13 +131,16 @@ public final class BatchMix implements BatchTransform {
   private void require(Tensor[] tensors) {
     if (tensors.length < 2
         || tensors[0].dim() < 3
-        || tensors[0].numel() == 0
+        || (tensors[0].numel() == 0 && tensors[0].size(0) > 0)
         || tensors[1].dim() != 1
         || tensors[1].size(0) != tensors[0].size(0)
         || tensors[1].scalar_type().intern() != ScalarType.Long) {
       throw new IllegalArgumentException(
           "column 0 must have images [B, ..., height, width], and column 1 int64 labels [B], got "
               + Stream.of(tensors).map(BatchMix::describe).collect(joining(" and ")));
+    }
+    if (tensors[1].numel() == 0) {
+      return;
     }
     long least = tensors[1].min().item_long();
     long most = tensors[1].max().item_long();

@@ -153,7 +153,8 @@ public final class DataLoader implements AutoCloseable {
   /**
    * Opens a pass that continues where another one stopped: it delivers exactly what that pass did
    * not deliver. Workers, prefetch, engine and, in the order of a sampler, the number of ranks may
-   * have changed since; over a stream, the batch size may also have changed.
+   * have changed since; over a stream, the batch size may also have changed. Random numbers of
+   * samples are the same only if the seed of the loader is.
    *
    * @param state the result of {@link Batches#state}: in the order of a sampler, the state of any
    *     rank, but with {@link LoaderState.IndexState#deliveredAhead} the state of this rank; over a

@@ -169,7 +169,7 @@ public final class ImagePlanBuilder {
    * Changes the colors by random factors, in a random order: {@code ColorJitter(brightness,
    * contrast, saturation, hue)}, with the pixels of torchvision on uint8 tensors.
    *
-   * @param brightness the largest difference of the factor from 1, at least 0; 0 for no change
+   * @param brightness the largest difference of the factor from 1, in [0, 1e6); 0 for no change
    * @param contrast likewise
    * @param saturation likewise
    * @param hue the largest turn of the color circle, in [0, 0.5]; 0 for no change

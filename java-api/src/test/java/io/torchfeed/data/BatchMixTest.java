@@ -16,6 +16,7 @@ import java.util.random.RandomGenerator;
 import java.util.stream.LongStream;
 import java.util.zip.CRC32;
 import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.pytorch.LongOptional;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
@@ -103,6 +104,20 @@ class BatchMixTest {
       all.add(Rows.longs(batch.tensor(2)));
     }
     return all;
+  }
+
+  @Test
+  void aBatchWithoutSamplesStaysEmpty() {
+    Tensor[] empty = {images(2, 3, 4, 4).slice(0, of(0), of(0), 1), labels(0)};
+    for (BatchMix mix : List.of(BatchMix.cutMix(1, CLASSES), BatchMix.mixUp(1, CLASSES))) {
+      Tensor[] mixed = mix.apply(empty, RandomGenerator.getDefault());
+      assertThat(mixed[0].shape()).containsExactly(0, 3, 4, 4);
+      assertThat(mixed[1].shape()).containsExactly(0, CLASSES);
+    }
+  }
+
+  private static LongOptional of(long value) {
+    return new LongOptional(value);
   }
 
   @Test

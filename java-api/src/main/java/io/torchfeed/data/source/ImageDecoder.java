@@ -54,7 +54,9 @@ public interface ImageDecoder {
 
   /**
    * Returns the native decoder, for JPEG, PNG and WebP: its pixels are those of Pillow and
-   * torchvision, which the plan chooses.
+   * torchvision, which the plan chooses. It throws an unchecked {@link
+   * io.torchfeed.image.ImageException} in the place of an {@code IOException}, and for a file that
+   * is not a regular one.
    *
    * @param plan the size and form of the images
    * @return the decoder

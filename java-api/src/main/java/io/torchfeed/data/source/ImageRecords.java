@@ -11,6 +11,7 @@ import io.torchfeed.data.SampleException;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
+import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -86,7 +87,16 @@ public final class ImageRecords extends NativeDataset {
     requireNonNull(plan, "plan");
     try (PictureFiles all = PictureFiles.ofRecords(files)) {
       List<String> classes = all.classes();
-      return new ImageRecords(all.rows("ImageRecords", plan), plan, classes, all.labels());
+      int[] labels = all.labels();
+      for (int i = 0; i < labels.length; i++) {
+        if (labels[i] >= classes.size()) {
+          throw new UncheckedIOException(
+              new IOException(
+                  "picture %d of %s has the label %d, but there are %d classes"
+                      .formatted(i, files, labels[i], classes.size())));
+        }
+      }
+      return new ImageRecords(all.rows("ImageRecords", plan), plan, classes, labels);
     }
   }
 

@@ -7,6 +7,9 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.torchfeed.bindings.ImageRecord;
+import io.torchfeed.bindings.ImageRecordWriter;
+import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.data.Batch;
 import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
@@ -16,16 +19,19 @@ import io.torchfeed.data.LoaderState;
 import io.torchfeed.data.Rows;
 import io.torchfeed.data.SampleException;
 import io.torchfeed.image.ImagePlan;
+import io.torchfeed.internal.PathBytes;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
+import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.FloatPointer;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -148,6 +154,24 @@ class ImageRecordsTest {
         Batches batches = loader.epoch(0)) {
       assertThat(batches.next().size()).isEqualTo(2);
     }
+  }
+
+  @Test
+  void aLabelWithoutAClassIsRefused() {
+    String description = RecordDescription.write(List.of("cat"), 1, 0);
+    try (BytePointer image = new BytePointer(PathBytes.of(folder().files().get(0)));
+        BytePointer name = new BytePointer(PathBytes.of(file));
+        BytePointer json = new BytePointer(description.getBytes(StandardCharsets.UTF_8));
+        NativeHandle<ImageRecord> record =
+            NativeHandle.create("ImageRecord", () -> ImageRecord.read(image));
+        NativeHandle<ImageRecordWriter> writer =
+            NativeHandle.create("ImageRecordWriter", () -> ImageRecordWriter.create(name))) {
+      writer.run(to -> record.run(from -> to.add(from, 1)));
+      writer.run(to -> to.finish(json));
+    }
+    assertThatExceptionOfType(UncheckedIOException.class)
+        .isThrownBy(() -> ImageRecords.open(file, plan))
+        .withMessageContaining("picture 0 of [" + file + "] has the label 1, but");
   }
 
   @Test
