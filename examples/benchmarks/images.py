@@ -102,7 +102,7 @@ def print_table(task, rows):
     print(f"{task}: {TASKS[task]}")
     print(
         f"{'':22}{'pictures/s of a core':>22}{'turns':>16}{'us':>8}"
-        f"{rows[0]['first'] + ' is x':>26}{'pictures/s':>12}"
+        f"{rows[0]['contestant'] + ' is x':>26}{'pictures/s':>12}"
     )
     for row in rows:
         span = f"{row['lowest']:.0f}-{row['highest']:.0f}"
@@ -160,16 +160,13 @@ def main():
 def rows_of(turns):
     """Returns the figures of each contestant; ratios are medians over the turns, to the first."""
     rows = []
-    first = next(iter(turns))
+    first = next(iter(turns.values()))
     for name, measured in turns.items():
         rates = [rate for rate, _ in measured]
-        ratios = [
-            mine / rate for (mine, _), (rate, _) in zip(turns[first], measured)
-        ]
+        ratios = [mine / rate for (mine, _), (rate, _) in zip(first, measured)]
         rows.append(
             {
                 "contestant": name.removeprefix(RESIZE),
-                "first": first.removeprefix(RESIZE),
                 "highest": max(rates),
                 "lowest": min(rates),
                 "torchfeed_is": statistics.median(ratios),

@@ -5,9 +5,9 @@
 
 #include <immintrin.h>
 
-#define TORCHFEED_AVX2 __attribute__((target("avx2")))
-
 #include "core/image/pixels.h"
+
+#define TORCHFEED_AVX2 __attribute__((target("avx2")))
 
 namespace torchfeed {
 namespace {

@@ -275,18 +275,25 @@ class SampleFaultsTest {
     }
   }
 
+  private static NativeEngineFactory oneWorker(TensorDataset data) {
+    return new NativeEngineFactory(
+        data.share("test"),
+        new NativeEngineOptions(1, 1, 1, true, null, 0, new LoaderMeter(1, false)));
+  }
+
+  private static void requestOne(BatchEngine engine) {
+    engine.rewind(0);
+    IndexRequest request = new IndexRequest(1);
+    request.size = 1;
+    engine.request(request);
+  }
+
   @Test
   void anInterruptEndsAWaitInNativeCode() {
     try (TensorDataset data = TensorDataset.of(Tensor.create(7L, 8L));
-        NativeEngineFactory factory =
-            new NativeEngineFactory(
-                data.share("test"),
-                new NativeEngineOptions(1, 1, 1, true, null, 0, new LoaderMeter(1, false)))) {
+        NativeEngineFactory factory = oneWorker(data)) {
       try (BatchEngine engine = factory.createEngine()) {
-        engine.rewind(0);
-        IndexRequest request = new IndexRequest(1);
-        request.size = 1;
-        engine.request(request); // but no worker is started
+        requestOne(engine); // but no worker is started
         Thread.currentThread().interrupt();
         assertThatExceptionOfType(LoaderInterruptedException.class)
             .isThrownBy(() -> engine.take(0));
@@ -302,15 +309,9 @@ class SampleFaultsTest {
   @Test
   void anInterruptedThreadDoesNotBeginToWaitInNativeCode() throws Exception {
     try (TensorDataset data = TensorDataset.of(Tensor.create(7L, 8L));
-        NativeEngineFactory factory =
-            new NativeEngineFactory(
-                data.share("test"),
-                new NativeEngineOptions(1, 1, 1, true, null, 0, new LoaderMeter(1, false)))) {
+        NativeEngineFactory factory = oneWorker(data)) {
       try (BatchEngine engine = factory.createEngine()) {
-        engine.rewind(0);
-        IndexRequest request = new IndexRequest(1);
-        request.size = 1;
-        engine.request(request);
+        requestOne(engine);
         Thread consumer = Thread.currentThread();
         Thread starter =
             new Thread(
