@@ -256,6 +256,24 @@ TEST(ImageRecords, OtherFilesAreRefused) {
   EXPECT_EQ(second + " cannot be opened: its version must be 1, got 2", opened(second));
 }
 
+TEST(ImageRecords, LabelsAreOfTheFormatOrTheFileIsRefused) {
+  const RowFiles folder;
+  const auto write = [&](const char* name, uint32_t label) {
+    std::string path = folder.path() + '/' + name;
+    RecordWriter writer(path);
+    writer.add(record_picture(golden_image("420.jpg")), 1);
+    writer.add(record_picture(golden_image("420.jpg")), label);
+    writer.finish("{}");
+    return path;
+  };
+  const RecordFile largest(write("largest", 2147483647));
+  EXPECT_EQ(2147483647U, largest.row(1).label);
+  const std::string path = write("larger", 2147483648);
+  EXPECT_EQ(path + " cannot be opened: picture 1 must have a label from 0 to 2147483647, got "
+                   "2147483648; write the file again with smaller labels",
+            problem([&] { RecordFile file(path); }));
+}
+
 /// Corrects the checksum of the index, so that its content is looked at.
 void correct_checksum(Bytes& file) {
   RecordHeaderBytes head{};

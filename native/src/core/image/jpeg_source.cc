@@ -7,6 +7,7 @@
 #include <csetjmp>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -191,7 +192,23 @@ void decode_huffman_fast(Decoder& decoder) {
   reinterpret_cast<EntropyDecoder*>(info.entropy)->decode_mcu = decode_mcu;
 }
 
-/// Goes to the row `region.top`, and decodes only the columns of the region with a margin.
+/// Returns whether libjpeg smooths between the blocks of a progressive JPEG whose last scans are
+/// missing. It does so from blocks two away, but not from those that it was told to leave out.
+bool is_smoothed(const jpeg_decompress_struct& info) {
+  if (!info.progressive_mode || info.coef_bits == nullptr) {
+    return false;
+  }
+  for (int component = 0; component < info.num_components; ++component) {
+    const auto& bits = info.coef_bits[component];  // 0 if nothing is missing
+    if (std::any_of(std::begin(bits), std::end(bits), [](int missing) { return missing != 0; })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Goes to the row `region.top`, and decodes only the columns of the region with a margin, unless
+/// the picture is smoothed.
 ///
 /// @param first  receives the number of the first column decoded
 bool go_to(Decoder& decoder, const Region& region, JDIMENSION& first) {
@@ -199,7 +216,8 @@ bool go_to(Decoder& decoder, const Region& region, JDIMENSION& first) {
   if (setjmp(decoder.on_error) != 0) {
     return false;
   }
-  const int64_t margin = int64_t{DCTSIZE} * info.max_h_samp_factor;
+  const int64_t margin =
+      is_smoothed(info) ? info.output_width : int64_t{DCTSIZE} * info.max_h_samp_factor;
   const int64_t left = std::max<int64_t>(0, region.left - margin);
   const int64_t right = std::min<int64_t>(info.output_width, region.left + region.width + margin);
   first = 0;
