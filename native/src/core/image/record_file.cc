@@ -64,9 +64,15 @@ void RecordFile::read_index() {
   for (RecordRowBytes& row : rows_) {
     std::copy_n(at, kRecordRowBytes, row.begin());
     at += static_cast<std::ptrdiff_t>(kRecordRowBytes);
-    if (!read_row(row, end_)) {
-      throw_unreadable("picture " + std::to_string(&row - rows_.data()) +
-                       " of its index is damaged");
+    const auto picture = [&] { return "picture " + std::to_string(&row - rows_.data()); };
+    const std::optional<RecordRow> read = read_row(row, end_);
+    if (!read) {
+      throw_unreadable(picture() + " of its index is damaged");
+    }
+    if (read->label > kMostLabel) {
+      throw_unreadable(picture() + " must have a label from 0 to " + std::to_string(kMostLabel) +
+                       ", got " + std::to_string(read->label) +
+                       "; write the file again with smaller labels");
     }
   }
 }

@@ -34,7 +34,7 @@ namespace torchfeed {
 /// | 16 | 4 | of it, the header of the JPEG; 0 if the picture is not in tiles |
 /// | 20 | 4 | width |
 /// | 24 | 4 | height |
-/// | 28 | 4 | label |
+/// | 28 | 4 | label, at most 2^31 - 1 |
 /// | 32 | 4 | the CRC-32 of the picture |
 /// | 36 | 2 | MCUs of a tile |
 /// | 38 | 1 | width of an MCU in pixels |
@@ -48,6 +48,7 @@ constexpr std::size_t kRecordHeaderBytes = 64;
 constexpr std::size_t kRecordRowBytes = 48;
 constexpr int64_t kRecordAlignment = 64;
 constexpr int64_t kMostPictureBytes = int64_t{1} << 30;
+constexpr uint32_t kMostLabel = 2147483647;
 
 using RecordHeaderBytes = std::array<uint8_t, kRecordHeaderBytes>;
 using RecordRowBytes = std::array<uint8_t, kRecordRowBytes>;
