@@ -34,3 +34,26 @@ torchfeed_require_decoder("cstdio;jpeglib.h" jpeg_crop_scanline)
 torchfeed_require_decoder("cstdio;jpeglib.h" jpeg_skip_scanlines)
 torchfeed_require_decoder("png.h" png_create_read_struct)
 torchfeed_require_decoder("webp/decode.h" WebPDecodeRGBInto)
+
+# The decoder of Huffman codes takes the place of one in a struct of libjpeg-turbo that its headers do not
+# show (jpeg_entropy.h), so its layout is known by version. Another library decodes by itself, more slowly.
+include(CheckCXXSourceCompiles)
+set(CMAKE_REQUIRED_INCLUDES "${TORCHFEED_LEPTONICA_LIBRARIES}/include")
+set(CMAKE_REQUIRED_QUIET ON)
+check_cxx_source_compiles(
+  "#include <cstddef>
+  #include <cstdio>
+  #include <jpeglib.h>
+  static_assert(LIBJPEG_TURBO_VERSION_NUMBER >= 2000000 && LIBJPEG_TURBO_VERSION_NUMBER < 3002000);
+  static_assert(sizeof(JBLOCK) == 64 * sizeof(short));
+  static_assert(sizeof(jpeg_decompress_struct::entropy) == sizeof(void*));
+  int main() { return 0; }"
+  TORCHFEED_KNOWN_JPEG)
+unset(CMAKE_REQUIRED_INCLUDES)
+unset(CMAKE_REQUIRED_QUIET)
+if(TORCHFEED_KNOWN_JPEG)
+  target_compile_definitions(Leptonica::decoders INTERFACE TORCHFEED_KNOWN_JPEG)
+else()
+  message(WARNING "${TORCHFEED_LEPTONICA_JAR} must have the headers of libjpeg-turbo 2.0 to 3.1; JPEGs will "
+                  "be decoded more slowly, by libjpeg alone.")
+endif()

@@ -8,9 +8,11 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/image/jpeg_coefficients.h"
+#include "core/image/jpeg_entropy.h"
 #include "image_files.h"
 
 namespace torchfeed {
@@ -136,6 +138,55 @@ TEST_P(McuDecoderOf, DecodesWhatTheReaderOfCoefficientsReads) {
   EXPECT_EQ(data.size() - 2, decoder.marker());
   EXPECT_EQ(data.size() - 2, skipping.marker());
   EXPECT_FALSE(decoder.decode(nullptr)) << "a block behind the last";
+}
+
+/// Decodes a picture twice while the loaded library says something of itself; returns what was
+/// logged.
+std::string logged_with(const char* copyright) {
+  const Bytes jpeg = golden_image("420.jpg");
+  const Bytes expected = testing::decoded(jpeg);
+  pretend_jpeg_copyright(copyright);
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(expected, testing::decoded(jpeg));
+  EXPECT_EQ(expected, testing::decoded(jpeg));
+  pretend_jpeg_copyright(nullptr);
+  return ::testing::internal::GetCapturedStderr();
+}
+
+TEST(KnownEntropy, AnotherLibraryDecodesByItselfWithOneLineOfLog) {
+  EXPECT_EQ("", logged_with("Copyright (C) 1991-2025 The libjpeg-turbo Project and many others"));
+  for (const char* other : {"Copyright (C) 2020, Thomas G. Lane, Guido Vollbeding", "",
+                            "Copyright (C) 1991-2031 The libjpeg-turbo Project and many others"}) {
+    EXPECT_EQ(
+        "torchfeed: JPEGs are decoded by libjpeg alone, with the same pixels but more slowly: the "
+        "loaded library must be libjpeg-turbo 2.0 to 3.1, but says \"" +
+            std::string(other) +
+            "\"; use the presets of the version that torchfeed was built with\n",
+        logged_with(other));
+  }
+}
+
+boolean decode_nothing(j_decompress_ptr /*info*/, JBLOCKROW* /*blocks*/) { return TRUE; }
+
+TEST(KnownEntropy, FunctionsOutsideOfTheLibraryAreAnotherLayout) {
+  const Bytes jpeg = golden_image("420.jpg");
+  jpeg_decompress_struct info{};
+  jpeg_error_mgr errors{};
+  info.err = jpeg_std_error(&errors);
+  jpeg_create_decompress(&info);
+  jpeg_mem_src(&info, jpeg.data(), jpeg.size());
+  jpeg_read_header(&info, TRUE);
+  jpeg_start_decompress(&info);
+  EntropyDecoder* const entropy = known_entropy(info);
+  ASSERT_NE(nullptr, entropy);
+  pretend_jpeg_copyright(nullptr);
+  ::testing::internal::CaptureStderr();
+  entropy->decode_mcu = decode_nothing;
+  EXPECT_EQ(nullptr, known_entropy(info));
+  entropy->decode_mcu = nullptr;
+  EXPECT_EQ(nullptr, known_entropy(info));
+  EXPECT_NE(std::string::npos, ::testing::internal::GetCapturedStderr().find("another layout"));
+  jpeg_destroy_decompress(&info);
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, McuDecoderOf,

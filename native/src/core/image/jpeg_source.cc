@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/image/jpeg_entropy.h"
 #include "core/image/jpeg_format.h"
 #include "core/image/mcu_decoder.h"
 
@@ -31,12 +32,6 @@ constexpr long kMaxMemory = 1L << 31;
 /// does where its vectors are aligned: the rows are read at once.
 constexpr std::size_t kAlignment = 32;
 constexpr std::size_t kUnaligned = 8;
-
-/// The head of libjpeg-turbo's `jpeg_entropy_decoder`, the same in its versions 1.0 to 3.1.
-struct EntropyDecoder {
-  void (*start_pass)(j_decompress_ptr info);
-  boolean (*decode_mcu)(j_decompress_ptr info, JBLOCKROW* blocks);
-};
 
 using Tables = std::array<std::unique_ptr<const NumberTable>, NUM_HUFF_TBLS>;
 
@@ -168,6 +163,10 @@ void decode_huffman_fast(Decoder& decoder) {
       !fast_huffman_is_allowed()) {
     return;
   }
+  EntropyDecoder* const entropy = known_entropy(info);
+  if (entropy == nullptr) {
+    return;
+  }
   FastHuffman& huffman = decoder.huffman.emplace();
   std::vector<McuDecoder::Part> parts;
   try {
@@ -189,7 +188,7 @@ void decode_huffman_fast(Decoder& decoder) {
   huffman.mcus.emplace(std::span(huffman.data, huffman.bytes), std::move(parts),
                        info.restart_interval);
   huffman.mcus_left = int64_t{info.MCUs_per_row} * info.MCU_rows_in_scan;
-  reinterpret_cast<EntropyDecoder*>(info.entropy)->decode_mcu = decode_mcu;
+  entropy->decode_mcu = decode_mcu;
 }
 
 /// Returns whether libjpeg smooths between the blocks of a progressive JPEG whose last scans are

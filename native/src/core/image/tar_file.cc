@@ -26,7 +26,7 @@ using Block = std::array<uint8_t, kBlock>;
 constexpr std::size_t kNameBytes = 100;
 constexpr std::size_t kSizeAt = 124;
 constexpr std::size_t kSizeBytes = 12;
-constexpr std::size_t kChecksumAt = 148;
+constexpr std::size_t kTarChecksumAt = 148;
 constexpr std::size_t kChecksumBytes = 8;
 constexpr std::size_t kTypeAt = 156;
 constexpr std::size_t kMagicAt = 257;
@@ -66,9 +66,9 @@ std::optional<int64_t> number(const Block& header, std::size_t at, std::size_t b
 bool is_intact(const Block& header) {
   int64_t sum = std::accumulate(header.begin(), header.end(), int64_t{0});
   for (std::size_t i = 0; i < kChecksumBytes; ++i) {
-    sum += ' ' - header[kChecksumAt + i];
+    sum += ' ' - header[kTarChecksumAt + i];
   }
-  return number(header, kChecksumAt, kChecksumBytes) == sum;
+  return number(header, kTarChecksumAt, kChecksumBytes) == sum;
 }
 
 /// The statements of a pax header about the next member.
