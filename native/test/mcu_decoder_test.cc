@@ -119,7 +119,7 @@ TEST_P(McuDecoderOf, DecodesWhatTheReaderOfCoefficientsReads) {
   const auto parts = parts_of(headers, *image);
   const auto data = std::span(jpeg).subspan(headers.scan);
   McuDecoder decoder(data, parts, headers.restart_interval);
-  McuDecoder skipping(data, parts, headers.restart_interval);
+  McuDecoder skipping(data, parts, headers.restart_interval, /*window=*/1);
   const bool is_alone = image->components.size() == 1;
   const int64_t across = is_alone ? image->components[0].columns : image->mcus_across;
   const int64_t down = is_alone ? image->components[0].rows : image->mcus_down;
@@ -138,6 +138,19 @@ TEST_P(McuDecoderOf, DecodesWhatTheReaderOfCoefficientsReads) {
   EXPECT_EQ(data.size() - 2, decoder.marker());
   EXPECT_EQ(data.size() - 2, skipping.marker());
   EXPECT_FALSE(decoder.decode(nullptr)) << "a block behind the last";
+}
+
+TEST(McuDecoder, PreparesNoMoreMemoryForALargeFileThanForASmallOne) {
+  const Bytes jpeg = golden_image("420.jpg");
+  const auto image = read_coefficients(jpeg);
+  ASSERT_TRUE(image.has_value());
+  const Headers headers(jpeg);
+  Bytes data(std::size_t{1} << 26, 1);
+  std::copy(jpeg.begin() + static_cast<std::ptrdiff_t>(headers.scan), jpeg.end() - 2, data.begin());
+  McuDecoder decoder(data, parts_of(headers, *image), 0);
+  EXPECT_TRUE(decoder.decode(nullptr));
+  EXPECT_LE(decoder.prepared_bytes(), 1U << 15);
+  EXPECT_EQ(data.size(), decoder.marker());
 }
 
 /// Decodes a picture twice while the loaded library says something of itself; returns what was

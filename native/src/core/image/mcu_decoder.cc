@@ -223,51 +223,78 @@ class McuDecoder::Bits {
 };
 
 McuDecoder::McuDecoder(std::span<const uint8_t> data, std::vector<Part> parts,
-                       int64_t restart_interval)
-    : data_(data), parts_(std::move(parts)), restart_interval_(restart_interval) {
+                       int64_t restart_interval, std::size_t window)
+    : data_(data),
+      parts_(std::move(parts)),
+      restart_interval_(restart_interval),
+      most_of_mcu_(parts_.size() * kPadding),
+      segment_(std::min(std::max(window, 2 * most_of_mcu_), data.size()) + kPadding) {
   take_segment(0);
 }
 
-/// Copies the data up to the next marker, without the zeros that follow bytes of 255.
 void McuDecoder::take_segment(std::size_t from) {
-  const uint8_t* at = data_.data() + from;
+  segment_bytes_ = 0;
+  prepared_ = from;
+  is_at_marker_ = false;
+  held_ = 0;
+  count_ = 0;
+  next_ = 0;
+  prepare();
+}
+
+/// Copies data up to the next marker, or as many as there is room for behind those that were not
+/// decoded yet, without the zeros that follow bytes of 255.
+void McuDecoder::prepare() {
+  const std::size_t kept = segment_bytes_ - next_;
+  std::memmove(segment_.data(), segment_.data() + next_, kept);
+  next_ = 0;
+  uint8_t* target = segment_.data() + kept;
+  uint8_t* const room = segment_.data() + segment_.size() - kPadding;
+  const uint8_t* at = data_.data() + prepared_;
   const uint8_t* const end = data_.data() + data_.size();
-  if (segment_.empty()) {
-    segment_.resize(data_.size() - from + kPadding);
-  }
-  uint8_t* target = segment_.data();
-  while (at < end) {
-    const auto* const found =
-        static_cast<const uint8_t*>(std::memchr(at, kMarker, static_cast<std::size_t>(end - at)));
-    const uint8_t* const stop = found == nullptr ? end : found;
-    std::memcpy(target, at, static_cast<std::size_t>(stop - at));
-    target += stop - at;
-    at = stop;
+  while (at < end && target < room) {
+    const auto most = static_cast<std::size_t>(std::min(end - at, room - target));
+    const auto* const found = static_cast<const uint8_t*>(std::memchr(at, kMarker, most));
+    const auto bytes = found == nullptr ? most : static_cast<std::size_t>(found - at);
+    std::memcpy(target, at, bytes);
+    target += bytes;
+    at += bytes;
+    if (found == nullptr) {
+      continue;
+    }
     if (end - at < 2 || at[1] != 0) {
+      is_at_marker_ = true;
       break;
     }
     *target++ = kMarker;
     at += 2;
   }
+  is_at_marker_ = is_at_marker_ || at == end;
+  prepared_ = static_cast<std::size_t>(at - data_.data());
   segment_bytes_ = static_cast<std::size_t>(target - segment_.data());
   std::memset(target, 0, kPadding);
-  marker_ = static_cast<std::size_t>(at - data_.data());
-  held_ = 0;
-  count_ = 0;
-  next_ = 0;
+}
+
+std::size_t McuDecoder::marker() {
+  while (!is_at_marker_) {
+    next_ = segment_bytes_;
+    prepare();
+  }
+  return prepared_;
 }
 
 bool McuDecoder::restart() {
-  while (marker_ + 2 < data_.size() && data_[marker_ + 1] == kMarker) {
-    ++marker_;
+  std::size_t at = marker();
+  while (at + 2 < data_.size() && data_[at + 1] == kMarker) {
+    ++at;
   }
   const int64_t number = mcu_ / restart_interval_ - 1;
-  if (marker_ + 1 >= data_.size() || data_[marker_] != kMarker ||
-      data_[marker_ + 1] != kFirstRestart + number % 8) {
+  if (at + 1 >= data_.size() || data_[at] != kMarker ||
+      data_[at + 1] != kFirstRestart + number % 8) {
     return false;
   }
   predictions_.fill(0);
-  take_segment(marker_ + 2);
+  take_segment(at + 2);
   return true;
 }
 
@@ -276,6 +303,9 @@ bool McuDecoder::decode(Block* const* blocks) {
     return false;
   }
   ++mcu_;
+  if (!is_at_marker_ && segment_bytes_ - next_ < most_of_mcu_) {
+    prepare();
+  }
   try {
     return decode_parts(blocks);
   } catch (const UnsupportedJpeg&) {

@@ -77,7 +77,9 @@ class McuDecoder {
 
   /// @param data  what follows the header of the scan, borrowed
   /// @param restart_interval  in MCUs; 0 if there are no restart markers
-  McuDecoder(std::span<const uint8_t> data, std::vector<Part> parts, int64_t restart_interval);
+  /// @param window  how many bytes are prepared at once, if they are more than the longest MCU has
+  McuDecoder(std::span<const uint8_t> data, std::vector<Part> parts, int64_t restart_interval,
+             std::size_t window = kWindow);
 
   /// Decodes the next MCU into blocks of zeros.
   ///
@@ -85,13 +87,20 @@ class McuDecoder {
   /// @return false if the data are not valid; then it must not be called again
   [[nodiscard]] bool decode(Block* const* blocks);
 
-  /// Returns where the marker behind the data decoded so far is, in `data`.
-  [[nodiscard]] std::size_t marker() const { return marker_; }
+  /// Returns where the marker behind the data decoded so far is, in `data`. Data before it that
+  /// were not decoded are skipped.
+  [[nodiscard]] std::size_t marker();
+
+  /// Returns the bytes of memory for prepared data.
+  [[nodiscard]] std::size_t prepared_bytes() const { return segment_.size(); }
 
  private:
   class Bits;
 
+  static constexpr std::size_t kWindow = std::size_t{1} << 14;
+
   void take_segment(std::size_t from);
+  void prepare();
   bool restart();
   bool decode_parts(Block* const* blocks);
   template <bool kStores>
@@ -101,9 +110,11 @@ class McuDecoder {
   const std::vector<Part> parts_;
   const int64_t restart_interval_;
   std::array<int32_t, 4> predictions_{};  // of each component
-  std::vector<uint8_t> segment_;          // up to the next marker, without stuffed bytes
+  const std::size_t most_of_mcu_;         // bytes
+  std::vector<uint8_t> segment_;          // part of the data, without stuffed bytes
   std::size_t segment_bytes_ = 0;         // of these; then come zeros
-  std::size_t marker_ = 0;
+  std::size_t prepared_ = 0;              // where in the data the segment ends
+  bool is_at_marker_ = false;             // or at the end
   int64_t mcu_ = 0;
 
   uint64_t held_ = 0;     // the next bits, the first one on top
