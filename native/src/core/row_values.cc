@@ -4,6 +4,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "core/simd_level.h"
+
 // A loop is written once and compiled twice, without and with AVX2; both give the same bits.
 #define TORCHFEED_LOOP [[gnu::always_inline]] inline
 #ifdef __x86_64__
@@ -53,7 +55,7 @@ TORCHFEED_AVX2 void convert_avx2(std::byte* target, const std::byte* source, std
 template <class Source, class Result, Arithmetic kArithmetic>
 RowValues::Conversion chosen() {
 #ifdef TORCHFEED_AVX2
-  if (__builtin_cpu_supports("avx2") != 0) {
+  if (simd_level() >= SimdLevel::kAvx2 && __builtin_cpu_supports("avx2") != 0) {
     return convert_avx2<Source, Result, kArithmetic>;
   }
 #endif

@@ -3,12 +3,15 @@
 
 #include <atomic>
 
+#include "core/simd_level.h"
+
 namespace torchfeed {
 namespace {
 
 bool has_fused_target() {
 #ifdef TORCHFEED_FUSED_TARGET
-  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+  return simd_level() >= SimdLevel::kAvx2 && __builtin_cpu_supports("avx2") != 0 &&
+         __builtin_cpu_supports("fma") != 0;
 #else
   return false;
 #endif

@@ -8,6 +8,7 @@
 #include "core/image/normalise_neon.h"
 #include "core/image/pixels.h"
 #include "core/image/resample_avx2.h"
+#include "core/simd_level.h"
 
 namespace torchfeed {
 namespace {
@@ -79,10 +80,12 @@ class FloatPlanes final : public PixelStore {
     }
 #endif
 #ifdef TORCHFEED_NORMALISE_NEON
-    const auto channel = static_cast<std::size_t>(c);
-    return normalise_neon(rows_.at(y, c), rgb + c, rows_.shape.width,
-                          rows_.shape.flips_horizontally, normalisation_.mean()[channel],
-                          normalisation_.std()[channel]);
+    if (simd_level() > SimdLevel::kScalar) {
+      const auto channel = static_cast<std::size_t>(c);
+      return normalise_neon(rows_.at(y, c), rgb + c, rows_.shape.width,
+                            rows_.shape.flips_horizontally, normalisation_.mean()[channel],
+                            normalisation_.std()[channel]);
+    }
 #endif
     return 0;
   }

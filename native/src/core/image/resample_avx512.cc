@@ -16,6 +16,7 @@
 #include "core/image/pixels.h"
 #include "core/image/resample_avx2.h"
 #include "core/image/resample_axis.h"
+#include "core/simd_level.h"
 
 #define TORCHFEED_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vnni")))
 
@@ -130,7 +131,8 @@ TORCHFEED_AVX512 void horizontal(uint8_t* target, const uint8_t* row, const Resi
 }  // namespace
 
 bool has_avx512_bytes() {
-  return __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+  return simd_level() >= SimdLevel::kAvx512 && __builtin_cpu_supports("avx512bw") != 0 &&
+         __builtin_cpu_supports("avx512vl") != 0 &&
          __builtin_cpu_supports("avx512vbmi") != 0 && __builtin_cpu_supports("avx512vnni") != 0;
 }
 

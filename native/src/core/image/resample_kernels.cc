@@ -7,6 +7,7 @@
 #include "core/image/resample_avx2.h"
 #include "core/image/resample_avx512.h"
 #include "core/image/resample_neon.h"
+#include "core/simd_level.h"
 
 namespace torchfeed {
 namespace {
@@ -78,7 +79,9 @@ std::vector<ResampleKernels> available() {
   }
 #endif
 #ifdef TORCHFEED_RESAMPLE_NEON
-  kernels.push_back({"NEON", need_nothing, horizontal_neon, vertical_neon});
+  if (simd_level() > SimdLevel::kScalar) {
+    kernels.push_back({"NEON", need_nothing, horizontal_neon, vertical_neon});
+  }
 #endif
   kernels.push_back({"plain", need_nothing, horizontal, vertical});
   return kernels;
