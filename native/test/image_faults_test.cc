@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <initializer_list>
 #include <limits>
@@ -107,22 +108,55 @@ TEST(ImageFaults, DamageBelowARegionIsNotLookedAt) {
   EXPECT_NE("", problem([&] { testing::passed(half, testing::unscaled({10, 90, 30, 20})); }));
 }
 
+std::string too_large(int64_t most, const std::string& size) {
+  return "an image must have at most " + std::to_string(most) + " pixels, got " + size +
+         "; maxPixels of the plan changes this limit";
+}
+
+TEST(ImageFaults, APlanCanLowerAndRaiseTheLimitOfPixels) {
+  const auto with_limit = [](double most, const char* name) {
+    const ImageRecipe recipe = read_plan(std::vector<double>{0, 0, 1, 15, most, 2, 4, 4});
+    return problem([&] {
+      SampleWords words(0, 0, 0);
+      std::array<std::byte, 48> row{};
+      make_row(recipe, golden_image(name), words, row.data());
+    });
+  };
+  for (const char* name : {"444.jpg", "420_progressive.jpg"}) {
+    EXPECT_EQ("", with_limit(150 * 118, name));
+    EXPECT_EQ(too_large(150 * 118 - 1, "150x118"), with_limit(150 * 118 - 1, name));
+  }
+  for (const char* name : {"rgb.png", "lossy.webp"}) {
+    EXPECT_EQ("", with_limit(37 * 29, name));
+    EXPECT_EQ(too_large(37 * 29 - 1, "37x29"), with_limit(37 * 29 - 1, name));
+  }
+  const auto scaled_to = [](std::vector<double> steps) {
+    steps.insert(steps.begin(), {0, 0, 1, 1, 20000, 3, 10, 10});
+    return problem([&] {
+      SampleWords words(0, 0, 0);
+      std::ignore = place(read_plan(steps), words, 5, 5);
+    });
+  };
+  EXPECT_EQ(too_large(178956970, "20000x20000"), scaled_to({}));
+  EXPECT_EQ("", scaled_to({15, 400'000'000}));
+}
+
 TEST(ImageFaults, BombsAreRefused) {
   Bytes jpeg = golden_image("444.jpg");
   const Bytes marker = text("\xff\xc0");
   const auto frame = std::search(jpeg.begin(), jpeg.end(), marker.begin(), marker.end());
   ASSERT_NE(jpeg.end(), frame);
   std::fill(frame + 5, frame + 9, uint8_t{0xf0});
-  EXPECT_EQ("an image must have at most 178956970 pixels, got 61680x61680", problem_of(jpeg));
+  EXPECT_EQ(too_large(178956970, "61680x61680"), problem_of(jpeg));
 
   Bytes png = golden_image("rgb.png");
   put_big_endian(png, kPngHeader + 8, 900000);
   put_big_endian(png, kPngHeader + 12, 200);
   correct_checksums(png);
-  EXPECT_EQ("an image must have at most 178956970 pixels, got 900000x200", problem_of(png));
+  EXPECT_EQ(too_large(178956970, "900000x200"), problem_of(png));
 
   const ImageRecipe recipe = read_plan(std::vector<double>{0, 0, 1, 1, 60000, 3, 10, 10});
-  EXPECT_EQ("an image must have at most 178956970 pixels, got 60000x60000", problem([&] {
+  EXPECT_EQ(too_large(178956970, "60000x60000"), problem([&] {
               SampleWords words(0, 0, 0);
               std::ignore = place(recipe, words, 5, 5);
             }));

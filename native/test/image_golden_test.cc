@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/image/image_plan_reader.h"
@@ -90,6 +92,64 @@ void expect_rows(const std::vector<std::string>& lines) {
     testing::TorchWords words(seed);
     make_row(recipe, content(file), words, reinterpret_cast<std::byte*>(row.data()));
     EXPECT_EQ(expected, testing::crc32(row.data(), row.size())) << line;
+  }
+}
+
+/// The cases that cut out a part without scaling are also those of a plan's crop.
+TEST(ImageGolden, CropsOfPlansEqualThoseOfPillow) {
+  int compared = 0;
+  for (const std::string& line : lines_of("pass")) {
+    std::istringstream stream(line);
+    std::string file;
+    std::array<int64_t, 14> numbers{};
+    uint32_t expected = 0;
+    stream >> file;
+    for (int64_t& number : numbers) {
+      stream >> number;
+    }
+    stream >> std::hex >> expected;
+    ASSERT_FALSE(stream.fail()) << line;
+    const auto [dialect, filter, left, top, width, height, to_width, to_height, window_left,
+                window_top, window_width, window_height, flips, flips_too] = numbers;
+    const bool is_window = window_left != 0 || window_top != 0 || window_width != width ||
+                           window_height != height;
+    if (width != to_width || height != to_height || is_window || flips + flips_too > 0) {
+      continue;
+    }
+    ++compared;
+    const auto number = [](int64_t integer) { return static_cast<double>(integer); };
+    const ImageRecipe recipe = read_plan(std::vector<double>{
+        0, 0, 1, 14, number(height), number(width), number(top), number(left)});
+    Bytes planes(static_cast<std::size_t>(recipe.row_bytes()));
+    testing::TorchWords words(0);
+    make_row(recipe, content(file), words, reinterpret_cast<std::byte*>(planes.data()));
+    Bytes pixels;
+    const auto area = static_cast<std::size_t>(width * height);
+    for (std::size_t i = 0; i < area; ++i) {
+      pixels.insert(pixels.end(), {planes[i], planes[area + i], planes[2 * area + i]});
+    }
+    EXPECT_EQ(expected, testing::crc32(pixels.data(), pixels.size())) << line;
+  }
+  EXPECT_GE(compared, 500);
+}
+
+TEST(ImageGolden, CropsAreBlackOutsideOfThePicture) {
+  const Bytes whole = testing::decoded(content("rgb.png"));  // 37 x 29
+  for (const auto& [top, left] :
+       {std::pair{-5, -7}, {20, 30}, {-200, 3}, {3, 500}, {29, 0}, {0, -12}}) {
+    const ImageRecipe recipe = read_plan(std::vector<double>{
+        0, 0, 1, 14, 10, 12, static_cast<double>(top), static_cast<double>(left)});
+    Bytes row(360, 9);
+    testing::TorchWords words(0);
+    make_row(recipe, content("rgb.png"), words, reinterpret_cast<std::byte*>(row.data()));
+    for (int i = 0; i < 360; ++i) {
+      const int y = i % 120 / 12 + top;
+      const int x = i % 12 + left;
+      const bool is_inside = y >= 0 && y < 29 && x >= 0 && x < 37;
+      const int expected =
+          is_inside ? whole[static_cast<std::size_t>(3 * (37 * y + x) + i / 120)] : 0;
+      ASSERT_EQ(expected, row[static_cast<std::size_t>(i)]) << top << ' ' << left << ' ' << i;
+    }
   }
 }
 

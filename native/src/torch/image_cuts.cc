@@ -72,6 +72,10 @@ at::Tensor window_of(const at::Tensor& pixels, const Region& window) {
   const int64_t top = -window.top;
   const int64_t right = window.left + window.width - pixels.size(kColumns);
   const int64_t bottom = window.top + window.height - pixels.size(kRows);
+  if (left <= -pixels.size(kColumns) || right <= -pixels.size(kColumns) ||
+      top <= -pixels.size(kRows) || bottom <= -pixels.size(kRows)) {  // nothing of the picture
+    return at::zeros({kChannels, window.height, window.width}, pixels.options());
+  }
   if (left == 0 && top == 0 && right == 0 && bottom == 0) {
     return pixels;
   }

@@ -93,7 +93,7 @@ ImageRecipe read_plan(std::span<const double> steps) {
     recipe.width = numbers.next_integer(1, kMaxSide);
   };
   while (!numbers.is_empty()) {
-    switch (static_cast<PlanStep>(numbers.next_integer(kPlanScaling, kPlanExifOrientation))) {
+    switch (static_cast<PlanStep>(numbers.next_integer(kPlanScaling, kPlanMaxPixels))) {
       case kPlanScaling:
         recipe.resize = read_scaling(numbers);
         break;
@@ -106,6 +106,15 @@ ImageRecipe read_plan(std::span<const double> steps) {
       case kPlanCenterCrop:
         read_size();
         recipe.crops_middle = true;
+        break;
+      case kPlanCrop: {
+        read_size();
+        const int64_t top = numbers.next_integer(-kMaxSide, kMaxSide);
+        recipe.corner = Corner{numbers.next_integer(-kMaxSide, kMaxSide), top};
+        break;
+      }
+      case kPlanMaxPixels:
+        recipe.max_pixels = numbers.next_integer(1, kMaxSide * kMaxSide);
         break;
       case kPlanRandomResizedCrop:
         read_size();

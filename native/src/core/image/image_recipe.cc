@@ -86,7 +86,7 @@ Placement place(const ImageRecipe& recipe, RandomWords& words, int64_t height, i
     placement.crop = {box.left, box.top, box.width, box.height};
     return placement;
   }
-  if (!recipe.short_side && !recipe.crops_middle) {
+  if (!recipe.short_side && !recipe.crops_middle && !recipe.corner) {
     return placement;
   }
   placement.width = width;
@@ -95,7 +95,12 @@ Placement place(const ImageRecipe& recipe, RandomWords& words, int64_t height, i
     const int64_t side = *recipe.short_side;
     placement.width = width <= height ? side : scaled_side(side, height, width);
     placement.height = width <= height ? scaled_side(side, width, height) : side;
-    require_pixels(placement.width, placement.height);
+    require_pixels(placement.width, placement.height, recipe.max_pixels);
+  }
+  if (recipe.corner) {
+    placement.window.left = recipe.corner->left;
+    placement.window.top = recipe.corner->top;
+    return placement;
   }
   placement.window.left = middle(placement.width, recipe.width);
   placement.window.top = middle(placement.height, recipe.height);
@@ -117,7 +122,7 @@ void make_row(const ImageRecipe& recipe, ImageSource& source, RandomWords& words
 
 void make_row(const ImageRecipe& recipe, std::span<const uint8_t> encoded, RandomWords& words,
               std::byte* target, Stores stores) {
-  std::unique_ptr<ImageSource> source = open_image(encoded);
+  std::unique_ptr<ImageSource> source = open_image(encoded, recipe.max_pixels);
   if (recipe.follows_orientation) {
     source = oriented(std::move(source), exif_orientation(encoded));
   }

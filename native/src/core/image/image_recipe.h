@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/image/image_pass.h"
+#include "core/image/image_source.h"
 #include "core/image/image_steps.h"
 #include "core/image/pixel_store.h"
 #include "core/image/random_draws.h"
@@ -14,6 +15,12 @@
 #include "core/stores.h"
 
 namespace torchfeed {
+
+/// The upper left corner of a part, which may lie outside of the picture.
+struct Corner {
+  int64_t left;
+  int64_t top;
+};
 
 /// The way from an encoded picture to a row of a batch: which part, of what size, as which numbers.
 /// Immutable while it is in use, and then thread-safe.
@@ -23,6 +30,8 @@ struct ImageRecipe {
 
   int64_t height = 1;
   int64_t width = 1;
+  /// Larger pictures are refused, before and after they are scaled.
+  int64_t max_pixels = kMaxPixels;
   /// Before anything else, the picture is turned as its EXIF orientation says.
   bool follows_orientation = false;
   /// The shorter side of the scaled picture, of which the middle is cut out, with black around it
@@ -31,6 +40,8 @@ struct ImageRecipe {
   /// The middle is cut out of the picture as it is, if there is no `short_side`. Otherwise
   /// the whole picture is scaled to the size of the row.
   bool crops_middle = false;
+  /// A fixed part is cut out instead of the middle, with black where it exceeds the picture.
+  std::optional<Corner> corner = std::nullopt;
   /// A random part of the picture is scaled to the size of the row instead.
   std::optional<RandomResizedCrop> random_crop = std::nullopt;
   ImageSteps steps{{}};
@@ -42,7 +53,7 @@ struct ImageRecipe {
 
 /// Returns the parts and sizes for a picture of this size, of which a random crop is drawn.
 ///
-/// @throws Error  of code `kUnreadable` if the scaled picture would have more than `kMaxPixels`
+/// @throws Error  of code `kUnreadable` if the scaled picture would have more than `max_pixels`
 [[nodiscard]] Placement place(const ImageRecipe& recipe, RandomWords& words, int64_t height,
                               int64_t width);
 

@@ -36,25 +36,26 @@ std::string hexadecimal(std::span<const uint8_t> bytes) {
 
 void throw_unreadable(const std::string& reason) { throw Error(ErrorCode::kUnreadable, reason); }
 
-void require_pixels(int64_t width, int64_t height) {
+void require_pixels(int64_t width, int64_t height, int64_t max_pixels) {
   if (width < 1 || height < 1) {
     throw_unreadable("the image has no pixels");
   }
-  if (height > kMaxPixels / width) {
-    throw_unreadable("an image must have at most " + std::to_string(kMaxPixels) + " pixels, got " +
-                     std::to_string(width) + "x" + std::to_string(height));
+  if (height > max_pixels / width) {
+    throw_unreadable("an image must have at most " + std::to_string(max_pixels) + " pixels, got " +
+                     std::to_string(width) + "x" + std::to_string(height) +
+                     "; maxPixels of the plan changes this limit");
   }
 }
 
-std::unique_ptr<ImageSource> open_image(std::span<const uint8_t> encoded) {
+std::unique_ptr<ImageSource> open_image(std::span<const uint8_t> encoded, int64_t max_pixels) {
   if (begins_with(encoded, 0, "\xff\xd8\xff")) {
-    return open_jpeg(encoded);
+    return open_jpeg(encoded, max_pixels);
   }
   if (begins_with(encoded, 0, "\x89PNG\r\n\x1a\n")) {
-    return open_png(encoded);
+    return open_png(encoded, max_pixels);
   }
   if (begins_with(encoded, 0, "RIFF") && begins_with(encoded, 8, "WEBP")) {
-    return open_webp(encoded);
+    return open_webp(encoded, max_pixels);
   }
   if (encoded.empty()) {
     throw_unreadable("the image is empty");

@@ -20,7 +20,8 @@ struct Region {
 /// Readable bytes behind each row of pixels, so that vector code may load more than the row has.
 constexpr std::size_t kRowSlack = 64;
 
-/// Pixels of the largest picture that is decoded: where Pillow refuses one as a decompression bomb.
+/// Pixels of the largest picture that is decoded unless a plan has another limit: where Pillow
+/// refuses one as a decompression bomb.
 constexpr int64_t kMaxPixels = 178956970;
 
 /// An encoded picture, of which one region is decoded row by row. The encoded bytes are borrowed.
@@ -47,12 +48,14 @@ class ImageSource {
 /// Opens a picture of the kind that its first bytes name: JPEG, PNG or WebP.
 ///
 /// @param encoded  the content of the file, which must outlive the source
-std::unique_ptr<ImageSource> open_image(std::span<const uint8_t> encoded);
+/// @param max_pixels  of a picture that is not refused
+std::unique_ptr<ImageSource> open_image(std::span<const uint8_t> encoded,
+                                        int64_t max_pixels = kMaxPixels);
 
 /// Throws the error of an unreadable picture.
 [[noreturn]] void throw_unreadable(const std::string& reason);
 
 /// Throws the error of a decompression bomb if a picture has too many pixels.
-void require_pixels(int64_t width, int64_t height);
+void require_pixels(int64_t width, int64_t height, int64_t max_pixels);
 
 }  // namespace torchfeed

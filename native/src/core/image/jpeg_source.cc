@@ -263,10 +263,10 @@ void cmyk_to_rgb(uint8_t* rgb, const uint8_t* cmyk, int64_t width) {
 
 class JpegSource final : public ImageSource {
  public:
-  explicit JpegSource(std::span<const uint8_t> encoded) : encoded_(encoded) {
+  JpegSource(std::span<const uint8_t> encoded, int64_t max_pixels) : encoded_(encoded) {
     open();
     const jpeg_decompress_struct& info = decoder_->info;
-    require_pixels(info.image_width, info.image_height);
+    require_pixels(info.image_width, info.image_height, max_pixels);
     if (info.jpeg_color_space == JCS_UNKNOWN) {
       throw_unreadable("a JPEG must be grey, RGB, YCC, CMYK or YCCK, got " +
                        std::to_string(info.num_components) + " components");
@@ -350,8 +350,8 @@ class JpegSource final : public ImageSource {
 
 void allow_fast_huffman(bool is_allowed) { fast_huffman_is_allowed() = is_allowed; }
 
-std::unique_ptr<ImageSource> open_jpeg(std::span<const uint8_t> encoded) {
-  return std::make_unique<JpegSource>(encoded);
+std::unique_ptr<ImageSource> open_jpeg(std::span<const uint8_t> encoded, int64_t max_pixels) {
+  return std::make_unique<JpegSource>(encoded, max_pixels);
 }
 
 }  // namespace torchfeed

@@ -14,7 +14,8 @@ namespace torchfeed {
 ///
 /// Of a region, libjpeg decodes a margin as well, without which its edges would differ. It stops
 /// after the last row, so damage below the region goes unnoticed.
-std::unique_ptr<ImageSource> open_jpeg(std::span<const uint8_t> encoded);
+std::unique_ptr<ImageSource> open_jpeg(std::span<const uint8_t> encoded,
+                                       int64_t max_pixels = kMaxPixels);
 
 /// Chooses whether the Huffman codes of the usual kind of JPEGs are decoded by `McuDecoder`, as by
 /// default, or all by libjpeg. The pixels and the errors are the same, except that libjpeg misses

@@ -106,10 +106,10 @@ bool read_all(Decoder& decoder, uint8_t** rows) {
 
 class PngSource final : public ImageSource {
  public:
-  explicit PngSource(std::span<const uint8_t> encoded) {
+  PngSource(std::span<const uint8_t> encoded, int64_t max_pixels) {
     decoder_.rest = encoded;
     check(read_header(decoder_));
-    require_pixels(width(), height());
+    require_pixels(width(), height(), max_pixels);
   }
 
   [[nodiscard]] int64_t width() const override {
@@ -165,8 +165,8 @@ class PngSource final : public ImageSource {
 
 }  // namespace
 
-std::unique_ptr<ImageSource> open_png(std::span<const uint8_t> encoded) {
-  return std::make_unique<PngSource>(encoded);
+std::unique_ptr<ImageSource> open_png(std::span<const uint8_t> encoded, int64_t max_pixels) {
+  return std::make_unique<PngSource>(encoded, max_pixels);
 }
 
 }  // namespace torchfeed

@@ -11,6 +11,7 @@ namespace torchfeed {
 
 /// Opens a PNG. As with Pillow's `convert("RGB")`, transparency is dropped and the colours under it
 /// stay. Of 16 bits, the high byte is used; Pillow instead clips grey ones at 255.
-std::unique_ptr<ImageSource> open_png(std::span<const uint8_t> encoded);
+std::unique_ptr<ImageSource> open_png(std::span<const uint8_t> encoded,
+                                      int64_t max_pixels = kMaxPixels);
 
 }  // namespace torchfeed

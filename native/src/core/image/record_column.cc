@@ -34,10 +34,12 @@ class RecordColumn::Batch {
   void write(std::size_t i, const Place& place, std::byte* row, Stores stores) {
     const RecordRow picture = place.file.row(place.number);
     const Stored stored(*this, i, place.file, picture.offset);
-    const auto source = open_record(picture, stored, memory_, column_.recipe_.follows_orientation);
+    const ImageRecipe& recipe = column_.recipe_;
+    const auto source =
+        open_record(picture, stored, memory_, recipe.follows_orientation, recipe.max_pixels);
     SampleWords words(wanted_.key.seed, wanted_.key.epoch,
                       static_cast<int64_t>(wanted_.indices()[i]));
-    make_row(column_.recipe_, *source, words, row, stores);
+    make_row(recipe, *source, words, row, stores);
   }
 
  private:

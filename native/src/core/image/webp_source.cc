@@ -11,14 +11,14 @@ namespace {
 
 class WebpSource final : public ImageSource {
  public:
-  explicit WebpSource(std::span<const uint8_t> encoded) : encoded_(encoded) {
+  WebpSource(std::span<const uint8_t> encoded, int64_t max_pixels) : encoded_(encoded) {
     if (WebPGetFeatures(encoded.data(), encoded.size(), &features_) != VP8_STATUS_OK) {
       throw_unreadable("the header of the WebP is not valid");
     }
     if (features_.has_animation != 0) {
       throw_unreadable("a WebP must not be animated");
     }
-    require_pixels(features_.width, features_.height);
+    require_pixels(features_.width, features_.height, max_pixels);
   }
 
   [[nodiscard]] int64_t width() const override { return features_.width; }
@@ -52,8 +52,8 @@ class WebpSource final : public ImageSource {
 
 }  // namespace
 
-std::unique_ptr<ImageSource> open_webp(std::span<const uint8_t> encoded) {
-  return std::make_unique<WebpSource>(encoded);
+std::unique_ptr<ImageSource> open_webp(std::span<const uint8_t> encoded, int64_t max_pixels) {
+  return std::make_unique<WebpSource>(encoded, max_pixels);
 }
 
 }  // namespace torchfeed
