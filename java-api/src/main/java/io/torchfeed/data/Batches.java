@@ -23,7 +23,8 @@ import java.util.stream.StreamSupport;
  *
  * <p>A pass that was read to its end returns its threads and memory by itself. A pass that becomes
  * unreachable before its end without being closed is closed when the garbage collector discovers
- * it; this is logged once per loader.
+ * it; this is logged once per loader. {@link DataLoader#epoch(long)} describes when the collector
+ * is asked to.
  */
 // Implements both, since there is one sequence: for-each reads well, and next() alone is a step of
 // a pipeline.

@@ -114,10 +114,28 @@ public final class DataLoader implements AutoCloseable {
   /**
    * Opens a pass over an epoch, starting with its first batch.
    *
+   * <p>Until a pass is read to its end or closed, it has threads and memory of its own, which the
+   * garbage collector does not see. A pass that may be left early belongs in try-with-resources:
+   *
+   * <pre>{@code
+   * try (Batches batches = loader.epoch(epoch)) {
+   *   for (Batch batch : batches) {
+   *     ...
+   *     break;
+   *   }
+   * }
+   * }</pre>
+   *
+   * <p>If four passes or more are open, this method therefore requests a garbage collection, which
+   * closes those that were dropped; if it finds that all are in use, it allows twice as many before
+   * it requests another one. At most 128 passes of a loader are open at the same time. With {@code
+   * -XX:+DisableExplicitGC}, this method makes garbage instead, about as many bytes as a pass takes
+   * outside of the heap, until the collector runs.
+   *
    * @param epoch the number of the epoch, at least 0
    * @return the pass; the caller closes it
    * @throws IllegalArgumentException if {@code epoch} is negative
-   * @throws IllegalStateException if the loader is closed
+   * @throws IllegalStateException if the loader is closed, or too many of its passes are open
    */
   public Batches epoch(long epoch) {
     return epoch(epoch, 0);
@@ -131,7 +149,7 @@ public final class DataLoader implements AutoCloseable {
    * @param fromBatch the first batch to deliver, in [0, {@link #batches(long)}]; 0 over a stream
    * @return the pass; the caller closes it
    * @throws IllegalArgumentException if {@code epoch} or {@code fromBatch} is out of range
-   * @throws IllegalStateException if the loader is closed
+   * @throws IllegalStateException if the loader is closed, or too many of its passes are open
    */
   public Batches epoch(long epoch, long fromBatch) {
     return open(() -> core.source().at(epoch, fromBatch));
@@ -166,7 +184,7 @@ public final class DataLoader implements AutoCloseable {
    * @throws IllegalArgumentException if more was delivered than the order contains, the state lacks
    *     a shard of this rank, or batches were delivered ahead by a different number of ranks, whose
    *     batches are different
-   * @throws IllegalStateException if the loader is closed
+   * @throws IllegalStateException if the loader is closed, or too many of its passes are open
    */
   public Batches resume(LoaderState state) {
     return resume(List.of(state));
@@ -183,7 +201,7 @@ public final class DataLoader implements AutoCloseable {
    * @throws io.torchfeed.sampler.ResumeMismatchException if a state belongs to other data
    * @throws IllegalArgumentException if the states lack a shard of this rank, contain one twice,
    *     belong to different epochs, or do not fit this loader
-   * @throws IllegalStateException if the loader is closed
+   * @throws IllegalStateException if the loader is closed, or too many of its passes are open
    */
   public Batches resume(List<? extends LoaderState> states) {
     List<? extends LoaderState> all = List.copyOf(states);

@@ -22,6 +22,7 @@ final class EnginePool<P, F extends BatchEngine> {
 
   private final String name;
   private final Supplier<F> factory;
+  private final EngineLimit limit;
   private final Object lock = new Object();
   private final Deque<F> idle = new ArrayDeque<>();
   private final Set<P> open = new HashSet<>();
@@ -31,10 +32,12 @@ final class EnginePool<P, F extends BatchEngine> {
    * Creates a pool without engines.
    *
    * @param name the name of the loader in messages
+   * @param limit the limit for the engines that passes use
    */
-  EnginePool(String name, Supplier<F> factory) {
+  EnginePool(String name, Supplier<F> factory, EngineLimit limit) {
     this.name = name;
     this.factory = factory;
+    this.limit = limit;
   }
 
   void requireOpen() {
@@ -45,8 +48,28 @@ final class EnginePool<P, F extends BatchEngine> {
     }
   }
 
-  /** Returns an engine for a pass: an idle one or a new one. */
+  /**
+   * Returns an engine for a pass: an idle one or a new one. {@link #giveBack} or {@link #discard}
+   * takes it back.
+   *
+   * @throws IllegalStateException if the loader is closed, or too many passes use engines
+   */
   F take() {
+    requireOpen();
+    limit.acquire();
+    boolean isTaken = false;
+    try {
+      F engine = idleOrNew();
+      isTaken = true;
+      return engine;
+    } finally {
+      if (!isTaken) {
+        limit.release();
+      }
+    }
+  }
+
+  private F idleOrNew() {
     synchronized (lock) {
       requireOpen();
       F engine = idle.poll();
@@ -74,9 +97,20 @@ final class EnginePool<P, F extends BatchEngine> {
     try {
       isKept = !isClosed() && engine.rewind(epoch) && keep(engine);
     } finally {
-      if (!isKept) {
-        engine.close();
+      if (isKept) {
+        limit.release();
+      } else {
+        discard(engine);
       }
+    }
+  }
+
+  /** Takes back the engine of a pass and closes it. */
+  void discard(F engine) {
+    try {
+      engine.close();
+    } finally {
+      limit.release();
     }
   }
 

@@ -28,7 +28,8 @@ public final class LoaderCore {
     this.meter = meter;
     BatchEngine engine = factory.createEngine();
     this.prefetch = ahead.batches(engine.slabBytes());
-    this.engines = new EnginePool<>("DataLoader", factory::createEngine);
+    EngineLimit limit = new EngineLimit((prefetch + 1L) * engine.slabBytes());
+    this.engines = new EnginePool<>("DataLoader", factory::createEngine, limit);
     this.engines.keep(engine);
   }
 
@@ -58,7 +59,7 @@ public final class LoaderCore {
     } catch (RuntimeException | Error e) {
       start.close();
       if (engine != null) {
-        engine.close();
+        engines.discard(engine);
       }
       throw e;
     }

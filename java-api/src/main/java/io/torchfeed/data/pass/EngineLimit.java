@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.pass;
+
+import java.lang.ref.WeakReference;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A bound on the engines of passes that are open, which counts those of passes that were dropped
+ * without being closed. Their memory and threads take no room in the Java heap, so it might never
+ * be collected. Therefore, opening one pass too many asks for a garbage collection and waits until
+ * the dropped passes are closed. If all of them turn out to be in use, more are allowed without
+ * another collection, up to a fixed number. Thread-safe.
+ *
+ * <p>A JVM may be told to ignore requests for collections ({@code -XX:+DisableExplicitGC}). Then
+ * each further pass fills the heap with as many bytes of garbage as the pass takes outside of it,
+ * until that causes a collection.
+ */
+final class EngineLimit {
+  /** The passes that may be open before a collection is requested. */
+  static final int FEW = 4;
+
+  /** The passes of a loader that may be open. */
+  static final int MOST = 128;
+
+  /** The time for dropped passes to be closed after a collection. */
+  private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+  /** Small enough for the young generation of every collector. */
+  private static final int PIECE_BYTES = 64 << 10;
+
+  private final long passBytes;
+
+  private final Object collecting = new Object();
+  private @Nullable WeakReference<Object> uncollected; // guarded by collecting
+  private volatile byte @Nullable [] garbage;
+
+  // Guarded by this.
+  private int inUse;
+  private int allowed = FEW;
+
+  /**
+   * Creates a limit for engines none of which is in use.
+   *
+   * @param passBytes the memory outside of the heap that a pass takes
+   */
+  EngineLimit(long passBytes) {
+    this.passBytes = passBytes;
+  }
+
+  /**
+   * Counts an engine that a pass is about to use.
+   *
+   * @throws IllegalStateException if too many are in use
+   */
+  void acquire() {
+    if (tryAcquire()) {
+      return;
+    }
+    synchronized (collecting) {
+      if (tryAcquire()) {
+        return;
+      }
+      boolean isCollected = collect(isAtMost() ? Runtime.getRuntime().maxMemory() : passBytes);
+      if (!isCollected || !awaitRoom()) {
+        acquireMore(isCollected);
+      }
+    }
+  }
+
+  private synchronized boolean tryAcquire() {
+    if (inUse >= allowed) {
+      return false;
+    }
+    inUse++;
+    return true;
+  }
+
+  private synchronized boolean isAtMost() {
+    return inUse >= MOST;
+  }
+
+  /** Counts an engine although many are in use. */
+  private synchronized void acquireMore(boolean isCollected) {
+    if (inUse >= MOST) {
+      throw new IllegalStateException(
+          ("a DataLoader can have at most %d passes that are open and not read to their end, each"
+                  + " with threads and memory of its own; close each pass, for example with"
+                  + " try-with-resources")
+              .formatted(MOST));
+    }
+    inUse++;
+    if (isCollected) {
+      allowed = Math.min(MOST, 2 * inUse);
+    }
+  }
+
+  /** Notes that an engine is not used any more. */
+  synchronized void release() {
+    inUse--;
+    notifyAll();
+  }
+
+  /**
+   * Requests a collection.
+   *
+   * @param bytes the garbage to make if the request is ignored, at most
+   * @return whether there was a collection
+   */
+  private boolean collect(long bytes) {
+    WeakReference<Object> object = uncollected == null ? newObject() : uncollected;
+    System.gc();
+    for (long made = 0; object.get() != null && made < bytes; made += PIECE_BYTES) {
+      garbage = new byte[PIECE_BYTES];
+    }
+    garbage = null;
+    boolean isCollected = object.get() == null;
+    uncollected = isCollected ? null : object;
+    return isCollected;
+  }
+
+  private static WeakReference<Object> newObject() {
+    return new WeakReference<>(new Object());
+  }
+
+  /** Waits for engines to be released, and counts one; returns false if too many stay in use. */
+  private synchronized boolean awaitRoom() {
+    long end = System.nanoTime() + PATIENCE_NANOS;
+    boolean wasInterrupted = false;
+    boolean isAcquired = tryAcquire();
+    for (long left = millisUntil(end); !isAcquired && left > 0; left = millisUntil(end)) {
+      try {
+        wait(left);
+      } catch (InterruptedException e) {
+        wasInterrupted = true;
+      }
+      isAcquired = tryAcquire();
+    }
+    if (wasInterrupted) {
+      Thread.currentThread().interrupt();
+    }
+    return isAcquired;
+  }
+
+  private static long millisUntil(long end) {
+    return TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
+  }
+}
