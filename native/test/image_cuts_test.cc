@@ -104,6 +104,17 @@ TEST(ImageCuts, MiddlesAreCutAndPadded) {
   }
 }
 
+TEST(ImageCuts, FixedPartsAreCutAndPadded) {
+  const Bytes encoded = testing::golden_image("420_odd.jpg");  // 47 x 61
+  for (const double top : {-200., -5., 0., 50., 61.}) {
+    for (const double left : {-24., -3., 20., 40., 500.}) {
+      const Steps steps = {kPlanCrop, 16, 24, top, left};
+      EXPECT_EQ(0, difference(row_of(steps, encoded, 0), cut(steps, encoded, 0)))
+          << top << ' ' << left;
+    }
+  }
+}
+
 TEST(ImageCuts, PicturesAreTurned) {
   const Steps steps = {kPlanExifOrientation, kPlanCenterCrop, 16, 24};
   for (int orientation = 1; orientation <= 8; ++orientation) {

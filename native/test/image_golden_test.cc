@@ -111,15 +111,15 @@ TEST(ImageGolden, CropsOfPlansEqualThoseOfPillow) {
     ASSERT_FALSE(stream.fail()) << line;
     const auto [dialect, filter, left, top, width, height, to_width, to_height, window_left,
                 window_top, window_width, window_height, flips, flips_too] = numbers;
-    const bool is_window = window_left != 0 || window_top != 0 || window_width != width ||
-                           window_height != height;
+    const bool is_window =
+        window_left != 0 || window_top != 0 || window_width != width || window_height != height;
     if (width != to_width || height != to_height || is_window || flips + flips_too > 0) {
       continue;
     }
     ++compared;
     const auto number = [](int64_t integer) { return static_cast<double>(integer); };
-    const ImageRecipe recipe = read_plan(std::vector<double>{
-        0, 0, 1, 14, number(height), number(width), number(top), number(left)});
+    const ImageRecipe recipe = read_plan(
+        std::vector<double>{0, 0, 1, 14, number(height), number(width), number(top), number(left)});
     Bytes planes(static_cast<std::size_t>(recipe.row_bytes()));
     testing::TorchWords words(0);
     make_row(recipe, content(file), words, reinterpret_cast<std::byte*>(planes.data()));

@@ -256,6 +256,21 @@ TEST(ImageRecords, OtherFilesAreRefused) {
   EXPECT_EQ(second + " cannot be opened: its version must be 1, got 2", opened(second));
 }
 
+TEST(ImageRecords, PlansLimitThePixelsOfStoredPictures) {
+  const RowFiles folder;
+  for (const char* name : {"420.jpg", "cmyk.jpg"}) {
+    const std::string path = write_records(folder, name, {name});
+    ASSERT_EQ(std::string(name) == "420.jpg", RecordFile(path).row(0).is_tiled());
+    const auto with_limit = [&](double most) {
+      std::vector<double> steps = kCropSteps;
+      steps.insert(steps.end(), {kPlanMaxPixels, most});
+      return gathered(*table_of_records({path}, steps), {0});
+    };
+    EXPECT_EQ(expected({name}, {0}), with_limit(150 * 118)) << name;
+    EXPECT_THROW(with_limit(150 * 118 - 1), UnreadableRow) << name;
+  }
+}
+
 TEST(ImageRecords, LabelsAreOfTheFormatOrTheFileIsRefused) {
   const RowFiles folder;
   const auto write = [&](const char* name, uint32_t label) {
@@ -269,8 +284,9 @@ TEST(ImageRecords, LabelsAreOfTheFormatOrTheFileIsRefused) {
   const RecordFile largest(write("largest", 2147483647));
   EXPECT_EQ(2147483647U, largest.row(1).label);
   const std::string path = write("larger", 2147483648);
-  EXPECT_EQ(path + " cannot be opened: picture 1 must have a label from 0 to 2147483647, got "
-                   "2147483648; write the file again with smaller labels",
+  EXPECT_EQ(path +
+                " cannot be opened: picture 1 must have a label from 0 to 2147483647, got "
+                "2147483648; write the file again with smaller labels",
             problem([&] { RecordFile file(path); }));
 }
 

@@ -38,8 +38,8 @@ enum PlanStep {
   kPlanRandomErasingToZero = 12,
   /// Before everything else, the picture is turned as its EXIF orientation says.
   kPlanExifOrientation = 13,
-  /// Height and width of a fixed part; the row and the column of the picture at which it begins, from
-  /// -65535 to 65535. It is black where it exceeds the picture.
+  /// Height and width of a fixed part; the row and the column of the picture at which it begins,
+  /// from -65535 to 65535. It is black where it exceeds the picture.
   kPlanCrop = 14,
   /// Pixels of the largest picture that is decoded or scaled to, at most 65535^2.
   kPlanMaxPixels = 15,

@@ -2,13 +2,12 @@
 #include "core/image/jpeg_entropy.h"
 
 #include <dlfcn.h>
+#include <jerror.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <string>
 #include <string_view>
-
-#include <jerror.h>
 
 namespace torchfeed {
 namespace {

@@ -192,7 +192,7 @@ void decode_huffman_fast(Decoder& decoder) {
 }
 
 /// Returns whether libjpeg smooths between the blocks of a progressive JPEG whose last scans are
-/// missing. It does so from blocks two away, but not from those that it was told to leave out.
+/// missing. It does so from blocks two away, but not from those that a crop leaves out.
 bool is_smoothed(const jpeg_decompress_struct& info) {
   if (!info.progressive_mode || info.coef_bits == nullptr) {
     return false;

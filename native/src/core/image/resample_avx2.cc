@@ -134,9 +134,7 @@ TORCHFEED_AVX2 void vertical(uint8_t* target, const uint8_t* const* rows, const 
 
 }  // namespace
 
-bool has_avx2() {
-  return simd_level() >= SimdLevel::kAvx2 && __builtin_cpu_supports("avx2") != 0;
-}
+bool has_avx2() { return simd_level() >= SimdLevel::kAvx2 && __builtin_cpu_supports("avx2") != 0; }
 
 void horizontal_avx2(uint8_t* target, const uint8_t* row, const ResizeAxis& axis) {
   axis.is_split() ? horizontal<true>(target, row, axis) : horizontal<false>(target, row, axis);

@@ -132,8 +132,8 @@ TORCHFEED_AVX512 void horizontal(uint8_t* target, const uint8_t* row, const Resi
 
 bool has_avx512_bytes() {
   return simd_level() >= SimdLevel::kAvx512 && __builtin_cpu_supports("avx512bw") != 0 &&
-         __builtin_cpu_supports("avx512vl") != 0 &&
-         __builtin_cpu_supports("avx512vbmi") != 0 && __builtin_cpu_supports("avx512vnni") != 0;
+         __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512vbmi") != 0 &&
+         __builtin_cpu_supports("avx512vnni") != 0;
 }
 
 void prepare_avx512(ResizeAxis& axis) {
