@@ -125,8 +125,9 @@ public final class DataLoaderBuilder {
 
   /**
    * Sets the number of threads that load batches in the background; by default 1. With 0, the
-   * thread that takes a batch loads it. Over a stream, workers in excess of the shards of the rank
-   * have no effect.
+   * thread that takes a batch loads it; an interrupt of that thread then reaches the code of the
+   * samples, and has no effect on code that neither waits nor checks for it. Over a stream, workers
+   * in excess of the shards of the rank have no effect.
    *
    * @param workers the number of threads, in [0, 1024]
    * @return this builder
@@ -275,7 +276,8 @@ public final class DataLoaderBuilder {
    * @return the loader; the caller closes it
    * @throws IllegalArgumentException if an option is out of range or does not fit the dataset; if a
    *     prefetch option or a timeout is set without workers; if a batch sampler is combined with a
-   *     sampler, a batch size or {@code dropLast}; or if libtorch has no such device
+   *     sampler, a batch size or {@code dropLast}; if its largest batches have more indices than
+   *     the Java heap can hold; or if libtorch has no such device
    * @throws IllegalStateException if the dataset is closed, the threads cannot be started, or this
    *     libtorch cannot use the device; the message says what is missing
    */
@@ -298,6 +300,7 @@ public final class DataLoaderBuilder {
       host = streamEngine(stream.dataset(), shardSource.batchSize(), meter);
     } else {
       BatchSampler plan = plan();
+      requireIndicesFit(plan.maxBatchSize(), prefetchBytes == null ? ahead.least() : 1);
       source = new IndexSource(plan, datasetSize(), inOrderOrDefault());
       requireUsableDevice();
       host = engine(Math.max(1, plan.maxBatchSize()), ahead.most(), meter);
@@ -429,6 +432,19 @@ public final class DataLoaderBuilder {
               + batchSampler.maxBatchSize());
     }
     return batchSampler;
+  }
+
+  /** Requires that the lists of indices of the batches ahead and of the next one fit the heap. */
+  private static void requireIndicesFit(int largest, int batchesAhead) {
+    long bytes = (batchesAhead + 1L) * largest * Long.BYTES;
+    long heap = Runtime.getRuntime().maxMemory();
+    if (bytes > heap) {
+      throw new IllegalArgumentException(
+          ("maxBatchSize() of the batch sampler is %d: the indices of %d batches take %d bytes,"
+                  + " but the Java heap is limited to %d; return the size of the largest batch,"
+                  + " prefetch fewer, or raise -Xmx")
+              .formatted(largest, batchesAhead + 1, bytes, heap));
+    }
   }
 
   private int batchSizeOrDefault() {

@@ -2,19 +2,26 @@
 package io.torchfeed.data;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.TestReporter;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tests of passes left by {@code break}, in a JVM whose heap stays almost empty. */
+/** Tests of many open passes of a loader: left by {@code break}, or read at the same time. */
 @Timeout(120)
 class AbandonedPassesTest {
+  private static final int SIZE = 64;
   private static final int LIMIT_MIB = 768; // of 1900 MiB that the passes take together
 
   @ParameterizedTest
@@ -50,5 +57,52 @@ class AbandonedPassesTest {
     String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     reporter.publishEntry(option, output);
     assertThat(process.waitFor()).as(output).isZero();
+  }
+
+  private static RowData data(String kind, int size) {
+    return kind.equals("native") ? RowData.tensors(size) : RowData.samples(size);
+  }
+
+  private static List<Batches> open(DataLoader loader, int passes) {
+    return IntStream.range(0, passes)
+        .mapToObj(loader::epoch)
+        .collect(Collectors.toCollection(ArrayList::new));
+  }
+
+  private static void readInTurns(List<Batches> passes) {
+    for (int row = 0; row < SIZE; row += 4) {
+      for (Batches batches : passes) {
+        Rows.assertHolds(batches.next(), row, row + 1, row + 2, row + 3);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"native", "java"})
+  void passesReadAtTheSameTimeAreKept(String kind) {
+    try (RowData data = data(kind, SIZE);
+        DataLoader loader = data.over().batchSize(4).workers(1).build()) {
+      List<Batches> passes = open(loader, 20);
+      readInTurns(passes);
+      passes.forEach(Batches::close);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"native", "java"})
+  void moreOpenPassesThanTheLimitAreRefused(String kind) {
+    try (RowData data = data(kind, SIZE);
+        DataLoader loader = data.over().batchSize(4).workers(0).build()) {
+      List<Batches> passes = open(loader, 128);
+      for (int attempt = 0; attempt < 2; attempt++) {
+        assertThatIllegalStateException()
+            .isThrownBy(() -> loader.epoch(0))
+            .withMessageContaining("at most 128 passes")
+            .withMessageContaining("try-with-resources");
+      }
+      passes.remove(0).close();
+      passes.add(loader.epoch(0));
+      readInTurns(passes);
+    }
   }
 }

@@ -172,47 +172,6 @@ abstract class PassContract {
     awaitPointers();
   }
 
-  private static void readInTurns(List<Batches> passes) {
-    for (int row = 0; row < SIZE; row += 4) {
-      for (Batches batches : passes) {
-        Rows.assertHolds(batches.next(), row, row + 1, row + 2, row + 3);
-      }
-    }
-  }
-
-  @Test
-  void passesReadAtTheSameTimeAreKept() {
-    try (DataLoader loader = loader(1)) {
-      List<Batches> passes = new ArrayList<>();
-      for (int i = 0; i < 20; i++) {
-        passes.add(loader.epoch(i));
-      }
-      readInTurns(passes);
-      passes.forEach(Batches::close);
-    }
-    assertThat(warnings).isEmpty();
-  }
-
-  @Test
-  void moreOpenPassesThanTheLimitAreRefused() {
-    try (DataLoader loader = loader(0)) {
-      List<Batches> passes = new ArrayList<>();
-      for (int i = 0; i < 128; i++) {
-        passes.add(loader.epoch(i));
-      }
-      for (int attempt = 0; attempt < 2; attempt++) {
-        assertThatIllegalStateException()
-            .isThrownBy(() -> loader.epoch(0))
-            .withMessageContaining("at most 128 passes")
-            .withMessageContaining("try-with-resources");
-      }
-      passes.remove(0).close();
-      passes.add(loader.epoch(0));
-      readInTurns(passes);
-    }
-    assertThat(warnings).isEmpty();
-  }
-
   private void dropLoader() {
     loader(2).epoch(3).next();
   }
@@ -405,5 +364,15 @@ abstract class PassContract {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> data.over().batchSampler(Rows.lying(-3, 1)).build())
         .withMessageContaining("maxBatchSize() of a batch sampler must be at least 0, got -3");
+  }
+
+  @Test
+  void aLargestBatchWhoseIndicesDoNotFitTheHeapIsRefused() {
+    for (int largest : new int[] {1 << 28, Integer.MAX_VALUE}) {
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> data.over().batchSampler(Rows.lying(largest, 1)).build().close())
+          .withMessageContaining("maxBatchSize() of the batch sampler is " + largest)
+          .withMessageContaining("raise -Xmx");
+    }
   }
 }

@@ -2,6 +2,7 @@
 package io.torchfeed.data.engine;
 
 import io.torchfeed.data.SampleException;
+import io.torchfeed.internal.HeapMemory;
 import org.jspecify.annotations.Nullable;
 
 /** The index list of a batch, from its request until the batch has ended; reused after that. */
@@ -17,7 +18,12 @@ public final class IndexRequest implements BatchRequest {
   /** The reason why the batch is not requested of the engine but fails when it is next. */
   public @Nullable SampleException failure;
 
+  /**
+   * Creates a list.
+   *
+   * @throws IllegalStateException if the heap is too small for it
+   */
   public IndexRequest(int maxBatchSize) {
-    indices = new long[maxBatchSize];
+    indices = HeapMemory.array("indices of a batch", maxBatchSize, long[]::new);
   }
 }
