@@ -33,7 +33,7 @@ final class EngineLimit {
 
   private final Object collecting = new Object();
   private @Nullable WeakReference<Object> uncollected; // guarded by collecting
-  private volatile byte @Nullable [] garbage;
+  private volatile byte @Nullable [] unusedGarbage; // a field, or no array would be created
 
   // Guarded by this.
   private int inUse;
@@ -111,9 +111,9 @@ final class EngineLimit {
     WeakReference<Object> object = uncollected == null ? newObject() : uncollected;
     System.gc();
     for (long made = 0; object.get() != null && made < bytes; made += PIECE_BYTES) {
-      garbage = new byte[PIECE_BYTES];
+      unusedGarbage = new byte[PIECE_BYTES];
     }
-    garbage = null;
+    unusedGarbage = null;
     boolean isCollected = object.get() == null;
     uncollected = isCollected ? null : object;
     return isCollected;
