@@ -24,6 +24,10 @@ namespace {
 
 constexpr const char* kFirstDevice = "0/";  // the prefix of Gloo's keys
 constexpr const char* kConnectionsKey = "connections/";
+/// The threads that perform a group's operations. Several would, without a lock, move the names of
+/// operations that they have ended into one string; of a name of more than 15 characters, such as
+/// that of sparse all-reduces, they then free the memory twice.
+constexpr int kWorkers = 1;
 
 using Connection = GroupSockets::Connection;
 using Device = std::shared_ptr<gloo::transport::Device>;
@@ -188,6 +192,7 @@ GlooMesh connect_gloo(const c10::intrusive_ptr<c10d::Store>& store, int rank, in
   const auto announcements = LogFilter::create();
   auto gloo_options = c10d::ProcessGroupGloo::Options::create(options.timeout);
   gloo_options->devices.push_back(create_device(options));
+  gloo_options->threads = kWorkers;
   auto backend = c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, world_size, gloo_options);
   std::vector<std::string> listeners;
   for (int each = 0; each < world_size; ++each) {
