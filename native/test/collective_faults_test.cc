@@ -168,6 +168,85 @@ void expect_lost(const std::function<void()>& body) {
   expect_error(ErrorCode::kPeerLost, "PEER_LOST|", body);
 }
 
+using LargeCall = std::function<void(ProcessGroup&, const at::Tensor&, int32_t)>;
+
+/// Calls with a root, 0, that send a large tensor.
+const std::map<std::string, LargeCall>& large_calls() {
+  static const std::map<std::string, LargeCall> kCalls = {
+      {"broadcast", [](auto& group, auto& large, auto mode) { group.broadcast(large, 0, mode); }},
+      {"gather", [](auto& group, auto& large, auto mode) { group.gather(large, 0, mode); }},
+      {"reduce", [](auto& group, auto& large, auto mode) { group.reduce(large, 0, 0, mode); }},
+  };
+  return kCalls;
+}
+
+/// Performs a call on three ranks, in the middle of which rank 2 is lost.
+void lose_rank_in_the_middle(const std::string& name, int32_t mode, double limit) {
+  on_gloo(
+      3,
+      [&](ProcessGroup& group) {
+        const at::Tensor large = at::ones({1 << 25});
+        const auto call = [&] { large_calls().at(name)(group, large, mode); };
+        group.barrier(0);
+        if (group.rank() == 2) {
+          std::thread calling([&] { expect_error(ErrorCode::kIllegalState, "", call); });
+          std::this_thread::sleep_for(std::chrono::milliseconds(15));
+          group.abort();
+          calling.join();
+        } else if (group.rank() == 0) {
+          EXPECT_LT(milliseconds_of([&] { expect_lost(call); }), limit) << name;
+          EXPECT_EQ(2, group.lost_rank()) << name;
+        } else {
+          try {
+            call();
+          } catch (const Error& e) {
+            EXPECT_EQ(ErrorCode::kPeerLost, e.code()) << name << ": " << e.what();
+          }
+        }
+      },
+      30'000);
+}
+
+TEST(CollectiveFaultsOfMany, ARankLostInTheMiddleEndsTheCallAtItsRoot) {
+  for (const auto& call : large_calls()) {
+    lose_rank_in_the_middle(call.first, ProcessGroup::kChecked, 8000);
+  }
+}
+
+TEST(CollectiveFaultsOfMany, ABroadcastFailsWhereItsRootIsLostBehindALivingRank) {
+  std::promise<void> failed;
+  const auto has_failed = failed.get_future().share();
+  on_gloo(
+      4,
+      [&](ProcessGroup& group) {
+        group.barrier(0);
+        if (group.rank() == 0) {
+          return;  // closes its group
+        }
+        const double took = milliseconds_of(
+            [&] { expect_lost([&] { group.broadcast(at::ones({2}), 0, 0); }); });
+        EXPECT_LT(took, 8000) << group.rank();
+        EXPECT_EQ(0, group.lost_rank());
+        if (group.rank() == 3) {  // rank 2 would have passed the values on
+          failed.set_value();
+        }
+        has_failed.wait_for(std::chrono::seconds(20));
+      },
+      20'000);
+}
+
+TEST(CollectiveFaultsOfMany, ARankMayLeaveABroadcastBeforeALateOneBegins) {
+  on_gloo(4, [](ProcessGroup& group) {
+    group.barrier(0);
+    if (group.rank() == 2) {
+      std::this_thread::sleep_for(std::chrono::seconds(3));
+    }
+    const at::Tensor values = at::full({2}, static_cast<double>(group.rank()));
+    group.broadcast(values, 0, 0);  // rank 1 has its values at once, and closes its group
+    EXPECT_EQ(0.0, values.sum().item<double>());
+  });
+}
+
 TEST(CollectiveFaultsOfMany, ThreadsMayCallWhileAnotherAborts) {
   const auto call_for_ever = [](ProcessGroup& group) {
     while (true) {

@@ -84,6 +84,10 @@ class TORCHFEED_API ProcessGroup {
   void abort();
   /// Aborts `other`, too, once this group is aborted, unless `other` has been deleted by then.
   void abort_with(const ProcessGroup& other);
+  /// Returns the rank whose connection was the first to be seen lost; -1 if none, or it is unknown.
+  [[nodiscard]] int64_t lost_rank() const;
+  /// Returns whether the connection to a rank is lost.
+  [[nodiscard]] bool is_lost(int64_t rank) const;
   /// Like `abort`, if an operation is in flight.
   void abort_if_busy();
 

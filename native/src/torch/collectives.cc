@@ -131,12 +131,17 @@ at::Tensor Collectives::reducible(const at::Tensor& tensor, int32_t op) const {
 }
 
 void Collectives::await(const at::Tensor& sendable, const c10::intrusive_ptr<c10d::Work>& work,
-                        InFlight::Needs needs) {
+                        Needs needs) {
   if (is_between_devices(sendable)) {
     in_flight_.await_on_device(work, needs);
   } else {
     in_flight_.await(work, needs);
   }
+}
+
+// If the ranks have compared the call, all of them have begun it.
+Needs Collectives::rooted(Needs::Pattern pattern, int64_t root) const {
+  return is_checked() ? Needs{} : Needs{pattern, root};
 }
 
 void Collectives::check_tensor(const at::Tensor& tensor) const {
@@ -262,7 +267,7 @@ void Collectives::reduce(const at::Tensor& tensor, int32_t op, int64_t root) {
   options.reduceOp = c10d_op(op);
   options.rootRank = root;
   if (sends(sent[0])) {
-    await(sent[0], backend_of(sent[0]).reduce(sent, options), InFlight::Needs::kSomeRanks);
+    await(sent[0], backend_of(sent[0]).reduce(sent, options), rooted(Needs::Pattern::kRoot, root));
   }
   if (rank_ == root) {
     if (op == ProcessGroup::kMean) {

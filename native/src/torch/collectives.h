@@ -99,9 +99,11 @@ class Collectives {
   [[nodiscard]] at::Tensor sendable(const at::Tensor& tensor) const;
   /// Returns sendable values of which a backend has this reduction.
   [[nodiscard]] at::Tensor reducible(const at::Tensor& tensor, int32_t op) const;
+  /// Returns what an operation with a root needs.
+  [[nodiscard]] Needs rooted(Needs::Pattern pattern, int64_t root) const;
   /// Waits for an operation on what is sendable.
   void await(const at::Tensor& sendable, const c10::intrusive_ptr<c10d::Work>& work,
-             InFlight::Needs needs = InFlight::Needs::kEveryRank);
+             Needs needs = {});
 
   GroupBackends backends_;
   InFlight& in_flight_;

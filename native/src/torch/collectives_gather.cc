@@ -101,7 +101,7 @@ void Collectives::broadcast(const at::Tensor& tensor, int64_t root) {
   Tensors sent = {as_bytes(copy)};
   c10d::BroadcastOptions options;
   options.rootRank = root;
-  await(copy, backend_of(copy).broadcast(sent, options), InFlight::Needs::kSomeRanks);
+  await(copy, backend_of(copy).broadcast(sent, options), rooted(Needs::Pattern::kTree, root));
   detail::copy_back(tensor, copy);
 }
 
@@ -139,7 +139,8 @@ void Collectives::scatter(const at::Tensor& output, const Tensors& inputs, int64
     }
     c10d::ScatterOptions options;
     options.rootRank = root;
-    await(copy, backend_of(copy).scatter(outputs, sent, options), InFlight::Needs::kSomeRanks);
+    await(copy, backend_of(copy).scatter(outputs, sent, options),
+          rooted(Needs::Pattern::kRoot, root));
     detail::copy_back(output, copy);
   }
 }
@@ -226,7 +227,8 @@ Collectives::Tensors Collectives::gather(const at::Tensor& tensor, int64_t root)
     Tensors sent = {as_bytes(values)};
     c10d::GatherOptions options;
     options.rootRank = root;
-    await(values, backend_of(values).gather(outputs, sent, options), InFlight::Needs::kSomeRanks);
+    await(values, backend_of(values).gather(outputs, sent, options),
+          rooted(Needs::Pattern::kRoot, root));
   }
   return rank_ == root ? Tensors{result.to(tensor.device())} : Tensors{};
 }
@@ -355,11 +357,11 @@ at::Tensor Collectives::broadcast_bytes(const at::Tensor& bytes, int64_t root) {
   c10d::BroadcastOptions options;
   options.rootRank = root;
   Tensors length = {at::full({1}, bytes.numel(), at::kLong)};
-  in_flight_.await(backends_.host->broadcast(length, options), InFlight::Needs::kSomeRanks);
+  in_flight_.await(backends_.host->broadcast(length, options), rooted(Needs::Pattern::kTree, root));
   const int64_t size = length[0].item<int64_t>();
   Tensors sent = {rank_ == root ? bytes : at::empty({size}, at::kByte)};
   if (size > 0) {
-    in_flight_.await(backends_.host->broadcast(sent, options), InFlight::Needs::kSomeRanks);
+    in_flight_.await(backends_.host->broadcast(sent, options), rooted(Needs::Pattern::kTree, root));
   }
   return sent[0];
 }

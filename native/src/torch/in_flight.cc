@@ -19,6 +19,8 @@ constexpr milliseconds kGrace(20);
 constexpr milliseconds kLap(250);
 /// Time without a byte after which the ranks that are left send no more.
 constexpr milliseconds kQuiet(1000);
+/// The same for operations that may also wait for a rank that has not begun.
+constexpr milliseconds kLongQuiet(10'000);
 /// Time between two looks at what a device has finished.
 constexpr std::chrono::microseconds kPoll(50);
 
@@ -74,8 +76,30 @@ struct InFlight::Operation {
   }
 };
 
-InFlight::InFlight(const detail::GroupSockets& sockets, int64_t world_size)
-    : sockets_(sockets), world_size_(world_size) {
+bool Needs::certainly(int64_t other, int64_t own, int64_t world_size) const {
+  if (pattern == Pattern::kEveryRank) {
+    return true;
+  }
+  if (own == root || other < 0) {
+    return false;
+  }
+  if (pattern == Pattern::kRoot) {
+    return other == root;
+  }
+  // Counted from the root, the parent of a rank has the same number without its lowest bit.
+  const int64_t sought = (other - root + world_size) % world_size;
+  int64_t sender = (own - root + world_size) % world_size;
+  while (sender > 0) {
+    sender &= sender - 1;
+    if (sender == sought) {
+      return true;
+    }
+  }
+  return false;
+}
+
+InFlight::InFlight(const detail::GroupSockets& sockets, int64_t rank, int64_t world_size)
+    : sockets_(sockets), rank_(rank), world_size_(world_size) {
   if (!sockets.is_empty()) {
     watch_ = std::thread([this] { watch(); });
   }
@@ -223,6 +247,22 @@ bool InFlight::is_device_aborted() const {
 
 void InFlight::throw_aborted() { std::rethrow_exception(aborted()); }
 
+int64_t InFlight::lost_rank() const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (first_lost_ >= 0) {
+      return first_lost_;
+    }
+  }
+  const auto lost = sockets_.lost();
+  return lost.empty() ? -1 : lost.front();
+}
+
+bool InFlight::is_lost(int64_t rank) const {
+  const auto lost = sockets_.lost();
+  return std::find(lost.begin(), lost.end(), rank) != lost.end();
+}
+
 void InFlight::watch() {
   std::vector<int64_t> lost;
   std::unique_lock lock(mutex_);
@@ -231,6 +271,9 @@ void InFlight::watch() {
     // What Gloo tells by itself, it tells within a lap.
     const auto lost_before =
         std::exchange(lost, is_idle ? std::vector<int64_t>() : sockets_.lost());
+    if (!lost.empty() && first_lost_ < 0) {
+      first_lost_ = lost.front();
+    }
     if (!lost_before.empty() && !lost.empty()) {
       end_operations_without(lost, Clock::now());
     }
@@ -273,7 +316,8 @@ void InFlight::abort_device() {
 }
 
 /// Ends operations that need one of the lost ranks. A rank may leave after the last operation; then
-/// those that all ranks have begun need only bytes that are on their way.
+/// those that need it, and so have begun there, need only bytes that are on their way. If it is not
+/// known whether a lost rank is needed, another rank may just be late, so more time passes first.
 void InFlight::end_operations_without(const std::vector<int64_t>& lost, Clock::time_point now) {
   for (Message* message : messages_) {
     const bool is_gone =
@@ -283,11 +327,18 @@ void InFlight::end_operations_without(const std::vector<int64_t>& lost, Clock::t
       message->work->abort();
     }
   }
-  const bool is_quiet = sockets_.quiet_for() > kQuiet;
+  const auto quiet = sockets_.quiet_for();
   for (const auto& operation : pending()) {
-    const bool needs_lost = world_size_ == 2 || (is_quiet && operation->needs == Needs::kEveryRank);
-    if (needs_lost && now - operation->start > kLap) {
-      operation->end(peer_lost(lost.front()));
+    // A device need not use Gloo's tree.
+    const bool is_tree = operation->needs.pattern == Needs::Pattern::kTree;
+    const auto needed = std::find_if(lost.begin(), lost.end(), [&](int64_t rank) {
+      return !(operation->device_work && is_tree) &&
+             operation->needs.certainly(rank, rank_, world_size_);
+    });
+    const auto limit = needed == lost.end() ? kLongQuiet : kQuiet;
+    const auto age = now - operation->start;
+    if (world_size_ == 2 ? age > kLap : age > limit && quiet > limit) {
+      operation->end(peer_lost(needed == lost.end() ? lost.front() : *needed));
       if (operation->device_work) {
         abort_device();
       }

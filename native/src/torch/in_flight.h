@@ -17,6 +17,23 @@
 
 namespace torchfeed {
 
+/// The ranks that an operation waits for. A rank that has been lost may have left after its part;
+/// these are the ranks whose part cannot be over while that of this rank is not, unless its bytes
+/// are on their way.
+struct Needs {
+  enum class Pattern {
+    kEveryRank,  ///< No rank can be done before each has begun.
+    kTree,       ///< From the root, through Gloo's binomial tree.
+    kRoot,       ///< From or to the root, which is done only once this rank has begun.
+  };
+
+  Pattern pattern = Pattern::kEveryRank;
+  int64_t root = 0;
+
+  /// Returns whether rank `own` cannot finish without `other`. At the root, it is not known.
+  [[nodiscard]] bool certainly(int64_t other, int64_t own, int64_t world_size) const;
+};
+
 /// The operations of a group that have not ended. Those that Gloo forgets are ended here: by
 /// `abort`, and by a thread that looks for lost connections. Those of a device are ended once the
 /// device has finished them, which their own futures do not wait for.
@@ -26,13 +43,7 @@ namespace torchfeed {
 /// the group's timeout. Thread-safe.
 class InFlight {
  public:
-  /// The ranks that an operation waits for.
-  enum class Needs {
-    kEveryRank,  ///< No rank can be done before each has begun.
-    kSomeRanks,
-  };
-
-  InFlight(const detail::GroupSockets& sockets, int64_t world_size);
+  InFlight(const detail::GroupSockets& sockets, int64_t rank, int64_t world_size);
   InFlight(const InFlight&) = delete;
   InFlight& operator=(const InFlight&) = delete;
   ~InFlight();
@@ -41,14 +52,14 @@ class InFlight {
   /// is aborted, or a rank that it needs is lost. `work` keeps its tensors: Gloo may still use
   /// them. Throws `ILLEGAL_STATE` if the group is aborted.
   [[nodiscard]] c10::intrusive_ptr<c10d::Work> watched(const c10::intrusive_ptr<c10d::Work>& work,
-                                                       Needs needs = Needs::kEveryRank);
+                                                       Needs needs = {});
   /// Like `watched` of work that a device does for `use_device`'s backend.
   [[nodiscard]] c10::intrusive_ptr<c10d::Work> watched_on_device(
-      const c10::intrusive_ptr<c10d::Work>& work, Needs needs = Needs::kEveryRank);
+      const c10::intrusive_ptr<c10d::Work>& work, Needs needs = {});
   /// Waits for `watched(work, needs)`.
-  void await(const c10::intrusive_ptr<c10d::Work>& work, Needs needs = Needs::kEveryRank);
+  void await(const c10::intrusive_ptr<c10d::Work>& work, Needs needs = {});
   /// Waits for `watched_on_device(work, needs)`.
-  void await_on_device(const c10::intrusive_ptr<c10d::Work>& work, Needs needs = Needs::kEveryRank);
+  void await_on_device(const c10::intrusive_ptr<c10d::Work>& work, Needs needs = {});
   /// Waits for a message to or from a peer.
   void await_message(const c10::intrusive_ptr<c10d::Work>& work, int64_t peer);
 
@@ -61,6 +72,10 @@ class InFlight {
   /// Returns whether the backend of `use_device` is being aborted.
   [[nodiscard]] bool is_device_aborted() const;
   [[nodiscard]] bool is_idle();
+  /// Returns the rank whose connection was the first to be seen lost; -1 if none, or it is unknown.
+  [[nodiscard]] int64_t lost_rank() const;
+  /// Returns whether the connection to a rank is lost.
+  [[nodiscard]] bool is_lost(int64_t rank) const;
   [[noreturn]] static void throw_aborted();
 
  private:
@@ -86,11 +101,13 @@ class InFlight {
   void end_operations_without(const std::vector<int64_t>& lost, Clock::time_point now);
 
   const detail::GroupSockets& sockets_;
+  const int64_t rank_;
   const int64_t world_size_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::shared_ptr<std::atomic<bool>> is_aborted_ = std::make_shared<std::atomic<bool>>(false);
   bool is_closing_ = false;
+  int64_t first_lost_ = -1;
   std::vector<std::weak_ptr<Operation>> operations_;
   std::set<Message*> messages_;
   c10::intrusive_ptr<c10d::Backend> device_backend_;  // null without one, and once aborted

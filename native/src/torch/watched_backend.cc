@@ -20,7 +20,8 @@ class WatchedBackend : public c10d::Backend {
 
   c10::intrusive_ptr<c10d::Work> broadcast(std::vector<at::Tensor>& tensors,
                                            const c10d::BroadcastOptions& options) override {
-    return watched(backend_->broadcast(tensors, options), InFlight::Needs::kSomeRanks);
+    return watched(backend_->broadcast(tensors, options),
+                   {Needs::Pattern::kTree, options.rootRank});
   }
 
   c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
@@ -36,7 +37,7 @@ class WatchedBackend : public c10d::Backend {
 
  private:
   c10::intrusive_ptr<c10d::Work> watched(const c10::intrusive_ptr<c10d::Work>& work,
-                                         InFlight::Needs needs = InFlight::Needs::kEveryRank) {
+                                         Needs needs = {}) {
     return on_device_ ? in_flight_.watched_on_device(work, needs) : in_flight_.watched(work, needs);
   }
 

@@ -4,12 +4,16 @@ package io.torchfeed.distributed;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.NativeException;
+import io.torchfeed.sampler.Part;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * Small values that the ranks of a group share by name, served by the master's process.
@@ -18,25 +22,36 @@ import java.util.function.Supplier;
  * Every call is a message to the master, so it is no substitute for collective operations; values
  * should be at most a few kilobytes. Thread-safe.
  *
- * <p>Every method throws {@link PeerLostException} if the master is lost, and {@link
- * IllegalStateException} if the group is closed or aborted, also while it waits.
+ * <p>Every method throws {@link PeerLostException} if the master is lost, or does not answer within
+ * half a second more than the method's limit (the group's timeout, if it has none). It throws {@link
+ * IllegalStateException} if the group is closed or aborted, or the thread is interrupted, also while
+ * it waits.
  */
 public final class KeyValueStore {
   private static final long MAX_PAUSE_MILLIS = 10;
 
+  // Keys of a barrier, besides the numbers of the ranks.
+  private static final String OUTCOME = "outcome";
+  private static final String LEFT = "left";
+  private static final String PASSED = "passed";
+
   private final StoreConnection connection;
   private final String prefix;
   private final Runnable requireOpen;
+  private final Duration timeout;
 
   /**
    * Creates a view of the keys with a prefix.
    *
    * @param requireOpen throws {@link IllegalStateException} once the store may not be used any more
+   * @param timeout the limit of calls that have none of their own
    */
-  KeyValueStore(StoreConnection connection, String prefix, Runnable requireOpen) {
+  KeyValueStore(
+      StoreConnection connection, String prefix, Runnable requireOpen, Duration timeout) {
     this.connection = connection;
     this.prefix = prefix;
     this.requireOpen = requireOpen;
+    this.timeout = timeout;
   }
 
   /**
@@ -78,7 +93,7 @@ public final class KeyValueStore {
       throw PeerLostException.noted(
           "get", start, OptionalInt.empty(), "no rank has set the key '" + key + "'", null);
     }
-    return call(() -> connection.get(prefix + key));
+    return call(() -> connection.get(prefix + key), left(start, timeout));
   }
 
   /**
@@ -108,10 +123,10 @@ public final class KeyValueStore {
       throw new IllegalArgumentException("keys must hold at least 1 key, got 0");
     }
     List<String> names = keys.stream().map(key -> prefix + requireNonNull(key)).toList();
-    long deadline = System.nanoTime() + timeout.toNanos();
+    long start = System.nanoTime();
     long pause = 1;
-    while (!call(() -> connection.isSet(names))) {
-      long left = (deadline - System.nanoTime()) / 1_000_000;
+    while (!call(() -> connection.isSet(names), left(start, timeout))) {
+      long left = left(start, timeout).toMillis();
       if (left <= 0) {
         return false;
       }
@@ -170,13 +185,57 @@ public final class KeyValueStore {
     return call(() -> connection.keys(prefix).size());
   }
 
+  /**
+   * Waits until every rank has called this method for this prefix. Either all ranks pass, or none
+   * that comes before or after the first has given up. The last one to leave removes the keys.
+   */
+  void barrier(Part part, Duration limit) {
+    long start = System.nanoTime();
+    List<String> all = IntStream.range(0, part.worldSize()).mapToObj(String::valueOf).toList();
+    set(String.valueOf(part.rank()), "");
+    boolean isComplete = await(all, limit);
+    String missing =
+        isComplete
+            ? ""
+            : all.stream()
+                .filter(rank -> !await(List.of(rank), Duration.ZERO))
+                .collect(Collectors.joining(", "));
+    String mine = missing.isEmpty() ? PASSED : missing;
+    String outcome = compareSet(OUTCOME, "", mine);
+    if (add(LEFT, 1) == part.worldSize()) {
+      all.forEach(this::delete);
+      delete(OUTCOME);
+      delete(LEFT);
+    }
+    if (!outcome.equals(PASSED)) {
+      throw PeerLostException.noted(
+          "monitored barrier",
+          start,
+          outcome.contains(",") ? OptionalInt.empty() : OptionalInt.of(Integer.parseInt(outcome)),
+          "ranks [" + outcome + "] have not reached it within the limit",
+          null);
+    }
+  }
+
+  private static Duration left(long start, Duration limit) {
+    Duration left = limit.minusNanos(System.nanoTime() - start);
+    return left.isNegative() ? Duration.ZERO : left;
+  }
+
   private <R> R call(Supplier<R> body) {
+    return call(body, timeout);
+  }
+
+  private <R> R call(Supplier<R> body, Duration limit) {
     requireOpen.run();
     long start = System.nanoTime();
     try {
-      return body.get();
+      return connection.limited(body, limit.plus(MeetingPoint.GRACE), requireOpen);
     } catch (NativeException e) {
       String reason = "the store was lost: " + e.getMessage();
+      throw PeerLostException.noted("store", start, OptionalInt.empty(), reason, e);
+    } catch (TimeoutException e) {
+      String reason = "the master's process does not answer";
       throw PeerLostException.noted("store", start, OptionalInt.empty(), reason, e);
     }
   }

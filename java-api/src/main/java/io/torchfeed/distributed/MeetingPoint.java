@@ -148,7 +148,7 @@ final class MeetingPoint {
 
   /**
    * Registers, and connects once all ranks have; waits at most for the timeout. Calls {@code
-   * eachTime} while it waits.
+   * eachTime} again and again while it waits, which may throw.
    */
   NativeHandle<io.torchfeed.bindings.ProcessGroup> meet(Runnable eachTime) {
     try {
@@ -156,11 +156,11 @@ final class MeetingPoint {
               "torchfeed-subgroup",
               () -> {
                 register();
-                awaitAll(eachTime);
+                awaitAll(() -> {});
                 return connect();
               },
               NativeHandle::close)
-          .await(timeout.plus(GRACE));
+          .await(timeout.plus(GRACE), eachTime);
     } catch (TimeoutException e) {
       throw failure(start, "the store or a rank does not respond", e);
     }

@@ -10,10 +10,8 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
-import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -43,7 +41,6 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   private final boolean hasPythonRanks;
   private final Map<String, Integer> madeBefore = new HashMap<>();
   private final AtomicBoolean isReleased = new AtomicBoolean();
-  private volatile boolean isAborted;
   private volatile @Nullable String device;
   private @Nullable StoreConnection store;
 
@@ -52,7 +49,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
       Environment environment,
       String networkInterface,
       Duration timeout) {
-    super(new GroupCalls(joined.group(), environment.part(), true));
+    super(new GroupCalls(joined.group(), environment.part(), new AtomicBoolean(), true));
     this.environment = environment;
     this.timeout = timeout;
     this.networkInterface = networkInterface;
@@ -346,7 +343,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
           new MeetingPoint(shared, key, there, networkInterface, timeout, System.nanoTime());
       joined =
           new Rendezvous.Joined(
-              members.length == 1 ? MeetingPoint.alone() : point.meet(this::requireOpen),
+              members.length == 1 ? MeetingPoint.alone() : point.meet(() -> requireMembers(members)),
               shared,
               key);
     } catch (RuntimeException | Error e) {
@@ -365,6 +362,18 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
     } catch (RuntimeException | Error e) {
       close();
       throw e;
+    }
+  }
+
+  /** Throws if a sub-group of these ranks cannot be completed. */
+  private void requireMembers(int[] members) {
+    requireOpen();
+    long start = System.nanoTime();
+    for (int member : members) {
+      if (member != rank() && calls.isLost(member)) {
+        String reason = "its connection to this group was closed";
+        throw PeerLostException.noted("subgroup", start, OptionalInt.of(member), reason, null);
+      }
     }
   }
 
@@ -405,7 +414,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   public KeyValueStore store() {
     StoreConnection connection = storeConnection();
     return new KeyValueStore(
-        connection, hasPythonRanks ? prefix : prefix + "user/", this::requireOpen);
+        connection, hasPythonRanks ? prefix : prefix + "user/", this::requireOpen, timeout);
   }
 
   private synchronized StoreConnection storeConnection() {
@@ -418,6 +427,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
 
   /** Throws if the group is closed or aborted. */
   void requireOpen() {
+    boolean isAborted = calls.isAborted().get();
     if (calls.handle().isClosed() || isAborted) {
       throw new IllegalStateException("ProcessGroup " + (isAborted ? "was aborted" : "is closed"));
     }
@@ -428,31 +438,15 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * through the store, so it takes milliseconds; for finding a rank that hangs.
    *
    * @param limit how long to wait
-   * @throws PeerLostException if a rank has not called this method within the limit
+   * @throws PeerLostException if a rank has not called this method within the limit of every other;
+   *     then that rank's call throws, too
    * @throws IllegalStateException if the group is closed or aborted
    * @throws UnsupportedOperationException if Python ranks are in the group
    */
   public void monitoredBarrier(Duration limit) {
     requireJavaRanks("monitoredBarrier");
-    long start = System.nanoTime();
-    String round = "barrier/" + countMade("barrier") + "/";
-    KeyValueStore ranks = new KeyValueStore(storeConnection(), prefix + round, this::requireOpen);
-    ranks.set(String.valueOf(rank()), "");
-    Set<String> all =
-        IntStream.range(0, size()).mapToObj(String::valueOf).collect(Collectors.toSet());
-    if (!ranks.await(all, limit)) {
-      List<Integer> missing =
-          IntStream.range(0, size())
-              .filter(rank -> !ranks.await(List.of(String.valueOf(rank)), Duration.ZERO))
-              .boxed()
-              .toList();
-      throw PeerLostException.noted(
-          "monitored barrier",
-          start,
-          missing.size() == 1 ? OptionalInt.of(missing.get(0)) : OptionalInt.empty(),
-          "ranks " + missing + " have not reached it",
-          null);
-    }
+    String round = prefix + "barrier/" + countMade("barrier") + "/";
+    new KeyValueStore(storeConnection(), round, this::requireOpen, limit).barrier(part(), limit);
   }
 
   /**
@@ -462,10 +456,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * closed; sub-groups are not affected.
    */
   public void abort() {
-    isAborted = true;
-    if (!calls.handle().isClosed()) {
-      calls.handle().run(io.torchfeed.bindings.ProcessGroup::abort);
-    }
+    calls.abort();
   }
 
   /** Aborts another group, too, once this one is aborted. */

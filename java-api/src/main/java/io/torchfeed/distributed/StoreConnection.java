@@ -10,8 +10,15 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.javacpp.SizeTPointer;
@@ -32,9 +39,19 @@ import org.jspecify.annotations.Nullable;
 final class StoreConnection {
   private final NativeHandle<Store> handle;
   private final AtomicInteger owners = new AtomicInteger(1);
+  private final ThreadPoolExecutor caller =
+      new ThreadPoolExecutor(
+          1, 1, 1, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), StoreConnection::thread);
 
   private StoreConnection(NativeHandle<Store> handle) {
     this.handle = handle;
+    caller.allowCoreThreadTimeOut(true);
+  }
+
+  private static Thread thread(Runnable calls) {
+    Thread thread = new Thread(calls, "torchfeed-store");
+    thread.setDaemon(true);
+    return thread;
   }
 
   /**
@@ -109,6 +126,44 @@ final class StoreConnection {
 
   NativeHandle<Store> handle() {
     return handle;
+  }
+
+  /**
+   * Performs a call that does not wait longer than its limit. Native code waits indefinitely for a
+   * master that has stopped, so a thread of the connection performs the call, which the caller may
+   * abandon.
+   *
+   * @param requireOpen called again and again; throws to end the wait
+   * @throws TimeoutException if the master has not answered
+   * @throws IllegalStateException if the thread is interrupted
+   */
+  <T> T limited(Supplier<T> call, Duration limit, Runnable requireOpen) throws TimeoutException {
+    FutureTask<T> task = new FutureTask<>(call::get);
+    caller.execute(task);
+    long deadline = System.nanoTime() + limit.toNanos();
+    try {
+      while (true) {
+        long left = Math.max(0, (deadline - System.nanoTime()) / 1_000_000);
+        try {
+          long pause = Math.min(left, TimeLimitedCall.BETWEEN_LOOKS_MILLIS);
+          return task.get(pause, TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+          if (left == 0) {
+            throw e;
+          }
+        }
+        requireOpen.run();
+      }
+    } catch (ExecutionException e) {
+      throw e.getCause() instanceof RuntimeException failure
+          ? failure
+          : new IllegalStateException("the store failed with " + e.getCause(), e.getCause());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted while waiting for the store", e);
+    } finally {
+      caller.remove(task); // of calls that wait behind one without an answer
+    }
   }
 
   void set(String key, byte[] value) {

@@ -16,6 +16,9 @@ import java.util.function.Supplier;
  * abandoned when the caller stops waiting.
  */
 final class TimeLimitedCall<T> {
+  /** The time between two looks at whether it is still worth waiting. */
+  static final long BETWEEN_LOOKS_MILLIS = 50;
+
   private final Supplier<T> call;
   private final Consumer<T> undo;
   private final CompletableFuture<T> result = new CompletableFuture<>();
@@ -41,9 +44,17 @@ final class TimeLimitedCall<T> {
    *     else, which is then the cause
    */
   T await(Duration limit) throws TimeoutException {
+    return await(limit, () -> {});
+  }
+
+  /**
+   * Like {@link #await(Duration)}; calls {@code eachTime} again and again while it waits, and stops
+   * waiting if that throws.
+   */
+  T await(Duration limit, Runnable eachTime) throws TimeoutException {
     thread.start();
     try {
-      return result.get(limit.toMillis(), TimeUnit.MILLISECONDS);
+      return awaitResult(System.nanoTime() + limit.toNanos(), eachTime);
     } catch (ExecutionException e) {
       throw failure(requireNonNull(e.getCause()));
     } catch (TimeoutException e) {
@@ -53,6 +64,26 @@ final class TimeLimitedCall<T> {
       abandon();
       Thread.currentThread().interrupt();
       throw new IllegalStateException("interrupted in " + thread.getName(), e);
+    }
+  }
+
+  private T awaitResult(long deadline, Runnable eachTime)
+      throws ExecutionException, InterruptedException, TimeoutException {
+    while (true) {
+      long left = (deadline - System.nanoTime()) / 1_000_000;
+      try {
+        return result.get(Math.max(0, Math.min(left, BETWEEN_LOOKS_MILLIS)), TimeUnit.MILLISECONDS);
+      } catch (TimeoutException e) {
+        if (left <= BETWEEN_LOOKS_MILLIS) {
+          throw e;
+        }
+      }
+      try {
+        eachTime.run();
+      } catch (RuntimeException e) {
+        abandon();
+        throw e;
+      }
     }
   }
 

@@ -208,6 +208,42 @@ class ProcessGroupTest {
         });
   }
 
+  @Test
+  void aMonitoredBarrierThatFailedFailsForALateRank() throws Exception {
+    RankThreads.run(
+        3,
+        group -> {
+          boolean isLate = group.rank() == 1;
+          if (isLate) {
+            group.barrier();
+          }
+          Duration limit = isLate ? MINUTE : Duration.ofMillis(200);
+          PeerLostException missing =
+              catchThrowableOfType(
+                  PeerLostException.class, () -> group.monitoredBarrier(limit));
+          assertThat(missing.rank()).hasValue(1);
+          if (!isLate) {
+            group.barrier();
+          }
+          group.barrier();
+          group.monitoredBarrier(MINUTE);
+        });
+  }
+
+  @Test
+  void aMonitoredBarrierLeavesNoKeys() {
+    StoreConnection connection = StoreConnection.alone(MINUTE);
+    KeyValueStore store = new KeyValueStore(connection, "barrier/", () -> {}, MINUTE);
+    store.barrier(new Part(1, 0), MINUTE);
+    assertThat(store.size()).isZero();
+    assertThatThrownBy(() -> store.barrier(new Part(2, 0), Duration.ZERO))
+        .isInstanceOf(PeerLostException.class);
+    assertThatThrownBy(() -> store.barrier(new Part(2, 1), MINUTE))
+        .isInstanceOf(PeerLostException.class);
+    assertThat(store.size()).isZero();
+    connection.release();
+  }
+
   @ParameterizedTest
   @ValueSource(ints = {1, 2})
   void valuesAreSharedByName(int ranks) throws Exception {

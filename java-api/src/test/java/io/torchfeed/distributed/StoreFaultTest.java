@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.torchfeed.sampler.Part;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Tests that calls of the store end although the process that serves it has stopped. */
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class StoreFaultTest {
+  private static final Duration LIMIT = Duration.ofMillis(500);
+  private static final Duration LONG = Duration.ofMinutes(2);
+  private static final long PATIENCE_MILLIS = 10_000;
+  private static final int GROUPS = 4;
+
+  private final Path folder;
+
+  StoreFaultTest(@TempDir Path folder) {
+    this.folder = folder;
+  }
+
+  @Test
+  void noCallOfTheStoreWaitsForAStoppedMaster() throws Exception {
+    ReservedPort[] ports = new ReservedPort[GROUPS];
+    ProcessGroup[] groups = new ProcessGroup[GROUPS];
+    String[] command = new String[3 + GROUPS];
+    command[0] = CollectiveFault.class.getName();
+    command[1] = "STOP";
+    command[2] = folder.resolve("go").toString();
+    for (int i = 0; i < GROUPS; i++) {
+      ports[i] = ReservedPort.open();
+      command[3 + i] = "0=2=" + ports[i].number();
+    }
+    try (TestJvm master =
+        TestJvm.start(folder, Map.of("OMP_NUM_THREADS", "1"), List.of("-Xmx64m"), command)) {
+      master.await(lines -> lines.contains("ready"));
+      Files.createFile(folder.resolve("go"));
+      for (int i = 0; i < GROUPS; i++) {
+        Master there = Master.at("127.0.0.1", ports[i].number());
+        groups[i] = ProcessGroup.join(there, new Part(2, 1), LONG);
+      }
+      master.awaitStop();
+      assertThat(failureOf(() -> groups[0].monitoredBarrier(LIMIT)))
+          .isInstanceOf(PeerLostException.class);
+      assertThat(failureOf(() -> groups[0].store().get("a key", LIMIT)))
+          .isInstanceOf(PeerLostException.class)
+          .hasMessageContaining("does not answer");
+      assertEnds(groups[1], (group, thread) -> group.abort());
+      assertEnds(groups[2], (group, thread) -> group.close());
+      assertEnds(groups[3], (group, thread) -> thread.interrupt());
+    } finally {
+      for (int i = 0; i < GROUPS; i++) {
+        groups[i].close();
+        ports[i].close();
+      }
+    }
+  }
+
+  /** Checks that a wake ends a call without a limit of its own. */
+  private static void assertEnds(ProcessGroup group, BiConsumer<ProcessGroup, Thread> wake)
+      throws Exception {
+    @Nullable Throwable[] failure = new Throwable[1];
+    KeyValueStore store = group.store();
+    Thread waiting = new Thread(() -> failure[0] = failureOf(() -> store.set("a key", "")));
+    waiting.start();
+    Thread.sleep(200);
+    assertThat(failure[0]).isNull();
+    long start = System.nanoTime();
+    wake.accept(group, waiting);
+    waiting.join(PATIENCE_MILLIS);
+    assertThat(failure[0]).isInstanceOf(IllegalStateException.class);
+    assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(2));
+  }
+
+  private static @Nullable Throwable failureOf(Runnable call) {
+    long start = System.nanoTime();
+    try {
+      call.run();
+      return null;
+    } catch (RuntimeException e) {
+      assertThat((System.nanoTime() - start) / 1_000_000).isLessThan(PATIENCE_MILLIS);
+      return e;
+    }
+  }
+}
