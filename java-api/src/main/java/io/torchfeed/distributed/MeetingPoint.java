@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeoutException;
+import java.util.function.IntPredicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.bytedeco.javacpp.Loader;
@@ -20,6 +21,7 @@ final class MeetingPoint {
   /** Extra time for the timeouts of the store and of Gloo, whose messages are more specific. */
   static final Duration GRACE = Duration.ofMillis(500);
 
+  private static final Duration LOST_AFTER = Duration.ofSeconds(1);
   private static final long MAX_BETWEEN_POLLS_MILLIS = 50;
   private static final String NAME = "ProcessGroup";
 
@@ -149,20 +151,33 @@ final class MeetingPoint {
   /**
    * Registers, and connects once all ranks have; waits at most for the timeout. Calls {@code
    * eachTime} again and again while it waits, which may throw.
+   *
+   * @param isLost whether the connection to a rank of this group is known to be lost
    */
-  NativeHandle<io.torchfeed.bindings.ProcessGroup> meet(Runnable eachTime) {
+  NativeHandle<io.torchfeed.bindings.ProcessGroup> meet(
+      Runnable eachTime, IntPredicate isLost) {
     try {
       return new TimeLimitedCall<>(
               "torchfeed-subgroup",
               () -> {
                 register();
-                awaitAll(() -> {});
+                awaitAll(() -> requireLiving(isLost));
                 return connect();
               },
               NativeHandle::close)
           .await(timeout.plus(GRACE), eachTime);
     } catch (TimeoutException e) {
       throw failure(start, "the store or a rank does not respond", e);
+    }
+  }
+
+  /** Throws if a rank that has not registered was lost; it has a moment to do so. */
+  private void requireLiving(IntPredicate isLost) {
+    if (System.nanoTime() - start > LOST_AFTER.toNanos()
+        && IntStream.range(0, environment.worldSize())
+            .filter(isLost)
+            .anyMatch(rank -> !store.isSet(prefix + "rank/" + rank))) {
+      throw missingRanks();
     }
   }
 

@@ -343,7 +343,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
           new MeetingPoint(shared, key, there, networkInterface, timeout, System.nanoTime());
       joined =
           new Rendezvous.Joined(
-              members.length == 1 ? MeetingPoint.alone() : point.meet(() -> requireMembers(members)),
+              members.length == 1 ? MeetingPoint.alone() : point.meet(this::requireOpen, i -> i != own && calls.isLost(members[i])),
               shared,
               key);
     } catch (RuntimeException | Error e) {
@@ -362,18 +362,6 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
     } catch (RuntimeException | Error e) {
       close();
       throw e;
-    }
-  }
-
-  /** Throws if a sub-group of these ranks cannot be completed. */
-  private void requireMembers(int[] members) {
-    requireOpen();
-    long start = System.nanoTime();
-    for (int member : members) {
-      if (member != rank() && calls.isLost(member)) {
-        String reason = "its connection to this group was closed";
-        throw PeerLostException.noted("subgroup", start, OptionalInt.of(member), reason, null);
-      }
     }
   }
 
