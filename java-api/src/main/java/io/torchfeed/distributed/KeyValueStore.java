@@ -23,9 +23,9 @@ import java.util.stream.IntStream;
  * should be at most a few kilobytes. Thread-safe.
  *
  * <p>Every method throws {@link PeerLostException} if the master is lost, or does not answer within
- * half a second more than the method's limit (the group's timeout, if it has none). It throws {@link
- * IllegalStateException} if the group is closed or aborted, or the thread is interrupted, also while
- * it waits.
+ * half a second more than the method's limit (the group's timeout, if it has none). It throws
+ * {@link IllegalStateException} if the group is closed or aborted, or the thread is interrupted,
+ * also while it waits.
  */
 public final class KeyValueStore {
   private static final long MAX_PAUSE_MILLIS = 10;
@@ -46,8 +46,7 @@ public final class KeyValueStore {
    * @param requireOpen throws {@link IllegalStateException} once the store may not be used any more
    * @param timeout the limit of calls that have none of their own
    */
-  KeyValueStore(
-      StoreConnection connection, String prefix, Runnable requireOpen, Duration timeout) {
+  KeyValueStore(StoreConnection connection, String prefix, Runnable requireOpen, Duration timeout) {
     this.connection = connection;
     this.prefix = prefix;
     this.requireOpen = requireOpen;

@@ -154,8 +154,7 @@ final class MeetingPoint {
    *
    * @param isLost whether the connection to a rank of this group is known to be lost
    */
-  NativeHandle<io.torchfeed.bindings.ProcessGroup> meet(
-      Runnable eachTime, IntPredicate isLost) {
+  NativeHandle<io.torchfeed.bindings.ProcessGroup> meet(Runnable eachTime, IntPredicate isLost) {
     try {
       return new TimeLimitedCall<>(
               "torchfeed-subgroup",

@@ -343,7 +343,9 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
           new MeetingPoint(shared, key, there, networkInterface, timeout, System.nanoTime());
       joined =
           new Rendezvous.Joined(
-              members.length == 1 ? MeetingPoint.alone() : point.meet(this::requireOpen, i -> i != own && calls.isLost(members[i])),
+              members.length == 1
+                  ? MeetingPoint.alone()
+                  : point.meet(this::requireOpen, i -> i != own && calls.isLost(members[i])),
               shared,
               key);
     } catch (RuntimeException | Error e) {

@@ -75,7 +75,12 @@ class CollectiveFaultTest {
   @ParameterizedTest
   @EnumSource
   void everyRankFailsInTime(Fault fault) throws Exception {
-    List<Case> cases = cases();
+    // Threads of one process cannot tell which of them has closed its connections to which other;
+    // PhaseFaultTest has sub-groups of a process whose ranks throw.
+    List<Case> cases =
+        cases().stream()
+            .filter(each -> fault != Fault.THROW || each.call() != Call.SUBGROUP)
+            .toList();
     Map<Call, Long> worst = new EnumMap<>(Call.class);
     for (int i = 0; i < cases.size(); i += AT_ONCE) {
       List<Case> some = cases.subList(i, Math.min(i + AT_ONCE, cases.size()));

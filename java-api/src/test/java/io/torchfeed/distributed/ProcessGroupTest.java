@@ -219,8 +219,7 @@ class ProcessGroupTest {
           }
           Duration limit = isLate ? MINUTE : Duration.ofMillis(200);
           PeerLostException missing =
-              catchThrowableOfType(
-                  PeerLostException.class, () -> group.monitoredBarrier(limit));
+              catchThrowableOfType(PeerLostException.class, () -> group.monitoredBarrier(limit));
           assertThat(missing.rank()).hasValue(1);
           if (!isLate) {
             group.barrier();
