@@ -355,6 +355,99 @@ TEST(GradientReducer, SparseGradientsAreAveraged) {
   });
 }
 
+/// The sum of the rows of two tables, so that both get the same gradient, in one memory.
+at::Tensor sum_of_rows(const at::Tensor& words, const at::Tensor& bags, bool is_bag_first) {
+  const at::Tensor row = at::arange(2, at::kLong);
+  const auto word = [&] { return at::embedding(words, row, -1, false, /*sparse=*/true); };
+  const auto bag = [&] {
+    return std::get<0>(at::embedding_bag(bags, row, row, false, /*mode=*/0, /*sparse=*/true));
+  };
+  if (is_bag_first) {
+    const at::Tensor first = bag();
+    return first + word();
+  }
+  const at::Tensor first = word();
+  return first + bag();
+}
+
+TEST(GradientReducer, SparseGradientsThatShareMemoryAreEachDividedOnce) {
+  for (const int choice : {0, 1, 2, 3}) {
+    on_ranks(2, [&](ProcessGroup& group, auto&) {
+      const bool is_bag_first = choice % 2 == 1;
+      ReducerOptions options;
+      options.gradient_as_bucket_view = choice > 1;
+      options.sparse_names = "words\nbags\n";
+      const at::Tensor words = at::ones({4, 2}).requires_grad_(true);
+      const at::Tensor bags = at::ones({4, 2}).requires_grad_(true);
+      const auto reducer =
+          GradientReducer::create(group, "words\nbags\n", {words, bags}, "", {}, options);
+      const at::Tensor weights = at::full({2, 2}, 2. * static_cast<double>(group.rank()));
+      for (int64_t step = 0; step < 3; ++step) {
+        at::Tensor(words).mutable_grad().reset();
+        at::Tensor(bags).mutable_grad().reset();
+        reducer->backward((sum_of_rows(words, bags, is_bag_first) * weights).sum());
+        const at::Tensor expected = at::zeros({4, 2});
+        expected.narrow(0, 0, 2).fill_(1);
+        EXPECT_TRUE(at::equal(expected, words.grad().to_dense())) << words.grad().to_dense();
+        EXPECT_TRUE(at::equal(expected, bags.grad().to_dense())) << bags.grad().to_dense();
+      }
+    });
+  }
+}
+
+TEST(GradientReducer, ASparseGradientThatTheCallerPassesIsNotChanged) {
+  on_ranks(2, [](ProcessGroup& group, auto&) {
+    ReducerOptions options;
+    options.sparse_names = "table\n";
+    const at::Tensor table = at::ones({4, 2}).requires_grad_(true);
+    const auto reducer = GradientReducer::create(group, "table\n", {table}, "", {}, options);
+    const at::Tensor rows = at::embedding(table, at::arange(2, at::kLong), -1, false, true);
+    const at::Tensor gradient = at::ones({2, 2});
+    rows.backward(gradient);
+    EXPECT_TRUE(at::equal(at::ones({2, 2}), gradient));
+  });
+}
+
+TEST(GradientReducer, DenseGradientsThatShareMemoryAreEachDividedOnce) {
+  for (const bool is_view : {false, true}) {
+    on_ranks(2, [&](ProcessGroup& group, auto&) {
+      auto options = small_buckets();
+      options.gradient_as_bucket_view = is_view;
+      const at::Tensor first = at::ones({4, 2}).requires_grad_(true);
+      const at::Tensor second = at::ones({8}).requires_grad_(true);
+      const auto reducer =
+          GradientReducer::create(group, "first\nsecond\n", {first, second}, "", {}, options);
+      for (int64_t step = 0; step < 3; ++step) {
+        for (at::Tensor parameter : {first, second}) {
+          parameter.mutable_grad().reset();
+        }
+        const at::Tensor passed = at::full({2, 4}, 2. * static_cast<double>(group.rank()));
+        (first.view({2, 4}) + second.view({2, 4})).backward(passed);
+        EXPECT_TRUE(at::equal(at::ones({4, 2}), first.grad())) << first.grad();
+        EXPECT_TRUE(at::equal(at::ones({8}), second.grad())) << second.grad();
+        EXPECT_TRUE(
+            at::equal(at::full_like(passed, 2. * static_cast<double>(group.rank())), passed))
+            << passed;
+      }
+    });
+  }
+}
+
+TEST(GradientReducer, DenseGradientsThatShareMemoryOnOneRankOnlyStayApart) {
+  on_ranks(2, [](ProcessGroup& group, auto&) {
+    const at::Tensor first = at::ones({4, 2}).requires_grad_(true);
+    const at::Tensor second = at::ones({8}).requires_grad_(true);
+    const auto reducer =
+        GradientReducer::create(group, "first\nsecond\n", {first, second}, "", {}, {});
+    const double factor = group.rank() == 0 ? 1 : 3;
+    const at::Tensor sum =
+        group.rank() == 0 ? first.view({8}) + second.view({8}) : first.view({8}) + second * factor;
+    sum.backward(at::ones({8}));
+    EXPECT_TRUE(at::equal(at::ones({4, 2}), first.grad())) << first.grad();
+    EXPECT_TRUE(at::equal(at::full({8}, 2.), second.grad())) << second.grad();
+  });
+}
+
 TEST(GradientReducer, AnUnexpectedSparseGradientNamesItsParameter) {
   on_ranks(2, [](ProcessGroup& group, auto&) {
     const at::Tensor table = at::ones({4, 2}).requires_grad_(true);

@@ -60,7 +60,26 @@ class Known : public c10d::Work {
       c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
 };
 
+/// Returns whether a gradient is the memory of what arrived, and something else has it too.
+bool is_shared(const at::Tensor& gradient, const at::Tensor& arrived) {
+  if (!arrived.defined() || !arrived.has_storage() || !gradient.is_alias_of(arrived)) {
+    return false;  // it was there before this pass
+  }
+  constexpr size_t kHolders = 2;  // the gradient and what arrived
+  return gradient.storage().use_count() > kHolders;
+}
+
 }  // namespace
+
+void own_gradient(const at::Tensor& parameter, const at::Tensor& arrived, bool as_view) {
+  const at::Tensor& gradient = parameter.grad();
+  // libtorch divides sparse gradients where they are, in the middle of the backward pass.
+  if (gradient.defined() && (gradient.is_sparse() || (!as_view && is_shared(gradient, arrived)))) {
+    const at::NoGradGuard no_grad;
+    at::Tensor copy = gradient.clone();
+    parameter.mutable_grad() = std::move(copy);
+  }
+}
 
 BucketReducer::BucketReducer(const c10::intrusive_ptr<c10d::ProcessGroup>& group,
                              const std::vector<NamedTensor>& parameters,

@@ -28,6 +28,14 @@ struct BucketRecord {
   std::chrono::nanoseconds time{0};
 };
 
+/// Copies the gradient of a parameter if its memory may be that of something else: what is averaged
+/// is written where the gradient is, while the autograd engine, another gradient or the caller may
+/// read it. To be called in a hook of the gradient, before libtorch's reducer gets it.
+///
+/// @param arrived  what the engine has added to the gradient
+/// @param as_view  whether dense gradients become views of the buckets, and so are not written
+void own_gradient(const at::Tensor& parameter, const at::Tensor& arrived, bool as_view);
+
 /// libtorch's reducer of the gradients of `parameters` over a group of several ranks.
 class BucketReducer {
  public:

@@ -217,8 +217,8 @@ void GradientReducer::Impl::arm() {
   for (size_t i = 0; i < trained_.size(); ++i) {
     auto node = torch::autograd::impl::grad_accumulator(trained_[i].tensor);
     hooks_.push_back(node->add_post_hook(std::make_unique<torch::autograd::utils::LambdaPostHook>(
-        [this, i](const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>&) {
-          gradient_is_ready(i);
+        [this, i](const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs) {
+          gradient_is_ready(i, inputs.front());
           return outputs;
         })));
     accumulators_.push_back(std::move(node));
@@ -272,7 +272,7 @@ void GradientReducer::Impl::fail(const std::string& reason) {
   throw Error(ErrorCode::kIllegalState, reason);
 }
 
-void GradientReducer::Impl::gradient_is_ready(size_t index) {
+void GradientReducer::Impl::gradient_is_ready(size_t index, const at::Tensor& arrived) {
   const std::lock_guard lock(mutex_);
   const int pass = torch::autograd::get_current_graph_task_id();
   if (pass != pass_) {
@@ -288,6 +288,9 @@ void GradientReducer::Impl::gradient_is_ready(size_t index) {
   }
   if (reducing_) {
     check_expected(index);
+    if (reducer_) {
+      detail::own_gradient(trained_[index].tensor, arrived, options_.gradient_as_bucket_view);
+    }
     ready_[index] = true;
     last_gradient_ = Clock::now();
   }

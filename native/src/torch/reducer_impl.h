@@ -87,7 +87,7 @@ class GradientReducer::Impl {
   void refuse_if_failed() const;
   [[noreturn]] void fail(const std::string& reason);
 
-  void gradient_is_ready(size_t index);
+  void gradient_is_ready(size_t index, const at::Tensor& arrived);
   void begin(size_t first);
   void record_static_graph();
   void check_expected(size_t index);
