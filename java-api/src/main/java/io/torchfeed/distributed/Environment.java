@@ -11,13 +11,18 @@ import org.jspecify.annotations.Nullable;
  *
  * @param isStoreServedElsewhere whether torchrun's agent already serves the store, in which the
  *     keys of earlier attempts remain
+ * @param job what the processes of a job have in common, from {@link #JOB} or torchrun; empty if
+ *     unknown
  */
 record Environment(
     Part part,
     int localRank,
     String masterAddress,
     int masterPort,
-    boolean isStoreServedElsewhere) {
+    boolean isStoreServedElsewhere,
+    String job) {
+  static final String JOB = "TORCHFEED_JOB_ID";
+  private static final String TORCHRUN_JOB = "TORCHELASTIC_RUN_ID";
   private static final String HINT =
       "; start the program with Launcher or torchrun, or set RANK=0 WORLD_SIZE=1 for a single"
           + " process";
@@ -31,14 +36,15 @@ record Environment(
             ? number(variables, "LOCAL_RANK", 0, worldSize - 1)
             : rank;
     if (worldSize == 1) {
-      return new Environment(Part.whole(), localRank, "", 0, false);
+      return new Environment(Part.whole(), localRank, "", 0, false, "");
     }
     return new Environment(
         new Part(worldSize, rank),
         localRank,
         text(variables, "MASTER_ADDR"),
         number(variables, "MASTER_PORT", 1, 65_535),
-        "True".equals(variables.get("TORCHELASTIC_USE_AGENT_STORE")));
+        "True".equals(variables.get("TORCHELASTIC_USE_AGENT_STORE")),
+        variables.getOrDefault(JOB, variables.getOrDefault(TORCHRUN_JOB, "")).strip());
   }
 
   /** Returns whether the ranks meet on this machine, so that the loopback interface suffices. */
@@ -50,7 +56,8 @@ record Environment(
 
   /** Returns the same place for a rank of a sub-group. */
   Environment with(Part other) {
-    return new Environment(other, localRank, masterAddress, masterPort, isStoreServedElsewhere);
+    return new Environment(
+        other, localRank, masterAddress, masterPort, isStoreServedElsewhere, job);
   }
 
   int rank() {

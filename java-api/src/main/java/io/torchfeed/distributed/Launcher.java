@@ -10,6 +10,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.UUID;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -17,12 +18,12 @@ import org.jspecify.annotations.Nullable;
  * A launcher that starts the ranks of one machine, each in its own JVM, and waits for them.
  *
  * <p>Each rank's environment has {@code RANK}, {@code LOCAL_RANK}, {@code WORLD_SIZE}, {@code
- * LOCAL_WORLD_SIZE}, {@code MASTER_ADDR} (127.0.0.1), {@code MASTER_PORT} (a free port) and, unless
- * it is already set, {@code OMP_NUM_THREADS}: the number of processors divided by the number of
- * ranks. The ranks use the JVM, class path and module path of the launching process. When one rank
- * fails, the others are terminated. No rank outlives the launcher: a launcher that is interrupted
- * or terminated ends its ranks, and if it is killed outright, ranks in a {@link ProcessGroup}
- * notice within a second.
+ * LOCAL_WORLD_SIZE}, {@code MASTER_ADDR} (127.0.0.1), {@code MASTER_PORT} (a free port), {@code
+ * TORCHFEED_JOB_ID} (random) and, unless it is already set, {@code OMP_NUM_THREADS}: the number of
+ * processors divided by the number of ranks. The ranks use the JVM, class path and module path of
+ * the launching process. When one rank fails, the others are terminated. No rank outlives the
+ * launcher: a launcher that is interrupted or terminated ends its ranks, and if it is killed
+ * outright, ranks in a {@link ProcessGroup} notice within a second.
  *
  * <p>Rank 0 inherits standard input and output by default; each line of output from the other ranks
  * is prefixed with {@code [rank r]}. Immutable; each {@link #run} starts a new set of processes.
@@ -76,10 +77,11 @@ public final class Launcher {
     try (ReservedPort port = ReservedPort.open();
         LossNotes notes = LossNotes.create();
         RunningRanks running = new RunningRanks(grace, RunningRanks.Patience.DEFAULT)) {
+      String job = UUID.randomUUID().toString();
       for (int i = 0; i < ranks; i++) {
         int rank = i;
         running.start(
-            onOutputFailure -> start(rank, port.number(), notes.of(rank), onOutputFailure));
+            onOutputFailure -> start(rank, port.number(), job, notes.of(rank), onOutputFailure));
       }
       running.await();
     } catch (IOException e) {
@@ -88,7 +90,7 @@ public final class Launcher {
   }
 
   private RankProcess start(
-      int rank, int port, Path lossNote, Consumer<RankProcess> onOutputFailure) {
+      int rank, int port, String job, Path lossNote, Consumer<RankProcess> onOutputFailure) {
     ProcessBuilder builder = new ProcessBuilder(command());
     Map<String, String> variables = builder.environment();
     int threads = Math.max(1, Runtime.getRuntime().availableProcessors() / ranks);
@@ -100,6 +102,7 @@ public final class Launcher {
     variables.put("LOCAL_WORLD_SIZE", Integer.toString(ranks));
     variables.put("MASTER_ADDR", "127.0.0.1");
     variables.put("MASTER_PORT", Integer.toString(port));
+    variables.put(Environment.JOB, job);
     variables.put(ParentWatchdog.VARIABLE, Long.toString(ProcessHandle.current().pid()));
     variables.put(LossNote.VARIABLE, lossNote.toString());
     try {

@@ -3,6 +3,7 @@ package io.torchfeed.distributed;
 
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalInt;
@@ -22,6 +23,7 @@ final class MeetingPoint {
   static final Duration GRACE = Duration.ofMillis(500);
 
   private static final Duration LOST_AFTER = Duration.ofSeconds(1);
+  private static final Duration MAX_LINGER = Duration.ofSeconds(10);
   private static final long MAX_BETWEEN_POLLS_MILLIS = 50;
   private static final String NAME = "ProcessGroup";
 
@@ -77,6 +79,83 @@ final class MeetingPoint {
       return true;
     } catch (NativeException e) {
       throw storeLost(environment, start, e);
+    }
+  }
+
+  /** Tells the other ranks, from rank 0, to which job they come, and how many ranks it has. */
+  void announceJob() {
+    try {
+      store.set(prefix + "job", environment.job().getBytes(StandardCharsets.UTF_8));
+      String ranks = Integer.toString(environment.worldSize());
+      store.set(prefix + "ranks", ranks.getBytes(StandardCharsets.UTF_8));
+    } catch (NativeException e) {
+      throw storeLost(environment, start, e);
+    }
+  }
+
+  /**
+   * Returns whether rank 0 expects as many ranks as this one; if not, lets all ranks know.
+   *
+   * @param isReused whether the store may be that of earlier attempts
+   * @throws IllegalStateException if rank 0 is of another job, and the store is its own
+   */
+  boolean isOfThisJob(boolean isReused) {
+    try {
+      String job = store.getText(prefix + "job");
+      if (!isReused && !job.isEmpty() && !environment.job().isEmpty()) {
+        requireSameJob(job);
+      }
+      String ranks = store.getText(prefix + "ranks");
+      if (ranks.equals(Integer.toString(environment.worldSize()))) {
+        return true;
+      }
+      String both =
+          "%s on rank 0, %d on rank %d"
+              .formatted(ranks, environment.worldSize(), environment.rank());
+      store.set(prefix + "conflict", both.getBytes(StandardCharsets.UTF_8));
+      return false;
+    } catch (NativeException e) {
+      throw storeLost(environment, start, e);
+    }
+  }
+
+  private void requireSameJob(String job) {
+    if (!job.equals(environment.job())) {
+      throw new IllegalStateException(
+          "the port %s is used by job %s, and this is job %s; each job needs a port of its own"
+              .formatted(environment.master(), job, environment.job()));
+    }
+  }
+
+  /**
+   * Throws if a rank expects another number of ranks; rank 0, which may serve the store, waits for
+   * the others to read it.
+   *
+   * @throws IllegalArgumentException if so; names both numbers
+   */
+  void requireAgreement() {
+    try {
+      if (!store.isSet(prefix + "conflict")) {
+        return;
+      }
+      String both = store.getText(prefix + "conflict");
+      if (environment.rank() == 0) {
+        awaitReaders();
+      } else {
+        store.add(prefix + "told", 1);
+      }
+      throw new IllegalArgumentException("WORLD_SIZE must be the same on all ranks, got " + both);
+    } catch (NativeException e) {
+      throw storeLost(environment, start, e);
+    }
+  }
+
+  private void awaitReaders() {
+    long begin = System.nanoTime();
+    while (store.add(prefix + "told", 0) < environment.worldSize() - 1
+        && System.nanoTime() - start < timeout.toNanos()
+        && System.nanoTime() - begin < MAX_LINGER.toNanos()) {
+      Rendezvous.sleep(1);
     }
   }
 

@@ -77,13 +77,16 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * <p>Variables: {@code RANK} and {@code WORLD_SIZE}; {@code LOCAL_RANK}, by default the rank;
    * {@code MASTER_ADDR} and {@code MASTER_PORT}, ignored when {@code WORLD_SIZE} is 1; {@code
    * GLOO_SOCKET_IFNAME}, the network interface, ignored when the master is on the loopback
-   * interface.
+   * interface; {@code TORCHFEED_JOB_ID} or torchrun's {@code TORCHELASTIC_RUN_ID}, a text that the
+   * processes of a job have in common and others do not, so that a process that meets another job
+   * at the master's port is refused.
    *
    * @param timeout how long joining and each later operation waits for the others, at least 1 ms
    * @return the group, connected to all ranks; the caller closes it
-   * @throws IllegalArgumentException if a variable is missing or invalid, or the timeout is too
-   *     short
-   * @throws IllegalStateException if another process already has this rank or the master's port
+   * @throws IllegalArgumentException if a variable is missing or invalid, {@code WORLD_SIZE} is not
+   *     the same on all ranks, or the timeout is too short
+   * @throws IllegalStateException if another process already has this rank or the master's port, or
+   *     another job has that port
    * @throws PeerLostException if not all ranks join within the timeout
    */
   public static ProcessGroup fromEnvironment(Duration timeout) {
@@ -165,7 +168,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   }
 
   private static Environment environment(Master master, Part part) {
-    return new Environment(part, part.rank(), master.host(), master.port(), false);
+    return new Environment(part, part.rank(), master.host(), master.port(), false, "");
   }
 
   /** Leaves an open socket to rank 0, which may be another thread of this process. */

@@ -153,12 +153,14 @@ final class Rendezvous {
     String generation = HexFormat.of().formatHex(random);
     MeetingPoint point = point(store, ROOT + generation + "/");
     point.register();
+    point.announceJob();
     store.set(GENERATION, generation.getBytes(StandardCharsets.UTF_8));
     point.awaitAll(
         () -> {
           if (!generation.equals(generation(store))) {
             throw taken();
           }
+          point.requireAgreement();
         });
     point.complete();
     return point;
@@ -169,23 +171,31 @@ final class Rendezvous {
     @Nullable MeetingPoint point = null;
     String registered = "";
     boolean isTaken = false;
+    boolean isOther = false; // an earlier attempt with another number of ranks
     for (long pause = 1; ; pause = MeetingPoint.nextPause(pause)) {
       String generation = generation(store);
       if (!generation.equals(registered)) {
         point = point(store, ROOT + generation + "/");
-        isTaken = !point.register(); // by an earlier attempt, if its keys remain
+        isOther = !point.isOfThisJob(environment.isStoreServedElsewhere());
+        isTaken = !isOther && !point.register(); // by an earlier attempt, if its keys remain
         registered = generation;
         pause = 1;
       }
-      if (point != null && !isTaken && point.isComplete()) {
+      if (point != null && !isTaken && !isOther && point.isComplete()) {
         return point;
       }
       if (isTaken && !environment.isStoreServedElsewhere()) {
         throw taken();
       }
+      if (point != null && !environment.isStoreServedElsewhere()) {
+        point.requireAgreement();
+      }
       if (System.nanoTime() - start > timeout.toNanos()) {
         if (isTaken) {
           throw taken();
+        }
+        if (point != null) {
+          point.requireAgreement();
         }
         throw point == null
             ? failure("rank 0 has not reached " + environment.master(), null)

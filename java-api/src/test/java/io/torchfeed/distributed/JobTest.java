@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Tests of ranks that are not of one job, or do not agree on the number of ranks. */
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class JobTest {
+  private static final Duration LIMIT = Duration.ofSeconds(20);
+
+  private static ProcessGroup join(int rank, int worldSize, String job, ReservedPort port) {
+    Map<String, String> variables = new HashMap<>();
+    variables.put("RANK", Integer.toString(rank));
+    variables.put("WORLD_SIZE", Integer.toString(worldSize));
+    variables.put("MASTER_ADDR", "127.0.0.1");
+    variables.put("MASTER_PORT", Integer.toString(port.number()));
+    variables.put("TORCHFEED_JOB_ID", job);
+    return ProcessGroup.fromEnvironment(variables, LIMIT);
+  }
+
+  private static String failureOf(Future<ProcessGroup> joining) throws Exception {
+    try (ProcessGroup group = joining.get()) {
+      return "joined " + group.size();
+    } catch (ExecutionException e) {
+      return String.valueOf(e.getCause());
+    }
+  }
+
+  @Test
+  void aWrongWorldSizeIsNamedOnEveryRank() throws Exception {
+    ExecutorService threads = Executors.newCachedThreadPool();
+    try (ReservedPort port = ReservedPort.open()) {
+      List<Future<ProcessGroup>> ranks = new ArrayList<>();
+      for (int worldSize : new int[] {3, 2, 3}) {
+        int rank = ranks.size();
+        ranks.add(threads.submit(() -> join(rank, worldSize, "", port)));
+      }
+      for (Future<ProcessGroup> rank : ranks) {
+        assertThat(failureOf(rank))
+            .contains("IllegalArgumentException")
+            .contains("WORLD_SIZE must be the same on all ranks")
+            .contains("3 on rank 0, 2 on rank 1");
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  @Test
+  void aRankOfAnotherJobIsRefusedAndTheJobGoesOn() throws Exception {
+    ExecutorService threads = Executors.newCachedThreadPool();
+    try (ReservedPort port = ReservedPort.open()) {
+      Future<ProcessGroup> first = threads.submit(() -> join(0, 2, "first", port));
+      Future<ProcessGroup> stranger = threads.submit(() -> join(1, 2, "second", port));
+      assertThat(failureOf(stranger))
+          .contains("IllegalStateException")
+          .contains("127.0.0.1:" + port.number() + " is used by job first, and this is job second");
+      try (ProcessGroup own = join(1, 2, "first", port);
+          ProcessGroup joined = first.get()) {
+        assertThat(own.size()).isEqualTo(joined.size());
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+}
