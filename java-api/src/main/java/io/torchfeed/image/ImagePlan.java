@@ -41,8 +41,9 @@ import org.bytedeco.pytorch.Tensor;
  * ImagePlanBuilder#exifOrientation}. Of 16 bits, the high byte is used. Pixels equal Pillow's (with
  * libjpeg-turbo), also on processors without vector instructions.
  *
- * <p>A picture may have 178,956,970 pixels at most, as in Pillow. Only what the row needs is
- * decoded, so damage below a crop can go unnoticed.
+ * <p>A picture may have 178,956,970 pixels at most, as in Pillow, unless {@link
+ * ImagePlanBuilder#maxPixels} sets another limit. Only what the row needs is decoded, so damage
+ * below a crop can go unnoticed.
  *
  * <p>Random steps have the formulas of torchvision 0.25, and draw from the numbers of {@code
  * SampleWriter.random()}: a function of the loader's seed, the epoch and the index. So all pictures
@@ -55,11 +56,13 @@ public final class ImagePlan {
   private final double[] steps; // as in torchfeed/image_plan.h
   private final RowSpec row;
   private final boolean isRandom;
+  private final long maxPixels;
 
-  ImagePlan(double[] steps, RowSpec row, boolean isRandom) {
+  ImagePlan(double[] steps, RowSpec row, boolean isRandom, long maxPixels) {
     this.steps = steps;
     this.row = row;
     this.isRandom = isRandom;
+    this.maxPixels = maxPixels;
   }
 
   /**
@@ -246,6 +249,11 @@ public final class ImagePlan {
         () ->
             ImageCuts.cut(
                 steps, steps.length, encoded, encoded.length, seed, epoch, index, pixels));
+  }
+
+  /** Returns the number of pixels above which a picture is refused. */
+  long maxPixels() {
+    return maxPixels;
   }
 
   /** Normalizes a batch of rows that were {@link #cut}, if the plan does. */

@@ -3,7 +3,8 @@ package io.torchfeed.image;
 
 import static io.torchfeed.image.PlanArguments.CHANNELS;
 import static io.torchfeed.image.PlanArguments.requireAreas;
-import static io.torchfeed.image.PlanArguments.requireFactor;
+import static io.torchfeed.image.PlanArguments.requireCorner;
+import static io.torchfeed.image.PlanArguments.requireMaxPixels;
 import static io.torchfeed.image.PlanArguments.requireNormalization;
 import static io.torchfeed.image.PlanArguments.requireProbability;
 import static io.torchfeed.image.PlanArguments.requireSide;
@@ -25,20 +26,16 @@ import java.util.stream.Stream;
  * calls, then a part may be erased, and it is normalized last. Not thread-safe.
  */
 public final class ImagePlanBuilder {
-  private static final int BINS = 31; // of the magnitudes of augmentations, as in torchvision
-
   private final Set<String> called = new HashSet<>();
   private ImageDialect dialect = ImageDialect.PILLOW;
   private ImageFilter filter = ImageFilter.BILINEAR;
-  private DoubleStream size = DoubleStream.empty();
+  private final PlanSize size = new PlanSize();
   private DoubleStream flips = DoubleStream.empty();
   private DoubleStream colors = DoubleStream.empty();
   private DoubleStream erasing = DoubleStream.empty();
   private DoubleStream normalization = DoubleStream.empty();
-  private String sizeStep = "";
+  private long maxPixels = PlanArguments.MAX_PIXELS;
   private boolean isRandom;
-  private long height;
-  private long width;
 
   ImagePlanBuilder() {}
 
@@ -76,11 +73,13 @@ public final class ImagePlanBuilder {
    * @throws IllegalStateException if another step decides the size
    */
   public ImagePlanBuilder resize(int height, int width) {
-    return size("resize", height, width, torchfeed.kPlanResize);
+    size.add("resize", height, width, torchfeed.kPlanResize);
+    return this;
   }
 
   /**
-   * Scales the picture, with its proportions, before a {@link #centerCrop}: {@code Resize(side)}.
+   * Scales the picture, with its proportions, before a {@link #centerCrop} or {@link #crop}: {@code
+   * Resize(side)}.
    *
    * @param side the length of the shorter side in pixels, in [1, 65535]
    * @return this builder
@@ -90,7 +89,7 @@ public final class ImagePlanBuilder {
   public ImagePlanBuilder resizeShortSide(int side) {
     requireSide(side);
     once("resizeShortSide");
-    size = DoubleStream.concat(size, DoubleStream.of(torchfeed.kPlanShortSide, side));
+    size.addShortSide(side);
     return this;
   }
 
@@ -104,7 +103,42 @@ public final class ImagePlanBuilder {
    * @throws IllegalStateException if another step decides the size
    */
   public ImagePlanBuilder centerCrop(int height, int width) {
-    return size("centerCrop", height, width, torchfeed.kPlanCenterCrop);
+    size.add("centerCrop", height, width, torchfeed.kPlanCenterCrop);
+    return this;
+  }
+
+  /**
+   * Cuts out a fixed part, with black where it exceeds the picture: {@code crop(top, left, height,
+   * width)} of torchvision's {@code transforms.functional}.
+   *
+   * @param top the first row of the picture, in [-65535, 65535]
+   * @param left the first column of the picture, in [-65535, 65535]
+   * @param height the height of the result in pixels, in [1, 65535]
+   * @param width the width of the result in pixels, in [1, 65535]
+   * @return this builder
+   * @throws IllegalArgumentException if a number is out of range
+   * @throws IllegalStateException if another step decides the size
+   */
+  public ImagePlanBuilder crop(int top, int left, int height, int width) {
+    requireCorner(top, left);
+    size.add("crop", height, width, torchfeed.kPlanCrop, top, left);
+    return this;
+  }
+
+  /**
+   * Sets the largest number of pixels of a picture, before and after it is scaled; larger ones are
+   * refused, as by Pillow's {@code MAX_IMAGE_PIXELS}. By default 178,956,970, where Pillow refuses.
+   *
+   * @param pixels the limit, in [1, 65535 * 65535]
+   * @return this builder
+   * @throws IllegalArgumentException if it is out of range
+   * @throws IllegalStateException if it was called before
+   */
+  public ImagePlanBuilder maxPixels(long pixels) {
+    requireMaxPixels(pixels);
+    once("maxPixels");
+    maxPixels = pixels;
+    return this;
   }
 
   /**
@@ -135,9 +169,16 @@ public final class ImagePlanBuilder {
    */
   public ImagePlanBuilder randomResizedCrop(int height, int width, double minArea, double maxArea) {
     requireAreas(minArea, maxArea);
-    size("randomResizedCrop", height, width, torchfeed.kPlanRandomResizedCrop);
+    size.add(
+        "randomResizedCrop",
+        height,
+        width,
+        torchfeed.kPlanRandomResizedCrop,
+        minArea,
+        maxArea,
+        3.0 / 4.0,
+        4.0 / 3.0);
     isRandom = true;
-    size = DoubleStream.concat(size, DoubleStream.of(minArea, maxArea, 3.0 / 4.0, 4.0 / 3.0));
     return this;
   }
 
@@ -179,18 +220,7 @@ public final class ImagePlanBuilder {
    */
   public ImagePlanBuilder colorJitter(
       double brightness, double contrast, double saturation, double hue) {
-    if (!(hue >= 0 && hue <= 0.5)) {
-      throw new IllegalArgumentException("hue must be in [0, 0.5], got " + hue);
-    }
-    double[] factors = {brightness, contrast, saturation};
-    DoubleStream step = DoubleStream.of(torchfeed.kPlanColorJitter);
-    for (double factor : factors) {
-      requireFactor(factor);
-      double least = factor == 0 ? Double.NaN : Math.max(0, 1 - factor);
-      step = DoubleStream.concat(step, DoubleStream.of(least, 1 + factor));
-    }
-    step = DoubleStream.concat(step, DoubleStream.of(hue == 0 ? Double.NaN : -hue, hue));
-    return color("colorJitter", step);
+    return color("colorJitter", PlanArguments.jitter(brightness, contrast, saturation, hue));
   }
 
   /**
@@ -204,13 +234,7 @@ public final class ImagePlanBuilder {
    * @throws IllegalStateException if it was called before
    */
   public ImagePlanBuilder randAugment(int operations, int magnitude) {
-    if (operations < 0 || operations > 100 || magnitude < 0 || magnitude >= BINS) {
-      throw new IllegalArgumentException(
-          "operations must be in [0, 100] and magnitude in [0, %d], got %d and %d"
-              .formatted(BINS - 1, operations, magnitude));
-    }
-    return color(
-        "randAugment", DoubleStream.of(torchfeed.kPlanRandAugment, operations, magnitude, BINS));
+    return color("randAugment", PlanArguments.augment(operations, magnitude));
   }
 
   /**
@@ -221,7 +245,9 @@ public final class ImagePlanBuilder {
    * @throws IllegalStateException if it was called before
    */
   public ImagePlanBuilder trivialAugmentWide() {
-    return color("trivialAugmentWide", DoubleStream.of(torchfeed.kPlanTrivialAugmentWide, BINS));
+    return color(
+        "trivialAugmentWide",
+        DoubleStream.of(torchfeed.kPlanTrivialAugmentWide, PlanArguments.BINS));
   }
 
   /**
@@ -314,32 +340,24 @@ public final class ImagePlanBuilder {
    *
    * @return the plan
    * @throws IllegalStateException if no step decides the size, {@code resizeShortSide} is without a
-   *     centerCrop, a row takes 2^31 bytes or more, or the plan was built before
+   *     centerCrop or crop, a row takes 2^31 bytes or more, or the plan was built before
    */
   public ImagePlan build() {
-    if (sizeStep.isEmpty()) {
-      throw new IllegalStateException(
-          "a plan needs resize, centerCrop or randomResizedCrop, which decide the size");
-    }
-    if (called.contains("resizeShortSide") && !sizeStep.equals("centerCrop")) {
-      throw new IllegalStateException("resizeShortSide needs centerCrop, got " + sizeStep);
-    }
-    DType dtype = called.contains("normalize") ? DType.FLOAT32 : DType.UINT8;
-    RowSpec row = RowSpec.of(dtype, CHANNELS, height, width);
-    if (row.bytes() > Integer.MAX_VALUE) {
-      throw new IllegalStateException("a row must have fewer than 2^31 bytes, got " + row);
-    }
+    RowSpec row = size.row(called.contains("normalize") ? DType.FLOAT32 : DType.UINT8);
     once("build");
     DoubleStream.Builder first = DoubleStream.builder();
     if (called.contains("exifOrientation")) {
       first.add(torchfeed.kPlanExifOrientation);
     }
+    if (called.contains("maxPixels")) {
+      first.add(torchfeed.kPlanMaxPixels).add(maxPixels);
+    }
     first.add(torchfeed.kPlanScaling).add(dialect.number()).add(filter.number());
     double[] steps =
-        Stream.of(first.build(), size, flips, colors, erasing, normalization)
+        Stream.of(first.build(), size.steps(), flips, colors, erasing, normalization)
             .flatMapToDouble(Function.identity())
             .toArray();
-    return new ImagePlan(steps, row, isRandom);
+    return new ImagePlan(steps, row, isRandom, maxPixels);
   }
 
   private void once(String step) {
@@ -354,21 +372,6 @@ public final class ImagePlanBuilder {
     once("randomErasing");
     isRandom = true;
     erasing = DoubleStream.of(number, probability, minArea, maxArea, 0.3, 3.3);
-    return this;
-  }
-
-  private ImagePlanBuilder size(String step, int height, int width, int number) {
-    requireSide(height);
-    requireSide(width);
-    if (!sizeStep.isEmpty()) {
-      throw new IllegalStateException(
-          "%s cannot follow %s, which decides the size, %dx%d"
-              .formatted(step, sizeStep, this.height, this.width));
-    }
-    sizeStep = step;
-    this.height = height;
-    this.width = width;
-    size = DoubleStream.concat(size, DoubleStream.of(number, height, width));
     return this;
   }
 

@@ -98,10 +98,11 @@ final class NvJpeg implements AutoCloseable {
   /**
    * Decodes a picture.
    *
+   * @param maxPixels of a picture that is not refused
    * @return uint8 {@code [3, height, width]}, which belongs to the innermost scope
    * @throws ImageException if it cannot be read
    */
-  Tensor decode(byte[] encoded) {
+  Tensor decode(byte[] encoded, long maxPixels) {
     int[] components = new int[1];
     int[] sampling = new int[1];
     int[] widths = new int[COMPONENTS];
@@ -114,10 +115,11 @@ final class NvJpeg implements AutoCloseable {
         status == nvjpeg.NVJPEG_STATUS_INVALID_PARAMETER ? nvjpeg.NVJPEG_STATUS_BAD_JPEG : status);
     int width = widths[0];
     int height = heights[0];
-    if (width < 1 || height < 1 || (long) width * height > PlanArguments.MAX_PIXELS) {
+    if (width < 1 || height < 1 || (long) width * height > maxPixels) {
       throw new ImageException(
-          "a picture of %d x %d pixels; at most %d pixels are decoded"
-              .formatted(width, height, PlanArguments.MAX_PIXELS));
+          ("an image must have at most %d pixels, got %dx%d; maxPixels of the plan changes this"
+                  + " limit")
+              .formatted(maxPixels, width, height));
     }
     Tensor pixels =
         torch.empty(

@@ -90,7 +90,7 @@ public final class NvJpegDecoder implements AutoCloseable {
    * @throws IllegalStateException if the decoder is closed, or the device fails
    */
   public Tensor decode(byte[] encoded) {
-    return inCallersScope(() -> pixels(encoded));
+    return inCallersScope(() -> pixels(encoded, PlanArguments.MAX_PIXELS));
   }
 
   /**
@@ -126,7 +126,8 @@ public final class NvJpegDecoder implements AutoCloseable {
           for (int i = 0; i < indices.length; i++) {
             byte[] encoded = requireNonNull(pictures.get(i), "a picture");
             try (PointerScope scope = new PointerScope()) {
-              rows.push_back(plan.cut(encoded, seed, epoch, indices[i], pixels(encoded)));
+              rows.push_back(
+                  plan.cut(encoded, seed, epoch, indices[i], pixels(encoded, plan.maxPixels())));
             } catch (ImageException e) {
               throw new ImageException(
                   "picture %d (index %d): %s".formatted(i, indices[i], e.getMessage()), e);
@@ -136,11 +137,11 @@ public final class NvJpegDecoder implements AutoCloseable {
         });
   }
 
-  private synchronized Tensor pixels(byte[] encoded) {
+  private synchronized Tensor pixels(byte[] encoded, long maxPixels) {
     if (isClosed) {
       throw new IllegalStateException("NvJpegDecoder is closed");
     }
-    return library.decode(requireNonNull(encoded, "encoded"));
+    return library.decode(requireNonNull(encoded, "encoded"), maxPixels);
   }
 
   private static Tensor inCallersScope(Supplier<Tensor> computation) {

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.image;
 
+import io.torchfeed.bindings.torchfeed;
 import java.util.Arrays;
+import java.util.stream.DoubleStream;
 
 /** The ranges of the arguments of an {@link ImagePlanBuilder}. */
 final class PlanArguments {
   static final int CHANNELS = 3;
 
-  /** Pixels of the largest picture that is decoded, as in native code. */
+  /** The number of magnitudes of augmentations, as in torchvision. */
+  static final int BINS = 31;
+
+  /** Pixels of the largest picture that is decoded unless a plan sets it, as in native code. */
   static final long MAX_PIXELS = 178_956_970;
 
   private static final int MAX_SIDE = 65535;
@@ -19,6 +24,47 @@ final class PlanArguments {
       throw new IllegalArgumentException(
           "a side must have from 1 to %d pixels, got %d".formatted(MAX_SIDE, side));
     }
+  }
+
+  static void requireCorner(int top, int left) {
+    if (Math.abs((long) top) > MAX_SIDE || Math.abs((long) left) > MAX_SIDE) {
+      throw new IllegalArgumentException(
+          "top and left must be in [-%d, %d], got %d and %d"
+              .formatted(MAX_SIDE, MAX_SIDE, top, left));
+    }
+  }
+
+  static void requireMaxPixels(long pixels) {
+    long most = (long) MAX_SIDE * MAX_SIDE;
+    if (pixels < 1 || pixels > most) {
+      throw new IllegalArgumentException(
+          "maxPixels must be in [1, %d], got %d".formatted(most, pixels));
+    }
+  }
+
+  /** Returns the numbers of a color jitter. */
+  static DoubleStream jitter(double brightness, double contrast, double saturation, double hue) {
+    if (!(hue >= 0 && hue <= 0.5)) {
+      throw new IllegalArgumentException("hue must be in [0, 0.5], got " + hue);
+    }
+    double[] factors = {brightness, contrast, saturation};
+    DoubleStream step = DoubleStream.of(torchfeed.kPlanColorJitter);
+    for (double factor : factors) {
+      requireFactor(factor);
+      double least = factor == 0 ? Double.NaN : Math.max(0, 1 - factor);
+      step = DoubleStream.concat(step, DoubleStream.of(least, 1 + factor));
+    }
+    return DoubleStream.concat(step, DoubleStream.of(hue == 0 ? Double.NaN : -hue, hue));
+  }
+
+  /** Returns the numbers of a random augmentation. */
+  static DoubleStream augment(int operations, int magnitude) {
+    if (operations < 0 || operations > 100 || magnitude < 0 || magnitude >= BINS) {
+      throw new IllegalArgumentException(
+          "operations must be in [0, 100] and magnitude in [0, %d], got %d and %d"
+              .formatted(BINS - 1, operations, magnitude));
+    }
+    return DoubleStream.of(torchfeed.kPlanRandAugment, operations, magnitude, BINS);
   }
 
   static void requireProbability(double probability) {

@@ -246,16 +246,65 @@ class ImagePlanTest {
   }
 
   @Test
+  void cropsEqualThoseOfPillow() {
+    int compared = 0;
+    for (String line : new String(golden("cases.txt"), StandardCharsets.UTF_8).lines().toList()) {
+      String[] words = line.split(" ");
+      // pass FILE DIALECT FILTER CROP SIZE WINDOW FLIPS CRC, where nothing but the crop happens
+      if (!words[0].equals("pass")
+          || !line.contains(
+              " %s %s 0 0 %s %s 0 0 ".formatted(words[6], words[7], words[6], words[7]))
+          || !words[6].equals(words[8])
+          || !words[7].equals(words[9])) {
+        continue;
+      }
+      compared++;
+      int[] box = Arrays.stream(words, 4, 8).mapToInt(Integer::parseInt).toArray();
+      ImagePlan plan = ImagePlan.builder().crop(box[1], box[0], box[3], box[2]).build();
+      byte[] planes = row(plan, golden(words[1]));
+      int area = planes.length / 3;
+      CRC32 crc = new CRC32();
+      for (int i = 0; i < planes.length; i++) {
+        crc.update(planes[i % 3 * area + i / 3]);
+      }
+      assertThat("%08x".formatted(crc.getValue())).as(line).isEqualTo(words[words.length - 1]);
+    }
+    assertThat(compared).isGreaterThanOrEqualTo(500);
+    ImagePlan outside = ImagePlan.builder().resizeShortSide(20).crop(-9, 500, 4, 5).build();
+    assertThat(row(outside, golden("420.jpg"))).containsOnly(0);
+  }
+
+  @Test
+  void theLimitOfPixelsCanBeChosen() {
+    byte[] image = golden("444.jpg"); // 150 x 118
+    ImagePlanBuilder builder = ImagePlan.builder().resize(2, 2);
+    assertThat(row(builder.maxPixels(150 * 118).build(), image)).hasSize(12);
+    ImagePlan lower = ImagePlan.builder().resize(2, 2).maxPixels(150 * 118 - 1).build();
+    assertThatExceptionOfType(ImageException.class)
+        .isThrownBy(() -> row(lower, image))
+        .withMessage(
+            "an image must have at most 17699 pixels, got 150x118; maxPixels of the plan changes"
+                + " this limit");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> ImagePlan.builder().maxPixels(0))
+        .withMessage("maxPixels must be in [1, 4294836225], got 0");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> ImagePlan.builder().crop(-65536, 0, 1, 1))
+        .withMessage("top and left must be in [-65535, 65535], got -65536 and 0");
+  }
+
+  @Test
   void stepsThatContradictAreRefused() {
     assertThatIllegalStateException()
         .isThrownBy(() -> ImagePlan.builder().build())
-        .withMessage("a plan needs resize, centerCrop or randomResizedCrop, which decide the size");
+        .withMessage(
+            "a plan needs resize, centerCrop, crop or randomResizedCrop, which decide the size");
     assertThatIllegalStateException()
         .isThrownBy(() -> ImagePlan.builder().resize(1, 2).centerCrop(1, 2))
         .withMessage("centerCrop cannot follow resize, which decides the size, 1x2");
     assertThatIllegalStateException()
         .isThrownBy(() -> ImagePlan.builder().resizeShortSide(9).resize(1, 2).build())
-        .withMessage("resizeShortSide needs centerCrop, got resize");
+        .withMessage("resizeShortSide needs centerCrop or crop, got resize");
     assertThatIllegalStateException()
         .isThrownBy(() -> ImagePlan.builder().resizeShortSide(9).resizeShortSide(8))
         .withMessage("resizeShortSide was called before");
