@@ -165,6 +165,16 @@ TEST_F(RowSets, NestingOfOneKindIsAsDeepAsOne) {
   EXPECT_EQ(read(*many, {2000, 0, 1234}), (Indices{2000, 0, 1234}));
 }
 
+TEST_F(RowSets, TooManyPartsAreRefused) {
+  auto many = counted(0, 1);
+  for (int i = 0; i < 20; ++i) {
+    many = many->concat(*many);
+  }
+  EXPECT_EQ(read(*many, {(1 << 20) - 1, 0}), (Indices{0, 0}));
+  expect_refused("must have at most 1048576 datasets, counting those of its parts, got 2097152",
+                 [&] { many->concat(*many); });
+}
+
 TEST_F(RowSets, OutliveTheSetsTheyAreMadeOf) {
   auto set = counted(0, 5);
   auto both = subset(*set, {1, 2})->concat(*set);

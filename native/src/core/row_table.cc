@@ -8,6 +8,9 @@
 namespace torchfeed {
 namespace {
 
+/// Each part takes 32 bytes, and 8 in each batch.
+constexpr std::size_t kMaxParts = std::size_t{1} << 20;
+
 std::vector<RowShape> shapes_of(const std::vector<SharedColumn>& columns) {
   if (columns.empty()) {
     throw Error(ErrorCode::kInvalidArgument, "a dataset needs at least one column");
@@ -200,6 +203,12 @@ SharedTable concatenation_of(const SharedTable& first, const SharedTable& second
   std::vector<SharedTable> parts;
   append(parts, first);
   append(parts, second);
+  if (parts.size() > kMaxParts) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "a concatenation must have at most " + std::to_string(kMaxParts) +
+                    " datasets, counting those of its parts, got " + std::to_string(parts.size()) +
+                    "; repeat samples in the sampler, or store more rows in each dataset");
+  }
   return std::make_shared<Concatenation>(std::move(parts));
 }
 

@@ -83,6 +83,7 @@ public abstract class NativeDataset implements AutoCloseable {
    * @throws IllegalStateException if this dataset is closed, or the machine has too little memory
    */
   public final NativeDataset subset(long... indices) {
+    requireNonNull(indices, "indices");
     return new Selection(
         rows.call(set -> create(() -> set.subset(indices, indices.length))), columns, takesSeed);
   }
@@ -101,6 +102,7 @@ public abstract class NativeDataset implements AutoCloseable {
    * @throws IllegalStateException if this dataset is closed, or the machine has too little memory
    */
   public final NativeDataset transform(int column, RowTransform transform) {
+    requireNonNull(transform, "transform");
     List<RowSpec> changed = new ArrayList<>(columns);
     changed.set(column, transform.row(columns.get(column)));
     return new Selection(
@@ -115,30 +117,36 @@ public abstract class NativeDataset implements AutoCloseable {
    *
    * @param parts datasets with the same columns, at least one, in order
    * @return a dataset of all their samples; the caller closes it
-   * @throws IllegalArgumentException if there is none, or their columns differ
+   * @throws IllegalArgumentException if there is none, their columns differ, or they are together
+   *     more than 2<sup>20</sup> datasets, of which those that are themselves concatenations count
+   *     as their parts
    * @throws IllegalStateException if a part is closed, or the machine has too little memory
    */
   public static NativeDataset concat(List<? extends NativeDataset> parts) {
-    List<NativeDataset> all = List.copyOf(parts);
+    List<NativeDataset> all = List.copyOf(requireNonNull(parts, "parts"));
     if (all.isEmpty()) {
       throw new IllegalArgumentException("at least one dataset is needed, got none");
     }
-    NativeHandle<RowSet> whole = all.get(0).share(SELECTION);
     for (int i = 1; i < all.size(); i++) {
-      try (NativeHandle<RowSet> before = whole) {
-        whole = appended(before, all.get(i), i);
+      if (!all.get(i).columns.equals(all.get(0).columns)) {
+        throw new IllegalArgumentException(
+            "all datasets must have the columns of the first, %s, got %s in number %d"
+                .formatted(all.get(0).columns, all.get(i).columns, i));
       }
     }
     return new Selection(
-        whole, all.get(0).columns, all.stream().anyMatch(NativeDataset::takesSeed));
+        joined(all), all.get(0).columns, all.stream().anyMatch(NativeDataset::takesSeed));
   }
 
-  private static NativeHandle<RowSet> appended(
-      NativeHandle<RowSet> before, NativeDataset next, int number) {
-    try {
-      return before.call(first -> next.rows.call(second -> create(() -> first.concat(second))));
-    } catch (IllegalArgumentException e) {
-      throw new IllegalArgumentException(e.getMessage() + " in number " + number, e);
+  /** Joins halves, since each joining copies references to all parts. */
+  private static NativeHandle<RowSet> joined(List<NativeDataset> parts) {
+    if (parts.size() == 1) {
+      return parts.get(0).share(SELECTION);
+    }
+    int middle = parts.size() / 2;
+    try (NativeHandle<RowSet> first = joined(parts.subList(0, middle));
+        NativeHandle<RowSet> second = joined(parts.subList(middle, parts.size()))) {
+      return first.call(before -> second.call(after -> create(() -> before.concat(after))));
     }
   }
 

@@ -4,6 +4,7 @@ package io.torchfeed.graph;
 import java.nio.DoubleBuffer;
 import java.nio.IntBuffer;
 import java.util.Arrays;
+import java.util.Objects;
 import java.util.function.Consumer;
 
 /**
@@ -109,7 +110,7 @@ public final class CsrMatrix {
    * @throws IndexOutOfBoundsException if there is no such row
    */
   public int start(int row) {
-    return starts[row];
+    return starts[Objects.checkIndex(row, rows())];
   }
 
   /**
@@ -120,7 +121,7 @@ public final class CsrMatrix {
    * @throws IndexOutOfBoundsException if there is no such row
    */
   public int end(int row) {
-    return starts[row + 1];
+    return starts[Objects.checkIndex(row, rows()) + 1];
   }
 
   /**
@@ -154,7 +155,7 @@ public final class CsrMatrix {
    * @throws IndexOutOfBoundsException if there is no such row
    */
   public int find(int row, int column) {
-    return Math.max(-1, Arrays.binarySearch(indices, starts[row], starts[row + 1], column));
+    return Math.max(-1, Arrays.binarySearch(indices, start(row), end(row), column));
   }
 
   /**

@@ -104,7 +104,7 @@ public final class DenseRows {
       if (!line.next()) {
         return 0;
       }
-      fields.clear();
+      fields.begin(line.start(), line.end());
       try {
         parser.parse(line.bytes(), line.start(), line.end(), fields);
         requireId(fields.count());
@@ -141,7 +141,7 @@ public final class DenseRows {
       double[] into,
       int at) {
     byte[] bytes = line.bytes();
-    fields.clear();
+    fields.begin(line.start(), line.end());
     parser.parse(bytes, line.start(), line.end(), fields);
     requireId(fields.count());
     if (fields.count() - 1 != width) {

@@ -195,13 +195,7 @@ final class EdgeExchange {
       sent[to] = messages[to].take();
       sent[to][0] = state;
     }
-    byte[][] taken = exchange.exchange(sent);
-    if (taken.length != messages.length) {
-      throw new ExchangeException(
-          -1,
-          "the exchange must have the %d ranks of the plan, got %d"
-              .formatted(messages.length, taken.length));
-    }
+    byte[][] taken = ExchangeException.requireWhole(exchange.exchange(sent), messages.length);
     boolean othersHaveMore = false;
     for (int from = 0; from < taken.length; from++) {
       othersHaveMore |= taken[from][0] == MORE;

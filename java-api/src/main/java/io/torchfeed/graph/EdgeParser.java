@@ -26,7 +26,7 @@ final class EdgeParser {
    * @throws LineParser.MalformedLineException if the line is malformed
    */
   int parse(byte[] line, int start, int end) {
-    fields.clear();
+    fields.begin(start, end);
     edges = 0;
     rules.parser().parse(line, start, end, fields);
     int count = fields.count();

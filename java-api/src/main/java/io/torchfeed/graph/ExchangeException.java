@@ -31,6 +31,28 @@ public final class ExchangeException extends RuntimeException {
     this.rank = rank;
   }
 
+  /** Returns what an exchange returned; requires a message from each rank. */
+  @SuppressWarnings("ConstantValue") // the exchange may be written without null checks
+  static byte[][] requireWhole(byte[][] received, int ranks) {
+    if (received == null) {
+      throw new ExchangeException(
+          -1, "the AllToAll must return a message from each of %d ranks, got null".formatted(ranks));
+    }
+    if (received.length != ranks) {
+      throw new ExchangeException(
+          -1,
+          "the exchange must have the %d ranks of the plan, got %d"
+              .formatted(ranks, received.length));
+    }
+    for (int from = 0; from < ranks; from++) {
+      if (received[from] == null) {
+        throw new ExchangeException(
+            from, "the AllToAll must return a message from rank %d, got null".formatted(from));
+      }
+    }
+    return received;
+  }
+
   /**
    * Returns the rank that failed.
    *

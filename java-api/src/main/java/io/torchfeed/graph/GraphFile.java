@@ -4,14 +4,12 @@ package io.torchfeed.graph;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import io.torchfeed.internal.Failures;
-import io.torchfeed.internal.PathBytes;
+import io.torchfeed.internal.FileReplacement;
 import io.torchfeed.internal.RegularFile;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.channels.FileChannel;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.List;
@@ -33,7 +31,10 @@ import java.util.List;
  *   <li>int32: the CRC-32C of all preceding bytes.
  * </ul>
  *
- * <p>A file appears under its name only once it is complete. Loading validates the content even if
+ * <p>A file appears under its name only once it is complete, also if several threads or processes
+ * save to one path: the last that ends wins. A link to a file is followed, and what is there but is
+ * no regular file, such as a folder, a named pipe or a device, is refused and stays. A process that
+ * is killed can leave a file {@code NAME.partial-...}, which can be deleted. Loading validates the content even if
  * the checksum is correct: ids ascend and are UTF-8, row starts ascend, and columns exist and
  * ascend in each row.
  */
@@ -52,7 +53,7 @@ public final class GraphFile {
    *
    * @param graph the graph
    * @param path the file
-   * @throws UncheckedIOException if the file cannot be written
+   * @throws UncheckedIOException if the file cannot be written, or is there but not regular
    */
   public static void save(BipartiteGraph graph, Path path) {
     write(
@@ -70,7 +71,7 @@ public final class GraphFile {
    *
    * @param graph the graph
    * @param path the file
-   * @throws UncheckedIOException if the file cannot be written
+   * @throws UncheckedIOException if the file cannot be written, or is there but not regular
    */
   public static void save(Digraph graph, Path path) {
     write(
@@ -87,7 +88,7 @@ public final class GraphFile {
    *
    * @param matrix the matrix
    * @param path the file
-   * @throws UncheckedIOException if the file cannot be written
+   * @throws UncheckedIOException if the file cannot be written, or is there but not regular
    */
   public static void save(SparseMatrix matrix, Path path) {
     write(
@@ -105,7 +106,7 @@ public final class GraphFile {
    *
    * @param graph the graph
    * @param path the file
-   * @throws UncheckedIOException if the file cannot be written
+   * @throws UncheckedIOException if the file cannot be written, or is there but not regular
    */
   public static void save(UndirectedGraph graph, Path path) {
     write(
@@ -127,7 +128,7 @@ public final class GraphFile {
    *
    * @param rows the rows, whose ids have fewer than 2<sup>31</sup> - 9 bytes in total
    * @param path the file
-   * @throws UncheckedIOException if the file cannot be written
+   * @throws UncheckedIOException if the file cannot be written, or is there but not regular
    */
   public static void save(DenseRows rows, Path path) {
     write(
@@ -263,33 +264,18 @@ public final class GraphFile {
   }
 
   private static void write(Path path, int kind, Parts parts) {
-    Path part = PathBytes.withSuffix(path, ".part");
     try {
-      try (FileChannel channel =
-          FileChannel.open(
-              part,
-              StandardOpenOption.CREATE,
-              StandardOpenOption.TRUNCATE_EXISTING,
-              StandardOpenOption.WRITE)) {
-        GraphWriter out = new GraphWriter(channel);
-        out.bytes(MAGIC, MAGIC.length);
-        out.number(kind);
-        parts.write(out);
-        out.end();
-        channel.force(true);
-      }
-      Files.move(part, path, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+      FileReplacement.write(
+          path,
+          channel -> {
+            GraphWriter out = new GraphWriter(channel);
+            out.bytes(MAGIC, MAGIC.length);
+            out.number(kind);
+            parts.write(out);
+            out.end();
+          });
     } catch (IOException e) {
-      deleteQuietly(part, e);
       throw new UncheckedIOException("cannot write %s: %s".formatted(path, Failures.reason(e)), e);
-    }
-  }
-
-  private static void deleteQuietly(Path part, IOException cause) {
-    try {
-      Files.deleteIfExists(part);
-    } catch (IOException e) {
-      cause.addSuppressed(e);
     }
   }
 

@@ -8,6 +8,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 import java.util.Arrays;
+import java.util.Objects;
 
 /**
  * A map from ids to local numbers 0 … size - 1, in ascending order of the ids: numbers are compared
@@ -164,6 +165,7 @@ public final class IdMap {
     if (kind == Kind.NUMBER) {
       return Long.toUnsignedString(id(number));
     }
+    Objects.checkIndex(number, size());
     return new String(texts, start(number), end(number) - start(number), UTF_8);
   }
 

@@ -55,15 +55,27 @@ public interface LineParser {
     private int[] bounds = new int[16];
     private int count;
 
+    /** The positions of the line, outside of which the buffer holds other lines. */
+    private int lineStart;
+
+    private int lineEnd;
+
     Fields() {}
 
     /**
      * Adds the next field.
      *
-     * @param start the position of its first byte
-     * @param end the position after its last byte, at least {@code start}
+     * @param start the position of its first byte, in the line
+     * @param end the position after its last byte, at least {@code start} and in the line
+     * @throws MalformedLineException if the range is not within the line
      */
     public void add(int start, int end) {
+      if (start < lineStart || end < start || end > lineEnd) {
+        throw new MalformedLineException(
+            ("field %d must be within the line, whose bytes are at [%d, %d), got [%d, %d); correct"
+                    + " the LineParser")
+                .formatted(count, lineStart, lineEnd, start, end));
+      }
       if (2 * count == bounds.length) {
         bounds = Arrays.copyOf(bounds, 2 * bounds.length);
       }
@@ -81,8 +93,11 @@ public interface LineParser {
       return count;
     }
 
-    void clear() {
+    /** Removes the fields, before those of another line are added. */
+    void begin(int start, int end) {
       count = 0;
+      lineStart = start;
+      lineEnd = end;
     }
 
     int start(int field) {

@@ -13,6 +13,9 @@ import org.jspecify.annotations.Nullable;
 
 /** Ranks that are threads of this process: for tests, small data, and trying out a program. */
 public final class LocalRanks {
+  /** Far below what systems allow, since a JVM that gets no more threads can end. */
+  private static final int MAX_RANKS = 1024;
+
   private LocalRanks() {}
 
   /**
@@ -38,16 +41,16 @@ public final class LocalRanks {
    * others fail too, so that no thread waits indefinitely.
    *
    * @param <T> the type of a rank's result
-   * @param worldSize the number of ranks, at least 1
+   * @param worldSize the number of ranks, in [1, 1024], since each takes a thread
    * @param work the work of each rank
    * @return the results in the order of the ranks
    * @throws ExchangeException if a rank fails or is interrupted, or ends while others are still
    *     exchanging; its cause is the first failure, which is itself thrown instead if it is a
    *     {@link RuntimeException}
-   * @throws IllegalArgumentException if worldSize is below 1
+   * @throws IllegalArgumentException if worldSize is below 1 or above 1024
    */
   public static <T> List<T> run(int worldSize, Work<T> work) {
-    Checks.requireWorldSize(worldSize);
+    Checks.requireWorldSize(worldSize, MAX_RANKS);
     LocalExchange exchange = new LocalExchange(worldSize);
     ExecutorService threads = Executors.newFixedThreadPool(worldSize, LocalRanks::thread);
     try {

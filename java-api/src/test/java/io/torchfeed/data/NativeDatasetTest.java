@@ -4,6 +4,7 @@ package io.torchfeed.data;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import io.torchfeed.data.source.FileColumn;
 import io.torchfeed.data.source.FileDataset;
@@ -11,6 +12,7 @@ import io.torchfeed.data.source.RowLayout;
 import io.torchfeed.memory.DType;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
@@ -109,6 +111,46 @@ class NativeDatasetTest {
           .withMessage(
               "all datasets must have the columns of the first, [float32 [3], int64 []], got"
                   + " [float32 [3], float32 []] in number 2");
+    }
+  }
+
+  @Test
+  void manyPartsAreInOrderAndTooManyAreRefused() {
+    try (Tensor numbers = Tensor.create(new long[] {0, 1, 2, 3, 4, 5, 6}, 7);
+        TensorDataset rows = TensorDataset.of(numbers)) {
+      List<NativeDataset> parts = new ArrayList<>();
+      for (int i = 0; i < 7; i++) {
+        parts.add(rows.subset(i));
+      }
+      try (NativeDataset all = NativeDataset.concat(parts);
+          DataLoader loader = DataLoader.over(all).batchSize(7).build();
+          Batches batches = loader.epoch(0)) {
+        assertThat(Rows.longs(batches.next().tensor(0))).containsExactly(0L, 1L, 2L, 3L, 4L, 5L, 6L);
+        batches.close();
+        NativeDataset[] million = new NativeDataset[(1 << 20) / 7 + 1];
+        Arrays.fill(million, all);
+        assertThatIllegalArgumentException()
+            .isThrownBy(() -> NativeDataset.concat(Arrays.asList(million)))
+            .withMessageContaining("must have at most 1048576 datasets");
+      }
+      parts.forEach(NativeDataset::close);
+    }
+  }
+
+  @Test
+  @SuppressWarnings("NullAway") // a caller without null checks can pass null
+  void nullArgumentsAreNamed() {
+    try (Tensor numbers = Tensor.create(new long[] {0, 1}, 2);
+        TensorDataset rows = TensorDataset.of(numbers)) {
+      assertThatNullPointerException()
+          .isThrownBy(() -> NativeDataset.concat(null))
+          .withMessage("parts");
+      assertThatNullPointerException()
+          .isThrownBy(() -> rows.subset((long[]) null))
+          .withMessage("indices");
+      assertThatNullPointerException()
+          .isThrownBy(() -> rows.transform(0, null))
+          .withMessage("transform");
     }
   }
 

@@ -139,6 +139,25 @@ class EdgeLoaderTest {
     }
 
     @Test
+    void aParserThatLeavesItsLineIsRefused() {
+      LineParser behind =
+          (line, start, end, fields) -> {
+            fields.add(start, end);
+            fields.add(end + 1, end + 3);
+          };
+      assertThatThrownBy(() -> alone(over(1, "12\n34\n").parser(behind)))
+          .isInstanceOf(LineException.class)
+          .hasMessageContaining("edges, line 1, byte 0: field 1 must be within the line, whose")
+          .hasMessageContaining("bytes are at [0, 2), got [3, 5); correct the LineParser");
+      LineParser before = (line, start, end, fields) -> fields.add(start - 1, end);
+      assertThatThrownBy(() -> alone(over(1, "12\n").parser(before)))
+          .hasMessageContaining("got [-1, 2)");
+      LineParser backwards = (line, start, end, fields) -> fields.add(end, start);
+      assertThatThrownBy(() -> alone(over(1, "12\n").parser(backwards)))
+          .hasMessageContaining("got [2, 0)");
+    }
+
+    @Test
     void customSeparatorsAreUsed() {
       assertThat(
               alone(

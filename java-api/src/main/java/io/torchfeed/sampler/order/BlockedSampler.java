@@ -42,7 +42,7 @@ public final class BlockedSampler implements Sampler {
     this.dataset = PlanChecks.requireWhole(dataset, "dataset");
     this.datasetSize = dataset.size();
     Checks.requireDatasetSize(datasetSize);
-    Checks.requireFewRanks(part.worldSize());
+    Checks.requireFewRanks(requireNonNull(part, "part").worldSize());
     if (blockSize < 1) {
       throw new IllegalArgumentException("blockSize must be at least 1, got " + blockSize);
     }

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class FileReplacementTest {
+  private final Path folder;
+  private final Path file;
+
+  FileReplacementTest(@TempDir Path folder) {
+    this.folder = folder;
+    file = folder.resolve("file");
+  }
+
+  @Test
+  void whatTheSystemRefusesToWriteLeavesTheOldFileAlone() throws IOException {
+    Files.writeString(file, "old");
+    // As a full disk, a position behind the largest file makes the system refuse the write.
+    assertThatThrownBy(
+            () ->
+                FileReplacement.write(
+                    file, channel -> channel.write(ByteBuffer.allocate(9), Long.MAX_VALUE - 9)))
+        .isInstanceOf(IOException.class);
+    assertThatThrownBy(
+            () ->
+                FileReplacement.write(
+                    file,
+                    channel -> {
+                      throw new OutOfMemoryError("no heap");
+                    }))
+        .isInstanceOf(OutOfMemoryError.class);
+    assertThat(file).hasContent("old");
+    assertThat(folder.toFile().list()).containsExactly("file");
+  }
+
+  @Test
+  void aLinkToNothingIsReplaced() throws IOException {
+    Files.createSymbolicLink(file, Path.of("none"));
+    FileReplacement.write(file, channel -> channel.write(ByteBuffer.wrap(new byte[] {7})));
+    assertThat(Files.readAllBytes(file)).containsExactly(7);
+    assertThat(folder.toFile().list()).containsExactly("file");
+  }
+}
