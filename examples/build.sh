@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by the examples' start scripts: checks the tools that a build needs, and builds an example
-# when a source is newer than its last good build.
+# when a source is newer than its last good build, whichever of its scripts made that.
 # Set before sourcing: `name` (of the command) and `here` (its folder).
 
 root=$(CDPATH='' cd -- "$here/../.." && pwd -P)
 target=$here/target
-stamp=$target/$name.stamp
+stamp=$target/build.stamp
 
 need() {
   echo "$name: $1" >&2
   exit 1
+}
+
+# Something missing exits with status 1, wrong use with status 2, each in one line.
+wrong() {
+  echo "$name: $1" >&2
+  exit 2
 }
 
 has() {
@@ -100,7 +106,7 @@ build() {
     esac
     mkdir -p "$target"
     echo "$name: building (takes a few minutes the first time)" >&2
-    log=$target/$name-build.log
+    log=$target/build.log
     # Created before the build, so that a source saved during it counts as newer.
     : >"$stamp.new"
     rm -f "$stamp.built"

@@ -33,6 +33,19 @@ public final class LaunchException extends RuntimeException {
     return new LaunchException(message, rank, NO_EXIT_CODE, "", cause);
   }
 
+  /**
+   * Returns the failure of a launch for which there is too little memory.
+   *
+   * @param fitting the number of ranks for which it suffices
+   */
+  static LaunchException tooLittleMemory(int ranks, long each, long available, int fitting) {
+    String message =
+        ("%d ranks need at least %d MiB of memory, %d MiB for each, and %d MiB are available; "
+                + "start at most %d, end other programs, or set oversubscribe")
+            .formatted(ranks, (ranks * each) >> 20, each >> 20, available >> 20, fitting);
+    return new LaunchException(message, fitting, NO_EXIT_CODE, "", null);
+  }
+
   static LaunchException outputLost(int rank, Throwable cause) {
     String message = "the output of rank " + rank + " could not be forwarded: " + cause;
     return new LaunchException(message, rank, NO_EXIT_CODE, "", cause);

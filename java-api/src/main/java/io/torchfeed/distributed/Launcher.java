@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
+import io.torchfeed.internal.FreeMemory;
 import io.torchfeed.internal.Once;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -10,6 +11,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -25,6 +27,10 @@ import org.jspecify.annotations.Nullable;
  * launcher: a launcher that is interrupted or terminated ends its ranks, and if it is killed
  * outright, ranks in a {@link ProcessGroup} notice within a second.
  *
+ * <p>More ranks than four for each processor, or than the available memory allows with 200 MiB for
+ * each, are refused, unless {@link Builder#oversubscribe} is set: they would make the machine
+ * unusable. Most ranks need more memory than that.
+ *
  * <p>Rank 0 inherits standard input and output by default; each line of output from the other ranks
  * is prefixed with {@code [rank r]}. Immutable; each {@link #run} starts a new set of processes.
  *
@@ -34,6 +40,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Launcher {
   private static final Duration DEFAULT_GRACE = Duration.ofSeconds(5);
+  private static final int RANKS_PER_PROCESSOR = 4;
+
+  /** Less than a rank has to itself that trains a net of 5 MB: 280 to 360 MiB. */
+  private static final long BYTES_PER_RANK = 200L << 20;
 
   private final int ranks;
   private final String mainClass;
@@ -41,6 +51,7 @@ public final class Launcher {
   private final List<String> jvmOptions;
   private final Map<String, String> environment;
   private final boolean prefixRankZero;
+  private final boolean oversubscribe;
   private final Duration grace;
 
   private Launcher(Builder builder, String mainClass) {
@@ -50,6 +61,7 @@ public final class Launcher {
     this.jvmOptions = List.copyOf(builder.jvmOptions);
     this.environment = Map.copyOf(builder.environment);
     this.prefixRankZero = Boolean.TRUE.equals(builder.prefixRankZero);
+    this.oversubscribe = Boolean.TRUE.equals(builder.oversubscribe);
     this.grace = builder.grace == null ? DEFAULT_GRACE : builder.grace;
   }
 
@@ -70,10 +82,14 @@ public final class Launcher {
    * running. Ranks that have exited are not waited for.
    *
    * @throws LaunchException if a rank could not be started or failed, or its output could not be
-   *     forwarded; the others have been terminated
+   *     forwarded; the others have been terminated. Also, before any is started, if the available
+   *     memory is too small for all ranks
    * @throws InterruptedException if this thread is interrupted; all ranks have been terminated
    */
   public void run() throws InterruptedException {
+    if (!oversubscribe) {
+      requireMemory(ranks, FreeMemory.bytes());
+    }
     try (ReservedPort port = ReservedPort.open();
         LossNotes notes = LossNotes.create();
         RunningRanks running = new RunningRanks(grace, RunningRanks.Patience.DEFAULT)) {
@@ -86,6 +102,26 @@ public final class Launcher {
       running.await();
     } catch (IOException e) {
       throw LaunchException.notStarted(0, e);
+    }
+  }
+
+  /** Throws if the memory is known not to suffice. */
+  static void requireMemory(int ranks, OptionalLong available) {
+    long fitting = available.orElse(Long.MAX_VALUE) / BYTES_PER_RANK;
+    if (ranks > fitting) {
+      throw LaunchException.tooLittleMemory(
+          ranks, BYTES_PER_RANK, available.getAsLong(), Math.toIntExact(fitting));
+    }
+  }
+
+  /** Throws if there are too many ranks for the processors. */
+  static void requireProcessors(int ranks, int processors) {
+    int most = RANKS_PER_PROCESSOR * processors;
+    if (ranks > most) {
+      throw new IllegalArgumentException(
+          ("ranks must be at most %d on this machine, %d for each of its %d processors, got %d;"
+                  + " start fewer, or set oversubscribe")
+              .formatted(most, RANKS_PER_PROCESSOR, processors, ranks));
     }
   }
 
@@ -143,6 +179,7 @@ public final class Launcher {
     private final List<String> jvmOptions = new ArrayList<>();
     private final Map<String, String> environment = new HashMap<>();
     private @Nullable Boolean prefixRankZero;
+    private @Nullable Boolean oversubscribe;
     private @Nullable Duration grace;
 
     private Builder() {}
@@ -150,7 +187,8 @@ public final class Launcher {
     /**
      * Sets the number of processes to start.
      *
-     * @param ranks at least 1
+     * @param ranks at least 1, and at most four for each processor unless {@link #oversubscribe} is
+     *     set
      * @return this
      */
     public Builder ranks(int ranks) {
@@ -233,6 +271,18 @@ public final class Launcher {
     }
 
     /**
+     * Sets whether more ranks are started than processors and memory of this machine allow. By
+     * default they are refused, because hundreds of JVMs can make a machine unusable.
+     *
+     * @param oversubscribe true to start them
+     * @return this
+     */
+    public Builder oversubscribe(boolean oversubscribe) {
+      this.oversubscribe = Once.set("oversubscribe", this.oversubscribe, oversubscribe);
+      return this;
+    }
+
+    /**
      * Sets how long ranks have to terminate before they are killed; 5 seconds by default.
      *
      * @param grace at least 0
@@ -251,12 +301,18 @@ public final class Launcher {
      *
      * @return the launcher
      * @throws IllegalStateException if no main class was set
+     * @throws IllegalArgumentException if there are too many ranks for the processors of this
+     *     machine
      */
     public Launcher build() {
       if (mainClass == null) {
         throw new IllegalStateException("mainClass must be set");
       }
-      return new Launcher(this, mainClass);
+      Launcher launcher = new Launcher(this, mainClass);
+      if (!launcher.oversubscribe) {
+        requireProcessors(launcher.ranks, Runtime.getRuntime().availableProcessors());
+      }
+      return launcher;
     }
   }
 }

@@ -36,7 +36,8 @@ public final class ExchangeException extends RuntimeException {
   static byte[][] requireWhole(byte[][] received, int ranks) {
     if (received == null) {
       throw new ExchangeException(
-          -1, "the AllToAll must return a message from each of %d ranks, got null".formatted(ranks));
+          -1,
+          "the AllToAll must return a message from each of %d ranks, got null".formatted(ranks));
     }
     if (received.length != ranks) {
       throw new ExchangeException(

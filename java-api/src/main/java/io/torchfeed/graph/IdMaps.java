@@ -69,8 +69,7 @@ final class IdMaps {
       }
       messages[to] = sends && ids != null ? ids : new byte[0];
     }
-    byte[][] received =
-        ExchangeException.requireWhole(exchange.exchange(messages), worldSize);
+    byte[][] received = ExchangeException.requireWhole(exchange.exchange(messages), worldSize);
     IdTable table = IdTable.of(own.kind());
     for (int from = 0; from < worldSize; from++) {
       WireReader in = new WireReader(from, received[from]);

@@ -125,7 +125,8 @@ class NativeDatasetTest {
       try (NativeDataset all = NativeDataset.concat(parts);
           DataLoader loader = DataLoader.over(all).batchSize(7).build();
           Batches batches = loader.epoch(0)) {
-        assertThat(Rows.longs(batches.next().tensor(0))).containsExactly(0L, 1L, 2L, 3L, 4L, 5L, 6L);
+        assertThat(Rows.longs(batches.next().tensor(0)))
+            .containsExactly(0L, 1L, 2L, 3L, 4L, 5L, 6L);
         batches.close();
         NativeDataset[] million = new NativeDataset[(1 << 20) / 7 + 1];
         Arrays.fill(million, all);

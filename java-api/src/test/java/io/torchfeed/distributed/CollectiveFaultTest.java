@@ -46,7 +46,7 @@ class CollectiveFaultTest {
     this.folder = folder;
   }
 
-  /** What happens, and the milliseconds within which the others are to fail. */
+  /** A fault, and the milliseconds within which the others are to fail. */
   enum Fault {
     KILL(10_000),
     THROW(10_000),

@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -102,13 +103,46 @@ class LauncherTest {
     assertThatThrownBy(() -> builder.ranks(0)).hasMessage("ranks must be at least 1, got 0");
     assertThatThrownBy(builder::build).hasMessage("mainClass must be set");
     builder.ranks(2).mainClass("a.B").prefixRankZero(false).grace(Duration.ZERO);
+    builder.oversubscribe(false);
     assertThatThrownBy(() -> builder.ranks(3)).hasMessage("ranks was already set to 2");
     assertThatThrownBy(() -> builder.mainClass("c.D"))
         .hasMessage("mainClass was already set to a.B");
     assertThatThrownBy(() -> builder.prefixRankZero(true))
         .hasMessage("prefixRankZero was already set to false");
+    assertThatThrownBy(() -> builder.oversubscribe(true))
+        .hasMessage("oversubscribe was already set to false");
     assertThatThrownBy(() -> builder.grace(Duration.ofSeconds(1)))
         .hasMessage("grace was already set to PT0S");
+  }
+
+  @Test
+  void moreRanksThanFourForEachProcessorAreRefusedUnlessForced() {
+    int processors = Runtime.getRuntime().availableProcessors();
+    int many = 4 * processors + 1; // only built, never started
+    assertThatThrownBy(() -> Launcher.builder().ranks(many).mainClass("a.B").build())
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage(
+            "ranks must be at most %d on this machine, 4 for each of its %d processors, got %d;"
+                + " start fewer, or set oversubscribe",
+            many - 1, processors, many);
+    assertThat(Launcher.builder().ranks(many - 1).mainClass("a.B").build()).isNotNull();
+    assertThat(Launcher.builder().ranks(many).oversubscribe(true).mainClass("a.B").build())
+        .isNotNull();
+  }
+
+  @Test
+  void ranksForWhichTheMemoryDoesNotSufficeAreRefused() {
+    LaunchException failure =
+        catchThrowableOfType(
+            LaunchException.class, () -> Launcher.requireMemory(8, OptionalLong.of(1500L << 20)));
+    assertThat(failure)
+        .hasMessage(
+            "8 ranks need at least 1600 MiB of memory, 200 MiB for each, and 1500 MiB are available;"
+                + " start at most 7, end other programs, or set oversubscribe");
+    assertThat(failure.rank()).isEqualTo(7);
+    assertThat(failure.exitCode()).isEqualTo(-1);
+    Launcher.requireMemory(8, OptionalLong.of(1600L << 20));
+    Launcher.requireMemory(8, OptionalLong.empty());
   }
 
   private static boolean isRank(ProcessHandle process) {

@@ -36,17 +36,15 @@ class GraphFileSaveTest {
     IntStream.range(0, edges).forEach(i -> content.append(i).append(",").append(i).append("\n"));
     Path file = Lines.file(folder, "edges", content.toString());
     return BipartiteGraph.of(
-        EdgeLoader.over(TextPartition.plan(Lines.names(file), 1))
-            .build()
-            .load(0, AllToAll.alone()),
+        EdgeLoader.over(TextPartition.plan(Lines.names(file), 1)).build().load(0, AllToAll.alone()),
         EdgeLoader.DuplicatePolicy.LAST);
   }
 
   private void assertOnly(String... names) throws IOException {
     try (Stream<Path> files = Files.list(folder)) {
       assertThat(files.map(each -> each.getFileName().toString()))
-          .containsExactlyInAnyOrder(Stream.concat(Stream.of("edges"), Stream.of(names))
-              .toArray(String[]::new));
+          .containsExactlyInAnyOrder(
+              Stream.concat(Stream.of("edges"), Stream.of(names)).toArray(String[]::new));
     }
   }
 
@@ -103,7 +101,7 @@ class GraphFileSaveTest {
         .isInstanceOf(UncheckedIOException.class)
         .hasMessage(
             "cannot write %s: it must be a regular file or not exist, got a pipe, a socket or a"
-                .formatted(path)
+                    .formatted(path)
                 + " device");
     assertThat(Files.isRegularFile(path)).isFalse();
   }
@@ -118,7 +116,7 @@ class GraphFileSaveTest {
   @Test
   void aFolderThatCannotBeWrittenIsReported() {
     Path system = Path.of("/proc/self");
-    assumeTrue(Files.exists(system), "this system has no folder that nobody can write");
+    assumeTrue(Files.exists(system), "this system has no folder without write permission");
     assertThatThrownBy(() -> GraphFile.save(small, system.resolve("saved")))
         .isInstanceOf(UncheckedIOException.class)
         .hasMessageStartingWith("cannot write /proc/self/saved: ");

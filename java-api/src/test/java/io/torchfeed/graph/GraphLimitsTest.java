@@ -14,7 +14,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What graphs and their exchanges refuse. */
+/** Checks of the arguments of graphs and their exchanges. */
 class GraphLimitsTest {
   private final Path folder;
 

@@ -16,6 +16,8 @@ import picocli.CommandLine.Command;
     subcommands = {Train.class, Evaluate.class},
     description = "Trains a small ResNet on folders of images, or evaluates it.")
 public final class Main {
+  private static final int WRONG_USAGE = CommandLine.ExitCode.USAGE;
+
   private Main() {}
 
   /**
@@ -32,7 +34,7 @@ public final class Main {
     return new CommandLine(new Main())
         .setExecutionExceptionHandler(
             (failure, command, parsed) -> {
-              if (failure instanceof IllegalArgumentException) {
+              if (isWrongUse(failure)) {
                 command.getErr().println("error: " + failure.getMessage());
                 return command.getCommandSpec().exitCodeOnInvalidInput();
               }
@@ -43,6 +45,12 @@ public final class Main {
               }
               return command.getCommandSpec().exitCodeOnExecutionException();
             });
+  }
+
+  /** Returns whether an option cannot be used, here or in a rank, which says so by its status. */
+  private static boolean isWrongUse(Exception failure) {
+    return failure instanceof IllegalArgumentException
+        || failure instanceof LaunchException launch && launch.exitCode() == WRONG_USAGE;
   }
 
   private static boolean isExpected(Exception failure) {

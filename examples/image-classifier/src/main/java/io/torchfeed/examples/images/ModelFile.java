@@ -3,7 +3,6 @@ package io.torchfeed.examples.images;
 
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import org.bytedeco.javacpp.PointerScope;
@@ -30,12 +29,12 @@ final class ModelFile {
   /**
    * Reads a net.
    *
-   * @throws IOException if the file is missing, or is not that of such a net
+   * @throws IllegalArgumentException if the file is missing, or is not that of such a net
    */
   @SuppressWarnings("try") // a scope works by being open
-  static void load(Module net, Path file) throws IOException {
+  static void load(Module net, Path file) {
     if (!Files.isRegularFile(file)) {
-      throw new NoSuchFileException(file.toString(), null, "there is no saved net");
+      throw new IllegalArgumentException("--model: there is no file " + file);
     }
     try (PointerScope scope = new PointerScope()) {
       InputArchive archive = new InputArchive();
@@ -43,7 +42,8 @@ final class ModelFile {
       net.load(archive);
     } catch (RuntimeException e) {
       String reason = String.valueOf(e.getMessage()).lines().findFirst().orElse("");
-      throw new IOException(file + " is not a net for these classes: " + reason, e);
+      throw new IllegalArgumentException(
+          "--model: " + file + " is not a net for these classes: " + reason, e);
     }
   }
 }

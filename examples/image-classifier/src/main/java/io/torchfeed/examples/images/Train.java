@@ -5,6 +5,7 @@ import static io.torchfeed.examples.images.Settings.require;
 
 import io.torchfeed.distributed.Launcher;
 import io.torchfeed.distributed.ProcessGroup;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -30,6 +31,12 @@ final class Train implements Callable<Integer> {
       paramLabel = "N",
       description = "Processes that train together (default: ${DEFAULT-VALUE}).")
   private int ranks = 1;
+
+  @Option(
+      names = "--oversubscribe",
+      description =
+          "Start more processes than four for each processor, or than the memory allows for.")
+  private boolean oversubscribe;
 
   @Option(
       names = "--epochs",
@@ -75,18 +82,31 @@ final class Train implements Callable<Integer> {
       }
       return 0;
     }
-    Files.createDirectories(out);
     int threads = Math.max(1, Runtime.getRuntime().availableProcessors() / ranks);
-    Launcher.builder()
-        .ranks(ranks)
-        .mainClass(Main.class)
-        // the work is native: of Java code, only what starts a rank takes time
-        .jvmOptions("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx512m")
-        .environment("OMP_NUM_THREADS", Integer.toString(threads))
-        .arguments(arguments().toArray(new String[0]))
-        .build()
-        .run();
+    Launcher launcher =
+        Launcher.builder()
+            .ranks(ranks)
+            .oversubscribe(oversubscribe)
+            .mainClass(Main.class)
+            // the work is native: of Java code, only what starts a rank takes time
+            .jvmOptions("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx512m")
+            .environment("OMP_NUM_THREADS", Integer.toString(threads))
+            .arguments(arguments().toArray(new String[0]))
+            .build();
+    createFolder();
+    launcher.run();
     return 0;
+  }
+
+  private void createFolder() {
+    String rule = "--out must be a folder that can be created and written, got " + out;
+    try {
+      Files.createDirectories(out);
+    } catch (IOException e) {
+      throw new IllegalArgumentException(
+          rule + " (" + e.getClass().getSimpleName() + ": " + e.getMessage() + ")", e);
+    }
+    require(Files.isWritable(out), rule + " (permission denied)");
   }
 
   private List<String> arguments() {

@@ -144,10 +144,29 @@ class ClassifierTest {
     assertThat(run("train", "--data=" + folder)).isEqualTo(2);
     assertThat(errors.toString()).contains(folder.resolve("train") + " is missing");
     Path broken = Files.writeString(folder.resolve("broken.pt"), "no archive");
-    assertThat(run("evaluate", "--data=" + data(), "--model=" + broken)).isEqualTo(1);
+    assertThat(run("evaluate", "--data=" + data(), "--model=" + broken)).isEqualTo(2);
     assertThat(errors.toString()).contains("broken.pt is not a net for these classes");
     assertThat(run("evaluate", "--data=" + data(), "--model=" + folder.resolve("none.pt")))
-        .isEqualTo(1);
-    assertThat(errors.toString()).contains("none.pt");
+        .isEqualTo(2);
+    assertThat(errors.toString()).contains("--model: there is no file ", "none.pt");
+  }
+
+  @Test
+  void aFolderThatCannotBeWrittenIsAUsageError() throws Exception {
+    Path file = Files.writeString(folder.resolve("file"), "");
+    for (Path out : List.of(file, file.resolve("run"))) {
+      assertThat(run("train", "--data=" + data(), "--out=" + out)).isEqualTo(2);
+      assertThat(errors.toString())
+          .contains("--out must be a folder that can be created and written, got " + out + " (");
+    }
+  }
+
+  @Test
+  void moreRanksThanTheMachineHasRoomForAreRefused() throws Exception {
+    int many = 4 * Runtime.getRuntime().availableProcessors() + 1;
+    Path out = folder.resolve("run");
+    assertThat(run("train", "--data=" + data(), "--ranks=" + many, "--out=" + out)).isEqualTo(2);
+    assertThat(errors.toString()).contains("got " + many + "; start fewer, or set oversubscribe");
+    assertThat(out).doesNotExist();
   }
 }

@@ -5,6 +5,7 @@ import io.torchfeed.distributed.ModelAveraging;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Locale;
+import picocli.CommandLine.TypeConversionException;
 
 /** The ways in which ranks train together. */
 enum Algorithm {
@@ -33,9 +34,26 @@ enum Algorithm {
   }
 
   /**
+   * Throws if this many ranks cannot train in this way.
+   *
+   * @param name what sets the number
+   */
+  void requireRanks(String name, int ranks) {
+    if (!isPossible(ranks)) {
+      throw new IllegalArgumentException(
+          "--algorithm " + this + " pairs the ranks, so " + name + " must be even, got " + ranks);
+    }
+  }
+
+  /** Returns whether this many ranks can train in this way. */
+  boolean isPossible(int ranks) {
+    return this != SHIFT_ONE || ranks % 2 == 0;
+  }
+
+  /**
    * Returns the algorithm of a name.
    *
-   * @throws IllegalArgumentException if there is none
+   * @throws TypeConversionException if there is none
    */
   static Algorithm of(String name) {
     for (Algorithm algorithm : values()) {
@@ -43,7 +61,7 @@ enum Algorithm {
         return algorithm;
       }
     }
-    throw new IllegalArgumentException(
+    throw new TypeConversionException(
         "must be one of " + Arrays.toString(values()) + ", got " + name);
   }
 

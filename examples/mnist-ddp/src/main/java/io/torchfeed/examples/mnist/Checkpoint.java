@@ -85,14 +85,15 @@ final class Checkpoint {
 
     private static void require(String field, Object then, Object now) {
       if (!then.equals(now)) {
-        throw new TrainingException(
+        throw TrainingException.wrongUse(
             "Cannot resume: "
                 + field
                 + " was "
                 + then
                 + " in the checkpoint and is "
                 + now
-                + " now; pass the value of the checkpoint, or start again without --resume");
+                + " now; pass the value of the checkpoint, or start again without --resume",
+            null);
       }
     }
   }
@@ -127,17 +128,18 @@ final class Checkpoint {
     try {
       bytes = Files.readAllBytes(file);
     } catch (IOException e) {
-      throw new TrainingException("Cannot read the checkpoint " + file + ": " + e, e);
+      throw TrainingException.wrongUse("Cannot read the checkpoint " + file + ": " + e, e);
     }
     if (bytes.length < MAGIC.length
         || !Arrays.equals(bytes, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
-      throw new TrainingException(file + " is not a checkpoint of this program and version");
+      throw TrainingException.wrongUse(
+          file + " is not a checkpoint of this program and version", null);
     }
     int end = bytes.length - DIGEST_BYTES;
     if (end < MAGIC.length
         || !Arrays.equals(sha256(bytes, end), Arrays.copyOfRange(bytes, end, bytes.length))) {
-      throw new TrainingException(
-          "The checkpoint " + file + " is damaged or truncated: its SHA-256 does not match");
+      throw TrainingException.wrongUse(
+          "The checkpoint " + file + " is damaged or truncated: its SHA-256 does not match", null);
     }
     try (DataInputStream in =
         new DataInputStream(new ByteArrayInputStream(bytes, MAGIC.length, end - MAGIC.length))) {
@@ -147,7 +149,7 @@ final class Checkpoint {
       byte[] optimizer = in.readNBytes(in.readInt());
       return new Checkpoint(plan, epoch, model, optimizer);
     } catch (IOException e) {
-      throw new TrainingException("The checkpoint " + file + " is malformed", e);
+      throw TrainingException.wrongUse("The checkpoint " + file + " is malformed", e);
     }
   }
 

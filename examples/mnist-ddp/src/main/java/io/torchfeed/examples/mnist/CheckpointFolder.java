@@ -80,7 +80,7 @@ record CheckpointFolder(Path folder) {
         warnings.accept(e.getMessage() + "; using the one before it");
       }
     }
-    throw new TrainingException("There is no good checkpoint in " + folder);
+    throw TrainingException.wrongUse("There is no good checkpoint in " + folder, null);
   }
 
   private List<Path> newestFirst() {
@@ -90,10 +90,10 @@ record CheckpointFolder(Path folder) {
           .sorted(Comparator.comparing(CheckpointFolder::epochOf).reversed())
           .forEach(files::add);
     } catch (NoSuchFileException e) {
-      throw new TrainingException(
-          "There is no checkpoint to resume from: " + folder + " is missing");
+      throw TrainingException.wrongUse(
+          "There is no checkpoint to resume from: " + folder + " is missing", e);
     } catch (IOException e) {
-      throw new TrainingException("Cannot read " + folder + ": " + MnistFolder.describe(e), e);
+      throw TrainingException.wrongUse("Cannot read " + folder + ": " + MnistFolder.describe(e), e);
     }
     moveLatestToFront(files);
     return files;

@@ -28,7 +28,8 @@ import picocli.CommandLine.Unmatched;
           + " prints test accuracy, seconds per epoch and bytes per step as a table.",
       "Writes comparison.md and comparison.png to --out, and each run to a folder of its own.",
       "All other options are those of train, except --algorithm, --comm and --resume. With a --device"
-          + " other than cpu, the ways that need the CPU are left out."
+          + " other than cpu, the ways that need the CPU are left out; with an odd number of ranks,"
+          + " shift-one."
     },
     footer = {"", "Example: compare --ranks 2 --epochs 3 --out runs/ways"})
 final class Compare implements Callable<Integer> {
@@ -65,14 +66,16 @@ final class Compare implements Callable<Integer> {
   @Override
   public Integer call() throws IOException {
     Map<String, Settings> ways = new LinkedHashMap<>(); // all, so that a wrong option fails at once
-    boolean onCpu = settings("any").device().equals(TrainingDevice.CPU);
+    Settings any = settings("any");
+    boolean onCpu = any.device().equals(TrainingDevice.CPU);
     for (Comm comm : Comm.values()) {
       if (onCpu || Settings.isOnDevices(Algorithm.ALLREDUCE, comm)) {
         ways.put(comm.toString(), settings(comm.toString(), "--comm=" + comm));
       }
     }
     for (Algorithm algorithm : Algorithm.values()) {
-      if (onCpu || Settings.isOnDevices(algorithm, Comm.ALLREDUCE)) {
+      if (algorithm.isPossible(any.ranks())
+          && (onCpu || Settings.isOnDevices(algorithm, Comm.ALLREDUCE))) {
         ways.putIfAbsent(
             algorithm.toString(), settings(algorithm.toString(), "--algorithm=" + algorithm));
       }

@@ -41,6 +41,7 @@ final class Launch {
   private Launch() {}
 
   static int run(Settings settings) {
+    Launcher.Builder ranks = ranks(settings);
     Path data = MnistFolder.ofUser(System.err::println).locate(settings.data());
     Path checkpoint = null;
     if (settings.resume() != null) {
@@ -58,24 +59,34 @@ final class Launch {
     RunFiles.createFolder(settings.out());
     System.out.println(
         "Training with " + settings.ranks() + " processes; files go to " + settings.out());
-    return startRanks(settings.with(data, checkpoint));
+    return start(ranks, settings.with(data, checkpoint));
   }
 
-  private static int startRanks(Settings settings) {
+  /** Returns a launch without arguments; throws if this machine has no room for its ranks. */
+  private static Launcher.Builder ranks(Settings settings) {
     Launcher.Builder builder =
         Launcher.builder()
             .ranks(settings.ranks())
+            .oversubscribe(settings.oversubscribe())
             .mainClass(Main.class)
             .jvmOptions(rankOptions().toArray(new String[0]))
-            .environment("OMP_NUM_THREADS", Integer.toString(settings.threadsPerRank()))
-            .arguments(settings.toArguments().toArray(new String[0]));
+            .environment("OMP_NUM_THREADS", Integer.toString(settings.threadsPerRank()));
     MALLOC.forEach(
         (name, value) -> builder.environment(name, System.getenv().getOrDefault(name, value)));
     try {
-      builder.build().run();
+      builder.build();
+    } catch (IllegalArgumentException e) {
+      throw TrainingException.wrongUse("--" + e.getMessage(), e);
+    }
+    return builder;
+  }
+
+  private static int start(Launcher.Builder ranks, Settings settings) {
+    try {
+      ranks.arguments(settings.toArguments().toArray(new String[0])).build().run();
       return 0;
     } catch (LaunchException e) {
-      throw new TrainingException(String.valueOf(e.getMessage()), e);
+      throw TrainingException.ofLaunch(e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new TrainingException("interrupted; all ranks were stopped", e);

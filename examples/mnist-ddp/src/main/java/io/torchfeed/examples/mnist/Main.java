@@ -35,7 +35,8 @@ import picocli.CommandLine.Spec;
       "",
       "Example: train --ranks 2 --epochs 3 --out runs/first",
       "Resume:  train --ranks 2 --epochs 6 --out runs/first --resume",
-      "Exit status: 0 trained, 1 failed, 2 invalid options or environment variables."
+      "Exit status: 0 trained, 1 failed, 2 options, files named by them, or environment variables"
+          + " that cannot be used."
     })
 final class Main implements Callable<Integer> {
   /** The ways to show progress. */
@@ -54,6 +55,12 @@ final class Main implements Callable<Integer> {
       paramLabel = "N",
       description = "Java processes to train with (default: ${DEFAULT-VALUE}).")
   private int ranks = 2;
+
+  @Option(
+      names = "--oversubscribe",
+      description =
+          "Start more processes than four for each processor, or than the memory allows for.")
+  private boolean oversubscribe;
 
   @Option(
       names = "--epochs",
@@ -84,7 +91,7 @@ final class Main implements Callable<Integer> {
       paramLabel = "HOW",
       description =
           "What the ranks exchange: gradients in each step (allreduce), or weights: decentralized,"
-              + " shift-one, low-precision, async or post-local (default: ${DEFAULT-VALUE}).")
+              + " shift-one (an even number of ranks), low-precision, async or post-local (default: ${DEFAULT-VALUE}).")
   private Algorithm algorithm = Algorithm.ALLREDUCE;
 
   @Option(
@@ -265,6 +272,7 @@ final class Main implements Callable<Integer> {
     try {
       return new Settings(
           ranks,
+          oversubscribe,
           epochs,
           batchSize,
           accumulate,

@@ -101,10 +101,15 @@ final class MnistFolder {
     for (MnistFile file : MnistFile.values()) {
       Path path = file.in(folder);
       if (!Files.isRegularFile(path)) {
-        throw new TrainingException(
-            "--data " + folder + " has no file " + file.fileName() + " (uncompressed idx format)");
+        throw TrainingException.wrongUse(
+            "--data " + folder + " has no file " + file.fileName() + " (uncompressed idx format)",
+            null);
       }
-      verify(file, path);
+      try {
+        verify(file, path);
+      } catch (TrainingException e) {
+        throw TrainingException.wrongUse("--data: " + e.getMessage(), e);
+      }
     }
     return folder;
   }

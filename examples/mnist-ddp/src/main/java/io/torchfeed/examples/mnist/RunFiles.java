@@ -35,10 +35,14 @@ final class RunFiles {
   }
 
   static void createFolder(Path out) {
+    String rule = "--out must be a folder that can be created and written, got " + out;
     try {
       Files.createDirectories(out);
     } catch (IOException e) {
-      throw new TrainingException("Cannot create --out " + out + ": " + MnistFolder.describe(e), e);
+      throw TrainingException.wrongUse(rule + ": " + MnistFolder.describe(e), e);
+    }
+    if (!Files.isWritable(out)) {
+      throw TrainingException.wrongUse(rule + ": permission denied", null);
     }
   }
 

@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
  * The validated settings of a run.
  *
  * @param ranks number of processes, at least 1
+ * @param oversubscribe whether more processes are started than this machine has room for
  * @param epochs total number of epochs, at least 1
  * @param batchSize samples per rank and step, in [1, 60000]
  * @param accumulate batches per optimizer step, at least 1
@@ -30,6 +31,7 @@ import org.jspecify.annotations.Nullable;
  */
 record Settings(
     int ranks,
+    boolean oversubscribe,
     int epochs,
     int batchSize,
     int accumulate,
@@ -71,6 +73,7 @@ record Settings(
     if (comm != Comm.ALLREDUCE && algorithm != Algorithm.ALLREDUCE) {
       throw new IllegalArgumentException("--comm needs --algorithm allreduce, got " + algorithm);
     }
+    algorithm.requireRanks("--ranks", ranks);
     if (comm == Comm.QADAM && resume != null) {
       throw new IllegalArgumentException(
           "--resume is not for --comm qadam, whose moments are not saved");
@@ -125,6 +128,7 @@ record Settings(
   Settings with(Path verifiedData, @Nullable Path checkpoint) {
     return new Settings(
         ranks,
+        oversubscribe,
         epochs,
         batchSize,
         accumulate,

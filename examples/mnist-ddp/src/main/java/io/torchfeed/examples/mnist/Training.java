@@ -79,6 +79,7 @@ final class Training {
   }
 
   private static void train(Settings settings, boolean verified, ProcessGroup group) {
+    requireRanks(settings, group);
     TrainingDevice device = TrainingDevice.of(settings.device(), group);
     Path data =
         verified
@@ -136,6 +137,15 @@ final class Training {
                 settings.steps(loader.batches()))
             .epochs(done, test);
       }
+    }
+  }
+
+  /** Checks the number of ranks again, which other launchers set. */
+  private static void requireRanks(Settings settings, ProcessGroup group) {
+    try {
+      settings.algorithm().requireRanks("WORLD_SIZE", group.size());
+    } catch (IllegalArgumentException e) {
+      throw TrainingException.wrongEnvironment(e);
     }
   }
 

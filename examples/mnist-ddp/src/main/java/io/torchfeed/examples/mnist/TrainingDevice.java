@@ -44,14 +44,15 @@ record TrainingDevice(String name) {
     String name = isOwn ? CUDA + ":" + group.localRank() : wanted;
     int index = Integer.parseInt(name.substring(CUDA.length() + 1));
     if (index >= devices) {
-      throw new TrainingException(
+      throw TrainingException.wrongUse(
           "--device "
               + choice
               + " needs the device "
               + name
               + ", but libtorch sees "
               + devices
-              + " CUDA devices; java-api/README.md says what a GPU needs");
+              + " CUDA devices; java-api/README.md says what a GPU needs",
+          null);
     }
     if (isOwn) {
       useDevice(group, name);

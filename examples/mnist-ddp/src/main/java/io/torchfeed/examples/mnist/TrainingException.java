@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist;
 
+import io.torchfeed.distributed.LaunchException;
 import org.jspecify.annotations.Nullable;
 
 /** An error that the user can fix: the message suffices, so no stack trace is printed. */
@@ -30,7 +31,20 @@ final class TrainingException extends RuntimeException {
    * nothing has been done yet.
    */
   static TrainingException wrongEnvironment(IllegalArgumentException cause) {
-    return new TrainingException(String.valueOf(cause.getMessage()), cause, WRONG_USAGE);
+    return wrongUse(String.valueOf(cause.getMessage()), cause);
+  }
+
+  /** Returns an error in what the user passed: an option, or a file or folder that it names. */
+  static TrainingException wrongUse(String message, @Nullable Throwable cause) {
+    return new TrainingException(message, cause, WRONG_USAGE);
+  }
+
+  /** Returns the failure of a launch; a rank that was used wrongly has said so by its status. */
+  static TrainingException ofLaunch(LaunchException cause) {
+    String message = String.valueOf(cause.getMessage());
+    return cause.exitCode() == WRONG_USAGE
+        ? wrongUse(message, cause)
+        : new TrainingException(message, cause);
   }
 
   /** Returns the exit status of the program. */

@@ -2,6 +2,7 @@
 package io.torchfeed.examples.mnist;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -39,7 +40,8 @@ class MainTest {
     "--epochs=0, '--epochs must be in [1, 1000000], got 0'",
     "--batch-size=60001, '--batch-size must be in [1, 60000], got 60001'",
     "--accumulate=0, '--accumulate must be in [1, 60000], got 0'",
-    "--algorithm=gossip, 'must be one of [allreduce, decentralized, shift-one, low-precision,'",
+    "--algorithm=ring, ''--algorithm'': must be one of [allreduce, decentralized, shift-one, low-precision,'",
+    "--algorithm=shift-one --ranks=3, '--algorithm shift-one pairs the ranks, so --ranks must be even, got 3'",
     "--device=gpu, '--device must be cpu, cuda, cuda:N or auto, got gpu'",
     "--device=cuda --comm=bytegrad, '--device cuda needs --algorithm allreduce, and --comm allred'",
     "--lr=0, '--lr must be in (0, 100], got 0.0'",
@@ -56,12 +58,14 @@ class MainTest {
   void anInvalidOptionIsAUsageError(String argument, String message) {
     assertThat(commandLine().execute(argument.split(" "))).isEqualTo(2);
     assertThat(output.toString()).contains(message).contains("train --help");
+    assertThat(output.toString()).doesNotContain("Exception", "io.torchfeed");
   }
 
   @ParameterizedTest
   @ValueSource(
       strings = {
         "--ranks",
+        "--oversubscribe",
         "--epochs",
         "--batch-size",
         "--accumulate",
@@ -160,6 +164,32 @@ class MainTest {
     Settings rank = parse("--algorithm=low-precision");
     assertThat(rank.algorithm()).isEqualTo(Algorithm.LOW_PRECISION);
     assertThat(rank.toArguments()).contains("--algorithm=low-precision");
+  }
+
+  @Test
+  void moreRanksThanTheMachineHasRoomForAreRefused(@TempDir Path folder) {
+    int many = 4 * Runtime.getRuntime().availableProcessors() + 1;
+    Path out = folder.resolve("run");
+    assertThat(commandLine().execute("--ranks=" + many, "--out=" + out)).isEqualTo(2);
+    assertThat(output.toString())
+        .contains("error: --ranks must be at most " + (many - 1))
+        .contains("start fewer, or set oversubscribe");
+    assertThat(out).doesNotExist();
+    assertThat(parse("--ranks=" + many, "--oversubscribe").oversubscribe()).isTrue();
+  }
+
+  @Test
+  void filesThatCannotBeUsedAreUsageErrors(@TempDir Path folder) throws Exception {
+    assertThat(commandLine().execute("--data=" + folder, "--out=" + folder)).isEqualTo(2);
+    assertThat(output.toString()).contains("--data " + folder + " has no file train-images");
+    Path file = Files.writeString(folder.resolve("file"), "");
+    for (Path out : List.of(file, file.resolve("run"))) {
+      assertThatThrownBy(() -> RunFiles.createFolder(out))
+          .isInstanceOfSatisfying(
+              TrainingException.class, wrong -> assertThat(wrong.exitCode()).isEqualTo(2))
+          .hasMessageStartingWith(
+              "--out must be a folder that can be created and written, got " + out + ": ");
+    }
   }
 
   @Test

@@ -5,6 +5,7 @@ import io.torchfeed.sampler.balance.BalanceReport;
 import io.torchfeed.sampler.balance.Costs;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
@@ -34,7 +35,7 @@ import picocli.CommandLine.Spec;
     footer = {
       "",
       "Example: plan lengths.csv --column tokens --world-size 8 --batch-size 32 --out plan.png",
-      "Exit status: 0 planned, 1 failed, 2 invalid options or input."
+      "Exit status: 0 planned, 1 failed, 2 options or input that cannot be used."
     })
 final class Main implements Callable<Integer> {
   private static final int WRONG_INPUT = 2;
@@ -139,8 +140,12 @@ final class Main implements Callable<Integer> {
       throw new PlannerException("--sample must be at least 0, got " + sample);
     }
     Path folder = out.toAbsolutePath().getParent();
-    if (folder == null || !folder.toFile().isDirectory() || out.toFile().isDirectory()) {
-      throw new PlannerException("--out must be a file in an existing folder, got " + out);
+    if (folder == null || !Files.isWritable(folder) || !folder.toFile().isDirectory()) {
+      throw new PlannerException(
+          "--out must be a file in an existing folder that can be written, got " + out);
+    }
+    if (out.toFile().isDirectory()) {
+      throw new PlannerException("--out must be a file, got the folder " + out);
     }
     Costs all = CostFile.read(file, column);
     Costs costs = Setup.drawn(all, sample, seed);

@@ -23,31 +23,55 @@ final class Launch {
   private Launch() {}
 
   static int run(Settings settings) {
+    requireRoom(settings);
+    createFolder(settings.out());
     Settings found = settings.with(locate(settings));
-    try {
-      Files.createDirectories(settings.out());
-    } catch (IOException e) {
-      throw new GraphException("cannot create " + settings.out() + ": " + e.getMessage(), e);
-    }
     System.out.println(
         "Ranking with " + settings.ranks() + " processes; files go to " + settings.out());
     try {
       launcher(found, Main.class).build().run();
       return 0;
     } catch (LaunchException e) {
-      throw new GraphException(String.valueOf(e.getMessage()), e);
+      throw GraphException.ofLaunch(e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new GraphException("interrupted; all ranks were stopped", e);
     }
   }
 
+  /** Throws if this machine has no room for the ranks, before edges are generated for them. */
+  private static void requireRoom(Settings settings) {
+    try {
+      ranks(settings, Main.class).build();
+    } catch (IllegalArgumentException e) {
+      throw GraphException.wrongUse("--" + e.getMessage(), e);
+    }
+  }
+
+  private static void createFolder(Path out) {
+    String rule = "--out must be a folder that can be created and written, got " + out;
+    try {
+      Files.createDirectories(out);
+    } catch (IOException e) {
+      throw GraphException.wrongUse(
+          rule + " (" + e.getClass().getSimpleName() + ": " + e.getMessage() + ")", e);
+    }
+    if (!Files.isWritable(out)) {
+      throw GraphException.wrongUse(rule + " (permission denied)", null);
+    }
+  }
+
+  private static Launcher.Builder ranks(Settings settings, Class<?> mainClass) {
+    return Launcher.builder()
+        .ranks(settings.ranks())
+        .oversubscribe(settings.oversubscribe())
+        .mainClass(mainClass);
+  }
+
   /** Returns a launcher for the ranks of a run whose data has been found. */
   static Launcher.Builder launcher(Settings settings, Class<?> mainClass) {
     int threads = Math.max(1, Runtime.getRuntime().availableProcessors() / settings.ranks());
-    return Launcher.builder()
-        .ranks(settings.ranks())
-        .mainClass(mainClass)
+    return ranks(settings, mainClass)
         .jvmOptions(
             "-XX:+UseSerialGC",
             "-Xmx" + heapBytes(settings),
@@ -64,7 +88,7 @@ final class Launch {
           + HEAP_PER_BYTE * bytes / settings.ranks()
           + (settings.check() ? HEAP_PER_BYTE_OF_CHECK * bytes : 0);
     } catch (TextFileException e) {
-      throw new GraphException(String.valueOf(e.getMessage()), e);
+      throw GraphException.wrongUse(String.valueOf(e.getMessage()), e);
     }
   }
 

@@ -38,8 +38,8 @@ import picocli.CommandLine.Spec;
     footer = {
       "",
       "Example: rank --ranks 4 --edges 1000000 --check",
-      "Exit status: 0 ranked, 1 failed or different from a single process, 2 invalid options"
-          + " or environment variables."
+      "Exit status: 0 ranked, 1 failed or different from a single process, 2 options,"
+          + " files named by them, or environment variables that cannot be used."
     })
 final class Main implements Callable<Integer> {
   /** The ways to show progress. */
@@ -65,6 +65,12 @@ final class Main implements Callable<Integer> {
       paramLabel = "N",
       description = "Java processes to rank with (default: ${DEFAULT-VALUE}).")
   private int ranks = 2;
+
+  @Option(
+      names = "--oversubscribe",
+      description =
+          "Start more processes than four for each processor, or than the memory allows for.")
+  private boolean oversubscribe;
 
   @Option(
       names = "--edges",
@@ -175,6 +181,7 @@ final class Main implements Callable<Integer> {
     try {
       return new Settings(
           ranks,
+          oversubscribe,
           edges,
           seed,
           data,

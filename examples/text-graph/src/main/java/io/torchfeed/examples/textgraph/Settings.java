@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
  * The validated settings of a run.
  *
  * @param ranks number of processes, in [1, 64]
+ * @param oversubscribe whether more processes are started than this machine has room for
  * @param edges number of edges to generate, in [1, 1000000000]
  * @param seed seed of the generated edges
  * @param data file, directory or pattern to read instead, or null
@@ -21,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 record Settings(
     int ranks,
+    boolean oversubscribe,
     long edges,
     long seed,
     @Nullable String data,
@@ -48,7 +50,8 @@ record Settings(
   }
 
   Settings with(String found) {
-    return new Settings(ranks, edges, seed, found, iterations, damping, check, out, bar);
+    return new Settings(
+        ranks, oversubscribe, edges, seed, found, iterations, damping, check, out, bar);
   }
 
   /** Returns the command-line arguments that reproduce these settings in a rank. */

@@ -90,8 +90,30 @@ class MainTest {
   @Test
   void aMissingFileIsNamed(@TempDir Path folder) {
     String missing = folder.resolve("none.csv").toString();
-    assertThat(commandLine().execute("--data", missing, "--out", folder.toString())).isEqualTo(1);
+    assertThat(commandLine().execute("--data", missing, "--out", folder.toString())).isEqualTo(2);
     assertThat(output.toString()).contains("error: " + missing + " does not exist");
+  }
+
+  @Test
+  void aFolderThatCannotBeWrittenIsAUsageError(@TempDir Path folder) throws Exception {
+    Path file = Files.writeString(folder.resolve("file"), "");
+    for (Path out : List.of(file, file.resolve("run"))) {
+      assertThat(commandLine().execute("--edges=10", "--out=" + out)).isEqualTo(2);
+      assertThat(output.toString())
+          .contains("--out must be a folder that can be created and written, got " + out + " (");
+    }
+  }
+
+  @Test
+  void moreRanksThanTheMachineHasRoomForAreRefused(@TempDir Path folder) {
+    int many = 4 * Runtime.getRuntime().availableProcessors() + 1;
+    Path out = folder.resolve("run");
+    assertThat(commandLine().execute("--ranks=" + many, "--out=" + out)).isEqualTo(2);
+    assertThat(output.toString())
+        .contains("error: --ranks must be at most " + (many - 1))
+        .contains("start fewer, or set oversubscribe");
+    assertThat(out).doesNotExist();
+    assertThat(parse("--ranks=" + many, "--oversubscribe").oversubscribe()).isTrue();
   }
 
   @Test

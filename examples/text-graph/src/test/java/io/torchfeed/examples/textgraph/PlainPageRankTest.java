@@ -56,7 +56,7 @@ class PlainPageRankTest {
   @Test
   void aWrongValueOrVertexCountIsDetected() throws IOException {
     String text = "1,2\n2,3\n3,1\n";
-    Settings settings = new Settings(1, 1, 0, file(text), 3, 0.85, true, folder, false);
+    Settings settings = new Settings(1, false, 1, 0, file(text), 3, 0.85, true, folder, false);
     Digraph graph = graph(text);
     double[] values = PlainPageRank.of(graph, 3, 0.85);
     assertThat(PlainPageRank.difference(settings, graph.vertices(), new Scores(values, 0.05, 3)))

@@ -26,7 +26,7 @@ class RanksTest {
 
   private Settings settings(int ranks, String data) {
     Path out = folder.resolve("out" + ranks);
-    return new Settings(ranks, 30_000, 7, data, 10, 0.85, true, out, false);
+    return new Settings(ranks, false, 30_000, 7, data, 10, 0.85, true, out, false);
   }
 
   @Test
