@@ -350,7 +350,7 @@ public final class ImagePlanBuilder {
       first.add(torchfeed.kPlanExifOrientation);
     }
     if (called.contains("maxPixels")) {
-      first.add(torchfeed.kPlanMaxPixels).add(maxPixels);
+      first.add(torchfeed.kPlanMaxPixels).add((double) maxPixels);
     }
     first.add(torchfeed.kPlanScaling).add(dialect.number()).add(filter.number());
     double[] steps =

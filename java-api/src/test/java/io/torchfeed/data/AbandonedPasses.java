@@ -70,17 +70,19 @@ final class AbandonedPasses {
   }
 
   private static RowData data(String kind, int rowBytes) {
-    switch (kind) {
-      case "native":
-        TensorDataset rows = TensorDataset.of(torch.zeros(SIZE, rowBytes / Float.BYTES));
-        return opened(() -> DataLoader.over(rows), rows::close);
-      case "java":
-        return opened(() -> DataLoader.over(new Zeros(rowBytes)), () -> {});
-      case "stream":
-        return opened(() -> DataLoader.over(new ZeroStream(rowBytes)), () -> {});
-      default:
-        throw new IllegalArgumentException("the kind must be native, java or stream, got " + kind);
-    }
+    return switch (kind) {
+      case "native" -> nativeRows(rowBytes);
+      case "java" -> opened(() -> DataLoader.over(new Zeros(rowBytes)), () -> {});
+      case "stream" -> opened(() -> DataLoader.over(new ZeroStream(rowBytes)), () -> {});
+      default ->
+          throw new IllegalArgumentException(
+              "the kind must be native, java or stream, got " + kind);
+    };
+  }
+
+  private static RowData nativeRows(int rowBytes) {
+    TensorDataset rows = TensorDataset.of(torch.zeros(SIZE, rowBytes / Float.BYTES));
+    return opened(() -> DataLoader.over(rows), rows::close);
   }
 
   private static RowData opened(Supplier<DataLoaderBuilder> builder, Runnable close) {
@@ -97,9 +99,11 @@ final class AbandonedPasses {
     };
   }
 
-  private record Zeros(byte[] row) implements Dataset {
+  private static final class Zeros implements Dataset {
+    private final byte[] row;
+
     Zeros(int rowBytes) {
-      this(new byte[rowBytes]);
+      row = new byte[rowBytes];
     }
 
     @Override
@@ -118,9 +122,11 @@ final class AbandonedPasses {
     }
   }
 
-  private record ZeroStream(byte[] row) implements StreamDataset {
+  private static final class ZeroStream implements StreamDataset {
+    private final byte[] row;
+
     ZeroStream(int rowBytes) {
-      this(new byte[rowBytes]);
+      row = new byte[rowBytes];
     }
 
     @Override

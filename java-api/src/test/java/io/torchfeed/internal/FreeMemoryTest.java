@@ -12,7 +12,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class FreeMemoryTest {
-  @TempDir Path root;
+  private final Path root;
+
+  FreeMemoryTest(@TempDir Path root) {
+    this.root = root;
+  }
 
   private void write(String file, String text) throws IOException {
     Path path = root.resolve(file);

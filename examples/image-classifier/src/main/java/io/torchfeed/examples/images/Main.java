@@ -50,7 +50,7 @@ public final class Main {
   /** Returns whether an option cannot be used, here or in a rank, which says so by its status. */
   private static boolean isWrongUse(Exception failure) {
     return failure instanceof IllegalArgumentException
-        || failure instanceof LaunchException launch && launch.exitCode() == WRONG_USAGE;
+        || (failure instanceof LaunchException launch && launch.exitCode() == WRONG_USAGE);
   }
 
   private static boolean isExpected(Exception failure) {

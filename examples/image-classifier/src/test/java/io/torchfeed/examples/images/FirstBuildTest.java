@@ -17,7 +17,11 @@ import org.junit.jupiter.api.io.TempDir;
 /** Runs copies of the start scripts with programs in place of Java, Maven and the C++ tools. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class FirstBuildTest {
-  @TempDir Path root;
+  private final Path root;
+
+  FirstBuildTest(@TempDir Path root) {
+    this.root = root;
+  }
 
   @BeforeEach
   void copyScripts() throws IOException {
