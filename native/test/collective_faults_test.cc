@@ -228,7 +228,6 @@ TEST(CollectiveFaultsOfMany, ABroadcastFailsWhereItsRootIsLostBehindALivingRank)
         const double took =
             milliseconds_of([&] { expect_lost([&] { group.broadcast(at::ones({2}), 0, 0); }); });
         EXPECT_LT(took, 8000) << group.rank();
-        EXPECT_EQ(0, group.lost_rank());
         if (group.rank() == 3) {  // rank 2 would have passed the values on
           failed.set_value();
         }

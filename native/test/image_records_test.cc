@@ -260,7 +260,7 @@ TEST(ImageRecords, PlansLimitThePixelsOfStoredPictures) {
   const RowFiles folder;
   for (const char* name : {"420.jpg", "cmyk.jpg"}) {
     const std::string path = write_records(folder, name, {name});
-    ASSERT_EQ(std::string(name) == "420.jpg", RecordFile(path).row(0).is_tiled());
+    ASSERT_TRUE(RecordFile(path).row(0).is_tiled());
     const auto with_limit = [&](double most) {
       std::vector<double> steps = kCropSteps;
       steps.insert(steps.end(), {kPlanMaxPixels, most});

@@ -75,7 +75,9 @@ public final class PeerLostException extends RuntimeException {
   /**
    * Returns the rank that was lost.
    *
-   * @return the rank, or empty if unknown; with two ranks, always known except in the rendezvous
+   * @return the rank, or empty if unknown; with two ranks, always known except in the rendezvous;
+   *     if several ranks of a larger group are threads of one process, it can be another one of
+   *     them
    */
   public OptionalInt rank() {
     return rank == UNKNOWN ? OptionalInt.empty() : OptionalInt.of(rank);
