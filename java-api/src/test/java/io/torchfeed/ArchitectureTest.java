@@ -169,9 +169,9 @@ class ArchitectureTest {
     assertThat(published)
         .allSatisfy((name, count) -> assertThat(count).as(name).isLessThanOrEqualTo(20));
     // 120 when the packages got their present names; distributed training, images and mixed
-    // precision come on top, and images on a device.
+    // precision come on top, images on a device, and the exception of an interrupted collective.
     assertThat(published.values().stream().mapToLong(count -> count).sum())
-        .isLessThanOrEqualTo(138);
+        .isLessThanOrEqualTo(139);
   }
 
   @ArchTest
