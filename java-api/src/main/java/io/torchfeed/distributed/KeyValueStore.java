@@ -186,7 +186,9 @@ public final class KeyValueStore {
 
   /**
    * Waits until every rank has called this method for this prefix. Either all ranks pass, or none
-   * that comes before or after the first has given up. The last one to leave removes the keys.
+   * that comes before or after the first has given up. If they pass, rank 0, whose process may
+   * serve the store, waits until the others need it no more, and removes the keys; otherwise the
+   * last one to leave does.
    */
   void barrier(Part part, Duration limit) {
     long start = System.nanoTime();
@@ -201,12 +203,14 @@ public final class KeyValueStore {
                 .collect(Collectors.joining(", "));
     String mine = missing.isEmpty() ? PASSED : missing;
     String outcome = compareSet(OUTCOME, "", mine);
-    if (add(LEFT, 1) == part.worldSize()) {
+    boolean isPassed = outcome.equals(PASSED);
+    boolean isLast = add(LEFT, 1) == part.worldSize();
+    if (isPassed && part.rank() == 0 ? isLeft(part.worldSize()) : isLast && !isPassed) {
       all.forEach(this::delete);
       delete(OUTCOME);
       delete(LEFT);
     }
-    if (!outcome.equals(PASSED)) {
+    if (!isPassed) {
       throw PeerLostException.noted(
           "monitored barrier",
           start,
@@ -214,6 +218,17 @@ public final class KeyValueStore {
           "ranks [" + outcome + "] have not reached it within the limit",
           null);
     }
+  }
+
+  /** Waits a while until as many ranks have left a barrier; returns whether they have. */
+  private boolean isLeft(long ranks) {
+    long start = System.nanoTime();
+    boolean isLeft = add(LEFT, 0) == ranks;
+    while (!isLeft && !left(start, MeetingPoint.MAX_LINGER).isZero()) {
+      Rendezvous.sleep(1);
+      isLeft = add(LEFT, 0) == ranks;
+    }
+    return isLeft;
   }
 
   private static Duration left(long start, Duration limit) {

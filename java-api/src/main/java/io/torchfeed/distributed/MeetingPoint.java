@@ -23,7 +23,10 @@ final class MeetingPoint {
   static final Duration GRACE = Duration.ofMillis(500);
 
   private static final Duration LOST_AFTER = Duration.ofSeconds(1);
-  private static final Duration MAX_LINGER = Duration.ofSeconds(10);
+
+  /** Time in which rank 0 waits for others that still need the store. */
+  static final Duration MAX_LINGER = Duration.ofSeconds(10);
+
   private static final long MAX_BETWEEN_POLLS_MILLIS = 50;
   private static final String NAME = "ProcessGroup";
 

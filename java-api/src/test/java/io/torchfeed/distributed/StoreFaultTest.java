@@ -63,6 +63,16 @@ class StoreFaultTest {
         groups[i].close();
         ports[i].close();
       }
+      awaitStoreThreads();
+    }
+  }
+
+  /** Waits for the calls that the end of the master's process has ended. */
+  private static void awaitStoreThreads() throws InterruptedException {
+    for (Thread thread : Thread.getAllStackTraces().keySet()) {
+      if (thread.getName().equals("torchfeed-store")) {
+        thread.join(20_000);
+      }
     }
   }
 
