@@ -40,7 +40,7 @@ class MainTest {
     "--epochs=0, '--epochs must be in [1, 1000000], got 0'",
     "--batch-size=60001, '--batch-size must be in [1, 60000], got 60001'",
     "--accumulate=0, '--accumulate must be in [1, 60000], got 0'",
-    "--algorithm=ring, ''--algorithm'': must be one of [allreduce, decentralized, shift-one, low-precision,'",
+    "--algorithm=ring, 'must be one of [allreduce, decentralized, shift-one, low-precision,'",
     "--algorithm=shift-one --ranks=3, '--algorithm shift-one pairs the ranks, so --ranks must be even, got 3'",
     "--device=gpu, '--device must be cpu, cuda, cuda:N or auto, got gpu'",
     "--device=cuda --comm=bytegrad, '--device cuda needs --algorithm allreduce, and --comm allred'",
