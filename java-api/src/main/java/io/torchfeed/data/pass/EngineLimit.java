@@ -6,11 +6,11 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A bound on the engines of passes that are open, which counts those of passes that were dropped
- * without being closed. Their memory and threads take no room in the Java heap, so it might never
- * be collected. Therefore, opening one pass too many asks for a garbage collection and waits until
- * the dropped passes are closed. If all of them turn out to be in use, more are allowed without
- * another collection, up to a fixed number. Thread-safe.
+ * A bound on the engines of open passes. A pass that was dropped without being closed counts until
+ * it is collected; its memory and threads take no room in the Java heap, so that might never
+ * happen. Therefore, opening one pass too many asks for a garbage collection and waits until the
+ * dropped passes are closed. If all of them turn out to be in use, more are allowed without another
+ * collection, up to a fixed number. Thread-safe.
  *
  * <p>A JVM may be told to ignore requests for collections ({@code -XX:+DisableExplicitGC}). Then
  * each further pass fills the heap with as many bytes of garbage as the pass takes outside of it,
