@@ -205,7 +205,8 @@ public final class KeyValueStore {
     String outcome = compareSet(OUTCOME, "", mine);
     boolean isPassed = outcome.equals(PASSED);
     boolean isLast = add(LEFT, 1) == part.worldSize();
-    if (isPassed && part.rank() == 0 ? isLeft(part.worldSize()) : isLast && !isPassed) {
+    boolean removesKeys = isPassed ? part.rank() == 0 && isLeft(part.worldSize()) : isLast;
+    if (removesKeys) {
       all.forEach(this::delete);
       delete(OUTCOME);
       delete(LEFT);
