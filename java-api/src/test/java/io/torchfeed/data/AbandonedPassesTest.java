@@ -49,8 +49,8 @@ class AbandonedPassesTest {
                 System.getProperty("java.class.path"),
                 AbandonedPasses.class.getName(),
                 kind,
-                "300",
-                "15000",
+                "100",
+                "45000",
                 Integer.toString(LIMIT_MIB))
             .redirectErrorStream(true)
             .start();
