@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/ATen.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -36,13 +37,27 @@ at::Tensor on_device(const ProcessGroup& group, const at::Tensor& tensor) {
   return tensor.to(device_of(group.rank()));
 }
 
+bool is_current(c10::Device device) {
+  return c10::impl::VirtualGuardImpl(device.type()).getDevice() == device;
+}
+
 /// The operations of a device, as of NCCL: their futures are complete at once, and the work later.
 struct DeviceState {
+  c10::Device device = device_of(0);
+  std::atomic<bool> is_elsewhere{false};  // whether a thread called from another device
   std::atomic<bool> is_done{true};
   std::atomic<int> operations{0};
   std::atomic<int> aborts{0};
+  std::atomic<int> shutdowns{0};
   std::mutex mutex;
   std::exception_ptr failure;
+
+  /// Notes whether the calling thread is on the device.
+  void note_device() {
+    if (!is_current(device)) {
+      is_elsewhere = true;
+    }
+  }
 };
 
 class DeviceWork : public testing::ThreadWork {
@@ -50,7 +65,10 @@ class DeviceWork : public testing::ThreadWork {
   DeviceWork(c10::intrusive_ptr<c10::ivalue::Future> future, std::shared_ptr<DeviceState> state)
       : ThreadWork(std::move(future)), state_(std::move(state)) {}
 
-  bool isCompleted() override { return exception() || state_->is_done; }
+  bool isCompleted() override {
+    state_->note_device();
+    return exception() || state_->is_done;
+  }
   std::exception_ptr exception() const override {
     const std::lock_guard lock(state_->mutex);
     return state_->failure;
@@ -82,7 +100,15 @@ class DeviceBackend : public ThreadBackend {
     return done(ThreadBackend::allgather(outputs, inputs, options), inputs);
   }
 
-  void abort() override { ++state_->aborts; }
+  void abort() override {
+    state_->note_device();
+    ++state_->aborts;
+  }
+
+  void shutdown() override {
+    state_->note_device();
+    ++state_->shutdowns;
+  }
 
  private:
   c10::intrusive_ptr<c10d::Work> done(const c10::intrusive_ptr<c10d::Work>& work,
@@ -100,17 +126,28 @@ class DeviceBackend : public ThreadBackend {
   std::shared_ptr<DeviceState> state_;
 };
 
-/// Runs `body` on two ranks whose groups have a backend of the device, each with its own state.
-void on_device_ranks(const std::function<void(ProcessGroup&, DeviceState&)>& body) {
+/// Runs `body` on two ranks whose groups have a backend of the device, each with its own state, and
+/// closes the groups. Returns the states.
+std::vector<std::shared_ptr<DeviceState>> on_device_ranks(
+    const std::function<void(ProcessGroup&, DeviceState&)>& body) {
   auto between_devices = std::make_shared<Exchange>(2);
+  std::vector<std::shared_ptr<DeviceState>> states;
+  for (int64_t rank = 0; rank < 2; ++rank) {
+    states.push_back(std::make_shared<DeviceState>());
+    states.back()->device = device_of(rank);
+  }
   on_ranks(2, [&](ProcessGroup& group, Exchange&) {
-    auto state = std::make_shared<DeviceState>();
+    const auto& state = states[static_cast<size_t>(group.rank())];
     auto backend = c10::make_intrusive<DeviceBackend>(between_devices,
                                                       static_cast<int>(group.rank()), 2, state);
     group.use_device(reinterpret_cast<int64_t>(backend.get()), device_of(group.rank()).str());
     backend.reset();
     body(group, *state);
   });
+  for (const auto& state : states) {
+    EXPECT_FALSE(state->is_elsewhere);
+  }
+  return states;
 }
 
 const bool kRunning = [] {
@@ -167,6 +204,15 @@ TEST(DeviceGroup, AnOperationEndsWhenTheDeviceHasDoneIt) {
     state.is_done = true;
     EXPECT_TRUE(work->await(-1));
   });
+}
+
+TEST(DeviceGroup, ClosingEndsTheBackendFromAThreadOfItsDevice) {
+  const auto states = on_device_ranks([](ProcessGroup& group, auto&) {
+    group.all_reduce(on_device(group, at::ones({2})), ProcessGroup::kSum);
+  });
+  for (const auto& state : states) {
+    EXPECT_EQ(1, state->shutdowns);
+  }
 }
 
 TEST(DeviceGroup, AFailureOnTheDeviceIsTyped) {
@@ -296,6 +342,22 @@ void expect_gradients_of_the_combined_batch(ProcessGroup& group) {
 
 TEST(DeviceGroup, GradientsAreAveragedThroughHostMemory) {
   on_ranks(2, [](ProcessGroup& group, auto&) { expect_gradients_of_the_combined_batch(group); });
+}
+
+TEST(DeviceGroup, ADeviceIsRefusedOnceAReducerSendsThroughHostMemory) {
+  on_ranks(2, [](ProcessGroup& group, auto&) {
+    const std::string device = device_of(group.rank()).str();
+    group.all_reduce(on_device(group, at::ones({2})), ProcessGroup::kSum);
+    group.check_device(device);
+    const Model model(device_of(group.rank()));
+    const auto reducer = model.reduce(group);
+    const std::string reason = "a model of the group sends its gradients through host memory";
+    expect_error(ErrorCode::kIllegalState, reason, [&] { group.check_device(device); });
+    auto backend = c10::make_intrusive<ThreadBackend>(std::make_shared<Exchange>(2), 0, 2);
+    expect_error(ErrorCode::kIllegalState, reason,
+                 [&] { group.use_device(reinterpret_cast<int64_t>(backend.get()), device); });
+    reducer->backward(model.loss(rows(0, 4)));
+  });
 }
 
 TEST(DeviceGroup, GradientsAreAveragedBetweenDevices) {

@@ -56,6 +56,8 @@ class TORCHFEED_API ProcessGroup {
   /// Sets the environment in which a failure of NCCL fails operations, instead of ending the
   /// process; to be called before the first `ProcessGroupNCCL` is made.
   static void prepare_nccl();
+  /// Throws an `Error` if `use_device` would refuse the device, for the same reason.
+  void check_device(const std::string& device);
   /// Sends tensors of a device through this `c10d::Backend`, of which it shares the ownership: the
   /// presets' `ProcessGroupNCCL`. To be called once, before any operation. Without it, tensors of
   /// devices are copied to host memory to be sent.

@@ -25,6 +25,14 @@ TORCHFEED_API int64_t accelerator_count();
 /// Returns the name of libtorch's accelerator type, for example `cuda`; `none` if it has none.
 TORCHFEED_API std::string accelerator_name();
 
+/// Returns the reason why libtorch's library for CUDA is not loaded in this process, for example
+/// the name of a library that it needs; empty if it is loaded, with or without a device.
+TORCHFEED_API std::string cuda_obstacle();
+
+/// Returns the version of the NCCL loaded in this process, as `ncclGetVersion` numbers it: 22807 is
+/// 2.28.7; 0 if none is loaded.
+TORCHFEED_API int64_t nccl_version();
+
 /// Returns the name of a device other than the CPU, with its index. Throws an `Error` that names
 /// what is missing if the device cannot be used.
 TORCHFEED_API std::string device_name(const std::string& name);

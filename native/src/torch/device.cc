@@ -7,6 +7,7 @@
 #include <c10/util/Exception.h>
 
 #include "torchfeed/error.h"
+#include "torchfeed/runtime.h"
 
 namespace torchfeed {
 namespace {
@@ -20,15 +21,15 @@ c10::Device parsed(const std::string& name) {
   }
 }
 
-[[noreturn]] void refuse_missing(const std::string& name, const std::string& type) {
-  std::string message = "device " + name + ": this libtorch has no " + type;
-  if (type == "cuda") {
-    message +=
-        "; replace org.bytedeco:pytorch with the artifact that has a GPU classifier "
-        "(linux-x86_64-gpu), and provide CUDA's libraries, of which org.bytedeco:cuda-redist has "
-        "only some";
-  }
-  throw Error(ErrorCode::kIllegalState, message);
+[[noreturn]] void refuse_missing(const std::string& name, const std::string& reason) {
+  throw Error(ErrorCode::kIllegalState, "device " + name + ": " + reason);
+}
+
+[[noreturn]] void refuse_missing_cuda(const std::string& name, const std::string& obstacle) {
+  refuse_missing(name, obstacle +
+                           "; replace org.bytedeco:pytorch with the artifact that has a GPU "
+                           "classifier (linux-x86_64-gpu), and provide CUDA's libraries, of which "
+                           "org.bytedeco:cuda-redist has only some");
 }
 
 }  // namespace
@@ -39,20 +40,29 @@ c10::Device usable_device(const std::string& name) {
     throw Error(ErrorCode::kInvalidArgument, "device cpu: host tensors need no transfer to it");
   }
   const std::string type = c10::DeviceTypeName(device.type(), true);
+  if (device.is_cuda()) {
+    // A device guard is registered even if libtorch's library for CUDA could not be loaded.
+    if (const std::string obstacle = cuda_obstacle(); !obstacle.empty()) {
+      refuse_missing_cuda(name, obstacle);
+    }
+  }
   if (!c10::impl::hasDeviceGuardImpl(device.type())) {
-    refuse_missing(name, type);
+    refuse_missing(name, "this libtorch has no " + type);
   }
   const c10::impl::VirtualGuardImpl guard(device.type());
   const int count = guard.deviceCount();
   if (count == 0) {
-    throw Error(ErrorCode::kIllegalState, "device " + name + ": libtorch sees no " + type +
-                                              " device; check the hardware and its driver");
+    refuse_missing(name, "libtorch sees no " + type + " device; check the hardware and its driver");
   }
   if (device.index() >= count) {
     throw Error(ErrorCode::kInvalidArgument,
                 "device " + name + ": the index must be in [0, " + std::to_string(count) + ")");
   }
   return device.has_index() ? device : guard.getDevice();
+}
+
+void enter_device(c10::Device device) {
+  c10::impl::VirtualGuardImpl(device.type()).setDevice(device);
 }
 
 std::optional<c10::Stream> current_stream() {

@@ -13,6 +13,10 @@ namespace torchfeed {
 /// the device cannot be used.
 c10::Device usable_device(const std::string& name);
 
+/// Makes the device the current one of a thread that belongs to the caller. Without it, a call of
+/// CUDA makes a context on device 0, which takes memory there.
+void enter_device(c10::Device device);
+
 /// Returns the calling thread's current stream on its current device; nothing without a device.
 std::optional<c10::Stream> current_stream();
 

@@ -36,6 +36,13 @@ class HostBackend : public c10d::Backend {
     return copied_back(backend_->allreduce(copies, options), tensors, copies);
   }
 
+  /// libtorch calls this for sparse tensors of a CUDA device, but `allreduce` for those of the
+  /// host.
+  c10::intrusive_ptr<c10d::Work> allreduce_sparse(std::vector<at::Tensor>& tensors,
+                                                  const c10d::AllreduceOptions& options) override {
+    return allreduce(tensors, options);
+  }
+
   c10::intrusive_ptr<c10d::Work> allgather(std::vector<std::vector<at::Tensor>>& outputs,
                                            std::vector<at::Tensor>& inputs,
                                            const c10d::AllgatherOptions& options) override {

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "torch/device.h"
 #include "torch/future_work.h"
 #include "torchfeed/error.h"
 
@@ -118,8 +119,9 @@ InFlight::~InFlight() {
   }
 }
 
-void InFlight::use_device(c10::intrusive_ptr<c10d::Backend> backend) {
+void InFlight::use_device(c10::intrusive_ptr<c10d::Backend> backend, c10::Device device) {
   device_backend_ = std::move(backend);
+  device_ = device;
   poll_ = std::thread([this] { poll_device(); });
 }
 
@@ -282,6 +284,7 @@ void InFlight::watch() {
 
 /// Ends operations of the device once it has finished them, or their backend has noted a failure.
 void InFlight::poll_device() {
+  enter_device(*device_);
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [&] { return is_closing_ || !on_device_.empty(); });
@@ -306,8 +309,9 @@ void InFlight::abort_device() {
     return;
   }
   is_device_aborted_ = true;
-  std::thread([backend = std::move(device_backend_)] {
+  std::thread([backend = std::move(device_backend_), device = *device_] {
     try {
+      enter_device(device);
       backend->abort();
     } catch (const std::exception& e) {
       TORCH_WARN("aborting operations of a device: ", e.what());

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
@@ -65,7 +66,7 @@ class InFlight {
 
   /// Sets the backend whose operations run on a device; to be called at most once, before any. It
   /// is aborted when the group is, or a rank is lost: else, its operations would occupy the device.
-  void use_device(c10::intrusive_ptr<c10d::Backend> backend);
+  void use_device(c10::intrusive_ptr<c10d::Backend> backend, c10::Device device);
   /// Ends the connections, and fails all operations.
   void abort();
   [[nodiscard]] bool is_aborted() const;
@@ -111,6 +112,7 @@ class InFlight {
   std::vector<std::weak_ptr<Operation>> operations_;
   std::set<Message*> messages_;
   c10::intrusive_ptr<c10d::Backend> device_backend_;  // null without one, and once aborted
+  std::optional<c10::Device> device_;
   bool is_device_aborted_ = false;
   std::vector<std::shared_ptr<Operation>> on_device_;
   std::thread watch_;

@@ -95,6 +95,10 @@ void ProcessGroup::prepare_nccl() {
   });
 }
 
+void ProcessGroup::check_device(const std::string& device) {
+  guarded([&] { impl_->check_device(usable_device(device)); });
+}
+
 void ProcessGroup::use_device(int64_t backend_address, const std::string& device) {
   guarded([&] {
     auto* raw = reinterpret_cast<c10d::Backend*>(static_cast<uintptr_t>(backend_address));

@@ -29,6 +29,7 @@ constexpr size_t kMaxIdleLanes = 64;
 /// Ends the backend of a device, which must not be left to its destructor.
 void end_device(const GroupBackends& backends) {
   try {
+    enter_device(*backends.device);
     backends.device_backend->shutdown();
   } catch (const std::exception& e) {
     TORCH_WARN("closing the backend of a device: ", e.what());
@@ -51,18 +52,33 @@ ProcessGroup::Impl::Impl(detail::GlooMesh mesh, int64_t rank, int64_t world_size
   group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
   if (backends_.host) {
     group_->setBackend(at::kCPU, c10d::ProcessGroup::BackendType::GLOO,
-                       detail::watched_backend(backends_.host, in_flight_, /*on_device=*/false));
+                       detail::watched_backend(backends_.host, in_flight_));
+  }
+}
+
+void ProcessGroup::Impl::check_device(c10::Device device) {
+  const std::lock_guard lock(mutex_);
+  require_free(device);
+}
+
+void ProcessGroup::Impl::require_free(c10::Device device) const {
+  if (backends_.device) {
+    throw Error(ErrorCode::kIllegalState, "the group has a backend for " + backends_.device->str());
+  }
+  if (has_backend(device.type())) {
+    throw Error(ErrorCode::kIllegalState,
+                "a model of the group sends its gradients through host memory; name the device "
+                "before the first model on it is wrapped");
   }
 }
 
 void ProcessGroup::Impl::use_device(c10::intrusive_ptr<c10d::Backend> backend, c10::Device device) {
   const std::lock_guard lock(mutex_);
-  if (backends_.device) {
-    throw Error(ErrorCode::kIllegalState, "the group has a backend for " + backends_.device->str());
-  }
-  in_flight_.use_device(backend);
+  require_free(device);
+  in_flight_.use_device(backend, device);
+  auto host = detail::host_backend(group_->getBackend(at::kCPU));
   group_->setBackend(device.type(), c10d::ProcessGroup::BackendType::NCCL,
-                     detail::watched_backend(backend, in_flight_, /*on_device=*/true));
+                     detail::watched_device_backend(backend, std::move(host), in_flight_));
   backends_.device_backend = std::move(backend);
   backends_.device = device;
 }

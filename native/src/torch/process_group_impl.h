@@ -34,6 +34,8 @@ class ProcessGroup::Impl : public std::enable_shared_from_this<ProcessGroup::Imp
   [[nodiscard]] int64_t rank() const { return rank_; }
   [[nodiscard]] int64_t world_size() const { return world_size_; }
   [[nodiscard]] bool has_python_ranks() const { return has_python_ranks_; }
+  /// Throws an `Error` if `use_device` would refuse the device.
+  void check_device(c10::Device device);
   /// Sets the backend for tensors of a device; before any operation, once.
   void use_device(c10::intrusive_ptr<c10d::Backend> backend, c10::Device device);
   /// Returns the c10d group, which takes tensors of the device; null if nothing is sent, as in a
@@ -63,6 +65,8 @@ class ProcessGroup::Impl : public std::enable_shared_from_this<ProcessGroup::Imp
   [[nodiscard]] std::vector<at::Tensor> perform(int32_t mode, const Body& body);
   [[nodiscard]] std::shared_ptr<SerialLane> lane_of(const LaneKey& key);
   [[nodiscard]] bool has_backend(c10::DeviceType type) const;
+  /// The caller holds the lock.
+  void require_free(c10::Device device) const;
 
   LiveCount live_;
   c10::intrusive_ptr<c10d::ProcessGroup> group_;  // null without a backend

@@ -38,17 +38,35 @@ class TimedBackend : public c10d::Backend {
       return backend_->allreduce(tensors, options);
     }
     const int64_t bytes = payload_bytes(tensors.front());
-    // Of sparse gradients, every rank gathers those of all ranks.
-    const int64_t sent_bytes = tensors.front().is_sparse() ? bytes * (getSize() - 1)
+    const int64_t sent_bytes = tensors.front().is_sparse() ? sent_by_sparse_all_reduce(bytes)
                                                            : sent_by_all_reduce(bytes, getSize());
+    return timed(bytes, sent_bytes, [&] { return backend_->allreduce(tensors, options); });
+  }
+
+  /// libtorch calls this for sparse tensors of a CUDA device, but `allreduce` for those of the
+  /// host.
+  c10::intrusive_ptr<c10d::Work> allreduce_sparse(std::vector<at::Tensor>& tensors,
+                                                  const c10d::AllreduceOptions& options) override {
+    const int64_t bytes = payload_bytes(tensors.front());
+    return timed(bytes, sent_by_sparse_all_reduce(bytes),
+                 [&] { return backend_->allreduce_sparse(tensors, options); });
+  }
+
+ private:
+  /// Every rank gathers the gradients of all ranks.
+  [[nodiscard]] int64_t sent_by_sparse_all_reduce(int64_t bytes) const {
+    return bytes * (getSize() - 1);
+  }
+
+  template <typename Start>
+  c10::intrusive_ptr<c10d::Work> timed(int64_t bytes, int64_t sent_bytes, const Start& start) {
     const auto number = log_->begin(bytes, sent_bytes);
-    auto work = backend_->allreduce(tensors, options);
+    auto work = start();
     work->getFuture()->addCallback(
         [log = log_, number](c10::ivalue::Future&) { log->end(number); });
     return work;
   }
 
- private:
   c10::intrusive_ptr<c10d::Backend> backend_;
   std::shared_ptr<ReductionLog> log_;
 };

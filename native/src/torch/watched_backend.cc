@@ -10,11 +10,12 @@ namespace {
 
 class WatchedBackend : public c10d::Backend {
  public:
-  WatchedBackend(c10::intrusive_ptr<c10d::Backend> backend, InFlight& in_flight, bool on_device)
+  WatchedBackend(c10::intrusive_ptr<c10d::Backend> backend, InFlight& in_flight,
+                 c10::intrusive_ptr<c10d::Backend> host = nullptr)
       : Backend(backend->getRank(), backend->getSize()),
         backend_(std::move(backend)),
         in_flight_(in_flight),
-        on_device_(on_device) {}
+        host_(std::move(host)) {}
 
   const std::string getBackendName() const override { return backend_->getBackendName(); }
 
@@ -29,6 +30,11 @@ class WatchedBackend : public c10d::Backend {
     return watched(backend_->allreduce(tensors, options));
   }
 
+  c10::intrusive_ptr<c10d::Work> allreduce_sparse(std::vector<at::Tensor>& tensors,
+                                                  const c10d::AllreduceOptions& options) override {
+    return host_->allreduce_sparse(tensors, options);
+  }
+
   c10::intrusive_ptr<c10d::Work> allgather(std::vector<std::vector<at::Tensor>>& outputs,
                                            std::vector<at::Tensor>& inputs,
                                            const c10d::AllgatherOptions& options) override {
@@ -38,19 +44,25 @@ class WatchedBackend : public c10d::Backend {
  private:
   c10::intrusive_ptr<c10d::Work> watched(const c10::intrusive_ptr<c10d::Work>& work,
                                          Needs needs = {}) {
-    return on_device_ ? in_flight_.watched_on_device(work, needs) : in_flight_.watched(work, needs);
+    return host_ ? in_flight_.watched_on_device(work, needs) : in_flight_.watched(work, needs);
   }
 
   c10::intrusive_ptr<c10d::Backend> backend_;
   InFlight& in_flight_;
-  bool on_device_;
+  c10::intrusive_ptr<c10d::Backend> host_;  // null unless a device runs the operations
 };
 
 }  // namespace
 
 c10::intrusive_ptr<c10d::Backend> watched_backend(c10::intrusive_ptr<c10d::Backend> backend,
-                                                  InFlight& in_flight, bool on_device) {
-  return c10::make_intrusive<WatchedBackend>(std::move(backend), in_flight, on_device);
+                                                  InFlight& in_flight) {
+  return c10::make_intrusive<WatchedBackend>(std::move(backend), in_flight);
+}
+
+c10::intrusive_ptr<c10d::Backend> watched_device_backend(c10::intrusive_ptr<c10d::Backend> backend,
+                                                         c10::intrusive_ptr<c10d::Backend> host,
+                                                         InFlight& in_flight) {
+  return c10::make_intrusive<WatchedBackend>(std::move(backend), in_flight, std::move(host));
 }
 
 }  // namespace torchfeed::detail
