@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed;
 
+import io.torchfeed.bindings.NativeText;
 import io.torchfeed.bindings.torchfeed;
 import io.torchfeed.data.Batch;
 import io.torchfeed.data.Batches;
@@ -25,6 +26,11 @@ final class SelfCheck {
   private static final String LIBRARIES_HINT =
       "put torchfeed-native, pytorch, openblas, leptonica and javacpp of this platform (classifier"
           + " %s) on the class path, all in the versions that torchfeed requires";
+  private static final String CUDA_HINT =
+      "the libtorch on the class path is for GPUs, which needs CUDA's libraries: add"
+          + " org.bytedeco:cuda-redist with the classifier %s to the class path, and put the folders"
+          + " of cuBLAS, cuDNN, cuSPARSE, cuSOLVER and NCCL on LD_LIBRARY_PATH, for example"
+          + " nvidia/*/lib of a Python environment; the README of java-api lists them";
 
   private final PrintStream out;
   private boolean healthy = true;
@@ -39,8 +45,15 @@ final class SelfCheck {
     check.line("torchfeed", Torchfeed.version());
     check.line(
         "java", System.getProperty("java.version") + ", " + System.getProperty("java.vm.name"));
-    check.step("libtorch", LIBRARIES_HINT.formatted(Loader.getPlatform()), check::libraries);
+    String platform = Loader.getPlatform();
+    boolean isForGpus = isForGpus(platform);
+    String cudaHint = CUDA_HINT.formatted(platform);
+    check.step(
+        "libtorch", isForGpus ? cudaHint : LIBRARIES_HINT.formatted(platform), check::libraries);
     if (check.healthy) {
+      if (isForGpus) {
+        check.step("cuda", cudaHint, check::cuda);
+      }
       check.step("devices", "libtorch could not enumerate devices", check::devices);
       check.step("sampler", "report this with the lines above", check::sampler);
       check.step("gather", "report this with the lines above", check::gather);
@@ -87,11 +100,24 @@ final class SelfCheck {
     }
   }
 
+  private static boolean isForGpus(String platform) {
+    String library = "/org/bytedeco/pytorch/" + platform + "-gpu/libtorch_cuda.so";
+    return torch.class.getResource(library) != null;
+  }
+
+  private void cuda() {
+    String missing = NativeText.of(torchfeed.cuda_obstacle());
+    if (!missing.isEmpty()) {
+      throw new IllegalStateException("libtorch_cuda.so is not loaded: " + missing);
+    }
+    line("cuda", "libtorch_cuda.so is loaded");
+  }
+
   private void devices() {
     long count = torchfeed.accelerator_count();
     line("devices", "cpu" + (count == 0 ? "" : ", %d x %s".formatted(count, accelerator())));
     line("threads", torch.get_num_threads() + " within an operation");
-    String obstacle = torchfeed.pinning_obstacle().getString();
+    String obstacle = NativeText.of(torchfeed.pinning_obstacle());
     line("pinning", obstacle.isEmpty() ? "memory can be pinned" : "not possible: " + obstacle);
   }
 

@@ -7,10 +7,15 @@ import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.stream.Collectors;
+import org.bytedeco.javacpp.Loader;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class SelfCheckTest {
   @Test
@@ -26,44 +31,60 @@ class SelfCheckTest {
     assertThat(healthy).isTrue();
   }
 
-  @Test
-  void exitsWithCode1AndAHintWhenTheLibrariesAreMissing() throws Exception {
-    String withoutPlatformJar =
-        Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
-            .filter(entry -> !(entry.contains("pytorch") && entry.contains("x86_64")))
-            .collect(Collectors.joining(File.pathSeparator));
-    Process process =
-        new ProcessBuilder(
+  private record Result(int status, String output) {}
+
+  private static Result runWith(String classPath, String... arguments) throws Exception {
+    List<String> command =
+        new ArrayList<>(
+            List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC",
                 "-cp",
-                withoutPlatformJar,
-                "io.torchfeed.Torchfeed")
-            .redirectErrorStream(true)
-            .start();
+                classPath,
+                "io.torchfeed.Torchfeed"));
+    command.addAll(List.of(arguments));
+    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
     String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    assertThat(process.waitFor()).isEqualTo(1);
-    assertThat(output).contains("libtorch   FAILED: ").contains("hint: put torchfeed-native");
-    assertThat(output).contains("result     NOT OK");
+    return new Result(process.waitFor(), output);
+  }
+
+  private static String classPathWithoutLibtorch() {
+    return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
+        .filter(entry -> !(entry.contains("pytorch") && entry.contains("x86_64")))
+        .collect(Collectors.joining(File.pathSeparator));
+  }
+
+  @Test
+  void exitsWithCode1AndAHintWhenTheLibrariesAreMissing() throws Exception {
+    Result result = runWith(classPathWithoutLibtorch());
+    assertThat(result.status()).isEqualTo(1);
+    assertThat(result.output())
+        .contains("libtorch   FAILED: ")
+        .contains("hint: put torchfeed-native")
+        .contains("result     NOT OK");
+  }
+
+  @Test
+  void namesTheLibrariesOfCudaIfLibtorchIsForGpus(@TempDir Path folder) throws Exception {
+    Path libraries =
+        folder.resolve("org/bytedeco/pytorch/" + Loader.getPlatform() + "-gpu/libtorch_cuda.so");
+    Files.createDirectories(libraries.getParent());
+    Files.createFile(libraries);
+    Result result = runWith(classPathWithoutLibtorch() + File.pathSeparator + folder);
+    assertThat(result.status()).isEqualTo(1);
+    assertThat(result.output())
+        .contains("libtorch   FAILED: ")
+        .contains("hint: the libtorch on the class path is for GPUs")
+        .contains("org.bytedeco:cuda-redist")
+        .contains("cuSOLVER");
   }
 
   @Test
   void anArgumentCausesAOneLineErrorAndExitCode2() throws Exception {
-    Process process =
-        new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC",
-                "-cp",
-                System.getProperty("java.class.path"),
-                "io.torchfeed.Torchfeed",
-                "--verbose")
-            .redirectErrorStream(true)
-            .start();
-    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    assertThat(process.waitFor()).isEqualTo(2);
-    assertThat(output.lines())
+    Result result = runWith(System.getProperty("java.class.path"), "--verbose");
+    assertThat(result.status()).isEqualTo(2);
+    assertThat(result.output().lines())
         .containsExactly(
             "error: no arguments or images pack FOLDER FILE | images verify FILE are expected, got"
                 + " --verbose");

@@ -23,40 +23,56 @@ import org.jspecify.annotations.Nullable;
  */
 record NcclBackend(StoreConnection store, String prefix, Part part, Duration timeout) {
   private static final String TYPE = "cuda";
+  private static final long MIN_NCCL = 2_28_00; // the headers that libtorch 2.10 was compiled with
 
   /**
-   * Returns why this process cannot use a device.
+   * Returns why the group cannot use a device of this process.
    *
    * @param needsNccl whether NCCL is needed, too
    * @return null if it can
    */
-  static @Nullable RuntimeException obstacle(String device, boolean needsNccl) {
+  static @Nullable RuntimeException obstacle(
+      NativeHandle<io.torchfeed.bindings.ProcessGroup> group, String device, boolean needsNccl) {
     if (!device.equals(TYPE) && !device.startsWith(TYPE + ":")) {
       return new IllegalArgumentException(
           "device must be a CUDA device like cuda:0, got '" + device + "'");
     }
     try {
-      String unused = torchfeed.device_name(device);
-    } catch (RuntimeException e) {
+      group.run(mine -> mine.check_device(device));
+    } catch (NativeException e) {
       return NativeException.translate(e);
     }
     return needsNccl ? missingLibrary() : null;
   }
 
-  /** Returns why NCCL cannot be loaded; null if it can. */
+  /** Returns why NCCL cannot be used; null if it can. */
   static @Nullable RuntimeException missingLibrary() {
     try {
       io.torchfeed.bindings.ProcessGroup.prepare_nccl();
       Loader.load(ProcessGroupNCCL.class);
-      return null;
     } catch (LinkageError | TypeNotPresentException e) {
       return new IllegalStateException(
           "NCCL cannot be loaded ("
               + e.getMessage()
-              + "); add org.bytedeco:cuda to the class path, and install libnccl.so.2 for the"
-              + " version of CUDA that it has",
+              + "); add org.bytedeco:cuda to the class path, also with the classifier "
+              + Loader.getPlatform()
+              + ", and install libnccl.so.2, cuSOLVER and cuSOLVERMg for the version of CUDA that"
+              + " it has",
           e);
     }
+    return tooOld(torchfeed.nccl_version());
+  }
+
+  /** Returns why a version of NCCL, as {@code ncclGetVersion} numbers it, is too old. */
+  static @Nullable RuntimeException tooOld(long version) {
+    if (version == 0 || version >= MIN_NCCL) {
+      return null; // 0: linked into another library, and so the one that libtorch was built with
+    }
+    return new IllegalStateException(
+        "NCCL %d.%d.%d is loaded, but libtorch calls functions of %d.%d, whose absence would end the"
+                .formatted(
+                    version / 10_000, version / 100 % 100, version % 100, 2, MIN_NCCL / 100 % 100)
+            + " process; put a newer libnccl.so.2 on LD_LIBRARY_PATH before that one");
   }
 
   /** Connects the devices of all ranks, and lets the group send through them. */

@@ -253,9 +253,10 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   /**
    * Lets the ranks send tensors of a GPU from device to device, over NCCL. All ranks call this
    * method, each with a device of its own, before any operation on tensors of a device; sub-groups
-   * made later send alike. Tensors of the CPU still go over Gloo. Without this call, tensors of a
-   * device are copied to host memory to be sent: much slower, but also between ranks that share a
-   * GPU, which NCCL does not allow. A group of one rank only checks the device.
+   * made later send alike. Tensors of the CPU still go over Gloo, and so do sparse gradients, which
+   * NCCL does not take. Without this call, tensors of a device are copied to host memory to be
+   * sent: much slower, but also between ranks that share a GPU, which NCCL does not allow. A group
+   * of one rank only checks the device.
    *
    * <p>If a rank is lost or does not respond, operations on the device end as others do, and the
    * group then sends no more tensors of the device. NCCL never ends the process: {@code
@@ -269,7 +270,8 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    *     high
    * @throws IllegalStateException if a rank has no such device or cannot load NCCL, which is thrown
    *     on every rank; if another rank calls another operation instead, in which this one appears
-   *     as an all-gather; if the group has a device already, or is closed or aborted
+   *     as an all-gather; if the group has a device already, if one of its models on a device sends
+   *     its gradients through host memory, or if it is closed or aborted
    * @throws PeerLostException if not all ranks call this method within the timeout
    * @throws UnsupportedOperationException if Python ranks are in the group
    */
@@ -286,7 +288,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   void useDevice(String name, boolean connects) {
     requireNonNull(name, "device");
     requireOpen();
-    RuntimeException obstacle = NcclBackend.obstacle(name, connects);
+    RuntimeException obstacle = NcclBackend.obstacle(calls.handle(), name, connects);
     long[][] all = allGatherLongs(new long[] {obstacle == null ? 1 : 0});
     if (obstacle != null) {
       throw obstacle;

@@ -118,6 +118,15 @@ class DeviceGroupTest {
     }
 
     @Test
+    void anNcclOlderThanLibtorchsIsNamed() {
+      assertThat(NcclBackend.tooOld(2_27_05))
+          .hasMessageStartingWith("NCCL 2.27.5 is loaded")
+          .hasMessageContaining("functions of 2.28");
+      assertThat(NcclBackend.tooOld(2_28_00)).isNull();
+      assertThat(NcclBackend.tooOld(0)).isNull();
+    }
+
+    @Test
     void aSharedStoreOutlivesTheConnectionAndHasItsPrefix() {
       StoreConnection connection = StoreConnection.alone(LIMIT);
       Store shared = connection.handle().call(store -> OwnedStore.shared(store, "devices"));

@@ -4,19 +4,18 @@ package io.torchfeed.data.source;
 import io.torchfeed.bindings.ImageRecords;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.NativeText;
 import io.torchfeed.bindings.RowSet;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.internal.Failures;
 import io.torchfeed.internal.PathBytes;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BiConsumer;
 import org.bytedeco.javacpp.BytePointer;
-import org.jspecify.annotations.Nullable;
 
 /** Open record or tar files, of which datasets are made; they keep the files open themselves. */
 final class PictureFiles implements AutoCloseable {
@@ -64,7 +63,7 @@ final class PictureFiles implements AutoCloseable {
     List<List<String>> classes = new ArrayList<>();
     for (int i = 0; i < paths.size(); i++) {
       int number = i;
-      String json = files.call(from -> text(from.description(number)));
+      String json = files.call(from -> NativeText.of(from.description(number)));
       classes.add(RecordDescription.classes(paths.get(i), json));
       if (!classes.get(i).equals(classes.get(0))) {
         throw new IllegalArgumentException(
@@ -91,7 +90,7 @@ final class PictureFiles implements AutoCloseable {
 
   /** Returns what is wrong with a picture of a record file, or the empty text. */
   String problem(long number) {
-    return files.call(from -> text(from.problem(number)));
+    return files.call(from -> NativeText.of(from.problem(number)));
   }
 
   /** Returns the pictures and labels, which belong to the caller. */
@@ -109,12 +108,5 @@ final class PictureFiles implements AutoCloseable {
     return e.code() == NativeException.Code.UNREADABLE
         ? new UncheckedIOException(Failures.reason(e), new IOException(e))
         : new IllegalStateException(Failures.reason(e), e);
-  }
-
-  /** Returns a text of native code, where null stands for the empty one, and frees it. */
-  private static String text(@Nullable BytePointer from) {
-    try (from) {
-      return from == null ? "" : from.getString(StandardCharsets.UTF_8);
-    }
   }
 }
