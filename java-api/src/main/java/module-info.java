@@ -22,6 +22,7 @@ module io.torchfeed {
   exports io.torchfeed.sampler;
   exports io.torchfeed.sampler.balance;
   exports io.torchfeed.sampler.order;
+  exports io.torchfeed.sampler.python;
   exports io.torchfeed.sampler.split;
   exports io.torchfeed.sampler.torch;
   exports io.torchfeed.text;

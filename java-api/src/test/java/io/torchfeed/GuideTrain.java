@@ -11,7 +11,7 @@ import io.torchfeed.distributed.DistributedDataParallel;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.sampler.RankConsistency;
 import io.torchfeed.sampler.Sampler;
-import io.torchfeed.sampler.torch.PythonDistributedSampler;
+import io.torchfeed.sampler.python.PythonDistributedSampler;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.SGD;

@@ -5,7 +5,6 @@ import io.torchfeed.data.pass.Abandoned;
 import io.torchfeed.data.pass.Pass;
 import java.lang.ref.Reference;
 import java.util.Iterator;
-import java.util.NoSuchElementException;
 import java.util.Spliterator;
 import java.util.Spliterators;
 import java.util.stream.Stream;
@@ -93,7 +92,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
    * time, the pass is over: {@link #hasNext} returns false, and {@link #state} describes where it
    * stopped.
    *
-   * @throws NoSuchElementException if no batch is left
+   * @throws java.util.NoSuchElementException if no batch is left
    * @throws SampleException if a sample of the batch cannot be loaded; the pass can continue with
    *     the next batch. In a stream, the next batch begins after the sample or, if the stream
    *     itself cannot continue, in another shard

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
-import io.torchfeed.image.ImageException;
 import io.torchfeed.image.ImagePlan;
 import java.nio.file.Path;
 import java.util.random.RandomGenerator;
@@ -258,7 +257,7 @@ public interface SampleWriter {
    * @throws IndexOutOfBoundsException if there is no such column
    * @throws IllegalArgumentException if the column has other rows, something was written into it,
    *     or its length is variable
-   * @throws ImageException if the bytes are not an image that can be decoded
+   * @throws io.torchfeed.image.ImageException if the bytes are not an image that can be decoded
    */
   void putImage(int column, byte[] encoded, ImagePlan plan);
 
@@ -273,7 +272,8 @@ public interface SampleWriter {
    * @throws IndexOutOfBoundsException if there is no such column
    * @throws IllegalArgumentException if the column has other rows, something was written into it,
    *     or its length is variable
-   * @throws ImageException if the file cannot be read or decoded; the message names it
+   * @throws io.torchfeed.image.ImageException if the file cannot be read or decoded; the message
+   *     names it
    */
   void putImage(int column, Path file, ImagePlan plan);
 }

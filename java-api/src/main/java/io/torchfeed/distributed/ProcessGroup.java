@@ -4,7 +4,6 @@ package io.torchfeed.distributed;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.NativeException;
-import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.sampler.Part;
 import java.time.Duration;
 import java.util.Arrays;
@@ -486,7 +485,10 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
     PythonProtocol.requireJavaRanks(operation, hasPythonRanks);
   }
 
-  /** Creates a native object on this group; {@code maker} throws as {@link NativeHandle} does. */
+  /**
+   * Creates a native object on this group; {@code maker} throws as {@link
+   * io.torchfeed.bindings.NativeHandle} does.
+   */
   <R> R make(String operation, Function<io.torchfeed.bindings.ProcessGroup, R> maker) {
     long start = System.nanoTime();
     calls.handle().acquire();

@@ -6,7 +6,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.torchfeed.text.LineCursor;
 import io.torchfeed.text.LineException;
 import io.torchfeed.text.LineOptions;
-import io.torchfeed.text.TextFileException;
 import io.torchfeed.text.TextPartition;
 import java.nio.DoubleBuffer;
 import java.util.ArrayList;
@@ -46,7 +45,8 @@ public final class DenseRows {
    * @return the rows
    * @throws LineException if a line is malformed and the policy is to fail, or the very first line
    *     is malformed
-   * @throws TextFileException if a file has changed since it was planned, or cannot be read
+   * @throws io.torchfeed.text.TextFileException if a file has changed since it was planned, or
+   *     cannot be read
    * @throws IllegalArgumentException if there is no such rank
    * @throws IllegalStateException if there are too many values for a Java array
    */
@@ -67,7 +67,8 @@ public final class DenseRows {
    * @return the rows
    * @throws LineException if a line is malformed and the policy is to fail, the very first line is
    *     malformed, or a line is too long
-   * @throws TextFileException if a file has changed since it was planned, or cannot be read
+   * @throws io.torchfeed.text.TextFileException if a file has changed since it was planned, or
+   *     cannot be read
    * @throws IllegalArgumentException if there is no such rank
    * @throws IllegalStateException if there are too many values for a Java array
    */

@@ -4,9 +4,7 @@ package io.torchfeed.graph;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.internal.Once;
-import io.torchfeed.text.LineException;
 import io.torchfeed.text.LineOptions;
-import io.torchfeed.text.TextFileException;
 import io.torchfeed.text.TextPartition;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
@@ -76,8 +74,9 @@ public final class EdgeLoader {
    * @param rank this rank, in [0, worldSize - 1]
    * @param exchange connects the ranks
    * @return the edges that this rank owns
-   * @throws LineException if a line is malformed and the policy is to fail
-   * @throws TextFileException if a file has changed since it was planned, or cannot be read
+   * @throws io.torchfeed.text.LineException if a line is malformed and the policy is to fail
+   * @throws io.torchfeed.text.TextFileException if a file has changed since it was planned, or
+   *     cannot be read
    * @throws ExchangeException if another rank fails, or has a different plan or different rules; on
    *     all ranks if one of them loads under a number that differs from its number in the exchange;
    *     if a rank has gone, {@code exchange} throws its own exception
@@ -96,8 +95,9 @@ public final class EdgeLoader {
    * @param rank this rank, in [0, worldSize - 1]
    * @param exchange connects the ranks
    * @return the edges that have an end at an id owned by this rank
-   * @throws LineException if a line is malformed and the policy is to fail
-   * @throws TextFileException if a file has changed since it was planned, or cannot be read
+   * @throws io.torchfeed.text.LineException if a line is malformed and the policy is to fail
+   * @throws io.torchfeed.text.TextFileException if a file has changed since it was planned, or
+   *     cannot be read
    * @throws ExchangeException if another rank fails, or has a different plan or different rules; on
    *     all ranks if one of them loads under a number that differs from its number in the exchange;
    *     if a rank has gone, {@code exchange} throws its own exception
@@ -309,7 +309,7 @@ public final class EdgeLoader {
 
   /** The policy for malformed lines: lines that break a rule. */
   public enum ErrorPolicy {
-    /** Reading fails with a {@link LineException}, on all ranks. */
+    /** Reading fails with a {@link io.torchfeed.text.LineException}, on all ranks. */
     FAIL,
 
     /** The line is skipped and counted. */

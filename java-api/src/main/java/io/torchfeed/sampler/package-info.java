@@ -26,7 +26,8 @@
  *   <li>{@link io.torchfeed.sampler.order}: torchfeed's own orders, which can be sought, combined
  *       and divided. Start with {@link io.torchfeed.sampler.order.ShuffledSampler}; write your own
  *       with {@link io.torchfeed.sampler.order.ComputedSampler}.
- *   <li>{@link io.torchfeed.sampler.torch}: the orders of libtorch and PyTorch, bit for bit.
+ *   <li>{@link io.torchfeed.sampler.torch}: the orders of libtorch's C++ samplers, bit for bit.
+ *   <li>{@link io.torchfeed.sampler.python}: the orders of PyTorch's Python samplers, bit for bit.
  *   <li>{@link io.torchfeed.sampler.balance}: equal work for the ranks of a step.
  *   <li>{@link io.torchfeed.sampler.split}: splits of a dataset.
  * </ul>

@@ -8,7 +8,7 @@ import io.torchfeed.sampler.balance.BalanceReport;
 import io.torchfeed.sampler.balance.Costs;
 import io.torchfeed.sampler.balance.LoadBalancingDistributedSampler;
 import io.torchfeed.sampler.balance.TokenBudgetBatchSampler;
-import io.torchfeed.sampler.torch.PythonDistributedSampler;
+import io.torchfeed.sampler.python.PythonDistributedSampler;
 import java.io.PrintStream;
 import java.util.Locale;
 import java.util.LongSummaryStatistics;

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.engine;
 
-import io.torchfeed.data.LoaderInterruptedException;
-import io.torchfeed.data.LoaderTimeoutException;
-import io.torchfeed.data.LoaderWorkerException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,9 +42,10 @@ public interface BatchEngine extends AutoCloseable {
    *
    * @param due the number of the batch that was requested first, for messages
    * @return a batch, or the reason why there is none
-   * @throws LoaderTimeoutException if it takes too long
-   * @throws LoaderInterruptedException if the thread is interrupted while it waits
-   * @throws LoaderWorkerException if a worker died without a batch
+   * @throws io.torchfeed.data.LoaderTimeoutException if it takes too long
+   * @throws io.torchfeed.data.LoaderInterruptedException if the thread is interrupted while it
+   *     waits
+   * @throws io.torchfeed.data.LoaderWorkerException if a worker died without a batch
    * @throws IllegalStateException if the engine was interrupted
    */
   LoadedBatch take(long due);

@@ -5,7 +5,6 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.data.BatchTransform;
-import io.torchfeed.data.SampleWriter;
 import io.torchfeed.data.VariableLength;
 import io.torchfeed.data.VariableLength.Form;
 import io.torchfeed.memory.DType;
@@ -105,8 +104,8 @@ public final class BatchLayout {
   /**
    * Returns the first rows of a slab as tensors, which the caller closes.
    *
-   * @param lengths the result of {@link SampleWriter#endBatch} for these rows: the length of the
-   *     batch in each column of variable length
+   * @param lengths the result of {@link io.torchfeed.data.SampleWriter#endBatch} for these rows:
+   *     the length of the batch in each column of variable length
    */
   Tensor[] tensors(Slab slab, int rows, int[] lengths) {
     Tensor[] tensors = new Tensor[slabColumns.size()];

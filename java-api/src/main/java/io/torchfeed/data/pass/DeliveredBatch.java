@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.pass;
 
-import io.torchfeed.data.Batch;
 import io.torchfeed.data.engine.IndexRequest;
 import io.torchfeed.data.engine.LoadedBatch;
 import java.util.Arrays;
@@ -9,8 +8,9 @@ import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The content of the batch that the consumer of a pass holds. A {@link Batch} refers to it and to
- * the pass; it refers to neither, so that a pass that the consumer has dropped can be detected.
+ * The content of the batch that the consumer of a pass holds. A {@link io.torchfeed.data.Batch}
+ * refers to it and to the pass; it refers to neither, so that a pass that the consumer has dropped
+ * can be detected.
  */
 public final class DeliveredBatch {
   public final long epoch;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.pass;
 
-import io.torchfeed.data.Batches;
 import io.torchfeed.data.LoaderState;
 import io.torchfeed.data.LoaderTimeoutException;
 import io.torchfeed.data.engine.BatchEngine;
@@ -12,8 +11,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The implementation of {@link Batches}. It refers neither to the {@link Batches} nor to its
- * loader, so that passes that were dropped without being closed can be detected.
+ * The implementation of {@link io.torchfeed.data.Batches}. It refers neither to the {@link
+ * io.torchfeed.data.Batches} nor to its loader, so that passes that were dropped without being
+ * closed can be detected.
  */
 public final class Pass {
   private final LoaderCore loader;

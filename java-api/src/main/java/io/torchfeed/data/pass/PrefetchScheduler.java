@@ -2,7 +2,6 @@
 package io.torchfeed.data.pass;
 
 import io.torchfeed.data.LoaderState;
-import io.torchfeed.data.engine.BatchEngine;
 import io.torchfeed.data.engine.LoadedBatch;
 import org.jspecify.annotations.Nullable;
 
@@ -20,7 +19,7 @@ interface PrefetchScheduler extends AutoCloseable {
    * Returns whether no batch is left to deliver. Waits where that is known only from the data.
    *
    * @param prefetch the number of batches to keep in flight while waiting
-   * @throws RuntimeException as {@link BatchEngine#take}
+   * @throws RuntimeException as {@link io.torchfeed.data.engine.BatchEngine#take}
    */
   boolean isOver(int prefetch);
 

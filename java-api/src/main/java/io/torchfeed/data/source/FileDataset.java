@@ -6,7 +6,6 @@ import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.RowSet;
 import io.torchfeed.data.NativeDataset;
-import io.torchfeed.data.SampleException;
 import io.torchfeed.internal.Failures;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -28,9 +27,10 @@ import java.util.Objects;
  * <p>The loader's threads read the rows of a batch straight into its memory, through the page cache
  * of the operating system, and adjacent rows in one read. The files are read rather than mapped:
  * truncating a mapped file kills the JVM with a SIGBUS, while a failed read costs one batch, which
- * throws {@link SampleException}. The files are opened when the dataset is created and stay open
- * until this dataset and the loaders over it are closed, so they may be renamed or removed in the
- * meantime; writes to them are visible in batches read later. Thread-safe.
+ * throws {@link io.torchfeed.data.SampleException}. The files are opened when the dataset is
+ * created and stay open until this dataset and the loaders over it are closed, so they may be
+ * renamed or removed in the meantime; writes to them are visible in batches read later.
+ * Thread-safe.
  */
 public final class FileDataset extends NativeDataset {
   private final List<FileColumn> columns;

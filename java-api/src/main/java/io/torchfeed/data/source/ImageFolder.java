@@ -4,7 +4,6 @@ package io.torchfeed.data.source;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.data.Dataset;
-import io.torchfeed.data.SampleException;
 import io.torchfeed.data.SampleWriter;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.internal.Failures;
@@ -40,7 +39,7 @@ import java.util.stream.Stream;
  * without a target and special files, which torchvision counts as well, are left out.
  *
  * <p>The images are decoded on the workers. A file that cannot be decoded causes a {@link
- * SampleException} that names it. Immutable, thread-safe if its decoder is.
+ * io.torchfeed.data.SampleException} that names it. Immutable, thread-safe if its decoder is.
  */
 public final class ImageFolder implements Dataset {
   private static final List<String> EXTENSIONS =
@@ -61,7 +60,7 @@ public final class ImageFolder implements Dataset {
 
   /**
    * Lists the images of a folder, which native code will decode: JPEG, PNG and WebP. A file of
-   * another format causes a {@link SampleException} when it is read.
+   * another format causes a {@link io.torchfeed.data.SampleException} when it is read.
    *
    * @param root the folder that contains a folder for each class
    * @param plan the size and form of the images

@@ -7,7 +7,6 @@ import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.RowSet;
 import io.torchfeed.data.NativeDataset;
-import io.torchfeed.data.SampleException;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
@@ -40,10 +39,10 @@ import java.util.function.LongConsumer;
  *
  * <p>Record files stay open until this dataset and the loaders over it are closed, so they may be
  * renamed or removed in the meantime. An image that can no longer be read or decoded costs one
- * batch, which throws a {@link SampleException} that names the file and the number of the image in
- * it. Reading does not compare checksums, because a crop needs a part of an image only: a damaged
- * byte causes an exception or other pixels, as in any JPEG. {@link #verify} finds it, for example
- * after a file was copied. Thread-safe.
+ * batch, which throws a {@link io.torchfeed.data.SampleException} that names the file and the
+ * number of the image in it. Reading does not compare checksums, because a crop needs a part of an
+ * image only: a damaged byte causes an exception or other pixels, as in any JPEG. {@link #verify}
+ * finds it, for example after a file was copied. Thread-safe.
  */
 public final class ImageRecords extends NativeDataset {
   private final List<String> classes;

@@ -6,11 +6,9 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.RowSet;
 import io.torchfeed.data.NativeDataset;
-import io.torchfeed.data.SampleException;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
-import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
@@ -25,8 +23,9 @@ import java.util.Objects;
  * headers and labels are read, so samples can be taken in any order.
  *
  * <p>Files stay open until this dataset and the loaders over it are closed. An image that can no
- * longer be read or decoded costs one batch, which throws a {@link SampleException} that names the
- * file and the number of the image in it. Thread-safe.
+ * longer be read or decoded costs one batch, which throws a {@link
+ * io.torchfeed.data.SampleException} that names the file and the number of the image in it.
+ * Thread-safe.
  */
 public final class ImageTar extends NativeDataset {
   private final int[] labels;
@@ -44,8 +43,8 @@ public final class ImageTar extends NativeDataset {
    * @return the dataset; the caller closes it
    * @throws IllegalArgumentException if there is no file, or a file is not in the default file
    *     system
-   * @throws UncheckedIOException if a file cannot be opened, is not a tar file or cut off, has a
-   *     damaged header, or one of its samples lacks the image or the label
+   * @throws java.io.UncheckedIOException if a file cannot be opened, is not a tar file or cut off,
+   *     has a damaged header, or one of its samples lacks the image or the label
    * @throws IllegalStateException if the machine has too little memory
    */
   public static ImageTar open(List<Path> shards, ImagePlan plan) {

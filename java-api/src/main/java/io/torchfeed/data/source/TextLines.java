@@ -3,7 +3,6 @@ package io.torchfeed.data.source;
 
 import static java.util.Objects.requireNonNull;
 
-import io.torchfeed.data.StreamDataset;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.text.LineCursor;
 import io.torchfeed.text.LineOptions;
@@ -45,7 +44,7 @@ public final class TextLines implements ObjectStreamDataset<TextLines.TextLine> 
    *
    * @param paths files, directories and patterns, as in {@link TextPartition#plan(List, int)}
    * @param shards the number of blocks, at least 1; it belongs to the data, see {@link
-   *     StreamDataset}
+   *     io.torchfeed.data.StreamDataset}
    * @return the stream
    * @throws io.torchfeed.text.TextFileException if a file does not exist or cannot be read, or a
    *     pattern matches none

@@ -11,7 +11,6 @@ import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
-import io.torchfeed.sampler.Seekable;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.sampler.cursor.EpochProgress;
 import io.torchfeed.sampler.cursor.PlanChecks;
@@ -51,8 +50,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Every rank computes the batches of all ranks when the first cursor of an epoch is opened or
  * {@link #batches} is called: one sort of the dataset, and one call of the batch function for each
  * rank. They are cached until another epoch is requested, and take 4 bytes per sample of the
- * dataset and 4 per batch of the rank. {@link Seekable#seek} takes constant time. Immutable except
- * for this cache; any number of threads may open cursors.
+ * dataset and 4 per batch of the rank. {@link io.torchfeed.sampler.Seekable#seek} takes constant
+ * time. Immutable except for this cache; any number of threads may open cursors.
  */
 public final class BaguaLoadBalancingBatchSampler implements BatchSampler {
   private static final int MAX_NAME_LENGTH = 128;

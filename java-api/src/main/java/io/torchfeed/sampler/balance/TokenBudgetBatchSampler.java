@@ -11,7 +11,6 @@ import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
-import io.torchfeed.sampler.Seekable;
 import io.torchfeed.sampler.cursor.EpochProgress;
 import io.torchfeed.sampler.cursor.PlanChecks;
 import java.util.List;
@@ -41,9 +40,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The whole epoch is planned when its first cursor is opened (or {@link #batches} is called), in
  * O(n log n), and kept until another epoch is requested: 4 bytes per sample, shared by the samplers
- * that {@link #forRank} returns. {@link Seekable#seek} takes constant time. Immutable otherwise;
- * any number of threads may open cursors. The batches are a function of the parameters, the same on
- * every machine.
+ * that {@link #forRank} returns. {@link io.torchfeed.sampler.Seekable#seek} takes constant time.
+ * Immutable otherwise; any number of threads may open cursors. The batches are a function of the
+ * parameters, the same on every machine.
  *
  * <p>Source: torchfeed's own. Length-sorted batches under a token budget are what fairseq's {@code
  * max_tokens} produces; balancing the batches of a step across ranks is new.

@@ -10,7 +10,6 @@ import io.torchfeed.internal.Once;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
-import io.torchfeed.sampler.Seekable;
 import io.torchfeed.sampler.cursor.ComputedCursor;
 import io.torchfeed.sampler.cursor.PlanChecks;
 import java.util.HashSet;
@@ -42,10 +41,10 @@ import org.jspecify.annotations.Nullable;
  * see {@link #samplesWithoutClass}.
  *
  * <p>The order depends on the position only, so {@link StridedSampler} can distribute it over any
- * number of ranks; {@link Seekable#seek} and reading an index cost O(1). The lists take 4 bytes per
- * pair of sample and class, and an open cursor about as much again if lists are short. The values
- * are torchfeed's own, the same on every machine. Immutable; any number of threads may open
- * cursors.
+ * number of ranks; {@link io.torchfeed.sampler.Seekable#seek} and reading an index cost O(1). The
+ * lists take 4 bytes per pair of sample and class, and an open cursor about as much again if lists
+ * are short. The values are torchfeed's own, the same on every machine. Immutable; any number of
+ * threads may open cursors.
  */
 public final class ClassBalancedSampler implements Sampler {
   private final ClassLists lists;

@@ -4,7 +4,6 @@ package io.torchfeed.sampler.order;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.Sampler;
-import io.torchfeed.sampler.Seekable;
 import io.torchfeed.sampler.cursor.ComputedCursor;
 import io.torchfeed.sampler.cursor.PlanChecks;
 
@@ -36,7 +35,7 @@ import io.torchfeed.sampler.cursor.PlanChecks;
  * }</pre>
  *
  * <p>Subclasses are immutable; any number of threads may open cursors and read them. Opening an
- * epoch and {@link Seekable#seek} take constant time and memory.
+ * epoch and {@link io.torchfeed.sampler.Seekable#seek} take constant time and memory.
  */
 public abstract class ComputedSampler implements Sampler {
   private final long size;

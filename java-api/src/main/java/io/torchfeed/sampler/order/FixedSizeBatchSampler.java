@@ -8,10 +8,7 @@ import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
-import io.torchfeed.sampler.RankConsistency;
 import io.torchfeed.sampler.Sampler;
-import io.torchfeed.sampler.SamplerState;
-import io.torchfeed.sampler.Seekable;
 import io.torchfeed.sampler.Tail;
 import java.util.List;
 
@@ -21,7 +18,7 @@ import java.util.List;
  *
  * <p>Source: torch 2.10.0, {@code BatchSampler} of {@code torch/utils/data/sampler.py}: its {@code
  * drop_last} is {@code dropLast}. Epoch e is epoch e of the order. Memory and time are those of the
- * order; {@link Seekable#seek} is one seek of its cursor.
+ * order; {@link io.torchfeed.sampler.Seekable#seek} is one seek of its cursor.
  *
  * <p>If the order is one rank's part, all ranks have the same number of batches if their parts are
  * equally long, as with {@link Tail#PAD} and {@link Tail#DROP}; with {@link Tail#UNEVEN} the number
@@ -116,7 +113,8 @@ public record FixedSizeBatchSampler(Sampler sampler, int batchSize, boolean drop
    * Returns the parameters of the order. Batches are not part of it, so a state of the sampler is
    * also a state of its batches.
    *
-   * @return the parameters that {@link SamplerState} and {@link RankConsistency} compare
+   * @return the parameters that {@link io.torchfeed.sampler.SamplerState} and {@link
+   *     io.torchfeed.sampler.RankConsistency} compare
    */
   @Override
   public PlanParameters order() {

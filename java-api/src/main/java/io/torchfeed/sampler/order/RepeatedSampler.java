@@ -5,7 +5,6 @@ import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
-import io.torchfeed.sampler.Seekable;
 import io.torchfeed.sampler.cursor.PlanChecks;
 import io.torchfeed.sampler.cursor.PositionCursor;
 
@@ -15,8 +14,9 @@ import io.torchfeed.sampler.cursor.PositionCursor;
  *
  * <p>Position p of epoch e is position x = e·samples + p of the stream: for a plan of n indices,
  * position x modulo n of its epoch x divided by n. So no sample is left out at the end of an epoch,
- * whatever its length, and any position of the stream is found directly: {@link Seekable#seek}
- * costs as much as opening one epoch of the plan. A cursor holds one epoch of the plan at a time.
+ * whatever its length, and any position of the stream is found directly: {@link
+ * io.torchfeed.sampler.Seekable#seek} costs as much as opening one epoch of the plan. A cursor
+ * holds one epoch of the plan at a time.
  *
  * @param plan the plan to repeat, of at least one index
  * @param samples number of indices in an epoch, in [0, 2<sup>62</sup>]

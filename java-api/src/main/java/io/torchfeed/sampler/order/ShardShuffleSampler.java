@@ -7,7 +7,6 @@ import io.torchfeed.internal.CounterRandom;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
-import io.torchfeed.sampler.Seekable;
 import io.torchfeed.sampler.cursor.ComputedCursor;
 import io.torchfeed.sampler.cursor.PlanChecks;
 import java.util.stream.IntStream;
@@ -22,9 +21,9 @@ import java.util.stream.IntStream;
  * count through the shards in the given order.
  *
  * <p>An open cursor takes 20 bytes per shard and no memory per sample; with s shards, reading an
- * index and {@link Seekable#seek} take O(log s). Values are torchfeed's own ({@link
- * SeekablePermutation}), the same on every machine. {@link ShardedSampler} distributes whole
- * windows over ranks, {@link BlockedSampler} and {@link StridedSampler} distribute samples.
+ * index and {@link io.torchfeed.sampler.Seekable#seek} take O(log s). Values are torchfeed's own
+ * ({@link SeekablePermutation}), the same on every machine. {@link ShardedSampler} distributes
+ * whole windows over ranks, {@link BlockedSampler} and {@link StridedSampler} distribute samples.
  * Immutable; any number of threads may open cursors.
  */
 public final class ShardShuffleSampler implements Sampler {

@@ -9,7 +9,6 @@ import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
-import io.torchfeed.sampler.Seekable;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.sampler.cursor.Continuation;
 import io.torchfeed.sampler.cursor.OrderProbe;
@@ -22,10 +21,10 @@ import java.util.List;
  * you must reproduce the order of another framework.
  *
  * <p>Epoch e of the whole dataset is the {@link SeekablePermutation} of seed and e; rank r of W
- * takes its positions r, r+W, r+2W, …. Opening an epoch, {@link Seekable#seek} and {@link #resume}
- * take constant time and memory at any dataset size, and the order does not depend on the number of
- * ranks. With {@link Tail#PAD} the order's first samples are the padding, with {@link Tail#DROP}
- * its last samples are left out; these differ from epoch to epoch.
+ * takes its positions r, r+W, r+2W, …. Opening an epoch, {@link io.torchfeed.sampler.Seekable#seek}
+ * and {@link #resume} take constant time and memory at any dataset size, and the order does not
+ * depend on the number of ranks. With {@link Tail#PAD} the order's first samples are the padding,
+ * with {@link Tail#DROP} its last samples are left out; these differ from epoch to epoch.
  *
  * <p>Source: torchfeed's own dialect, {@code seekable}.
  *

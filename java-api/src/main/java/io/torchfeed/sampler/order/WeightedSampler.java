@@ -6,7 +6,6 @@ import io.torchfeed.internal.CounterRandom;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
-import io.torchfeed.sampler.Seekable;
 import io.torchfeed.sampler.cursor.ComputedCursor;
 import io.torchfeed.sampler.cursor.PlanChecks;
 
@@ -20,8 +19,8 @@ import io.torchfeed.sampler.cursor.PlanChecks;
  * own, the same on every machine.
  *
  * <p>The alias table is built with the plan and shared by its cursors: it takes 12 bytes per
- * weight, and reading an index and {@link Seekable#seek} take O(1). Immutable; any number of
- * threads may open cursors.
+ * weight, and reading an index and {@link io.torchfeed.sampler.Seekable#seek} take O(1). Immutable;
+ * any number of threads may open cursors.
  */
 public final class WeightedSampler implements Sampler {
   private static final long SALT = 0x7765696768746564L; // "weighted"

@@ -8,7 +8,6 @@ import io.torchfeed.internal.KeyOrder;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
-import io.torchfeed.sampler.Seekable;
 import io.torchfeed.sampler.cursor.ComputedCursor;
 import io.torchfeed.sampler.cursor.PlanChecks;
 import java.util.Arrays;
@@ -23,9 +22,9 @@ import java.util.Arrays;
  * numbers. Samples of weight 0 are never drawn.
  *
  * <p>Opening an epoch takes O(n log n) time and 16 bytes per sample, of which an open cursor keeps
- * 4 per index of the epoch; {@link Seekable#seek} takes constant time. The keys use {@link
- * StrictMath}, so the order is the same on every machine. Immutable; any number of threads may open
- * cursors.
+ * 4 per index of the epoch; {@link io.torchfeed.sampler.Seekable#seek} takes constant time. The
+ * keys use {@link StrictMath}, so the order is the same on every machine. Immutable; any number of
+ * threads may open cursors.
  */
 public final class WeightedShuffleSampler implements Sampler {
   private static final long SALT = 0x7773687566666C65L; // "wshuffle"

@@ -4,7 +4,6 @@ package io.torchfeed.sampler.split;
 import io.torchfeed.internal.CounterRandom;
 import io.torchfeed.internal.KeyOrder;
 import io.torchfeed.internal.PartLengths;
-import io.torchfeed.sampler.order.ListSampler;
 import io.torchfeed.sampler.order.SeekablePermutation;
 import java.util.List;
 
@@ -16,7 +15,7 @@ import java.util.List;
  * goes to one of the parts that have room for it, chosen with a probability proportional to the
  * room, or, if none has, to the part with the most room. A part can therefore exceed its length
  * only by less than one group. The result depends on the arguments alone, not on the machine. Each
- * part is an ascending list that {@link ListSampler} accepts.
+ * part is an ascending list that {@link io.torchfeed.sampler.order.ListSampler} accepts.
  *
  * <p>Takes O(n log n) time for n samples. Thread-safe.
  */

@@ -4,8 +4,7 @@ package io.torchfeed.sampler.split;
 import io.torchfeed.internal.HeapMemory;
 import io.torchfeed.internal.IndexList;
 import io.torchfeed.internal.PartLengths;
-import io.torchfeed.sampler.torch.PythonGenerator;
-import io.torchfeed.sampler.torch.SubsetRandomSampler;
+import io.torchfeed.sampler.python.PythonGenerator;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -14,7 +13,8 @@ import java.util.List;
  *
  * <p>Source: torch 2.10.0, {@code torch/utils/data/dataset.py} and {@code randperm} on the CPU with
  * a newly seeded generator, in pure Java; golden/python_samplers.py. The parts are consecutive
- * pieces of one permutation. A part can serve as the indices of a {@link SubsetRandomSampler}:
+ * pieces of one permutation. A part can serve as the indices of a {@link
+ * io.torchfeed.sampler.python.SubsetRandomSampler}:
  *
  * <pre>{@code
  * List<long[]> parts = RandomSplit.byFractions(50_000, new double[] {0.9, 0.1}, 42);

@@ -3,7 +3,6 @@ package io.torchfeed.sampler.split;
 
 import io.torchfeed.internal.CounterRandom;
 import io.torchfeed.internal.PartLengths;
-import io.torchfeed.sampler.order.ListSampler;
 import io.torchfeed.sampler.order.SeekablePermutation;
 import java.util.List;
 
@@ -14,7 +13,8 @@ import java.util.List;
  * <p>Parts have exactly the requested lengths, and a part of L of the n samples has L·m/n samples
  * of a stratum of m, rounded up or down; controlled rounding achieves both at once. The samples of
  * each stratum are drawn by {@link SeekablePermutation}, so the result depends on the arguments
- * alone, not on the machine. Parts are ascending lists for {@link ListSampler}.
+ * alone, not on the machine. Parts are ascending lists for {@link
+ * io.torchfeed.sampler.order.ListSampler}.
  *
  * <p>Source of the rounding: M. Bacharach, Matrix rounding problems, Management Science 12(9),
  * 1966; here cycle by cycle, in integers. Takes O(n log n) for n samples, and O(p<sup>3</sup>) per

@@ -10,7 +10,6 @@ import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
-import io.torchfeed.sampler.Seekable;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.sampler.cursor.Continuation;
 import io.torchfeed.sampler.cursor.OrderProbe;
@@ -24,8 +23,8 @@ import java.util.List;
  * <p>Source: libtorch 2.10.0, {@code torch::data::samplers::DistributedSequentialSampler}, which
  * does the work. Rank r takes the r-th contiguous slice of 0..n-1; positions past the end continue
  * from 0, so the padding is always the samples 0, 1, 2, …, and with {@link Tail#DROP} the last
- * samples are never seen. Every epoch is the same. Memory and the time of {@link Seekable#seek} are
- * constant.
+ * samples are never seen. Every epoch is the same. Memory and the time of {@link
+ * io.torchfeed.sampler.Seekable#seek} are constant.
  *
  * <p>{@link #resume} is torchfeed's own and computed in Java, in the same way as that of {@link
  * DistributedRandomSampler}; its memory and time are constant, too.

@@ -9,7 +9,6 @@ import io.torchfeed.internal.Randperm;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
-import io.torchfeed.sampler.Seekable;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.sampler.cursor.ListCursor;
 
@@ -20,9 +19,10 @@ import io.torchfeed.sampler.cursor.ListCursor;
  * Epoch e has the order of that class if it is constructed right after {@code
  * torch::manual_seed(seed + e)}; the C++ class draws from the process-wide generator, whereas this
  * plan has its own and does not touch that one. The sum is taken modulo 2<sup>32</sup>, so (seed 0,
- * epoch 1) and (seed 1, epoch 0) are the same order. {@link PythonGenerator} shows how a seed is
- * drawn from the process-wide generator, as PyTorch's Python samplers do. An open cursor holds 8
- * bytes per sample. Opening an epoch costs one shuffle; {@link Seekable#seek} takes constant time.
+ * epoch 1) and (seed 1, epoch 0) are the same order. {@link
+ * io.torchfeed.sampler.python.PythonGenerator} shows how a seed is drawn from the process-wide
+ * generator, as PyTorch's Python samplers do. An open cursor holds 8 bytes per sample. Opening an
+ * epoch costs one shuffle; {@link io.torchfeed.sampler.Seekable#seek} takes constant time.
  *
  * @param datasetSize number of samples in the dataset, in [0, 2<sup>60</sup> - 1]
  * @param seed any number

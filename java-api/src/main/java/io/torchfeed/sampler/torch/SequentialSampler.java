@@ -6,7 +6,6 @@ import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
-import io.torchfeed.sampler.Seekable;
 import io.torchfeed.sampler.cursor.OrderProbe;
 import io.torchfeed.sampler.cursor.RangeCursor;
 
@@ -15,7 +14,8 @@ import io.torchfeed.sampler.cursor.RangeCursor;
  * last.
  *
  * <p>Source: libtorch 2.10.0, {@code torch::data::samplers::SequentialSampler}, which computes the
- * indices. Every epoch is the same. Memory and the time of {@link Seekable#seek} are constant.
+ * indices. Every epoch is the same. Memory and the time of {@link
+ * io.torchfeed.sampler.Seekable#seek} are constant.
  *
  * @param datasetSize number of samples in the dataset, at least 0
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.sampler.torch;
+package io.torchfeed.sampler.python;
 
 import static java.util.Objects.requireNonNull;
 
@@ -12,7 +12,6 @@ import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
-import io.torchfeed.sampler.Seekable;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.sampler.cursor.Continuation;
 import io.torchfeed.sampler.cursor.ListCursor;
@@ -43,7 +42,7 @@ import java.util.List;
  *
  * <p>An open cursor of a shuffled epoch holds 4 bytes per sample of the dataset, and opening it
  * takes one shuffle of the whole dataset on each rank, as in PyTorch. Without shuffling both are
- * constant. {@link Seekable#seek} always takes constant time.
+ * constant. {@link io.torchfeed.sampler.Seekable#seek} always takes constant time.
  *
  * @param datasetSize number of samples in the dataset; in [0, 2147483639] with shuffle, in [0,
  *     2<sup>62</sup>] without

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.sampler.torch;
+package io.torchfeed.sampler.python;
 
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Mt19937;

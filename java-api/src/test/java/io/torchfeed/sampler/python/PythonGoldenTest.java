@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.sampler.torch;
+package io.torchfeed.sampler.python;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -12,6 +12,7 @@ import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.sampler.order.FixedSizeBatchSampler;
 import io.torchfeed.sampler.split.RandomSplit;
+import io.torchfeed.sampler.torch.SequentialSampler;
 import io.torchfeed.testing.Cursors;
 import io.torchfeed.testing.GoldenLine;
 import java.util.Arrays;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.sampler.torch;
+package io.torchfeed.sampler.python;
 
 import static java.util.Objects.requireNonNull;
 
@@ -10,7 +10,6 @@ import io.torchfeed.internal.Randperm;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
-import io.torchfeed.sampler.Seekable;
 import io.torchfeed.sampler.cursor.ListCursor;
 
 /**
@@ -25,7 +24,7 @@ import io.torchfeed.sampler.cursor.ListCursor;
  * <p>Immutable; any number of threads may open cursors. The plan takes 4 bytes per index if all are
  * below 2<sup>31</sup> and 8 otherwise, and an open cursor takes the same amount again. Opening an
  * epoch takes one shuffle and skips the random numbers of earlier epochs, in constant time if they
- * are many; {@link Seekable#seek} takes constant time.
+ * are many; {@link io.torchfeed.sampler.Seekable#seek} takes constant time.
  */
 public final class SubsetRandomSampler implements Sampler {
   private final IndexList indices;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.sampler.torch;
+package io.torchfeed.sampler.python;
 
 import static java.util.Objects.requireNonNull;
 
@@ -9,7 +9,6 @@ import io.torchfeed.internal.Mt19937;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
-import io.torchfeed.sampler.Seekable;
 import io.torchfeed.sampler.cursor.ListCursor;
 
 /**
@@ -31,7 +30,7 @@ import io.torchfeed.sampler.cursor.ListCursor;
  * <p>Immutable; any number of threads may open cursors. The plan takes 8 bytes per weight and an
  * open cursor 4 bytes per draw; without replacement, opening takes 16 more bytes per weight and one
  * sort. Opening skips the random numbers of earlier epochs, in constant time if they are many;
- * {@link Seekable#seek} takes constant time.
+ * {@link io.torchfeed.sampler.Seekable#seek} takes constant time.
  */
 public final class WeightedRandomSampler implements Sampler {
   /** The weights as {@link Multinomial#prepare} leaves them. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.sampler.torch;
+package io.torchfeed.sampler.python;
 
 import static io.torchfeed.testing.Cursors.indices;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -15,6 +15,7 @@ import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.sampler.order.FixedSizeBatchSampler;
 import io.torchfeed.sampler.split.RandomSplit;
+import io.torchfeed.sampler.torch.SequentialSampler;
 import io.torchfeed.testing.Cursors;
 import java.util.Arrays;
 import java.util.HashSet;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.sampler.torch;
+package io.torchfeed.sampler.python;
 
 import static java.util.Objects.requireNonNull;
 
@@ -11,7 +11,6 @@ import io.torchfeed.internal.Randperm;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
-import io.torchfeed.sampler.Seekable;
 import io.torchfeed.sampler.cursor.ListCursor;
 
 /**
@@ -35,8 +34,8 @@ import io.torchfeed.sampler.cursor.ListCursor;
  *
  * <p>An open cursor holds 4 bytes per draw (8 when drawing with replacement from more than
  * 2147483648 samples), and while it opens at most 4 bytes per sample in addition. Opening skips the
- * random numbers of the preceding epochs, in constant time if there are many; {@link Seekable#seek}
- * takes constant time.
+ * random numbers of the preceding epochs, in constant time if there are many; {@link
+ * io.torchfeed.sampler.Seekable#seek} takes constant time.
  *
  * @param datasetSize number of samples in the dataset, at least 1; without replacement at most
  *     2147483639

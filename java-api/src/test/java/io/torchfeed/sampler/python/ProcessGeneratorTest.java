@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.sampler.torch;
+package io.torchfeed.sampler.python;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.torchfeed.sampler.torch.RandomSampler;
 import io.torchfeed.testing.Cursors;
 import java.util.Arrays;
 import org.bytedeco.javacpp.BytePointer;
