@@ -3,10 +3,11 @@ package io.torchfeed.examples.images;
 
 import io.torchfeed.data.LoaderWorkerException;
 import io.torchfeed.data.SampleException;
-import io.torchfeed.distributed.LaunchException;
 import io.torchfeed.distributed.PeerLostException;
+import io.torchfeed.examples.common.Commands;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.List;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
@@ -16,7 +17,13 @@ import picocli.CommandLine.Command;
     subcommands = {Train.class, Evaluate.class},
     description = "Trains a small ResNet on folders of images, or evaluates it.")
 public final class Main {
-  private static final int WRONG_USAGE = CommandLine.ExitCode.USAGE;
+  private static final List<Class<? extends Exception>> EXPECTED =
+      List.of(
+          IOException.class,
+          UncheckedIOException.class,
+          PeerLostException.class,
+          SampleException.class,
+          LoaderWorkerException.class);
 
   private Main() {}
 
@@ -31,34 +38,7 @@ public final class Main {
   }
 
   static CommandLine commandLine() {
-    return new CommandLine(new Main())
-        .setExecutionExceptionHandler(
-            (failure, command, parsed) -> {
-              if (isWrongUse(failure)) {
-                command.getErr().println("error: " + failure.getMessage());
-                return command.getCommandSpec().exitCodeOnInvalidInput();
-              }
-              if (isExpected(failure)) {
-                command.getErr().println("error: " + failure.getMessage());
-              } else {
-                failure.printStackTrace(command.getErr());
-              }
-              return command.getCommandSpec().exitCodeOnExecutionException();
-            });
-  }
-
-  /** Returns whether an option cannot be used, here or in a rank, which says so by its status. */
-  private static boolean isWrongUse(Exception failure) {
-    return failure instanceof IllegalArgumentException
-        || (failure instanceof LaunchException launch && launch.exitCode() == WRONG_USAGE);
-  }
-
-  private static boolean isExpected(Exception failure) {
-    return failure instanceof IOException
-        || failure instanceof UncheckedIOException
-        || failure instanceof LaunchException
-        || failure instanceof PeerLostException
-        || failure instanceof SampleException
-        || failure instanceof LoaderWorkerException;
+    return Commands.reporting(
+        new CommandLine(new Main()), List.of(IllegalArgumentException.class), EXPECTED);
   }
 }

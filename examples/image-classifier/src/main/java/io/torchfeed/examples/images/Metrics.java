@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.images;
 
+import io.torchfeed.examples.common.OutputFile;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -69,20 +70,23 @@ final class Metrics {
               each.imagesPerSecond,
               each.waitShare));
     }
-    Files.write(folder.resolve("metrics.csv"), csv.toString().getBytes(StandardCharsets.UTF_8));
+    OutputFile.write(
+        folder.resolve("metrics.csv"), csv.toString().getBytes(StandardCharsets.UTF_8));
     draw();
   }
 
   private void draw() throws IOException {
     System.setProperty("java.awt.headless", "true");
+    ByteArrayOutputStream png = new ByteArrayOutputStream();
     BitmapEncoder.saveBitmap(
         List.of(
             chart("Training", "loss", Row::trainLoss),
             chart("Test images", "% classified correctly", row -> 100 * row.testAccuracy)),
         1,
         2,
-        folder.resolve("metrics.png").toString(),
+        png,
         BitmapFormat.PNG);
+    OutputFile.write(folder.resolve("metrics.png"), png.toByteArray());
   }
 
   private XYChart chart(String title, String unit, ToDoubleFunction<Row> value) {

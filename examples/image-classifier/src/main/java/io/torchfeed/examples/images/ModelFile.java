@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.images;
 
+import io.torchfeed.examples.common.OutputFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.InputArchive;
 import org.bytedeco.pytorch.Module;
@@ -17,13 +17,11 @@ final class ModelFile {
   /** Writes a net; a kill at any moment leaves the file as it was, or complete. */
   @SuppressWarnings("try") // a scope works by being open
   static void save(Module net, Path file) throws IOException {
-    Path temporary = file.resolveSibling(file.getFileName() + ".tmp");
     try (PointerScope scope = new PointerScope()) {
       OutputArchive archive = new OutputArchive();
       net.save(archive);
-      archive.save_to(temporary.toString());
+      OutputFile.write(file, partial -> archive.save_to(partial.toString()));
     }
-    Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE);
   }
 
   /**

@@ -5,9 +5,11 @@ import io.torchfeed.data.Batch;
 import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.NativeDataset;
+import io.torchfeed.examples.common.OutputFile;
 import io.torchfeed.sampler.torch.RandomSampler;
 import java.awt.Graphics2D;
 import java.awt.image.BufferedImage;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.file.Path;
 import javax.imageio.ImageIO;
@@ -43,7 +45,9 @@ final class SampleSheet {
       }
       graphics.dispose();
     }
-    ImageIO.write(sheet, "png", file.toFile());
+    ByteArrayOutputStream png = new ByteArrayOutputStream();
+    ImageIO.write(sheet, "png", png);
+    OutputFile.write(file, png.toByteArray());
   }
 
   /**

@@ -3,10 +3,11 @@ package io.torchfeed.examples.images;
 
 import static io.torchfeed.examples.images.Settings.require;
 
+import io.torchfeed.distributed.LaunchException;
 import io.torchfeed.distributed.Launcher;
 import io.torchfeed.distributed.ProcessGroup;
-import java.io.IOException;
-import java.nio.file.Files;
+import io.torchfeed.examples.common.CommandException;
+import io.torchfeed.examples.common.OutputFolder;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -93,20 +94,13 @@ final class Train implements Callable<Integer> {
             .environment("OMP_NUM_THREADS", Integer.toString(threads))
             .arguments(arguments().toArray(new String[0]))
             .build();
-    createFolder();
-    launcher.run();
-    return 0;
-  }
-
-  private void createFolder() {
-    String rule = "--out must be a folder that can be created and written, got " + out;
+    OutputFolder.create(out);
     try {
-      Files.createDirectories(out);
-    } catch (IOException e) {
-      throw new IllegalArgumentException(
-          rule + " (" + e.getClass().getSimpleName() + ": " + e.getMessage() + ")", e);
+      launcher.run();
+    } catch (LaunchException e) {
+      throw CommandException.ofLaunch(e);
     }
-    require(Files.isWritable(out), rule + " (permission denied)");
+    return 0;
   }
 
   private List<String> arguments() {

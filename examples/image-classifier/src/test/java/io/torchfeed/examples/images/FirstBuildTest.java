@@ -25,7 +25,7 @@ class FirstBuildTest {
 
   @BeforeEach
   void copyScripts() throws IOException {
-    for (String folder : List.of("cmake", "native", "java-api", "tools")) {
+    for (String folder : List.of("cmake", "native", "java-api", "tools", "examples/common")) {
       Files.createDirectories(root.resolve(folder));
     }
     Path example = Files.createDirectories(root.resolve("examples/image-classifier"));

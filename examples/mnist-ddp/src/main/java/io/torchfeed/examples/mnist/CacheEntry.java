@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist;
 
+import io.torchfeed.examples.common.OutputFile;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -12,15 +13,11 @@ final class CacheEntry {
   private CacheEntry() {}
 
   static void store(MnistFile file, InputStream content, Path folder) throws IOException {
-    Path temporary = Files.createTempFile(folder, file.fileName(), ".part");
-    try {
-      Files.copy(content, temporary, StandardCopyOption.REPLACE_EXISTING);
-      file.verify(temporary);
-      // Files.createTempFile sets owner-only permissions, but the cache may be shared.
-      temporary.toFile().setReadable(true, false);
-      Files.move(temporary, file.in(folder), StandardCopyOption.ATOMIC_MOVE);
-    } finally {
-      Files.deleteIfExists(temporary);
-    }
+    OutputFile.write(
+        file.in(folder),
+        partial -> {
+          Files.copy(content, partial, StandardCopyOption.REPLACE_EXISTING);
+          file.verify(partial);
+        });
   }
 }

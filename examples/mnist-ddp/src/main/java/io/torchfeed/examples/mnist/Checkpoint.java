@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist;
 
+import io.torchfeed.examples.common.CommandException;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
@@ -74,7 +75,7 @@ final class Checkpoint {
     /**
      * Throws if the plan differs.
      *
-     * @throws TrainingException if they differ; names the first differing field
+     * @throws CommandException if they differ; names the first differing field
      */
     void requireSame(Plan now) {
       require("--seed", seed, now.seed);
@@ -85,7 +86,7 @@ final class Checkpoint {
 
     private static void require(String field, Object then, Object now) {
       if (!then.equals(now)) {
-        throw TrainingException.wrongUse(
+        throw CommandException.wrongUse(
             "Cannot resume: "
                 + field
                 + " was "
@@ -121,24 +122,24 @@ final class Checkpoint {
   /**
    * Reads and verifies a checkpoint.
    *
-   * @throws TrainingException if the file cannot be read, is truncated or was changed
+   * @throws CommandException if the file cannot be read, is truncated or was changed
    */
   static Checkpoint read(Path file) {
     byte[] bytes;
     try {
       bytes = Files.readAllBytes(file);
     } catch (IOException e) {
-      throw TrainingException.wrongUse("Cannot read the checkpoint " + file + ": " + e, e);
+      throw CommandException.wrongUse("Cannot read the checkpoint " + file + ": " + e, e);
     }
     if (bytes.length < MAGIC.length
         || !Arrays.equals(bytes, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
-      throw TrainingException.wrongUse(
+      throw CommandException.wrongUse(
           file + " is not a checkpoint of this program and version", null);
     }
     int end = bytes.length - DIGEST_BYTES;
     if (end < MAGIC.length
         || !Arrays.equals(sha256(bytes, end), Arrays.copyOfRange(bytes, end, bytes.length))) {
-      throw TrainingException.wrongUse(
+      throw CommandException.wrongUse(
           "The checkpoint " + file + " is damaged or truncated: its SHA-256 does not match", null);
     }
     try (DataInputStream in =
@@ -149,7 +150,7 @@ final class Checkpoint {
       byte[] optimizer = in.readNBytes(in.readInt());
       return new Checkpoint(plan, epoch, model, optimizer);
     } catch (IOException e) {
-      throw TrainingException.wrongUse("The checkpoint " + file + " is malformed", e);
+      throw CommandException.wrongUse("The checkpoint " + file + " is malformed", e);
     }
   }
 

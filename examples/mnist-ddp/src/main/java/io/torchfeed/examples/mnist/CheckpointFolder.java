@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist;
 
+import io.torchfeed.examples.common.CommandException;
+import io.torchfeed.examples.common.OutputFile;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -45,7 +47,7 @@ record CheckpointFolder(Path folder) {
    * Reads the newest good checkpoint of a run folder, or the checkpoint file that {@code path}
    * names.
    *
-   * @throws TrainingException if there is none, or if that file is damaged
+   * @throws CommandException if there is none, or if that file is damaged
    */
   static Found resolve(Path path, Consumer<String> warnings) {
     return Files.isRegularFile(path)
@@ -57,10 +59,10 @@ record CheckpointFolder(Path folder) {
     String name = String.format(Locale.ROOT, "epoch-%04d.ckpt", checkpoint.epoch());
     try {
       Files.createDirectories(folder);
-      AtomicFile.write(folder.resolve(name), checkpoint.toBytes());
-      AtomicFile.write(folder.resolve(LATEST), (name + "\n").getBytes(StandardCharsets.UTF_8));
+      OutputFile.write(folder.resolve(name), checkpoint.toBytes());
+      OutputFile.write(folder.resolve(LATEST), (name + "\n").getBytes(StandardCharsets.UTF_8));
     } catch (IOException e) {
-      throw new TrainingException(
+      throw new CommandException(
           "Cannot write the checkpoint " + folder.resolve(name) + ": " + MnistFolder.describe(e),
           e);
     }
@@ -70,17 +72,17 @@ record CheckpointFolder(Path folder) {
    * Reads the newest good checkpoint.
    *
    * @param warnings receives a message for each damaged checkpoint that is skipped
-   * @throws TrainingException if there is none
+   * @throws CommandException if there is none
    */
   Found newest(Consumer<String> warnings) {
     for (Path file : newestFirst()) {
       try {
         return new Found(file, Checkpoint.read(file));
-      } catch (TrainingException e) {
+      } catch (CommandException e) {
         warnings.accept(e.getMessage() + "; using the one before it");
       }
     }
-    throw TrainingException.wrongUse("There is no good checkpoint in " + folder, null);
+    throw CommandException.wrongUse("There is no good checkpoint in " + folder, null);
   }
 
   private List<Path> newestFirst() {
@@ -90,10 +92,10 @@ record CheckpointFolder(Path folder) {
           .sorted(Comparator.comparing(CheckpointFolder::epochOf).reversed())
           .forEach(files::add);
     } catch (NoSuchFileException e) {
-      throw TrainingException.wrongUse(
+      throw CommandException.wrongUse(
           "There is no checkpoint to resume from: " + folder + " is missing", e);
     } catch (IOException e) {
-      throw TrainingException.wrongUse("Cannot read " + folder + ": " + MnistFolder.describe(e), e);
+      throw CommandException.wrongUse("Cannot read " + folder + ": " + MnistFolder.describe(e), e);
     }
     moveLatestToFront(files);
     return files;

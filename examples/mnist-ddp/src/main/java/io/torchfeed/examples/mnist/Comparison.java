@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist;
 
+import io.torchfeed.examples.common.OutputFile;
 import java.awt.Color;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -68,7 +69,7 @@ record Comparison(List<Row> rows) {
 
   /** Writes {@code comparison.md} and {@code comparison.png} into a folder. */
   void write(Path folder) throws IOException {
-    AtomicFile.write(
+    OutputFile.write(
         folder.resolve("comparison.md"), toMarkdown().getBytes(StandardCharsets.UTF_8));
     System.setProperty("java.awt.headless", "true");
     CategoryChart accuracy = chart("Test accuracy", "% of 10,000", row -> 100 * row.accuracy);
@@ -84,7 +85,7 @@ record Comparison(List<Row> rows) {
         3,
         png,
         BitmapFormat.PNG);
-    AtomicFile.write(folder.resolve("comparison.png"), png.toByteArray());
+    OutputFile.write(folder.resolve("comparison.png"), png.toByteArray());
   }
 
   private CategoryChart chart(String title, String unit, ToDoubleFunction<Row> value) {

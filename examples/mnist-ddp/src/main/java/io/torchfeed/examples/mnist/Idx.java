@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist;
 
+import io.torchfeed.examples.common.CommandException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -52,7 +53,7 @@ record Idx(List<Integer> dimensions, ByteBuffer values) {
     return new Idx(List.of(dimensions), bytes.slice());
   }
 
-  private static TrainingException malformed(String name, String what) {
-    return new TrainingException(name + " " + what + "; delete it and start again");
+  private static CommandException malformed(String name, String what) {
+    return new CommandException(name + " " + what + "; delete it and start again");
   }
 }

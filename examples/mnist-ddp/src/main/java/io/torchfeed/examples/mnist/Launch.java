@@ -3,6 +3,8 @@ package io.torchfeed.examples.mnist;
 
 import io.torchfeed.distributed.LaunchException;
 import io.torchfeed.distributed.Launcher;
+import io.torchfeed.examples.common.CommandException;
+import io.torchfeed.examples.common.OutputFolder;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -56,7 +58,7 @@ final class Launch {
       checkpoint = found.file();
       System.out.println("Resuming after epoch " + found.checkpoint().epoch() + ": " + checkpoint);
     }
-    RunFiles.createFolder(settings.out());
+    OutputFolder.create(settings.out());
     System.out.println(
         "Training with " + settings.ranks() + " processes; files go to " + settings.out());
     return start(ranks, settings.with(data, checkpoint));
@@ -76,7 +78,7 @@ final class Launch {
     try {
       builder.build();
     } catch (IllegalArgumentException e) {
-      throw TrainingException.wrongUse("--" + e.getMessage(), e);
+      throw CommandException.wrongUse("--" + e.getMessage(), e);
     }
     return builder;
   }
@@ -86,10 +88,10 @@ final class Launch {
       ranks.arguments(settings.toArguments().toArray(new String[0])).build().run();
       return 0;
     } catch (LaunchException e) {
-      throw TrainingException.ofLaunch(e);
+      throw CommandException.ofLaunch(e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new TrainingException("interrupted; all ranks were stopped", e);
+      throw new CommandException("interrupted; all ranks were stopped", e);
     }
   }
 

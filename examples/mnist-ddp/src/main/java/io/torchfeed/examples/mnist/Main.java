@@ -2,10 +2,12 @@
 package io.torchfeed.examples.mnist;
 
 import io.torchfeed.distributed.PeerLostException;
+import io.torchfeed.examples.common.Commands;
 import java.nio.file.Path;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -235,23 +237,7 @@ final class Main implements Callable<Integer> {
 
   /** Lets a command report errors that the user can mend in one line. */
   static CommandLine reporting(CommandLine command) {
-    return command
-        .setParameterExceptionHandler(
-            (wrong, arguments) -> {
-              CommandLine failed = wrong.getCommandLine();
-              failed.getErr().println("error: " + wrong.getMessage());
-              failed.getErr().println(failed.getCommandName() + " --help lists the options.");
-              return failed.getCommandSpec().exitCodeOnInvalidInput();
-            })
-        .setExecutionExceptionHandler(
-            (failure, failed, parsed) -> {
-              if (failure instanceof TrainingException || failure instanceof PeerLostException) {
-                failed.getErr().println("error: " + failure.getMessage());
-              } else {
-                failure.printStackTrace(failed.getErr());
-              }
-              return failure instanceof TrainingException known ? known.exitCode() : 1;
-            });
+    return Commands.reporting(command, List.of(), List.of(PeerLostException.class));
   }
 
   @Override

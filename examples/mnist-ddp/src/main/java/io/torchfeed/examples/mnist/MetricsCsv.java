@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist;
 
+import io.torchfeed.examples.common.CommandException;
+import io.torchfeed.examples.common.OutputFile;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -29,7 +31,7 @@ final class MetricsCsv {
             .filter(row -> row.epoch() <= epoch)
             .forEach(rows::add);
       } catch (IOException | IllegalArgumentException e) {
-        throw new TrainingException("Cannot read " + file + ": " + e.getMessage(), e);
+        throw new CommandException("Cannot read " + file + ": " + e.getMessage(), e);
       }
     }
     return new MetricsCsv(file, rows);
@@ -44,9 +46,9 @@ final class MetricsCsv {
     StringBuilder text = new StringBuilder(String.join(",", EpochMetrics.COLUMNS)).append('\n');
     rows.forEach(each -> text.append(each.toCsv()).append('\n'));
     try {
-      AtomicFile.write(file, text.toString().getBytes(StandardCharsets.UTF_8));
+      OutputFile.write(file, text.toString().getBytes(StandardCharsets.UTF_8));
     } catch (IOException e) {
-      throw new TrainingException("Cannot write " + file + ": " + MnistFolder.describe(e), e);
+      throw new CommandException("Cannot write " + file + ": " + MnistFolder.describe(e), e);
     }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist;
 
+import io.torchfeed.examples.common.OutputFile;
 import java.awt.Color;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -31,7 +32,7 @@ final class MetricsPlot {
     line(throughput, "training", rows, EpochMetrics::rowsPerSecond);
     ByteArrayOutputStream png = new ByteArrayOutputStream();
     BitmapEncoder.saveBitmap(List.of(loss, accuracy, throughput), 1, 3, png, BitmapFormat.PNG);
-    AtomicFile.write(file, png.toByteArray());
+    OutputFile.write(file, png.toByteArray());
   }
 
   private static XYChart chart(String title, String unit, String pattern) {

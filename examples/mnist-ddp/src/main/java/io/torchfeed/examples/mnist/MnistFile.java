@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist;
 
+import io.torchfeed.examples.common.CommandException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -39,12 +40,12 @@ enum MnistFile {
   /**
    * Throws if the content of the file differs.
    *
-   * @throws TrainingException if it differs; names the file and both checksums
+   * @throws CommandException if it differs; names the file and both checksums
    */
   void verify(Path file) throws IOException {
     String actual = md5(file);
     if (!actual.equals(md5)) {
-      throw new TrainingException(
+      throw new CommandException(
           file + " is not MNIST's " + fileName + ": its MD5 is " + actual + ", expected " + md5);
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist;
 
+import io.torchfeed.examples.common.CommandException;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
@@ -63,8 +64,7 @@ final class MnistFolder {
    * Returns a folder with the four verified files.
    *
    * @param given the folder that the user named, or null for the cache and the public sources
-   * @throws TrainingException if a file of {@code given} is missing or wrong, or if no source has
-   *     it
+   * @throws CommandException if a file of {@code given} is missing or wrong, or if no source has it
    */
   Path locate(@Nullable Path given) {
     if (given != null) {
@@ -80,7 +80,7 @@ final class MnistFolder {
       notes.accept("Fetching MNIST from " + source.name() + " into " + cache);
       try {
         source.bring(missing, cache);
-      } catch (IOException | TrainingException e) {
+      } catch (IOException | CommandException e) {
         failures.add(source.name() + ": " + describe(e));
         notes.accept("  not available: " + describe(e));
       }
@@ -89,7 +89,7 @@ final class MnistFolder {
         return cache;
       }
     }
-    throw new TrainingException(
+    throw new CommandException(
         "MNIST could not be fetched into "
             + cache
             + ":\n  "
@@ -101,14 +101,14 @@ final class MnistFolder {
     for (MnistFile file : MnistFile.values()) {
       Path path = file.in(folder);
       if (!Files.isRegularFile(path)) {
-        throw TrainingException.wrongUse(
+        throw CommandException.wrongUse(
             "--data " + folder + " has no file " + file.fileName() + " (uncompressed idx format)",
             null);
       }
       try {
         verify(file, path);
-      } catch (TrainingException e) {
-        throw TrainingException.wrongUse("--data: " + e.getMessage(), e);
+      } catch (CommandException e) {
+        throw CommandException.wrongUse("--data: " + e.getMessage(), e);
       }
     }
     return folder;
@@ -124,7 +124,7 @@ final class MnistFolder {
       }
       try {
         verify(file, path);
-      } catch (TrainingException e) {
+      } catch (CommandException e) {
         notes.accept(e.getMessage() + "; it will be fetched again");
         missing.add(file);
       }
@@ -136,7 +136,7 @@ final class MnistFolder {
     try {
       file.verify(path);
     } catch (IOException e) {
-      throw new TrainingException("Cannot read " + path + ": " + describe(e), e);
+      throw new CommandException("Cannot read " + path + ": " + describe(e), e);
     }
   }
 
@@ -144,7 +144,7 @@ final class MnistFolder {
     try {
       Files.createDirectories(cache);
     } catch (IOException e) {
-      throw new TrainingException(
+      throw new CommandException(
           "Cannot create the cache folder "
               + cache
               + ": "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist;
 
+import io.torchfeed.examples.common.CommandException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
@@ -27,10 +28,10 @@ record MnistTensors(Idx images, Idx labels) {
     if (images.dimensions().size() != 3
         || images.dimensions().get(1) != SIDE
         || images.dimensions().get(2) != SIDE) {
-      throw new TrainingException("MNIST's images must be 28 x 28, got " + images.dimensions());
+      throw new CommandException("MNIST's images must be 28 x 28, got " + images.dimensions());
     }
     if (!labels.dimensions().equals(images.dimensions().subList(0, 1))) {
-      throw new TrainingException(
+      throw new CommandException(
           "There must be one label per image, got "
               + labels.dimensions()
               + " labels for "
@@ -43,7 +44,7 @@ record MnistTensors(Idx images, Idx labels) {
     try {
       return new MnistTensors(Idx.map(images.in(folder)), Idx.map(labels.in(folder)));
     } catch (IOException e) {
-      throw new TrainingException(
+      throw new CommandException(
           "Cannot read MNIST in " + folder + ": " + MnistFolder.describe(e), e);
     }
   }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist;
 
+import io.torchfeed.examples.common.CommandException;
+import io.torchfeed.examples.common.OutputFile;
+import io.torchfeed.examples.common.OutputFolder;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
@@ -28,22 +30,10 @@ final class RunFiles {
 
   static RunFiles of(Settings settings, Checkpoint.Plan plan, boolean first, int epochsDone) {
     if (first) {
-      createFolder(settings.out());
+      OutputFolder.create(settings.out());
     }
     Path file = settings.out().resolve("metrics.csv");
     return new RunFiles(settings, plan, first, MetricsCsv.after(file, first ? epochsDone : 0));
-  }
-
-  static void createFolder(Path out) {
-    String rule = "--out must be a folder that can be created and written, got " + out;
-    try {
-      Files.createDirectories(out);
-    } catch (IOException e) {
-      throw TrainingException.wrongUse(rule + ": " + MnistFolder.describe(e), e);
-    }
-    if (!Files.isWritable(out)) {
-      throw TrainingException.wrongUse(rule + ": permission denied", null);
-    }
   }
 
   Progress progress(int epoch, long steps) {
@@ -115,9 +105,9 @@ final class RunFiles {
             bareMilliseconds,
             String.join(", ", epochs));
     try {
-      Files.writeString(file, json, StandardCharsets.UTF_8);
+      OutputFile.write(file, json.getBytes(StandardCharsets.UTF_8));
     } catch (IOException e) {
-      throw new TrainingException("Cannot write " + file + ": " + MnistFolder.describe(e), e);
+      throw new CommandException("Cannot write " + file + ": " + MnistFolder.describe(e), e);
     }
   }
 }

@@ -10,6 +10,7 @@ import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.DataLoaderBuilder;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.RankConsistency;
 import io.torchfeed.sampler.Sampler;
@@ -145,7 +146,7 @@ final class Training {
     try {
       settings.algorithm().requireRanks("WORLD_SIZE", group.size());
     } catch (IllegalArgumentException e) {
-      throw TrainingException.wrongEnvironment(e);
+      throw CommandException.wrongEnvironment(e);
     }
   }
 
@@ -154,9 +155,9 @@ final class Training {
     try {
       return ProcessGroup.fromEnvironment();
     } catch (IllegalArgumentException e) {
-      throw TrainingException.wrongEnvironment(e);
+      throw CommandException.wrongEnvironment(e);
     } catch (IllegalStateException e) { // another process has this rank, or the port
-      throw new TrainingException(String.valueOf(e.getMessage()), e);
+      throw new CommandException(String.valueOf(e.getMessage()), e);
     }
   }
 

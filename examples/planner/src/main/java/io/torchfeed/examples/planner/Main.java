@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.planner;
 
+import io.torchfeed.examples.common.Commands;
 import io.torchfeed.sampler.balance.BalanceReport;
 import io.torchfeed.sampler.balance.Costs;
 import java.io.IOException;
@@ -38,8 +39,6 @@ import picocli.CommandLine.Spec;
       "Exit status: 0 planned, 1 failed, 2 options or input that cannot be used."
     })
 final class Main implements Callable<Integer> {
-  private static final int WRONG_INPUT = 2;
-
   private @Spec @Nullable CommandSpec spec;
 
   @Parameters(
@@ -115,23 +114,8 @@ final class Main implements Callable<Integer> {
   }
 
   static CommandLine commandLine() {
-    return new CommandLine(new Main())
-        .setParameterExceptionHandler(
-            (wrong, arguments) -> {
-              PrintWriter err = wrong.getCommandLine().getErr();
-              err.println("error: " + wrong.getMessage());
-              err.println("plan --help lists the options.");
-              return WRONG_INPUT;
-            })
-        .setExecutionExceptionHandler(
-            (failure, command, parsed) -> {
-              if (failure instanceof PlannerException) {
-                command.getErr().println("error: " + failure.getMessage());
-                return WRONG_INPUT;
-              }
-              failure.printStackTrace(command.getErr());
-              return 1;
-            });
+    return Commands.reporting(
+        new CommandLine(new Main()), List.of(PlannerException.class), List.of());
   }
 
   @Override

@@ -3,11 +3,12 @@ package io.torchfeed.examples.textgraph;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
+import io.torchfeed.examples.common.CommandException;
+import io.torchfeed.examples.common.OutputFile;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.List;
 import java.util.function.LongConsumer;
 import java.util.stream.LongStream;
@@ -48,19 +49,16 @@ final class EdgeFile {
     try {
       Files.createDirectories(folder);
       // If two processes create it at the same time, the last wins, with the same content.
-      Path part = Files.createTempFile(folder, "edges", ".part");
-      try {
-        try (OutputStream out = Files.newOutputStream(part)) {
-          write(out, written);
-        }
-        part.toFile().setReadable(true, false);
-        Files.move(part, file, StandardCopyOption.ATOMIC_MOVE);
-      } finally {
-        Files.deleteIfExists(part);
-      }
+      OutputFile.write(
+          file,
+          partial -> {
+            try (OutputStream out = Files.newOutputStream(partial)) {
+              write(out, written);
+            }
+          });
       return file;
     } catch (IOException e) {
-      throw new GraphException("cannot write the edges to " + file + ": " + e.getMessage(), e);
+      throw new CommandException("cannot write the edges to " + file + ": " + e.getMessage(), e);
     }
   }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.textgraph;
 
+import io.torchfeed.examples.common.OutputFile;
 import java.awt.Color;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.OutputStream;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.function.ToLongFunction;
@@ -24,9 +24,9 @@ final class FiguresPlot {
             chart("Text read", "bytes", all, RankFigures::bytes),
             chart("Lines read", "lines", all, RankFigures::lines),
             chart("Edges owned", "edges", all, RankFigures::edges));
-    try (OutputStream png = Files.newOutputStream(file)) {
-      BitmapEncoder.saveBitmap(charts, 1, charts.size(), png, BitmapFormat.PNG);
-    }
+    ByteArrayOutputStream png = new ByteArrayOutputStream();
+    BitmapEncoder.saveBitmap(charts, 1, charts.size(), png, BitmapFormat.PNG);
+    OutputFile.write(file, png.toByteArray());
   }
 
   private static CategoryChart chart(

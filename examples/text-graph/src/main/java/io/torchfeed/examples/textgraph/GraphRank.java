@@ -4,6 +4,8 @@ package io.torchfeed.examples.textgraph;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.examples.common.CommandException;
+import io.torchfeed.examples.common.OutputFile;
 import io.torchfeed.graph.EdgeLoader;
 import io.torchfeed.graph.Edges;
 import io.torchfeed.graph.IdMap;
@@ -11,7 +13,6 @@ import io.torchfeed.graph.LinePattern;
 import io.torchfeed.graph.SparseMatrix;
 import io.torchfeed.text.TextPartition;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
@@ -57,15 +58,16 @@ final class GraphRank {
     try {
       return ProcessGroup.fromEnvironment();
     } catch (IllegalArgumentException e) {
-      throw GraphException.wrongEnvironment(e);
+      throw CommandException.wrongEnvironment(e);
     } catch (IllegalStateException e) { // another process has this rank, or the port
-      throw new GraphException(String.valueOf(e.getMessage()), e);
+      throw new CommandException(String.valueOf(e.getMessage()), e);
     }
   }
 
   static String data(Settings settings) {
     if (settings.data() == null) {
-      throw new GraphException("--data is missing: a rank reads the file that the launcher found");
+      throw new CommandException(
+          "--data is missing: a rank reads the file that the launcher found");
     }
     return settings.data();
   }
@@ -128,15 +130,15 @@ final class GraphRank {
         .forEach(vertex -> System.out.println("  " + line(ids, scores, vertex)));
     Path plot = settings.out().resolve("ranks.png");
     try {
-      Files.writeString(
+      OutputFile.write(
           settings.out().resolve("pagerank.csv"),
           top.stream()
               .map(vertex -> line(ids, scores, vertex) + "\n")
-              .collect(Collectors.joining()),
-          UTF_8);
+              .collect(Collectors.joining())
+              .getBytes(UTF_8));
       FiguresPlot.write(figures, plot);
     } catch (IOException e) {
-      throw new GraphException("cannot write to " + settings.out() + ": " + e.getMessage(), e);
+      throw new CommandException("cannot write to " + settings.out() + ": " + e.getMessage(), e);
     }
     System.out.println("Drawn in " + plot);
     return settings.check() ? check(ids, scores) : 0;

@@ -3,10 +3,10 @@ package io.torchfeed.examples.textgraph;
 
 import io.torchfeed.distributed.LaunchException;
 import io.torchfeed.distributed.Launcher;
+import io.torchfeed.examples.common.CommandException;
+import io.torchfeed.examples.common.OutputFolder;
 import io.torchfeed.text.TextFileException;
 import io.torchfeed.text.TextPartition;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -24,7 +24,7 @@ final class Launch {
 
   static int run(Settings settings) {
     requireRoom(settings);
-    createFolder(settings.out());
+    OutputFolder.create(settings.out());
     Settings found = settings.with(locate(settings));
     System.out.println(
         "Ranking with " + settings.ranks() + " processes; files go to " + settings.out());
@@ -32,10 +32,10 @@ final class Launch {
       launcher(found, Main.class).build().run();
       return 0;
     } catch (LaunchException e) {
-      throw GraphException.ofLaunch(e);
+      throw CommandException.ofLaunch(e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new GraphException("interrupted; all ranks were stopped", e);
+      throw new CommandException("interrupted; all ranks were stopped", e);
     }
   }
 
@@ -44,20 +44,7 @@ final class Launch {
     try {
       ranks(settings, Main.class).build();
     } catch (IllegalArgumentException e) {
-      throw GraphException.wrongUse("--" + e.getMessage(), e);
-    }
-  }
-
-  private static void createFolder(Path out) {
-    String rule = "--out must be a folder that can be created and written, got " + out;
-    try {
-      Files.createDirectories(out);
-    } catch (IOException e) {
-      throw GraphException.wrongUse(
-          rule + " (" + e.getClass().getSimpleName() + ": " + e.getMessage() + ")", e);
-    }
-    if (!Files.isWritable(out)) {
-      throw GraphException.wrongUse(rule + " (permission denied)", null);
+      throw CommandException.wrongUse("--" + e.getMessage(), e);
     }
   }
 
@@ -88,7 +75,7 @@ final class Launch {
           + HEAP_PER_BYTE * bytes / settings.ranks()
           + (settings.check() ? HEAP_PER_BYTE_OF_CHECK * bytes : 0);
     } catch (TextFileException e) {
-      throw GraphException.wrongUse(String.valueOf(e.getMessage()), e);
+      throw CommandException.wrongUse(String.valueOf(e.getMessage()), e);
     }
   }
 

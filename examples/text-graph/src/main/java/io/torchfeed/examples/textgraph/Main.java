@@ -2,10 +2,10 @@
 package io.torchfeed.examples.textgraph;
 
 import io.torchfeed.distributed.PeerLostException;
+import io.torchfeed.examples.common.Commands;
 import io.torchfeed.graph.ExchangeException;
 import io.torchfeed.text.LineException;
 import io.torchfeed.text.TextFileException;
-import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
@@ -50,9 +50,8 @@ final class Main implements Callable<Integer> {
   }
 
   /** Failures that the user can fix or that another rank caused; shown without a stack trace. */
-  private static final List<Class<?>> EXPECTED =
+  private static final List<Class<? extends Exception>> EXPECTED =
       List.of(
-          GraphException.class,
           PeerLostException.class,
           ExchangeException.class,
           LineException.class,
@@ -151,24 +150,9 @@ final class Main implements Callable<Integer> {
   }
 
   static CommandLine commandLine(Map<String, String> environment) {
-    return new CommandLine(new Main(environment))
-        .setCaseInsensitiveEnumValuesAllowed(true)
-        .setParameterExceptionHandler(
-            (wrong, arguments) -> {
-              PrintWriter err = wrong.getCommandLine().getErr();
-              err.println("error: " + wrong.getMessage());
-              err.println("rank --help lists the options.");
-              return wrong.getCommandLine().getCommandSpec().exitCodeOnInvalidInput();
-            })
-        .setExecutionExceptionHandler(
-            (failure, command, parsed) -> {
-              if (EXPECTED.contains(failure.getClass())) {
-                command.getErr().println("error: " + failure.getMessage());
-              } else {
-                failure.printStackTrace(command.getErr());
-              }
-              return failure instanceof GraphException known ? known.exitCode() : 1;
-            });
+    CommandLine command = new CommandLine(new Main(environment));
+    return Commands.reporting(command, List.of(), EXPECTED)
+        .setCaseInsensitiveEnumValuesAllowed(true);
   }
 
   @Override

@@ -4,6 +4,7 @@ package io.torchfeed.examples.textgraph;
 import io.torchfeed.data.source.GraphTensors;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.ReduceOp;
+import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.graph.CsrMatrix;
 import io.torchfeed.graph.IdMap;
 import io.torchfeed.graph.SparseMatrix;
@@ -70,7 +71,7 @@ final class PageRank {
         sum += cells.value(at);
       }
       if (!(sum > 0)) {
-        throw new GraphException(
+        throw new CommandException(
             "the sum of the weights of a vertex's edges must be above 0, got " + sum);
       }
       inverse[row] = 1 / sum;

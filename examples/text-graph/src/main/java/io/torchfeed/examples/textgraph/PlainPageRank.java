@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.textgraph;
 
+import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.graph.AllToAll;
 import io.torchfeed.graph.Digraph;
 import io.torchfeed.graph.EdgeLoader;
@@ -24,7 +25,7 @@ final class PlainPageRank {
             EdgeLoader.DuplicatePolicy.SUM);
     double[] expected = of(graph, settings.iterations(), settings.damping());
     if (expected.length != scores.vertices()) {
-      throw new GraphException(
+      throw new CommandException(
           "the ranks must have the %d vertices of the file, got %d"
               .formatted(expected.length, scores.vertices()));
     }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.graph.AllToAll;
 import io.torchfeed.graph.Digraph;
 import io.torchfeed.graph.EdgeLoader;
@@ -66,7 +67,7 @@ class PlainPageRankTest {
         .isCloseTo(0.001, within(1e-12));
     assertThatThrownBy(
             () -> PlainPageRank.difference(settings, graph.vertices(), new Scores(values, 0.05, 4)))
-        .isInstanceOf(GraphException.class)
+        .isInstanceOf(CommandException.class)
         .hasMessageContaining("3 vertices");
   }
 }

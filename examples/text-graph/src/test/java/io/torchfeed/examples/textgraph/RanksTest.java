@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import io.torchfeed.distributed.LaunchException;
+import io.torchfeed.examples.common.CommandException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -61,7 +62,7 @@ class RanksTest {
   void aMalformedLineEndsTheRun() throws IOException {
     Path data = Files.writeString(folder.resolve("edges"), "1,2\n2,3\nfour,1\n5,6\n");
     assertThatThrownBy(() -> Launch.run(settings(2, data.toString())))
-        .isInstanceOf(GraphException.class)
+        .isInstanceOf(CommandException.class)
         .hasMessageContaining("rank");
   }
 

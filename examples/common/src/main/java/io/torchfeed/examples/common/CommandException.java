@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.common;
+
+import io.torchfeed.distributed.LaunchException;
+import org.jspecify.annotations.Nullable;
+
+/** An error that the user can fix: the message suffices, so no stack trace is printed. */
+public final class CommandException extends RuntimeException {
+  static final int FAILED = 1;
+  static final int WRONG_USE = 2;
+  private static final long serialVersionUID = 1L;
+
+  /** See {@link #exitCode}. */
+  private final int exitCode;
+
+  /**
+   * Creates a failure that is no wrong use.
+   *
+   * @param message a sentence for the user
+   */
+  public CommandException(String message) {
+    this(message, null);
+  }
+
+  /**
+   * Creates a failure that is no wrong use.
+   *
+   * @param message a sentence for the user
+   * @param cause what failed, or null
+   */
+  public CommandException(String message, @Nullable Throwable cause) {
+    this(message, cause, FAILED);
+  }
+
+  private CommandException(String message, @Nullable Throwable cause, int exitCode) {
+    super(message, cause);
+    this.exitCode = exitCode;
+  }
+
+  /**
+   * Returns an error in the variables that make this process a rank. As with an invalid option,
+   * nothing has been done yet.
+   *
+   * @param cause names the variable
+   * @return the error
+   */
+  public static CommandException wrongEnvironment(IllegalArgumentException cause) {
+    return wrongUse(String.valueOf(cause.getMessage()), cause);
+  }
+
+  /**
+   * Returns an error in what the user passed: an option, or a file or folder that it names.
+   *
+   * @param message a sentence for the user
+   * @param cause what failed, or null
+   * @return the error
+   */
+  public static CommandException wrongUse(String message, @Nullable Throwable cause) {
+    return new CommandException(message, cause, WRONG_USE);
+  }
+
+  /**
+   * Returns the failure of a launch; a rank that was used wrongly has said so by its status.
+   *
+   * @param cause the failure
+   * @return the error
+   */
+  public static CommandException ofLaunch(LaunchException cause) {
+    String message = String.valueOf(cause.getMessage());
+    return cause.exitCode() == WRONG_USE
+        ? wrongUse(message, cause)
+        : new CommandException(message, cause);
+  }
+
+  /**
+   * Returns the exit status of the program.
+   *
+   * @return 2 after wrong use, else 1
+   */
+  public int exitCode() {
+    return exitCode;
+  }
+}

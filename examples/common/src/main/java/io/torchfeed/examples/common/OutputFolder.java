@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.common;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** The folder that the option {@code --out} names. */
+public final class OutputFolder {
+  private OutputFolder() {}
+
+  /**
+   * Creates a folder and those above it, unless they exist.
+   *
+   * @param out the value of {@code --out}
+   * @throws CommandException if it cannot be created or written
+   */
+  public static void create(Path out) {
+    String rule = "--out must be a folder that can be created and written, got " + out;
+    try {
+      Files.createDirectories(out);
+    } catch (IOException e) {
+      throw CommandException.wrongUse(
+          rule + " (" + e.getClass().getSimpleName() + ": " + e.getMessage() + ")", e);
+    }
+    if (!Files.isWritable(out)) {
+      throw CommandException.wrongUse(rule + " (permission denied)", null);
+    }
+  }
+}
