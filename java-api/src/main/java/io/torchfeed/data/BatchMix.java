@@ -7,6 +7,7 @@ import io.torchfeed.bindings.torchfeed;
 import java.util.Arrays;
 import java.util.random.RandomGenerator;
 import java.util.stream.Stream;
+import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
@@ -33,6 +34,12 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
  * same draws. Immutable and thread-safe.
  */
 public final class BatchMix implements BatchTransform {
+  /** Of each class of a sample: its one-hot vector in int64 and float32, rolled, and weighted. */
+  private static final int BYTES_PER_CLASS = 8 + 3 * 4;
+
+  /** The size below which querying the system's memory costs more than it is worth. */
+  private static final long SMALL_BYTES = 64L << 20;
+
   private final int classes;
   private final Mix mix;
 
@@ -116,11 +123,13 @@ public final class BatchMix implements BatchTransform {
    * @param random the random numbers of the batch
    * @return the images in the same memory, the probabilities of the classes, and the others
    * @throws IllegalArgumentException if the tensors are not images and labels, a label is not the
-   *     number of a class, or images that {@link #mixUp} has to add up are not floats
+   *     number of a class, images that {@link #mixUp} has to add up are not floats, or the
+   *     probabilities of so many classes take more than the available memory
    */
   @Override
   public Tensor[] apply(Tensor[] tensors, RandomGenerator random) {
     require(tensors);
+    requireRoom(tensors[0].size(0));
     boolean isEmpty = tensors[0].size(0) == 0; // all of its samples were skipped
     double weight = isEmpty ? 1 : mix.apply(tensors[0], random);
     Tensor[] mixed = tensors.clone();
@@ -148,6 +157,16 @@ public final class BatchMix implements BatchTransform {
       throw new IllegalArgumentException(
           "labels must be at least 0 and less than the number of classes, %d, got %d"
               .formatted(classes, least < 0 ? least : most));
+    }
+  }
+
+  private void requireRoom(long samples) {
+    double bytes = (double) samples * classes * BYTES_PER_CLASS;
+    if (bytes > SMALL_BYTES && bytes > Pointer.availablePhysicalBytes()) {
+      throw new IllegalArgumentException(
+          ("mixing %d labels of %d classes takes %.0f bytes, but %d of memory are available; give"
+                  + " the number of classes of the labels, or mix smaller batches")
+              .formatted(samples, classes, bytes, Pointer.availablePhysicalBytes()));
     }
   }
 

@@ -4,9 +4,9 @@ package io.torchfeed.sampler;
 /**
  * One pass over the indices of one epoch.
  *
- * <p>A cursor may be used by one thread at a time; cursors of one sampler are independent of each
- * other. Only {@link #close} may be called at any time and from any thread; after it, every other
- * method throws {@link IllegalStateException}.
+ * <p>A cursor may be used by one thread at a time, which cursors over libtorch's samplers check;
+ * cursors of one sampler are independent of each other. Only {@link #close} may be called at any
+ * time and from any thread; after it, every other method throws {@link IllegalStateException}.
  */
 public interface Cursor extends Seekable {
   /**

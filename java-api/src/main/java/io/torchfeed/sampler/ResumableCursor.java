@@ -30,7 +30,7 @@ public abstract sealed class ResumableCursor<C extends Seekable> implements Seek
     epoch = opening.epoch;
     before = opening.before;
     orderDigest = opening.orderDigest;
-    cursor = opening.cursor.get();
+    cursor = PlanChecks.requireCursor(opening.cursor.get(), plan);
     long remaining = cursor.remaining();
     if (remaining < 0) {
       String message =

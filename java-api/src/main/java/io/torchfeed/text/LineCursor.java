@@ -3,11 +3,14 @@ package io.torchfeed.text;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.torchfeed.internal.OneThread;
 import java.nio.file.Path;
 import java.util.List;
 
 /**
- * A pass over one rank's lines, as bytes: no object is created per line. Not thread-safe.
+ * A pass over one rank's lines, as bytes: no object is created per line. One thread at a time uses
+ * it; a second one gets an {@link IllegalStateException} at the latest when the buffer is refilled
+ * while another thread is inside. Only {@link #close} may be called from any thread.
  *
  * <pre>{@code
  * while (lines.next()) {
@@ -33,10 +36,12 @@ public final class LineCursor implements AutoCloseable {
   private int line;
 
   private int last;
-  private boolean closed;
+  private volatile boolean closed;
+  private final OneThread user;
 
   LineCursor(TextPartition plan, List<ByteRange> ranges, LineOptions options) {
     this.plan = plan;
+    user = new OneThread("the cursor of " + plan);
     reader = new LineReader(plan, ranges, options);
     removesReturn = options.carriageReturn() == LineOptions.CarriageReturn.REMOVE;
     ends = reader.ends;
@@ -49,7 +54,7 @@ public final class LineCursor implements AutoCloseable {
    * @return whether there is one
    * @throws TextFileException if a file has changed since it was planned, or cannot be read
    * @throws LineException if the line is too long for the options or for the Java heap
-   * @throws IllegalStateException if the cursor is closed
+   * @throws IllegalStateException if the cursor is closed, or another thread uses it
    */
   public boolean next() {
     if (line < last) {
@@ -60,19 +65,31 @@ public final class LineCursor implements AutoCloseable {
   }
 
   private boolean nextOfReader() {
-    requireOpen();
-    if (!reader.advance()) {
-      return false;
+    enter();
+    try {
+      if (!reader.advance()) {
+        return false;
+      }
+      buffer = reader.buffer;
+      last = reader.last;
+      line = reader.first + 1;
+      return true;
+    } finally {
+      exit();
     }
-    buffer = reader.buffer;
-    last = reader.last;
-    line = reader.first + 1;
-    return true;
   }
 
-  private void requireOpen() {
+  private void enter() {
     if (closed) {
       throw new IllegalStateException("the cursor of " + plan + " is closed");
+    }
+    user.enter();
+  }
+
+  private void exit() {
+    user.exit();
+    if (closed) {
+      release(); // closed by another thread in the meantime
     }
   }
 
@@ -124,7 +141,11 @@ public final class LineCursor implements AutoCloseable {
    * @return the string, with replacement characters where the line is not UTF-8
    */
   public String text() {
-    return new String(buffer, start(), length(), UTF_8);
+    try {
+      return new String(buffer, start(), length(), UTF_8);
+    } catch (IndexOutOfBoundsException e) {
+      throw user.misuse(e); // another thread has moved the cursor
+    }
   }
 
   /**
@@ -180,19 +201,31 @@ public final class LineCursor implements AutoCloseable {
    * @throws IllegalStateException if the cursor is closed
    */
   public TextState state() {
-    requireOpen();
-    return new TextState(plan.filesDigest(), reader.rest(line));
+    enter();
+    try {
+      return new TextState(plan.filesDigest(), reader.rest(line));
+    } finally {
+      exit();
+    }
   }
 
-  /** Closes the file. Closing a closed cursor has no effect. */
+  /**
+   * Closes the file, or lets a thread that is inside close it when it leaves. Closing a closed
+   * cursor has no effect.
+   */
   @Override
   public void close() {
-    if (!closed) {
-      closed = true;
+    closed = true;
+    release();
+  }
+
+  private void release() {
+    if (user.tryEnter()) {
       line = 0;
       last = 0;
       reader.close();
       buffer = reader.buffer;
+      user.exit();
     }
   }
 }

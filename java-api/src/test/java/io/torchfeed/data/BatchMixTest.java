@@ -177,6 +177,16 @@ class BatchMixTest {
     assertThat(cut.stream().distinct().count()).isGreaterThan(100);
   }
 
+  @Test
+  void moreClassesThanTheMemoryHoldsAreRefused() {
+    BatchMix mix = BatchMix.cutMix(1, Integer.MAX_VALUE);
+    Tensor[] batch = {images(7_000, 1, 1, 1), labels(7_000)};
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> mix.apply(batch, RandomGenerator.getDefault()))
+        .withMessageStartingWith("mixing 7000 labels of 2147483647 classes takes 300647710580000 b")
+        .withMessageNotContaining("frame #");
+  }
+
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void whatIsNoBatchOfImagesAndLabelsIsRefused(boolean adds) {

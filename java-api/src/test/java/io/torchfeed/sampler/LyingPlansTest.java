@@ -86,7 +86,7 @@ class LyingPlansTest {
     @ParameterizedTest
     @ValueSource(ints = {-1, 5, Integer.MAX_VALUE})
     void anImpossibleNumberOfIndicesIsRefused(int read) {
-      Sampler plan = new Samples(8, read);
+      Sampler plan = new Samples(8, read, false);
       try (ResumableCursor.OfIndices cursor = ResumableCursor.open(plan, 0)) {
         assertThatIllegalStateException()
             .isThrownBy(() -> cursor.next(new long[9], 0, 4))
@@ -99,11 +99,30 @@ class LyingPlansTest {
       }
     }
 
+    @Test
+    void aMissingCursorIsRefused() {
+      Sampler plan = new Samples(8, 1, true);
+      List<Runnable> uses =
+          List.of(
+              () -> ResumableCursor.open(plan, 0),
+              () -> plan.indices(0).forEach(index -> {}),
+              () -> new SamplerState(plan.parameters(), 0, List.of(), false, 0).resume(plan),
+              () -> new FixedSizeBatchSampler(plan, 4).epoch(0),
+              () -> new FixedSizeBatchSampler(plan, 4).resume(0, List.of()),
+              () -> new StridedSampler(plan, new Part(2, 1)).epoch(0));
+      for (Runnable use : uses) {
+        assertThatIllegalStateException()
+            .isThrownBy(use::run)
+            .withMessage("epoch and resume of Lying must return a cursor, got null");
+      }
+    }
+
     /** Composed plans read at any position. */
     @Test
     void anEarlyEndIsRefusedInsideOtherPlans() {
       for (int read : new int[] {0, -1, 9, 100}) {
-        try (Cursor cursor = new StridedSampler(new Samples(8, read), new Part(2, 1)).epoch(0)) {
+        try (Cursor cursor =
+            new StridedSampler(new Samples(8, read, false), new Part(2, 1)).epoch(0)) {
           assertThatIllegalStateException()
               .isThrownBy(() -> cursor.next(new long[2], 0, 2))
               .withMessageContaining("a cursor of Lying must write 1 to 8 indices, got " + read);
@@ -113,7 +132,7 @@ class LyingPlansTest {
 
     @Test
     void aNegativeSizeIsRefusedInsideOtherPlans() {
-      MixedSampler.Source source = new MixedSampler.Source(new Samples(-3, 1), 0);
+      MixedSampler.Source source = new MixedSampler.Source(new Samples(-3, 1, false), 0);
       assertThat(
               Arrays.asList(
                   org.assertj.core.api.Assertions.catchThrowable(
@@ -204,8 +223,11 @@ class LyingPlansTest {
     }
   }
 
-  /** A plan whose cursors report {@code read} indices written, whatever was requested. */
-  private record Samples(long size, int read) implements Sampler {
+  /**
+   * A plan whose cursors, unless they are missing, report {@code read} indices written, whatever
+   * was requested.
+   */
+  private record Samples(long size, int read, boolean isMissing) implements Sampler {
     @Override
     public PlanParameters parameters() {
       return PlanParameters.of("test.Lying");
@@ -217,34 +239,37 @@ class LyingPlansTest {
     }
 
     @Override
+    @SuppressWarnings("NullAway") // the broken promise
     public Cursor epoch(long epoch) {
-      return new Cursor() {
-        @Override
-        public int next(long[] into, int from, int count) {
-          return read;
-        }
+      return isMissing
+          ? null
+          : new Cursor() {
+            @Override
+            public int next(long[] into, int from, int count) {
+              return read;
+            }
 
-        @Override
-        public long position() {
-          return 0;
-        }
+            @Override
+            public long position() {
+              return 0;
+            }
 
-        @Override
-        public void seek(long position) {}
+            @Override
+            public void seek(long position) {}
 
-        @Override
-        public long remaining() {
-          return size;
-        }
+            @Override
+            public long remaining() {
+              return size;
+            }
 
-        @Override
-        public boolean isPadding(long position) {
-          return false;
-        }
+            @Override
+            public boolean isPadding(long position) {
+              return false;
+            }
 
-        @Override
-        public void close() {}
-      };
+            @Override
+            public void close() {}
+          };
     }
   }
 }

@@ -31,7 +31,7 @@ public final class Continuation {
                       .formatted(plan.part().worldSize(), segment));
             }
           }
-          return plan.epoch(epoch);
+          return PlanChecks.requireCursor(plan.epoch(epoch), plan);
         });
   }
 

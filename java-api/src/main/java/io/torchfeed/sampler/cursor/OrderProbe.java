@@ -36,7 +36,7 @@ public final class OrderProbe {
   /** Reads the probes of an order. */
   public static long[] of(Sampler plan, long epoch) {
     long[] probes = positions(plan.size());
-    try (Cursor cursor = plan.epoch(epoch)) {
+    try (Cursor cursor = PlanChecks.requireCursor(plan.epoch(epoch), plan)) {
       for (int j = 0; j < probes.length; j++) {
         cursor.seek(probes[j]);
         cursor.next(probes, j, 1);

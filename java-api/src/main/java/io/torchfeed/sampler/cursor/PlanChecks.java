@@ -6,9 +6,12 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.Plan;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
+import io.torchfeed.sampler.Seekable;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The checks and descriptions that plans over whole orders have in common. */
 public final class PlanChecks {
@@ -75,6 +78,15 @@ public final class PlanChecks {
   /** Applies {@link Checks#requireFewRanks} to the world size of each segment. */
   public static void requireFewRanks(List<EpochSegment> segments) {
     segments.forEach(segment -> Checks.requireFewRanks(segment.worldSize()));
+  }
+
+  /** Requires that a plan, which may be the caller's own, has returned a cursor. */
+  public static <C extends Seekable> C requireCursor(@Nullable C cursor, Plan<C> plan) {
+    if (cursor == null) {
+      throw new IllegalStateException(
+          "epoch and resume of %s must return a cursor, got null".formatted(plan));
+    }
+    return cursor;
   }
 
   /** Returns the size of the largest batch of a plan, checked: a plan may be the caller's own. */

@@ -10,6 +10,7 @@ import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
+import io.torchfeed.sampler.cursor.PlanChecks;
 import java.util.List;
 
 /**
@@ -70,7 +71,8 @@ public record FixedSizeBatchSampler(Sampler sampler, int batchSize, boolean drop
 
   @Override
   public BatchCursor epoch(long epoch) {
-    return new FixedSizeBatchCursor(this, sampler.epoch(epoch), 0, batching(sampler.size()));
+    Cursor order = PlanChecks.requireCursor(sampler.epoch(epoch), sampler);
+    return new FixedSizeBatchCursor(this, order, 0, batching(sampler.size()));
   }
 
   /**
@@ -82,7 +84,7 @@ public record FixedSizeBatchSampler(Sampler sampler, int batchSize, boolean drop
    */
   @Override
   public BatchCursor resume(long epoch, List<EpochSegment> delivered) {
-    Cursor order = sampler.resume(epoch, delivered);
+    Cursor order = PlanChecks.requireCursor(sampler.resume(epoch, delivered), sampler);
     long position = order.position();
     long origin = position % batchSize == 0 ? 0 : position;
     long samples = position + order.remaining() - origin;

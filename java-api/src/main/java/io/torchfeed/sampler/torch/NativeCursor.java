@@ -4,6 +4,7 @@ package io.torchfeed.sampler.torch;
 import io.torchfeed.bindings.IndexCursor;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.internal.OneThread;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.Sampler;
 import java.nio.LongBuffer;
@@ -30,9 +31,12 @@ final class NativeCursor implements Cursor {
   private final LongPointer window;
   // the window's memory, for copies to the heap
   private final LongBuffer view;
+  private final OneThread user;
 
-  private NativeCursor(NativeHandle<IndexCursor> handle, long size, LongPredicate padding) {
+  private NativeCursor(
+      String name, NativeHandle<IndexCursor> handle, long size, LongPredicate padding) {
     this.handle = handle;
+    this.user = new OneThread(name);
     this.size = size;
     this.padding = padding;
     this.windowLength = handle.call(cursor -> Math.toIntExact(cursor.window_length()));
@@ -46,9 +50,10 @@ final class NativeCursor implements Cursor {
    * @param padding whether the index at a position is padding
    */
   static Cursor open(Sampler plan, LongPredicate padding, Supplier<IndexCursor> factory) {
-    NativeHandle<IndexCursor> handle = NativeHandle.create("the cursor of " + plan, factory);
+    String name = "the cursor of " + plan;
+    NativeHandle<IndexCursor> handle = NativeHandle.create(name, factory);
     try {
-      return new NativeCursor(handle, plan.size(), padding);
+      return new NativeCursor(name, handle, plan.size(), padding);
     } catch (RuntimeException | Error e) {
       handle.close();
       throw e;
@@ -85,7 +90,12 @@ final class NativeCursor implements Cursor {
     if (count < 1) {
       throw new IllegalArgumentException("count must be at least 1, got " + count);
     }
-    return handle.call(cursor -> read(cursor, into, from, count));
+    user.enter();
+    try {
+      return handle.call(cursor -> read(cursor, into, from, count));
+    } finally {
+      user.exit();
+    }
   }
 
   private int read(IndexCursor cursor, long[] into, int from, int count) {
@@ -104,7 +114,12 @@ final class NativeCursor implements Cursor {
 
   @Override
   public long position() {
-    return handle.call(IndexCursor::offset);
+    user.enter();
+    try {
+      return handle.callLong(IndexCursor::offset);
+    } finally {
+      user.exit();
+    }
   }
 
   @Override
@@ -113,7 +128,12 @@ final class NativeCursor implements Cursor {
       throw new IllegalArgumentException(
           "position must be in [0, %d], got %d".formatted(size, position));
     }
-    handle.run(cursor -> cursor.seek(position));
+    user.enter();
+    try {
+      handle.run(cursor -> cursor.seek(position));
+    } finally {
+      user.exit();
+    }
   }
 
   @Override

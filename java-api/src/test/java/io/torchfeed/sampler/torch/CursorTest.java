@@ -10,7 +10,9 @@ import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.testing.Cursors;
 import java.util.Arrays;
+import java.util.concurrent.CompletionService;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorCompletionService;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -19,6 +21,7 @@ import java.util.function.Consumer;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -140,6 +143,25 @@ class CursorTest {
       assertThatThrownBy(() -> call.accept(cursor))
           .isInstanceOf(IllegalStateException.class)
           .hasMessage("the cursor of RandomSampler[datasetSize=5, seed=7] is closed");
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("samplers")
+  @Timeout(value = 20, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+  void twoThreadsInOneCursorAreNamed(Sampler sampler) throws Exception {
+    ExecutorService readers = Executors.newFixedThreadPool(2);
+    CompletionService<Object> ends = new ExecutorCompletionService<>(readers);
+    try (Cursor cursor = sampler.epoch(0)) {
+      for (int i = 0; i < 2; i++) {
+        ends.submit(() -> readIndefinitely(cursor, new CountDownLatch(1)), cursor);
+      }
+      assertThatThrownBy(() -> ends.take().get())
+          .hasCauseInstanceOf(IllegalStateException.class)
+          .hasMessageMatching(".*the cursor of .*Sampler.* was used by two threads at once, .*");
+    } finally {
+      readers.shutdownNow();
+      assertThat(readers.awaitTermination(20, TimeUnit.SECONDS)).isTrue();
     }
   }
 
