@@ -124,7 +124,7 @@ public final class BatchMix implements BatchTransform {
    * @return the images in the same memory, the probabilities of the classes, and the others
    * @throws IllegalArgumentException if the tensors are not images and labels, a label is not the
    *     number of a class, images that {@link #mixUp} has to add up are not floats, or the
-   *     probabilities of so many classes take more than the available memory
+   *     probabilities of the classes take more than the available memory
    */
   @Override
   public Tensor[] apply(Tensor[] tensors, RandomGenerator random) {

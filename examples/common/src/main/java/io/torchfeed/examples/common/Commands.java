@@ -4,7 +4,7 @@ package io.torchfeed.examples.common;
 import java.util.List;
 import picocli.CommandLine;
 
-/** What the command lines of the examples do alike. */
+/** Error reports that the command lines of the examples share. */
 public final class Commands {
   private Commands() {}
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the examples share: files that are replaced as a whole, and errors shown as one line. */
+/** Code that the examples share: files replaced as a whole, and errors shown as one line. */
 @NullMarked
 package io.torchfeed.examples.common;
 

@@ -2,6 +2,7 @@
 package io.torchfeed.examples.images;
 
 import io.torchfeed.examples.common.OutputFile;
+import java.awt.Color;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -80,8 +81,8 @@ final class Metrics {
     ByteArrayOutputStream png = new ByteArrayOutputStream();
     BitmapEncoder.saveBitmap(
         List.of(
-            chart("Training", "loss", Row::trainLoss),
-            chart("Test images", "% classified correctly", row -> 100 * row.testAccuracy)),
+            chart("Training", "loss", "0.000", Row::trainLoss),
+            chart("Test images", "% classified correctly", "0.0", row -> 100 * row.testAccuracy)),
         1,
         2,
         png,
@@ -89,11 +90,16 @@ final class Metrics {
     OutputFile.write(folder.resolve("metrics.png"), png.toByteArray());
   }
 
-  private XYChart chart(String title, String unit, ToDoubleFunction<Row> value) {
+  private XYChart chart(String title, String unit, String pattern, ToDoubleFunction<Row> value) {
     XYChart chart =
         new XYChartBuilder().width(480).height(360).title(title).xAxisTitle("epoch").build();
     chart.setYAxisTitle(unit);
     chart.getStyler().setLegendVisible(false);
+    chart.getStyler().setChartBackgroundColor(Color.WHITE);
+    chart.getStyler().setYAxisDecimalPattern(pattern);
+    chart.getStyler().setXAxisDecimalPattern("0");
+    chart.getStyler().setXAxisMin(0.5);
+    chart.getStyler().setXAxisMax(rows.size() + 0.5);
     chart.addSeries(
         title,
         rows.stream().mapToDouble(Row::epoch).toArray(),
