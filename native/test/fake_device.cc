@@ -16,12 +16,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <random>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace torchfeed::fake {
 namespace {
@@ -246,22 +248,57 @@ class DeviceAllocator final : public c10::Allocator {
 struct HostBlock {
   void* data;
   size_t bytes;
+  std::vector<c10::Stream> users;
 };
+
+std::atomic<bool> are_copies_tracked{false};
+std::mutex host_blocks_mutex;
+std::map<const void*, HostBlock*> host_blocks_by_data;  // guarded by host_blocks_mutex
+
+/// Notes that a stream reads or writes page-locked memory.
+void note_user(const void* data, const c10::Stream& stream) {
+  const std::lock_guard<std::mutex> lock(host_blocks_mutex);
+  const auto after = host_blocks_by_data.upper_bound(data);
+  if (are_copies_tracked && after != host_blocks_by_data.begin()) {
+    HostBlock& block = *std::prev(after)->second;
+    if (data < static_cast<char*>(block.data) + block.bytes) {
+      block.users.push_back(stream);
+    }
+  }
+}
 
 void free_host_block(void* context) {
   const std::unique_ptr<HostBlock> block(static_cast<HostBlock*>(context));
-  poison_and_free(block->data, block->bytes);
-  live_host_blocks.fetch_sub(1);
+  {
+    const std::lock_guard<std::mutex> lock(host_blocks_mutex);
+    host_blocks_by_data.erase(block->data);
+  }
+  const auto poison = [data = block->data, bytes = block->bytes] {
+    poison_and_free(data, bytes);
+    live_host_blocks.fetch_sub(1);
+  };
+  if (block->users.empty()) {
+    poison();
+    return;
+  }
+  for (const c10::Stream& user : block->users) {
+    const auto event = std::make_shared<EventState>();
+    machine().record(user, event);
+    machine().enqueue_wait(block->users.front(), event);
+  }
+  machine().enqueue(block->users.front(), poison);
 }
 
-/// Unlike a real allocator, it does not track copies: freed memory is poisoned immediately.
+/// Unlike a real allocator, it tracks copies only if a test asks for it.
 class PinnedAllocator final : public at::HostAllocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
     auto block = std::make_unique<HostBlock>(
-        HostBlock{std::aligned_alloc(4096, (bytes / 4096 + 1) * 4096), bytes});
+        HostBlock{std::aligned_alloc(4096, (bytes / 4096 + 1) * 4096), bytes, {}});
     live_host_blocks.fetch_add(1);
     void* data = block->data;
+    const std::lock_guard<std::mutex> lock(host_blocks_mutex);
+    host_blocks_by_data[data] = block.get();
     return {data, block.release(), &free_host_block, c10::DeviceType::CPU};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &free_host_block; }
@@ -379,6 +416,7 @@ at::Tensor copy_from(const at::Tensor& self, const at::Tensor& to, bool non_bloc
     seen_from_host(to).copy_(seen_from_host(self));
     return to;
   }
+  note_user(self.is_cpu() ? self.const_data_ptr() : to.const_data_ptr(), stream);
   machine().enqueue(stream, [source = self.const_data_ptr(), target = to.mutable_data_ptr(),
                              bytes = self.nbytes()] { std::memcpy(target, source, bytes); });
   if (!non_blocking) {
@@ -457,6 +495,8 @@ int64_t device_blocks() { return live_device_blocks; }
 int64_t host_blocks() { return live_host_blocks; }
 
 int64_t device_allocations() { return all_device_blocks; }
+
+void track_copies(bool tracked) { are_copies_tracked = tracked; }
 
 void allow_pinning(bool allowed) {
   static PinnedAllocator allocator;

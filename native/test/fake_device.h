@@ -46,6 +46,9 @@ TORCHFEED_API int64_t device_blocks();
 TORCHFEED_API int64_t host_blocks();
 /// Returns the number of blocks of device memory ever allocated.
 TORCHFEED_API int64_t device_allocations();
+/// Lets the allocator of page-locked memory track copies as libtorch's do: memory is poisoned once
+/// the copies that were queued before it was freed are done. Otherwise, immediately.
+TORCHFEED_API void track_copies(bool tracked);
 /// Unregisters the allocator of page-locked memory, or registers it again.
 TORCHFEED_API void allow_pinning(bool allowed);
 

@@ -33,9 +33,11 @@ class TORCHFEED_API BatchFeed {
   [[nodiscard]] static std::unique_ptr<BatchFeed> create(const RowSet& rows, int64_t batch_rows,
                                                          int64_t workers, int64_t prefetch,
                                                          bool in_order);
-  /// Uses slabs that are page-locked for a device, for example `cuda:0`, and reuses each once the
-  /// copies from it have completed. Must be called before the first `request`.
-  void pin_for(const std::string& device);
+  /// Uses slabs that are page-locked for a device, for example `cuda:0`. Each is reused once no
+  /// tensor refers to it, which a `DeviceTransfer` holds until its copy has completed; with `once`,
+  /// each is freed instead, and libtorch's allocator of host memory reuses it once all copies have
+  /// completed, those of the caller included. Must be called before the first `request`.
+  void pin_for(const std::string& device, bool once);
   BatchFeed(const BatchFeed&) = delete;
   BatchFeed& operator=(const BatchFeed&) = delete;
   /// Ends the workers. If one is blocked in a system call for half a second, the feed is handed to

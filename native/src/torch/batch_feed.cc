@@ -94,7 +94,7 @@ class BatchFeed::Impl {
 
   void draw_for(const RandomKey& key) { source_->key = key; }
 
-  void pin_for(const std::string& device) { source_->slabs.pin_for(device); }
+  void pin_for(const std::string& device, bool once) { source_->slabs.pin_for(device, once); }
 
   void start() {
     if (!started_) {
@@ -223,8 +223,8 @@ std::unique_ptr<BatchFeed> BatchFeed::create(const RowSet& rows, int64_t batch_r
   });
 }
 
-void BatchFeed::pin_for(const std::string& device) {
-  guarded([&] { impl_->pin_for(device); });
+void BatchFeed::pin_for(const std::string& device, bool once) {
+  guarded([&] { impl_->pin_for(device, once); });
 }
 
 void BatchFeed::draw_for(int64_t seed, int64_t epoch) { impl_->draw_for({seed, epoch}); }

@@ -12,7 +12,10 @@ constexpr std::size_t kMaxRead = 8;
 
 }  // namespace
 
-void SlabPool::pin_for(const std::string& device) { device_ = device; }
+void SlabPool::pin_for(const std::string& device, bool once) {
+  device_ = device;
+  once_ = once;
+}
 
 std::unique_ptr<SlabBlock> SlabPool::acquire() {
   {
@@ -33,7 +36,7 @@ std::unique_ptr<SlabBlock> SlabPool::acquire() {
 }
 
 void SlabPool::give_back(std::unique_ptr<SlabBlock> block) noexcept {
-  if (!block) {
+  if (!block || once_) {
     return;
   }
   const bool unused = block->is_free();

@@ -20,9 +20,10 @@ class SlabPool {
       : layout_(std::make_shared<const SlabLayout>(std::move(layout))) {}
 
   [[nodiscard]] const SlabLayout& layout() const { return *layout_; }
-  /// Allocates all blocks in memory that is page-locked for a device. Must be called before the
-  /// first `acquire`.
-  void pin_for(const std::string& device);
+  /// Allocates all blocks in memory that is page-locked for a device. With `once`, a block is never
+  /// reused but freed, since only libtorch's allocator knows of copies that the consumer started.
+  /// Must be called before the first `acquire`.
+  void pin_for(const std::string& device, bool once);
   /// Returns a block that nothing else refers to.
   [[nodiscard]] std::unique_ptr<SlabBlock> acquire();
   /// Returns a block to the pool. A block that a tensor still views is abandoned to that tensor,
@@ -32,6 +33,7 @@ class SlabPool {
  private:
   const std::shared_ptr<const SlabLayout> layout_;
   std::string device_;  // empty for ordinary memory
+  bool once_ = false;
   std::mutex mutex_;
   std::vector<std::unique_ptr<SlabBlock>> free_;
   std::deque<std::unique_ptr<SlabBlock>> read_;  // blocks that copies still read

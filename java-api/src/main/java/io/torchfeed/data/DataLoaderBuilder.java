@@ -3,6 +3,7 @@ package io.torchfeed.data;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.bindings.torchfeed;
 import io.torchfeed.data.engine.BatchEngineFactory;
 import io.torchfeed.data.engine.BatchLayout;
 import io.torchfeed.data.engine.IndexTasks;
@@ -12,6 +13,7 @@ import io.torchfeed.data.engine.LoaderData;
 import io.torchfeed.data.engine.LoaderMeter;
 import io.torchfeed.data.engine.NativeEngineFactory;
 import io.torchfeed.data.engine.NativeEngineOptions;
+import io.torchfeed.data.engine.PinnedEngineFactory;
 import io.torchfeed.data.engine.TransferEngineFactory;
 import io.torchfeed.data.pass.IndexSource;
 import io.torchfeed.data.pass.LoaderCore;
@@ -58,6 +60,7 @@ public final class DataLoaderBuilder {
   private @Nullable WorkerHooks workerHooks;
   private @Nullable Long seed;
   private @Nullable String device;
+  private @Nullable String pinnedFor;
   private @Nullable BatchTransform transform;
 
   DataLoaderBuilder(LoaderData data) {
@@ -259,6 +262,29 @@ public final class DataLoaderBuilder {
   }
 
   /**
+   * Loads into page-locked memory, so that the consumer can copy batches to the GPU itself without
+   * waiting: {@code pin_memory=True}. By default, and with {@link #device}, which pins by itself,
+   * the consumer gets other memory. The memory of a batch is freed after it, and libtorch's
+   * allocator uses it again once the copies that libtorch started from it have completed, even if
+   * the tensors are gone by then. Tensors that a {@link #transform} returns are page-locked only if
+   * they are those of the batch.
+   *
+   * <p>Without a GPU, {@link #build} throws an {@link IllegalStateException}, where PyTorch prints
+   * a warning and does not pin.
+   *
+   * @return this builder
+   */
+  public DataLoaderBuilder pinMemory() {
+    return pinMemory(torchfeed.accelerator_name().getString());
+  }
+
+  /** Loads into memory that is page-locked for a device, which need not be the accelerator. */
+  DataLoaderBuilder pinMemory(String device) {
+    this.pinnedFor = Once.set("pinMemory", this.pinnedFor, device);
+    return this;
+  }
+
+  /**
    * Sets a transform that runs on the worker once the samples of a batch are written; by default
    * none.
    *
@@ -305,8 +331,7 @@ public final class DataLoaderBuilder {
       requireUsableDevice();
       host = engine(Math.max(1, plan.maxBatchSize()), ahead.most(), meter);
     }
-    BatchEngineFactory engine =
-        isOnDevice() ? new TransferEngineFactory(host, requireNonNull(device), meter) : host;
+    BatchEngineFactory engine = delivering(host, meter);
     try {
       return new DataLoader(new LoaderCore(engine, source, ahead, meter));
     } catch (RuntimeException | Error e) {
@@ -317,8 +342,27 @@ public final class DataLoaderBuilder {
 
   private void requireUsableDevice() {
     if (isOnDevice()) {
+      if (pinnedFor != null) {
+        throw new IllegalArgumentException(
+            "pinMemory is for batches in host memory, got device %s, which pins by itself"
+                .formatted(device));
+      }
       TransferEngineFactory.requireUsable(requireNonNull(device));
+    } else if (pinnedFor != null) {
+      if (pinnedFor.equals("none")) {
+        throw new IllegalStateException(
+            "pinMemory needs a GPU, for which memory is page-locked, but this libtorch has none;"
+                + " leave it out, or see the GPUs section of the README");
+      }
+      TransferEngineFactory.requireUsable(pinnedFor);
     }
+  }
+
+  private BatchEngineFactory delivering(BatchEngineFactory host, LoaderMeter meter) {
+    if (isOnDevice()) {
+      return new TransferEngineFactory(host, requireNonNull(device), meter);
+    }
+    return pinnedFor == null ? host : new PinnedEngineFactory(host, pinnedFor);
   }
 
   private boolean isOnDevice() {

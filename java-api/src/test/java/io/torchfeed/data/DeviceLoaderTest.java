@@ -76,8 +76,44 @@ class DeviceLoaderTest {
     }
   }
 
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1})
+  void pinningWithoutAGpuIsRefusedByBuild(int engine) {
+    assumeTrue(
+        torchfeed.accelerator_name().getString().equals("none"),
+        "this libtorch has an accelerator");
+    try (RowData data = ENGINES.get(engine).apply(10)) {
+      assertThatIllegalStateException()
+          .isThrownBy(() -> data.over().pinMemory().build())
+          .withMessageStartingWith("pinMemory needs a GPU, for which memory is page-locked");
+    }
+  }
+
   @Nested
   class OnAFakeDevice {
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void pinnedBatchesStayOnTheCpu(int engine) {
+      FakeDevice.load();
+      try (RowData data = ENGINES.get(engine).apply(40)) {
+        try (DataLoader loader =
+                data.over().pinMemory(FakeDevice.NAME).batchSize(2).workers(2).build();
+            Batches batches = loader.epoch(0)) {
+          for (long first = 0; first < 40; first += 2) {
+            Batch batch = batches.next();
+            assertThat(batch.tensor(0).device().is_cpu()).isTrue();
+            Rows.assertHolds(batch, first, first + 1);
+            assertThat(Slab.pinnedBytes()).isPositive();
+          }
+        }
+        assertThat(Slab.pinnedBytes()).isZero();
+        assertThatIllegalArgumentException()
+            .isThrownBy(
+                () -> data.over().pinMemory(FakeDevice.NAME).device(FakeDevice.NAME).build())
+            .withMessageContaining("got device privateuseone:0, which pins by itself");
+      }
+    }
+
     private DataLoaderBuilder broken() {
       FakeDevice.load();
       return DataLoader.over(new Broken(20)).batchSize(4).device(FakeDevice.NAME);

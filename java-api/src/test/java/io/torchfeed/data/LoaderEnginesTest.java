@@ -39,7 +39,7 @@ class LoaderEnginesTest {
     }
 
     @Override
-    public void pinFor(String device) {
+    public void pinFor(String device, boolean once) {
       note("pin");
     }
 

@@ -41,6 +41,15 @@ class SlabPoolTest {
   }
 
   @Test
+  void slabsForCopiesOfTheConsumerAreUsedOnce() {
+    pool.pinFor("none", true);
+    Slab slab = Slab.allocate(List.of(RowSpec.of(DType.UINT8)), 4);
+    pool.giveBack(slab);
+    assertThat(pool.poll()).isNull();
+    assertThatIllegalStateException().isThrownBy(slab::isFree);
+  }
+
+  @Test
   void clearingClosesTheFreeSlabs() {
     Slab slab = pool.allocate();
     pool.giveBack(slab);

@@ -36,7 +36,7 @@ class TransferEngineTest {
     String device = "";
 
     @Override
-    public void pinFor(String device) {
+    public void pinFor(String device, boolean once) {
       this.device = device;
     }
 

@@ -11,8 +11,11 @@ public interface BatchEngine extends AutoCloseable {
   /**
    * Makes the engine load into memory that is page-locked for a device. Called once, before the
    * first pass.
+   *
+   * @param once whether memory is used for one batch only and then freed, since the consumer starts
+   *     copies of which only libtorch's allocator knows
    */
-  void pinFor(String device);
+  void pinFor(String device, boolean once);
 
   /**
    * Begins a pass over an epoch; whatever an earlier pass left is dropped.

@@ -56,9 +56,9 @@ final class JavaEngine implements BatchEngine {
   }
 
   @Override
-  public void pinFor(String device) {
+  public void pinFor(String device, boolean once) {
     synchronized (handOff) {
-      slabs.pinFor(device);
+      slabs.pinFor(device, once);
     }
   }
 

@@ -80,8 +80,8 @@ public final class NativeEngine implements BatchEngine {
   }
 
   @Override
-  public void pinFor(String device) {
-    engine.run(native_ -> native_.pin_for(device));
+  public void pinFor(String device, boolean once) {
+    engine.run(native_ -> native_.pin_for(device, once));
   }
 
   @Override

@@ -24,15 +24,22 @@ public final class SlabPool {
   private final Deque<Slab> free = new ArrayDeque<>();
   private final Deque<Slab> read = new ArrayDeque<>(); // slabs being copied
   private volatile @Nullable String device;
+  private boolean once;
 
   public SlabPool(BatchLayout layout, int rows) {
     this.layout = layout;
     this.rows = rows;
   }
 
-  /** Allocates slabs from now on in memory that is page-locked for a device. */
-  void pinFor(String device) {
+  /**
+   * Allocates slabs from now on in memory that is page-locked for a device.
+   *
+   * @param once whether a slab is never reused: libtorch's allocator reuses its memory after all
+   *     copies, of which the consumer may have started some
+   */
+  public void pinFor(String device, boolean once) {
     this.device = device;
+    this.once = once;
   }
 
   /** Returns a slab that may be written, or null if there is none. */
@@ -55,7 +62,9 @@ public final class SlabPool {
   }
 
   public void giveBack(Slab slab) {
-    if (slab.isFree()) {
+    if (once) {
+      slab.close();
+    } else if (slab.isFree()) {
       free.push(slab); // taken first: may still be in the caches
     } else if (slab.isPinned()) {
       read.add(slab);

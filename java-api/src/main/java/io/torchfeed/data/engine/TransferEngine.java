@@ -68,13 +68,13 @@ public final class TransferEngine implements BatchEngine {
       throw new IllegalStateException(
           "device %s cannot be used: %s".formatted(device, e.getMessage()), e);
     }
-    host.pinFor(device);
+    host.pinFor(device, false);
     return new TransferEngine(host, device, transfer, meter);
   }
 
   @Override
-  public void pinFor(String device) {
-    host.pinFor(device);
+  public void pinFor(String device, boolean once) {
+    host.pinFor(device, once);
   }
 
   @Override
