@@ -7,8 +7,9 @@ namespace torchfeed {
 /// followed by its arguments. One step decides the size. Random steps are drawn in the order crop,
 /// then flips, colours, augmentations and erasing as listed.
 enum PlanStep {
-  /// Dialect (0 Pillow 13, 1 torchvision's uint8 tensors, 2 Pillow 12.0) and filter (0 box, 1
-  /// bilinear, 2 bicubic, 3 Lanczos; torchvision has bilinear and bicubic) of each change of size.
+  /// Dialect (0 Pillow 13, 1 torchvision's uint8 tensors, 2 Pillow 12.0, 3 torchvision's without
+  /// antialiasing) and filter (0 box, 1 bilinear, 2 bicubic, 3 Lanczos; torchvision has bilinear
+  /// and bicubic, without antialiasing only bilinear) of each change of size.
   kPlanScaling = 0,
   /// The shorter side after scaling, before a centre crop.
   kPlanShortSide = 1,

@@ -36,6 +36,9 @@ void require_cuts(const ImageRecipe& recipe) {
       recipe.resize.filter != ResizeFilter::kBicubic) {
     throw Error(ErrorCode::kInvalidArgument, "the filter must be bilinear or bicubic here");
   }
+  if (recipe.resize.dialect == ResizeDialect::kTorchvisionPlain) {
+    throw Error(ErrorCode::kInvalidArgument, "scaling must be antialiased here");
+  }
 }
 
 /// Turns a picture upright.

@@ -226,6 +226,8 @@ def plan_cases(name, image):
         ([0, 0, 1, 2, 20, 33], image, [v2.Resize((20, 33)), v2.PILToTensor()]),
         ([0, 0, 1, 3, 31, 44], image, [v2.CenterCrop((31, 44)), v2.PILToTensor()]),
         ([0, 1, 1, 1, 40, 3, 32, 30, *NORMAL_STEP], tensor, [v2.Resize(40, antialias=True), v2.CenterCrop((32, 30)), *NORMAL]),
+        ([0, 3, 1, 2, 20, 33], tensor, [v2.Resize((20, 33), antialias=False)]),
+        ([0, 3, 1, 1, 40, 3, 32, 30, *NORMAL_STEP], tensor, [v2.Resize(40, antialias=False), v2.CenterCrop((32, 30)), *NORMAL]),
         ([0, 1, 2, 2, 50, 33, *NORMAL_STEP], tensor, [v2.Resize((50, 33), v2.InterpolationMode.BICUBIC), *NORMAL]),
     ):
         yield plan_case("plan", name, 0, steps, source, transforms)

@@ -37,11 +37,14 @@ std::array<float, 3> next_channels(PlanNumbers& numbers) {
 }
 
 Resize read_scaling(PlanNumbers& numbers) {
-  const auto dialect = static_cast<ResizeDialect>(numbers.next_integer(0, 2));
+  const auto dialect = static_cast<ResizeDialect>(numbers.next_integer(0, 3));
   const auto filter = static_cast<ResizeFilter>(numbers.next_integer(0, 3));
   if (dialect == ResizeDialect::kTorchvision && filter != ResizeFilter::kBilinear &&
       filter != ResizeFilter::kBicubic) {
     numbers.refuse("must have the filter bilinear or bicubic in the dialect torchvision");
+  }
+  if (dialect == ResizeDialect::kTorchvisionPlain && filter != ResizeFilter::kBilinear) {
+    numbers.refuse("must have the filter bilinear without antialiasing");
   }
   return {dialect, filter};
 }

@@ -13,6 +13,10 @@ constexpr int kPillowBits = 22;  // 32 bits, less those of a pixel and two for s
 constexpr int kTorchBits = 22;
 constexpr int kShortBits = 15;
 
+bool is_torchvision(ResizeDialect dialect) {
+  return dialect == ResizeDialect::kTorchvision || dialect == ResizeDialect::kTorchvisionPlain;
+}
+
 double radius_of(ResizeFilter filter) {
   switch (filter) {
     case ResizeFilter::kBox:
@@ -35,8 +39,8 @@ double bicubic(double x, ResizeDialect dialect) {
     return ((kA + 2) * x - (kA + 3)) * x * x + 1;
   }
   if (x < 2) {
-    return dialect == ResizeDialect::kTorchvision ? ((kA * x - 5 * kA) * x + 8 * kA) * x - 4 * kA
-                                                  : (((x - 5) * x + 8) * x - 4) * kA;
+    return is_torchvision(dialect) ? ((kA * x - 5 * kA) * x + 8 * kA) * x - 4 * kA
+                                   : (((x - 5) * x + 8) * x - 4) * kA;
   }
   return 0;
 }
@@ -77,11 +81,12 @@ int torch_precision(double largest) {
 /// The taps and real weights of all output pixels of an axis.
 struct RealAxis {
   RealAxis(ResizeDialect dialect, ResizeFilter filter, int64_t input, int64_t output) {
-    const bool is_pillow = dialect != ResizeDialect::kTorchvision;
+    const bool is_pillow = !is_torchvision(dialect);
     const double scale =
         is_pillow ? static_cast<double>(static_cast<float>(input)) / static_cast<double>(output)
                   : static_cast<double>(input) / static_cast<double>(output);
-    const double widening = std::max(scale, 1.0);
+    const double widening =
+        dialect == ResizeDialect::kTorchvisionPlain ? 1.0 : std::max(scale, 1.0);
     const double support = radius_of(filter) * widening;
     const double narrowing = 1.0 / widening;
     stride = static_cast<int64_t>(std::ceil(support)) * 2 + 1;
@@ -121,7 +126,7 @@ struct RealAxis {
 ResizeAxis::ResizeAxis(ResizeDialect dialect, ResizeFilter filter, int64_t input, int64_t output,
                        int64_t from, int64_t count) {
   const RealAxis real(dialect, filter, input, output);
-  const bool splits = dialect != ResizeDialect::kTorchvision;
+  const bool splits = !is_torchvision(dialect);
   precision = splits ? kPillowBits : torch_precision(real.largest);
   const auto begin = real.taps.begin() + from;
   taps.assign(begin, begin + count);

@@ -7,14 +7,16 @@
 
 namespace torchfeed {
 
-/// The filters of a resize; each is widened when the picture shrinks, so that nothing is skipped.
+/// The filters of a resize; each is widened when the picture shrinks, so that nothing is skipped,
+/// unless the dialect is `kTorchvisionPlain`.
 enum class ResizeFilter { kBox, kBilinear, kBicubic, kLanczos };
 
 /// The program whose pixels a resize reproduces: `Image.resize` of Pillow 13, torchvision's
 /// `resize` of uint8 tensors on a processor with AVX2, or `Image.resize` of Pillow 12.0 and before.
-/// Both Pillows have weights of 22 bits and torchvision of up to 15. Width is scaled first, except
+/// `kTorchvisionPlain` is torchvision's bilinear `resize(..., antialias=False)`. Both Pillows have
+/// weights of 22 bits and torchvision of up to 15. Width is scaled first, except
 /// that Pillow 13 begins with the height if that loses more than twice as many pixels as the width.
-enum class ResizeDialect { kPillow, kTorchvision, kPillow12 };
+enum class ResizeDialect { kPillow, kTorchvision, kPillow12, kTorchvisionPlain };
 
 /// Taps that the kernels take at a time: the weights of an output are padded to a multiple of it.
 constexpr int32_t kTapsAtOnce = 4;

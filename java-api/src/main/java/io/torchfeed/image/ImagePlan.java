@@ -225,8 +225,8 @@ public final class ImagePlan {
   /**
    * Checks that {@link #cut} can make the rows of this plan.
    *
-   * @throws IllegalArgumentException if it has a step that changes colors or erases, or another
-   *     filter than a bilinear or bicubic one
+   * @throws IllegalArgumentException if it has a step that changes colors or erases, another filter
+   *     than a bilinear or bicubic one, or no antialiasing
    */
   void requireCuts() {
     translating(

@@ -26,9 +26,13 @@ import java.util.stream.Stream;
  * calls, then a part may be erased, and it is normalized last. Not thread-safe.
  */
 public final class ImagePlanBuilder {
+  /** The number in torchfeed/image_plan.h of torchvision without antialiasing. */
+  private static final int PLAIN_TORCHVISION = 3;
+
   private final Set<String> called = new HashSet<>();
   private ImageDialect dialect = ImageDialect.PILLOW;
   private ImageFilter filter = ImageFilter.BILINEAR;
+  private boolean antialias = true;
   private final PlanSize size = new PlanSize();
   private DoubleStream flips = DoubleStream.empty();
   private DoubleStream colors = DoubleStream.empty();
@@ -60,6 +64,22 @@ public final class ImagePlanBuilder {
     once("scaling");
     this.dialect = dialect;
     this.filter = filter;
+    return this;
+  }
+
+  /**
+   * Chooses whether the filter is widened when a picture shrinks, so that no pixel is skipped; by
+   * default it is. Without, each pixel is made of at most four, as by torchvision's {@code
+   * resize(..., antialias=False)}: only with {@link ImageDialect#TORCHVISION} and {@link
+   * ImageFilter#BILINEAR}, which {@link #build} requires.
+   *
+   * @param antialias whether to widen the filter
+   * @return this builder
+   * @throws IllegalStateException if it was called before
+   */
+  public ImagePlanBuilder antialias(boolean antialias) {
+    once("antialias");
+    this.antialias = antialias;
     return this;
   }
 
@@ -339,6 +359,7 @@ public final class ImagePlanBuilder {
    * Builds the plan, once.
    *
    * @return the plan
+   * @throws IllegalArgumentException if {@code antialias(false)} does not fit the scaling
    * @throws IllegalStateException if no step decides the size, {@code resizeShortSide} is without a
    *     centerCrop or crop, a row takes 2^31 bytes or more, or the plan was built before
    */
@@ -352,12 +373,24 @@ public final class ImagePlanBuilder {
     if (called.contains("maxPixels")) {
       first.add(torchfeed.kPlanMaxPixels).add((double) maxPixels);
     }
-    first.add(torchfeed.kPlanScaling).add(dialect.number()).add(filter.number());
+    first.add(torchfeed.kPlanScaling).add(dialectNumber()).add(filter.number());
     double[] steps =
         Stream.of(first.build(), size.steps(), flips, colors, erasing, normalization)
             .flatMapToDouble(Function.identity())
             .toArray();
     return new ImagePlan(steps, row, isRandom, maxPixels);
+  }
+
+  private int dialectNumber() {
+    if (antialias) {
+      return dialect.number();
+    }
+    if (dialect != ImageDialect.TORCHVISION || filter != ImageFilter.BILINEAR) {
+      throw new IllegalArgumentException(
+          "antialias(false) needs scaling(TORCHVISION, BILINEAR), got %s and %s"
+              .formatted(dialect, filter));
+    }
+    return PLAIN_TORCHVISION;
   }
 
   private void once(String step) {

@@ -41,7 +41,7 @@ class ImagePlanTest {
     ImagePlanBuilder builder = ImagePlan.builder();
     while (numbers.hasNext()) {
       switch (integer(numbers)) {
-        case 0 -> builder.scaling(dialect(integer(numbers)), filter(integer(numbers)));
+        case 0 -> scaling(builder, integer(numbers), filter(integer(numbers)));
         case 1 -> builder.resizeShortSide(integer(numbers));
         case 2 -> builder.resize(integer(numbers), integer(numbers));
         case 3 -> builder.centerCrop(integer(numbers), integer(numbers));
@@ -51,6 +51,14 @@ class ImagePlanTest {
       }
     }
     return builder.build();
+  }
+
+  private static void scaling(ImagePlanBuilder builder, int dialect, ImageFilter filter) {
+    if (dialect == 3) {
+      builder.scaling(ImageDialect.TORCHVISION, filter).antialias(false);
+    } else {
+      builder.scaling(dialect(dialect), filter);
+    }
   }
 
   private static ImageDialect dialect(int number) {
@@ -325,6 +333,10 @@ class ImagePlanTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> builder.scaling(ImageDialect.TORCHVISION, ImageFilter.BOX))
         .withMessage("filter must be BILINEAR or BICUBIC in the dialect TORCHVISION, got BOX");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> ImagePlan.builder().resize(4, 4).antialias(false).build())
+        .withMessage(
+            "antialias(false) needs scaling(TORCHVISION, BILINEAR), got PILLOW and BILINEAR");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> builder.normalize(new float[2], new float[3]))
         .withMessage("mean must have 3 numbers, got 2");
