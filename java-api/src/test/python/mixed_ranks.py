@@ -189,18 +189,25 @@ class MnistNet(nn.Module):
         return torch.log_softmax(self.fc2(torch.dropout(x, 0.5, True)), 1)
 
 
-def train_mnist(rank, size):
+def train_mnist(rank, size, folder):
+    def read(name, header):
+        with open(os.path.join(folder, name), "rb") as file:
+            return torch.frombuffer(bytearray(file.read()[header:]), dtype=torch.uint8)
+
+    images = read("train-images-idx3-ubyte", 16).view(-1, 1, 28, 28)
+    labels = read("train-labels-idx1-ubyte", 8).long()
     torch.manual_seed(rank)
     net = MnistNet()
     model = DistributedDataParallel(net)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.03, momentum=0.9)
-    for step in range(2 * 6):
-        number = step * size + rank
-        labels = torch.arange(number, number + 4) % 10
-        images = values(1000 * number, [4, 1, 28, 28])
-        torch.nn.functional.nll_loss(model(images), labels).backward()
-        optimizer.step()
-        optimizer.zero_grad()
+    sampler = torch.utils.data.DistributedSampler(range(12_800))
+    for epoch in range(2):
+        sampler.set_epoch(epoch)
+        for batch in torch.tensor(list(sampler)).split(64):
+            scores = model(images[batch].float() / 255)
+            torch.nn.functional.nll_loss(scores, labels[batch]).backward()
+            optimizer.step()
+            optimizer.zero_grad()
     compare(net, size)
 
 
@@ -238,7 +245,7 @@ def main():
     elif program == "train":
         train(rank, size, sys.argv[2:])
     elif program == "train-mnist":
-        train_mnist(rank, size)
+        train_mnist(rank, size, sys.argv[2])
     elif program == "other-model":
         DistributedDataParallel(nn.Linear(3, 2))
     elif program == "repeat":

@@ -285,6 +285,7 @@ public final class MixedRank {
       MixedMnist net = new MixedMnist();
       net.train(group);
       compare(net);
+      assertThat(net.accuracy()).isGreaterThan(0.9);
     }
   }
 

@@ -74,8 +74,9 @@ class MixedRanksTest {
 
   @ParameterizedTest
   @ValueSource(ints = {0, 1})
-  void theNetOfTheMnistExampleIsTrainedTogether(int javaRank) throws Exception {
-    run(2, javaRank, 0, group -> new MixedRank(group).trainMnist(), "train-mnist");
+  void mnistIsLearnedTogether(int javaRank) throws Exception {
+    String data = MixedMnist.data().toString();
+    run(2, javaRank, 0, group -> new MixedRank(group).trainMnist(), "train-mnist", data);
   }
 
   @ParameterizedTest
