@@ -6,24 +6,16 @@
 #include <cstring>
 #include <span>
 
+#include "core/row_prefetch.h"
 #include "core/stream_copy.h"
 
 namespace torchfeed {
 namespace {
 
-// Rows are random: without prefetching, each begins with a cache miss that the processor cannot
-// predict.
-constexpr std::size_t kRowsAhead = 4;
 constexpr std::size_t kLinesOfRow = 8;
 constexpr std::size_t kMostBytesAtOnce = std::size_t{4} << 20;
 // Shorter rows gain nothing: cache lines shared with the next row are not streamed.
 constexpr std::size_t kLeastStreamed = 4096;
-
-void prefetch_row(const std::byte* row, std::size_t row_bytes) {
-  for (std::size_t line = 0; line < kLinesOfRow && line * kCacheLine < row_bytes; ++line) {
-    __builtin_prefetch(row + line * kCacheLine);
-  }
-}
 
 /// The rows `from` to `to` of a list, with a function of their position that returns their place.
 template <class Place>
@@ -69,7 +61,7 @@ void gather_part(std::byte* target, const std::byte* source, std::size_t row_byt
   }
   for (std::size_t i = part.from; i < part.to; ++i) {
     if (i + kRowsAhead < part.to) {
-      prefetch_row(source + part.rows[i + kRowsAhead] * row_bytes, row_bytes);
+      prefetch_row(source + part.rows[i + kRowsAhead] * row_bytes, row_bytes, kLinesOfRow);
     }
     std::memcpy(target + part.place(i) * row_bytes, source + part.rows[i] * row_bytes, row_bytes);
   }

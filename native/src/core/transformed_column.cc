@@ -5,11 +5,15 @@
 #include <utility>
 #include <vector>
 
+#include "core/row_prefetch.h"
+
 namespace torchfeed {
 namespace {
 
 // Of the source: few enough to stay in the caches until they are transformed.
 constexpr std::size_t kBytesAtOnce = std::size_t{1} << 20;
+// Transforms take longer than copies, so that more of a row can arrive meanwhile.
+constexpr std::size_t kLinesOfRow = 16;
 
 }  // namespace
 
@@ -41,6 +45,9 @@ bool TransformedColumn::gather(std::byte* target, const WantedRows& wanted,
       throw error.moved_to(wanted.place(done + error.place()));
     }
     for (std::size_t i = 0; i < count; ++i) {
+      if (resident != nullptr && i + kRowsAhead < count) {
+        prefetch_row(resident + here[i + kRowsAhead] * source_bytes, source_bytes, kLinesOfRow);
+      }
       const std::byte* const source =
           resident == nullptr ? rows.data() + i * source_bytes : resident + here[i] * source_bytes;
       transform(target + wanted.place(done + i) * target_bytes, source,
