@@ -8,9 +8,16 @@ namespace {
 
 constexpr std::chrono::microseconds kMinPoll{50};  // the system adds about as much
 constexpr std::chrono::milliseconds kParkAfter{10};
+// Where polls take time from workers: a few polls, which cost less than a wake-up per batch if
+// batches are short; if they are not, the next wait begins parked.
+constexpr std::chrono::microseconds kParkEarlyAfter{200};
 constexpr int kPollsOfWait = 16;  // the poll interval is the wait so far divided by this
 
 }  // namespace
+
+HandOff::HandOff(bool idle_processor)
+    : workers_{kParkAfter},
+      consumers_{idle_processor ? Clock::duration(kParkAfter) : kParkEarlyAfter} {}
 
 void HandOff::submitted(bool is_behind) { workers_.notify(is_behind); }
 
@@ -51,17 +58,17 @@ bool HandOff::Waiter::wait(Lock& lock, Side& others, std::optional<Clock::durati
   others.notify(true);
   enter();
   const Clock::time_point begin = Clock::now();
-  const bool parks_at_once = !side_.polls || side_.was_parked;
+  const bool parks_at_once = side_.was_parked;
   bool in_time = true;
   while (in_time && !is_over()) {
     const Clock::duration waited = Clock::now() - begin;
     in_time = !limit || waited < *limit;
     if (in_time) {
-      parks_ = parks_at_once || waited >= kParkAfter;
+      parks_ = parks_at_once || waited >= side_.park_after;
       park(lock, waited, limit);
     }
   }
-  side_.was_parked = Clock::now() - begin >= kParkAfter;
+  side_.was_parked = Clock::now() - begin >= side_.park_after;
   leave();
   return in_time;
 }

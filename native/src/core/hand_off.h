@@ -22,9 +22,10 @@ class HandOff {
   using Clock = std::chrono::steady_clock;
   using Lock = std::unique_lock<std::mutex>;
 
-  /// @param idle_processor  whether a processor is free for a polling consumer; otherwise polling
-  ///                        would take time from the workers
-  explicit HandOff(bool idle_processor) : workers_{true}, consumers_{idle_processor} {}
+  /// @param idle_processor  whether a processor is free for a polling consumer; otherwise it polls
+  ///                        for a fraction of a millisecond only, since polls take time from the
+  ///                        workers
+  explicit HandOff(bool idle_processor);
   HandOff(const HandOff&) = delete;
   HandOff& operator=(const HandOff&) = delete;
   ~HandOff() = default;
@@ -58,12 +59,12 @@ class HandOff {
   class Waiter;
 
   struct Side {
-    explicit Side(bool may_poll) : polls(may_poll) {}
+    explicit Side(Clock::duration polls) : park_after(polls) {}
 
     void notify(bool also_polling);
 
-    const bool polls;
-    bool was_parked = false;  // at the end of the last wait
+    const Clock::duration park_after;  // how long a waiter polls
+    bool was_parked = false;           // at the end of the last wait
     Waiter* first = nullptr;
   };
 
