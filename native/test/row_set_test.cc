@@ -340,8 +340,8 @@ class Sums : public TransformedColumn {
         length_(static_cast<size_t>(source->row().bytes)) {}
 
  private:
-  void transform(std::byte* target, const std::byte* source,
-                 const SampleKey& /*key*/) const override {
+  void transform(std::byte* target, const std::byte* source, const SampleKey& /*key*/,
+                 Stores /*stores*/) const override {
     int32_t sum = 0;
     for (size_t i = 0; i < length_; ++i) {
       sum += std::to_integer<int32_t>(source[i]);

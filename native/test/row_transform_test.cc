@@ -99,6 +99,12 @@ TEST_F(RowTransforms, NumbersEqualTorchs) {
     expect_equal(column, normalise(3) + Steps{kRowScale, kScale}, scaled.sub(mean).div(std));
     expect_equal(column, {kRowCast, 6}, floats);
     expect_equal(column, {kRowCast, 7}, column.to(torch::kDouble));
+    for (const auto half : {torch::kHalf, torch::kBFloat16}) {
+      const Steps cast = {kRowCast, static_cast<double>(half)};
+      expect_equal(column, cast, column.to(half));
+      expect_equal(column, normalise(3) + Steps{kRowScale, kScale} + cast,
+                   scaled.sub(mean).div(std).to(half));
+    }
     if (!column.is_floating_point()) {
       expect_equal(column, {kRowCast, 4}, column.to(torch::kLong));
     }
@@ -135,6 +141,8 @@ TEST_F(RowTransforms, PartsEqualTorchsWithZeroOutside) {
     expect_equal(column, {kRowCenterCrop, 3, 4},
                  column.index({Slice(), Slice(), Slice(2, 5), Slice(2, 6)}).contiguous());
     expect_equal(column, {kRowHorizontalFlip, 1}, column.flip({3}));
+    expect_equal(column, Steps{kRowCrop, -1, -2, 11, 15, kRowHorizontalFlip, 1, kRowCast, 5},
+                 padded.flip({3}).to(torch::kHalf));
     expect_equal(column, {kRowHorizontalFlip, 0}, column);
   }
   const at::Tensor empty = torch::zeros({5, 2, 4, 0}, torch::kByte);
@@ -161,6 +169,22 @@ TEST_F(RowTransforms, RandomStepsAreThoseOfTheSample) {
     expected = flips ? expected.flip({2}) : expected;
     EXPECT_TRUE(torch::equal(made[static_cast<int64_t>(i)], expected)) << index;
   }
+}
+
+TEST_F(RowTransforms, LongLinesAndManyChannelsAreConverted) {
+  const at::Tensor column = torch::randint(256, {5, 2, 3, 9001}, torch::kByte);
+  for (const auto& [flip, wanted] : {std::pair(0.0, column), {1.0, column.flip({3})}}) {
+    const at::Tensor padded = torch::constant_pad_nd(wanted, {2, 2, 0, 1});
+    expect_equal(column, {kRowCrop, 0, -2, 4, 9005, kRowHorizontalFlip, flip, kRowCast, 6},
+                 padded.to(torch::kFloat));
+  }
+  const at::Tensor channels = torch::randint(256, {5, 100, 3, 4}, torch::kByte);
+  const at::Tensor mean = torch::arange(100, torch::kFloat);
+  Steps steps = {kRowNormalize, 100};
+  for (int i = 0; i < 200; ++i) {
+    steps.push_back(i < 100 ? i : 1);
+  }
+  expect_equal(channels, steps, channels.to(torch::kFloat).sub(mean.reshape({-1, 1, 1})));
 }
 
 TEST_F(RowTransforms, RowsOfFilesAreTransformedToo) {
@@ -216,8 +240,9 @@ TEST_F(RowTransforms, WhatDoesNotFitIsRefused) {
   refuses(*floats, "a height and a width", {kRowCenterCrop, 1, 1});
   refuses(*floats, "a height and a width", {kRowHorizontalFlip, 1});
   refuses(*floats, "floats cannot be cast to int64", {kRowCast, 4});
-  refuses(*bytes, "cast to float32, float64 and int64", {kRowCast, 3});
+  refuses(*bytes, "cast to float16, bfloat16, float32, float64 and int64", {kRowCast, 3});
   refuses(*bytes, "scaled or normalised rows are float32", {kRowScale, 1, kRowCast, 7});
+  refuses(*bytes, "rows can be cast to", {kRowCast, 9});
   refuses(*bytes, "must not exceed the row and its padding", {kRowRandomCrop, 7, 1, 1});
   refuses(*halves, "integers or floats of C++", {kRowScale, 1});
   try {

@@ -21,7 +21,7 @@ enum RowStep {
   /// The number of channels, or 1 for all; the mean and then the standard deviation of each of
   /// them: `(x - mean) / std`. Channels are the third dimension from the end.
   kRowNormalize = 5,
-  /// The `c10::ScalarType` of the result: Float, Double or Long.
+  /// The `c10::ScalarType` of the result: Half, BFloat16, Float, Double or Long.
   kRowCast = 6,
 };
 

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "core/row_recipe.h"
 #include "core/row_values.h"
@@ -20,18 +19,17 @@ class RecipeColumn final : public TransformedColumn {
   [[nodiscard]] int64_t random_streams() const override { return stream_ + 1; }
 
  private:
-  void transform(std::byte* target, const std::byte* source, const SampleKey& key) const override;
-  void transform_plane(std::byte* target, const std::byte* source, std::size_t channel,
-                       const RowPart& part) const;
-  void fill(std::byte* target, int64_t count, std::size_t channel) const;
+  void transform(std::byte* target, const std::byte* source, const SampleKey& key,
+                 Stores stores) const override;
+  class Strip;
+  void transform_plane(Strip& strip, const std::byte* source, const RowPart& part) const;
 
   const RowRecipe recipe_;
   const RowValues values_;
-  const int64_t stream_;          // of random words
-  int64_t planes_ = 1;            // of a row, each of a height and a width
-  int64_t height_ = 1;            // of the source
-  int64_t width_ = 1;             // of the source
-  std::vector<std::byte> zeros_;  // what 0 becomes in each channel
+  const int64_t stream_;  // of random words
+  int64_t planes_ = 1;    // of a row, each of a height and a width
+  int64_t height_ = 1;    // of the source
+  int64_t width_ = 1;     // of the source
 };
 
 }  // namespace torchfeed

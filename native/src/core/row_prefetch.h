@@ -8,8 +8,8 @@
 
 namespace torchfeed {
 
-/// How many rows ahead of the one that is read a row is prefetched. Rows are random: otherwise each
-/// begins with a cache miss that the processor cannot predict.
+/// The distance from the row that is read to the one that is prefetched. Rows are random: otherwise
+/// each begins with a cache miss that the processor cannot predict.
 constexpr std::size_t kRowsAhead = 4;
 
 /// Prefetches the beginning of a row.

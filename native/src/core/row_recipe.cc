@@ -16,6 +16,8 @@ namespace {
 
 constexpr int64_t kMaxSide = 1 << 24;
 constexpr int64_t kMaxChannels = 1 << 16;
+constexpr int64_t kMaxElement = 15;
+constexpr const char* kSources = "rows to be transformed must be integers or floats of C++";
 
 [[noreturn]] void refuse(const std::string& problem) {
   throw Error(ErrorCode::kInvalidArgument, problem);
@@ -27,6 +29,8 @@ int64_t element_bytes(int64_t dtype) {
     case Element::kInt8:
       return 1;
     case Element::kInt16:
+    case Element::kFloat16:
+    case Element::kBFloat16:
       return 2;
     case Element::kInt32:
     case Element::kFloat32:
@@ -35,7 +39,7 @@ int64_t element_bytes(int64_t dtype) {
     case Element::kFloat64:
       return 8;
   }
-  refuse("rows to be transformed must be integers or floats of C++");
+  refuse(kSources);
 }
 
 bool is_float(Element element) {
@@ -100,17 +104,22 @@ void check_parts(const RowRecipe& recipe, const RowShape& source) {
 }
 
 void check_cast(const RowRecipe& recipe, const RowShape& source) {
+  const auto from = static_cast<Element>(source.dtype);
+  if (is_half(from)) {
+    refuse(kSources);
+  }
   std::ignore = element_bytes(source.dtype);
   if (!recipe.cast) {
     return;
   }
-  if (recipe.makes_floats() && *recipe.cast != Element::kFloat32) {
-    refuse("scaled or normalised rows are float32");
+  const Element to = *recipe.cast;
+  if (recipe.makes_floats() && to != Element::kFloat32 && !is_half(to)) {
+    refuse("scaled or normalised rows are float32, or rounded to float16 or bfloat16");
   }
-  if (*recipe.cast != Element::kInt64 && !is_float(*recipe.cast)) {
-    refuse("rows can be cast to float32, float64 and int64");
+  if (to != Element::kInt64 && !is_float(to) && !is_half(to)) {
+    refuse("rows can be cast to float16, bfloat16, float32, float64 and int64");
   }
-  if (*recipe.cast == Element::kInt64 && is_float(static_cast<Element>(source.dtype))) {
+  if (to == Element::kInt64 && is_float(from)) {
     refuse("floats cannot be cast to int64");
   }
 }
@@ -142,7 +151,7 @@ RowRecipe read_row_plan(std::span<const double> steps) {
         recipe.channels = read_channels(numbers);
         break;
       case kRowCast:
-        recipe.cast = static_cast<Element>(numbers.next_integer(0, 7));
+        recipe.cast = static_cast<Element>(numbers.next_integer(0, kMaxElement));
         break;
     }
   }

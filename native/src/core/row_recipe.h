@@ -12,17 +12,24 @@
 
 namespace torchfeed {
 
-/// The types of the elements of rows that can be transformed, by the number of their
-/// `c10::ScalarType`.
+/// The types of the elements of rows that can be transformed or that they become, by the number of
+/// their `c10::ScalarType`.
 enum class Element : int64_t {
   kUint8 = 0,
   kInt8 = 1,
   kInt16 = 2,
   kInt32 = 3,
   kInt64 = 4,
+  kFloat16 = 5,  // only of results
   kFloat32 = 6,
   kFloat64 = 7,
+  kBFloat16 = 15,  // only of results
 };
+
+/// Returns whether numbers are floats of 16 bits.
+constexpr bool is_half(Element element) {
+  return element == Element::kFloat16 || element == Element::kBFloat16;
+}
 
 /// The size of a part of a row.
 struct PartSize {

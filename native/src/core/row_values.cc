@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/row_values.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <type_traits>
 
+#include "core/byte_values_avx2.h"
+#include "core/half_floats.h"
 #include "core/simd_level.h"
 
 // A loop is written once and compiled twice, without and with AVX2; both give the same bits.
@@ -16,6 +20,11 @@ namespace torchfeed {
 namespace {
 
 using Terms = RowValues::Terms;
+
+// Of 1 KB each, and all are in use.
+constexpr std::size_t kMostTables = 64;
+// Numbers that are rounded at once: those before stay in the caches.
+constexpr std::size_t kRoundedAtOnce = 1024;
 
 /// The computation with a float32.
 enum class Arithmetic { kNone, kFactor, kScale, kBoth };
@@ -84,6 +93,8 @@ RowValues::Conversion conversion_from(const RowRecipe& recipe, Element result) {
   if (recipe.cast) {
     switch (result) {
       case Element::kFloat32:
+      case Element::kFloat16:
+      case Element::kBFloat16:
         return chosen<Source, float, Arithmetic::kNone>();
       case Element::kFloat64:
         return chosen<Source, double, Arithmetic::kNone>();
@@ -118,7 +129,15 @@ auto with_type(Element element, const Body& body) {
 }
 
 std::size_t bytes_of(Element element) {
+  if (is_half(element)) {
+    return sizeof(uint16_t);
+  }
   return with_type(element, [](auto number) { return sizeof(number); });
+}
+
+template <uint16_t (*kRound)(float)>
+void round_plainly(uint16_t* target, const float* source, std::size_t count) {
+  std::transform(source, source + count, target, kRound);
 }
 
 }  // namespace
@@ -126,9 +145,12 @@ std::size_t bytes_of(Element element) {
 RowValues::RowValues(const RowRecipe& recipe, int64_t source, int64_t result)
     : source_bytes_(bytes_of(static_cast<Element>(source))),
       result_bytes_(bytes_of(static_cast<Element>(result))),
-      conversion_(with_type(static_cast<Element>(source), [&](auto number) {
-        return conversion_from<decltype(number)>(recipe, static_cast<Element>(result));
-      })) {
+      conversion_(with_type(static_cast<Element>(source),
+                            [&](auto number) {
+                              return conversion_from<decltype(number)>(
+                                  recipe, static_cast<Element>(result));
+                            })),
+      rounding_(rounding_to(static_cast<Element>(result))) {
   const float factor = recipe.factor.value_or(1);
   for (const ElementScale& channel : recipe.channels) {
     terms_.push_back({factor, channel});
@@ -136,6 +158,63 @@ RowValues::RowValues(const RowRecipe& recipe, int64_t source, int64_t result)
   if (terms_.empty()) {
     terms_.push_back({factor, {0, 1}});
   }
+  const auto type = static_cast<Element>(result);
+  if (source_bytes_ == 1 && (type == Element::kFloat32 || is_half(type)) &&
+      terms_.size() <= kMostTables) {
+    tabulate(type);
+  }
+}
+
+RowValues::Rounding RowValues::rounding_to(Element result) {
+  switch (result) {
+    case Element::kFloat16:
+#ifdef TORCHFEED_BYTE_VALUES_AVX2
+      return has_fused_conversions() ? round_to_float16_avx2 : round_plainly<float16_of>;
+#else
+      return round_plainly<float16_of>;
+#endif
+    case Element::kBFloat16:
+      return round_plainly<bfloat16_of>;
+    default:
+      return nullptr;
+  }
+}
+
+void RowValues::compute(std::byte* target, const std::byte* source, std::size_t count,
+                        std::size_t channel) const {
+  if (rounding_ == nullptr) {
+    return conversion_(target, source, count, terms_[channel]);
+  }
+  std::array<float, kRoundedAtOnce> numbers;
+  auto* const to = reinterpret_cast<uint16_t*>(target);
+  for (std::size_t done = 0; done < count; done += kRoundedAtOnce) {
+    const std::size_t here = std::min(kRoundedAtOnce, count - done);
+    conversion_(reinterpret_cast<std::byte*>(numbers.data()), source + done * source_bytes_, here,
+                terms_[channel]);
+    rounding_(to + done, numbers.data(), here);
+  }
+}
+
+void RowValues::tabulate(Element result) {
+  std::array<std::byte, kByteValues> all{};
+  for (std::size_t i = 0; i < kByteValues; ++i) {
+    all[i] = static_cast<std::byte>(i);
+  }
+  byte_results_.resize(terms_.size());
+  for (std::size_t i = 0; i < terms_.size(); ++i) {
+    ByteResults& made = byte_results_[i];
+    made.factor = terms_[i].factor;
+    made.scale = terms_[i].scale;
+    made.reciprocal = 1 / terms_[i].scale.std;
+    if (result == Element::kFloat32) {
+      compute(made.table.data(), all.data(), kByteValues, i);
+    } else {
+      std::array<uint16_t, kByteValues> halves{};
+      compute(reinterpret_cast<std::byte*>(halves.data()), all.data(), kByteValues, i);
+      made.set_halves(halves);
+    }
+  }
+  of_bytes_ = exact_kernel(result, byte_results_);
 }
 
 }  // namespace torchfeed

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/row_prefetch.h"
+#include "core/stream_copy.h"
 
 namespace torchfeed {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 constexpr std::size_t kBytesAtOnce = std::size_t{1} << 20;
 // Transforms take longer than copies, so that more of a row can arrive meanwhile.
 constexpr std::size_t kLinesOfRow = 16;
+constexpr int64_t kLeastStreamed = 4096;
 
 }  // namespace
 
@@ -21,7 +23,10 @@ TransformedColumn::TransformedColumn(SharedColumn source, RowShape row)
     : RowColumn(source->rows(), std::move(row)), source_(std::move(source)) {}
 
 bool TransformedColumn::gather(std::byte* target, const WantedRows& wanted,
-                               const std::atomic<bool>& stop, Stores /*stores*/) const {
+                               const std::atomic<bool>& stop, Stores stores) const {
+  // Shorter rows gain nothing: cache lines shared with the next row are not streamed.
+  const Stores used = row().bytes >= kLeastStreamed ? stores : Stores::kCached;
+  const Streaming streaming(used);
   const auto source_bytes = static_cast<std::size_t>(source_->row().bytes);
   const auto target_bytes = static_cast<std::size_t>(row().bytes);
   const std::byte* const resident = source_->resident();
@@ -51,7 +56,7 @@ bool TransformedColumn::gather(std::byte* target, const WantedRows& wanted,
       const std::byte* const source =
           resident == nullptr ? rows.data() + i * source_bytes : resident + here[i] * source_bytes;
       transform(target + wanted.place(done + i) * target_bytes, source,
-                {wanted.key.seed, wanted.key.epoch, static_cast<int64_t>(samples[i])});
+                {wanted.key.seed, wanted.key.epoch, static_cast<int64_t>(samples[i])}, used);
     }
   }
   return true;

@@ -30,8 +30,10 @@ class TransformedColumn : public RowColumn {
 
  private:
   /// Writes the row that the source's row becomes. Called concurrently.
-  virtual void transform(std::byte* target, const std::byte* source,
-                         const SampleKey& key) const = 0;
+  ///
+  /// @param stores  may be ignored; the caller ends the streaming
+  virtual void transform(std::byte* target, const std::byte* source, const SampleKey& key,
+                         Stores stores) const = 0;
 
   const SharedColumn source_;
 };

@@ -49,6 +49,12 @@ public final class RowTransform {
           DType.FLOAT32,
           DType.FLOAT64);
 
+  /** To what numbers that were scaled or normalized can be rounded. */
+  private static final Set<DType> ROUNDED = Set.of(DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32);
+
+  private static final Set<DType> CASTS =
+      Set.of(DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32, DType.FLOAT64, DType.INT64);
+
   private final double[] steps; // as in torchfeed/row_plan.h
   private final Builder options;
 
@@ -291,17 +297,19 @@ public final class RowTransform {
     }
 
     /**
-     * Casts the numbers, as {@code x.to(dtype)}.
+     * Casts the numbers, as {@code x.to(dtype)}. FLOAT16 and BFLOAT16 are rounded from FLOAT32, to
+     * even if two are as near.
      *
-     * @param dtype FLOAT32, FLOAT64, or, for rows of integers, INT64
+     * @param dtype FLOAT16, BFLOAT16, FLOAT32, FLOAT64, or, for rows of integers, INT64; after
+     *     {@code scale} or {@code normalize} one of the first three
      * @return this builder
      * @throws IllegalArgumentException if it is another one
      * @throws IllegalStateException if it was called before
      */
     public Builder cast(DType dtype) {
-      if (dtype != DType.FLOAT32 && dtype != DType.FLOAT64 && dtype != DType.INT64) {
+      if (!CASTS.contains(requireNonNull(dtype, "dtype"))) {
         throw new IllegalArgumentException(
-            "dtype must be FLOAT32, FLOAT64 or INT64, got " + requireNonNull(dtype, "dtype"));
+            "dtype must be FLOAT16, BFLOAT16, FLOAT32, FLOAT64 or INT64, got " + dtype);
       }
       once("cast");
       this.dtype = dtype;
@@ -313,15 +321,17 @@ public final class RowTransform {
      *
      * @return the transform
      * @throws IllegalStateException if there is no step, the numbers are scaled or normalized and
-     *     then cast to another dtype than FLOAT32, or the transform was built before
+     *     then cast to FLOAT64 or INT64, or the transform was built before
      */
     public RowTransform build() {
       if (called.isEmpty()) {
         throw new IllegalStateException("a transform needs a step");
       }
-      if (computes() && dtype != null && dtype != DType.FLOAT32) {
+      if (computes() && dtype != null && !ROUNDED.contains(dtype)) {
         throw new IllegalStateException(
-            "numbers that are scaled or normalized are FLOAT32, but are cast to " + dtype);
+            "numbers that are scaled or normalized are FLOAT32, FLOAT16 or BFLOAT16, but are cast"
+                + " to "
+                + dtype);
       }
       once("build");
       DoubleStream cast =

@@ -26,6 +26,7 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class RowTransformTest {
@@ -106,6 +107,19 @@ class RowTransformTest {
         NativeDataset changed = both.transform(0, transform)) {
       Tensor order = Tensor.create(2L, 0L, 8L, 0L, 1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L);
       assertThat(rows(changed, 1, false).equal(expected(bytes.index_select(0, order)))).isTrue();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"FLOAT16", "BFLOAT16"})
+  void numbersAreRoundedToSixteenBits(DType dtype) {
+    Tensor bytes = bytes();
+    RowTransform transform =
+        RowTransform.builder().scale(SCALE).normalize(MEAN, STD).cast(dtype).build();
+    try (TensorDataset data = TensorDataset.of(bytes);
+        NativeDataset changed = data.transform(0, transform)) {
+      assertThat(changed.columns()).containsExactly(RowSpec.of(dtype, 3, 8, 6));
+      assertThat(rows(changed, 1, false).equal(expected(bytes).to(dtype.scalarType()))).isTrue();
     }
   }
 
@@ -242,8 +256,8 @@ class RowTransformTest {
         .isThrownBy(() -> builder.normalize(new float[1], new float[1]))
         .withMessage("mean and std must be finite, and std not 0, got [0.0] and [0.0]");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> builder.cast(DType.BFLOAT16))
-        .withMessage("dtype must be FLOAT32, FLOAT64 or INT64, got BFLOAT16");
+        .isThrownBy(() -> builder.cast(DType.INT32))
+        .withMessage("dtype must be FLOAT16, BFLOAT16, FLOAT32, FLOAT64 or INT64, got INT32");
     assertThatIllegalStateException()
         .isThrownBy(() -> builder.crop(0, 0, 1, 1).centerCrop(1, 1))
         .withMessage("centerCrop cannot follow crop, which decides the size");
@@ -252,7 +266,9 @@ class RowTransformTest {
         .withMessage("scale was called before");
     assertThatIllegalStateException()
         .isThrownBy(() -> builder.cast(DType.FLOAT64).build())
-        .withMessage("numbers that are scaled or normalized are FLOAT32, but are cast to FLOAT64");
+        .withMessage(
+            "numbers that are scaled or normalized are FLOAT32, FLOAT16 or BFLOAT16, but are cast"
+                + " to FLOAT64");
     RowTransform.Builder built = RowTransform.builder().horizontalFlip(1);
     assertThat(built.build().isRandom()).isTrue();
     assertThatIllegalStateException()
