@@ -15,7 +15,7 @@ namespace torchfeed {
 
 constexpr std::size_t kByteValues = 256;
 
-/// What each byte of a channel becomes: numbers of 4 or 2 bytes. A table is exact for any formula,
+/// The number of 4 or 2 bytes that each byte of a channel becomes. A table is exact for any formula,
 /// but vector instructions compute faster than they look up.
 struct ByteResults {
   float factor;

@@ -25,14 +25,16 @@ void copy_reversed(std::byte* target, const std::byte* source, std::size_t count
 
 void copy_bytes_reversed(std::byte* target, const std::byte* source, std::size_t count) {
   constexpr std::size_t kAtOnce = sizeof(uint64_t);
-  std::size_t done = 0;
-  for (; done + kAtOnce <= count; done += kAtOnce) {
-    uint64_t bytes = 0;
-    std::memcpy(&bytes, source + count - done - kAtOnce, kAtOnce);
-    bytes = __builtin_bswap64(bytes);
-    std::memcpy(target + done, &bytes, kAtOnce);
+  if (count < kAtOnce) {
+    return copy_reversed<uint8_t>(target, source, count);
   }
-  copy_reversed<uint8_t>(target + done, source, count - done);
+  for (std::size_t done = 0; done < count; done += kAtOnce) {
+    const std::size_t at = std::min(done, count - kAtOnce);  // the last ones overlap
+    uint64_t bytes = 0;
+    std::memcpy(&bytes, source + count - at - kAtOnce, kAtOnce);
+    bytes = __builtin_bswap64(bytes);
+    std::memcpy(target + at, &bytes, kAtOnce);
+  }
 }
 
 /// Copies elements of a size in reverse order.
