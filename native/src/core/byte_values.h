@@ -15,8 +15,8 @@ namespace torchfeed {
 
 constexpr std::size_t kByteValues = 256;
 
-/// The number of 4 or 2 bytes that each byte of a channel becomes. A table is exact for any formula,
-/// but vector instructions compute faster than they look up.
+/// The number of 4 or 2 bytes that each byte of a channel becomes. A table is exact for any
+/// formula, but vector instructions compute faster than they look up.
 struct ByteResults {
   float factor;
   ElementScale scale;
