@@ -30,7 +30,8 @@ TEST(CollectiveErrors, PathsAndBacktracesAreCutOff) {
   EXPECT_EQ("Broken pipe",
             detail::without_source_location("[/a/b/pair.cc:538] Broken pipe\nException raised "
                                             "from f at x.cc:1 (most recent call first)"));
-  EXPECT_EQ("[127.0.0.1] is odd", detail::without_source_location("[127.0.0.1] is odd"));
+  const std::string odd = "[127.0.0.1] is odd";
+  EXPECT_EQ(odd, detail::without_source_location(odd));
 }
 
 TEST(ProcessGroup, OneRankIsAGroupWithoutABackend) {

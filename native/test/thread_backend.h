@@ -5,7 +5,10 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <exception>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -38,10 +41,31 @@ class Exchange {
     return complete_;
   }
 
-  /// Makes every later collective fail with this text.
+  /// Makes every later collective and message fail with this text.
   void fail_with(std::string text) {
     const std::lock_guard lock(mutex_);
     failure_ = std::move(text);
+    changed_.notify_all();
+  }
+
+  void send(int from, int to, const at::Tensor& message) {
+    const std::lock_guard lock(mutex_);
+    if (failure_.empty()) {
+      mail_[{from, to}].push_back(message.clone());
+    }
+    changed_.notify_all();
+  }
+
+  at::Tensor receive(int from, int to) {
+    std::unique_lock lock(mutex_);
+    auto& mail = mail_[{from, to}];
+    changed_.wait(lock, [&] { return !failure_.empty() || !mail.empty(); });
+    if (!mail.empty()) {
+      at::Tensor message = std::move(mail.front());
+      mail.pop_front();
+      return message;
+    }
+    throw std::runtime_error(failure_);
   }
 
  private:
@@ -52,6 +76,7 @@ class Exchange {
   size_t arrived_ = 0;
   size_t round_ = 0;
   std::string failure_;
+  std::map<std::pair<int, int>, std::deque<at::Tensor>> mail_;  // from one rank to another
 };
 
 /// Completed work, successful or failed.
@@ -69,6 +94,20 @@ class ThreadWork : public c10d::Work {
 
  private:
   c10::intrusive_ptr<c10::ivalue::Future> future_;
+};
+
+/// A message, which is sent or received when it is awaited.
+class MessageWork : public c10d::Work {
+ public:
+  explicit MessageWork(std::function<void()> body) : body_(std::move(body)) {}
+
+  bool wait(std::chrono::milliseconds /*timeout*/) override {
+    body_();
+    return true;
+  }
+
+ private:
+  std::function<void()> body_;
 };
 
 /// A backend over an `Exchange`: failures arrive, as with Gloo, when the work is awaited.
@@ -113,6 +152,20 @@ class ThreadBackend : public c10d::Backend {
       for (size_t rank = 0; rank < all.size(); ++rank) {
         outputs[0][rank].copy_(all[rank]);
       }
+    });
+  }
+
+  c10::intrusive_ptr<c10d::Work> send(std::vector<at::Tensor>& tensors, int to,
+                                      int /*tag*/) override {
+    exchange_->send(getRank(), to, tensors[0]);
+    return c10::make_intrusive<MessageWork>([] {});
+  }
+
+  c10::intrusive_ptr<c10d::Work> recv(std::vector<at::Tensor>& tensors, int from,
+                                      int /*tag*/) override {
+    return c10::make_intrusive<MessageWork>([this, from, tensor = tensors[0]] {
+      const at::Tensor message = exchange_->receive(from, getRank());
+      tensor.narrow(0, 0, message.numel()).copy_(message);
     });
   }
 

@@ -4,7 +4,6 @@
 #include <c10/core/ScalarType.h>
 
 #include <algorithm>
-#include <numeric>
 #include <sstream>
 
 #include "torchfeed/error.h"
@@ -79,10 +78,6 @@ at::Tensor CallSignature::words() const {
   at::Tensor words = at::empty({kWords}, at::kLong);
   std::copy(words_.begin(), words_.end(), words.mutable_data_ptr<int64_t>());
   return words;
-}
-
-int64_t CallSignature::digest() const {
-  return std::accumulate(words_.begin(), words_.end(), int64_t{1}, mixed);
 }
 
 std::string CallSignature::describe(const int64_t* words) {

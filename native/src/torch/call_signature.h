@@ -44,8 +44,6 @@ class CallSignature {
   CallSignature& between_devices(bool between_devices);
 
   [[nodiscard]] at::Tensor words() const;
-  /// Returns a number that differs if the signatures do, but for one case in 2^64.
-  [[nodiscard]] int64_t digest() const;
   [[nodiscard]] static std::string describe(const int64_t* words);
   /// Returns the bytes of the one tensor that the words describe.
   [[nodiscard]] static int64_t bytes(const int64_t* words);

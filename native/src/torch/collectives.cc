@@ -94,8 +94,30 @@ int64_t elements(const std::vector<at::Tensor>& tensors) {
   return elements;
 }
 
+int64_t bytes_of(const at::Tensor& tensor) {
+  return tensor.numel() * static_cast<int64_t>(tensor.element_size());
+}
+
+int64_t bytes_of(const std::vector<at::Tensor>& tensors) {
+  int64_t bytes = 0;
+  for (const auto& tensor : tensors) {
+    bytes += bytes_of(tensor);
+  }
+  return bytes;
+}
+
+at::Tensor bytes_of_all(const std::vector<at::Tensor>& tensors) {
+  std::vector<at::Tensor> bytes;
+  bytes.reserve(tensors.size());
+  for (const auto& tensor : tensors) {
+    bytes.push_back(as_bytes(dense(tensor)));
+  }
+  return bytes.size() == 1 ? bytes[0] : at::cat(bytes);
+}
+
 }  // namespace detail
 
+using detail::CallExchange;
 using detail::CallSignature;
 using detail::dense;
 using detail::Operation;
@@ -165,77 +187,88 @@ CallSignature Collectives::signature(Operation operation, const Tensors& tensors
 
 // Mismatched sizes would abort the process inside Gloo, so they are detected first.
 // A rank that rejects its own arguments announces it, since the others would wait for it.
-void Collectives::agree(const Check& check, const Describe& describe) {
+CallExchange Collectives::agree(const Check& check, const Describe& describe,
+                                const Values& values) {
   if (!backends_.host || !is_checked()) {
     check();
-    return;
+    return {};
   }
   const std::string refusal = detail::refusal_by(check);
-  compare(refusal, refusal.empty() ? describe() : CallSignature(Operation::kRefused));
+  CallExchange exchange(*backends_.host, in_flight_,
+                        refusal.empty() ? describe() : CallSignature(Operation::kRefused),
+                        refusal.empty() ? values : Values());
+  compare(refusal, exchange);
+  return exchange;
 }
 
-/// Returns whether all ranks have the same number: the largest is the smallest. Gloo cuts a message
-/// of more numbers into segments, each of which costs as much as this.
-bool Collectives::are_equal(int64_t number) {
-  Tensors extremes = {at::empty({2}, at::kLong)};
-  auto* numbers = extremes[0].mutable_data_ptr<int64_t>();
-  numbers[0] = number;
-  numbers[1] = ~number;  // reverses the order, and cannot overflow
-  c10d::AllreduceOptions options;
-  options.reduceOp = c10d::ReduceOp::MAX;
-  in_flight_.await(backends_.host->allreduce(extremes, options));
-  return numbers[0] == ~numbers[1];
-}
-
-void Collectives::compare(const std::string& refusal, const CallSignature& mine) {
-  if (are_equal(mine.digest()) && refusal.empty()) {
-    return;
-  }
-  const at::Tensor all = gather_sendable(mine.words());
-  const auto* rows = all.const_data_ptr<int64_t>();
-  constexpr auto kWords = CallSignature::kWords;
+void Collectives::compare(const std::string& refusal, const CallExchange& exchange) const {
   if (!refusal.empty()) {
     detail::refuse(refusal);
   }
   for (int64_t other = 0; other < world_size_; ++other) {
-    if (rows[other * kWords] == static_cast<int64_t>(Operation::kRefused)) {
+    if (exchange.words(other)[0] == static_cast<int64_t>(Operation::kRefused)) {
       detail::refuse("rank " + std::to_string(other) +
                      " rejected its own arguments; see its log for the reason");
     }
   }
+  const int64_t* first = exchange.words(0);
   for (int64_t other = 1; other < world_size_; ++other) {
-    const auto* row = rows + other * kWords;
-    if (!std::equal(rows, rows + kWords, row)) {
+    const int64_t* words = exchange.words(other);
+    if (!std::equal(first, first + CallSignature::kWords, words)) {
       detail::refuse("all ranks must make the same call: rank 0 calls " +
-                     CallSignature::describe(rows) + ", rank " + std::to_string(other) + " calls " +
-                     CallSignature::describe(row));
+                     CallSignature::describe(first) + ", rank " + std::to_string(other) +
+                     " calls " + CallSignature::describe(words));
     }
   }
 }
 
+bool Collectives::is_carried(const at::Tensor& like, int64_t bytes) const {
+  return is_checked() && backends_.host && !is_between_devices(like) && bytes > 0 &&
+         bytes <= CallExchange::kMaxBytes;
+}
+
+at::Tensor Collectives::reduced(const CallExchange& exchange, const at::Tensor& like,
+                                int32_t op) const {
+  at::Tensor result = exchange.values(0, like);
+  for (int64_t other = 1; other < world_size_; ++other) {
+    reduce_into(result, exchange.values(other, like), op);
+  }
+  return result;
+}
+
 void Collectives::barrier() {
-  agree([] {}, [] { return CallSignature(Operation::kBarrier); });
-  if (backends_.host) {
+  const auto exchange = agree([] {}, [] { return CallSignature(Operation::kBarrier); });
+  if (backends_.host && exchange.is_empty()) {
     in_flight_.await(backends_.host->barrier(c10d::BarrierOptions()));
   }
 }
 
 void Collectives::all_reduce(const Tensors& tensors, int32_t op) {
   const at::NoGradGuard no_grad;
-  agree(
+  const bool is_single = tensors.size() == 1;
+  const auto values = [&] {
+    return reducible(is_single ? tensors[0] : detail::flattened(tensors), op);
+  };
+  at::Tensor mine;
+  const auto exchange = agree(
       [&] {
         check_tensors(tensors);
         detail::check_reducible(tensors[0], op);
       },
-      [&] { return signature(Operation::kAllReduce, tensors).op(op); });
+      [&] { return signature(Operation::kAllReduce, tensors).op(op); },
+      [&](int64_t) {
+        if (!mine.defined() && is_carried(tensors[0], detail::bytes_of(tensors))) {
+          mine = values();
+        }
+        return mine;
+      });
   if (is_silent(tensors[0], detail::elements(tensors))) {
     return;
   }
-  const bool is_single = tensors.size() == 1;
-  Tensors sent = {reducible(is_single ? tensors[0] : detail::flattened(tensors), op)};
+  Tensors sent = {mine.defined() ? reduced(exchange, mine, op) : values()};
   c10d::AllreduceOptions options;
   options.reduceOp = c10d_op(op);
-  if (sends(sent[0])) {
+  if (!mine.defined() && sends(sent[0])) {
     await(sent[0], backend_of(sent[0]).allreduce(sent, options));
   }
   if (op == ProcessGroup::kMean) {
@@ -250,24 +283,36 @@ void Collectives::all_reduce(const Tensors& tensors, int32_t op) {
 
 void Collectives::reduce(const at::Tensor& tensor, int32_t op, int64_t root) {
   const at::NoGradGuard no_grad;
-  agree(
+  at::Tensor mine;
+  const auto exchange = agree(
       [&] {
         check_tensor(tensor);
         detail::check_reducible(tensor, op);
         detail::check_rank("root", root, world_size_);
       },
-      [&] { return signature(Operation::kReduce, {tensor}).op(op).root(root); });
+      [&] { return signature(Operation::kReduce, {tensor}).op(op).root(root); },
+      [&](int64_t to) {
+        if (!mine.defined() && is_carried(tensor, detail::bytes_of(tensor))) {
+          mine = reducible(tensor, op);
+        }
+        return to == root ? mine : at::Tensor();
+      });
   if (is_silent(tensor, tensor.numel())) {
     return;
   }
-  // Gloo leaves partial results in the tensors of the other ranks.
-  const at::Tensor values = reducible(tensor, op);
-  Tensors sent = {rank_ == root ? values : values.clone()};
-  c10d::ReduceOptions options;
-  options.reduceOp = c10d_op(op);
-  options.rootRank = root;
-  if (sends(sent[0])) {
-    await(sent[0], backend_of(sent[0]).reduce(sent, options), rooted(Needs::Pattern::kRoot, root));
+  Tensors sent;
+  if (mine.defined()) {
+    sent = {rank_ == root ? reduced(exchange, mine, op) : mine};
+  } else {
+    // Gloo leaves partial results in the tensors of the other ranks.
+    const at::Tensor values = reducible(tensor, op);
+    sent = {rank_ == root ? values : values.clone()};
+    c10d::ReduceOptions options;
+    options.reduceOp = c10d_op(op);
+    options.rootRank = root;
+    if (sends(values)) {
+      await(values, backend_of(values).reduce(sent, options), rooted(Needs::Pattern::kRoot, root));
+    }
   }
   if (rank_ == root) {
     if (op == ProcessGroup::kMean) {
@@ -280,25 +325,23 @@ void Collectives::reduce(const at::Tensor& tensor, int32_t op, int64_t root) {
 // Python's takes twice the traffic: Gloo performs an all-reduce and drops the rest.
 void Collectives::reduce_scatter(const Tensors& outputs, const Tensors& inputs, int32_t op) {
   const at::NoGradGuard no_grad;
-  agree(
-      [&] {
-        check_tensors(outputs);
-        check_tensors(inputs);
-        detail::check_reducible(inputs[0], op);
-        if (inputs.size() != outputs.size() ||
-            inputs[0].scalar_type() != outputs[0].scalar_type()) {
-          detail::refuse("inputs and outputs must be equally many and of one dtype");
-        }
-        for (size_t i = 0; i < inputs.size(); ++i) {
-          if (inputs[i].numel() != world_size_ * outputs[i].numel()) {
-            detail::refuse("an input must hold one output for each of " +
-                           std::to_string(world_size_) + " ranks, got " +
-                           std::to_string(inputs[i].numel()) + " elements for outputs of " +
-                           std::to_string(outputs[i].numel()));
-          }
-        }
-      },
-      [&] { return signature(Operation::kReduceScatter, outputs).op(op); });
+  at::Tensor sent;  // one row for each rank
+  const auto rows = [&] {
+    Tensors each;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      each.push_back(dense(inputs[i]).reshape({world_size_, outputs[i].numel()}));
+    }
+    return sendable(each.size() == 1 ? each[0] : at::cat(each, 1));
+  };
+  const auto exchange = agree([&] { check_parts(outputs, inputs, op); },
+                              [&] { return signature(Operation::kReduceScatter, outputs).op(op); },
+                              [&](int64_t to) {
+                                if (!is_carried(inputs[0], detail::bytes_of(outputs))) {
+                                  return at::Tensor();
+                                }
+                                sent = sent.defined() ? sent : rows();
+                                return sent.select(0, to);
+                              });
   if (sends(inputs[0]) && protocol_ == Protocol::kPython) {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const at::Tensor all = dense(inputs[i]).clone();
@@ -311,24 +354,41 @@ void Collectives::reduce_scatter(const Tensors& outputs, const Tensors& inputs, 
   if (detail::elements(outputs) == 0) {
     return;
   }
-  Tensors rows;  // of each input, one row for each rank
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    rows.push_back(dense(inputs[i]).reshape({world_size_, outputs[i].numel()}));
-  }
-  const at::Tensor sent = sendable(rows.size() == 1 ? rows[0] : at::cat(rows, 1));
-  at::Tensor received = sent;
-  if (sends(sent)) {
-    received = at::empty_like(sent);
-    exchange_bytes(detail::as_bytes(received), detail::as_bytes(sent), {}, {});
-  }
-  at::Tensor result = received.select(0, 0).clone();
-  for (int64_t other = 1; other < world_size_; ++other) {
-    reduce_into(result, received.select(0, other), op);
+  at::Tensor result;
+  if (sent.defined()) {
+    result = reduced(exchange, sent.select(0, rank_), op);
+  } else {
+    sent = rows();
+    at::Tensor received = sent;
+    if (sends(sent)) {
+      received = at::empty_like(sent);
+      exchange_bytes(detail::as_bytes(received), detail::as_bytes(sent), {}, {});
+    }
+    result = received.select(0, 0).clone();
+    for (int64_t other = 1; other < world_size_; ++other) {
+      reduce_into(result, received.select(0, other), op);
+    }
   }
   if (op == ProcessGroup::kMean) {
     result.div_(world_size_);
   }
   detail::unflatten(result, outputs);
+}
+
+void Collectives::check_parts(const Tensors& outputs, const Tensors& inputs, int32_t op) const {
+  check_tensors(outputs);
+  check_tensors(inputs);
+  detail::check_reducible(inputs[0], op);
+  if (inputs.size() != outputs.size() || inputs[0].scalar_type() != outputs[0].scalar_type()) {
+    detail::refuse("inputs and outputs must be equally many and of one dtype");
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].numel() != world_size_ * outputs[i].numel()) {
+      detail::refuse("an input must hold one output for each of " + std::to_string(world_size_) +
+                     " ranks, got " + std::to_string(inputs[i].numel()) +
+                     " elements for outputs of " + std::to_string(outputs[i].numel()));
+    }
+  }
 }
 
 }  // namespace torchfeed

@@ -8,6 +8,7 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <vector>
 
+#include "torch/call_exchange.h"
 #include "torch/call_signature.h"
 #include "torch/in_flight.h"
 
@@ -68,16 +69,37 @@ class Collectives {
   using Check = std::function<void()>;
   using Describe = std::function<detail::CallSignature()>;
 
-  /// Refuses the call on all ranks if `check` fails on one, or their descriptions differ.
-  void agree(const Check& check, const Describe& describe);
-  [[nodiscard]] bool are_equal(int64_t number);
-  void compare(const std::string& refusal, const detail::CallSignature& mine);
+  struct ByteCounts {
+    std::vector<int64_t> received;  // from each rank
+    std::vector<int64_t> sent;      // to each rank
+  };
+
+  using Values = detail::CallExchange::Values;
+
+  /// Refuses the call on all ranks if `check` fails on one, or their descriptions differ. Returns
+  /// what the ranks have sent each other, with `values`; nothing if they do not compare the call.
+  /// The descriptions must tell how many values there are.
+  detail::CallExchange agree(const Check& check, const Describe& describe,
+                             const Values& values = {});
+  void compare(const std::string& refusal, const detail::CallExchange& exchange) const;
+  /// Returns whether this number of bytes of values like these travels with the description.
+  [[nodiscard]] bool is_carried(const at::Tensor& like, int64_t bytes) const;
+  /// Returns the reduction of values of all ranks, like these, in rank order.
+  [[nodiscard]] at::Tensor reduced(const detail::CallExchange& exchange, const at::Tensor& like,
+                                   int32_t op) const;
+  /// Stacks what the ranks have sent, like this.
+  [[nodiscard]] at::Tensor gathered(const detail::CallExchange& exchange,
+                                    const at::Tensor& like) const;
   /// Gathers what is sendable, on its device.
   [[nodiscard]] at::Tensor gather_sendable(const at::Tensor& sendable);
   /// @param received_bytes  from each rank; empty, as `sent_bytes`, if all are equal
   void exchange_bytes(const at::Tensor& received, const at::Tensor& sent,
                       std::vector<int64_t> received_bytes, std::vector<int64_t> sent_bytes);
-  void agree_on_exchange(const std::vector<int64_t>& received, const std::vector<int64_t>& sent);
+  /// Agrees on a call, and refuses it if a rank sends other numbers of bytes than its peer expects.
+  void agree_on_exchange(const Check& check, const Describe& describe,
+                         const std::function<ByteCounts()>& counts);
+  /// Checks the tensors of a reduce-scatter.
+  void check_parts(const Tensors& outputs, const Tensors& inputs, int32_t op) const;
   void check_peer(const char* name, int64_t peer, int64_t tag) const;
   [[nodiscard]] bool is_checked() const { return protocol_ == Protocol::kChecked; }
   /// Returns whether nothing is sent for a tensor like this one, and this number of elements.
@@ -124,7 +146,11 @@ void copy_back(const at::Tensor& tensor, const at::Tensor& dense);
 [[nodiscard]] at::Tensor flattened(const std::vector<at::Tensor>& tensors);
 /// Writes values that lie one after the other into the tensors.
 void unflatten(const at::Tensor& flat, const std::vector<at::Tensor>& tensors);
+/// Returns the tensors' bytes one after the other: the memory of a single one that is dense.
+[[nodiscard]] at::Tensor bytes_of_all(const std::vector<at::Tensor>& tensors);
 [[nodiscard]] int64_t elements(const std::vector<at::Tensor>& tensors);
+[[nodiscard]] int64_t bytes_of(const at::Tensor& tensor);
+[[nodiscard]] int64_t bytes_of(const std::vector<at::Tensor>& tensors);
 
 }  // namespace detail
 }  // namespace torchfeed

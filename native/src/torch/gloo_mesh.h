@@ -44,6 +44,7 @@ class GroupSockets {
 struct GlooMesh {
   c10::intrusive_ptr<c10d::Backend> backend;
   GroupSockets sockets;
+  std::chrono::milliseconds timeout{0};  ///< of an operation; 0: the backend's own
 };
 
 struct GlooOptions {

@@ -8,20 +8,19 @@
 
 #include "torch/device.h"
 #include "torch/future_work.h"
+#include "torch/messages_in_flight.h"
 #include "torchfeed/error.h"
 
 namespace torchfeed {
+
+using detail::peer_lost;
+
 namespace {
 
 using std::chrono::milliseconds;
 
 /// Time in which an operation whose connections are shut down usually fails by itself.
 constexpr milliseconds kGrace(20);
-constexpr milliseconds kLap(250);
-/// Time without a byte after which the ranks that are left send no more.
-constexpr milliseconds kQuiet(1000);
-/// The same for operations that may also wait for a rank that has not begun.
-constexpr milliseconds kLongQuiet(10'000);
 /// Time between two looks at what a device has finished.
 constexpr std::chrono::microseconds kPoll(50);
 
@@ -29,13 +28,13 @@ std::exception_ptr aborted() {
   return std::make_exception_ptr(Error(ErrorCode::kIllegalState, "ProcessGroup was aborted"));
 }
 
-std::exception_ptr peer_lost(int64_t rank) {
+}  // namespace
+
+std::exception_ptr detail::peer_lost(int64_t rank) {
   return std::make_exception_ptr(Error(
       ErrorCode::kPeerLost, "Connection closed by " + (rank < 0 ? std::string("another rank")
                                                                 : "rank " + std::to_string(rank))));
 }
-
-}  // namespace
 
 /// A collective operation, which ends once.
 struct InFlight::Operation {
@@ -99,8 +98,9 @@ bool Needs::certainly(int64_t other, int64_t own, int64_t world_size) const {
   return false;
 }
 
-InFlight::InFlight(const detail::GroupSockets& sockets, int64_t rank, int64_t world_size)
-    : sockets_(sockets), rank_(rank), world_size_(world_size) {
+InFlight::InFlight(const detail::GroupSockets& sockets, int64_t rank, int64_t world_size,
+                   Limits limits)
+    : sockets_(sockets), rank_(rank), world_size_(world_size), limits_(limits) {
   if (!sockets.is_empty()) {
     watch_ = std::thread([this] { watch(); });
   }
@@ -175,32 +175,6 @@ void InFlight::await_on_device(const c10::intrusive_ptr<c10d::Work>& work, Needs
   (void)watched_on_device(work, needs)->wait();
 }
 
-void InFlight::await_message(const c10::intrusive_ptr<c10d::Work>& work, int64_t peer) {
-  Message message{work.get(), peer, Clock::now()};
-  {
-    const std::lock_guard lock(mutex_);
-    if (*is_aborted_) {
-      throw_aborted();
-    }
-    messages_.insert(&message);
-  }
-  const auto leave = [&] {
-    const std::lock_guard lock(mutex_);
-    messages_.erase(&message);
-  };
-  bool is_complete = false;
-  try {
-    is_complete = work->wait();
-  } catch (...) {
-    leave();
-    throw;
-  }
-  leave();
-  if (!is_complete) {
-    std::rethrow_exception(message.is_lost ? peer_lost(peer) : aborted());
-  }
-}
-
 std::vector<std::shared_ptr<InFlight::Operation>> InFlight::pending() {
   std::vector<std::shared_ptr<Operation>> pending;
   std::erase_if(operations_, [&](const auto& each) {
@@ -220,8 +194,8 @@ void InFlight::abort() {
     const std::lock_guard lock(mutex_);
     *is_aborted_ = true;
     operations = pending();
-    for (const Message* message : messages_) {
-      message->work->abort();
+    for (Batch* batch : batches_) {
+      batch->wake();
     }
     abort_device();
   }
@@ -237,7 +211,7 @@ void InFlight::abort() {
 
 bool InFlight::is_idle() {
   const std::lock_guard lock(mutex_);
-  return pending().empty() && messages_.empty();
+  return pending().empty() && batches_.empty();
 }
 
 bool InFlight::is_aborted() const { return *is_aborted_; }
@@ -268,8 +242,8 @@ bool InFlight::is_lost(int64_t rank) const {
 void InFlight::watch() {
   std::vector<int64_t> lost;
   std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, kLap, [&] { return is_closing_; })) {
-    const bool is_idle = pending().empty() && messages_.empty();
+  while (!changed_.wait_for(lock, limits_.lap, [&] { return is_closing_; })) {
+    const bool is_idle = pending().empty() && batches_.empty();
     // What Gloo tells by itself, it tells within a lap.
     const auto lost_before =
         std::exchange(lost, is_idle ? std::vector<int64_t>() : sockets_.lost());
@@ -277,7 +251,13 @@ void InFlight::watch() {
       first_lost_ = lost.front();
     }
     if (!lost_before.empty() && !lost.empty()) {
-      end_operations_without(lost, Clock::now());
+      end_messages_without(lost);
+      const auto failures = end_operations_without(lost, Clock::now());
+      lock.unlock();  // callbacks of a failure may call this object
+      for (const auto& [operation, failure] : failures) {
+        operation->end(failure);
+      }
+      lock.lock();
     }
   }
 }
@@ -319,18 +299,13 @@ void InFlight::abort_device() {
   }).detach();
 }
 
-/// Ends operations that need one of the lost ranks. A rank may leave after the last operation; then
-/// those that need it, and so have begun there, need only bytes that are on their way. If it is not
-/// known whether a lost rank is needed, another rank may just be late, so more time passes first.
-void InFlight::end_operations_without(const std::vector<int64_t>& lost, Clock::time_point now) {
-  for (Message* message : messages_) {
-    const bool is_gone =
-        world_size_ == 2 || std::find(lost.begin(), lost.end(), message->peer) != lost.end();
-    if (is_gone && now - message->start > kLap) {
-      message->is_lost = true;
-      message->work->abort();
-    }
-  }
+/// Returns the operations that need one of the lost ranks. A rank may leave after the last
+/// operation; then those that need it, and so have begun there, need only bytes that are on their
+/// way. If it is not known whether a lost rank is needed, another rank may just be late, so more
+/// time passes first.
+InFlight::Failures InFlight::end_operations_without(const std::vector<int64_t>& lost,
+                                                    Clock::time_point now) {
+  Failures failures;
   const auto quiet = sockets_.quiet_for();
   for (const auto& operation : pending()) {
     // A device need not use Gloo's tree.
@@ -339,15 +314,16 @@ void InFlight::end_operations_without(const std::vector<int64_t>& lost, Clock::t
       return !(operation->device_work && is_tree) &&
              operation->needs.certainly(rank, rank_, world_size_);
     });
-    const auto limit = needed == lost.end() ? kLongQuiet : kQuiet;
+    const auto limit = needed == lost.end() ? limits_.long_quiet : limits_.quiet;
     const auto age = now - operation->start;
-    if (world_size_ == 2 ? age > kLap : age > limit && quiet > limit) {
-      operation->end(peer_lost(needed == lost.end() ? lost.front() : *needed));
+    if (world_size_ == 2 ? age > limits_.lap : age > limit && quiet > limit) {
+      failures.emplace_back(operation, peer_lost(needed == lost.end() ? lost.front() : *needed));
       if (operation->device_work) {
         abort_device();
       }
     }
   }
+  return failures;
 }
 
 }  // namespace torchfeed

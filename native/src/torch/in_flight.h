@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <thread>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/Work.hpp>
+#include <utility>
 #include <vector>
 
 #include "torch/gloo_mesh.h"
@@ -44,7 +46,24 @@ struct Needs {
 /// the group's timeout. Thread-safe.
 class InFlight {
  public:
-  InFlight(const detail::GroupSockets& sockets, int64_t rank, int64_t world_size);
+  struct Limits {
+    /// The time between two looks at the connections.
+    std::chrono::milliseconds lap{250};
+    /// Time without a byte after which the ranks that are left send no more.
+    std::chrono::milliseconds quiet{1000};
+    /// The same for operations that may also wait for a rank that has not begun.
+    std::chrono::milliseconds long_quiet{10'000};
+    /// The most time that messages are awaited; 0: as long as their backend waits for each.
+    std::chrono::milliseconds messages{0};
+  };
+
+  /// A message to or from a peer.
+  struct Message {
+    c10::intrusive_ptr<c10d::Work> work;
+    int64_t peer;
+  };
+
+  InFlight(const detail::GroupSockets& sockets, int64_t rank, int64_t world_size, Limits limits);
   InFlight(const InFlight&) = delete;
   InFlight& operator=(const InFlight&) = delete;
   ~InFlight();
@@ -61,8 +80,10 @@ class InFlight {
   void await(const c10::intrusive_ptr<c10d::Work>& work, Needs needs = {});
   /// Waits for `watched_on_device(work, needs)`.
   void await_on_device(const c10::intrusive_ptr<c10d::Work>& work, Needs needs = {});
-  /// Waits for a message to or from a peer.
+  /// Waits for a message.
   void await_message(const c10::intrusive_ptr<c10d::Work>& work, int64_t peer);
+  /// Waits for messages; fails if one of them does, or its peer is lost.
+  void await_messages(std::vector<Message> messages);
 
   /// Sets the backend whose operations run on a device; to be called at most once, before any. It
   /// is aborted when the group is, or a rank is lost: else, its operations would occupy the device.
@@ -83,13 +104,8 @@ class InFlight {
   using Clock = std::chrono::steady_clock;
 
   struct Operation;
-
-  struct Message {
-    c10d::Work* work;
-    int64_t peer;
-    Clock::time_point start;
-    bool is_lost = false;
-  };
+  class Batch;
+  using Failures = std::vector<std::pair<std::shared_ptr<Operation>, std::exception_ptr>>;
 
   /// @param device_work  the work, if its future does not wait for the device
   [[nodiscard]] c10::intrusive_ptr<c10d::Work> add(
@@ -99,18 +115,22 @@ class InFlight {
   void watch();
   void poll_device();
   void abort_device();
-  void end_operations_without(const std::vector<int64_t>& lost, Clock::time_point now);
+  [[nodiscard]] bool await_next(Batch& batch);
+  void end_messages_without(const std::vector<int64_t>& lost);
+  [[nodiscard]] Failures end_operations_without(const std::vector<int64_t>& lost,
+                                                Clock::time_point now);
 
   const detail::GroupSockets& sockets_;
   const int64_t rank_;
   const int64_t world_size_;
+  const Limits limits_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::shared_ptr<std::atomic<bool>> is_aborted_ = std::make_shared<std::atomic<bool>>(false);
   bool is_closing_ = false;
   int64_t first_lost_ = -1;
   std::vector<std::weak_ptr<Operation>> operations_;
-  std::set<Message*> messages_;
+  std::set<Batch*> batches_;
   c10::intrusive_ptr<c10d::Backend> device_backend_;  // null without one, and once aborted
   std::optional<c10::Device> device_;
   bool is_device_aborted_ = false;

@@ -47,7 +47,7 @@ ProcessGroup::Impl::Impl(detail::GlooMesh mesh, int64_t rank, int64_t world_size
       rank_(rank),
       world_size_(world_size),
       has_python_ranks_(has_python_ranks),
-      in_flight_(sockets_, rank, world_size),
+      in_flight_(sockets_, rank, world_size, {.messages = mesh.timeout}),
       collectives_(std::make_shared<SerialLane>(kIdleLimit)) {
   group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
   if (backends_.host) {
