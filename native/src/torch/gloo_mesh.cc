@@ -3,15 +3,19 @@
 
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <optional>
+#include <string>
 #include <vector>
 #define USE_C10D_GLOO
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -97,11 +101,45 @@ std::string listener_of(c10d::Store& store, int rank) {
   return text_of(address);
 }
 
-/// Returns the connections of this process to the listeners of other ranks, and those accepted at
-/// its own.
+/// Returns what an event loop watches; nothing if the descriptor is none of a loop.
+std::vector<int> watched_by(int descriptor) {
+  std::vector<int> watched;
+  std::ifstream info("/proc/self/fdinfo/" + std::to_string(descriptor));
+  for (std::string line; std::getline(info, line);) {
+    if (line.rfind("tfd:", 0) == 0) {
+      watched.push_back(std::atoi(line.c_str() + std::strlen("tfd:")));
+    }
+  }
+  return watched;
+}
+
+bool is_listener_at(int descriptor, const std::string& address) {
+  int is_listening = 0;
+  socklen_t length = sizeof(is_listening);
+  return getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &length) == 0 &&
+         is_listening != 0 && address_of(descriptor, &getsockname) == address;
+}
+
+/// Returns the descriptors of the event loop that watches the listener at an address: those of one
+/// rank, also if other threads of this process are other ranks. If the system does not tell, all
+/// descriptors of this process.
+std::vector<int> descriptors_of(const std::string& listener) {
+  const auto all = open_descriptors();
+  for (const int loop : all) {
+    auto watched = watched_by(loop);
+    if (std::any_of(watched.begin(), watched.end(),
+                    [&](int each) { return is_listener_at(each, listener); })) {
+      return watched;
+    }
+  }
+  return all;
+}
+
+/// Returns the connections of a rank to the listeners of other ranks, and those accepted at its
+/// own.
 std::vector<Connection> connections_of(int own, const std::vector<std::string>& listeners) {
   std::vector<Connection> connections;
-  for (const int descriptor : open_descriptors()) {
+  for (const int descriptor : descriptors_of(listeners[static_cast<size_t>(own)])) {
     const std::string peer = address_of(descriptor, &getpeername);
     if (peer.empty()) {
       continue;
@@ -138,18 +176,37 @@ void name_peers(c10d::Store& store, int own, int world_size, std::vector<Connect
   }
 }
 
-/// Returns whether the descriptor is still that of the connection.
-bool is_open(const Connection& connection) {
-  return address_of(connection.descriptor, &getpeername) == connection.peer_address &&
-         address_of(connection.descriptor, &getsockname) == connection.own_address;
-}
+/// A descriptor of the socket of a connection, for a moment: the original may be closed meanwhile,
+/// and its number used for another file.
+class OwnDescriptor {
+ public:
+  explicit OwnDescriptor(const Connection& connection)
+      : descriptor_(fcntl(connection.descriptor, F_DUPFD_CLOEXEC, 0)),
+        is_open_(address_of(descriptor_, &getpeername) == connection.peer_address &&
+                 address_of(descriptor_, &getsockname) == connection.own_address) {}
+  ~OwnDescriptor() {
+    if (descriptor_ >= 0) {
+      close(descriptor_);
+    }
+  }
+  OwnDescriptor(const OwnDescriptor&) = delete;
+  OwnDescriptor& operator=(const OwnDescriptor&) = delete;
+
+  /// Returns whether it is the socket of the connection.
+  [[nodiscard]] bool is_open() const { return is_open_; }
+  [[nodiscard]] int get() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+  bool is_open_;
+};
 
 /// Returns what the system knows of an established connection; nothing of one that has ended.
 std::optional<tcp_info> established(const Connection& connection) {
   tcp_info info{};
   socklen_t length = sizeof(info);
-  if (!is_open(connection) ||
-      getsockopt(connection.descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 ||
+  const OwnDescriptor own(connection);
+  if (!own.is_open() || getsockopt(own.get(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0 ||
       info.tcpi_state != TCP_ESTABLISHED) {
     return std::nullopt;
   }
@@ -160,8 +217,9 @@ std::optional<tcp_info> established(const Connection& connection) {
 
 void GroupSockets::shut_down() const {
   for (const auto& connection : connections_) {
-    if (is_open(connection)) {
-      shutdown(connection.descriptor, SHUT_RDWR);
+    const OwnDescriptor own(connection);
+    if (own.is_open()) {
+      shutdown(own.get(), SHUT_RDWR);
     }
   }
 }

@@ -80,7 +80,8 @@ class HostBackend : public c10d::Backend {
             const c10::StreamGuard on_stream(stream);
             for (size_t i = 0; i < tensors.size(); ++i) {
               at::Tensor tensor = tensors[i];
-              tensor.copy_(copies[i]);
+              // Of a sparse one, the result is a tensor of its own.
+              tensor.copy_(tensor.is_sparse() ? done.value().toTensorVector().at(i) : copies[i]);
             }
             future->markCompleted(c10::IValue(tensors));
           } catch (...) {

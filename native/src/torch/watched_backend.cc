@@ -27,7 +27,8 @@ class WatchedBackend : public c10d::Backend {
 
   c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
                                            const c10d::AllreduceOptions& options) override {
-    return watched(backend_->allreduce(tensors, options));
+    auto reduced = apart(tensors);
+    return watched(backend_->allreduce(reduced, options));
   }
 
   c10::intrusive_ptr<c10d::Work> allreduce_sparse(std::vector<at::Tensor>& tensors,
@@ -42,6 +43,17 @@ class WatchedBackend : public c10d::Backend {
   }
 
  private:
+  /// Returns the same values, but tensors of their own if they are sparse: their result, which the
+  /// work returns, would else be written into those of the caller, also once the operation has been
+  /// ended.
+  static std::vector<at::Tensor> apart(const std::vector<at::Tensor>& tensors) {
+    std::vector<at::Tensor> apart;
+    for (const auto& tensor : tensors) {
+      apart.push_back(tensor.is_sparse() ? tensor.detach() : tensor);
+    }
+    return apart;
+  }
+
   c10::intrusive_ptr<c10d::Work> watched(const c10::intrusive_ptr<c10d::Work>& work,
                                          Needs needs = {}) {
     return host_ ? in_flight_.watched_on_device(work, needs) : in_flight_.watched(work, needs);

@@ -75,9 +75,7 @@ public final class PeerLostException extends RuntimeException {
   /**
    * Returns the rank that was lost.
    *
-   * @return the rank, or empty if unknown; with two ranks, always known except in the rendezvous;
-   *     if several ranks of a larger group are threads of one process, it can be another one of
-   *     them
+   * @return the rank, or empty if unknown; with two ranks, always known except in the rendezvous
    */
   public OptionalInt rank() {
     return rank == UNKNOWN ? OptionalInt.empty() : OptionalInt.of(rank);
