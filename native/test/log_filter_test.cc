@@ -6,9 +6,11 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <thread>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 namespace torchfeed {
 namespace {
@@ -73,6 +75,39 @@ TEST_F(LogFilterTest, HidesNothingOfOtherThreadsOrAfterwards) {
   }).join();
   print_as_gloo();
   EXPECT_EQ(output_.str(), "[Gloo] Rank 1 is connected to 1 here\n");
+}
+
+/// Returns what the store writes to the standard error when its server is gone.
+std::string errors_of_a_lost_store() {
+  std::ostringstream errors;
+  std::streambuf* const original = std::cerr.rdbuf(errors.rdbuf());
+  {
+    const auto own = LogFilter::create();
+    c10d::TCPStoreOptions options;
+    options.isServer = true;
+    options.waitWorkers = false;
+    auto server = std::make_unique<c10d::TCPStore>("127.0.0.1", options);
+    options.isServer = false;
+    options.port = server->getPort();
+    c10d::TCPStore client("127.0.0.1", options);
+    server.reset();
+    EXPECT_ANY_THROW({
+      client.set("key", {});
+      (void)client.get("key");
+    });
+    std::cerr << "[W is no warning\n";
+    std::thread([] { std::cerr << "[W1 a.cc:1] [c10d] of another thread\n"; }).join();
+  }
+  std::cerr.rdbuf(original);
+  return errors.str();
+}
+
+TEST_F(LogFilterTest, HidesWarningsOfAStoreThatAlsoThrows) {
+  const std::string others = "[W is no warning\n[W1 a.cc:1] [c10d] of another thread\n";
+  EXPECT_EQ(errors_of_a_lost_store(), others);
+  setenv(kVariable, "WARNING", 1);
+  EXPECT_NE(errors_of_a_lost_store().find("] [c10d] "), std::string::npos);
+  EXPECT_GT(errors_of_a_lost_store().size(), others.size());
 }
 
 TEST_F(LogFilterTest, TheVariableShowsWhatItAsksFor) {

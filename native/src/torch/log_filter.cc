@@ -4,11 +4,13 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <cstdlib>
 #include <iostream>
 #include <mutex>
 #include <optional>
+#include <ostream>
 #include <streambuf>
 #include <string>
 #include <string_view>
@@ -34,25 +36,24 @@ int log_level() {
   return text == "WARNING" || text == "1" ? kWarning : kError;
 }
 
-/// Passes on what is written to it, except for Gloo's lines in a thread that has a filter.
-class GlooLines final : public std::streambuf {
+/// Takes the place of a stream's buffer while a thread has a filter, and passes on what is written
+/// to it. A subclass keeps some of it back in the threads that have one.
+class StreamFilter : public std::streambuf {
  public:
-  void begin() {
-    if (depth_++ == 0) {
-      const std::lock_guard lock(mutex_);
-      if (users_++ == 0) {
-        target_ = std::cout.rdbuf(this);
-      }
+  explicit StreamFilter(std::ostream& stream) : stream_(stream) {}
+
+  void install() {
+    const std::lock_guard lock(mutex_);
+    if (users_++ == 0) {
+      target_ = stream_.rdbuf();  // before another thread can write to this
+      stream_.rdbuf(this);
     }
   }
 
-  void end() {
-    if (--depth_ == 0) {
-      release();
-      const std::lock_guard lock(mutex_);
-      if (--users_ == 0 && std::cout.rdbuf() == this) {
-        std::cout.rdbuf(target_);
-      }
+  void remove() {
+    const std::lock_guard lock(mutex_);
+    if (--users_ == 0 && stream_.rdbuf() == this) {
+      stream_.rdbuf(target_);
     }
   }
 
@@ -65,9 +66,39 @@ class GlooLines final : public std::streambuf {
     return traits_type::not_eof(c);
   }
 
+  int sync() override { return target().pubsync(); }
+
+  [[nodiscard]] std::streambuf& target() { return *target_; }
+
+ private:
+  std::ostream& stream_;
+  std::mutex mutex_;
+  std::atomic<std::streambuf*> target_{nullptr};
+  int users_ = 0;  // threads that have a filter
+};
+
+/// Keeps back Gloo's lines about connected ranks.
+class GlooLines final : public StreamFilter {
+ public:
+  GlooLines() : StreamFilter(std::cout) {}
+
+  void begin() {
+    if (depth_++ == 0) {
+      install();
+    }
+  }
+
+  void end() {
+    if (--depth_ == 0) {
+      release();
+      remove();
+    }
+  }
+
+ protected:
   std::streamsize xsputn(const char* text, std::streamsize length) override {
     if (depth_ == 0) {
-      return target_->sputn(text, length);
+      return target().sputn(text, length);
     }
     std::string_view rest(text, static_cast<size_t>(length));
     while (!rest.empty()) {
@@ -88,20 +119,17 @@ class GlooLines final : public std::streambuf {
 
   int sync() override {
     release();
-    return target_->pubsync();
+    return StreamFilter::sync();
   }
 
  private:
   static constexpr std::string_view kBegin = "[Gloo] Rank ";
 
   void release() {
-    target_->sputn(held_.data(), static_cast<std::streamsize>(held_.size()));
+    target().sputn(held_.data(), static_cast<std::streamsize>(held_.size()));
     held_.clear();
   }
 
-  std::mutex mutex_;
-  std::streambuf* target_ = nullptr;
-  int users_ = 0;  // threads that have a filter
   static thread_local int depth_;
   static thread_local std::string held_;  // the beginning of a line that may be Gloo's
 };
@@ -109,9 +137,48 @@ class GlooLines final : public std::streambuf {
 thread_local int GlooLines::depth_ = 0;
 thread_local std::string GlooLines::held_;
 
+/// Keeps back the warnings of libtorch's store, with stack traces, about failures that it also
+/// throws. Each is written at once.
+class StoreWarnings final : public StreamFilter {
+ public:
+  StoreWarnings() : StreamFilter(std::cerr) {}
+
+  void begin() {
+    if (depth_++ == 0) {
+      install();
+    }
+  }
+
+  void end() {
+    if (--depth_ == 0) {
+      remove();
+    }
+  }
+
+ protected:
+  std::streamsize xsputn(const char* text, std::streamsize length) override {
+    const std::string_view message(text, static_cast<size_t>(length));
+    const bool is_warning =
+        depth_ > 0 && message.rfind("[W", 0) == 0 &&
+        message.substr(0, message.find('\n')).find("] [c10d] ") != std::string_view::npos;
+    return is_warning ? length : target().sputn(text, length);
+  }
+
+ private:
+  static thread_local int depth_;
+};
+
+thread_local int StoreWarnings::depth_ = 0;
+
+// Other threads may be writing to these at any time.
 GlooLines& gloo_lines() {
-  static auto* const kLines = new GlooLines();  // other threads may be writing to it at any time
+  static auto* const kLines = new GlooLines();
   return *kLines;
+}
+
+StoreWarnings& store_warnings() {
+  static auto* const kWarnings = new StoreWarnings();
+  return *kWarnings;
 }
 
 class WarningFilter final : public c10::WarningHandler {
@@ -133,9 +200,10 @@ class WarningFilter final : public c10::WarningHandler {
 
 class LogFilter::Impl {
  public:
-  explicit Impl(int level) : hides_lines_(level > kInfo) {
-    if (level > kWarning) {
+  explicit Impl(int level) : hides_warnings_(level > kWarning), hides_lines_(level > kInfo) {
+    if (hides_warnings_) {
       guard_.emplace(&warnings_);
+      store_warnings().begin();
     }
     if (hides_lines_) {
       gloo_lines().begin();
@@ -145,6 +213,9 @@ class LogFilter::Impl {
     if (hides_lines_) {
       gloo_lines().end();
     }
+    if (hides_warnings_) {
+      store_warnings().end();
+    }
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -152,6 +223,7 @@ class LogFilter::Impl {
  private:
   WarningFilter warnings_;
   std::optional<c10::WarningUtils::WarningHandlerGuard> guard_;
+  const bool hides_warnings_;
   const bool hides_lines_;
 };
 
