@@ -4,6 +4,10 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <future>
+#include <torch/csrc/distributed/c10d/HashStore.hpp>
+#include <utility>
+
 #include "rank_threads.h"
 #include "torch/collective_errors.h"
 #include "torchfeed/runtime.h"
@@ -116,6 +120,23 @@ TEST(ProcessGroup, ALostPeerIsNotAnInternalError) {
     expect_error(ErrorCode::kPeerLost, "PEER_LOST|Connection reset by peer",
                  [&] { group.barrier(); });
   });
+}
+
+/// A store whose destructor waits.
+class StuckStore : public c10d::HashStore {
+ public:
+  explicit StuckStore(std::shared_future<void> end) : end_(std::move(end)) {}
+  ~StuckStore() override { end_.wait(); }
+
+ private:
+  std::shared_future<void> end_;
+};
+
+TEST(ProcessGroup, AStoreThatDoesNotEndIsLeftToAThread) {
+  std::promise<void> end;
+  auto store = c10::make_intrusive<StuckStore>(end.get_future().share());
+  ProcessGroup::release_store(reinterpret_cast<int64_t>(store.release()));  // returns
+  end.set_value();
 }
 
 TEST(ProcessGroup, NothingIsLeftAlive) {

@@ -3,6 +3,9 @@
 
 #include <c10/util/env.h>
 
+#include <chrono>
+#include <future>
+#include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <type_traits>
 #include <utility>
@@ -15,6 +18,9 @@ namespace torchfeed {
 namespace {
 
 using Tensors = std::vector<at::Tensor>;
+
+/// The time in which the end of a store is awaited.
+constexpr std::chrono::seconds kStoreLimit(2);
 
 /// Turns what an operation returns, or nothing, into a list of tensors.
 template <class Body>
@@ -124,7 +130,20 @@ void ProcessGroup::own_store(int64_t store_address) {
 
 void ProcessGroup::release_store(int64_t store_address) {
   auto* raw = reinterpret_cast<c10d::Store*>(static_cast<uintptr_t>(store_address));
-  c10::intrusive_ptr<c10d::Store>::reclaim(raw).reset();
+  auto store = c10::intrusive_ptr<c10d::Store>::reclaim(raw);
+  if (store.use_count() > 1) {
+    return;
+  }
+  // The destructor waits for the thread that serves the store, without a limit.
+  guarded([&] {
+    std::promise<void> ended;
+    const auto done = ended.get_future();
+    std::thread([ended = std::move(ended), store = std::move(store)]() mutable {
+      store.reset();
+      ended.set_value();
+    }).detach();
+    done.wait_for(kStoreLimit);
+  });
 }
 
 int64_t ProcessGroup::rank() const { return impl_->rank(); }
