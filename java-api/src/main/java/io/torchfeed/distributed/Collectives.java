@@ -17,12 +17,12 @@ import org.bytedeco.pytorch.Tensor;
  * same form for all operations: what the rank calls (operation, reduction, shapes, dtypes and root;
  * of several tensors, those after the first as a hash of 64 bits) and, if they take at most 16 KiB,
  * the values for that rank. No rank uses values before it has compared the calls of all ranks. So
- * if two ranks call different things, all ranks throw an {@link IllegalArgumentException} that names
- * both calls, no tensor is modified, and the group remains usable. Small operations consist of this
- * message alone, and reduce in rank order, which gives the same bits on all ranks; before others, it
- * costs a fraction of what a small operation does, and {@link #unchecked} leaves it out. With
- * {@link #send} and {@link #recv}, only the receiver compares, and only it throws. In a group with
- * {@linkplain ProcessGroup#joinPython Python ranks} nothing is compared.
+ * if two ranks call different things, all ranks throw an {@link IllegalArgumentException} that
+ * names both calls, no tensor is modified, and the group remains usable. Small operations consist
+ * of this message alone, and reduce in rank order, which gives the same bits on all ranks; before
+ * others, it costs a fraction of what a small operation does, and {@link #unchecked} leaves it out.
+ * With {@link #send} and {@link #recv}, only the receiver compares, and only it throws. In a group
+ * with {@linkplain ProcessGroup#joinPython Python ranks} nothing is compared.
  *
  * <p>Every method throws {@link IllegalArgumentException} if an argument is invalid, or does not
  * fit those of the other ranks; {@link PeerLostException} if a rank is lost or does not respond
@@ -48,8 +48,8 @@ public sealed class Collectives permits ProcessGroup {
   /**
    * Returns the same operations without the checks, for the hot path of tensors of more than 16
    * KiB: a mismatch between ranks may then end in an unrelated error, a timeout, or the end of the
-   * process. All ranks must use the same view for the same operation. With smaller tensors this view
-   * is not faster.
+   * process. All ranks must use the same view for the same operation. With smaller tensors this
+   * view is not faster.
    *
    * @return a view of the group
    */

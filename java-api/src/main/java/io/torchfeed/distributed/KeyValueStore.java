@@ -205,7 +205,12 @@ public final class KeyValueStore {
     String outcome = compareSet(OUTCOME, "", mine);
     boolean isPassed = outcome.equals(PASSED);
     boolean isLast = add(LEFT, 1) == part.worldSize();
-    boolean removesKeys = isPassed ? part.rank() == 0 && isLeft(part.worldSize()) : isLast;
+    boolean removesKeys =
+        isPassed
+            ? part.rank() == 0
+                && MeetingPoint.linger(
+                    () -> add(LEFT, 0), part.worldSize(), MeetingPoint.MAX_LINGER)
+            : isLast;
     if (removesKeys) {
       all.forEach(this::delete);
       delete(OUTCOME);
@@ -219,17 +224,6 @@ public final class KeyValueStore {
           "ranks [" + outcome + "] have not reached it within the limit",
           null);
     }
-  }
-
-  /** Waits a while until as many ranks have left a barrier; returns whether they have. */
-  private boolean isLeft(long ranks) {
-    long start = System.nanoTime();
-    boolean isLeft = add(LEFT, 0) == ranks;
-    while (!isLeft && !left(start, MeetingPoint.MAX_LINGER).isZero()) {
-      Rendezvous.sleep(1);
-      isLeft = add(LEFT, 0) == ranks;
-    }
-    return isLeft;
   }
 
   private static Duration left(long start, Duration limit) {

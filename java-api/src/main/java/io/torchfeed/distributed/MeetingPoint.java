@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeoutException;
 import java.util.function.IntPredicate;
+import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.bytedeco.javacpp.Loader;
@@ -143,7 +144,11 @@ final class MeetingPoint {
       }
       String both = store.getText(prefix + "conflict");
       if (environment.rank() == 0) {
-        awaitReaders();
+        Duration left = timeout.minusNanos(System.nanoTime() - start);
+        linger(
+            () -> store.add(prefix + "told", 0),
+            environment.worldSize() - 1,
+            left.compareTo(MAX_LINGER) < 0 ? left : MAX_LINGER);
       } else {
         store.add(prefix + "told", 1);
       }
@@ -153,13 +158,21 @@ final class MeetingPoint {
     }
   }
 
-  private void awaitReaders() {
-    long begin = System.nanoTime();
-    while (store.add(prefix + "told", 0) < environment.worldSize() - 1
-        && System.nanoTime() - start < timeout.toNanos()
-        && System.nanoTime() - begin < MAX_LINGER.toNanos()) {
+  /**
+   * Lets rank 0, which may serve the store, wait a while until the others need it no more.
+   *
+   * @param done returns the number of ranks that do not
+   * @return whether all of them do not
+   */
+  static boolean linger(LongSupplier done, long ranks, Duration limit) {
+    long start = System.nanoTime();
+    while (done.getAsLong() < ranks) {
+      if (System.nanoTime() - start >= limit.toNanos()) {
+        return false;
+      }
       Rendezvous.sleep(1);
     }
+    return true;
   }
 
   /** Waits until all ranks have registered; calls {@code eachTime} while it waits. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
+import io.torchfeed.bindings.LogFilter;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.torchfeed;
@@ -10,14 +11,11 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.OptionalInt;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.FutureTask;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.PointerScope;
@@ -37,21 +35,14 @@ import org.jspecify.annotations.Nullable;
  * <p>Thread-safe. No call waits for another rank, since the store serves one call at a time.
  */
 final class StoreConnection {
+  private static final String THREAD = "torchfeed-store";
+
   private final NativeHandle<Store> handle;
   private final AtomicInteger owners = new AtomicInteger(1);
-  private final ThreadPoolExecutor caller =
-      new ThreadPoolExecutor(
-          1, 1, 1, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), StoreConnection::thread);
+  private final ThreadPoolExecutor caller = TimeLimitedCall.executor(THREAD);
 
   private StoreConnection(NativeHandle<Store> handle) {
     this.handle = handle;
-    caller.allowCoreThreadTimeOut(true);
-  }
-
-  private static Thread thread(Runnable calls) {
-    Thread thread = new Thread(calls, "torchfeed-store");
-    thread.setDaemon(true);
-    return thread;
   }
 
   /**
@@ -95,7 +86,8 @@ final class StoreConnection {
 
   private static StoreConnection open(
       String host, int port, int workers, Duration timeout, Consumer<TCPStoreOptions> more) {
-    try (PointerScope scope = new PointerScope()) {
+    try (LogFilter warnings = LogFilter.create();
+        PointerScope scope = new PointerScope()) {
       TCPStoreOptions options =
           new TCPStoreOptions()
               .port((short) port) // an unsigned 16-bit value in native code
@@ -138,47 +130,30 @@ final class StoreConnection {
    * @throws IllegalStateException if the thread is interrupted
    */
   <T> T limited(Supplier<T> call, Duration limit, Runnable requireOpen) throws TimeoutException {
-    FutureTask<T> task = new FutureTask<>(call::get);
-    caller.execute(task);
-    long deadline = System.nanoTime() + limit.toNanos();
-    try {
-      while (true) {
-        long left = Math.max(0, (deadline - System.nanoTime()) / 1_000_000);
-        try {
-          long pause = Math.min(left, TimeLimitedCall.BETWEEN_LOOKS_MILLIS);
-          return task.get(pause, TimeUnit.MILLISECONDS);
-        } catch (TimeoutException e) {
-          if (left == 0) {
-            throw e;
-          }
-        }
-        requireOpen.run();
-      }
-    } catch (ExecutionException e) {
-      throw e.getCause() instanceof RuntimeException failure
-          ? failure
-          : new IllegalStateException("the store failed with " + e.getCause(), e.getCause());
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException("interrupted while waiting for the store", e);
-    } finally {
-      caller.remove(task); // of calls that wait behind one without an answer
+    return new TimeLimitedCall<>(THREAD, caller, call).await(limit, requireOpen);
+  }
+
+  /** Calls the store, whose warnings about failures are also in what it throws. */
+  private <T> T quietly(Function<Store, T> call) {
+    try (LogFilter warnings = LogFilter.create()) {
+      return handle.call(call);
     }
   }
 
   void set(String key, byte[] value) {
-    handle.run(
+    quietly(
         store -> {
           try (BytePointer name = pointer(key);
               BytePointer bytes = pointer(value)) {
             store.set(name, bytes);
+            return true;
           }
         });
   }
 
   /** Returns the value of a key that is set. */
   byte[] get(String key) {
-    return handle.call(
+    return quietly(
         store -> {
           try (BytePointer name = pointer(key);
               BytePointer value = store.get_to_str(name)) {
@@ -189,11 +164,11 @@ final class StoreConnection {
 
   /** Returns the value, in ASCII, of a key that is set. */
   String getText(String key) {
-    return handle.call(store -> store.get_to_str(key));
+    return quietly(store -> store.get_to_str(key));
   }
 
   boolean isSet(Collection<String> keys) {
-    return handle.call(
+    return quietly(
         store -> {
           try (PointerScope scope = new PointerScope()) {
             BytePointer[] names =
@@ -208,7 +183,7 @@ final class StoreConnection {
   }
 
   long add(String key, long summand) {
-    return handle.call(
+    return quietly(
         store -> {
           try (BytePointer name = pointer(key)) {
             return store.add(name, summand);
@@ -217,7 +192,7 @@ final class StoreConnection {
   }
 
   byte[] compareSet(String key, byte[] expected, byte[] desired) {
-    return handle.call(
+    return quietly(
         store -> {
           try (BytePointer name = pointer(key);
               BytePointer old = pointer(expected);
@@ -229,7 +204,7 @@ final class StoreConnection {
   }
 
   boolean delete(String key) {
-    return handle.call(
+    return quietly(
         store -> {
           try (BytePointer name = pointer(key)) {
             return store.deleteKey(name);
@@ -239,7 +214,7 @@ final class StoreConnection {
 
   /** Returns the keys that begin with the prefix, without it. */
   List<String> keys(String prefix) {
-    return handle.call(
+    return quietly(
         store -> {
           try (PointerScope scope = new PointerScope()) {
             StringVector all = store.listKeys();

@@ -6,34 +6,74 @@ import static java.util.Objects.requireNonNull;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A call that may block indefinitely in native code. It runs in a thread of its own, which is
- * abandoned when the caller stops waiting.
+ * A call that may block indefinitely in native code. It runs in a thread of its own, or in one that
+ * performs such calls one after the other, and is abandoned when the caller stops waiting.
  */
 final class TimeLimitedCall<T> {
   /** The time between two looks at whether it is still worth waiting. */
-  static final long BETWEEN_LOOKS_MILLIS = 50;
+  private static final long BETWEEN_LOOKS_MILLIS = 50;
 
+  private final String threadName;
   private final Supplier<T> call;
   private final Consumer<T> undo;
   private final CompletableFuture<T> result = new CompletableFuture<>();
-  private final Thread thread;
+  private final Runnable task = this::run;
+  private final @Nullable Thread own;
+  private final @Nullable ThreadPoolExecutor shared;
 
   /**
-   * Creates a call that has not started.
+   * Creates a call that has not started, with a thread of its own.
    *
    * @param undo receives a result that arrives after the caller has stopped waiting
    */
   TimeLimitedCall(String threadName, Supplier<T> call, Consumer<T> undo) {
+    this.threadName = threadName;
     this.call = call;
     this.undo = undo;
-    thread = new Thread(this::run, threadName);
+    own = daemon(threadName, task);
+    shared = null;
+  }
+
+  /**
+   * Creates a call that has not started.
+   *
+   * @param shared performs it, after those that it has accepted before
+   */
+  TimeLimitedCall(String threadName, ThreadPoolExecutor shared, Supplier<T> call) {
+    this.threadName = threadName;
+    this.call = call;
+    undo = result -> {};
+    own = null;
+    this.shared = shared;
+  }
+
+  /** Returns an executor for calls, whose only thread ends while there are none. */
+  static ThreadPoolExecutor executor(String threadName) {
+    ThreadPoolExecutor executor =
+        new ThreadPoolExecutor(
+            1,
+            1,
+            1,
+            TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(),
+            each -> daemon(threadName, each));
+    executor.allowCoreThreadTimeOut(true);
+    return executor;
+  }
+
+  private static Thread daemon(String name, Runnable task) {
+    Thread thread = new Thread(task, name);
     thread.setDaemon(true);
+    return thread;
   }
 
   /**
@@ -52,7 +92,11 @@ final class TimeLimitedCall<T> {
    * waiting if that throws.
    */
   T await(Duration limit, Runnable eachTime) throws TimeoutException {
-    thread.start();
+    if (own != null) {
+      own.start();
+    } else {
+      requireNonNull(shared).execute(task);
+    }
     try {
       return awaitResult(System.nanoTime() + limit.toNanos(), eachTime);
     } catch (ExecutionException e) {
@@ -63,7 +107,7 @@ final class TimeLimitedCall<T> {
     } catch (InterruptedException e) {
       abandon();
       Thread.currentThread().interrupt();
-      throw new IllegalStateException("interrupted in " + thread.getName(), e);
+      throw new IllegalStateException("interrupted in " + threadName, e);
     }
   }
 
@@ -90,6 +134,9 @@ final class TimeLimitedCall<T> {
   // Anything thrown by the call must reach the waiting thread.
   @SuppressWarnings("CatchingUnchecked")
   private void run() {
+    if (shared != null && result.isDone()) {
+      return; // abandoned while it waited for its turn
+    }
     T value;
     try {
       value = call.get();
@@ -105,12 +152,16 @@ final class TimeLimitedCall<T> {
   private RuntimeException failure(Throwable cause) {
     return cause instanceof RuntimeException exception
         ? exception
-        : new IllegalStateException(thread.getName() + " failed with " + cause, cause);
+        : new IllegalStateException(threadName + " failed with " + cause, cause);
   }
 
   /** Cancels the call, or undoes its result if it has already completed. */
   private void abandon() {
-    thread.interrupt();
+    if (own != null) {
+      own.interrupt();
+    } else {
+      requireNonNull(shared).remove(task);
+    }
     if (!result.cancel(false) && !result.isCompletedExceptionally()) {
       undo.accept(result.join());
     }
