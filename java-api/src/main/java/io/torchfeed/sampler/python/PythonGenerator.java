@@ -9,8 +9,6 @@ import io.torchfeed.internal.Randint;
 import io.torchfeed.internal.Randperm;
 import io.torchfeed.sampler.PlanParameters;
 import java.math.BigInteger;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.function.IntFunction;
 
 /**
@@ -173,19 +171,12 @@ public final class PythonGenerator {
     }
   }
 
-  private static final int STATE_BYTES = 5056;
-
-  /** The length of the end of a state: normally distributed numbers, which no method here draws. */
-  private static final int NORMAL_BYTES = 40;
-
+  private final GeneratorState state;
   private final Mt19937 engine;
-  private final long initialSeed;
-  private final byte[] normals;
 
-  private PythonGenerator(Mt19937 engine, long initialSeed, byte[] normals) {
-    this.engine = engine;
-    this.initialSeed = initialSeed;
-    this.normals = normals;
+  private PythonGenerator(GeneratorState state) {
+    this.state = state;
+    this.engine = state.engine();
   }
 
   /**
@@ -195,7 +186,7 @@ public final class PythonGenerator {
    *     2<sup>63</sup> to 2<sup>64</sup> - 1 are the negative ones
    */
   public PythonGenerator(long seed) {
-    this(new Mt19937(seed), seed, new byte[NORMAL_BYTES]);
+    this(GeneratorState.seeded(seed));
   }
 
   /**
@@ -208,17 +199,7 @@ public final class PythonGenerator {
    * @throws IllegalArgumentException if the bytes are not the state of such a generator
    */
   public static PythonGenerator fromState(byte[] state) {
-    if (state.length != STATE_BYTES) {
-      throw new IllegalArgumentException(
-          "state must be the %d bytes of a CPU generator's get_state(), got %d"
-              .formatted(STATE_BYTES, state.length));
-    }
-    ByteBuffer bytes = ByteBuffer.wrap(state).order(ByteOrder.LITTLE_ENDIAN);
-    long seed = bytes.getLong();
-    Mt19937 engine = Mt19937.read(bytes);
-    byte[] normals = new byte[NORMAL_BYTES];
-    bytes.get(normals);
-    return new PythonGenerator(engine, seed, normals);
+    return new PythonGenerator(GeneratorState.read(state));
   }
 
   /**
@@ -229,10 +210,7 @@ public final class PythonGenerator {
    * @return 5056 bytes; a copy
    */
   public byte[] getState() {
-    ByteBuffer bytes = ByteBuffer.allocate(STATE_BYTES).order(ByteOrder.LITTLE_ENDIAN);
-    bytes.putLong(initialSeed);
-    engine.write(bytes);
-    return bytes.put(normals).array();
+    return state.write();
   }
 
   /**
@@ -241,7 +219,7 @@ public final class PythonGenerator {
    * @return the seed, as a signed number
    */
   public long initialSeed() {
-    return initialSeed;
+    return state.initialSeed();
   }
 
   /**
@@ -401,6 +379,6 @@ public final class PythonGenerator {
   /** Returns a text that identifies the generator by its seed. */
   @Override
   public String toString() {
-    return "PythonGenerator[initialSeed=%d]".formatted(initialSeed);
+    return "PythonGenerator[initialSeed=%d]".formatted(initialSeed());
   }
 }
