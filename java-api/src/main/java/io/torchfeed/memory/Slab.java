@@ -6,9 +6,7 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.torchfeed;
-import java.nio.Buffer;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.DoubleBuffer;
 import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
@@ -35,14 +33,11 @@ import org.jspecify.annotations.Nullable;
  * called at any time from any thread and never frees memory that is being written.
  */
 public final class Slab implements AutoCloseable {
-  private static final long MAX_COLUMN = Integer.MAX_VALUE;
-  private static final long ALIGNMENT = 64;
-
   private final List<RowSpec> columns;
   private final int rows;
   private final boolean pinned;
   private final NativeHandle<io.torchfeed.bindings.Slab> handle;
-  private final Buffer[] elements; // one per column, of its dtype
+  private final ColumnBuffers buffers;
 
   private Slab(
       List<RowSpec> columns,
@@ -53,10 +48,7 @@ public final class Slab implements AutoCloseable {
     this.rows = rows;
     this.pinned = pinned;
     this.handle = handle;
-    elements = new Buffer[columns.size()];
-    for (int i = 0; i < elements.length; i++) {
-      elements[i] = elements(i);
-    }
+    buffers = new ColumnBuffers(columns, handle);
   }
 
   /**
@@ -126,31 +118,7 @@ public final class Slab implements AutoCloseable {
    *     of that many rows takes 2^31 bytes or more
    */
   public static void requireFits(List<RowSpec> columns, int rows) {
-    if (columns.isEmpty() || rows < 1) {
-      throw new IllegalArgumentException(
-          "a slab needs at least one column and one row, got %d and %d"
-              .formatted(columns.size(), rows));
-    }
-    for (int i = 0; i < columns.size(); i++) {
-      RowSpec row = columns.get(i);
-      if (row.dtype().unitBytes() < row.dtype().bytes()) {
-        throw new IllegalArgumentException(
-            ("a column of a slab must not be complex, got %s in column %d; write its real and"
-                    + " imaginary parts as a column [..., 2], and use view_as_complex")
-                .formatted(row, i));
-      }
-      if (row.bytes() > MAX_COLUMN) {
-        throw new IllegalArgumentException(
-            "a row must have fewer than 2^31 bytes, got %s of %s"
-                .formatted(row.shape(), row.dtype()));
-      }
-      if (row.bytes() * rows > MAX_COLUMN) {
-        throw new IllegalArgumentException(
-            ("a column of a slab must have fewer than 2^31 bytes, got %d rows of %s in column %d;"
-                    + " use smaller batches")
-                .formatted(rows, row, i));
-      }
-    }
+    SlabLimits.requireFits(columns, rows);
   }
 
   /**
@@ -162,12 +130,7 @@ public final class Slab implements AutoCloseable {
    * @throws IllegalArgumentException if {@link #requireFits} throws it
    */
   public static long bytes(List<RowSpec> columns, int rows) {
-    requireFits(columns, rows);
-    long bytes = 0;
-    for (RowSpec column : columns) {
-      bytes += (column.bytes() * rows + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    }
-    return bytes;
+    return SlabLimits.bytes(columns, rows);
   }
 
   private static io.torchfeed.bindings.Slab createNative(
@@ -190,41 +153,6 @@ public final class Slab implements AutoCloseable {
                   ? io.torchfeed.bindings.Slab.create(vector, rows)
                   : io.torchfeed.bindings.Slab.create_pinned(vector, rows, device));
     }
-  }
-
-  private Buffer elements(int column) {
-    if (columns.get(column).bytes() == 0) {
-      return elements(column, ByteBuffer.allocate(0));
-    }
-    return elements(
-        column,
-        handle.call(
-            slab -> {
-              long start = slab.column_offset(column);
-              long end = start + slab.column_bytes(column);
-              return slab.data().position(start).capacity(end).asByteBuffer().slice();
-            }));
-  }
-
-  private Buffer elements(int column, ByteBuffer memory) {
-    ByteBuffer bytes = memory.order(ByteOrder.nativeOrder());
-    return switch (columns.get(column).dtype()) {
-      case BOOL,
-          UINT8,
-          INT8,
-          FLOAT8_E4M3FN,
-          FLOAT8_E4M3FNUZ,
-          FLOAT8_E5M2,
-          FLOAT8_E5M2FNUZ,
-          FLOAT8_E8M0FNU ->
-          bytes;
-      case UINT16, INT16, FLOAT16, BFLOAT16 -> bytes.asShortBuffer();
-      case UINT32, INT32 -> bytes.asIntBuffer();
-      case UINT64, INT64 -> bytes.asLongBuffer();
-      case FLOAT32 -> bytes.asFloatBuffer();
-      case FLOAT64 -> bytes.asDoubleBuffer();
-      case COMPLEX32, COMPLEX64, COMPLEX128 -> throw new AssertionError("refused by requireFits");
-    };
   }
 
   /**
@@ -322,7 +250,7 @@ public final class Slab implements AutoCloseable {
    * @throws IllegalStateException if the slab is closed
    */
   public void put(int column, int element, byte[] values, int from, int count) {
-    ByteBuffer target = target(ByteBuffer.class, column);
+    ByteBuffer target = buffers.of(ByteBuffer.class, column);
     handle.acquire();
     try {
       target.put(element, values, from, count);
@@ -345,7 +273,7 @@ public final class Slab implements AutoCloseable {
    * @throws IllegalStateException if the slab is closed
    */
   public void put(int column, int element, short[] values, int from, int count) {
-    ShortBuffer target = target(ShortBuffer.class, column);
+    ShortBuffer target = buffers.of(ShortBuffer.class, column);
     handle.acquire();
     try {
       target.put(element, values, from, count);
@@ -368,7 +296,7 @@ public final class Slab implements AutoCloseable {
    * @throws IllegalStateException if the slab is closed
    */
   public void put(int column, int element, int[] values, int from, int count) {
-    IntBuffer target = target(IntBuffer.class, column);
+    IntBuffer target = buffers.of(IntBuffer.class, column);
     handle.acquire();
     try {
       target.put(element, values, from, count);
@@ -391,7 +319,7 @@ public final class Slab implements AutoCloseable {
    * @throws IllegalStateException if the slab is closed
    */
   public void put(int column, int element, long[] values, int from, int count) {
-    LongBuffer target = target(LongBuffer.class, column);
+    LongBuffer target = buffers.of(LongBuffer.class, column);
     handle.acquire();
     try {
       target.put(element, values, from, count);
@@ -414,7 +342,7 @@ public final class Slab implements AutoCloseable {
    * @throws IllegalStateException if the slab is closed
    */
   public void put(int column, int element, float[] values, int from, int count) {
-    FloatBuffer target = target(FloatBuffer.class, column);
+    FloatBuffer target = buffers.of(FloatBuffer.class, column);
     handle.acquire();
     try {
       target.put(element, values, from, count);
@@ -437,23 +365,13 @@ public final class Slab implements AutoCloseable {
    * @throws IllegalStateException if the slab is closed
    */
   public void put(int column, int element, double[] values, int from, int count) {
-    DoubleBuffer target = target(DoubleBuffer.class, column);
+    DoubleBuffer target = buffers.of(DoubleBuffer.class, column);
     handle.acquire();
     try {
       target.put(element, values, from, count);
     } finally {
       handle.release();
     }
-  }
-
-  private <B extends Buffer> B target(Class<B> type, int column) {
-    Buffer target = elements[Objects.checkIndex(column, elements.length)];
-    if (!type.isInstance(target)) {
-      throw new IllegalArgumentException(
-          "column %d is %s, which a %s cannot hold"
-              .formatted(column, columns.get(column), type.getSimpleName()));
-    }
-    return type.cast(target);
   }
 
   /**

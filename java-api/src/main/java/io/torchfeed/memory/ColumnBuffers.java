@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.memory;
+
+import io.torchfeed.bindings.NativeHandle;
+import java.nio.Buffer;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * The memory of a slab's columns as buffers of their dtypes. A caller that uses a buffer holds the
+ * slab's handle: the buffers do not keep the memory alive.
+ */
+final class ColumnBuffers {
+  private final List<RowSpec> columns;
+  private final Buffer[] elements; // one per column
+
+  ColumnBuffers(List<RowSpec> columns, NativeHandle<io.torchfeed.bindings.Slab> handle) {
+    this.columns = columns;
+    elements = new Buffer[columns.size()];
+    for (int i = 0; i < elements.length; i++) {
+      RowSpec column = columns.get(i);
+      elements[i] =
+          column.bytes() == 0
+              ? elements(column.dtype(), ByteBuffer.allocate(0))
+              : elements(column.dtype(), handle, i);
+    }
+  }
+
+  /**
+   * Returns the elements of a column.
+   *
+   * @throws IllegalArgumentException if the column has a dtype that such a buffer cannot hold
+   * @throws IndexOutOfBoundsException if there is no such column
+   */
+  <B extends Buffer> B of(Class<B> type, int column) {
+    Buffer target = elements[Objects.checkIndex(column, elements.length)];
+    if (!type.isInstance(target)) {
+      throw new IllegalArgumentException(
+          "column %d is %s, which a %s cannot hold"
+              .formatted(column, columns.get(column), type.getSimpleName()));
+    }
+    return type.cast(target);
+  }
+
+  private static Buffer elements(
+      DType dtype, NativeHandle<io.torchfeed.bindings.Slab> handle, int column) {
+    return elements(
+        dtype,
+        handle.call(
+            slab -> {
+              long start = slab.column_offset(column);
+              long end = start + slab.column_bytes(column);
+              return slab.data().position(start).capacity(end).asByteBuffer().slice();
+            }));
+  }
+
+  private static Buffer elements(DType dtype, ByteBuffer memory) {
+    ByteBuffer bytes = memory.order(ByteOrder.nativeOrder());
+    return switch (dtype) {
+      case BOOL,
+          UINT8,
+          INT8,
+          FLOAT8_E4M3FN,
+          FLOAT8_E4M3FNUZ,
+          FLOAT8_E5M2,
+          FLOAT8_E5M2FNUZ,
+          FLOAT8_E8M0FNU ->
+          bytes;
+      case UINT16, INT16, FLOAT16, BFLOAT16 -> bytes.asShortBuffer();
+      case UINT32, INT32 -> bytes.asIntBuffer();
+      case UINT64, INT64 -> bytes.asLongBuffer();
+      case FLOAT32 -> bytes.asFloatBuffer();
+      case FLOAT64 -> bytes.asDoubleBuffer();
+      case COMPLEX32, COMPLEX64, COMPLEX128 -> throw new AssertionError("refused by requireFits");
+    };
+  }
+}
