@@ -42,7 +42,7 @@ public final class LineCursor implements AutoCloseable {
   LineCursor(TextPartition plan, List<ByteRange> ranges, LineOptions options) {
     this.plan = plan;
     user = new OneThread("the cursor of " + plan);
-    reader = new LineReader(plan, ranges, options);
+    reader = new LineReader(plan.layout(), ranges, options);
     removesReturn = options.carriageReturn() == LineOptions.CarriageReturn.REMOVE;
     ends = reader.ends;
     buffer = reader.buffer;
@@ -203,7 +203,7 @@ public final class LineCursor implements AutoCloseable {
   public TextState state() {
     enter();
     try {
-      return new TextState(plan.filesDigest(), reader.rest(line));
+      return new TextState(plan.layout().digest(), reader.rest(line));
     } finally {
       exit();
     }

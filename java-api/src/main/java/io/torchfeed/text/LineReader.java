@@ -19,7 +19,7 @@ final class LineReader implements AutoCloseable {
   private static final int MAX_QUOTE = 1000;
   private static final int MARK_BYTES = 3;
 
-  private final TextPartition plan;
+  private final FileLayout layout;
   private final List<ByteRange> ranges;
   private final LineOptions options;
   private final Newlines newlines = new Newlines();
@@ -67,8 +67,8 @@ final class LineReader implements AutoCloseable {
   /** The number of lines of the file before that offset; -1 if it is not known yet. */
   private long linesBeforeFirst;
 
-  LineReader(TextPartition plan, List<ByteRange> ranges, LineOptions options) {
-    this.plan = plan;
+  LineReader(FileLayout layout, List<ByteRange> ranges, LineOptions options) {
+    this.layout = layout;
     this.ranges = ranges;
     this.options = options;
   }
@@ -176,9 +176,9 @@ final class LineReader implements AutoCloseable {
   /** Opens the next file that holds lines of ours. */
   private boolean openNext() {
     while (range < ranges.size()) {
-      if (range < 0 || file == plan.files().size() || plan.startOf(file) >= end(range)) {
+      if (range < 0 || file == layout.files().size() || layout.startOf(file) >= end(range)) {
         range++;
-        file = range < ranges.size() ? plan.fileAt(ranges.get(range).start()) : file;
+        file = range < ranges.size() ? layout.fileAt(ranges.get(range).start()) : file;
       } else if (holdsLinesOfOurs()) {
         open(ranges.get(range));
         return true;
@@ -193,9 +193,9 @@ final class LineReader implements AutoCloseable {
    * Returns whether the file has bytes and is not a compressed file that begins before the range.
    */
   private boolean holdsLinesOfOurs() {
-    TextPartition.TextFile next = plan.files().get(file);
+    TextPartition.TextFile next = layout.files().get(file);
     return next.bytes() > 0
-        && (next.isSplittable() || plan.startOf(file) >= ranges.get(range).start());
+        && (next.isSplittable() || layout.startOf(file) >= ranges.get(range).start());
   }
 
   private long end(int at) {
@@ -203,8 +203,8 @@ final class LineReader implements AutoCloseable {
   }
 
   private void open(ByteRange bytes) {
-    TextPartition.TextFile next = plan.files().get(file);
-    long offset = Math.max(0, bytes.start() - plan.startOf(file));
+    TextPartition.TextFile next = layout.files().get(file);
+    long offset = Math.max(0, bytes.start() - layout.startOf(file));
     TextSource opened = TextSource.open(next, options.bufferBytes());
     if (buffer.length == 0) {
       buffer = new byte[options.bufferBytes()];
@@ -212,10 +212,10 @@ final class LineReader implements AutoCloseable {
     source = opened;
     long from = Math.max(0, offset - 1);
     if (next.isSplittable()) {
-      limit = Math.min(bytes.end() - plan.startOf(file), next.bytes());
+      limit = Math.min(bytes.end() - layout.startOf(file), next.bytes());
     } else {
       limit = Long.MAX_VALUE;
-      from = plan.startOf(file) == bytes.start() ? bytes.textOffset() : 0;
+      from = layout.startOf(file) == bytes.start() ? bytes.textOffset() : 0;
     }
     opened.skipTo(from);
     skipsFirst = offset > 0;
@@ -277,7 +277,7 @@ final class LineReader implements AutoCloseable {
   private LineException tooLong(String problem, @Nullable Throwable cause) {
     LineOptions.LineError error =
         new LineOptions.LineError(
-            plan.files().get(file).path(),
+            layout.files().get(file).path(),
             lineNumber(1),
             base + rest,
             quote(rest, filled),
@@ -303,7 +303,7 @@ final class LineReader implements AutoCloseable {
   private long newlinesBefore(long offset) {
     byte[] bytes = new byte[options.bufferBytes()];
     long count = 0;
-    try (TextSource again = TextSource.open(plan.files().get(file), bytes.length)) {
+    try (TextSource again = TextSource.open(layout.files().get(file), bytes.length)) {
       long left = offset;
       while (left > 0) {
         int read = again.read(bytes, 0, (int) Math.min(left, bytes.length));
@@ -339,9 +339,9 @@ final class LineReader implements AutoCloseable {
 
   private void addRestOfRange(List<ByteRange> left, int next) {
     ByteRange whole = ranges.get(range);
-    long begin = plan.startOf(file);
+    long begin = layout.startOf(file);
     long textOffset = begin == whole.start() ? whole.textOffset() : 0;
-    if (source != null && plan.files().get(file).isSplittable()) {
+    if (source != null && layout.files().get(file).isSplittable()) {
       begin += base + next;
     } else if (source != null) {
       textOffset = base + next;

@@ -5,11 +5,9 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Hash64;
-import io.torchfeed.internal.PathBytes;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 
@@ -31,33 +29,21 @@ import java.util.stream.IntStream;
 public final class TextPartition {
   private static final int MAX_BLOCKS_PER_RANK = 32;
 
-  private final List<TextFile> files;
-  private final long filesDigest;
-
-  /** The offset at which each file begins, followed by the total number of bytes. */
-  private final long[] starts;
-
+  private final FileLayout layout;
   private final List<ByteRange> blocks;
 
   /** The ranges, by rank. */
   private final List<List<ByteRange>> ranges;
 
-  private TextPartition(
-      List<TextFile> files,
-      long filesDigest,
-      long[] starts,
-      List<ByteRange> blocks,
-      List<List<ByteRange>> ranges) {
-    this.files = files;
-    this.filesDigest = filesDigest;
-    this.starts = starts;
+  private TextPartition(FileLayout layout, List<ByteRange> blocks, List<List<ByteRange>> ranges) {
+    this.layout = layout;
     this.blocks = blocks;
     this.ranges = ranges;
   }
 
   /** Returns a plan of the same files, divided differently. */
   private TextPartition with(List<ByteRange> newBlocks, List<List<ByteRange>> newRanges) {
-    return new TextPartition(files, filesDigest, starts, newBlocks, newRanges);
+    return new TextPartition(layout, newBlocks, newRanges);
   }
 
   /**
@@ -93,9 +79,8 @@ public final class TextPartition {
       throw new IllegalArgumentException(
           "blocksPerRank must be in [1, %d], got %d".formatted(MAX_BLOCKS_PER_RANK, blocksPerRank));
     }
-    List<TextFile> files = FileList.of(paths);
-    long[] starts = starts(files);
-    List<ByteRange> all = List.of(new ByteRange(0, starts[files.size()]));
+    FileLayout layout = FileLayout.of(FileList.of(paths));
+    List<ByteRange> all = List.of(new ByteRange(0, layout.bytes()));
     List<ByteRange> blocks =
         RangeDivision.divide(all, (long) worldSize * blocksPerRank).stream()
             .map(block -> block.get(0))
@@ -107,24 +92,11 @@ public final class TextPartition {
                     RangeDivision.joined(
                         blocks.subList(rank * blocksPerRank, (rank + 1) * blocksPerRank)))
             .toList();
-    return new TextPartition(files, digest(files), starts, blocks, ranges);
+    return new TextPartition(layout, blocks, ranges);
   }
 
   private static void requireWorldSize(int worldSize) {
     Checks.requireWorldSize(worldSize, Integer.MAX_VALUE / MAX_BLOCKS_PER_RANK);
-  }
-
-  private static long[] starts(List<TextFile> files) {
-    long[] starts = new long[files.size() + 1];
-    for (int i = 0; i < files.size(); i++) {
-      starts[i + 1] = starts[i] + files.get(i).bytes();
-      if (starts[i + 1] < 0) {
-        throw new IllegalArgumentException(
-            "paths must have at most %d bytes in total, got more with %s"
-                .formatted(Long.MAX_VALUE, files.get(i).path()));
-      }
-    }
-    return starts;
   }
 
   /**
@@ -146,7 +118,7 @@ public final class TextPartition {
     if (states.isEmpty()) {
       throw new IllegalArgumentException("states must hold one for each rank, got none");
     }
-    states.forEach(this::requireOwn);
+    states.forEach(layout::requireOwn);
     List<List<ByteRange>> rests = states.stream().map(TextState::rest).toList();
     if (states.size() != worldSize) {
       List<ByteRange> all = rests.stream().flatMap(List::stream).toList();
@@ -192,22 +164,8 @@ public final class TextPartition {
           "states must hold one for each of %d ranks, got %d"
               .formatted(worldSize(), states.size()));
     }
-    states.forEach(this::requireOwn);
+    states.forEach(layout::requireOwn);
     return with(blocks, Stealing.evened(states.stream().map(TextState::rest).toList()));
-  }
-
-  private void requireOwn(TextState state) {
-    if (state.filesDigest() != filesDigest()) {
-      throw new IllegalArgumentException(
-          "states must belong to the files of the plan, whose digest is %016x, got %016x"
-              .formatted(filesDigest(), state.filesDigest()));
-    }
-    for (ByteRange range : state.rest()) {
-      if (range.end() > bytes()) {
-        throw new IllegalArgumentException(
-            "states must lie within the %d bytes of the files, got %s".formatted(bytes(), range));
-      }
-    }
   }
 
   /**
@@ -250,7 +208,7 @@ public final class TextPartition {
    * @return the files as they were when the plan was computed
    */
   public List<TextFile> files() {
-    return files;
+    return layout.files();
   }
 
   /**
@@ -268,7 +226,7 @@ public final class TextPartition {
    * @return the number of bytes, as stored, at least 0
    */
   public long bytes() {
-    return starts[files.size()];
+    return layout.bytes();
   }
 
   /**
@@ -300,27 +258,9 @@ public final class TextPartition {
    * @return one share for each rank, in order
    */
   public List<RankShare> shares() {
-    return IntStream.range(0, worldSize()).mapToObj(this::share).toList();
-  }
-
-  private RankShare share(int rank) {
-    long bytes = 0;
-    int read = 0;
-    for (ByteRange range : ranges.get(rank)) {
-      for (int f = fileAt(range.start()); f < files.size() && starts[f] < range.end(); f++) {
-        long shared = shared(range, f);
-        bytes += shared;
-        read += shared > 0 ? 1 : 0;
-      }
-    }
-    return new RankShare(rank, ranges.get(rank), bytes, read);
-  }
-
-  private long shared(ByteRange range, int file) {
-    if (files.get(file).isSplittable()) {
-      return Math.min(range.end(), starts[file + 1]) - Math.max(range.start(), starts[file]);
-    }
-    return range.contains(starts[file]) ? files.get(file).bytes() : 0;
+    return IntStream.range(0, worldSize())
+        .mapToObj(rank -> layout.share(rank, ranges.get(rank)))
+        .toList();
   }
 
   /**
@@ -352,7 +292,7 @@ public final class TextPartition {
    * @return any number
    */
   public long digest() {
-    long digest = filesDigest;
+    long digest = layout.digest();
     for (List<ByteRange> ofRank : ranges) {
       digest = Hash64.fold(digest, ofRank.size());
       for (ByteRange range : ofRank) {
@@ -363,43 +303,14 @@ public final class TextPartition {
     return digest;
   }
 
-  long filesDigest() {
-    return filesDigest;
-  }
-
-  private static long digest(List<TextFile> files) {
-    long digest = 0;
-    for (TextFile file : files) {
-      byte[] name = PathBytes.name(file.path());
-      digest = Hash64.fold(digest, Hash64.fnv1a(name, 0, name.length));
-      digest = Hash64.fold(digest, file.bytes());
-    }
-    return digest;
-  }
-
-  /**
-   * Returns the number of the file that holds a byte; the number of files if the offset is past the
-   * end.
-   */
-  int fileAt(long offset) {
-    int at = Arrays.binarySearch(starts, offset);
-    if (at < 0) {
-      return -at - 2;
-    }
-    while (at < files.size() && starts[at + 1] == offset) {
-      at++;
-    }
-    return at;
-  }
-
-  long startOf(int file) {
-    return starts[file];
+  FileLayout layout() {
+    return layout;
   }
 
   @Override
   public String toString() {
     return "TextPartition[%d bytes in %d files over %d ranks]"
-        .formatted(bytes(), files.size(), worldSize());
+        .formatted(bytes(), files().size(), worldSize());
   }
 
   /**
