@@ -5,15 +5,10 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.data.LoaderInterruptedException;
 import io.torchfeed.data.LoaderTimeoutException;
-import io.torchfeed.data.LoaderWorkerException;
-import io.torchfeed.data.SampleException;
-import io.torchfeed.internal.Failures;
 import io.torchfeed.memory.Slab;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,7 +26,7 @@ final class JavaEngine implements BatchEngine {
   private final JavaEngineOptions options;
   private final HandOff handOff;
   private final HandOff.Waiter consumer;
-  private final TensorVectors vectors = new TensorVectors();
+  private final TaskResults results;
 
   // Guarded by the monitor of handOff.
   private final TaskQueue tasks;
@@ -48,6 +43,7 @@ final class JavaEngine implements BatchEngine {
     this.options = options;
     handOff = new HandOff(options.workers() < Runtime.getRuntime().availableProcessors());
     consumer = handOff.consumer(this::isTakeOver);
+    results = new TaskResults(options);
     tasks = new TaskQueue(options.inOrder());
     pool =
         new WorkerPool(options.workers(), () -> new LoaderWorker(this, new BatchFiller(options)));
@@ -148,7 +144,13 @@ final class JavaEngine implements BatchEngine {
     BatchTask task = await(due);
     synchronized (handOff) {
       tasks.take(task);
-      return result(task, due);
+      LoadedBatch loaded = results.of(task, due);
+      if (loaded.hasRows()) {
+        current = task.slab;
+      } else {
+        drop(task);
+      }
+      return loaded;
     }
   }
 
@@ -255,73 +257,6 @@ final class JavaEngine implements BatchEngine {
       requireUndisturbed();
     }
     return task;
-  }
-
-  /**
-   * Returns the tensors of the batch, or the reason why there are none. Throws nothing, since the
-   * batch is already taken.
-   */
-  private LoadedBatch result(BatchTask task, long due) {
-    Throwable error = task.error;
-    try {
-      SampleException failure = error == null ? task.failure(due) : null;
-      if (failure != null) {
-        drop(task);
-        return LoadedBatch.failed(task, failure);
-      }
-      if (error == null && task.isNothing()) {
-        drop(task);
-        return LoadedBatch.nothing(task);
-      }
-      if (error == null && task.slab != null) {
-        return loaded(task, task.slab);
-      }
-    } catch (Throwable e) {
-      error = e;
-    }
-    drop(task);
-    return LoadedBatch.failed(task, failureOf(task, due, error));
-  }
-
-  private LoadedBatch loaded(BatchTask task, Slab slab) {
-    int[] elements = task.elements == null ? null : Arrays.copyOf(task.elements, task.rows);
-    BatchLayout layout = options.layout();
-    LoadedBatch loaded;
-    if (task.made != null) {
-      loaded = LoadedBatch.filled(task, task.made, bytes(task.made), elements);
-    } else if (layout.isPlain()) {
-      Tensor[] views = vectors.filled(vector -> slab.views(task.rows, vector));
-      loaded = LoadedBatch.filled(task, views, task.rows * layout.rowBytes(), elements);
-    } else {
-      Tensor[] views = layout.tensors(slab, task.rows, task.lengths);
-      loaded = LoadedBatch.filled(task, views, bytes(views), elements);
-    }
-    current = slab;
-    return loaded;
-  }
-
-  private static long bytes(Tensor[] tensors) {
-    long bytes = 0;
-    for (Tensor tensor : tensors) {
-      bytes += tensor.nbytes();
-    }
-    return bytes;
-  }
-
-  private RuntimeException failureOf(BatchTask task, long due, @Nullable Throwable error) {
-    if (error instanceof LoaderWorkerException death) {
-      return death;
-    }
-    String reason = error == null ? "it was cancelled" : Failures.describe(error);
-    return new IllegalStateException(
-        "batch %d of epoch %d, of at most %d rows, could not be loaded by worker %d: %s"
-            .formatted(
-                task.asStream() == null ? task.batch : due,
-                task.epoch,
-                options.batchRows(),
-                task.worker(),
-                reason),
-        error);
   }
 
   /** Runs a worker until it is dismissed. */
@@ -453,7 +388,7 @@ final class JavaEngine implements BatchEngine {
       end = interruptedAt + LAST_PATIENCE_NANOS;
     }
     inline.stop();
-    vectors.close();
+    results.close();
     // Workers in a sample that does not return are abandoned; they free what they hold.
     WorkerPool.joinBriefly(leaving, end);
   }
