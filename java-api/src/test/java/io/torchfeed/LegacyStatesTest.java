@@ -130,15 +130,15 @@ class LegacyStatesTest {
       case "batches" -> samplerStates(recorded).forEach(state -> resumeBatches(recorded, state));
       case "loader" -> samplerStates(recorded).forEach(state -> resumeLoader(recorded, state));
       case "stream" -> {
-        LegacyPlans.writeFiles(folder);
+        LegacyTexts.writeFiles(folder);
         resumeStream(recorded);
       }
       case "objects" -> {
-        LegacyPlans.writeFiles(folder);
+        LegacyTexts.writeFiles(folder);
         resumeObjects(recorded);
       }
       case "text" -> {
-        LegacyPlans.writeFiles(folder);
+        LegacyTexts.writeFiles(folder);
         List<TextState> states = states(recorded.json(), TextState::fromJson);
         assertThat(states)
             .isEqualTo(
@@ -166,49 +166,49 @@ class LegacyStatesTest {
   private static void resumeSampler(Case recorded, SamplerState state) {
     try (ResumableCursor.OfIndices cursor =
         state.resume(LegacyPlans.sampler(recorded.plan(), recorded.part()))) {
-      recorded.assertFollows(cursor.epoch(), LegacyPlans.follows(cursor));
+      recorded.assertFollows(cursor.epoch(), LegacyNotation.follows(cursor));
     }
   }
 
   private static void resumeBatches(Case recorded, SamplerState state) {
     BatchSampler plan = LegacyPlans.batches(recorded.plan(), recorded.part());
     try (ResumableCursor.OfBatches cursor = state.resume(plan)) {
-      recorded.assertFollows(cursor.epoch(), LegacyPlans.follows(cursor, plan.maxBatchSize()));
+      recorded.assertFollows(cursor.epoch(), LegacyNotation.follows(cursor, plan.maxBatchSize()));
     }
   }
 
   private static void resumeLoader(Case recorded, SamplerState state) {
-    try (DataLoader loader = LegacyPlans.loader(recorded.plan(), recorded.part());
+    try (DataLoader loader = LegacyLoaders.loader(recorded.plan(), recorded.part());
         Batches pass = loader.resume(new LoaderState.IndexState(state, recorded.ahead()))) {
       long epoch = pass.state().epoch();
-      recorded.assertFollows(epoch, LegacyPlans.follows(pass));
+      recorded.assertFollows(epoch, LegacyNotation.follows(pass));
     }
   }
 
   private void resumeStream(Case recorded) {
     List<LoaderState.StreamState> states =
         states(recorded.json(), LoaderState.StreamState::fromJson);
-    try (DataLoader loader = LegacyPlans.stream(recorded.plan(), folder, recorded.part());
+    try (DataLoader loader = LegacyLoaders.stream(recorded.plan(), folder, recorded.part());
         Batches pass = loader.resume(states)) {
       long epoch = pass.state().epoch();
-      recorded.assertFollows(epoch, LegacyPlans.follows(pass));
+      recorded.assertFollows(epoch, LegacyNotation.follows(pass));
     }
   }
 
   private void resumeObjects(Case recorded) throws Exception {
     long epoch = Long.parseLong(recorded.follow().get(4));
     try (ObjectStreamDataset.ObjectStream<String> stream =
-        LegacyPlans.objects(recorded.plan(), folder)
+        LegacyLoaders.objects(recorded.plan(), folder)
             .open(epoch, recorded.rank(), recorded.json())) {
-      recorded.assertFollows(epoch, LegacyPlans.follows(stream));
+      recorded.assertFollows(epoch, LegacyNotation.follows(stream));
     }
   }
 
   private void resumeText(Case recorded, List<TextState> states) {
     try (LineCursor cursor =
-        LegacyPlans.rest(recorded.plan(), folder, states, recorded.worldSize())
-            .open(recorded.rank(), LegacyPlans.lineOptions(recorded.plan()))) {
-      recorded.assertFollows("-", LegacyPlans.follows(cursor));
+        LegacyTexts.rest(recorded.plan(), folder, states, recorded.worldSize())
+            .open(recorded.rank(), LegacyTexts.lineOptions(recorded.plan()))) {
+      recorded.assertFollows("-", LegacyNotation.follows(cursor));
     }
   }
 }
