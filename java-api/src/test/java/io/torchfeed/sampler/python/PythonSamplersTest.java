@@ -1,26 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler.python;
 
+import static io.torchfeed.sampler.python.PlanAssertions.assertDistinct;
+import static io.torchfeed.sampler.python.PlanAssertions.assertRefused;
+import static io.torchfeed.sampler.python.PlanAssertions.parsed;
 import static io.torchfeed.testing.Cursors.indices;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
-import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
-import io.torchfeed.sampler.BatchCursor;
-import io.torchfeed.sampler.Cursor;
-import io.torchfeed.sampler.EpochSegment;
-import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
-import io.torchfeed.sampler.Tail;
-import io.torchfeed.sampler.order.FixedSizeBatchSampler;
-import io.torchfeed.sampler.split.RandomSplit;
-import io.torchfeed.sampler.torch.SequentialSampler;
 import io.torchfeed.testing.Cursors;
 import java.util.Arrays;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
@@ -29,130 +19,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tests of the plans of Python's samplers: published vectors, arguments, parameters. */
+/** Tests of the plans of Python's samplers of a whole dataset: published vectors, arguments. */
 class PythonSamplersTest {
   private static final double[] WEIGHTS = {0.1, 0.9, 0.4, 0.7, 3, 0.6};
   private static final int MAX_SIZE = 2_147_483_639;
-
-  private static long[] parsed(String text) {
-    return text.isEmpty()
-        ? new long[0]
-        : Arrays.stream(text.split(" ", -1)).mapToLong(Long::parseLong).toArray();
-  }
-
-  @Nested
-  class Distributed {
-    @ParameterizedTest
-    @CsvSource(
-        delimiter = '|',
-        value = {
-          "10|3|0|PAD|4 5 0 2, 1 3 8 4, 7 9 6 1",
-          "10|3|1|PAD|5 2 9 4, 6 0 3 5, 1 8 7 6",
-          "10|3|2|PAD|8 5 0 3, 7 6 4 8, 1 9 2 7",
-          "10|3|0|DROP|4 5 0, 1 3 8, 7 9 6",
-          "10|3|0|UNEVEN|4 5 0 2, 1 3 8, 7 9 6",
-          "9|4|0|PAD|8 7 6, 0 1 8, 2 4 0, 3 5 2",
-          "12|2|0|PAD|8 5 7 2 3 11, 0 9 4 10 1 6",
-          "12|2|1|PAD|1 6 11 5 2 10, 4 8 0 3 9 7",
-          "2|5|0|PAD|0, 1, 0, 1, 0",
-          "2|5|0|DROP|, , , , ",
-        })
-    void ranksHaveThePublishedOrders(
-        long datasetSize, int worldSize, long epoch, Tail tail, String expected) {
-      String[] ranks = expected.split(", ?", -1);
-      for (int rank = 0; rank < worldSize; rank++) {
-        Sampler plan =
-            new PythonDistributedSampler(datasetSize, new Part(worldSize, rank)).withTail(tail);
-        assertThat(indices(plan, epoch)).isEqualTo(parsed(ranks[rank]));
-      }
-    }
-
-    @Test
-    void ranksWithoutShuffleTakeTurns() {
-      assertThat(indices(PythonDistributedSampler.inOrder(10, new Part(3, 2)), 9))
-          .isEqualTo(parsed("2 5 8 1"));
-      assertThat(
-              indices(PythonDistributedSampler.inOrder(10, new Part(3, 2)).withTail(Tail.DROP), 0))
-          .isEqualTo(parsed("2 5 8"));
-    }
-
-    @ParameterizedTest
-    @CsvSource({"2, 51, 52", "3, 34, 35", "4, 26, 27"})
-    void sizesMatchThePublishedOnes(int worldSize, long dropped, long padded) {
-      var plan = new PythonDistributedSampler(100 + worldSize + 1, new Part(worldSize, 0));
-      assertThat(plan.withTail(Tail.DROP).size()).isEqualTo(dropped);
-      assertThat(plan.size()).isEqualTo(padded);
-    }
-
-    @Test
-    void onlyTheLow32BitsOfSeedPlusEpochMatter() {
-      var plan = new PythonDistributedSampler(100, Part.whole());
-      long[] second = indices(plan, 1);
-      assertThat(indices(plan.withSeed(1), 0)).isEqualTo(second);
-      assertThat(indices(plan.withSeed(1L << 32), 1)).isEqualTo(second);
-      assertThat(indices(plan.withSeed(Long.MAX_VALUE), Long.MAX_VALUE))
-          .isEqualTo(indices(plan.withSeed(-2), 0));
-    }
-
-    @Test
-    void theRemainderIsDividedOverOtherRanks() {
-      long[] order = parsed("4 1 7 5 3 9 0 8 6 2");
-      List<EpochSegment> delivered = List.of(new EpochSegment(3, 1), new EpochSegment(2, 2));
-      assertThat(rest(2, 0, delivered)).containsExactly(order[7], order[9]);
-      assertThat(rest(2, 1, delivered)).containsExactly(order[8], order[0]);
-    }
-
-    private static long[] rest(int worldSize, int rank, List<EpochSegment> delivered) {
-      try (Cursor cursor =
-          new PythonDistributedSampler(10, new Part(worldSize, rank)).resume(0, delivered)) {
-        return Cursors.rest(cursor);
-      }
-    }
-
-    @Test
-    void everyParameterExceptRankAndWorldSizeDeterminesTheOrder() {
-      var plan = new PythonDistributedSampler(10, new Part(3, 1));
-      assertThat(plan.order()).isEqualTo(new PythonDistributedSampler(10, new Part(4, 2)).order());
-      assertDistinct(
-          plan,
-          plan.withSeed(1),
-          plan.withTail(Tail.DROP),
-          PythonDistributedSampler.inOrder(10, new Part(3, 1)),
-          new PythonDistributedSampler(11, new Part(3, 1)),
-          new PythonDistributedSampler(10, new Part(4, 1)),
-          new PythonDistributedSampler(10, new Part(3, 2)));
-    }
-
-    @Test
-    void argumentsOutOfRangeAreRefused() {
-      assertRefused(() -> new PythonDistributedSampler(-1, new Part(3, 0)), "datasetSize", "-1");
-      assertRefused(
-          () -> new PythonDistributedSampler(MAX_SIZE + 1L, new Part(3, 0)),
-          "[0, 2147483639] with shuffle");
-      assertRefused(
-          () -> PythonDistributedSampler.inOrder((1L << 62) + 1, new Part(3, 0)),
-          "without shuffle");
-      assertRefused(() -> indices(new PythonDistributedSampler(10, new Part(3, 0)), -1), "epoch");
-    }
-
-    @Test
-    void theLargestDatasetInOrderHasItsLastSampleOnTheLastRank() {
-      long size = 1L << 62;
-      try (Cursor cursor =
-          PythonDistributedSampler.inOrder(size, new Part(1 << 20, (1 << 20) - 1)).epoch(0)) {
-        cursor.seek(cursor.remaining() - 1);
-        assertThat(Cursors.rest(cursor)).containsExactly(size - 1);
-      }
-    }
-
-    @Test
-    void anOrderThatExceedsTheHeapIsRefused() {
-      assertThatIllegalStateException()
-          .isThrownBy(() -> new PythonDistributedSampler(MAX_SIZE, new Part(3, 0)).epoch(0))
-          .withMessageContaining("8589934556 bytes")
-          .withMessageContaining("-Xmx");
-    }
-  }
 
   @Nested
   class Random {
@@ -392,146 +262,6 @@ class PythonSamplersTest {
     }
   }
 
-  @Nested
-  class Split {
-    @Test
-    void partsAreSlicesOfThePermutation() {
-      assertThat(RandomSplit.byLengths(new long[] {3, 7}, 1))
-          .containsExactly(parsed("5 6 1"), parsed("2 0 8 9 3 7 4"));
-    }
-
-    @Test
-    void leftoversOfFractionsGoToTheFirstParts() {
-      assertThat(RandomSplit.byFractions(106, new double[] {.1, .2, .3, .4}, 0))
-          .extracting(part -> part.length)
-          .containsExactly(11, 22, 31, 42);
-    }
-
-    @Test
-    void anEmptyDatasetHasEmptyParts() {
-      assertThat(RandomSplit.byFractions(0, new double[] {0.5, 0.5}, 0))
-          .containsExactly(new long[0], new long[0]);
-      assertThat(RandomSplit.byLengths(new long[0], 0)).isEmpty();
-    }
-
-    @Test
-    void fractionsRoundedAboveOneSplitTheWholeDataset() {
-      double[] fractions = {0.2, 0.2, 0.2, 0.2, 0.1, 0.1, 4e-10};
-      assertThat(RandomSplit.byFractions(1000, fractions, 0).stream().mapToInt(p -> p.length).sum())
-          .isEqualTo(1000);
-    }
-
-    @Test
-    void argumentsOutOfRangeAreRefused() {
-      assertRefused(() -> RandomSplit.byLengths(new long[] {3, -1}, 0), "-1 at position 1");
-      assertRefused(
-          () -> RandomSplit.byLengths(new long[] {5, MAX_SIZE - 4}, 0), "2147483635 at position 1");
-      assertRefused(
-          () -> RandomSplit.byLengths(new long[] {5, Long.MAX_VALUE}, 0), "at position 1");
-      assertRefused(() -> RandomSplit.byFractions(-1, new double[] {1}, 0), "datasetSize");
-      assertRefused(
-          () -> RandomSplit.byFractions(MAX_SIZE + 1L, new double[] {1}, 0), "datasetSize");
-      assertRefused(() -> RandomSplit.byFractions(9, new double[] {1.5, -0.5}, 0), "1.5");
-      assertRefused(() -> RandomSplit.byFractions(9, new double[] {Double.NaN}, 0), "NaN");
-      assertRefused(() -> RandomSplit.byFractions(9, new double[] {0.5, 0.4}, 0), "sum to 1");
-      assertRefused(() -> RandomSplit.byFractions(9, new double[] {}, 0), "sum to 1");
-    }
-  }
-
-  @Nested
-  class Batches {
-    private static final Sampler TEN = new PythonRandomSampler(10, 42);
-
-    @Test
-    void batchesAreGroupsOfTheOrder() {
-      long[] into = new long[5];
-      try (BatchCursor cursor = new FixedSizeBatchSampler(TEN, 4).epoch(0)) {
-        assertThat(cursor.next(into, 1)).isEqualTo(4);
-        assertThat(into).containsExactly(0, 2, 6, 1, 8);
-        cursor.seek(2);
-        assertThat(cursor.next(into, 0)).isEqualTo(2);
-        assertThat(into).startsWith(3, 7);
-        assertThat(cursor.position()).isEqualTo(3);
-        assertThat(cursor.next(into, 5)).isZero();
-      }
-    }
-
-    @Test
-    void aBatchThatDoesNotFitDoesNotMoveTheCursor() {
-      try (BatchCursor cursor = new FixedSizeBatchSampler(TEN, 4).epoch(0)) {
-        assertThatExceptionOfType(IndexOutOfBoundsException.class)
-            .isThrownBy(() -> cursor.next(new long[4], 1));
-        assertThat(cursor.position()).isZero();
-      }
-    }
-
-    @Test
-    void anIncompleteLastBatchIsDroppedOnRequest() {
-      var plan = new FixedSizeBatchSampler(TEN, 4, true);
-      assertThat(plan.batches(5)).isEqualTo(2);
-      try (BatchCursor cursor = plan.epoch(0)) {
-        cursor.seek(2);
-        assertThat(cursor.remaining()).isZero();
-        assertThat(cursor.next(new long[4], 0)).isZero();
-        assertThatIllegalArgumentException()
-            .isThrownBy(() -> cursor.seek(3))
-            .withMessageContaining("[0, 2]");
-        assertThatIllegalArgumentException().isThrownBy(() -> cursor.seek(-1));
-      }
-    }
-
-    @Test
-    void theLargestBatchIsNoLongerThanTheOrder() {
-      assertThat(new FixedSizeBatchSampler(TEN, 4).maxBatchSize()).isEqualTo(4);
-      assertThat(new FixedSizeBatchSampler(TEN, Integer.MAX_VALUE).maxBatchSize()).isEqualTo(10);
-      assertThat(new FixedSizeBatchSampler(new SequentialSampler(0), 4).maxBatchSize())
-          .isEqualTo(1);
-    }
-
-    @Test
-    void batchesReportWhichIndicesArePadding() {
-      try (BatchCursor cursor =
-          new FixedSizeBatchSampler(new PythonDistributedSampler(10, new Part(3, 2)), 3).epoch(0)) {
-        assertThat(cursor.isPadding(0, 2)).isFalse();
-        assertThat(cursor.isPadding(1, 0)).isTrue();
-        assertThatExceptionOfType(IndexOutOfBoundsException.class)
-            .isThrownBy(() -> cursor.isPadding(1, 1));
-        assertThatExceptionOfType(IndexOutOfBoundsException.class)
-            .isThrownBy(() -> cursor.isPadding(2, 0));
-      }
-    }
-
-    @Test
-    void aClosedCursorIsRefused() {
-      BatchCursor cursor = new FixedSizeBatchSampler(TEN, 4).epoch(0);
-      cursor.close();
-      cursor.close();
-      assertThatIllegalStateException().isThrownBy(() -> cursor.next(new long[4], 0));
-      assertThatIllegalStateException().isThrownBy(cursor::position);
-      assertThatIllegalStateException().isThrownBy(cursor::remaining);
-      assertThatIllegalStateException().isThrownBy(() -> cursor.seek(0));
-      assertThatIllegalStateException().isThrownBy(() -> cursor.isPadding(0, 0));
-    }
-
-    @Test
-    void everyParameterDistinguishesPlans() {
-      Set<String> digests = new HashSet<>();
-      digests.add(TEN.digest());
-      digests.add(new FixedSizeBatchSampler(TEN, 4).digest());
-      digests.add(new FixedSizeBatchSampler(TEN, 5).digest());
-      digests.add(new FixedSizeBatchSampler(TEN, 4, true).digest());
-      digests.add(new FixedSizeBatchSampler(new PythonRandomSampler(10, 43), 4).digest());
-      assertThat(digests).hasSize(5);
-    }
-
-    @Test
-    void argumentsOutOfRangeAreRefused() {
-      assertRefused(() -> new FixedSizeBatchSampler(TEN, 0), "batchSize", "got 0");
-      assertRefused(() -> new FixedSizeBatchSampler(TEN, 4).batches(-1), "epoch");
-      assertRefused(() -> new FixedSizeBatchSampler(TEN, 4).epoch(-1), "epoch");
-    }
-  }
-
   @Test
   void theDefaultGeneratorUseIsOmittedFromTheParameters() {
     assertThat(new PythonRandomSampler(10, 42).parameters().values())
@@ -546,15 +276,5 @@ class PythonSamplersTest {
                 .withGeneratorUse(PythonGenerator.Use.SAMPLER))) {
       assertThat(plan.parameters().values()).doesNotContainKey("generatorUse");
     }
-  }
-
-  private static void assertRefused(Runnable call, String... parts) {
-    assertThatIllegalArgumentException()
-        .isThrownBy(call::run)
-        .satisfies(e -> assertThat(e.getMessage()).contains(parts));
-  }
-
-  private static void assertDistinct(Sampler... plans) {
-    assertThat(Arrays.stream(plans).map(Sampler::digest).distinct()).hasSize(plans.length);
   }
 }
