@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
+import static io.torchfeed.data.MisbehavingDataset.BAD;
+import static io.torchfeed.data.MisbehavingDataset.loader;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
-import io.torchfeed.bindings.torchfeed;
+import io.torchfeed.data.MisbehavingDataset.Deed;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import java.io.IOException;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.NoSuchElementException;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,55 +26,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** The loader and the JVM survive whatever the code of a dataset does. */
 @Timeout(60)
-class FailingDatasetTest {
-  private static final int SIZE = 12;
-  private static final int BAD = 5;
-
-  private long objects;
-
-  @BeforeEach
-  void count() {
-    objects = torchfeed.live_objects();
-  }
-
-  @AfterEach
-  void leaksNoNativeObjects() throws InterruptedException {
-    for (int i = 0; i < 200 && torchfeed.live_objects() > objects; i++) {
-      Thread.sleep(10); // stalled workers are returning
-    }
-    assertThat(torchfeed.live_objects()).isEqualTo(objects);
-  }
-
-  /** The action of one sample. */
-  private interface Deed {
-    void run(SampleWriter sample) throws Exception;
-  }
-
-  /** Rows as in {@link Rows}; an action runs before one of them. */
-  private record Misbehaving(Deed deed) implements Dataset {
-    @Override
-    public long size() {
-      return SIZE;
-    }
-
-    @Override
-    public List<RowSpec> columns() {
-      return new RowData.Samples(SIZE).columns();
-    }
-
-    @Override
-    public void read(long index, SampleWriter sample) throws Exception {
-      if (index == BAD) {
-        deed.run(sample);
-      }
-      new RowData.Samples(SIZE).read(index, sample);
-    }
-  }
-
-  private static DataLoaderBuilder loader(int workers, Deed deed) {
-    return DataLoader.over(new Misbehaving(deed)).batchSize(3).workers(workers);
-  }
-
+class FailingDatasetTest extends StalledWorkersCheck {
   @SuppressWarnings("InfiniteRecursion") // intended
   private static int overflow(int depth) {
     return overflow(depth + 1) + 1;
@@ -183,7 +134,7 @@ class FailingDatasetTest {
 
   @Test
   void aBatchWhoseSamplesAreAllSkippedIsEmpty() {
-    Dataset data = new Misbehaving(Throwing.UNCHECKED).subset(BAD, BAD, 0, BAD, 1, 2);
+    Dataset data = new MisbehavingDataset(Throwing.UNCHECKED).subset(BAD, BAD, 0, BAD, 1, 2);
     try (DataLoader loader =
             DataLoader.over(data).batchSize(2).onFailure(FailurePolicy.skipSample()).build();
         Batches batches = loader.epoch(0)) {
@@ -229,145 +180,6 @@ class FailingDatasetTest {
       Rows.assertHolds(batches.next(), 3, 4, 5);
       assertThat(attempts).hasValue(2);
     }
-  }
-
-  @ParameterizedTest
-  @ValueSource(ints = {0, 1})
-  void aSampleMayInterruptItsThread(int workers) {
-    try (DataLoader loader = loader(workers, sample -> Thread.currentThread().interrupt()).build();
-        Batches batches = loader.epoch(0)) {
-      for (int first = 0; first < SIZE; first += 3) {
-        Rows.assertHolds(batches.next(), first, first + 1, first + 2);
-      }
-      // Without workers the sample runs in the consumer's thread, so the interrupt is ambiguous.
-      assertThat(Thread.interrupted()).isEqualTo(workers == 0);
-    }
-  }
-
-  @Test
-  void anInterruptedConsumerStillTakesAReadyBatch() throws Exception {
-    try (DataLoader loader = loader(1, sample -> {}).build();
-        Batches batches = loader.epoch(0)) {
-      while (loader.stats().working().isZero()) {
-        Thread.sleep(1);
-      }
-      Thread.sleep(50);
-      Thread.currentThread().interrupt();
-      Rows.assertHolds(batches.next(), 0, 1, 2);
-      assertThat(Thread.interrupted()).isTrue();
-    }
-  }
-
-  @Test
-  void aTimeoutReportsABlockedSampleAndTheCallMayBeRepeated() {
-    CountDownLatch go = new CountDownLatch(1);
-    try (DataLoader loader =
-            loader(2, sample -> go.await()).timeout(Duration.ofMillis(200)).build();
-        Batches batches = loader.epoch(4)) {
-      Rows.assertHolds(batches.next(), 0, 1, 2);
-      for (int i = 0; i < 3; i++) {
-        assertThatExceptionOfType(LoaderTimeoutException.class)
-            .isThrownBy(batches::next)
-            .withMessageContaining("batch 1 of epoch 4 was not ready within PT0.2S")
-            .withMessageContaining("has been reading sample 5 of batch 1 for")
-            .withMessageContaining("FailingDatasetTest")
-            .satisfies(
-                e -> {
-                  assertThat(List.of(e.batch(), e.epoch())).containsExactly(1L, 4L);
-                  assertThat(e.waited()).isEqualTo(Duration.ofMillis(200));
-                });
-      }
-      assertThat(batches.position()).isEqualTo(1);
-      go.countDown();
-      Rows.assertHolds(batches.next(), 3, 4, 5);
-      Rows.assertHolds(batches.next(), 6, 7, 8);
-    }
-  }
-
-  @ParameterizedTest
-  @ValueSource(ints = {1, 2})
-  void aPassWithABlockedSampleCanBeAbandonedAndTheNextOneRuns(int workers) throws Exception {
-    CountDownLatch blocked = new CountDownLatch(1);
-    AtomicInteger calls = new AtomicInteger();
-    Deed first =
-        sample -> {
-          if (calls.incrementAndGet() == 1) {
-            blocked.countDown();
-            new CountDownLatch(1).await(); // until it is interrupted
-          }
-        };
-    try (DataLoader loader = loader(workers, first).build()) {
-      try (Batches batches = loader.epoch(0)) {
-        batches.next();
-        blocked.await();
-      }
-      try (Batches batches = loader.epoch(1)) {
-        for (int row = 0; row < SIZE; row += 3) {
-          Rows.assertHolds(batches.next(), row, row + 1, row + 2);
-        }
-      }
-    }
-  }
-
-  @Test
-  void uninterruptibleWorkersAreAbandonedAndReplaced() throws Exception {
-    CountDownLatch blocked = new CountDownLatch(1);
-    CountDownLatch go = new CountDownLatch(1);
-    AtomicInteger calls = new AtomicInteger();
-    Deed deaf =
-        sample -> {
-          if (calls.incrementAndGet() == 1) {
-            blocked.countDown();
-            awaitUninterruptibly(go);
-          }
-        };
-    try (DataLoader loader = loader(1, deaf).build()) {
-      try (Batches batches = loader.epoch(0)) {
-        batches.next();
-        blocked.await();
-      }
-      try (Batches batches = loader.epoch(1)) {
-        batches.next();
-        Rows.assertHolds(batches.next(), 3, 4, 5);
-      }
-    } finally {
-      go.countDown(); // it writes into its slab, which has been abandoned to it
-    }
-  }
-
-  private static void awaitUninterruptibly(CountDownLatch latch) {
-    while (latch.getCount() > 0) {
-      Thread.onSpinWait();
-    }
-  }
-
-  @ParameterizedTest
-  @ValueSource(ints = {0, 1})
-  void closingEndsABlockedSampleWithinASecondOrAbandonsIt(int workers) throws Exception {
-    CountDownLatch blocked = new CountDownLatch(1);
-    Deed sleepy =
-        sample -> {
-          blocked.countDown();
-          new CountDownLatch(1).await(); // until it is interrupted
-        };
-    DataLoader loader = loader(workers, sleepy).build();
-    AtomicReference<Throwable> end = new AtomicReference<>();
-    Thread consumer =
-        new Thread(
-            () -> {
-              try (Batches batches = loader.epoch(0)) {
-                batches.next();
-                batches.next();
-              } catch (Throwable e) {
-                end.set(e);
-              }
-            });
-    consumer.start();
-    blocked.await();
-    loader.close();
-    consumer.join(10_000);
-    assertThat(consumer.isAlive()).isFalse();
-    assertThat(end.get()).isInstanceOf(IllegalStateException.class).hasMessageContaining("closed");
   }
 
   @ParameterizedTest
@@ -417,59 +229,42 @@ class FailingDatasetTest {
     assertThat(elsewhere.get()).isInstanceOf(IllegalStateException.class);
   }
 
+  /** The writer of such a column needs more than the available heap for every batch. */
   @ParameterizedTest
-  @ValueSource(ints = {0, 2})
-  void hooksRunInEachWorker(int workers) {
-    List<String> events = new ArrayList<>();
-    WorkerHooks hooks =
-        new WorkerHooks() {
+  @ValueSource(ints = {0, 1, 2})
+  void aWriterThatExceedsTheHeapFailsEachBatch(int workers) {
+    Dataset large =
+        new Dataset() {
           @Override
-          public void start(int worker) {
-            add("start " + worker);
+          public long size() {
+            return 3;
           }
 
           @Override
-          public void stop(int worker) {
-            add("stop " + worker);
+          public List<RowSpec> columns() {
+            return List.of(RowSpec.of(DType.UINT8, 600_000_000));
           }
 
-          private void add(String event) {
-            synchronized (events) {
-              events.add(event);
-            }
+          @Override
+          public List<VariableLength> variableLengths() {
+            return List.of(VariableLength.padded(0));
+          }
+
+          @Override
+          public void read(long index, SampleWriter sample) {
+            sample.put(0, new byte[1]);
           }
         };
-    try (DataLoader loader = loader(workers, sample -> {}).workerHooks(hooks).build();
+    try (DataLoader loader = DataLoader.over(large).workers(workers).build();
         Batches batches = loader.epoch(0)) {
-      while (batches.hasNext()) {
-        batches.next();
-      }
-    }
-    List<String> expected =
-        workers == 0
-            ? List.of("start 0", "stop 0")
-            : List.of("start 0", "stop 0", "start 1", "stop 1");
-    assertThat(events).containsExactlyInAnyOrderElementsOf(expected);
-  }
-
-  @ParameterizedTest
-  @ValueSource(ints = {0, 1})
-  void aFailingHookIsReportedWithTheFirstBatch(int workers) {
-    WorkerHooks hooks =
-        new WorkerHooks() {
-          @Override
-          public void start(int worker) throws IOException {
-            throw new IOException("no connection");
-          }
-        };
-    try (DataLoader loader = loader(workers, sample -> {}).workerHooks(hooks).build();
-        Batches batches = loader.epoch(0)) {
-      for (int batch = 0; batch < 4; batch++) {
+      for (int batch = 0; batch < 3; batch++) {
         assertThatIllegalStateException()
             .isThrownBy(batches::next)
             .withMessageContaining("batch " + batch + " of epoch 0")
-            .withMessageContaining("no connection");
+            .withRootCauseInstanceOf(OutOfMemoryError.class);
       }
+      assertThat(batches.hasNext()).isFalse();
+      assertThatExceptionOfType(NoSuchElementException.class).isThrownBy(batches::next);
     }
   }
 }

@@ -3,8 +3,6 @@ package io.torchfeed.data;
 
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.torchfeed.memory.DType;
@@ -364,45 +362,6 @@ class LoaderThreadFaultsTest {
       stop(publisher[0]);
       assertThat(taker.end.get(20, TimeUnit.SECONDS)).isEqualTo("null"); // ThreadDeath has none
       assertEpochWorks(loader, 1);
-    }
-  }
-
-  /** The writer of such a column needs more than the available heap for every batch. */
-  @ParameterizedTest
-  @ValueSource(ints = {0, 1, 2})
-  void aWriterThatExceedsTheHeapFailsEachBatch(int workers) {
-    Dataset large =
-        new Dataset() {
-          @Override
-          public long size() {
-            return 3;
-          }
-
-          @Override
-          public List<RowSpec> columns() {
-            return List.of(RowSpec.of(DType.UINT8, 600_000_000));
-          }
-
-          @Override
-          public List<VariableLength> variableLengths() {
-            return List.of(VariableLength.padded(0));
-          }
-
-          @Override
-          public void read(long index, SampleWriter sample) {
-            sample.put(0, new byte[1]);
-          }
-        };
-    try (DataLoader loader = DataLoader.over(large).workers(workers).build();
-        Batches batches = loader.epoch(0)) {
-      for (int batch = 0; batch < 3; batch++) {
-        assertThatIllegalStateException()
-            .isThrownBy(batches::next)
-            .withMessageContaining("batch " + batch + " of epoch 0")
-            .withRootCauseInstanceOf(OutOfMemoryError.class);
-      }
-      assertThat(batches.hasNext()).isFalse();
-      assertThatExceptionOfType(java.util.NoSuchElementException.class).isThrownBy(batches::next);
     }
   }
 }
