@@ -23,13 +23,6 @@ import io.torchfeed.testing.SamplerFamilies;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.BrokenBarrierException;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CyclicBarrier;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
-import java.util.function.BiConsumer;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -54,9 +47,9 @@ class RankConsistencyTest {
           for (int rank = 0; rank < worldSize; rank++) {
             plans.add(family.plan(23, new Part(worldSize, rank), tail, 9));
           }
-          Ranks ranks = new Ranks(worldSize);
-          assertThat(ranks.check(plans, 3)).allMatch(String::isEmpty);
-          assertThat(ranks.exchanges).isEqualTo(1);
+          GatheringRanks ranks = new GatheringRanks(worldSize);
+          assertThat(ranks.check(plans, 3, BATCH)).allMatch(String::isEmpty);
+          assertThat(ranks.exchanges()).isEqualTo(1);
         }
       }
     }
@@ -87,7 +80,7 @@ class RankConsistencyTest {
     private static final Costs COSTS = Costs.computed(60, index -> 1 + index % 7);
 
     private List<String> check(BatchSampler... plans) {
-      return new Ranks(plans.length)
+      return new GatheringRanks(plans.length)
           .run((rank, gather) -> RankConsistency.beforeEpoch(plans[rank], 1, gather));
     }
 
@@ -139,7 +132,7 @@ class RankConsistencyTest {
     @Test
     void haveStatesThatAgree() {
       List<String> agree =
-          new Ranks(2)
+          new GatheringRanks(2)
               .run(
                   (rank, gather) ->
                       RankConsistency.ofState(SamplerState.of(budget(20, rank), 0, 3), gather));
@@ -192,14 +185,14 @@ class RankConsistencyTest {
     @Test
     void reportTheEpochAndTheBatchSize() {
       assertThat(
-              new Ranks(2)
+              new GatheringRanks(2)
                   .run(
                       (rank, gather) ->
                           RankConsistency.beforeEpoch(
                               plan(50, 7, 2, rank), 5L + rank, BATCH, gather)))
           .allMatch(m -> m.equals("the ranks' plans differ in epoch: rank 0 has 5, rank 1 has 6"));
       assertThat(
-              new Ranks(2)
+              new GatheringRanks(2)
                   .run(
                       (rank, gather) ->
                           RankConsistency.beforeEpoch(plan(50, 7, 2, rank), 5, 4 + rank, gather)))
@@ -223,7 +216,7 @@ class RankConsistencyTest {
     }
 
     private static void differ(String message, Sampler... plans) {
-      List<String> messages = new Ranks(plans.length).check(List.of(plans), 0);
+      List<String> messages = new GatheringRanks(plans.length).check(List.of(plans), 0, BATCH);
       assertThat(messages).hasSize(plans.length).allMatch(each -> each.contains(message));
     }
   }
@@ -233,7 +226,7 @@ class RankConsistencyTest {
     @Test
     void aPartHeldByTwoProcessesIsReported() {
       List<Sampler> plans = List.of(plan(50, 7, 3, 0), plan(50, 7, 3, 2), plan(50, 7, 3, 2));
-      assertThat(new Ranks(3).check(plans, 0))
+      assertThat(new GatheringRanks(3).check(plans, 0, BATCH))
           .allMatch(
               m ->
                   m.equals(
@@ -243,14 +236,14 @@ class RankConsistencyTest {
     @Test
     void aPartHeldByNoProcessIsReported() {
       List<Sampler> plans = List.of(plan(50, 7, 3, 0), plan(50, 7, 3, 1));
-      assertThat(new Ranks(2).check(plans, 0))
+      assertThat(new GatheringRanks(2).check(plans, 0, BATCH))
           .allMatch(m -> m.endsWith("over 3 ranks, but 2 processes take part"));
     }
 
     @Test
     void anUndividedPlanIsRefusedOnSeveralProcesses() {
       List<Sampler> plans = List.of(new SequentialSampler(50), new SequentialSampler(50));
-      assertThat(new Ranks(2).check(plans, 0))
+      assertThat(new GatheringRanks(2).check(plans, 0, BATCH))
           .allMatch(m -> m.endsWith("over 1 ranks, but 2 processes take part"));
     }
   }
@@ -260,7 +253,7 @@ class RankConsistencyTest {
     @Test
     void statesOfRanksAtTheSamePositionAgree() {
       assertThat(
-              new Ranks(3)
+              new GatheringRanks(3)
                   .run(
                       (rank, gather) ->
                           RankConsistency.ofState(
@@ -271,7 +264,7 @@ class RankConsistencyTest {
     @Test
     void statesOfRanksAtDifferentPositionsAreReported() {
       assertThat(
-              new Ranks(2)
+              new GatheringRanks(2)
                   .run(
                       (rank, gather) ->
                           RankConsistency.ofState(
@@ -332,69 +325,6 @@ class RankConsistencyTest {
             .hasMessageContaining("one array of 2 numbers per rank");
       }
     }
-  }
-
-  /** Ranks as threads, with an all-gather over a barrier. */
-  private static final class Ranks {
-    private final int size;
-    private final CyclicBarrier barrier;
-    private final long[][] sent;
-    private int exchanges;
-
-    Ranks(int size) {
-      this.size = size;
-      this.barrier = new CyclicBarrier(size);
-      this.sent = new long[size][];
-    }
-
-    List<String> check(List<Sampler> plans, long epoch) {
-      return run(
-          (rank, gather) -> RankConsistency.beforeEpoch(plans.get(rank), epoch, BATCH, gather));
-    }
-
-    /** Returns the message of each rank's IllegalStateException, empty if there was none. */
-    List<String> run(BiConsumer<Integer, RankConsistency.AllGather> body) {
-      return IntStream.range(0, size).mapToObj(rank -> start(rank, body)).toList().stream()
-          .map(RankConsistencyTest::await)
-          .toList();
-    }
-
-    private CompletableFuture<String> start(
-        int rank, BiConsumer<Integer, RankConsistency.AllGather> body) {
-      var message = new CompletableFuture<String>();
-      new Thread(
-              () -> {
-                try {
-                  body.accept(rank, mine -> gather(rank, mine));
-                  message.complete("");
-                } catch (IllegalStateException e) {
-                  message.complete(String.valueOf(e.getMessage()));
-                } catch (RuntimeException | Error e) {
-                  message.completeExceptionally(e);
-                }
-              })
-          .start();
-      return message;
-    }
-
-    private long[][] gather(int rank, long[] mine) {
-      try {
-        sent[rank] = mine;
-        if (rank == 0) {
-          exchanges++;
-        }
-        barrier.await(20, TimeUnit.SECONDS);
-        long[][] all = sent.clone();
-        barrier.await(20, TimeUnit.SECONDS);
-        return all;
-      } catch (InterruptedException | BrokenBarrierException | TimeoutException e) {
-        throw new AssertionError(e);
-      }
-    }
-  }
-
-  private static String await(CompletableFuture<String> message) {
-    return message.orTimeout(30, TimeUnit.SECONDS).join();
   }
 
   /** A plan whose parameters lack the size of the dataset. */
