@@ -15,11 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
-import java.util.Arrays;
 import java.util.List;
-import java.util.Random;
-import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -29,10 +25,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 class LineCursorTest {
   private static final LineOptions SMALL =
       new LineOptions(LineOptions.CarriageReturn.REMOVE, 64, 1 << 20);
-
-  /** A text that compresses badly and is longer than a decompression buffer. */
-  private static final String LONG_TEXT =
-      new Random(1).ints(40_000).mapToObj(Integer::toString).collect(Collectors.joining("\n"));
 
   private final Path folder;
 
@@ -223,108 +215,6 @@ class LineCursorTest {
   }
 
   @Nested
-  class CompressedFiles {
-    @ParameterizedTest
-    @ValueSource(strings = {"b.gz", "b.zst", "b.ZSTD"})
-    void aCompressedFileBelongsToTheRankOfItsFirstByte(String name) {
-      Path a = Lines.file(folder, "a", "a1\na2\n");
-      Path packed = Lines.packed(folder, name, "b1\nb2\n\nb3");
-      Path c = Lines.file(folder, "c", "c1\nc2\n");
-      for (int worldSize = 1; worldSize < 40; worldSize++) {
-        TextPartition plan = plan(worldSize, a, packed, c);
-        List<List<String>> each = Lines.ofEach(plan);
-        assertThat(each.stream().flatMap(List::stream))
-            .containsExactly("a1", "a2", "b1", "b2", "", "b3", "c1", "c2");
-        assertThat(each.stream().filter(lines -> lines.contains("b1")))
-            .singleElement()
-            .satisfies(lines -> assertThat(lines).contains("b1", "b2", "b3"));
-      }
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"b.gz", "b.zst", "b.ZSTD"})
-    void aCompressedFileResumesInTheMiddle(String name) {
-      Path packed = Lines.packed(folder, name, "b1\nb2\n\nb3");
-      Path c = Lines.file(folder, "c", "c1\nc2\n");
-      TextPartition plan = plan(1, packed, c);
-      List<String> all = Lines.ofAll(plan);
-      for (int delivered = 0; delivered <= all.size(); delivered++) {
-        try (LineCursor cursor = plan.open(0)) {
-          for (int i = 0; i < delivered; i++) {
-            assertThat(cursor.next()).isTrue();
-          }
-          for (int worldSize = 1; worldSize < 6; worldSize++) {
-            assertThat(Lines.ofAll(plan.resume(List.of(cursor.state()), worldSize)))
-                .isEqualTo(all.subList(delivered, all.size()));
-          }
-        }
-      }
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"b.gz", "b.zst", "b.ZSTD"})
-    void truncatedFilesAreReported(String name) throws IOException {
-      Path packed = Lines.packed(folder, name, "line\n".repeat(1000));
-      byte[] bytes = Files.readAllBytes(packed);
-      Files.write(packed, Arrays.copyOf(bytes, bytes.length - 12));
-      assertProblem(plan(1, packed), packed, Problem.UNREADABLE);
-      Files.writeString(packed, "not packed at all\n");
-      assertProblem(plan(1, packed), packed, Problem.UNREADABLE);
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"b.gz", "b.zst"})
-    void filesTruncatedAnywhereAreReportedWithAReason(String name) throws IOException {
-      Path packed = Lines.packed(folder, name, "line\n".repeat(10));
-      byte[] bytes = Files.readAllBytes(packed);
-      for (int length = 1; length < bytes.length; length++) {
-        Files.write(packed, Arrays.copyOf(bytes, length));
-        assertThatThrownBy(() -> Lines.of(plan(1, packed), 0))
-            .isInstanceOf(TextFileException.class)
-            .hasMessageMatching(
-                Pattern.quote(packed.toString()) + " cannot be read after \\d+ bytes of .*: .+")
-            .hasMessageNotContaining("null");
-      }
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"b.gz", "b.zst"})
-    void damagedFilesAreReportedWithThePosition(String name) throws IOException {
-      Path packed = Lines.packed(folder, name, LONG_TEXT);
-      byte[] bytes = Files.readAllBytes(packed);
-      for (int at = bytes.length - 20; at < bytes.length - 10; at++) {
-        bytes[at] ^= 0x55;
-      }
-      Files.write(packed, bytes);
-      assertThatThrownBy(() -> Lines.of(plan(1, packed), 0))
-          .isInstanceOf(TextFileException.class)
-          .hasMessageMatching(
-              Pattern.quote(packed.toString()) + " cannot be read after [1-9]\\d* bytes of .*");
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"b.gz", "b.zst"})
-    void aCompressedFileIsOneBlockOfThePlan(String name) {
-      Path packed = Lines.packed(folder, name, LONG_TEXT);
-      TextPartition plan = plan(3, packed);
-      assertThat(plan.shares().stream().map(TextPartition.RankShare::bytes))
-          .containsExactly(packed.toFile().length(), 0L, 0L);
-      assertThat(plan.table()).contains(name + ": compressed");
-    }
-  }
-
-  private static void assertProblem(TextPartition plan, Path path, Problem problem) {
-    assertThatThrownBy(() -> Lines.of(plan, 0))
-        .isInstanceOfSatisfying(
-            TextFileException.class,
-            e -> {
-              assertThat(e.problem()).isEqualTo(problem);
-              assertThat(e.path()).isEqualTo(path);
-              assertThat(e).hasMessageStartingWith(path + " ");
-            });
-  }
-
-  @Nested
   class ChangedFiles {
     private final Path file = Lines.file(folder, "file", "a line\n".repeat(1000));
     private final TextPartition plan = plan(1, file);
@@ -332,25 +222,25 @@ class LineCursorTest {
     @Test
     void deletedFilesAreReported() throws IOException {
       Files.delete(file);
-      assertProblem(plan, file, Problem.MISSING);
+      Lines.assertProblem(plan, file, Problem.MISSING);
     }
 
     @Test
     void shrunkenFilesAreReported() throws IOException {
       Files.writeString(file, "a line\n");
-      assertProblem(plan, file, Problem.SHRUNK);
+      Lines.assertProblem(plan, file, Problem.SHRUNK);
     }
 
     @Test
     void grownFilesAreReported() throws IOException {
       Files.writeString(file, "more\n", StandardOpenOption.APPEND);
-      assertProblem(plan, file, Problem.GROWN);
+      Lines.assertProblem(plan, file, Problem.GROWN);
     }
 
     @Test
     void rewrittenFilesAreReported() throws IOException {
       Files.setLastModifiedTime(file, FileTime.fromMillis(1));
-      assertProblem(plan, file, Problem.CHANGED);
+      Lines.assertProblem(plan, file, Problem.CHANGED);
     }
 
     @Test
@@ -366,7 +256,7 @@ class LineCursorTest {
     void filesWithoutReadPermissionAreReported() {
       assumeFalse(
           !file.toFile().setReadable(false) || Files.isReadable(file), "this user may read all");
-      assertProblem(plan, file, Problem.UNREADABLE);
+      Lines.assertProblem(plan, file, Problem.UNREADABLE);
     }
 
     @ParameterizedTest

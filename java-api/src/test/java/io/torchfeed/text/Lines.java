@@ -2,8 +2,11 @@
 package io.torchfeed.text;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.github.luben.zstd.ZstdOutputStreamNoFinalizer;
+import io.torchfeed.text.TextFileException.Problem;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
@@ -106,5 +109,17 @@ public final class Lines {
       lines.add(content.substring(from));
     }
     return lines;
+  }
+
+  /** Checks that reading a plan of a file fails because of the file. */
+  static void assertProblem(TextPartition plan, Path path, Problem problem) {
+    assertThatThrownBy(() -> of(plan, 0))
+        .isInstanceOfSatisfying(
+            TextFileException.class,
+            e -> {
+              assertThat(e.problem()).isEqualTo(problem);
+              assertThat(e.path()).isEqualTo(path);
+              assertThat(e).hasMessageStartingWith(path + " ");
+            });
   }
 }
