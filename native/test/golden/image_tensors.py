@@ -6,7 +6,7 @@ python3 image_tensors.py > ../../../java-api/src/test/resources/golden/image_ten
 
 Needs torch 2.10.0 and torchvision 0.25.0. A line has the number of a picture, the steps and some
 pixels, for different draws in one batch. The pictures are computed here and in
-ImageTensorPlanTest.
+Pictures.
 """
 import random
 
