@@ -32,6 +32,10 @@ final class SelfCheck {
           + " of cuBLAS, cuDNN, cuSPARSE, cuSOLVER and NCCL on LD_LIBRARY_PATH, for example"
           + " nvidia/*/lib of a Python environment; the README of java-api lists them";
 
+  private static final String JARS_HINT =
+      "put the jars of the presets without a classifier, org.bytedeco:pytorch and"
+          + " org.bytedeco:javacpp, on the class path, or their platform artifacts, which need them";
+
   private final PrintStream out;
   private boolean healthy = true;
 
@@ -45,21 +49,28 @@ final class SelfCheck {
     check.line("torchfeed", Torchfeed.version());
     check.line(
         "java", System.getProperty("java.version") + ", " + System.getProperty("java.vm.name"));
-    String platform = Loader.getPlatform();
-    boolean isForGpus = isForGpus(platform);
-    String cudaHint = CUDA_HINT.formatted(platform);
-    check.step(
-        "libtorch", isForGpus ? cudaHint : LIBRARIES_HINT.formatted(platform), check::libraries);
+    check.step("presets", JARS_HINT, SelfCheck::presets);
     if (check.healthy) {
-      if (isForGpus) {
-        check.step("cuda", cudaHint, check::cuda);
-      }
-      check.step("devices", "libtorch could not enumerate devices", check::devices);
-      check.step("sampler", "report this with the lines above", check::sampler);
-      check.step("gather", "report this with the lines above", check::gather);
+      check.libtorch();
     }
     check.line("result", check.healthy ? "ok" : "NOT OK");
     return check.healthy;
+  }
+
+  /** Runs the checks for which the classes of the presets are needed. */
+  private void libtorch() {
+    String platform = Loader.getPlatform();
+    boolean isForGpus = isForGpus(platform);
+    String cudaHint = CUDA_HINT.formatted(platform);
+    step("libtorch", isForGpus ? cudaHint : LIBRARIES_HINT.formatted(platform), this::libraries);
+    if (healthy) {
+      if (isForGpus) {
+        step("cuda", cudaHint, this::cuda);
+      }
+      step("devices", "libtorch could not enumerate devices", this::devices);
+      step("sampler", "report this with the lines above", this::sampler);
+      step("gather", "report this with the lines above", this::gather);
+    }
   }
 
   /** A single check. */
@@ -98,6 +109,11 @@ final class SelfCheck {
         new TreeMap<>(Loader.getLoadedLibraries()).entrySet()) {
       line("loaded", library.getKey() + " from " + library.getValue());
     }
+  }
+
+  private static void presets() throws ClassNotFoundException {
+    Class.forName("org.bytedeco.javacpp.Loader");
+    Class.forName("org.bytedeco.pytorch.global.torch", false, SelfCheck.class.getClassLoader());
   }
 
   private static boolean isForGpus(String platform) {

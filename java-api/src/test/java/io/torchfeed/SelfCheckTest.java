@@ -56,6 +56,23 @@ class SelfCheckTest {
   }
 
   @Test
+  void exitsWithCode1AndAHintWhenThePresetsAreMissing() throws Exception {
+    String own =
+        Path.of(Torchfeed.class.getResource("/io/torchfeed/Torchfeed.class").toURI())
+            .resolve("../../..")
+            .normalize()
+            .toString();
+    Result result = runWith(own);
+    assertThat(result.output())
+        .contains(
+            "presets    FAILED: java.lang.ClassNotFoundException: org.bytedeco.javacpp.Loader")
+        .contains("hint: put the jars of the presets")
+        .contains("result     NOT OK")
+        .doesNotContain("Exception in thread");
+    assertThat(result.status()).isEqualTo(1);
+  }
+
+  @Test
   void exitsWithCode1AndAHintWhenTheLibrariesAreMissing() throws Exception {
     Result result = runWith(classPathWithoutLibtorch());
     assertThat(result.status()).isEqualTo(1);
