@@ -11,6 +11,7 @@
 #include "torchfeed/exchange_options.h"
 #include "torchfeed/export.h"
 #include "torchfeed/process_group.h"
+#include "torchfeed/reducer_state.h"
 
 namespace torchfeed {
 
@@ -84,6 +85,16 @@ class TORCHFEED_API GradientReducer {
   void backward(const torch::Tensor& loss);
   /// Copies the buffers of rank 0 to the other ranks.
   void broadcast_buffers();
+
+  /// Describes the options and the tensors, one per line; a state fits a reducer of the same
+  /// layout.
+  [[nodiscard]] std::string layout() const;
+  /// Returns what this rank needs to continue after the last backward pass; a collective operation.
+  /// Forms the buckets again if the next backward pass would.
+  [[nodiscard]] ReducerState state();
+  /// Continues from a state of the same rank, the same number of ranks and the same layout; to be
+  /// called before the first backward pass. A state that is refused changes nothing.
+  void restore(const ReducerState& state);
 
   /// Begins a time in which the ranks may run different numbers of synchronized backward passes; a
   /// collective operation, as are the three below.

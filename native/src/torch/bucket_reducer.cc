@@ -81,6 +81,39 @@ void own_gradient(const at::Tensor& parameter, const at::Tensor& arrived, bool a
   }
 }
 
+void ChosenBuckets::choose(std::vector<std::vector<size_t>> buckets) {
+  const std::lock_guard lock(mutex_);
+  initialize_buckets(std::move(buckets));
+  has_rebuilt_bucket_ = true;
+}
+
+std::vector<int64_t> ChosenBuckets::uses() const {
+  std::vector<int64_t> uses;
+  for (size_t i = 0; i < params_.size(); ++i) {
+    const auto found = numGradHooksTriggeredMap_.find(i);
+    uses.push_back(found == numGradHooksTriggeredMap_.end() ? 0 : found->second);
+  }
+  const auto* used = local_used_map_.const_data_ptr<int>();
+  for (size_t i = 0; i < params_.size(); ++i) {
+    uses.push_back(used[i] > 0 ? 1 : 0);
+  }
+  return uses;
+}
+
+void ChosenBuckets::assume_first_pass(const std::vector<int64_t>& uses) {
+  const std::lock_guard lock(mutex_);
+  auto* used = local_used_map_.mutable_data_ptr<int>();
+  for (size_t i = 0; i < params_.size(); ++i) {
+    numGradHooksTriggeredMap_[i] = static_cast<int>(uses[i]);
+    if (uses[i] == 0) {
+      unused_parameters_.push_back(i);
+    }
+    used[i] = static_cast<int>(uses[params_.size() + i]);
+  }
+  local_used_map_reduced_ = true;
+  num_bwd_calls_ = 1;
+}
+
 BucketReducer::BucketReducer(const c10::intrusive_ptr<c10d::ProcessGroup>& group,
                              const std::vector<NamedTensor>& parameters,
                              const std::vector<bool>& sparse, const ReducerOptions& options)
@@ -100,7 +133,7 @@ BucketReducer::BucketReducer(const c10::intrusive_ptr<c10d::ProcessGroup>& group
   auto buckets = std::get<0>(c10d::compute_bucket_assignment_by_size(tensors, limits, sparse));
   // Gradients arrive roughly in the reverse order of definition.
   std::reverse(buckets.begin(), buckets.end());
-  reducer_ = std::make_shared<c10d::Reducer>(
+  reducer_ = std::make_shared<ChosenBuckets>(
       std::move(tensors), std::move(buckets), timed_group(group, log_), sparse,
       options.bucket_bytes, options.find_unused_parameters, options.gradient_as_bucket_view,
       std::move(names), options.first_bucket_bytes, /*skip_all_reduce_unused_params=*/false,
@@ -123,6 +156,15 @@ void BucketReducer::rebuild() {
   if (reducer_->rebuild_buckets()) {
     list_buckets();
   }
+}
+
+GradientExchange* BucketReducer::exchange() const {
+  return exchange_ ? &exchange_->idle() : nullptr;
+}
+
+void BucketReducer::choose(std::vector<std::vector<size_t>> buckets) {
+  reducer_->choose(std::move(buckets));
+  list_buckets();
 }
 
 void BucketReducer::begin_backward(const std::vector<std::shared_ptr<Node>>& accumulators,

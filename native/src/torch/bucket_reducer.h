@@ -36,6 +36,22 @@ struct BucketRecord {
 /// @param as_view  whether dense gradients become views of the buckets, and so are not written
 void own_gradient(const at::Tensor& parameter, const at::Tensor& arrived, bool as_view);
 
+/// libtorch's reducer, with buckets that are chosen rather than formed after the first pass.
+class ChosenBuckets : public c10d::Reducer {
+ public:
+  using Reducer::Reducer;
+
+  /// Returns whether the buckets are no longer those of the construction.
+  [[nodiscard]] bool are_final() const { return has_rebuilt_bucket_; }
+  /// Sets the buckets, once and for all; to be called before the first backward pass.
+  void choose(std::vector<std::vector<size_t>> buckets);
+  /// Returns how often the first backward pass over a static graph used each parameter, and then,
+  /// for each of them, whether any rank did.
+  [[nodiscard]] std::vector<int64_t> uses() const;
+  /// Lets the next backward pass over a static graph be the second one.
+  void assume_first_pass(const std::vector<int64_t>& uses);
+};
+
 /// libtorch's reducer of the gradients of `parameters` over a group of several ranks.
 class BucketReducer {
  public:
@@ -48,9 +64,18 @@ class BucketReducer {
   /// Replaces the all-reduce of buckets; to be called before the first backward pass, once.
   void exchange_over(ExchangeGroups groups, std::unique_ptr<GradientExchange> exchange);
   [[nodiscard]] bool has_exchange() const { return exchange_ != nullptr; }
+  /// Returns the exchange, to be used between backward passes; null for the all-reduce.
+  [[nodiscard]] GradientExchange* exchange() const;
   /// Forms the buckets in the order of the gradients of the first backward pass, once: a collective
   /// operation, to be called outside of backward passes or before the first gradient of one.
   void rebuild();
+  /// Returns whether the buckets remain as they are.
+  [[nodiscard]] bool is_final() const { return reducer_->are_final(); }
+  /// Sets the buckets in place of those that would be formed after the first backward pass, before
+  /// which it is to be called.
+  void choose(std::vector<std::vector<size_t>> buckets);
+  [[nodiscard]] std::vector<int64_t> uses() const { return reducer_->uses(); }
+  void assume_first_pass(const std::vector<int64_t>& uses) { reducer_->assume_first_pass(uses); }
   /// Expects the gradients of the backward pass in progress, in a hook of its first gradient.
   ///
   /// @param accumulators  the autograd node that receives the gradient of each parameter
@@ -74,7 +99,7 @@ class BucketReducer {
 
   bool find_unused_;
   std::shared_ptr<ReductionLog> log_ = std::make_shared<ReductionLog>();
-  std::shared_ptr<c10d::Reducer> reducer_;
+  std::shared_ptr<ChosenBuckets> reducer_;
   std::shared_ptr<c10d::Logger> logger_;  // the reducer uses it, but does not own it
   std::vector<BucketRecord> buckets_;
   std::chrono::nanoseconds communication_{0};

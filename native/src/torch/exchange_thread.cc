@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "torch/device.h"
+#include "torchfeed/error.h"
 
 namespace torchfeed::detail {
 
@@ -49,6 +50,14 @@ void ExchangeThread::abort() {
 
 std::unique_ptr<c10d::CommHookInterface> ExchangeThread::hook() {
   return std::make_unique<Hook>(this);
+}
+
+GradientExchange& ExchangeThread::idle() {
+  const std::lock_guard lock(mutex_);  // also shows what the thread has written
+  if (!jobs_.empty()) {
+    throw Error(ErrorCode::kIllegalState, "a bucket of gradients is being exchanged");
+  }
+  return *exchange_;
 }
 
 ExchangeThread::Future ExchangeThread::submit(const c10d::GradBucket& bucket) {

@@ -40,6 +40,8 @@ class ExchangeThread {
   /// Returns a hook through which a reducer passes its buckets; not to be called later than this
   /// object's destruction.
   [[nodiscard]] std::unique_ptr<c10d::CommHookInterface> hook();
+  /// Returns the exchange, to be used until the next bucket; throws while a bucket is exchanged.
+  [[nodiscard]] GradientExchange& idle();
 
  private:
   using Future = c10::intrusive_ptr<c10::ivalue::Future>;

@@ -54,6 +54,14 @@ class PlainExchange : public GradientExchange {
 
 }  // namespace
 
+std::vector<NamedTensor> GradientExchange::kept(
+    const std::vector<NamedTensor>& /*parameters*/) const {
+  return {};
+}
+
+void GradientExchange::begin_after(int64_t /*steps*/, const std::string& /*random*/,
+                                   const std::vector<NamedTensor>& /*parameters*/) {}
+
 int64_t ExchangeRanks::sent_bytes() const {
   return sent_bytes_ + (node_ && node_->leaders ? node_->leaders->sent_bytes() : 0);
 }

@@ -73,6 +73,18 @@ class GradientExchange {
   /// Replaces the gradients of this rank, undivided, with what the optimizer is to use; all ranks
   /// pass the same buckets in the same order.
   virtual void run(ExchangeRanks& ranks, const GradientBucket& bucket) = 0;
+
+  /// Returns the backward passes so far; 0 if the exchange does not count them.
+  [[nodiscard]] virtual int64_t steps() const { return 0; }
+  /// Returns the state of the random numbers; empty if the exchange draws none.
+  [[nodiscard]] virtual std::string random() const { return {}; }
+  /// Returns what is kept of the parameters for the next backward pass, in the memory where it is
+  /// kept; the name of each is a role, a dot, and the name of a parameter.
+  [[nodiscard]] virtual std::vector<NamedTensor> kept(
+      const std::vector<NamedTensor>& parameters) const;
+  /// Continues after some steps, as if what is kept of the parameters were zero.
+  virtual void begin_after(int64_t steps, const std::string& random,
+                           const std::vector<NamedTensor>& parameters);
 };
 
 /// The states that an exchange keeps, one for each parameter. Not for each bucket: after the first

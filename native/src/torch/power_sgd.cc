@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <optional>
 #include <random>
+#include <sstream>
 #include <utility>
 
 #include "torch/gradient_exchange.h"
+#include "torchfeed/error.h"
 
 namespace torchfeed::detail {
 namespace {
@@ -54,6 +56,60 @@ class PowerSgd : public GradientExchange {
       compress(ranks, bucket);
     }
     steps_ += bucket.is_last ? 1 : 0;
+  }
+
+  [[nodiscard]] int64_t steps() const override { return steps_; }
+
+  [[nodiscard]] std::string random() const override {
+    std::ostringstream out;
+    out << random_;
+    return out.str();
+  }
+
+  [[nodiscard]] std::vector<NamedTensor> kept(
+      const std::vector<NamedTensor>& parameters) const override {
+    std::vector<NamedTensor> kept;
+    for (const auto& [name, parameter] : parameters) {
+      const auto found = states_.find(parameter.unsafeGetTensorImpl());
+      if (found == states_.end()) {
+        continue;
+      }
+      const State& state = found->second;
+      if (state.error.defined()) {
+        kept.push_back({"error." + name, state.error});
+      }
+      if (options_.warm_start && state.q.defined()) {
+        kept.push_back({"q." + name, state.q});
+      }
+    }
+    return kept;
+  }
+
+  void begin_after(int64_t steps, const std::string& random,
+                   const std::vector<NamedTensor>& parameters) override {
+    std::mt19937 engine;
+    std::istringstream in(random);
+    in >> engine;
+    if (!in) {
+      throw Error(ErrorCode::kInvalidArgument, "the random numbers of the state are malformed");
+    }
+    random_ = engine;
+    steps_ = steps;
+    states_.clear();
+    if (steps <= options_.warmup_steps) {
+      return;
+    }
+    for (const auto& [name, parameter] : parameters) {
+      State& state = states_[parameter.unsafeGetTensorImpl()];
+      state.is_started = true;
+      if (options_.error_feedback) {
+        state.error = at::zeros({parameter.numel()}, parameter.scalar_type());
+      }
+      if (options_.warm_start && is_worth_compressing(parameter)) {
+        const auto sizes = matrix_of(parameter).sizes();
+        state.q = at::zeros({sizes[1], rank_of(sizes[0], sizes[1])}, parameter.scalar_type());
+      }
+    }
   }
 
  private:

@@ -29,6 +29,30 @@ class QAdam : public GradientExchange {
     steps_ += bucket.is_last ? 1 : 0;
   }
 
+  [[nodiscard]] int64_t steps() const override { return steps_; }
+
+  [[nodiscard]] std::vector<NamedTensor> kept(
+      const std::vector<NamedTensor>& parameters) const override {
+    std::vector<NamedTensor> kept;
+    for (const auto& [name, parameter] : parameters) {
+      if (steps_ > 0) {
+        kept.push_back({"momentum." + name, momenta_.at(parameter.unsafeGetTensorImpl())});
+      }
+    }
+    return kept;
+  }
+
+  void begin_after(int64_t steps, const std::string& /*random*/,
+                   const std::vector<NamedTensor>& parameters) override {
+    steps_ = steps;
+    momenta_.clear();
+    for (const auto& [name, parameter] : parameters) {
+      if (steps > 0) {
+        momenta_[parameter.unsafeGetTensorImpl()] = at::zeros({parameter.numel()}, at::kFloat);
+      }
+    }
+  }
+
  private:
   /// Returns the momenta of the bucket's parameters with their gradients taken in.
   at::Tensor updated(const GradientBucket& bucket) const {

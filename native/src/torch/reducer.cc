@@ -77,6 +77,16 @@ void GradientReducer::broadcast_buffers() {
   detail::guarded_collective([&] { impl_->broadcast_buffers(); });
 }
 
+std::string GradientReducer::layout() const { return impl_->layout(); }
+
+ReducerState GradientReducer::state() {
+  return detail::guarded_collective([&] { return impl_->state(); });
+}
+
+void GradientReducer::restore(const ReducerState& state) {
+  guarded([&] { impl_->restore(state); });
+}
+
 void GradientReducer::join(int64_t passes, bool divides_by_active) {
   detail::guarded_collective([&] { impl_->join(passes, divides_by_active); });
 }

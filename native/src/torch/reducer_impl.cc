@@ -70,11 +70,11 @@ GradientReducer::Impl::Impl(std::shared_ptr<ProcessGroup::Impl> group,
       sparse_.push_back(std::find(sparse.begin(), sparse.end(), parameter.name) != sparse.end());
     }
   }
+  layout_ = describe(options_) + detail::describe_layout(parameters_, "parameter") +
+            detail::describe_layout(buffers, "buffer");
   if (!group_->has_python_ranks()) {
     group_->barrier();
-    detail::check_same_layout(group_->gather_texts(
-        describe(options_) + detail::describe_layout(parameters_, "parameter") +
-        detail::describe_layout(buffers, "buffer")));
+    detail::check_same_layout(group_->gather_texts(layout_));
   }
   sender_ = group_->group(detail::device_of(parameters_, buffers));
   if (trained_.empty()) {
@@ -282,6 +282,7 @@ void GradientReducer::Impl::gradient_is_ready(size_t index, const at::Tensor& ar
   if (pass != pass_) {
     pass_ = pass;
     ++passes_;
+    accumulated_ = !synchronized_;
     if (synchronized_) {
       begin(index);
     }

@@ -51,6 +51,10 @@ class GradientReducer::Impl {
   void backward(const at::Tensor& loss);
   void broadcast_buffers();
 
+  [[nodiscard]] const std::string& layout() const { return layout_; }
+  [[nodiscard]] ReducerState state();
+  void restore(const ReducerState& state);
+
   void join(int64_t passes, bool divides_by_active);
   void announce();
   bool shadow();
@@ -80,6 +84,8 @@ class GradientReducer::Impl {
   void end_inputs();
   void run_without_input();
 
+  /// Throws unless a step has ended and the next one has not begun.
+  void check_between_steps();
   /// Returns the number of backward passes that have begun.
   [[nodiscard]] int64_t check_usable() const;
   void note_interruption();
@@ -97,6 +103,7 @@ class GradientReducer::Impl {
   LiveCount live_;
   std::shared_ptr<ProcessGroup::Impl> group_;
   ReducerOptions options_;
+  std::string layout_;
   std::vector<detail::NamedTensor> parameters_;
   std::vector<detail::NamedTensor> trained_;
   std::vector<bool> sparse_;
@@ -111,9 +118,10 @@ class GradientReducer::Impl {
   bool buffers_are_due_ = true;
   std::optional<detail::UnevenInputs> uneven_;
   bool shadows_ = false;
-  int pass_ = -1;          // the latest backward pass
-  int64_t passes_ = 0;     // those that have begun
-  bool reducing_ = false;  // whether the latest one has begun to average gradients
+  int pass_ = -1;             // the latest backward pass
+  int64_t passes_ = 0;        // those that have begun
+  bool accumulated_ = false;  // whether the latest one has left gradients that are not averaged
+  bool reducing_ = false;     // whether the latest one has begun to average gradients
   std::vector<bool> ready_;
   std::vector<bool> used_;  // by the first pass over a static graph; empty before
   Clock::time_point last_gradient_;

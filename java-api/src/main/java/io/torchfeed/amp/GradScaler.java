@@ -6,6 +6,9 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.bindings.LossScale;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.checkpoint.StateDict;
+import io.torchfeed.checkpoint.Stateful;
+import io.torchfeed.internal.JsonObject;
 import java.util.HashMap;
 import java.util.Map;
 import org.bytedeco.javacpp.PointerScope;
@@ -28,7 +31,7 @@ import org.bytedeco.pytorch.TensorVector;
  *
  * <p>Source: torch 2.10.0, {@code torch/amp/grad_scaler.py}; golden/mixed_precision.
  */
-public final class GradScaler implements AutoCloseable {
+public final class GradScaler implements Stateful, AutoCloseable {
   /**
    * The rules by which the scale changes; {@link #defaults} are PyTorch's.
    *
@@ -84,6 +87,9 @@ public final class GradScaler implements AutoCloseable {
    * @param steps steps without overflow since it last changed
    */
   public record State(double scale, long steps) {}
+
+  private static final String KIND = "GradScaler";
+  private static final int VERSION = 1;
 
   /** The state of an optimizer's gradients since the last update. */
   private enum Stage {
@@ -264,6 +270,50 @@ public final class GradScaler implements AutoCloseable {
           "steps must be in [0, %d), got %d".formatted(growthInterval, state.steps()));
     }
     handle.run(scale -> scale.restore(state.scale(), state.steps()));
+  }
+
+  /**
+   * Returns {@link #state} as a part of a checkpoint. The ranks of a model whose gradients are
+   * averaged have the same one.
+   *
+   * @return the state; the caller closes it
+   * @throws IllegalStateException if gradients have been unscaled since the last {@link #update}
+   */
+  @Override
+  public StateDict stateDict() {
+    requireUpdated();
+    State now = state();
+    return StateDict.of(
+        "{\"version\":%d,\"kind\":\"%s\",\"scale\":%s,\"steps\":%d}"
+            .formatted(VERSION, KIND, now.scale(), now.steps()),
+        Map.of());
+  }
+
+  private void requireUpdated() {
+    if (!stages.isEmpty()) {
+      throw new IllegalStateException(
+          "a state is taken and restored between steps; call update first");
+    }
+  }
+
+  /**
+   * Continues from a state of a scaler with the same options.
+   *
+   * @param state borrowed
+   * @throws IllegalArgumentException if it is of another object, or malformed
+   * @throws IllegalStateException if gradients have been unscaled since the last {@link #update}
+   */
+  @Override
+  public void loadStateDict(StateDict state) {
+    requireUpdated();
+    JsonObject json = JsonObject.parse("state of a " + KIND, state.json());
+    if (!json.text("kind").equals(KIND)) {
+      throw new IllegalArgumentException(
+          "the state must be of a " + KIND + ", got a " + json.text("kind"));
+    }
+    json.only("version", "kind", "scale", "steps").requireVersion(VERSION);
+    state.requireFit(Map.of());
+    restore(new State(json.real("scale"), json.number("steps")));
   }
 
   @Override

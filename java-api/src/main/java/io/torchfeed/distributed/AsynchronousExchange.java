@@ -138,6 +138,11 @@ final class AsynchronousExchange implements WeightExchange {
   }
 
   @Override
+  public void resume(long exchanges) {
+    this.exchanges.set(exchanges);
+  }
+
+  @Override
   public void close() {
     background.abort();
     if (averaging != null) {

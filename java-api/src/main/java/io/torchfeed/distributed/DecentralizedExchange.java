@@ -93,6 +93,11 @@ final class DecentralizedExchange implements WeightExchange {
   }
 
   @Override
+  public void resume(long exchanges) {
+    this.exchanges = exchanges;
+  }
+
+  @Override
   public void abandon() {
     nodes.abandon();
   }

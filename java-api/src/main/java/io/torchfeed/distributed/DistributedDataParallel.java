@@ -5,12 +5,18 @@ import io.torchfeed.bindings.GradientReducer;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.ReducerOptions;
+import io.torchfeed.bindings.ReducerState;
+import io.torchfeed.checkpoint.StateDict;
+import io.torchfeed.checkpoint.Stateful;
+import io.torchfeed.internal.JsonObject;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HexFormat;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
@@ -22,6 +28,7 @@ import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorVector;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,7 +60,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Source: libtorch 2.10.0, {@code c10d::Reducer}.
  */
-public final class DistributedDataParallel implements AutoCloseable {
+public final class DistributedDataParallel implements Stateful, AutoCloseable {
   /** The moments at which buffers, for example running statistics, are copied from rank 0. */
   public enum BufferMode {
     /** Never, not even when the module is wrapped; PyTorch's {@code broadcast_buffers=False}. */
@@ -303,6 +310,9 @@ public final class DistributedDataParallel implements AutoCloseable {
   public record Bucket(
       List<String> parameters, long bytes, long sentBytes, long reductions, Duration time) {}
 
+  private static final String KIND = "DistributedDataParallel";
+  private static final String EXCHANGE = "exchange.";
+
   /** A scope in which backward passes accumulate gradients on this rank; ends when closed. */
   public interface NoSync extends AutoCloseable {
     /** Ends the scope; no effect the second time. */
@@ -313,12 +323,17 @@ public final class DistributedDataParallel implements AutoCloseable {
   private final NativeHandle<GradientReducer> handle;
   private final ProcessGroup group;
   private final Module module;
+  private final Set<String> ignored;
 
   private DistributedDataParallel(
-      NativeHandle<GradientReducer> handle, ProcessGroup group, Module module) {
+      NativeHandle<GradientReducer> handle,
+      ProcessGroup group,
+      Module module,
+      Set<String> ignored) {
     this.handle = handle;
     this.group = group;
     this.module = module;
+    this.ignored = ignored;
   }
 
   /**
@@ -375,7 +390,8 @@ public final class DistributedDataParallel implements AutoCloseable {
                               ModuleTensors.lines(buffers.names()),
                               buffers.tensors(),
                               nativeOptions)));
-      DistributedDataParallel model = new DistributedDataParallel(handle, group, module);
+      DistributedDataParallel model =
+          new DistributedDataParallel(handle, group, module, options.ignored);
       try {
         model.connectExchange(options.exchange.ranksPerNode());
         return model;
@@ -676,6 +692,99 @@ public final class DistributedDataParallel implements AutoCloseable {
     byte[] mine = ReplicaDigest.of(handle);
     ReplicaDigest.requireEqual(mine, group);
     return HexFormat.of().formatHex(mine);
+  }
+
+  /**
+   * Returns what this rank needs, beside the parameters and the optimizer, to continue as if the
+   * training had not been stopped: the buckets that were formed after the first backward pass, on
+   * which roundings depend; what that pass used of a static graph; what the exchange keeps of the
+   * gradients and of random numbers; and the buffers of the module. Every rank must call it, and
+   * store its own state: they differ.
+   *
+   * @return the state; the caller closes it
+   * @throws IllegalStateException if gradients have been accumulated and not been averaged since, a
+   *     {@link #join} scope is open, an earlier backward pass failed, or the wrapper is closed
+   * @throws UnsupportedOperationException if Python ranks are in the group
+   * @throws PeerLostException if a rank is lost or does not respond within the timeout
+   */
+  @Override
+  public StateDict stateDict() {
+    group.requireJavaRanks("stateDict");
+    try (PointerScope scope = new PointerScope()) {
+      ReducerState state = call("stateDict", GradientReducer::state);
+      List<String> names = lines(state.names());
+      Map<String, Tensor> tensors = ModuleTensors.bufferStates(module, ignored);
+      for (int i = 0; i < names.size(); i++) {
+        tensors.put(EXCHANGE + names.get(i), state.tensors().get(i));
+      }
+      String json =
+          RankState.write(
+              KIND,
+              layout(),
+              out -> {
+                RankState.writeTexts(out, "buckets", lines(state.buckets()));
+                RankState.writeTexts(out, "uses", lines(state.uses()));
+                out.writeNumberField("exchangeSteps", state.exchange_steps());
+                RankState.writeTexts(out, "exchangeRandom", lines(state.exchange_random()));
+              });
+      return StateDict.of(json, tensors);
+    }
+  }
+
+  /** Returns the lines of a native string, which is null if it is empty. */
+  private static List<String> lines(@Nullable BytePointer text) {
+    return text == null ? List.of() : text.getString().lines().toList();
+  }
+
+  /** Returns what must be the same when a state is restored. */
+  private List<String> layout() {
+    try (BytePointer lines = handle.call(GradientReducer::layout)) {
+      return RankState.withRank(group.part(), lines.getString().lines().toList());
+    }
+  }
+
+  /**
+   * Continues from a state of the same rank, before the first backward pass. Every rank must do it.
+   * The parameters must be loaded before wrapping, which copies those of rank 0; the number of
+   * ranks, the model and the options must be those of the state.
+   *
+   * @param state borrowed
+   * @throws IllegalArgumentException if the state is of another rank, number of ranks, model or
+   *     options, or malformed; the message names the first difference
+   * @throws IllegalStateException if a backward pass has been run, or the wrapper is closed
+   */
+  @Override
+  public void loadStateDict(StateDict state) {
+    JsonObject json =
+        RankState.read(state, KIND, layout(), "buckets", "uses", "exchangeSteps", "exchangeRandom");
+    try (PointerScope scope = new PointerScope()) {
+      Map<String, Tensor> exchanged = new LinkedHashMap<>();
+      Map<String, Tensor> buffers = new LinkedHashMap<>();
+      state
+          .tensors()
+          .forEach(
+              (name, tensor) ->
+                  (name.startsWith(EXCHANGE) ? exchanged : buffers).put(name, tensor));
+      List<String> names =
+          exchanged.keySet().stream().map(name -> name.substring(EXCHANGE.length())).toList();
+      StateDict kept = StateDict.of("", buffers);
+      try (kept) {
+        Map<String, Tensor> targets = ModuleTensors.bufferStates(module, ignored);
+        kept.requireFit(targets);
+        handle.run(
+            reducer ->
+                reducer.restore(
+                    new ReducerState()
+                        .buckets(new BytePointer(ModuleTensors.lines(json.texts("buckets"))))
+                        .uses(new BytePointer(String.join("", json.texts("uses"))))
+                        .exchange_steps(json.number("exchangeSteps"))
+                        .exchange_random(
+                            new BytePointer(String.join("", json.texts("exchangeRandom"))))
+                        .names(new BytePointer(ModuleTensors.lines(names)))
+                        .tensors(new TensorVector(exchanged.values().toArray(Tensor[]::new)))));
+        kept.copyTo(targets);
+      }
+    }
   }
 
   @Override

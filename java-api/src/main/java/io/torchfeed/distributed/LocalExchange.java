@@ -50,4 +50,9 @@ final class LocalExchange implements WeightExchange {
   public long exchanges() {
     return exchanges;
   }
+
+  @Override
+  public void resume(long exchanges) {
+    this.exchanges = exchanges;
+  }
 }

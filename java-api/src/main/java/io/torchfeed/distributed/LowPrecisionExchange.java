@@ -3,6 +3,7 @@ package io.torchfeed.distributed;
 
 import io.torchfeed.bindings.MinMaxCode;
 import java.util.List;
+import java.util.Map;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
@@ -117,6 +118,18 @@ final class LowPrecisionExchange implements WeightExchange {
   @Override
   public long exchanges() {
     return exchanges;
+  }
+
+  @Override
+  public void resume(long exchanges) {
+    this.exchanges = exchanges;
+  }
+
+  @Override
+  public Map<String, Tensor> kept() {
+    return nodes.leaders() != null && nodes.count() > 1
+        ? Map.of("known", known, "left", left, "right", right)
+        : Map.of();
   }
 
   @Override

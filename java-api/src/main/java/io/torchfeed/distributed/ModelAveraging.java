@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
+import io.torchfeed.checkpoint.StateDict;
+import io.torchfeed.checkpoint.Stateful;
+import io.torchfeed.internal.JsonObject;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Module;
@@ -30,15 +35,15 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>Every rank must run the same number of steps, except with {@link Algorithm#asynchronous}. The
- * module must keep its parameters: load a checkpoint and choose dtypes before. The algorithms use
- * the group's messages with tags 0 and 1. A {@link DistributedDataParallel} on the same group must
- * not run inside a step. Buffers, for example running statistics, remain those of each rank. An
- * exception in a step leaves the object unusable; the module is not affected. Not thread-safe: one
- * thread at a time.
+ * module must keep its parameters: load a checkpoint and choose dtypes before; {@link
+ * #loadStateDict} then gives each rank its own weights. The algorithms use the group's messages
+ * with tags 0 and 1. A {@link DistributedDataParallel} on the same group must not run inside a
+ * step. Buffers, for example running statistics, remain those of each rank. An exception in a step
+ * leaves the object unusable; the module is not affected. Not thread-safe: one thread at a time.
  *
  * <p>Source: the algorithms of Bagua, and PyTorch's post-local SGD.
  */
-public final class ModelAveraging implements AutoCloseable {
+public final class ModelAveraging implements Stateful, AutoCloseable {
   /**
    * A choice of what the ranks exchange, and when. Immutable: {@code with} methods return new
    * algorithms.
@@ -250,18 +255,31 @@ public final class ModelAveraging implements AutoCloseable {
     }
   }
 
+  private static final String KIND = "ModelAveraging";
+
   private final ProcessGroup group;
+  private final Module module;
+  private final List<String> layout;
   private final Tensor[] parameters;
   private final Tensor[] weights;
   private final FlatTensors flat;
   private final WeightExchange exchange;
   private long step;
+  private boolean isInStep;
   private @Nullable Throwable failure;
   private boolean isClosed;
 
   private ModelAveraging(
-      ProcessGroup group, Tensor[] parameters, Tensor[] weights, Algorithm algorithm) {
+      ProcessGroup group,
+      Module module,
+      Tensor[] parameters,
+      Tensor[] weights,
+      Algorithm algorithm) {
     this.group = group;
+    this.module = module;
+    List<String> lines = new ArrayList<>(List.of(algorithm.toString()));
+    Stream.of(weights).map(ModelAveraging::describe).forEach(lines::add);
+    this.layout = RankState.withRank(group.part(), lines);
     this.parameters = parameters;
     this.weights = weights;
     this.flat = new FlatTensors(weights);
@@ -293,7 +311,7 @@ public final class ModelAveraging implements AutoCloseable {
       for (Tensor weight : weights) {
         group.unchecked().broadcast(weight, 0);
       }
-      ModelAveraging averaging = new ModelAveraging(group, parameters, weights, algorithm);
+      ModelAveraging averaging = new ModelAveraging(group, module, parameters, weights, algorithm);
       Stream.of(parameters, weights).flatMap(Stream::of).forEach(Tensor::retainReference);
       return averaging;
     }
@@ -320,10 +338,13 @@ public final class ModelAveraging implements AutoCloseable {
   private static String describe(Tensor[] weights) {
     StringBuilder shapes = new StringBuilder();
     for (Tensor weight : weights) {
-      shapes.append(' ').append(weight.scalar_type());
-      shapes.append(Arrays.toString(weight.sizes().vec().get()));
+      shapes.append(' ').append(describe(weight));
     }
     return shapes.toString();
+  }
+
+  private static String describe(Tensor weight) {
+    return weight.scalar_type() + Arrays.toString(weight.sizes().vec().get());
   }
 
   private static void requireEqual(ProcessGroup group, String mine) {
@@ -348,7 +369,12 @@ public final class ModelAveraging implements AutoCloseable {
   public void step(Runnable pass, Runnable update) {
     Objects.requireNonNull(pass, "pass");
     Objects.requireNonNull(update, "update");
-    guard(() -> exchange.step(step++, pass, update));
+    guard(
+        () -> {
+          isInStep = true;
+          exchange.step(step++, pass, update);
+          isInStep = false;
+        });
   }
 
   /**
@@ -389,6 +415,91 @@ public final class ModelAveraging implements AutoCloseable {
         });
     ReplicaDigest.requireEqual(digest[0], group);
     return HexFormat.of().formatHex(digest[0]);
+  }
+
+  /**
+   * Returns what this rank needs, beside the optimizer, to continue as if the training had not been
+   * stopped: its weights and buffers, which differ from those of other ranks; how many steps and
+   * exchanges there were; and with {@link Algorithm#lowPrecision}, the copies that it and its
+   * neighbours know. Every rank must call it, and store its own state.
+   *
+   * <p>With {@link Algorithm#asynchronous}, averaging ends until the next step, and the state holds
+   * the weights after it. What comes then depends on time, whether the training is stopped or not,
+   * so that no two runs are equal.
+   *
+   * @return the state; the caller closes it
+   * @throws PeerLostException if a rank is lost or does not respond within the timeout
+   * @throws IllegalStateException if a step is in progress, an earlier one failed, or this object
+   *     or the group is closed
+   */
+  @Override
+  public StateDict stateDict() {
+    requireBetweenSteps();
+    guard(exchange::pause);
+    flat.load();
+    try (PointerScope scope = new PointerScope()) {
+      String json =
+          RankState.write(
+              KIND,
+              layout,
+              out -> {
+                out.writeNumberField("steps", step);
+                out.writeNumberField("exchanges", exchange.exchanges());
+              });
+      return StateDict.of(json, states());
+    }
+  }
+
+  /** Returns what a state holds, in the memory where it is kept; owned by the pointer scope. */
+  private Map<String, Tensor> states() {
+    Map<String, Tensor> states = ModuleTensors.bufferStates(module, Set.of());
+    states.put("weights", flat.values());
+    states.putAll(exchange.kept());
+    return states;
+  }
+
+  private void requireBetweenSteps() {
+    if (isInStep && failure == null) {
+      throw new IllegalStateException("a state is taken and restored between steps, not in one");
+    }
+  }
+
+  /**
+   * Continues from a state of the same rank, before the first step. Every rank must do it. The
+   * weights become those of the state; the number of ranks, the parameters and the algorithm must
+   * be those of the state.
+   *
+   * @param state borrowed
+   * @throws IllegalArgumentException if the state is of another rank, number of ranks, model or
+   *     algorithm, or malformed; the message names the first difference
+   * @throws IllegalStateException if a step has been run, or this object is closed
+   */
+  @Override
+  public void loadStateDict(StateDict state) {
+    requireBetweenSteps();
+    if (isClosed || step > 0) {
+      throw new IllegalStateException(
+          isClosed
+              ? "ModelAveraging is closed"
+              : "a state is restored before the first step, got " + step + " steps");
+    }
+    JsonObject json = RankState.read(state, KIND, layout, "steps", "exchanges");
+    long steps = atLeastZero(json, "steps");
+    long exchanges = atLeastZero(json, "exchanges");
+    try (PointerScope scope = new PointerScope()) {
+      state.copyTo(states());
+    }
+    flat.store();
+    step = steps;
+    exchange.resume(exchanges);
+  }
+
+  private static long atLeastZero(JsonObject json, String name) {
+    long value = json.number(name);
+    if (value < 0) {
+      throw new IllegalArgumentException(name + " must be at least 0, got " + value);
+    }
+    return value;
   }
 
   private void guard(Runnable body) {

@@ -2,7 +2,9 @@
 package io.torchfeed.distributed;
 
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import org.bytedeco.pytorch.EmbeddingBagImpl;
@@ -63,6 +65,19 @@ record ModuleTensors(List<String> names, TensorVector tensors) {
       }
     }
     return names;
+  }
+
+  /** Returns the buffers that have values, under the names that they have in states. */
+  static Map<String, Tensor> bufferStates(Module module, Set<String> ignored) {
+    ModuleTensors buffers = buffers(module, ignored);
+    Map<String, Tensor> states = new LinkedHashMap<>();
+    for (int i = 0; i < buffers.names.size(); i++) {
+      Tensor buffer = buffers.tensors.get(i);
+      if (buffer.defined()) {
+        states.put("buffer." + buffers.names.get(i), buffer);
+      }
+    }
+    return states;
   }
 
   /** Throws if a name is that of no parameter or buffer. */

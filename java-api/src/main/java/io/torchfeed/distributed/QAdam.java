@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
+import io.torchfeed.checkpoint.StateDict;
+import io.torchfeed.checkpoint.Stateful;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.ScalarOptional;
 import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.TensorVector;
 
 /**
  * The optimizer for {@link GradientExchange#qAdam}: Adam whose second moments are fixed after a
@@ -28,14 +33,14 @@ import org.bytedeco.pytorch.TensorVector;
  * be long enough for the second moments to be meaningful. Later, a weight without gradients in the
  * warm-up only decays, and no step is longer than Adam's longest, which is {@code (1 - beta1) /
  * sqrt(1 - beta2)} learning rates. Bagua has neither limit, and so divides the rounding errors of
- * the bytes by second moments near zero. Each step must follow one backward pass that averages. The
- * state cannot be saved: after a restart, begin with a warm-up.
+ * the bytes by second moments near zero. Each step must follow one backward pass that averages. To
+ * resume, restore {@link #stateDict} and {@link DistributedDataParallel#stateDict}.
  *
  * <p>Not thread-safe.
  *
  * <p>Source: Bagua, {@code QAdamOptimizer}; {@link GradientExchange#qAdam} says what differs.
  */
-public final class QAdam implements AutoCloseable {
+public final class QAdam implements Stateful, AutoCloseable {
   /**
    * The options of the optimizer, the same on all ranks.
    *
@@ -155,17 +160,21 @@ public final class QAdam implements AutoCloseable {
     }
   }
 
+  private static final String KIND = "QAdam";
+
   private final Options options;
   private final boolean isAlone;
+  private final List<String> names;
   private final Tensor[] parameters; // without history
   private final Tensor[] sources;
   private final Tensor[] firstMoments;
   private final Tensor[] secondMoments;
   private long steps;
 
-  private QAdam(Options options, boolean isAlone, Tensor[] sources) {
+  private QAdam(Options options, boolean isAlone, List<String> names, Tensor[] sources) {
     this.options = options;
     this.isAlone = isAlone;
+    this.names = names;
     this.sources = sources;
     parameters = new Tensor[sources.length];
     firstMoments = new Tensor[sources.length];
@@ -187,12 +196,12 @@ public final class QAdam implements AutoCloseable {
   public static QAdam of(DistributedDataParallel model, Options options) {
     Objects.requireNonNull(options, "options");
     try (PointerScope scope = new PointerScope()) {
-      TensorVector all = model.module().parameters();
-      Tensor[] sources = new Tensor[(int) all.size()];
+      ModuleTensors all = ModuleTensors.parameters(model.module(), Set.of());
+      Tensor[] sources = new Tensor[all.names().size()];
       for (int i = 0; i < sources.length; i++) {
-        sources[i] = new Tensor(all.get(i)).retainReference(); // outlives the vector
+        sources[i] = new Tensor(all.tensors().get(i)).retainReference(); // outlives the vector
       }
-      return new QAdam(options, model.group().size() == 1, sources);
+      return new QAdam(options, model.group().size() == 1, all.names(), sources);
     }
   }
 
@@ -255,6 +264,52 @@ public final class QAdam implements AutoCloseable {
    */
   public long steps() {
     return steps;
+  }
+
+  /**
+   * Returns the number of steps and both moments of each parameter. They are the same on all ranks,
+   * so that one of them may store them. The exchange has a state of its own on each rank, which is
+   * part of {@link DistributedDataParallel#stateDict}.
+   *
+   * @return the state; the caller closes it
+   */
+  @Override
+  public StateDict stateDict() {
+    String json = RankState.write(KIND, layout(), out -> out.writeNumberField("steps", steps));
+    return StateDict.of(json, moments());
+  }
+
+  /** Returns the options on which the meaning of the moments depends. */
+  private List<String> layout() {
+    return List.of(
+        "warmupSteps " + options.warmupSteps, "betas " + options.beta1 + " and " + options.beta2);
+  }
+
+  private Map<String, Tensor> moments() {
+    Map<String, Tensor> moments = new LinkedHashMap<>();
+    for (int i = 0; i < names.size(); i++) {
+      moments.put("exp_avg." + names.get(i), firstMoments[i]);
+      moments.put("exp_avg_sq." + names.get(i), secondMoments[i]);
+    }
+    return moments;
+  }
+
+  /**
+   * Continues from a state of an optimizer with the same warm-up, betas and parameters; learning
+   * rate, epsilon and weight decay remain those of this object.
+   *
+   * @param state borrowed
+   * @throws IllegalArgumentException if the state is of another optimizer, or malformed; the
+   *     message names the first difference
+   */
+  @Override
+  public void loadStateDict(StateDict state) {
+    long restored = RankState.read(state, KIND, layout(), "steps").number("steps");
+    if (restored < 0) {
+      throw new IllegalArgumentException("steps must be at least 0, got " + restored);
+    }
+    state.copyTo(moments());
+    steps = restored;
   }
 
   @Override

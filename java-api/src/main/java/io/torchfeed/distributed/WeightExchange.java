@@ -2,6 +2,8 @@
 package io.torchfeed.distributed;
 
 import java.util.List;
+import java.util.Map;
+import org.bytedeco.pytorch.Tensor;
 
 /** An exchange of weights between the ranks of a {@link ModelAveraging}, around training steps. */
 interface WeightExchange extends AutoCloseable {
@@ -40,6 +42,14 @@ interface WeightExchange extends AutoCloseable {
 
   /** Returns the number of exchanges of weights so far. */
   long exchanges();
+
+  /** Returns what is kept of the weights for the next exchange, in the memory where it is kept. */
+  default Map<String, Tensor> kept() {
+    return Map.of();
+  }
+
+  /** Continues after a number of exchanges. */
+  void resume(long exchanges);
 
   /** Ends the exchange on this rank, without the others. */
   @Override

@@ -149,6 +149,11 @@ public final class JsonObject {
     return take(name, Long.class, "a whole number");
   }
 
+  /** Returns a number with a fraction. */
+  public double real(String name) {
+    return take(name, Double.class, "a number with a fraction");
+  }
+
   /** Returns a whole number that is an int. */
   public int integer(String name) {
     long value = number(name);

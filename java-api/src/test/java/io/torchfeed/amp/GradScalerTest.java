@@ -7,9 +7,11 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.torchfeed.bindings.NativeException;
+import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.testing.GoldenLine;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.bytedeco.pytorch.LBFGS;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.SGD;
@@ -236,5 +238,23 @@ class GradScalerTest {
     assertThatIllegalArgumentException().isThrownBy(() -> new GradScaler.Options(1, 1, 0.5, 1));
     assertThatIllegalArgumentException().isThrownBy(() -> new GradScaler.Options(1, 2, 1, 1));
     assertThatIllegalArgumentException().isThrownBy(() -> new GradScaler.Options(1, 2, 0.5, 0));
+  }
+
+  @Test
+  void aScalerContinuesFromTheStateOfAnother() {
+    try (GradScaler first = GradScaler.create();
+        GradScaler second = GradScaler.create()) {
+      first.restore(new GradScaler.State(0.1f, 7));
+      try (StateDict state = first.stateDict()) {
+        second.loadStateDict(state);
+        assertThat(second.state()).isEqualTo(first.state());
+        try (StateDict other =
+            StateDict.of(state.json().replace("GradScaler", "QAdam"), Map.of())) {
+          assertThatIllegalArgumentException()
+              .isThrownBy(() -> second.loadStateDict(other))
+              .withMessageContaining("must be of a GradScaler, got a QAdam");
+        }
+      }
+    }
   }
 }

@@ -12,39 +12,53 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 
 /**
  * The state that a run needs to continue after an epoch exactly as if it had not stopped.
  *
- * <p>It holds no random state: dropout's stream and the sample order are functions of seed, rank
- * and epoch, so (seed, epoch) determines it.
+ * <p>It holds the parameters once, as all ranks have the same at the end of an epoch, and of each
+ * rank the optimizer and what the exchange of gradients or weights keeps. It holds no random state:
+ * dropout's stream and the sample order are functions of seed, rank and epoch, so (seed, epoch)
+ * determines it.
  */
 final class Checkpoint {
-  /** First bytes of the file; the digit is the version of the format. */
-  private static final byte[] MAGIC =
-      "torchfeed mnist-ddp checkpoint 1\n".getBytes(StandardCharsets.US_ASCII);
+  /**
+   * First bytes of the file, before the version of the format, a digit, and the end of the line.
+   */
+  private static final String MAGIC = "torchfeed mnist-ddp checkpoint ";
+
+  /** Has one state, of the optimizer of rank 0. */
+  private static final byte[] FORMAT_1 = (MAGIC + "1\n").getBytes(StandardCharsets.US_ASCII);
+
+  /** Has a state of each rank. */
+  private static final byte[] FORMAT_2 = (MAGIC + "2\n").getBytes(StandardCharsets.US_ASCII);
+
+  /** The length of an optimizer's state that equals that of rank 0. */
+  private static final int SAME = -1;
 
   private static final int DIGEST_BYTES = 32;
 
   private final Plan plan;
   private final int epoch;
   private final byte[] model;
-  private final byte[] optimizer;
+  private final List<RankState> ranks;
 
   /**
    * Creates the state after an epoch; keeps references to the arrays.
    *
    * @param plan the settings that determine the order of samples
    * @param epoch number of epochs completed, at least 1
-   * @param model libtorch's archive of the parameters
-   * @param optimizer libtorch's archive of the optimizer, momentum buffers included
+   * @param model libtorch's archive of the parameters of rank 0
+   * @param ranks the state of each rank; of rank 0 alone in a checkpoint of format 1
    */
-  Checkpoint(Plan plan, int epoch, byte[] model, byte[] optimizer) {
+  Checkpoint(Plan plan, int epoch, byte[] model, List<RankState> ranks) {
     this.plan = plan;
     this.epoch = epoch;
     this.model = model;
-    this.optimizer = optimizer;
+    this.ranks = List.copyOf(ranks);
   }
 
   Plan plan() {
@@ -59,8 +73,9 @@ final class Checkpoint {
     return model;
   }
 
-  byte[] optimizer() {
-    return optimizer;
+  /** Returns the state of a rank; in a checkpoint of format 1, that of rank 0. */
+  RankState rank(int rank) {
+    return ranks.get(Math.min(rank, ranks.size() - 1));
   }
 
   /**
@@ -99,10 +114,15 @@ final class Checkpoint {
     }
   }
 
+  /** Returns whether each rank has a state of its own. */
+  boolean hasAllRanks() {
+    return ranks.size() == plan.ranks;
+  }
+
   byte[] toBytes() {
-    ByteArrayOutputStream bytes = new ByteArrayOutputStream(model.length + optimizer.length + 512);
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream(2 * model.length + 512);
     try (DataOutputStream out = new DataOutputStream(bytes)) {
-      out.write(MAGIC);
+      out.write(FORMAT_2);
       out.writeLong(plan.seed);
       out.writeInt(plan.ranks);
       out.writeInt(plan.batchSize);
@@ -110,13 +130,27 @@ final class Checkpoint {
       out.writeInt(epoch);
       out.writeInt(model.length);
       out.write(model);
-      out.writeInt(optimizer.length);
-      out.write(optimizer);
+      out.writeInt(ranks.size());
+      for (int i = 0; i < ranks.size(); i++) {
+        write(out, ranks.get(i), i > 0);
+      }
       out.write(sha256(bytes.toByteArray(), bytes.size()));
     } catch (IOException e) {
       throw new IllegalStateException("A write into memory failed", e);
     }
     return bytes.toByteArray();
+  }
+
+  /** Writes a state; an optimizer that equals that of rank 0, as its length alone. */
+  private void write(DataOutputStream out, RankState rank, boolean isLater) throws IOException {
+    if (isLater && Arrays.equals(rank.optimizer(), ranks.get(0).optimizer())) {
+      out.writeInt(SAME);
+    } else {
+      out.writeInt(rank.optimizer().length);
+      out.write(rank.optimizer());
+    }
+    out.writeInt(rank.replica().length);
+    out.write(rank.replica());
   }
 
   /**
@@ -131,27 +165,46 @@ final class Checkpoint {
     } catch (IOException e) {
       throw CommandException.wrongUse("Cannot read the checkpoint " + file + ": " + e, e);
     }
-    if (bytes.length < MAGIC.length
-        || !Arrays.equals(bytes, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
+    boolean isFormat1 = startsWith(bytes, FORMAT_1);
+    if (!isFormat1 && !startsWith(bytes, FORMAT_2)) {
       throw CommandException.wrongUse(
           file + " is not a checkpoint of this program and version", null);
     }
     int end = bytes.length - DIGEST_BYTES;
-    if (end < MAGIC.length
+    int start = FORMAT_2.length;
+    if (end < start
         || !Arrays.equals(sha256(bytes, end), Arrays.copyOfRange(bytes, end, bytes.length))) {
       throw CommandException.wrongUse(
           "The checkpoint " + file + " is damaged or truncated: its SHA-256 does not match", null);
     }
     try (DataInputStream in =
-        new DataInputStream(new ByteArrayInputStream(bytes, MAGIC.length, end - MAGIC.length))) {
+        new DataInputStream(new ByteArrayInputStream(bytes, start, end - start))) {
       Plan plan = new Plan(in.readLong(), in.readInt(), in.readInt(), in.readUTF());
       int epoch = in.readInt();
       byte[] model = in.readNBytes(in.readInt());
-      byte[] optimizer = in.readNBytes(in.readInt());
-      return new Checkpoint(plan, epoch, model, optimizer);
+      List<RankState> ranks =
+          isFormat1
+              ? List.of(new RankState(in.readNBytes(in.readInt()), new byte[0]))
+              : readRanks(in);
+      return new Checkpoint(plan, epoch, model, ranks);
     } catch (IOException e) {
       throw CommandException.wrongUse("The checkpoint " + file + " is malformed", e);
     }
+  }
+
+  private static boolean startsWith(byte[] bytes, byte[] start) {
+    return bytes.length >= start.length
+        && Arrays.equals(bytes, 0, start.length, start, 0, start.length);
+  }
+
+  private static List<RankState> readRanks(DataInputStream in) throws IOException {
+    List<RankState> ranks = new ArrayList<>();
+    for (int left = in.readInt(); left > 0; left--) {
+      int length = in.readInt();
+      byte[] optimizer = length == SAME ? ranks.get(0).optimizer() : in.readNBytes(length);
+      ranks.add(new RankState(optimizer, in.readNBytes(in.readInt())));
+    }
+    return ranks;
   }
 
   private static byte[] sha256(byte[] bytes, int length) {

@@ -56,6 +56,13 @@ final class Launch {
           new Checkpoint.Plan(
               settings.seed(), settings.ranks(), settings.batchSize(), then.sampler()));
       checkpoint = found.file();
+      if (!found.checkpoint().hasAllRanks()) {
+        System.err.println(
+            "warning: "
+                + checkpoint
+                + " is of an older version: all ranks continue with the momentum of rank 0, and what"
+                + " --algorithm and --comm keep from step to step begins anew");
+      }
       System.out.println("Resuming after epoch " + found.checkpoint().epoch() + ": " + checkpoint);
     }
     OutputFolder.create(settings.out());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist;
 
+import io.torchfeed.examples.common.CommandException;
+import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.distributed.QAdam;
 import org.bytedeco.pytorch.SGD;
 import org.jspecify.annotations.Nullable;
@@ -26,7 +28,19 @@ interface Optimizer extends AutoCloseable {
   static Optimizer of(
       Net net, Replica model, Settings settings, byte @Nullable [] state, String device) {
     if (settings.comm() == Comm.QADAM) {
-      return new Adam(model.adam(Comm.adam(settings.lr())));
+      if (state != null && state.length == 0) {
+        throw CommandException.wrongUse(
+            "Cannot resume: the checkpoint is of an older version, which has no moments for --comm"
+                + " qadam; start again without --resume",
+            null);
+      }
+      QAdam adam = model.adam(Comm.adam(settings.lr()));
+      if (state != null) {
+        try (StateDict moments = RankState.read(state)) {
+          adam.loadStateDict(moments);
+        }
+      }
+      return new Adam(adam);
     }
     SGD sgd = Optimizers.sgd(net, settings);
     if (state != null) {
@@ -58,7 +72,7 @@ interface Optimizer extends AutoCloseable {
     }
   }
 
-  /** An optimizer whose state is not saved. */
+  /** An optimizer of torchfeed. */
   record Adam(QAdam optimizer) implements Optimizer {
     @Override
     public void zeroGrad() {
@@ -72,7 +86,9 @@ interface Optimizer extends AutoCloseable {
 
     @Override
     public byte[] archive() {
-      return new byte[0];
+      try (StateDict state = optimizer.stateDict()) {
+        return RankState.write(state);
+      }
     }
 
     @Override

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist;
 
+import io.torchfeed.checkpoint.Stateful;
 import io.torchfeed.distributed.DistributedDataParallel;
 import io.torchfeed.distributed.ModelAveraging;
 import io.torchfeed.distributed.ProcessGroup;
@@ -26,6 +27,9 @@ interface Replica extends AutoCloseable {
 
   /** Makes the parameters of all ranks equal, and returns their digest. */
   String agree();
+
+  /** Returns the wrapper that keeps something from step to step. */
+  Stateful kept();
 
   /** Returns the time waited for other ranks after the last gradients. */
   long reductionNanos();
@@ -74,6 +78,11 @@ interface Replica extends AutoCloseable {
     }
 
     @Override
+    public Stateful kept() {
+      return model;
+    }
+
+    @Override
     public long reductionNanos() {
       return model.reductionNanos();
     }
@@ -110,6 +119,11 @@ interface Replica extends AutoCloseable {
     public String agree() {
       model.average();
       return model.verifyReplicas();
+    }
+
+    @Override
+    public Stateful kept() {
+      return model;
     }
 
     @Override

@@ -57,14 +57,19 @@ final class RunFiles {
     say(String.format(Locale.ROOT, "process start to first batch: %.2f s", seconds));
   }
 
-  void epochDone(EpochMetrics row, Net net, Optimizer optimizer) {
+  /**
+   * Writes metrics and checkpoint.
+   *
+   * @param ranks the states of all ranks
+   */
+  void epochDone(EpochMetrics row, Net net, List<RankState> ranks) {
     if (!first) {
       return;
     }
     say(row.toText(settings.epochs()));
     metrics.add(row);
     CheckpointFolder.ofRun(settings.out())
-        .save(new Checkpoint(plan, row.epoch(), Archives.write(net::save), optimizer.archive()));
+        .save(new Checkpoint(plan, row.epoch(), Archives.write(net::save), ranks));
     plot();
   }
 

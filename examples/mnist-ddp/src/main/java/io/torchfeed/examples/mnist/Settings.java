@@ -74,10 +74,6 @@ record Settings(
       throw new IllegalArgumentException("--comm needs --algorithm allreduce, got " + algorithm);
     }
     algorithm.requireRanks("--ranks", ranks);
-    if (comm == Comm.QADAM && resume != null) {
-      throw new IllegalArgumentException(
-          "--resume is not for --comm qadam, whose moments are not saved");
-    }
     if (!TrainingDevice.isChoice(device)) {
       throw new IllegalArgumentException(
           "--device must be cpu, cuda, cuda:N or auto, got " + device);

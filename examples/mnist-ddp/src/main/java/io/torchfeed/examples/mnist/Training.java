@@ -4,6 +4,7 @@ package io.torchfeed.examples.mnist;
 import static org.bytedeco.pytorch.global.torch.manual_seed;
 import static org.bytedeco.pytorch.global.torch.nll_loss;
 
+import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.data.Batch;
 import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
@@ -16,8 +17,10 @@ import io.torchfeed.sampler.RankConsistency;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.torch.DistributedRandomSampler;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Objects;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.openblas.presets.openblas_nolapack;
 import org.bytedeco.pytorch.Scalar;
@@ -121,8 +124,11 @@ final class Training {
                   net,
                   model,
                   settings,
-                  checkpoint == null ? null : checkpoint.optimizer(),
+                  checkpoint == null ? null : checkpoint.rank(group.rank()).optimizer(),
                   device.name())) {
+        if (checkpoint != null) {
+          restore(model, checkpoint.rank(group.rank()).replica());
+        }
         int done = checkpoint == null ? 0 : checkpoint.epoch();
         RunFiles files = RunFiles.of(settings, plan, group.rank() == 0, done);
         new Training(
@@ -137,6 +143,15 @@ final class Training {
                 files,
                 settings.steps(loader.batches()))
             .epochs(done, test);
+      }
+    }
+  }
+
+  /** Restores what a wrapper kept; there is nothing in a checkpoint of format 1. */
+  private static void restore(Replica model, byte[] state) {
+    if (state.length > 0) {
+      try (StateDict kept = RankState.read(state)) {
+        model.kept().loadStateDict(kept);
       }
     }
   }
@@ -194,7 +209,9 @@ final class Training {
       String digest = model.agree();
       Evaluation evaluation = Evaluation.of(net, test, group, device);
       files.epochDone(
-          clock.metrics(epoch, group, evaluation, model.overlapShare(), digest), net, optimizer);
+          clock.metrics(epoch, group, evaluation, model.overlapShare(), digest),
+          net,
+          gatherStates());
     }
     if (done >= settings.epochs()) {
       files.say("Nothing to do: the checkpoint is already at epoch " + done);
@@ -204,6 +221,26 @@ final class Training {
     if (settings.bench().bareSteps() > 0) {
       files.bench(BareSteps.milliseconds(settings));
     }
+  }
+
+  /** Returns the states of all ranks on rank 0, and empty ones elsewhere. */
+  private List<RankState> gatherStates() {
+    byte[] optimizers = optimizer.archive();
+    byte[] replica;
+    try (StateDict state = model.kept().stateDict()) {
+      replica = RankState.write(state);
+    }
+    byte[][] all = toFirst(optimizers);
+    byte[][] replicas = toFirst(replica);
+    return IntStream.range(0, group.size())
+        .mapToObj(rank -> new RankState(all[rank], replicas[rank]))
+        .toList();
+  }
+
+  private byte[][] toFirst(byte[] mine) {
+    byte[][] messages = new byte[group.size()][0];
+    messages[0] = mine;
+    return group.allToAll(messages);
   }
 
   private EpochClock trainEpoch(int epoch) {

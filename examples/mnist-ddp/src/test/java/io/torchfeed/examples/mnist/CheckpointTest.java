@@ -5,9 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.torchfeed.examples.common.CommandException;
+import java.io.ByteArrayOutputStream;
+import java.io.DataOutputStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.MessageDigest;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -31,16 +34,25 @@ class CheckpointTest {
   private static Checkpoint checkpoint(int epoch) {
     byte[] model = new byte[100_000];
     byte[] optimizer = new byte[50_000];
+    byte[] other = new byte[10];
     Arrays.fill(model, (byte) epoch);
     Arrays.fill(optimizer, (byte) -epoch);
-    return new Checkpoint(PLAN, epoch, model, optimizer);
+    RankState first = new RankState(optimizer, new byte[] {1});
+    return new Checkpoint(
+        PLAN,
+        epoch,
+        model,
+        List.of(first, new RankState(optimizer.clone(), new byte[0]), new RankState(other, other)));
   }
 
   private static void assertWhole(Checkpoint read) {
     Checkpoint expected = checkpoint(read.epoch());
     assertThat(read.plan()).isEqualTo(PLAN);
     assertThat(read.model()).isEqualTo(expected.model());
-    assertThat(read.optimizer()).isEqualTo(expected.optimizer());
+    for (int rank = 0; rank < 3; rank++) {
+      assertThat(read.rank(rank).optimizer()).isEqualTo(expected.rank(rank).optimizer());
+      assertThat(read.rank(rank).replica()).isEqualTo(expected.rank(rank).replica());
+    }
   }
 
   @Test
@@ -63,6 +75,32 @@ class CheckpointTest {
     assertThat(folder().newest(warnings::add).checkpoint().epoch()).isEqualTo(1);
     assertThat(warnings).hasSize(1);
     assertThat(warnings.get(0)).contains("epoch-0002.ckpt");
+  }
+
+  @Test
+  void aCheckpointOfFormatOneHasTheStateOfRankZero() throws Exception {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (DataOutputStream out = new DataOutputStream(bytes)) {
+      out.writeBytes("torchfeed mnist-ddp checkpoint 1\n");
+      out.writeLong(PLAN.seed());
+      out.writeInt(PLAN.ranks());
+      out.writeInt(PLAN.batchSize());
+      out.writeUTF(PLAN.sampler());
+      out.writeInt(3);
+      out.writeInt(1);
+      out.write(new byte[] {5});
+      out.writeInt(2);
+      out.write(new byte[] {6, 7});
+      out.write(MessageDigest.getInstance("SHA-256").digest(bytes.toByteArray()));
+    }
+    Checkpoint read = Checkpoint.read(Files.write(run.resolve("old"), bytes.toByteArray()));
+    assertThat(read.plan()).isEqualTo(PLAN);
+    assertThat(read.epoch()).isEqualTo(3);
+    assertThat(read.model()).containsExactly(5);
+    for (int rank = 0; rank < 2; rank++) {
+      assertThat(read.rank(rank).optimizer()).containsExactly(6, 7);
+      assertThat(read.rank(rank).replica()).isEmpty();
+    }
   }
 
   @Test

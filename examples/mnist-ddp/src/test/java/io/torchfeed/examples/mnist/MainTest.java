@@ -53,7 +53,6 @@ class MainTest {
     "--workers=0, '--workers must be in [1, 256], got 0'",
     "--threads=-1, '--threads must be in [0, 1024], got -1'",
     "--resume, --resume needs a path",
-    "--comm=qadam --resume=x, '--resume is not for --comm qadam, whose moments are not saved'",
     "--epochs=many, many",
     "--batchsize=3, Unknown option"
   })

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.mnist;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayOutputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ResumeTest {
+  private static final int IMAGES = 64;
+
+  @TempDir Path folder = Path.of("");
+
+  @Test
+  void aRunThatWasStoppedEndsAsOneThatWasNot() throws Exception {
+    Path data = writeData();
+    Path straight = folder.resolve("straight");
+    Path stopped = folder.resolve("stopped");
+    train(data, straight, "--epochs=2");
+    train(data, stopped, "--epochs=1");
+    train(data, stopped, "--epochs=2", "--resume=" + stopped);
+    Checkpoint expected = last(straight);
+    Checkpoint end = last(stopped);
+    assertThat(end.epoch()).isEqualTo(2);
+    assertThat(end.model()).isEqualTo(expected.model());
+    for (int rank = 0; rank < 2; rank++) {
+      assertThat(end.rank(rank).optimizer()).isEqualTo(expected.rank(rank).optimizer());
+      assertThat(end.rank(rank).replica()).isEqualTo(expected.rank(rank).replica());
+    }
+    assertThat(end.rank(1).optimizer()).isNotEqualTo(end.rank(0).optimizer());
+  }
+
+  private static Checkpoint last(Path run) {
+    return CheckpointFolder.ofRun(run).newest(warning -> {}).checkpoint();
+  }
+
+  /** Writes images and labels at random. */
+  private Path writeData() throws IOException {
+    Path data = Files.createDirectory(folder.resolve("data"));
+    Random random = new Random(1);
+    for (String part : List.of("train", "t10k")) {
+      ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+      try (DataOutputStream images = new DataOutputStream(bytes)) {
+        for (int number : new int[] {0x803, IMAGES, 28, 28}) {
+          images.writeInt(number);
+        }
+        byte[] pixels = new byte[IMAGES * 28 * 28];
+        random.nextBytes(pixels);
+        images.write(pixels);
+      }
+      Files.write(data.resolve(part + "-images-idx3-ubyte"), bytes.toByteArray());
+      bytes.reset();
+      try (DataOutputStream labels = new DataOutputStream(bytes)) {
+        labels.writeInt(0x801);
+        labels.writeInt(IMAGES);
+        for (int i = 0; i < IMAGES; i++) {
+          labels.writeByte(random.nextInt(10));
+        }
+      }
+      Files.write(data.resolve(part + "-labels-idx1-ubyte"), bytes.toByteArray());
+    }
+    return data;
+  }
+
+  /** Trains with two ranks, in processes of their own. */
+  private static void train(Path data, Path out, String... options) throws Exception {
+    int port;
+    try (ServerSocket socket = new ServerSocket(0)) {
+      port = socket.getLocalPort();
+    }
+    List<Process> ranks = new ArrayList<>();
+    try {
+      for (int rank = 0; rank < 2; rank++) {
+        List<String> command =
+            Stream.concat(
+                    Stream.of(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-XX:TieredStopAtLevel=1",
+                        "-XX:+UseSerialGC",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        Main.class.getName(),
+                        "--ranks=2",
+                        "--batch-size=8",
+                        "--threads=1",
+                        "--algorithm=low-precision",
+                        "--progress=lines",
+                        "--verified-data=" + data,
+                        "--out=" + out),
+                    Stream.of(options))
+                .toList();
+        ProcessBuilder builder =
+            new ProcessBuilder(command)
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                .redirectError(ProcessBuilder.Redirect.INHERIT);
+        builder.environment().put("RANK", Integer.toString(rank));
+        builder.environment().put("WORLD_SIZE", "2");
+        builder.environment().put("MASTER_ADDR", "127.0.0.1");
+        builder.environment().put("MASTER_PORT", Integer.toString(port));
+        ranks.add(builder.start());
+      }
+      for (Process rank : ranks) {
+        assertThat(rank.waitFor(120, TimeUnit.SECONDS)).isTrue();
+        assertThat(rank.exitValue()).isZero();
+      }
+    } finally {
+      ranks.forEach(Process::destroyForcibly);
+    }
+  }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.checkpoint;
+
+import static java.util.Objects.requireNonNull;
+
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Map;
+import java.util.TreeMap;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Tensor;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a {@link Stateful} object keeps: named tensors on the CPU, and all else as JSON.
+ *
+ * <p>{@code close} frees the tensors; no effect the second time. Not thread-safe.
+ */
+public final class StateDict implements AutoCloseable {
+  private final String json;
+  private final Map<String, Tensor> tensors;
+
+  private StateDict(String json, Map<String, Tensor> tensors) {
+    this.json = json;
+    this.tensors = tensors;
+  }
+
+  /**
+   * Creates a state.
+   *
+   * @param json what is not in tensors; its meaning is known to the object
+   * @param tensors copied to the CPU
+   * @return the state; the caller closes it
+   * @throws IllegalArgumentException if a tensor is undefined
+   */
+  public static StateDict of(String json, Map<String, Tensor> tensors) {
+    requireNonNull(json, "json");
+    StateDict state = new StateDict(json, new TreeMap<>());
+    try (PointerScope scope = new PointerScope()) {
+      tensors.forEach(
+          (name, tensor) -> {
+            if (!tensor.defined()) {
+              throw new IllegalArgumentException("tensor " + name + " is undefined");
+            }
+            state.tensors.put(name, tensor.detach().cpu().contiguous().clone().retainReference());
+          });
+      return state;
+    } catch (RuntimeException | Error e) {
+      state.close();
+      throw e;
+    }
+  }
+
+  /**
+   * Returns what is not in tensors.
+   *
+   * @return JSON whose meaning is known to the object
+   */
+  public String json() {
+    return json;
+  }
+
+  /**
+   * Returns the tensors by name.
+   *
+   * @return an unmodifiable map in the order of the names; its tensors are valid until {@link
+   *     #close}
+   */
+  public Map<String, Tensor> tensors() {
+    return Collections.unmodifiableMap(tensors);
+  }
+
+  /**
+   * Checks that {@link #copyTo} can copy.
+   *
+   * @param targets where an object keeps the tensors, on any device
+   * @throws IllegalArgumentException if names, dtypes or shapes differ; the message names the first
+   *     difference
+   */
+  public void requireFit(Map<String, Tensor> targets) {
+    for (String name : tensors.keySet()) {
+      if (!targets.containsKey(name)) {
+        throw new IllegalArgumentException("the state has a tensor that has no place: " + name);
+      }
+    }
+    try (PointerScope scope = new PointerScope()) {
+      targets.forEach((name, target) -> requireFit(name, tensors.get(name), target));
+    }
+  }
+
+  /**
+   * Copies all tensors to where an object keeps them, or none if one does not fit.
+   *
+   * @param targets tensors with the same names, dtypes and shapes, on any device
+   * @throws IllegalArgumentException as {@link #requireFit}
+   */
+  public void copyTo(Map<String, Tensor> targets) {
+    requireFit(targets);
+    try (PointerScope scope = new PointerScope()) {
+      targets.forEach((name, target) -> target.detach().copy_(requireNonNull(tensors.get(name))));
+    }
+  }
+
+  private static void requireFit(String name, @Nullable Tensor tensor, Tensor target) {
+    String got = tensor == null ? "none" : describe(tensor);
+    if (!got.equals(describe(target))) {
+      throw new IllegalArgumentException(
+          "tensor %s of the state must be %s, got %s".formatted(name, describe(target), got));
+    }
+  }
+
+  private static String describe(Tensor tensor) {
+    return tensor.scalar_type() + " " + Arrays.toString(tensor.sizes().vec().get());
+  }
+
+  @Override
+  public void close() {
+    tensors.values().forEach(Tensor::close);
+    tensors.clear();
+  }
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "torchfeed/export.h"
+
+namespace torchfeed {
+
+/// What a reducer keeps from one backward pass to the next.
+struct TORCHFEED_API ReducerState {
+  /// The parameters of each bucket, as numbers separated by spaces, one bucket per line; empty if
+  /// the buckets are those of the first backward pass.
+  std::string buckets;
+  /// With a static graph, how often the first backward pass used each parameter, and then, for each
+  /// of them, whether it was used on any rank, as numbers separated by spaces; empty before that
+  /// pass.
+  std::string uses;
+  /// The backward passes that the exchange of gradients has counted.
+  int64_t exchange_steps = 0;
+  /// The state of the exchange's random numbers; empty if it draws none.
+  std::string exchange_random;
+  /// The names of `tensors`, one per line: a role, a dot, and the name of a parameter.
+  std::string names;
+  /// What the exchange keeps of each parameter.
+  std::vector<torch::Tensor> tensors;
+};
+
+}  // namespace torchfeed
