@@ -19,13 +19,13 @@
 #include <string>
 #include <vector>
 
-#include "core/image/image_file.h"
-#include "core/image/image_pass.h"
-#include "core/image/image_plan_reader.h"
-#include "core/image/image_source.h"
-#include "core/image/pixel_store.h"
-#include "core/image/resample_axis.h"
-#include "core/image/resample_kernels.h"
+#include "core/image/decode/image_source.h"
+#include "core/image/recipe/image_plan_reader.h"
+#include "core/image/scale/image_pass.h"
+#include "core/image/scale/pixel_store.h"
+#include "core/image/scale/resample_axis.h"
+#include "core/image/scale/resample_kernels.h"
+#include "core/image/store/image_file.h"
 #include "torchfeed/image_plan.h"
 
 // jpeglib.h needs FILE and size_t declared before it.

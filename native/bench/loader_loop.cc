@@ -47,7 +47,7 @@ struct Rows {
   at::Tensor data;
   at::Tensor labels;
   int64_t batch;
-  bool normalise;  // uint8 to float, by the loader
+  bool normalize;  // uint8 to float, by the loader
 };
 
 struct Sums {
@@ -86,7 +86,7 @@ Rows load(const std::string& row, const std::string& folder) {
                     : Rows{images.to(at::kFloat).div_(255), labels, 256, false};
 }
 
-at::Tensor normalised(const at::Tensor& bytes) {
+at::Tensor normalized(const at::Tensor& bytes) {
   return bytes.to(at::kFloat).mul_(kScale).add_(kShift);
 }
 
@@ -99,7 +99,7 @@ class Gathered : public torch::data::datasets::BatchDataset<Gathered, Example> {
     const at::Tensor index = at::from_blob(const_cast<size_t*>(indices.data()),
                                            {static_cast<int64_t>(indices.size())}, at::kLong);
     const at::Tensor data = rows_.data.index_select(0, index);
-    return {rows_.normalise ? normalised(data) : data, rows_.labels.index_select(0, index)};
+    return {rows_.normalize ? normalized(data) : data, rows_.labels.index_select(0, index)};
   }
 
   std::optional<size_t> size() const override { return rows_.data.size(0); }
@@ -116,7 +116,7 @@ class Single : public torch::data::datasets::Dataset<Single> {
   Example get(size_t index) override {
     const auto at = static_cast<int64_t>(index);
     const at::Tensor data = rows_.data[at];
-    return {rows_.normalise ? normalised(data) : data, rows_.labels[at]};
+    return {rows_.normalize ? normalized(data) : data, rows_.labels[at]};
   }
 
   std::optional<size_t> size() const override { return rows_.data.size(0); }
@@ -143,8 +143,8 @@ Epoch open(Dataset dataset, int64_t batch, size_t workers) {
   };
 }
 
-/// Normalises a row: compiled for each kind of processor, and the best of them is taken.
-[[gnu::target_clones("default", "arch=haswell", "arch=skylake-avx512")]] void normalise(
+/// Normalizes a row: compiled for each kind of processor, and the best of them is taken.
+[[gnu::target_clones("default", "arch=haswell", "arch=skylake-avx512")]] void normalize(
     float* target, const uint8_t* source, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     target[i] = static_cast<float>(source[i]) * kScale + kShift;
@@ -166,7 +166,7 @@ int64_t copy_batches(const Rows& rows, const std::vector<int64_t>& order, size_t
   const auto batch = static_cast<size_t>(rows.batch);
   std::vector<int64_t> shape = rows.data.sizes().vec();
   shape[0] = rows.batch;
-  const auto type = rows.normalise ? at::kFloat : rows.data.scalar_type();
+  const auto type = rows.normalize ? at::kFloat : rows.data.scalar_type();
   at::Tensor data = at::empty(shape, type);
   at::Tensor labels = at::empty({rows.batch}, at::kLong);
   const auto width = static_cast<size_t>(rows.data[0].numel());
@@ -186,8 +186,8 @@ int64_t copy_batches(const Rows& rows, const std::vector<int64_t>& order, size_t
       if (i + kRowsAhead < count) {
         prefetch(source + static_cast<size_t>(order[from + i + kRowsAhead]) * bytes, bytes);
       }
-      if (rows.normalise) {
-        normalise(data.data_ptr<float>() + i * width, reinterpret_cast<const uint8_t*>(row), width);
+      if (rows.normalize) {
+        normalize(data.data_ptr<float>() + i * width, reinterpret_cast<const uint8_t*>(row), width);
       } else {
         std::memcpy(static_cast<char*>(data.data_ptr()) + i * bytes, row, bytes);
       }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/file_column.h"
+#include "core/rows/file_column.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

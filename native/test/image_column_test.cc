@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/image/image_column.h"
+#include "core/image/store/image_column.h"
 
 #include <gtest/gtest.h>
 
@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "core/image/image_plan_reader.h"
-#include "core/image/plan_cache.h"
-#include "core/row_table.h"
+#include "core/image/recipe/image_plan_reader.h"
+#include "core/image/recipe/plan_cache.h"
+#include "core/rows/row_table.h"
 #include "image_files.h"
 #include "torchfeed/error.h"
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/image/image_plan_reader.h"
-#include "core/image/image_recipe.h"
+#include "core/image/recipe/image_plan_reader.h"
+#include "core/image/recipe/image_recipe.h"
 #include "image_files.h"
 #include "torchfeed/error.h"
 #include "torchfeed/image_plan.h"
@@ -42,7 +42,7 @@ torch::Tensor cut(const Steps& steps, const Bytes& encoded, int64_t index) {
 torch::Tensor row_of(const Steps& steps, const Bytes& encoded, int64_t index) {
   const ImageRecipe recipe = read_plan(steps);
   torch::Tensor row = torch::empty({3, recipe.height, recipe.width},
-                                   recipe.normalisation ? torch::kFloat : torch::kByte);
+                                   recipe.normalization ? torch::kFloat : torch::kByte);
   SampleWords words(kSeed, kEpoch, index);
   make_row(recipe, encoded, words, static_cast<std::byte*>(row.data_ptr()));
   return row;

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "core/image/augment_draws.h"
-#include "core/image/mix_draws.h"
-#include "core/image/random_draws.h"
-#include "core/image/random_words.h"
-#include "core/row_recipe.h"
+#include "core/draws/random_draws.h"
+#include "core/draws/random_words.h"
+#include "core/image/augment/augment_draws.h"
+#include "core/image/augment/mix_draws.h"
+#include "core/rows/row_recipe.h"
 #include "golden_lines.h"
 #include "operation_names.h"
 #include "torch_words.h"

@@ -13,10 +13,10 @@
 #include <tuple>
 #include <vector>
 
-#include "core/image/exif_orientation.h"
-#include "core/image/image_plan_reader.h"
-#include "core/image/image_recipe.h"
-#include "core/image/jpeg_source.h"
+#include "core/image/decode/exif_orientation.h"
+#include "core/image/decode/jpeg_source.h"
+#include "core/image/recipe/image_plan_reader.h"
+#include "core/image/recipe/image_recipe.h"
 #include "golden_lines.h"
 #include "image_files.h"
 #include "torchfeed/error.h"
@@ -168,7 +168,7 @@ void append(Bytes& bytes, std::initializer_list<int> more) {
   }
 }
 
-/// A grey progressive JPEG of 8x8 pixels: a scan for the mean, and then one for each bit of each
+/// A gray progressive JPEG of 8x8 pixels: a scan for the mean, and then one for each bit of each
 /// frequency, all 0.
 Bytes progressive_jpeg(int scans) {
   Bytes jpeg;

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "core/image/image_pass.h"
-#include "core/wanted_rows.h"
+#include "core/image/scale/image_pass.h"
+#include "core/rows/wanted_rows.h"
 #include "torchfeed/error.h"
 
 namespace torchfeed::testing {

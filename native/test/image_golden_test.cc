@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/image/image_plan_reader.h"
-#include "core/image/image_recipe.h"
+#include "core/image/recipe/image_plan_reader.h"
+#include "core/image/recipe/image_recipe.h"
 #include "golden_lines.h"
 #include "image_files.h"
 #include "torch_words.h"

@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "core/crc32.h"
-#include "core/image/image_plan_reader.h"
-#include "core/image/record_column.h"
-#include "core/image/record_file.h"
-#include "core/image/record_writer.h"
-#include "core/row_table.h"
+#include "core/image/recipe/image_plan_reader.h"
+#include "core/image/store/record_column.h"
+#include "core/image/store/record_file.h"
+#include "core/image/store/record_writer.h"
+#include "core/rows/row_table.h"
 #include "golden_lines.h"
 #include "image_files.h"
 #include "row_files.h"

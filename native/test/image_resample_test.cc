@@ -8,9 +8,9 @@
 #include <random>
 #include <vector>
 
-#include "core/image/image_source.h"
-#include "core/image/resample_axis.h"
-#include "core/image/resample_kernels.h"
+#include "core/image/decode/image_source.h"
+#include "core/image/scale/resample_axis.h"
+#include "core/image/scale/resample_kernels.h"
 
 namespace torchfeed {
 namespace {

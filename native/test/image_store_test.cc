@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/image/image_source.h"
-#include "core/image/pixel_store.h"
+#include "core/image/decode/image_source.h"
+#include "core/image/scale/pixel_store.h"
 #include "core/stream_copy.h"
 
 namespace torchfeed {
@@ -56,7 +56,7 @@ void put_rows(PixelStore& store, const std::vector<uint8_t>& rows, const StoredS
 class ImageStore : public ::testing::TestWithParam<int64_t> {};
 
 TEST_P(ImageStore, EqualsTheFormulaForEachByteAndFlip) {
-  const Normalisation normalisation(kMean, kStd);
+  const Normalization normalization(kMean, kStd);
   for (int kind = 0; kind < 8; ++kind) {
     const StoredShape shape{GetParam(), 3, kind % 2 == 1, kind / 2 % 2 == 1,
                             kind < 4 ? Stores::kCached : Stores::kStreamed};
@@ -64,7 +64,7 @@ TEST_P(ImageStore, EqualsTheFormulaForEachByteAndFlip) {
     const auto elements = static_cast<std::size_t>(3 * shape.width * shape.height);
     std::vector<Aligned> memory(elements / kAligned + 1);
     float* const floats = memory.data()->numbers;
-    put_rows(*float_planes(floats, shape, normalisation), rows, shape);
+    put_rows(*float_planes(floats, shape, normalization), rows, shape);
     end_streaming();
     std::vector<uint8_t> bytes(elements);
     put_rows(*byte_planes(bytes.data(), shape), rows, shape);
@@ -74,8 +74,8 @@ TEST_P(ImageStore, EqualsTheFormulaForEachByteAndFlip) {
              rows, shape);
     for_each_place(shape, [&](std::size_t place, std::size_t from, std::size_t c) {
       const volatile float scaled = static_cast<float>(rows[from]) * (1.0F / 255.0F);
-      const volatile float centred = scaled - kMean[c];
-      ASSERT_EQ(centred / kStd[c], floats[place]) << place;
+      const volatile float centerd = scaled - kMean[c];
+      ASSERT_EQ(centerd / kStd[c], floats[place]) << place;
       ASSERT_EQ(rows[from], bytes[place]) << place;
     });
     const StoredShape as_stored{shape.width, shape.height};

@@ -9,9 +9,9 @@
 #include <set>
 #include <string>
 
-#include "core/image/huffman_encoder.h"
-#include "core/image/jpeg_tiles.h"
-#include "core/image/tile_source.h"
+#include "core/image/decode/huffman_encoder.h"
+#include "core/image/store/jpeg_tiles.h"
+#include "core/image/store/tile_source.h"
 #include "golden_lines.h"
 #include "image_files.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "torch/in_flight.h"
+#include "torch/group/in_flight.h"
 
 #include <ATen/ATen.h>
 #include <arpa/inet.h>
@@ -20,9 +20,9 @@
 #include <utility>
 #include <vector>
 
-#include "torch/future_work.h"
-#include "torch/gloo_mesh.h"
-#include "torch/watched_backend.h"
+#include "torch/group/future_work.h"
+#include "torch/group/gloo_mesh.h"
+#include "torch/group/watched_backend.h"
 #include "torchfeed/error.h"
 
 namespace {
@@ -199,7 +199,7 @@ TEST(InFlightTest, AnEndedSparseAllReduceWritesNothingIntoTheGradient) {
   const GroupSockets sockets;
   InFlight in_flight(sockets, 0, 2, {});
   const auto endless = c10::make_intrusive<EndlessBackend>();
-  const auto watched = detail::watched_backend(endless, in_flight, /*on_device=*/false);
+  const auto watched = detail::watched_backend(endless, in_flight);
   const at::Tensor gradient = at::eye(3).to_sparse();
   std::vector<at::Tensor> tensors = {gradient};
   const auto work = watched->allreduce(tensors);
@@ -263,7 +263,7 @@ TEST(InFlightTest, ABroadcastOfGlooEndsAtItsRootWhileALateRankLives) {
     {
       InFlight in_flight(mesh.sockets, 0, 3,
                          {.lap = milliseconds(20), .long_quiet = milliseconds(200)});
-      const auto watched = detail::watched_backend(mesh.backend, in_flight, /*on_device=*/false);
+      const auto watched = detail::watched_backend(mesh.backend, in_flight);
       std::vector<at::Tensor> tensors = {at::ones({1 << 22})};
       c10d::BroadcastOptions options;
       const auto work = watched->broadcast(tensors, options);

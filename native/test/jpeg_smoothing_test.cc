@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/image/image_source.h"
+#include "core/image/decode/image_source.h"
 #include "image_files.h"
 
 namespace torchfeed {

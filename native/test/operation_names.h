@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "core/image/image_operation.h"
+#include "core/draws/image_operation.h"
 
 namespace torchfeed::testing {
 
@@ -32,7 +32,7 @@ inline ImageOperationKind operation_of(const std::string& name) {
       {"Invert", ImageOperationKind::kInvert},
       {"Hue", ImageOperationKind::kHue},
       {"hue", ImageOperationKind::kHue},
-      {"Grey", ImageOperationKind::kGrey},
+      {"Grey", ImageOperationKind::kGray},
   };
   return kinds.at(name);
 }

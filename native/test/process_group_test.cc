@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "rank_threads.h"
-#include "torch/collective_errors.h"
+#include "torch/group/collective_errors.h"
 #include "torchfeed/runtime.h"
 
 namespace torchfeed {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/row_gather.h"
+#include "core/rows/row_gather.h"
 
 #include <gtest/gtest.h>
 

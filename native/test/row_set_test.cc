@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/row_table.h"
-#include "core/transformed_column.h"
+#include "core/rows/row_table.h"
+#include "core/rows/transformed_column.h"
 #include "feed_batches.h"
 #include "row_files.h"
-#include "torch/row_tables.h"
+#include "torch/feed/row_tables.h"
 #include "torchfeed/batch_feed.h"
 #include "torchfeed/error.h"
 #include "torchfeed/row_reader.h"

@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "core/row_recipe.h"
+#include "core/rows/row_recipe.h"
 #include "feed_batches.h"
 #include "row_files.h"
-#include "torch/row_columns.h"
-#include "torch/row_tables.h"
+#include "torch/feed/row_columns.h"
+#include "torch/feed/row_tables.h"
 #include "torchfeed/batch_feed.h"
 #include "torchfeed/error.h"
 #include "torchfeed/row_plan.h"
@@ -60,7 +60,7 @@ void expect_equal(const at::Tensor& column, const Steps& steps, const at::Tensor
   EXPECT_TRUE(torch::equal(made, wanted)) << column.scalar_type() << ' ' << steps.size();
 }
 
-Steps normalise(int64_t channels) {
+Steps normalize(int64_t channels) {
   Steps steps = {kRowNormalize, static_cast<double>(channels)};
   steps.insert(steps.end(), kMean.begin(), kMean.begin() + channels);
   steps.insert(steps.end(), kStd.begin(), kStd.begin() + channels);
@@ -92,17 +92,17 @@ TEST_F(RowTransforms, NumbersEqualTorchs) {
     const at::Tensor floats = column.to(torch::kFloat);
     const at::Tensor scaled = floats.mul(kScale);
     expect_equal(column, {kRowScale, kScale}, scaled);
-    expect_equal(column, normalise(1), floats.sub(kMean[0]).div(kStd[0]));
+    expect_equal(column, normalize(1), floats.sub(kMean[0]).div(kStd[0]));
     const at::Tensor mean = per_channel(kMean);
     const at::Tensor std = per_channel(kStd);
-    expect_equal(column, normalise(3), floats.sub(mean).div(std));
-    expect_equal(column, normalise(3) + Steps{kRowScale, kScale}, scaled.sub(mean).div(std));
+    expect_equal(column, normalize(3), floats.sub(mean).div(std));
+    expect_equal(column, normalize(3) + Steps{kRowScale, kScale}, scaled.sub(mean).div(std));
     expect_equal(column, {kRowCast, 6}, floats);
     expect_equal(column, {kRowCast, 7}, column.to(torch::kDouble));
     for (const auto half : {torch::kHalf, torch::kBFloat16}) {
       const Steps cast = {kRowCast, static_cast<double>(half)};
       expect_equal(column, cast, column.to(half));
-      expect_equal(column, normalise(3) + Steps{kRowScale, kScale} + cast,
+      expect_equal(column, normalize(3) + Steps{kRowScale, kScale} + cast,
                    scaled.sub(mean).div(std).to(half));
     }
     if (!column.is_floating_point()) {
@@ -116,11 +116,11 @@ TEST_F(RowTransforms, RowsOfAnyDimensionsAreConverted) {
        std::vector<std::vector<int64_t>>{{5}, {5, 7}, {5, 4, 9}, {5, 0, 9}, {5, 2, 3, 4, 5}}) {
     const at::Tensor column = torch::randint(256, sizes, torch::kByte);
     const at::Tensor floats = column.to(torch::kFloat);
-    expect_equal(column, Steps{kRowScale, kScale} + normalise(1),
+    expect_equal(column, Steps{kRowScale, kScale} + normalize(1),
                  floats.mul(kScale).sub(kMean[0]).div(kStd[0]));
     if (sizes.size() == 5) {
       const at::Tensor mean = per_channel(kMean);
-      expect_equal(column, normalise(3), floats.sub(mean).div(per_channel(kStd)));
+      expect_equal(column, normalize(3), floats.sub(mean).div(per_channel(kStd)));
     }
   }
 }
@@ -134,7 +134,7 @@ TEST_F(RowTransforms, PartsEqualTorchsWithZeroOutside) {
     expect_equal(column, {kRowCrop, -1, -2, 11, 15}, padded);
     expect_equal(column, {kRowCrop, -1, -2, 11, 15, kRowScale, kScale},
                  padded.to(torch::kFloat).mul(kScale));
-    expect_equal(column, normalise(3) + Steps{kRowCrop, -1, -2, 11, 15},
+    expect_equal(column, normalize(3) + Steps{kRowCrop, -1, -2, 11, 15},
                  padded.to(torch::kFloat).sub(per_channel(kMean)).div(per_channel(kStd)));
     expect_equal(column, {kRowCrop, 20, 0, 2, 2}, at::zeros({5, 3, 2, 2}, column.options()));
     expect_equal(column, {kRowCrop, 0, -20, 2, 2}, at::zeros({5, 3, 2, 2}, column.options()));
@@ -235,8 +235,8 @@ TEST_F(RowTransforms, WhatDoesNotFitIsRefused) {
   refuses(*bytes, "end within a step", {kRowScale});
   refuses(*bytes, "integer in [0, 6], got 7", {7, 1});
   refuses(*bytes, "integer in [1, 16777216], got 0", {kRowCenterCrop, 0, 1});
-  refuses(*bytes, "as many channels as the mean", normalise(2));
-  refuses(*floats, "as many channels as the mean", normalise(3));
+  refuses(*bytes, "as many channels as the mean", normalize(2));
+  refuses(*floats, "as many channels as the mean", normalize(3));
   refuses(*floats, "a height and a width", {kRowCenterCrop, 1, 1});
   refuses(*floats, "a height and a width", {kRowHorizontalFlip, 1});
   refuses(*floats, "floats cannot be cast to int64", {kRowCast, 4});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/row_values.h"
+#include "core/rows/row_values.h"
 
 #include <gtest/gtest.h>
 
@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "core/byte_values.h"
-#include "core/byte_values_avx2.h"
-#include "core/half_floats.h"
+#include "core/rows/byte_values.h"
+#include "core/rows/byte_values_avx2.h"
+#include "core/rows/half_floats.h"
 #include "core/simd_level.h"
 
 namespace torchfeed {
@@ -31,8 +31,8 @@ ByteResults results_of(Element result, float factor, ElementScale scale) {
   std::array<uint16_t, kByteValues> halves{};
   for (std::size_t i = 0; i < kByteValues; ++i) {
     const float scaled = static_cast<float>(i) * factor;
-    const float centred = scaled - scale.mean;
-    floats[i] = centred / scale.std;
+    const float centerd = scaled - scale.mean;
+    floats[i] = centerd / scale.std;
     halves[i] = result == Element::kFloat16 ? float16_of(floats[i]) : bfloat16_of(floats[i]);
   }
   if (result == Element::kFloat32) {

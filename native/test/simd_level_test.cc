@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/image/fused_target.h"
-#include "core/image/resample_kernels.h"
+#include "core/image/augment/fused_target.h"
+#include "core/image/scale/resample_kernels.h"
 
 namespace torchfeed {
 namespace {

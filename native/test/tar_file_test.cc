@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/image/tar_file.h"
+#include "core/image/store/tar_file.h"
 
 #include <gtest/gtest.h>
 
@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/image/image_plan_reader.h"
-#include "core/image/record_column.h"
-#include "core/row_table.h"
+#include "core/image/recipe/image_plan_reader.h"
+#include "core/image/store/record_column.h"
+#include "core/rows/row_table.h"
 #include "golden_lines.h"
 #include "image_files.h"
 #include "row_files.h"

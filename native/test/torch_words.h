@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <random>
 
-#include "core/image/random_words.h"
+#include "core/draws/random_words.h"
 
 namespace torchfeed::testing {
 

@@ -20,7 +20,7 @@ struct TORCHFEED_API ImageCuts {
   /// @param seed, epoch, index  the key of the random steps: `SampleWords`
   /// @param pixels   `uint8 [3, height, width]`, the whole picture
   /// @return `uint8 [3, height, width]` of the plan
-  /// @throws Error  of code `kInvalidArgument` if the plan has a step that changes colours or
+  /// @throws Error  of code `kInvalidArgument` if the plan has a step that changes colors or
   ///                erases, or a filter other than bilinear and bicubic
   [[nodiscard]] static torch::Tensor cut(const double* steps, int64_t numbers,
                                          const uint8_t* encoded, int64_t bytes, int64_t seed,

@@ -5,13 +5,13 @@ namespace torchfeed {
 
 /// The steps from an encoded picture to a row of a batch. A plan is a list of numbers: each step,
 /// followed by its arguments. One step decides the size. Random steps are drawn in the order crop,
-/// then flips, colours, augmentations and erasing as listed.
+/// then flips, colors, augmentations and erasing as listed.
 enum PlanStep {
   /// Dialect (0 Pillow 13, 1 torchvision's uint8 tensors, 2 Pillow 12.0, 3 torchvision's without
   /// antialiasing) and filter (0 box, 1 bilinear, 2 bicubic, 3 Lanczos; torchvision has bilinear
   /// and bicubic, without antialiasing only bilinear) of each change of size.
   kPlanScaling = 0,
-  /// The shorter side after scaling, before a centre crop.
+  /// The shorter side after scaling, before a center crop.
   kPlanShortSide = 1,
   /// Height and width to which the whole picture is scaled.
   kPlanResize = 2,
@@ -33,9 +33,9 @@ enum PlanStep {
   /// The number of bins.
   kPlanTrivialAugmentWide = 10,
   /// Probability, least and largest share of the area, and ratio of height to width, of a rectangle
-  /// that gets a colour before the normalization; red, green and blue in [0, 255].
+  /// that gets a color before the normalization; red, green and blue in [0, 255].
   kPlanRandomErasing = 11,
-  /// Likewise without a colour: in the finished row, the rectangle becomes 0.
+  /// Likewise without a color: in the finished row, the rectangle becomes 0.
   kPlanRandomErasingToZero = 12,
   /// Before everything else, the picture is turned as its EXIF orientation says.
   kPlanExifOrientation = 13,

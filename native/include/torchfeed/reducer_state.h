@@ -11,7 +11,7 @@
 
 namespace torchfeed {
 
-/// What a reducer keeps from one backward pass to the next.
+/// The state of a reducer between two backward passes.
 struct TORCHFEED_API ReducerState {
   /// The parameters of each bucket, as numbers separated by spaces, one bucket per line; empty if
   /// the buckets are those of the first backward pass.
@@ -26,7 +26,7 @@ struct TORCHFEED_API ReducerState {
   std::string exchange_random;
   /// The names of `tensors`, one per line: a role, a dot, and the name of a parameter.
   std::string names;
-  /// What the exchange keeps of each parameter.
+  /// The tensors of each parameter that the exchange keeps.
   std::vector<torch::Tensor> tensors;
 };
 

@@ -5,7 +5,7 @@ namespace torchfeed {
 
 /// The steps from a row of a column to the row that a batch gets. A list of numbers: each step,
 /// followed by its arguments. Whatever their order, a part is cut out first, then reflected, then
-/// its numbers are scaled, normalised and cast.
+/// its numbers are scaled, normalized and cast.
 enum RowStep {
   /// Top, left, height and width of a part of the last two dimensions. What lies outside of the row
   /// is 0.

@@ -34,7 +34,7 @@ class ResumeTest {
   private static final int STEPS = 7;
   private static final int WARMUP = 2;
 
-  /** What a checkpoint has of one rank. */
+  /** The part of a checkpoint that belongs to one rank. */
   private record Saved(ResumeNet net, Map<String, StateDict> states) implements AutoCloseable {
     @Override
     public void close() {
@@ -42,7 +42,7 @@ class ResumeTest {
     }
   }
 
-  /** Objects that train, made anew after each stop. */
+  /** Objects that train, made again after each stop. */
   private interface Trainer extends AutoCloseable {
     void step(int step);
 

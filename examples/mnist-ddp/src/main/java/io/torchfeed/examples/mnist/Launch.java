@@ -61,7 +61,7 @@ final class Launch {
             "warning: "
                 + checkpoint
                 + " is of an older version: all ranks continue with the momentum of rank 0, and what"
-                + " --algorithm and --comm keep from step to step begins anew");
+                + " --algorithm and --comm keep from step to step starts again from nothing");
       }
       System.out.println("Resuming after epoch " + found.checkpoint().epoch() + ": " + checkpoint);
     }

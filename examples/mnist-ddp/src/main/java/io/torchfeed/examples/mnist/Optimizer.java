@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist;
 
-import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.distributed.QAdam;
+import io.torchfeed.examples.common.CommandException;
 import org.bytedeco.pytorch.SGD;
 import org.jspecify.annotations.Nullable;
 

@@ -9,7 +9,7 @@ import org.bytedeco.pytorch.IValue;
 import org.bytedeco.pytorch.InputArchive;
 import org.bytedeco.pytorch.Tensor;
 
-/** What a checkpoint has of one rank, in libtorch's archive format. */
+/** The part of a checkpoint that belongs to one rank, in libtorch's archive format. */
 final class RankState {
   private static final String JSON = "json";
   private static final String NAMES = "names";

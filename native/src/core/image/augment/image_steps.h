@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/draws/box.h"
+#include "core/draws/image_operation.h"
+#include "core/draws/random_draws.h"
+#include "core/draws/random_words.h"
+#include "core/image/augment/augment_draws.h"
+#include "core/image/pixels.h"
+#include "core/image/scale/resampling.h"
+
+namespace torchfeed {
+
+/// `RandomHorizontalFlip`.
+struct HorizontalFlip {
+  double probability = 0.5;
+};
+
+/// `RandomVerticalFlip`.
+struct VerticalFlip {
+  double probability = 0.5;
+};
+
+/// One operation with a probability, as `RandomGrayscale`, `RandomInvert` or `RandomSolarize`.
+struct RandomOperation {
+  double probability;
+  ImageOperation operation;
+};
+
+using ImageStep = std::variant<HorizontalFlip, VerticalFlip, RandomOperation, ColorJitter,
+                               RandAugment, TrivialAugmentWide, RandomErasing>;
+
+/// An operation, and its resampling if it is geometric.
+struct DrawnOperation {
+  ImageOperation operation;
+  Resampling resampling;
+};
+
+/// A rectangle and its new color.
+struct Erasure {
+  Box box;
+  std::array<uint8_t, 3> fill;
+};
+
+/// The drawn parameters of all steps for one picture.
+struct DrawnSteps {
+  bool flips_horizontally = false;
+  bool flips_vertically = false;
+  std::vector<DrawnOperation> operations;  // none is an identity
+  std::vector<Erasure> erasures;
+
+  /// Returns whether nothing but flips happens, which a copy of the pixels can do on its way.
+  [[nodiscard]] bool only_flips() const { return operations.empty() && erasures.empty(); }
+};
+
+/// The random steps of a picture between its resize and its normalization: flips, then operations
+/// and augmentations, then erasing. Immutable and thread-safe.
+class ImageSteps {
+ public:
+  /// @throws Error  `kInvalidArgument` if a parameter is out of range, or the order is another one
+  explicit ImageSteps(std::vector<ImageStep> steps);
+
+  /// Draws the parameters for a picture of this size, in the order of the steps.
+  [[nodiscard]] DrawnSteps draw(RandomWords& words, int64_t height, int64_t width) const;
+
+  /// Returns whether no step changes pixels, whatever is drawn.
+  [[nodiscard]] bool only_flips() const;
+
+ private:
+  std::vector<ImageStep> steps_;
+};
+
+/// Applies one operation to a picture of at least one pixel. `spare` is memory for a copy of it.
+void apply(const DrawnOperation& drawn, Pixels pixels, std::vector<uint8_t>& spare);
+
+/// Applies all steps, the flips included, to a picture of the size they were drawn for.
+void apply(const DrawnSteps& drawn, Pixels pixels, std::vector<uint8_t>& spare);
+
+/// Checks the parameters of a random crop.
+///
+/// @throws Error  `kInvalidArgument` if one is out of range
+void check(const RandomResizedCrop& crop);
+
+/// Checks the parameters of an erasing.
+///
+/// @throws Error  `kInvalidArgument` if one is out of range
+void check(const RandomErasing& erasing);
+
+}  // namespace torchfeed

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/image/decode/image_source.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "core/image/decode/jpeg_source.h"
+#include "core/image/decode/png_source.h"
+#include "core/image/decode/webp_source.h"
+#include "torchfeed/error.h"
+
+namespace torchfeed {
+namespace {
+
+constexpr std::size_t kNamedBytes = 8;
+
+bool begins_with(std::span<const uint8_t> encoded, std::size_t at, std::string_view magic) {
+  return encoded.size() >= at + magic.size() &&
+         std::equal(magic.begin(), magic.end(), encoded.begin() + static_cast<std::ptrdiff_t>(at),
+                    [](char a, uint8_t b) { return static_cast<uint8_t>(a) == b; });
+}
+
+std::string hexadecimal(std::span<const uint8_t> bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const uint8_t byte : bytes) {
+    text += text.empty() ? "" : " ";
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+}  // namespace
+
+void throw_unreadable(const std::string& reason) { throw Error(ErrorCode::kUnreadable, reason); }
+
+void require_pixels(int64_t width, int64_t height, int64_t max_pixels) {
+  if (width < 1 || height < 1) {
+    throw_unreadable("the image has no pixels");
+  }
+  if (height > max_pixels / width) {
+    throw_unreadable("an image must have at most " + std::to_string(max_pixels) + " pixels, got " +
+                     std::to_string(width) + "x" + std::to_string(height) +
+                     "; maxPixels of the plan changes this limit");
+  }
+}
+
+std::unique_ptr<ImageSource> open_image(std::span<const uint8_t> encoded, int64_t max_pixels) {
+  if (begins_with(encoded, 0, "\xff\xd8\xff")) {
+    return open_jpeg(encoded, max_pixels);
+  }
+  if (begins_with(encoded, 0, "\x89PNG\r\n\x1a\n")) {
+    return open_png(encoded, max_pixels);
+  }
+  if (begins_with(encoded, 0, "RIFF") && begins_with(encoded, 8, "WEBP")) {
+    return open_webp(encoded, max_pixels);
+  }
+  if (encoded.empty()) {
+    throw_unreadable("the image is empty");
+  }
+  throw_unreadable("an image must be a JPEG, PNG or WebP, but its first bytes are " +
+                   hexadecimal(encoded.first(std::min(encoded.size(), kNamedBytes))));
+}
+
+}  // namespace torchfeed

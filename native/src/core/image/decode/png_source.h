@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "core/image/decode/image_source.h"
+
+namespace torchfeed {
+
+/// Opens a PNG. As with Pillow's `convert("RGB")`, transparency is dropped and the colors under it
+/// stay. Of 16 bits, the high byte is used; Pillow instead clips gray ones at 255.
+std::unique_ptr<ImageSource> open_png(std::span<const uint8_t> encoded,
+                                      int64_t max_pixels = kMaxPixels);
+
+}  // namespace torchfeed

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/image/store/picture_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace torchfeed {
+namespace {
+
+constexpr int64_t kMostBytesARead = int64_t{1} << 30;
+
+}  // namespace
+
+PictureFile::PictureFile(std::string path)
+    : path_(std::move(path)),
+      // O_NONBLOCK: do not wait for the writer of a pipe; it has no effect on regular files.
+      descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  opening(path_, [&] {
+    struct stat status {};
+    if (descriptor_.value() < 0 || ::fstat(descriptor_.value(), &status) != 0) {
+      throw_unreadable(std::generic_category().message(errno));
+    }
+    if (!S_ISREG(status.st_mode)) {
+      throw_unreadable("it is not a regular file");
+    }
+    opened_bytes_ = status.st_size;
+  });
+}
+
+void PictureFile::read(int64_t from, std::span<uint8_t> into) const {
+  while (!into.empty()) {
+    const std::size_t wanted = std::min<std::size_t>(into.size(), kMostBytesARead);
+    const ssize_t got = ::pread(descriptor_.value(), into.data(), wanted, from);
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got <= 0) {
+      throw_unreadable(got == 0 ? shrunk() : std::generic_category().message(errno));
+    }
+    from += got;
+    into = into.subspan(static_cast<std::size_t>(got));
+  }
+}
+
+bool PictureFile::read_cached(int64_t from, std::span<uint8_t> into) const {
+  const iovec part{into.data(), into.size()};
+  const ssize_t got = ::preadv2(descriptor_.value(), &part, 1, from, RWF_NOWAIT);
+  return got >= 0 && static_cast<std::size_t>(got) == into.size();
+}
+
+void PictureFile::read_ahead(std::size_t number) const {
+  const RecordRow picture = row(number);
+  ::posix_fadvise(descriptor_.value(), picture.offset, picture.bytes(), POSIX_FADV_WILLNEED);
+}
+
+std::string PictureFile::shrunk() const {
+  struct stat now {};
+  const bool known = ::fstat(descriptor_.value(), &now) == 0;
+  return "the file now has " + (known ? std::to_string(now.st_size) : "fewer") +
+         " bytes, but had " + std::to_string(opened_bytes_) + " when it was opened";
+}
+
+}  // namespace torchfeed

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/image/decode/image_source.h"
+#include "core/image/store/picture_file.h"
+#include "core/image/store/record_format.h"
+#include "core/image/store/tile_source.h"
+
+namespace torchfeed {
+
+/// A record file: see `record_format.h`.
+class RecordFile final : public PictureFile {
+ public:
+  /// Opens a file and reads its index.
+  ///
+  /// @throws Error  of code `kUnreadable` if it cannot be opened, is damaged or of another kind
+  explicit RecordFile(const std::string& path);
+
+  [[nodiscard]] const std::string& description() const { return description_; }
+  [[nodiscard]] std::size_t pictures() const override { return rows_.size(); }
+  [[nodiscard]] RecordRow row(std::size_t number) const override;
+
+  /// Returns the reason why a picture and its checksum are not as they were written, or nothing.
+  [[nodiscard]] std::string problem(std::size_t number) const;
+
+ private:
+  void read_index();
+
+  std::string description_;
+  int64_t end_ = 0;                   // of the pictures
+  std::vector<RecordRowBytes> rows_;  // as in the file, which takes half the memory
+};
+
+/// Memory that the pictures of one thread reuse, each after the one before.
+struct RecordMemory {
+  TileMemory tiles;
+  std::vector<uint8_t> encoded;  // a picture without tiles
+};
+
+/// Opens a stored picture, of which as little is read as its kind permits.
+///
+/// @param stored  its bytes; must outlive the source, as must `memory`
+/// @param follows_orientation  whether it is turned as the EXIF data of its file want it
+/// @param max_pixels  of a picture that is not refused
+std::unique_ptr<ImageSource> open_record(const RecordRow& row, const StoredBytes& stored,
+                                         RecordMemory& memory, bool follows_orientation,
+                                         int64_t max_pixels = kMaxPixels);
+
+}  // namespace torchfeed

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/image/store/tar_file.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "core/image/decode/image_source.h"
+
+namespace torchfeed {
+namespace {
+
+constexpr int64_t kBlock = 512;
+constexpr int64_t kMostNameBytes = 1 << 16;
+constexpr int64_t kMostLabelBytes = 16;
+
+using Block = std::array<uint8_t, kBlock>;
+
+/// The fields of a header (POSIX.1-1988, ustar).
+constexpr std::size_t kNameBytes = 100;
+constexpr std::size_t kSizeAt = 124;
+constexpr std::size_t kSizeBytes = 12;
+constexpr std::size_t kTarChecksumAt = 148;
+constexpr std::size_t kChecksumBytes = 8;
+constexpr std::size_t kTypeAt = 156;
+constexpr std::size_t kMagicAt = 257;
+constexpr std::size_t kPrefixAt = 345;
+constexpr std::size_t kPrefixBytes = 155;
+
+/// Returns the text of a field, up to its first 0.
+std::string_view text(const Block& header, std::size_t at, std::size_t bytes) {
+  const auto* const begin = reinterpret_cast<const char*>(header.data() + at);
+  return {begin, ::strnlen(begin, bytes)};
+}
+
+/// Returns a number in octal digits between spaces, or, after a byte 0x80, in binary.
+std::optional<int64_t> number(const Block& header, std::size_t at, std::size_t bytes) {
+  if (header[at] == 0x80) {
+    int64_t value = 0;
+    for (std::size_t i = 1; i < bytes; ++i) {
+      if (value > std::numeric_limits<int64_t>::max() >> 8) {
+        return std::nullopt;
+      }
+      value = value << 8 | header[at + i];
+    }
+    return value;
+  }
+  std::string_view digits = text(header, at, bytes);
+  digits.remove_prefix(std::min(digits.find_first_not_of(' '), digits.size()));
+  digits = digits.substr(0, digits.find(' '));
+  int64_t value = 0;
+  const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), value, 8);
+  if (end.ec != std::errc() || end.ptr != digits.data() + digits.size() || value < 0) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+/// Returns whether the sum of the header's bytes, its own counted as spaces, is the stored one.
+bool is_intact(const Block& header) {
+  int64_t sum = std::accumulate(header.begin(), header.end(), int64_t{0});
+  for (std::size_t i = 0; i < kChecksumBytes; ++i) {
+    sum += ' ' - header[kTarChecksumAt + i];
+  }
+  return number(header, kTarChecksumAt, kChecksumBytes) == sum;
+}
+
+/// The statements of a pax header about the next member.
+struct PaxRecords {
+  std::optional<std::string> path;
+  std::optional<int64_t> size;
+};
+
+/// Reads records of the form `LENGTH KEY=VALUE\n`, whose length counts all of it.
+PaxRecords pax_records(std::string_view text) {
+  PaxRecords records;
+  while (!text.empty()) {
+    std::size_t length = 0;
+    const auto end = std::from_chars(text.data(), text.data() + text.size(), length);
+    const auto key = static_cast<std::size_t>(end.ptr - text.data()) + 1;
+    if (end.ec != std::errc() || length > text.size() || length <= key) {
+      throw_unreadable("an extended header of it is damaged");
+    }
+    const std::string_view record = text.substr(key, length - key - 1);
+    if (record.starts_with("path=")) {
+      records.path = record.substr(5);
+    } else if (record.starts_with("size=")) {
+      int64_t size = 0;
+      std::from_chars(record.data() + 5, record.data() + record.size(), size);
+      records.size = size;
+    }
+    text.remove_prefix(length);
+  }
+  return records;
+}
+
+bool is_image(const std::string& extension) {
+  return extension == "jpg" || extension == "jpeg" || extension == "png" || extension == "webp";
+}
+
+}  // namespace
+
+/// The walk through the members.
+class TarFile::Reader {
+ public:
+  explicit Reader(TarFile& file) : file_(file) {}
+
+  void run() {
+    if (file_.opened_bytes() == 0) {
+      throw_unreadable("it is not a tar file, but empty");
+    }
+    Block header{};
+    while (true) {
+      if (at_ >= file_.opened_bytes()) {
+        throw_unreadable("it ends without the zeros that a tar file ends with, so it was cut off");
+      }
+      if (file_.opened_bytes() - at_ < kBlock) {
+        throw_cut_off();
+      }
+      file_.read(at_, header);
+      if (std::all_of(header.begin(), header.end(), [](uint8_t byte) { return byte == 0; })) {
+        break;  // the end
+      }
+      take(header);
+    }
+    end_sample();
+  }
+
+ private:
+  void take(const Block& header) {
+    const char type = static_cast<char>(header[kTypeAt]);
+    const bool is_label = type == 'V';  // GNU: of the volume, without a size
+    const std::optional<int64_t> stored = is_label ? 0 : number(header, kSizeAt, kSizeBytes);
+    if (!is_intact(header) || !stored) {
+      throw_unreadable("it is not a tar file, or damaged at byte " + std::to_string(at_));
+    }
+    const bool is_file = type == '0' || type == 0 || type == '7';
+    const int64_t size = is_file && next_.size ? *next_.size : *stored;
+    const int64_t begin = at_ + kBlock;
+    if (size < 0 || size > file_.opened_bytes() - begin) {
+      throw_cut_off();
+    }
+    if (type == 'L') {  // GNU: the name of the next member
+      next_.path = content(begin, size);
+      next_.path->resize(::strnlen(next_.path->data(), next_.path->size()));
+    } else if (type == 'x') {
+      next_ = pax_records(content(begin, size));
+    } else {
+      if (is_file) {
+        add(next_.path ? *next_.path : name_of(header), begin, size);
+      }
+      next_ = {};
+    }
+    at_ = begin + (size + kBlock - 1) / kBlock * kBlock;
+  }
+
+  [[noreturn]] void throw_cut_off() const {
+    throw_unreadable("it ends in the member at byte " + std::to_string(at_));
+  }
+
+  static std::string name_of(const Block& header) {
+    std::string name(text(header, 0, kNameBytes));
+    const bool has_prefix = text(header, kMagicAt, 6) == "ustar" && header[kPrefixAt] != 0;
+    return has_prefix ? std::string(text(header, kPrefixAt, kPrefixBytes)) + '/' + name : name;
+  }
+
+  std::string content(int64_t from, int64_t bytes) const {
+    if (bytes > kMostNameBytes) {
+      throw_unreadable("an extended header of it has more than 65536 bytes");
+    }
+    std::vector<uint8_t> read(static_cast<std::size_t>(bytes));
+    file_.read(from, read);
+    return {read.begin(), read.end()};
+  }
+
+  void add(const std::string& path, int64_t offset, int64_t bytes) {
+    const std::size_t dot = path.find('.', path.rfind('/') + 1);
+    if (dot == std::string::npos || dot == path.rfind('/') + 1) {
+      return;  // without a key or an extension
+    }
+    if (path.compare(0, dot, key_) != 0) {
+      end_sample();
+      key_ = path.substr(0, dot);
+    }
+    std::string extension = path.substr(dot + 1);
+    std::transform(extension.begin(), extension.end(), extension.begin(), [](char letter) {
+      return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+    });
+    has_members_ = true;
+    if (is_image(extension)) {
+      require(!image_, "must have one picture");
+      require(bytes <= kMostPictureBytes, "has more bytes than a picture may have");
+      image_ = {offset, bytes, 0};
+    } else if (extension == "cls") {
+      require(!label_, "must have one label");
+      require(bytes <= kMostLabelBytes,
+              "must have a label from 0 to 2147483647, in decimal digits");
+      read_label(content(offset, bytes));
+    }
+  }
+
+  void read_label(std::string text) {
+    std::erase_if(text, [](char byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); });
+    uint32_t label = 0;
+    const char* const end = text.data() + text.size();
+    const auto [behind, error] = std::from_chars(text.data(), end, label);
+    require(error == std::errc() && behind == end && label <= std::numeric_limits<int32_t>::max(),
+            "must have a label from 0 to 2147483647, in decimal digits");
+    label_ = label;
+  }
+
+  void end_sample() {
+    if (has_members_) {
+      require(image_.has_value(), "must have one picture (jpg, jpeg, png, webp)");
+      require(label_.has_value(), "must have one label (cls)");
+      image_->label = *label_;
+      file_.members_.push_back(*image_);
+    }
+    has_members_ = false;
+    image_.reset();
+    label_.reset();
+  }
+
+  void require(bool condition, const std::string& rule) const {
+    if (!condition) {
+      throw_unreadable("sample " + key_ + ' ' + rule);
+    }
+  }
+
+  TarFile& file_;
+  int64_t at_ = 0;
+  PaxRecords next_;  // about the next member
+  std::string key_;  // of the sample
+  bool has_members_ = false;
+  std::optional<Member> image_;
+  std::optional<uint32_t> label_;
+};
+
+TarFile::TarFile(const std::string& path) : PictureFile(path) {
+  opening(path, [&] { Reader(*this).run(); });
+}
+
+RecordRow TarFile::row(std::size_t number) const {
+  const Member& member = members_[number];
+  RecordRow row;
+  row.offset = member.offset;
+  row.tiles.bytes = member.bytes;
+  row.label = member.label;
+  return row;
+}
+
+}  // namespace torchfeed

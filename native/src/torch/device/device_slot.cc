@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "torch/device/device_slot.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/TensorOptions.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <c10/util/Exception.h>
+
+#include <utility>
+
+namespace torchfeed {
+namespace {
+
+constexpr int64_t kTensorAlignment = 64;
+
+bool is_over(const c10::Event& event) {
+  try {
+    return event.query();
+  } catch (const c10::Error&) {
+    return true;  // the device has failed permanently: it reads nothing any more
+  }
+}
+
+}  // namespace
+
+DeviceSlot::DeviceSlot(c10::Device device)
+    : device_(device),
+      copied_(device.type()),
+      used_(device.type()),
+      used_elsewhere_(device.type()) {}
+
+void DeviceSlot::fill(int64_t batch, std::vector<at::Tensor> host, const c10::Stream& stream) {
+  const at::NoGradGuard without_graph;
+  const c10::StreamGuard on_stream(stream);
+  for (at::Tensor& tensor : host) {
+    tensor = tensor.contiguous();
+  }
+  int64_t bytes = 0;
+  lay_out(host, bytes);
+  ensure_memory(bytes, stream);
+  sources_ = std::move(host);
+  try {
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      view(parts_[i]).copy_(sources_[i], /*non_blocking=*/true);
+    }
+  } catch (...) {
+    copied_.record(stream);  // after the copies that were started
+    throw;
+  }
+  copied_.record(stream);
+  batch_ = batch;
+  in_use_ = true;
+}
+
+void DeviceSlot::lay_out(const std::vector<at::Tensor>& host, int64_t& bytes) {
+  parts_.clear();
+  for (const at::Tensor& tensor : host) {
+    parts_.push_back({tensor.dtype(), tensor.sizes().vec(), bytes});
+    bytes += static_cast<int64_t>(tensor.nbytes()) + kTensorAlignment - 1;
+    bytes = bytes / kTensorAlignment * kTensorAlignment;
+  }
+}
+
+void DeviceSlot::ensure_memory(int64_t bytes, const c10::Stream& stream) {
+  if (memory_.defined() && memory_.numel() >= bytes) {
+    used_.block(stream);
+    used_elsewhere_.block(stream);
+    return;
+  }
+  memory_.reset();  // before allocating, so that the allocator can reuse the old memory
+  memory_ = at::empty({bytes}, at::TensorOptions(at::kByte).device(device_));
+  // No operation on a view may move the memory: the next batch goes there too.
+  memory_.storage().unsafeGetStorageImpl()->set_resizable(false);
+}
+
+std::vector<at::Tensor> DeviceSlot::tensors() {
+  const c10::impl::VirtualGuardImpl guard(device_.type());
+  const c10::Stream current = guard.getStream(device_);
+  copied_.block(current);
+  // The memory belongs to the copy stream: once it is freed, the allocator must wait for the
+  // current stream too.
+  guard.recordDataPtrOnStream(memory_.storage().data_ptr(), current);
+  consumer_ = current;
+  std::vector<at::Tensor> views;
+  views.reserve(parts_.size());
+  for (const Part& part : parts_) {
+    views.push_back(view(part));
+  }
+  return views;
+}
+
+at::Tensor DeviceSlot::view(const Part& part) const {
+  // Each batch gets new tensors over the memory: to autograd, a version counter shared by several
+  // batches would look like a write to a saved tensor.
+  const c10::DispatchKeySet keys(
+      c10::computeDispatchKey(c10::typeMetaToScalarType(part.dtype), at::kStrided, device_));
+  at::Tensor tensor =
+      at::detail::make_tensor<c10::TensorImpl>(c10::Storage(memory_.storage()), keys, part.dtype);
+  auto* impl = tensor.unsafeGetTensorImpl();
+  impl->set_storage_offset(part.offset / static_cast<int64_t>(part.dtype.itemsize()));
+  impl->set_sizes_contiguous(part.sizes);
+  return tensor;
+}
+
+void DeviceSlot::release() {
+  in_use_ = false;
+  if (!consumer_) {
+    return;  // never received: the copy stream itself orders the next copy after this one
+  }
+  const c10::impl::VirtualGuardImpl guard(device_.type());
+  const c10::Stream received = *std::exchange(consumer_, std::nullopt);
+  const c10::Stream current = guard.getStream(device_);
+  if (current != received) {
+    guard.recordDataPtrOnStream(memory_.storage().data_ptr(), current);
+    used_elsewhere_.record(current);
+  }
+  used_.record(received);
+  // Decided now: a kept tensor may be read after this, and be destroyed before the next copy.
+  if (memory_.storage().use_count() > 1) {
+    memory_.reset();
+  }
+}
+
+bool DeviceSlot::is_copying() {
+  if (!sources_.empty() && is_over(copied_)) {
+    sources_.clear();
+  }
+  return !sources_.empty();
+}
+
+}  // namespace torchfeed

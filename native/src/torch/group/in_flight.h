@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <torch/csrc/distributed/c10d/Work.hpp>
+#include <utility>
+#include <vector>
+
+#include "torch/group/gloo_mesh.h"
+
+namespace torchfeed {
+
+/// The ranks that an operation waits for. A rank that has been lost may have left after its part;
+/// these are the ranks whose part cannot be over while that of this rank is not, unless its bytes
+/// are on their way.
+struct Needs {
+  enum class Pattern {
+    kEveryRank,  ///< No rank can be done before each has begun.
+    kTree,       ///< From the root, through Gloo's binomial tree.
+    kRoot,       ///< From or to the root, which is done only once this rank has begun.
+  };
+
+  Pattern pattern = Pattern::kEveryRank;
+  int64_t root = 0;
+
+  /// Returns whether rank `own` cannot finish without `other`. At the root, it is not known.
+  [[nodiscard]] bool certainly(int64_t other, int64_t own, int64_t world_size) const;
+};
+
+/// The operations of a group that have not ended. Those that Gloo forgets are ended here: by
+/// `abort`, and by a thread that looks for lost connections. Those of a device are ended once the
+/// device has finished them, which their own futures do not wait for.
+///
+/// Gloo does not wake a wait for a send whose connection breaks while the send is written
+/// (`Pair::signalException` skips the unbound buffers in `tx_`), so that the wait ends only with
+/// the group's timeout. Thread-safe.
+class InFlight {
+ public:
+  struct Limits {
+    /// The time between two looks at the connections.
+    std::chrono::milliseconds lap{250};
+    /// Time without a byte after which the ranks that are left send no more.
+    std::chrono::milliseconds quiet{1000};
+    /// The same for operations that may also wait for a rank that has not begun.
+    std::chrono::milliseconds long_quiet{10'000};
+    /// The most time that messages are awaited; 0: as long as their backend waits for each.
+    std::chrono::milliseconds messages{0};
+  };
+
+  /// A message to or from a peer.
+  struct Message {
+    c10::intrusive_ptr<c10d::Work> work;
+    int64_t peer;
+  };
+
+  InFlight(const detail::GroupSockets& sockets, int64_t rank, int64_t world_size, Limits limits);
+  InFlight(const InFlight&) = delete;
+  InFlight& operator=(const InFlight&) = delete;
+  ~InFlight();
+
+  /// Returns an operation that ends when `work`, a collective one, does, and fails when the group
+  /// is aborted, or a rank that it needs is lost. `work` keeps its tensors: Gloo may still use
+  /// them. Throws `ILLEGAL_STATE` if the group is aborted.
+  [[nodiscard]] c10::intrusive_ptr<c10d::Work> watched(const c10::intrusive_ptr<c10d::Work>& work,
+                                                       Needs needs = {});
+  /// Like `watched` of work that a device does for `use_device`'s backend.
+  [[nodiscard]] c10::intrusive_ptr<c10d::Work> watched_on_device(
+      const c10::intrusive_ptr<c10d::Work>& work, Needs needs = {});
+  /// Waits for `watched(work, needs)`.
+  void await(const c10::intrusive_ptr<c10d::Work>& work, Needs needs = {});
+  /// Waits for `watched_on_device(work, needs)`.
+  void await_on_device(const c10::intrusive_ptr<c10d::Work>& work, Needs needs = {});
+  /// Waits for a message.
+  void await_message(const c10::intrusive_ptr<c10d::Work>& work, int64_t peer);
+  /// Waits for messages; fails if one of them does, or its peer is lost.
+  void await_messages(std::vector<Message> messages);
+
+  /// Sets the backend whose operations run on a device; to be called at most once, before any. It
+  /// is aborted when the group is, or a rank is lost: else, its operations would occupy the device.
+  void use_device(c10::intrusive_ptr<c10d::Backend> backend, c10::Device device);
+  /// Ends the connections, and fails all operations.
+  void abort();
+  [[nodiscard]] bool is_aborted() const;
+  /// Returns whether the backend of `use_device` is being aborted.
+  [[nodiscard]] bool is_device_aborted() const;
+  [[nodiscard]] bool is_idle();
+  /// Returns the rank whose connection was the first to be seen lost; -1 if none, or it is unknown.
+  [[nodiscard]] int64_t lost_rank() const;
+  /// Returns whether the connection to a rank is lost.
+  [[nodiscard]] bool is_lost(int64_t rank) const;
+  [[noreturn]] static void throw_aborted();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  struct Operation;
+  class Batch;
+  using Failures = std::vector<std::pair<std::shared_ptr<Operation>, std::exception_ptr>>;
+
+  /// @param device_work  the work, if its future does not wait for the device
+  [[nodiscard]] c10::intrusive_ptr<c10d::Work> add(
+      const c10::intrusive_ptr<c10d::Work>& work, Needs needs,
+      const c10::intrusive_ptr<c10d::Work>& device_work);
+  [[nodiscard]] std::vector<std::shared_ptr<Operation>> pending();
+  void watch();
+  void poll_device();
+  void abort_device();
+  [[nodiscard]] bool await_next(Batch& batch);
+  void end_messages_without(const std::vector<int64_t>& lost);
+  [[nodiscard]] Failures end_operations_without(const std::vector<int64_t>& lost,
+                                                Clock::time_point now);
+
+  const detail::GroupSockets& sockets_;
+  const int64_t rank_;
+  const int64_t world_size_;
+  const Limits limits_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::shared_ptr<std::atomic<bool>> is_aborted_ = std::make_shared<std::atomic<bool>>(false);
+  bool is_closing_ = false;
+  int64_t first_lost_ = -1;
+  std::vector<std::weak_ptr<Operation>> operations_;
+  std::set<Batch*> batches_;
+  c10::intrusive_ptr<c10d::Backend> device_backend_;  // null without one, and once aborted
+  std::optional<c10::Device> device_;
+  bool is_device_aborted_ = false;
+  std::vector<std::shared_ptr<Operation>> on_device_;
+  std::thread watch_;
+  std::thread poll_;
+};
+
+}  // namespace torchfeed

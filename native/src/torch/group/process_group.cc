@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "torchfeed/process_group.h"
+
+#include <c10/util/env.h>
+
+#include <chrono>
+#include <future>
+#include <thread>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <type_traits>
+#include <utility>
+
+#include "torch/base/device.h"
+#include "torch/group/collective_errors.h"
+#include "torch/group/process_group_impl.h"
+
+namespace torchfeed {
+namespace {
+
+using Tensors = std::vector<at::Tensor>;
+
+/// The time in which the end of a store is awaited.
+constexpr std::chrono::seconds kStoreLimit(2);
+
+/// Turns what an operation returns, or nothing, into a list of tensors.
+template <class Body>
+auto results_of(Body body) {
+  return [body = std::move(body)](Collectives& collectives) -> Tensors {
+    if constexpr (std::is_void_v<std::invoke_result_t<Body, Collectives&>>) {
+      body(collectives);
+      return {};
+    } else {
+      return {body(collectives)};
+    }
+  };
+}
+
+void check_ranks(int64_t rank, int64_t world_size) {
+  if (world_size < 1 || rank < 0 || rank >= world_size) {
+    detail::refuse("rank must be in [0, world size), got rank " + std::to_string(rank) + " of " +
+                   std::to_string(world_size));
+  }
+}
+
+}  // namespace
+
+ProcessGroup::ProcessGroup(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+ProcessGroup::~ProcessGroup() {
+  try {
+    abort_if_busy();
+  } catch (const std::exception& e) {
+    TORCH_WARN("closing a process group: ", e.what());
+  }
+}
+
+std::unique_ptr<ProcessGroup> ProcessGroup::adopt(int64_t backend_address, int64_t rank,
+                                                  int64_t world_size) {
+  return guarded([&] {
+    check_ranks(rank, world_size);
+    if ((backend_address == 0) != (world_size == 1)) {
+      detail::refuse("a group of one rank must have no backend, and any other group must have one");
+    }
+    detail::GlooMesh mesh;
+    if (world_size > 1) {
+      auto* raw = reinterpret_cast<c10d::Backend*>(static_cast<uintptr_t>(backend_address));
+      mesh.backend = c10::intrusive_ptr<c10d::Backend>::reclaim_copy(raw);
+    }
+    auto impl = std::make_shared<Impl>(std::move(mesh), rank, world_size);
+    return std::unique_ptr<ProcessGroup>(new ProcessGroup(std::move(impl)));
+  });
+}
+
+std::unique_ptr<ProcessGroup> ProcessGroup::connect(int64_t store_address,
+                                                    const std::string& prefix, int64_t rank,
+                                                    int64_t world_size, int64_t milliseconds,
+                                                    const std::string& host,
+                                                    const std::string& network_interface,
+                                                    bool has_python_ranks) {
+  return detail::guarded_collective([&] {
+    check_ranks(rank, world_size);
+    auto* raw = reinterpret_cast<c10d::Store*>(static_cast<uintptr_t>(store_address));
+    auto mesh = detail::connect_gloo(
+        c10::make_intrusive<c10d::PrefixStore>(prefix,
+                                               c10::intrusive_ptr<c10d::Store>::reclaim_copy(raw)),
+        static_cast<int>(rank), static_cast<int>(world_size),
+        {std::chrono::milliseconds(milliseconds), host, network_interface, has_python_ranks});
+    auto impl = std::make_shared<Impl>(std::move(mesh), rank, world_size, has_python_ranks);
+    return std::unique_ptr<ProcessGroup>(new ProcessGroup(std::move(impl)));
+  });
+}
+
+void ProcessGroup::prepare_nccl() {
+  guarded([] {
+    // Clean up after a failure, but do not end the process; watch nothing that would end it.
+    c10::utils::set_env("TORCH_NCCL_ASYNC_ERROR_HANDLING", "2");
+    c10::utils::set_env("TORCH_NCCL_ENABLE_MONITORING", "0");
+    c10::utils::set_env("TORCH_NCCL_RETHROW_CUDA_ERRORS", "0");
+    // Waiting inside of NCCL would replace that handling of failures.
+    c10::utils::set_env("TORCH_NCCL_BLOCKING_WAIT", "0");
+  });
+}
+
+void ProcessGroup::check_device(const std::string& device) {
+  guarded([&] { impl_->check_device(usable_device(device)); });
+}
+
+void ProcessGroup::use_device(int64_t backend_address, const std::string& device) {
+  guarded([&] {
+    auto* raw = reinterpret_cast<c10d::Backend*>(static_cast<uintptr_t>(backend_address));
+    impl_->use_device(c10::intrusive_ptr<c10d::Backend>::reclaim_copy(raw), usable_device(device));
+  });
+}
+
+int64_t ProcessGroup::nested_store(int64_t store_address, const std::string& prefix) {
+  return guarded([&] {
+    auto* raw = reinterpret_cast<c10d::Store*>(static_cast<uintptr_t>(store_address));
+    auto inner = c10::make_intrusive<c10d::PrefixStore>(
+        prefix, c10::intrusive_ptr<c10d::Store>::reclaim_copy(raw));
+    c10::intrusive_ptr<c10d::Store> outer =
+        c10::make_intrusive<c10d::PrefixStore>("", std::move(inner));
+    return static_cast<int64_t>(reinterpret_cast<uintptr_t>(outer.release()));
+  });
+}
+
+void ProcessGroup::own_store(int64_t store_address) {
+  auto* raw = reinterpret_cast<c10d::Store*>(static_cast<uintptr_t>(store_address));
+  (void)c10::intrusive_ptr<c10d::Store>::unsafe_steal_from_new(raw).release();
+}
+
+void ProcessGroup::release_store(int64_t store_address) {
+  auto* raw = reinterpret_cast<c10d::Store*>(static_cast<uintptr_t>(store_address));
+  auto store = c10::intrusive_ptr<c10d::Store>::reclaim(raw);
+  if (store.use_count() > 1) {
+    return;
+  }
+  // The destructor waits for the thread that serves the store, without a limit.
+  guarded([&] {
+    std::promise<void> ended;
+    const auto done = ended.get_future();
+    std::thread([ended = std::move(ended), store = std::move(store)]() mutable {
+      store.reset();
+      ended.set_value();
+    }).detach();
+    done.wait_for(kStoreLimit);
+  });
+}
+
+int64_t ProcessGroup::rank() const { return impl_->rank(); }
+
+int64_t ProcessGroup::world_size() const { return impl_->world_size(); }
+
+bool ProcessGroup::has_python_ranks() const { return impl_->has_python_ranks(); }
+
+int64_t ProcessGroup::lost_rank() const { return impl_->lost_rank(); }
+
+bool ProcessGroup::is_lost(int64_t rank) const { return impl_->is_lost(rank); }
+
+void ProcessGroup::abort() {
+  guarded([&] { impl_->abort(); });
+}
+
+void ProcessGroup::abort_with(const ProcessGroup& other) {
+  guarded([&] { impl_->abort_with(other.impl_); });
+}
+
+void ProcessGroup::abort_if_busy() {
+  guarded([&] {
+    if (impl_->is_busy()) {
+      impl_->abort();
+    }
+  });
+}
+
+std::unique_ptr<Work> ProcessGroup::barrier(int32_t mode) {
+  return impl_->collective(mode, results_of([](Collectives& ranks) { ranks.barrier(); }));
+}
+
+std::unique_ptr<Work> ProcessGroup::all_reduce(const torch::Tensor& tensor, int32_t op,
+                                               int32_t mode) {
+  return impl_->collective(mode,
+                           results_of([=](Collectives& ranks) { ranks.all_reduce({tensor}, op); }));
+}
+
+std::unique_ptr<Work> ProcessGroup::all_reduce_coalesced(const Tensors& tensors, int32_t op,
+                                                         int32_t mode) {
+  return impl_->collective(mode,
+                           results_of([=](Collectives& ranks) { ranks.all_reduce(tensors, op); }));
+}
+
+std::unique_ptr<Work> ProcessGroup::reduce(const torch::Tensor& tensor, int32_t op, int64_t root,
+                                           int32_t mode) {
+  return impl_->collective(mode,
+                           results_of([=](Collectives& ranks) { ranks.reduce(tensor, op, root); }));
+}
+
+std::unique_ptr<Work> ProcessGroup::reduce_scatter(const torch::Tensor& output,
+                                                   const torch::Tensor& input, int32_t op,
+                                                   int32_t mode) {
+  return impl_->collective(
+      mode, results_of([=](Collectives& ranks) { ranks.reduce_scatter({output}, {input}, op); }));
+}
+
+std::unique_ptr<Work> ProcessGroup::reduce_scatter_coalesced(const Tensors& outputs,
+                                                             const Tensors& inputs, int32_t op,
+                                                             int32_t mode) {
+  return impl_->collective(
+      mode, results_of([=](Collectives& ranks) { ranks.reduce_scatter(outputs, inputs, op); }));
+}
+
+std::unique_ptr<Work> ProcessGroup::broadcast(const torch::Tensor& tensor, int64_t root,
+                                              int32_t mode) {
+  return impl_->collective(mode,
+                           results_of([=](Collectives& ranks) { ranks.broadcast(tensor, root); }));
+}
+
+std::unique_ptr<Work> ProcessGroup::scatter(const torch::Tensor& output, const Tensors& inputs,
+                                            int64_t root, int32_t mode) {
+  return impl_->collective(
+      mode, results_of([=](Collectives& ranks) { ranks.scatter(output, inputs, root); }));
+}
+
+std::unique_ptr<Work> ProcessGroup::all_gather(const torch::Tensor& tensor, int32_t mode) {
+  return impl_->collective(mode, [=](Collectives& ranks) { return ranks.all_gather({tensor}); });
+}
+
+std::unique_ptr<Work> ProcessGroup::all_gather_coalesced(const Tensors& tensors, int32_t mode) {
+  return impl_->collective(mode, [=](Collectives& ranks) { return ranks.all_gather(tensors); });
+}
+
+std::unique_ptr<Work> ProcessGroup::all_gather_into(const torch::Tensor& output,
+                                                    const torch::Tensor& input, int32_t mode) {
+  return impl_->collective(
+      mode, results_of([=](Collectives& ranks) { ranks.all_gather_into(output, input); }));
+}
+
+std::unique_ptr<Work> ProcessGroup::gather(const torch::Tensor& tensor, int64_t root,
+                                           int32_t mode) {
+  return impl_->collective(mode, [=](Collectives& ranks) { return ranks.gather(tensor, root); });
+}
+
+std::unique_ptr<Work> ProcessGroup::all_to_all(const Tensors& outputs, const Tensors& inputs,
+                                               int32_t mode) {
+  return impl_->collective(
+      mode, results_of([=](Collectives& ranks) { ranks.all_to_all(outputs, inputs); }));
+}
+
+std::unique_ptr<Work> ProcessGroup::all_to_all_single(const torch::Tensor& output,
+                                                      const torch::Tensor& input,
+                                                      const int64_t* output_rows,
+                                                      const int64_t* input_rows, int32_t mode) {
+  const auto rows = [&](const int64_t* first) {
+    return first == nullptr ? std::vector<int64_t>()
+                            : std::vector<int64_t>(first, first + impl_->world_size());
+  };
+  return impl_->collective(mode, results_of([=, outputs = rows(output_rows),
+                                             inputs = rows(input_rows)](Collectives& ranks) {
+                             ranks.all_to_all_single(output, input, outputs, inputs);
+                           }));
+}
+
+std::unique_ptr<Work> ProcessGroup::all_gather_bytes(const torch::Tensor& bytes, int32_t mode) {
+  return impl_->collective(mode, [=](Collectives& ranks) { return ranks.all_gather_bytes(bytes); });
+}
+
+std::unique_ptr<Work> ProcessGroup::broadcast_bytes(const torch::Tensor& bytes, int64_t root,
+                                                    int32_t mode) {
+  return impl_->collective(
+      mode, results_of([=](Collectives& ranks) { return ranks.broadcast_bytes(bytes, root); }));
+}
+
+std::unique_ptr<Work> ProcessGroup::send(const torch::Tensor& tensor, int64_t to, int64_t tag,
+                                         int32_t mode) {
+  return impl_->message(mode, true, to, tag,
+                        results_of([=](Collectives& ranks) { ranks.send(tensor, to, tag); }));
+}
+
+std::unique_ptr<Work> ProcessGroup::receive(const torch::Tensor& tensor, int64_t from, int64_t tag,
+                                            int32_t mode) {
+  return impl_->message(mode, false, from, tag,
+                        results_of([=](Collectives& ranks) { ranks.receive(tensor, from, tag); }));
+}
+
+}  // namespace torchfeed

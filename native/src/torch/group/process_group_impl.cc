@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "torch/group/process_group_impl.h"
+
+#include <c10/core/StreamGuard.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <future>
+#include <thread>
+#include <utility>
+
+#include "torch/base/device.h"
+#include "torch/group/collective_errors.h"
+#include "torch/group/host_backend.h"
+#include "torch/group/watched_backend.h"
+#include "torch/group/work_state.h"
+
+namespace torchfeed {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kIdleLimit(1000);
+constexpr milliseconds kCloseGrace(50);
+constexpr milliseconds kCloseLimit(2000);
+constexpr size_t kMaxIdleLanes = 64;
+
+/// Ends the backend of a device, which must not be left to its destructor.
+void end_device(const GroupBackends& backends) {
+  try {
+    enter_device(*backends.device);
+    backends.device_backend->shutdown();
+  } catch (const std::exception& e) {
+    TORCH_WARN("closing the backend of a device: ", e.what());
+  }
+}
+
+}  // namespace
+
+ProcessGroup::Impl::Impl(detail::GlooMesh mesh, int64_t rank, int64_t world_size,
+                         bool has_python_ranks)
+    : group_(c10::make_intrusive<c10d::ProcessGroup>(static_cast<int>(rank),
+                                                     static_cast<int>(world_size))),
+      backends_{.host = std::move(mesh.backend), .device_backend = nullptr, .device = {}},
+      sockets_(std::move(mesh.sockets)),
+      rank_(rank),
+      world_size_(world_size),
+      has_python_ranks_(has_python_ranks),
+      in_flight_(sockets_, rank, world_size, {.messages = mesh.timeout}),
+      collectives_(std::make_shared<SerialLane>(kIdleLimit)) {
+  group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
+  if (backends_.host) {
+    group_->setBackend(at::kCPU, c10d::ProcessGroup::BackendType::GLOO,
+                       detail::watched_backend(backends_.host, in_flight_));
+  }
+}
+
+void ProcessGroup::Impl::check_device(c10::Device device) {
+  const std::lock_guard lock(mutex_);
+  require_free(device);
+}
+
+void ProcessGroup::Impl::require_free(c10::Device device) const {
+  if (backends_.device) {
+    throw Error(ErrorCode::kIllegalState, "the group has a backend for " + backends_.device->str());
+  }
+  if (has_backend(device.type())) {
+    throw Error(ErrorCode::kIllegalState,
+                "a model of the group sends its gradients through host memory; name the device "
+                "before the first model on it is wrapped");
+  }
+}
+
+void ProcessGroup::Impl::use_device(c10::intrusive_ptr<c10d::Backend> backend, c10::Device device) {
+  const std::lock_guard lock(mutex_);
+  require_free(device);
+  in_flight_.use_device(backend, device);
+  auto host = detail::host_backend(group_->getBackend(at::kCPU));
+  group_->setBackend(device.type(), c10d::ProcessGroup::BackendType::NCCL,
+                     detail::watched_device_backend(backend, std::move(host), in_flight_));
+  backends_.device_backend = std::move(backend);
+  backends_.device = device;
+}
+
+c10::intrusive_ptr<c10d::ProcessGroup> ProcessGroup::Impl::group(c10::Device device) {
+  const std::lock_guard lock(mutex_);
+  if (backends_.device && device.type() == backends_.device->type() &&
+      device != *backends_.device) {
+    detail::refuse("the group was joined with " + backends_.device->str() + ", got tensors on " +
+                   device.str());
+  }
+  if (!has_backend(device.type())) {
+    if (!backends_.host) {
+      return nullptr;
+    }
+    group_->setBackend(device.type(), c10d::ProcessGroup::BackendType::CUSTOM,
+                       detail::host_backend(group_->getBackend(at::kCPU)));
+  }
+  return group_;
+}
+
+bool ProcessGroup::Impl::has_backend(c10::DeviceType type) const {
+  const auto devices = group_->getDeviceTypes();
+  return std::any_of(devices.begin(), devices.end(),
+                     [&](const c10::Device& each) { return each.type() == type; });
+}
+
+ProcessGroup::Impl::~Impl() {
+  if (!backends_.host && !backends_.device) {
+    return;
+  }
+  const bool has_device = backends_.device.has_value();
+  // Gloo's destructor waits for operations in flight, such as those of a failed backward pass; if a
+  // peer has stopped, until the timeout.
+  try {
+    auto ended = std::make_shared<std::promise<void>>();
+    auto done = ended->get_future();
+    std::thread([group = std::move(group_), backends = std::move(backends_),
+                 ends_device = has_device && !in_flight_.is_device_aborted(), ended]() mutable {
+      if (ends_device) {
+        end_device(backends);
+      }
+      group.reset();
+      backends = {};
+      ended->set_value();
+    }).detach();
+    // Ranks leave NCCL together, which takes longer.
+    if (done.wait_for(has_device ? kCloseLimit : kCloseGrace) == std::future_status::timeout) {
+      const auto limit = in_flight_.is_aborted() ? kCloseGrace : kCloseLimit;
+      sockets_.shut_down();
+      if (has_device) {
+        in_flight_.abort();
+      }
+      done.wait_for(limit);
+    }
+  } catch (const std::exception& e) {
+    TORCH_WARN("closing a process group: ", e.what());
+  }
+}
+
+void ProcessGroup::Impl::abort() {
+  in_flight_.abort();
+  std::vector<std::weak_ptr<Impl>> others;
+  {
+    const std::lock_guard lock(mutex_);
+    others = aborted_together_;
+  }
+  for (const auto& each : others) {
+    if (const auto other = each.lock()) {
+      other->abort();
+    }
+  }
+}
+
+void ProcessGroup::Impl::abort_with(const std::shared_ptr<Impl>& other) {
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(aborted_together_, [](const auto& each) { return each.expired(); });
+    aborted_together_.push_back(other);
+  }
+  if (in_flight_.is_aborted()) {
+    other->abort();
+  }
+}
+
+bool ProcessGroup::Impl::is_busy() {
+  const std::lock_guard lock(mutex_);
+  return collectives_->is_busy() || !in_flight_.is_idle() ||
+         std::any_of(messages_.begin(), messages_.end(),
+                     [](const auto& lane) { return lane.second->is_busy(); });
+}
+
+std::unique_ptr<Work> ProcessGroup::Impl::collective(int32_t mode, Body body) {
+  return start(*collectives_, mode, std::move(body));
+}
+
+std::unique_ptr<Work> ProcessGroup::Impl::message(int32_t mode, bool is_sent, int64_t peer,
+                                                  int64_t tag, Body body) {
+  return start(*lane_of({is_sent, peer, tag}), mode, std::move(body));
+}
+
+std::shared_ptr<SerialLane> ProcessGroup::Impl::lane_of(const LaneKey& key) {
+  const std::lock_guard lock(mutex_);
+  if (messages_.size() >= kMaxIdleLanes) {
+    // Nobody else holds an idle lane, except before its first call.
+    std::erase_if(messages_, [](const auto& lane) {
+      return lane.second.use_count() == 1 && !lane.second->is_busy();
+    });
+  }
+  auto& lane = messages_[key];
+  if (!lane) {
+    lane = std::make_shared<SerialLane>(milliseconds(0));
+  }
+  return lane;
+}
+
+std::unique_ptr<Work> ProcessGroup::Impl::start(SerialLane& lane, int32_t mode, Body body) {
+  if ((mode & kAsynchronous) == 0) {
+    std::vector<at::Tensor> results;
+    lane.run([&] { results = perform(mode, body); });
+    if (results.empty()) {
+      return nullptr;
+    }
+    auto state = std::make_shared<Work::State>();
+    state->succeed(std::move(results));
+    state->announce();
+    return std::unique_ptr<Work>(new Work(std::move(state)));
+  }
+  auto state = std::make_shared<Work::State>();
+  // Whoever waits may then close everything, and expect the group to be idle, or gone.
+  lane.post(
+      [self = shared_from_this(), state, mode, body = std::move(body), stream = current_stream()] {
+        try {
+          const c10::OptionalStreamGuard on_stream(stream);
+          state->succeed(self->perform(mode, body));
+        } catch (...) {
+          state->fail(std::current_exception());
+        }
+      },
+      [state] { state->announce(); });
+  return std::unique_ptr<Work>(new Work(std::move(state)));
+}
+
+std::vector<at::Tensor> ProcessGroup::Impl::perform(int32_t mode, const Body& body) {
+  if (in_flight_.is_aborted()) {
+    InFlight::throw_aborted();
+  }
+  try {
+    const bool is_checked = (mode & kChecked) != 0;
+    Collectives ranks(backends_, in_flight_, rank_, world_size_,
+                      has_python_ranks_ ? Protocol::kPython
+                      : is_checked      ? Protocol::kChecked
+                                        : Protocol::kUnchecked);
+    return detail::guarded_collective([&] { return body(ranks); });
+  } catch (const Error& e) {
+    if (in_flight_.is_aborted() && e.code() != ErrorCode::kInvalidArgument) {
+      InFlight::throw_aborted();
+    }
+    throw;
+  }
+}
+
+void ProcessGroup::Impl::barrier() {
+  (void)collective(kChecked, [](Collectives& ranks) {
+    ranks.barrier();
+    return std::vector<at::Tensor>{};
+  });
+}
+
+std::vector<std::string> ProcessGroup::Impl::gather_texts(const std::string& text) {
+  std::vector<std::string> texts;
+  (void)collective(0, [&](Collectives& ranks) {
+    at::Tensor bytes = at::empty({static_cast<int64_t>(text.size())}, at::kByte);
+    std::memcpy(bytes.mutable_data_ptr<uint8_t>(), text.data(), text.size());
+    for (const at::Tensor& each : ranks.all_gather_bytes(bytes)) {
+      const auto* first = each.const_data_ptr<uint8_t>();
+      texts.emplace_back(first, first + each.numel());
+    }
+    return std::vector<at::Tensor>{};
+  });
+  return texts;
+}
+
+}  // namespace torchfeed

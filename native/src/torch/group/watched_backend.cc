@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "torch/group/watched_backend.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace torchfeed::detail {
+namespace {
+
+class WatchedBackend : public c10d::Backend {
+ public:
+  WatchedBackend(c10::intrusive_ptr<c10d::Backend> backend, InFlight& in_flight,
+                 c10::intrusive_ptr<c10d::Backend> host = nullptr)
+      : Backend(backend->getRank(), backend->getSize()),
+        backend_(std::move(backend)),
+        in_flight_(in_flight),
+        host_(std::move(host)) {}
+
+  const std::string getBackendName() const override { return backend_->getBackendName(); }
+
+  c10::intrusive_ptr<c10d::Work> broadcast(std::vector<at::Tensor>& tensors,
+                                           const c10d::BroadcastOptions& options) override {
+    return watched(backend_->broadcast(tensors, options),
+                   {Needs::Pattern::kTree, options.rootRank});
+  }
+
+  c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
+                                           const c10d::AllreduceOptions& options) override {
+    auto reduced = apart(tensors);
+    return watched(backend_->allreduce(reduced, options));
+  }
+
+  c10::intrusive_ptr<c10d::Work> allreduce_sparse(std::vector<at::Tensor>& tensors,
+                                                  const c10d::AllreduceOptions& options) override {
+    return host_->allreduce_sparse(tensors, options);
+  }
+
+  c10::intrusive_ptr<c10d::Work> allgather(std::vector<std::vector<at::Tensor>>& outputs,
+                                           std::vector<at::Tensor>& inputs,
+                                           const c10d::AllgatherOptions& options) override {
+    return watched(backend_->allgather(outputs, inputs, options));
+  }
+
+ private:
+  /// Returns the same values, but tensors of their own if they are sparse: their result, which the
+  /// work returns, would else be written into those of the caller, also once the operation has been
+  /// ended.
+  static std::vector<at::Tensor> apart(const std::vector<at::Tensor>& tensors) {
+    std::vector<at::Tensor> apart;
+    for (const auto& tensor : tensors) {
+      apart.push_back(tensor.is_sparse() ? tensor.detach() : tensor);
+    }
+    return apart;
+  }
+
+  c10::intrusive_ptr<c10d::Work> watched(const c10::intrusive_ptr<c10d::Work>& work,
+                                         Needs needs = {}) {
+    return host_ ? in_flight_.watched_on_device(work, needs) : in_flight_.watched(work, needs);
+  }
+
+  c10::intrusive_ptr<c10d::Backend> backend_;
+  InFlight& in_flight_;
+  c10::intrusive_ptr<c10d::Backend> host_;  // null unless a device runs the operations
+};
+
+}  // namespace
+
+c10::intrusive_ptr<c10d::Backend> watched_backend(c10::intrusive_ptr<c10d::Backend> backend,
+                                                  InFlight& in_flight) {
+  return c10::make_intrusive<WatchedBackend>(std::move(backend), in_flight);
+}
+
+c10::intrusive_ptr<c10d::Backend> watched_device_backend(c10::intrusive_ptr<c10d::Backend> backend,
+                                                         c10::intrusive_ptr<c10d::Backend> host,
+                                                         InFlight& in_flight) {
+  return c10::make_intrusive<WatchedBackend>(std::move(backend), in_flight, std::move(host));
+}
+
+}  // namespace torchfeed::detail

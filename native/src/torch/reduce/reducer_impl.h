@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/csrc/autograd/function.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "torch/base/live_count.h"
+#include "torch/group/process_group_impl.h"
+#include "torch/reduce/bucket_reducer.h"
+#include "torch/reduce/replica_layout.h"
+#include "torch/reduce/uneven_inputs.h"
+#include "torchfeed/error.h"
+#include "torchfeed/reducer.h"
+
+namespace torchfeed {
+
+/// The reducer behind the facade: hooks on the gradients decide when a backward pass begins, is
+/// complete, or has failed; `BucketReducer` sends.
+class GradientReducer::Impl {
+ public:
+  Impl(std::shared_ptr<ProcessGroup::Impl> group, std::vector<detail::NamedTensor> parameters,
+       const std::vector<detail::NamedTensor>& buffers, const ReducerOptions& options);
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl();
+
+  /// The groups of an exchange: of all ranks and, for an exchange between nodes, of this rank's
+  /// node and of the nodes' first ranks, which is null on the others.
+  struct ExchangeImpls {
+    std::shared_ptr<ProcessGroup::Impl> all;
+    std::shared_ptr<ProcessGroup::Impl> node;
+    std::shared_ptr<ProcessGroup::Impl> leaders;
+  };
+
+  /// Adds the hooks; not part of construction, so that the destructor removes them after a failure.
+  void arm();
+  [[nodiscard]] bool needs_exchange_group() const;
+  void exchange_over(const ExchangeImpls& groups);
+
+  void set_synchronized(bool synchronized);
+  [[nodiscard]] bool is_synchronized() const;
+  void before_forward();
+  void backward(const at::Tensor& loss);
+  void broadcast_buffers();
+
+  [[nodiscard]] const std::string& layout() const { return layout_; }
+  [[nodiscard]] ReducerState state();
+  void restore(const ReducerState& state);
+
+  void join(int64_t passes, bool divides_by_active);
+  void announce();
+  bool shadow();
+  void leave();
+
+  [[nodiscard]] int64_t reduction_nanos() const;
+  [[nodiscard]] int64_t communication_nanos() const;
+  [[nodiscard]] int64_t overlapped_nanos() const;
+  [[nodiscard]] int64_t reductions() const;
+  [[nodiscard]] std::string failure() const;
+
+  [[nodiscard]] int64_t bucket_count() const;
+  [[nodiscard]] detail::BucketRecord bucket(int64_t index) const;
+  [[nodiscard]] std::string bucket_parameters(int64_t index) const;
+
+  [[nodiscard]] int64_t parameter_count() const { return static_cast<int64_t>(parameters_.size()); }
+  [[nodiscard]] const detail::NamedTensor& parameter(int64_t index) const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void broadcast(const std::vector<at::Tensor>& tensors, int64_t root);
+  void broadcast_active_buffers();
+  /// Tells the others whether this rank has an input for the next pass.
+  void vote(bool has_input);
+  void check_static_graph_can_join();
+  void end_inputs();
+  void run_without_input();
+
+  /// Throws unless a step has ended and the next one has not begun.
+  void check_between_steps();
+  /// Returns the number of backward passes that have begun.
+  [[nodiscard]] int64_t check_usable() const;
+  void note_interruption();
+  void note_failure(const Error& e);
+  void refuse_if_failed() const;
+  [[noreturn]] void fail(const std::string& reason);
+
+  void gradient_is_ready(size_t index, const at::Tensor& arrived);
+  void begin(size_t first);
+  void record_static_graph();
+  void check_expected(size_t index);
+  void check_complete();
+  void finish();
+
+  LiveCount live_;
+  std::shared_ptr<ProcessGroup::Impl> group_;
+  ReducerOptions options_;
+  std::string layout_;
+  std::vector<detail::NamedTensor> parameters_;
+  std::vector<detail::NamedTensor> trained_;
+  std::vector<bool> sparse_;
+  std::vector<at::Tensor> buffers_;
+  c10::intrusive_ptr<c10d::ProcessGroup> sender_;   // null if nothing is sent
+  std::unique_ptr<detail::BucketReducer> reducer_;  // null in a group of one rank
+  std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;
+  std::vector<uintptr_t> hooks_;
+
+  mutable std::mutex mutex_;
+  bool synchronized_ = true;
+  bool buffers_are_due_ = true;
+  std::optional<detail::UnevenInputs> uneven_;
+  bool shadows_ = false;
+  int pass_ = -1;             // the latest backward pass
+  int64_t passes_ = 0;        // those that have begun
+  bool accumulated_ = false;  // whether the latest one has left gradients that are not averaged
+  bool reducing_ = false;     // whether the latest one has begun to average gradients
+  std::vector<bool> ready_;
+  std::vector<bool> used_;  // by the first pass over a static graph; empty before
+  Clock::time_point last_gradient_;
+  std::chrono::nanoseconds reduction_time_{0};
+  int64_t reductions_ = 0;
+  std::string failure_;
+};
+
+}  // namespace torchfeed

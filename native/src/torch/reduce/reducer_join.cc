@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/engine.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "torch/group/collective_errors.h"
+#include "torch/reduce/reducer_impl.h"
+
+namespace torchfeed {
+namespace {
+
+constexpr int64_t kNotCounted = -1;
+
+/// A root of a backward pass that has its gradients; undefined ones, unlike in libtorch's own.
+class GivenGradients : public torch::autograd::Node {
+ public:
+  GivenGradients(torch::autograd::edge_list&& receivers, torch::autograd::variable_list gradients)
+      : Node(std::move(receivers)), gradients_(std::move(gradients)) {
+    add_input_metadata(input());
+  }
+
+  static at::Tensor input() { return at::zeros({}); }
+
+  torch::autograd::variable_list apply(torch::autograd::variable_list&& /*input*/) override {
+    return gradients_;
+  }
+
+ private:
+  torch::autograd::variable_list gradients_;
+};
+
+/// Returns a gradient of an embedding that no row has contributed to.
+at::Tensor no_gradient(const at::Tensor& table) {
+  return at::_sparse_coo_tensor_with_dims(/*sparse_dim=*/1, table.dim() - 1, table.sizes(),
+                                          table.options().layout(at::kSparse));
+}
+
+std::string describe_join(bool is_counted, bool divides_by_active) {
+  return std::string(is_counted ? "counted" : "announced") + " passes, sums divided by " +
+         (divides_by_active ? "the ranks that have an input" : "all ranks");
+}
+
+}  // namespace
+
+void GradientReducer::Impl::join(int64_t passes, bool divides_by_active) {
+  if (passes < kNotCounted) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "passes must be at least 0, got " + std::to_string(passes));
+  }
+  if (group_->has_python_ranks()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "Python ranks join by another protocol, which is not supported");
+  }
+  if (divides_by_active && options_.exchange.kind != ExchangeOptions::kAllReduce) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "this exchange of gradients divides by the number of all ranks");
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    note_interruption();
+    refuse_if_failed();
+    if (uneven_) {
+      throw Error(ErrorCode::kIllegalState, "the ranks have joined already");
+    }
+  }
+  group_->barrier();  // reports a rank that calls something else
+  const std::string mine = describe_join(passes != kNotCounted, divides_by_active);
+  const auto texts = group_->gather_texts(std::to_string(passes) + ' ' + mine);
+  std::vector<int64_t> counts;
+  for (size_t rank = 0; rank < texts.size(); ++rank) {
+    const auto blank = texts[rank].find(' ');
+    if (texts[rank].substr(blank + 1) != texts[0].substr(texts[0].find(' ') + 1)) {
+      throw Error(ErrorCode::kInvalidArgument, "all ranks must join alike: rank 0 with " +
+                                                   texts[0].substr(texts[0].find(' ') + 1) +
+                                                   ", rank " + std::to_string(rank) + " with " +
+                                                   texts[rank].substr(blank + 1));
+    }
+    counts.push_back(std::stoll(texts[rank]));
+  }
+  if (passes == kNotCounted) {
+    counts.clear();
+  }
+  const std::lock_guard lock(mutex_);
+  uneven_.emplace(std::move(counts), group_->rank(), group_->world_size(), divides_by_active);
+  if (passes != kNotCounted) {
+    check_static_graph_can_join();
+  }
+}
+
+/// Throws on all ranks if one of them would shadow the pass in which a static graph is recorded.
+void GradientReducer::Impl::check_static_graph_can_join() {
+  if (options_.static_graph && used_.empty() && !uneven_->are_exhausted() &&
+      uneven_->active() < group_->world_size()) {
+    uneven_.reset();
+    throw Error(ErrorCode::kIllegalState,
+                "with a static graph, every rank must have an input for the first backward pass");
+  }
+}
+
+void GradientReducer::Impl::vote(bool has_input) {
+  at::Tensor votes = at::zeros({group_->world_size()}, at::kLong);
+  auto* first = votes.mutable_data_ptr<int64_t>();
+  first[group_->rank()] = has_input ? 1 : 0;
+  (void)group_->collective(0, [&](Collectives& ranks) {
+    ranks.all_reduce({votes}, ProcessGroup::kSum);
+    return std::vector<at::Tensor>{};
+  });
+  const std::lock_guard lock(mutex_);
+  uneven_->announce({first, first + votes.numel()});
+  end_inputs();
+  check_static_graph_can_join();
+}
+
+/// Copies the latest buffers to all ranks: the next forward pass takes those of rank 0, which may
+/// have run out of inputs before others.
+void GradientReducer::Impl::end_inputs() {
+  if (uneven_->are_exhausted() && options_.buffer_mode == ReducerOptions::kBeforeForward) {
+    broadcast(buffers_, uneven_->last_active());
+  }
+}
+
+void GradientReducer::Impl::announce() {
+  (void)check_usable();
+  if (!uneven_) {
+    throw Error(ErrorCode::kIllegalState, "the ranks have not joined");
+  }
+  if (uneven_->are_exhausted()) {
+    throw Error(ErrorCode::kIllegalState, "no rank has inputs left; the ranks must join again");
+  }
+  if (uneven_->are_counted()) {
+    uneven_->check_input();
+  } else {
+    uneven_->check_no_input();
+    vote(true);
+  }
+}
+
+bool GradientReducer::Impl::shadow() {
+  (void)check_usable();
+  if (!uneven_) {
+    throw Error(ErrorCode::kIllegalState, "the ranks have not joined");
+  }
+  uneven_->check_no_input();
+  if (!synchronized_) {
+    throw Error(ErrorCode::kIllegalState,
+                "a rank that accumulates gradients cannot shadow the others");
+  }
+  if (!uneven_->are_counted() && !uneven_->are_exhausted()) {
+    vote(false);
+  }
+  if (uneven_->are_exhausted()) {
+    return false;
+  }
+  shadows_ = true;
+  try {
+    detail::guarded_collective([&] { run_without_input(); });
+  } catch (const Error& e) {
+    shadows_ = false;
+    note_failure(e);
+    throw;
+  }
+  shadows_ = false;
+  return true;
+}
+
+/// Runs a backward pass that gives every parameter an undefined gradient, which c10d averages as
+/// zeros. With unused parameters, only the first: c10d marks the others as unused itself.
+void GradientReducer::Impl::run_without_input() {
+  const at::AutoGradMode with_gradients(true);
+  for (const auto& parameter : trained_) {
+    parameter.tensor.mutable_grad().reset();
+  }
+  if (options_.buffer_mode == ReducerOptions::kBeforeForward) {
+    before_forward();
+  }
+  torch::autograd::edge_list receivers;
+  torch::autograd::variable_list gradients;
+  const bool marks_unused = options_.find_unused_parameters && !options_.static_graph;
+  for (size_t i = 0; i < trained_.size() && (i == 0 || !marks_unused); ++i) {
+    if (used_.empty() || used_[i]) {
+      receivers.emplace_back(accumulators_[i], 0);
+      gradients.push_back(sparse_[i] ? no_gradient(trained_[i].tensor) : at::Tensor());
+    }
+  }
+  const auto root = std::make_shared<GivenGradients>(std::move(receivers), std::move(gradients));
+  (void)torch::autograd::Engine::get_default_engine().execute(
+      {{root, 0}}, {GivenGradients::input()}, /*keep_graph=*/false, /*create_graph=*/false,
+      /*accumulate_grad=*/true);
+}
+
+void GradientReducer::Impl::leave() {
+  const std::lock_guard lock(mutex_);
+  if (!uneven_) {
+    return;
+  }
+  if (!uneven_->are_exhausted() && group_->world_size() > 1 && failure_.empty()) {
+    failure_ = "this rank left a join in which ranks had passes left";
+  }
+  if (reducer_ && uneven_->divides_by_active()) {
+    reducer_->divide_by(group_->world_size());
+  }
+  uneven_.reset();
+}
+
+}  // namespace torchfeed
