@@ -36,9 +36,6 @@ final class Checkpoint {
   /** Has a state of each rank. */
   private static final byte[] FORMAT_2 = (MAGIC + "2\n").getBytes(StandardCharsets.US_ASCII);
 
-  /** The length of an optimizer's state that equals that of rank 0. */
-  private static final int SAME = -1;
-
   private static final int DIGEST_BYTES = 32;
 
   private final Plan plan;
@@ -52,7 +49,8 @@ final class Checkpoint {
    * @param plan the settings that determine the order of samples
    * @param epoch number of epochs completed, at least 1
    * @param model libtorch's archive of the parameters of rank 0
-   * @param ranks the state of each rank; of rank 0 alone in a checkpoint of format 1
+   * @param ranks the state of each rank, with an empty optimizer if that of rank 0 is the same; of
+   *     rank 0 alone in a checkpoint of format 1
    */
   Checkpoint(Plan plan, int epoch, byte[] model, List<RankState> ranks) {
     this.plan = plan;
@@ -73,9 +71,12 @@ final class Checkpoint {
     return model;
   }
 
-  /** Returns the state of a rank; in a checkpoint of format 1, that of rank 0. */
+  /** Returns the state of a rank; what is not there is that of rank 0. */
   RankState rank(int rank) {
-    return ranks.get(Math.min(rank, ranks.size() - 1));
+    RankState state = ranks.get(Math.min(rank, ranks.size() - 1));
+    return state.optimizer().length > 0
+        ? state
+        : new RankState(ranks.get(0).optimizer(), state.replica());
   }
 
   /**
@@ -131,26 +132,17 @@ final class Checkpoint {
       out.writeInt(model.length);
       out.write(model);
       out.writeInt(ranks.size());
-      for (int i = 0; i < ranks.size(); i++) {
-        write(out, ranks.get(i), i > 0);
+      for (RankState rank : ranks) {
+        out.writeInt(rank.optimizer().length);
+        out.write(rank.optimizer());
+        out.writeInt(rank.replica().length);
+        out.write(rank.replica());
       }
       out.write(sha256(bytes.toByteArray(), bytes.size()));
     } catch (IOException e) {
       throw new IllegalStateException("A write into memory failed", e);
     }
     return bytes.toByteArray();
-  }
-
-  /** Writes a state; an optimizer that equals that of rank 0, as its length alone. */
-  private void write(DataOutputStream out, RankState rank, boolean isLater) throws IOException {
-    if (isLater && Arrays.equals(rank.optimizer(), ranks.get(0).optimizer())) {
-      out.writeInt(SAME);
-    } else {
-      out.writeInt(rank.optimizer().length);
-      out.write(rank.optimizer());
-    }
-    out.writeInt(rank.replica().length);
-    out.write(rank.replica());
   }
 
   /**
@@ -200,9 +192,7 @@ final class Checkpoint {
   private static List<RankState> readRanks(DataInputStream in) throws IOException {
     List<RankState> ranks = new ArrayList<>();
     for (int left = in.readInt(); left > 0; left--) {
-      int length = in.readInt();
-      byte[] optimizer = length == SAME ? ranks.get(0).optimizer() : in.readNBytes(length);
-      ranks.add(new RankState(optimizer, in.readNBytes(in.readInt())));
+      ranks.add(new RankState(in.readNBytes(in.readInt()), in.readNBytes(in.readInt())));
     }
     return ranks;
   }

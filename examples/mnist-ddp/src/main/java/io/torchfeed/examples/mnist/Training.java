@@ -225,7 +225,9 @@ final class Training {
 
   /** Returns the states of all ranks on rank 0, and empty ones elsewhere. */
   private List<RankState> gatherStates() {
-    byte[] optimizers = optimizer.archive();
+    // Where gradients are averaged, all ranks have the same optimizer.
+    boolean isOwn = group.rank() == 0 || settings.algorithm() != Algorithm.ALLREDUCE;
+    byte[] optimizers = isOwn ? optimizer.archive() : new byte[0];
     byte[] replica;
     try (StateDict state = model.kept().stateDict()) {
       replica = RankState.write(state);
