@@ -19,10 +19,11 @@ import org.bytedeco.pytorch.Tensor;
  * the values for that rank. No rank uses values before it has compared the calls of all ranks. So
  * if two ranks call different things, all ranks throw an {@link IllegalArgumentException} that
  * names both calls, no tensor is modified, and the group remains usable. Small operations consist
- * of this message alone, and reduce in rank order, which gives the same bits on all ranks; before
- * others, it costs a fraction of what a small operation does, and {@link #unchecked} leaves it out.
- * With {@link #send} and {@link #recv}, only the receiver compares, and only it throws. In a group
- * with {@linkplain ProcessGroup#joinPython Python ranks} nothing is compared.
+ * of this message alone, and reduce in rank order, which gives the same bits on all ranks; others
+ * begin after it, and {@link #unchecked} leaves it out. A rank sends as many of these messages as
+ * there are other ranks; their cost was measured with two ranks only. With {@link #send} and {@link
+ * #recv}, only the receiver compares, and only it throws. In a group with {@linkplain
+ * ProcessGroup#joinPython Python ranks} nothing is compared.
  *
  * <p>Every method throws {@link IllegalArgumentException} if an argument is invalid, or does not
  * fit those of the other ranks; {@link PeerLostException} if a rank is lost or does not respond
