@@ -170,9 +170,10 @@ void expect_lost(const std::function<void()>& body) {
 
 using LargeCall = std::function<void(ProcessGroup&, const at::Tensor&, int32_t)>;
 
-/// Calls with a root, 0, that send a large tensor.
+/// Calls that send a large tensor; with rank 0 as root, if they have one.
 const std::map<std::string, LargeCall>& large_calls() {
   static const std::map<std::string, LargeCall> kCalls = {
+      {"all_gather", [](auto& group, auto& large, auto mode) { group.all_gather(large, mode); }},
       {"broadcast", [](auto& group, auto& large, auto mode) { group.broadcast(large, 0, mode); }},
       {"gather", [](auto& group, auto& large, auto mode) { group.gather(large, 0, mode); }},
       {"reduce", [](auto& group, auto& large, auto mode) { group.reduce(large, 0, 0, mode); }},

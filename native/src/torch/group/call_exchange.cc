@@ -2,14 +2,13 @@
 #include "torch/group/call_exchange.h"
 
 #include <cstring>
-#include <utility>
+
+#include "torch/group/peer_messages.h"
 
 namespace torchfeed::detail {
 namespace {
 
 constexpr int64_t kWordsBytes = CallSignature::kWords * static_cast<int64_t>(sizeof(int64_t));
-/// Above all tags of `point_to_point.cc`.
-constexpr int kTag = (1 << 30) + (1 << 29);
 
 at::Tensor message_of(const at::Tensor& words, const at::Tensor& values) {
   const int64_t bytes = values.defined() ? static_cast<int64_t>(values.nbytes()) : 0;
@@ -26,16 +25,13 @@ at::Tensor message_of(const at::Tensor& words, const at::Tensor& values) {
 
 CallExchange::CallExchange(c10d::Backend& backend, InFlight& in_flight, const CallSignature& mine,
                            const Values& values) {
-  std::vector<InFlight::Message> received;
-  std::vector<InFlight::Message> sent;
+  PeerMessages messages(backend, in_flight, PeerMessages::Kind::kCall);
   messages_.resize(static_cast<size_t>(backend.getSize()));
-  // Before what is sent, so that the peer's answer finds room.
   for (int peer = 0; peer < backend.getSize(); ++peer) {
     if (peer != backend.getRank()) {
       auto& message = messages_[static_cast<size_t>(peer)];
       message = at::empty({kWordsBytes + kMaxBytes}, at::kByte);
-      std::vector<at::Tensor> buffer = {message};
-      received.push_back({backend.recv(buffer, peer, kTag), peer});
+      messages.receive(peer, message);
     }
   }
   const at::Tensor words = mine.words();
@@ -50,13 +46,10 @@ CallExchange::CallExchange(c10d::Backend& backend, InFlight& in_flight, const Ca
     if (to == backend.getRank()) {
       messages_[static_cast<size_t>(to)] = last_message;
     } else {
-      std::vector<at::Tensor> buffer = {last_message};
-      sent.push_back({backend.send(buffer, to, kTag), to});
+      messages.send(to, last_message);
     }
   }
-  received.insert(received.end(), std::make_move_iterator(sent.begin()),
-                  std::make_move_iterator(sent.end()));
-  in_flight.await_messages(std::move(received));
+  messages.await();
 }
 
 const int64_t* CallExchange::words(int64_t rank) const {

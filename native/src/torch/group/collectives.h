@@ -90,6 +90,14 @@ class Collectives {
   /// Stacks what the ranks have sent, like this.
   [[nodiscard]] at::Tensor gathered(const detail::CallExchange& exchange,
                                     const at::Tensor& like) const;
+  /// Returns whether rows of what is sendable travel as messages, and not as the backend gathers.
+  [[nodiscard]] bool passes_rows(const at::Tensor& sendable) const;
+  /// Sends bytes to some ranks, and receives those of all.
+  ///
+  /// @param rows  one for each rank; undefined if this rank receives none
+  void pass_row(const at::Tensor& row, const std::vector<int64_t>& receivers,
+                const at::Tensor& rows);
+  void pass_row_to_all(const at::Tensor& row, const at::Tensor& rows);
   /// Gathers what is sendable, on its device.
   [[nodiscard]] at::Tensor gather_sendable(const at::Tensor& sendable);
   /// @param received_bytes  from each rank; empty, as `sent_bytes`, if all are equal

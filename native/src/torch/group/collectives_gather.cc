@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operations that move values between ranks without combining them.
-#include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "torch/group/collectives.h"
+#include "torch/group/peer_messages.h"
 
 namespace torchfeed {
 
@@ -14,6 +15,7 @@ using detail::CallExchange;
 using detail::CallSignature;
 using detail::dense;
 using detail::Operation;
+using detail::PeerMessages;
 
 namespace {
 
@@ -33,11 +35,45 @@ at::Tensor Collectives::gathered(const CallExchange& exchange, const at::Tensor&
   return result;
 }
 
+bool Collectives::passes_rows(const at::Tensor& sendable) const {
+  return protocol_ != Protocol::kPython && !is_between_devices(sendable);
+}
+
+// `ProcessGroupGloo` would gather into a tensor of its own, which it frees before Gloo has let go
+// of it: if a rank is lost, the others' rows are written into memory that is no longer there.
+void Collectives::pass_row(const at::Tensor& row, const std::vector<int64_t>& receivers,
+                           const at::Tensor& rows) {
+  PeerMessages messages(*backends_.host, in_flight_, PeerMessages::Kind::kRows);
+  for (int64_t from = 0; rows.defined() && from < world_size_; ++from) {
+    if (from == rank_) {
+      rows.select(0, from).copy_(row);
+    } else {
+      messages.receive(from, rows.select(0, from));
+    }
+  }
+  for (const int64_t to : receivers) {
+    if (to != rank_) {
+      messages.send(to, row);
+    }
+  }
+  messages.await();
+}
+
+void Collectives::pass_row_to_all(const at::Tensor& row, const at::Tensor& rows) {
+  std::vector<int64_t> receivers(static_cast<size_t>(world_size_));
+  std::iota(receivers.begin(), receivers.end(), int64_t{0});
+  pass_row(row, receivers, rows);
+}
+
 at::Tensor Collectives::gather_sendable(const at::Tensor& sendable) {
   at::Tensor result = at::empty(with_ranks(sendable.sizes(), world_size_), sendable.options());
   if (!sends(sendable)) {
     result.select(0, 0).copy_(sendable);
-  } else if (!is_silent(sendable, sendable.numel())) {
+  } else if (is_silent(sendable, sendable.numel())) {
+    return result;
+  } else if (passes_rows(sendable)) {
+    pass_row_to_all(as_bytes(sendable), as_bytes(result).view({world_size_, bytes_of(sendable)}));
+  } else {
     std::vector<Tensors> outputs(1);
     for (int64_t rank = 0; rank < world_size_; ++rank) {
       outputs[0].push_back(as_bytes(result.select(0, rank)));
@@ -199,7 +235,11 @@ void Collectives::all_gather_into(const at::Tensor& output, const at::Tensor& in
   const at::Tensor copy = sendable(output);
   at::Tensor received = as_bytes(copy);
   at::Tensor sent = as_bytes(sendable(input));
-  await(copy, backend_of(copy)._allgather_base(received, sent, c10d::AllgatherOptions()));
+  if (passes_rows(copy)) {
+    pass_row_to_all(sent, received.view({world_size_, sent.numel()}));
+  } else {
+    await(copy, backend_of(copy)._allgather_base(received, sent, c10d::AllgatherOptions()));
+  }
   detail::copy_back(output, copy);
 }
 
@@ -223,16 +263,22 @@ Collectives::Tensors Collectives::gather(const at::Tensor& tensor, int64_t root)
   }
   const at::Tensor values = sendable(tensor);
   at::Tensor result;
-  std::vector<Tensors> outputs;
+  at::Tensor rows;
   if (rank_ == root) {
     result = at::empty(with_ranks(tensor.sizes(), world_size_), values.options());
-    outputs.emplace_back();
-    for (int64_t rank = 0; rank < world_size_; ++rank) {
-      outputs[0].push_back(as_bytes(result.select(0, rank)));
-    }
+    rows = as_bytes(result).view({world_size_, bytes_of(values)});
   }
-  if (!is_silent(tensor, tensor.numel())) {
-    Tensors sent = {as_bytes(values)};
+  if (is_silent(tensor, tensor.numel())) {
+    return rank_ == root ? Tensors{result.to(tensor.device())} : Tensors{};
+  }
+  Tensors sent = {as_bytes(values)};
+  if (passes_rows(values)) {
+    pass_row(sent[0], {root}, rows);
+  } else {
+    std::vector<Tensors> outputs;
+    if (rank_ == root) {
+      outputs.push_back(rows.unbind(0));
+    }
     c10d::GatherOptions options;
     options.rootRank = root;
     await(values, backend_of(values).gather(outputs, sent, options),

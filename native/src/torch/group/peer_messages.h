@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <vector>
+
+#include "torch/group/in_flight.h"
+
+namespace torchfeed::detail {
+
+/// Messages of one call to and from several ranks. Gloo passes them without a worker thread, from
+/// and to the tensors' own memory, which each message keeps until nothing is written to it any
+/// more.
+class PeerMessages {
+ public:
+  /// What is sent; the messages of two kinds are never taken for each other. The tags of Gloo are
+  /// above all of those of `point_to_point.cc`.
+  enum class Kind : int {
+    kCall = (1 << 30) + (1 << 29),
+    kRows,
+  };
+
+  PeerMessages(c10d::Backend& backend, InFlight& in_flight, Kind kind)
+      : backend_(backend), in_flight_(in_flight), tag_(static_cast<int>(kind)) {}
+
+  /// Begins to receive from a rank; to be called before `send`, so that the answer finds room.
+  ///
+  /// @param values  dense; a message may be shorter
+  void receive(int64_t from, const at::Tensor& values);
+  /// Begins to send to a rank.
+  ///
+  /// @param values  dense
+  void send(int64_t to, const at::Tensor& values);
+  /// Waits for all of them; fails if one of them does, or its peer is lost.
+  void await();
+
+ private:
+  c10d::Backend& backend_;
+  InFlight& in_flight_;
+  int tag_;
+  std::vector<InFlight::Message> messages_;  // those received first, since they are awaited in turn
+};
+
+}  // namespace torchfeed::detail
