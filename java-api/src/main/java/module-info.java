@@ -17,6 +17,8 @@ module io.torchfeed {
   exports io.torchfeed.data;
   exports io.torchfeed.data.source;
   exports io.torchfeed.distributed;
+  exports io.torchfeed.distributed.launch;
+  exports io.torchfeed.distributed.training;
   exports io.torchfeed.graph;
   exports io.torchfeed.image;
   exports io.torchfeed.memory;

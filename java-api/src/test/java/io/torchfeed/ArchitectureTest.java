@@ -41,7 +41,13 @@ import jdk.jfr.Event;
 @AnalyzeClasses(packages = "io.torchfeed", importOptions = ImportOption.DoNotIncludeTests.class)
 class ArchitectureTest {
   private static final Set<String> HIDDEN =
-      Set.of("bindings", "data.engine", "data.pass", "internal", "sampler.cursor");
+      Set.of(
+          "bindings",
+          "data.engine",
+          "data.pass",
+          "distributed.rendezvous",
+          "internal",
+          "sampler.cursor");
 
   /** The packages of torchfeed that each package may import; hidden ones marked in module-info. */
   private static final Map<String, Set<String>> ARROWS =
@@ -84,7 +90,21 @@ class ArchitectureTest {
               "sampler",
               "text"),
           entry("checkpoint"),
-          entry("distributed", "bindings", "checkpoint", "internal", "sampler"),
+          entry(
+              "distributed",
+              "bindings",
+              "distributed.rendezvous", // a face and its hidden works
+              "sampler"),
+          entry("distributed.rendezvous", "bindings", "distributed", "sampler"),
+          entry(
+              "distributed.training",
+              "bindings",
+              "checkpoint",
+              "distributed",
+              "distributed.rendezvous",
+              "internal",
+              "sampler"),
+          entry("distributed.launch", "internal"),
           entry("amp", "bindings", "checkpoint", "internal", "memory"),
           entry("", "bindings", "data", "data.source", "image", "sampler", "sampler.torch"));
 
@@ -104,11 +124,11 @@ class ArchitectureTest {
   private static final Map<String, Integer> LONG_FILES =
       Map.ofEntries(
           Map.entry("DataLoaderBuilder.java", 512), // issue 27
-          Map.entry("DistributedDataParallel.java", 794), // issue 27
+          Map.entry("DistributedDataParallel.java", 807), // issue 27
           Map.entry("ImagePlanBuilder.java", 425), // issue 27
-          Map.entry("ModelAveraging.java", 544), // issue 27
-          Map.entry("ModelAveragingTest.java", 443), // issue 27
-          Map.entry("ProcessGroup.java", 508), // issue 27
+          Map.entry("ModelAveraging.java", 551), // issue 27
+          Map.entry("ModelAveragingTest.java", 446), // issue 27
+          Map.entry("ProcessGroup.java", 483), // issue 27
           Map.entry("device_group_test.cc", 427), // issue 27
           Map.entry("device_transfer_test.cc", 448), // issue 27
           Map.entry("fake_device.cc", 515), // issue 27
@@ -181,7 +201,11 @@ class ArchitectureTest {
             .filter(type -> !HIDDEN.contains(relative(type)))
             .collect(groupingBy(ArchitectureTest::relative, counting()));
     assertThat(files)
-        .allSatisfy((name, count) -> assertThat(count).as(name).isLessThanOrEqualTo(45));
+        .allSatisfy(
+            (name, count) ->
+                assertThat(count)
+                    .as(name)
+                    .isLessThanOrEqualTo(name.startsWith("distributed") ? 20 : 45));
     assertThat(published)
         .allSatisfy((name, count) -> assertThat(count).as(name).isLessThanOrEqualTo(20));
     // 120 when the packages got their present names; distributed training, images and mixed
@@ -215,10 +239,11 @@ class ArchitectureTest {
 
   /** They run where libtorch's library is not installed. */
   @ArchTest
-  static final ArchRule samplersTextAndGraphsNeedNoLibtorch =
+  static final ArchRule samplersTextGraphsAndTheLauncherNeedNoLibtorch =
       noClasses()
           .that()
           .resideInAnyPackage(
+              "io.torchfeed.distributed.launch..",
               "io.torchfeed.graph..",
               "io.torchfeed.internal..",
               "io.torchfeed.sampler..",
@@ -242,7 +267,7 @@ class ArchitectureTest {
   static final ArchRule distributedKnowsOfSamplersOnlyThePart =
       noClasses()
           .that()
-          .resideInAPackage("io.torchfeed.distributed")
+          .resideInAPackage("io.torchfeed.distributed..")
           .should()
           .dependOnClassesThat(resideInAPackage("io.torchfeed.sampler").and(not(type(Part.class))));
 

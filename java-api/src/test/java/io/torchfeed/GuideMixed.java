@@ -3,9 +3,9 @@ package io.torchfeed;
 
 import static org.bytedeco.pytorch.global.torch.mse_loss;
 
-import io.torchfeed.distributed.DistributedDataParallel;
-import io.torchfeed.distributed.DistributedDataParallel.BufferMode;
 import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.distributed.training.DistributedDataParallel.BufferMode;
 import java.time.Duration;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.LinearImpl;

@@ -16,7 +16,7 @@ import io.torchfeed.data.StreamDataset;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.data.VariableLength;
 import io.torchfeed.data.WorkerHooks;
-import io.torchfeed.distributed.Launcher;
+import io.torchfeed.distributed.launch.Launcher;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.sampler.Part;

@@ -25,7 +25,7 @@ class ReadmeTest {
       import io.torchfeed.data.Batch;
       import io.torchfeed.data.DataLoader;
       import io.torchfeed.data.TensorDataset;
-      import io.torchfeed.distributed.DistributedDataParallel;
+      import io.torchfeed.distributed.training.DistributedDataParallel;
       import io.torchfeed.distributed.ProcessGroup;
       import io.torchfeed.sampler.order.ShuffledSampler;
       import org.bytedeco.javacpp.PointerScope;

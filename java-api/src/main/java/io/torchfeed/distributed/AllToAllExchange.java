@@ -27,18 +27,16 @@ final class AllToAllExchange {
 
   AllToAllExchange(GroupCalls calls) {
     this.calls = calls;
-    rank = calls.part().rank();
-    worldSize = calls.part().worldSize();
+    rank = calls.core().part().rank();
+    worldSize = calls.core().part().worldSize();
   }
 
   byte[][] exchange(byte[][] messages) {
-    PythonProtocol.requireJavaRanks(
-        "an exchange of bytes",
-        calls.handle().call(io.torchfeed.bindings.ProcessGroup::has_python_ranks));
+    calls.core().requireJavaRanks("an exchange of bytes");
     boolean isComplete = messages.length == worldSize;
     long[] lengths = new long[worldSize];
     Arrays.setAll(lengths, to -> isComplete ? messages[to].length : REFUSED);
-    synchronized (calls.handle()) { // exchanges by several threads use one tag
+    synchronized (calls.core()) { // exchanges by several threads use one tag
       long[][] all = calls.run(Operation.allGatherLongs(lengths).named(OPERATION));
       if (!isComplete) {
         throw new IllegalArgumentException(

@@ -4,6 +4,10 @@ package io.torchfeed.distributed;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.NativeException;
+import io.torchfeed.distributed.rendezvous.LossNote;
+import io.torchfeed.distributed.rendezvous.MeetingPoint;
+import io.torchfeed.distributed.rendezvous.Rendezvous;
+import io.torchfeed.distributed.rendezvous.StoreConnection;
 import io.torchfeed.sampler.Part;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -89,7 +93,7 @@ public final class KeyValueStore {
   public byte[] get(String key, Duration timeout) {
     long start = System.nanoTime();
     if (!await(List.of(key), timeout)) {
-      throw PeerLostException.noted(
+      throw LossNote.lost(
           "get", start, OptionalInt.empty(), "no rank has set the key '" + key + "'", null);
     }
     return call(() -> connection.get(prefix + key), left(start, timeout));
@@ -217,7 +221,7 @@ public final class KeyValueStore {
       delete(LEFT);
     }
     if (!isPassed) {
-      throw PeerLostException.noted(
+      throw LossNote.lost(
           "monitored barrier",
           start,
           outcome.contains(",") ? OptionalInt.empty() : OptionalInt.of(Integer.parseInt(outcome)),
@@ -242,10 +246,10 @@ public final class KeyValueStore {
       return connection.limited(body, limit.plus(MeetingPoint.GRACE), requireOpen);
     } catch (NativeException e) {
       String reason = "the store was lost: " + e.getMessage();
-      throw PeerLostException.noted("store", start, OptionalInt.empty(), reason, e);
+      throw LossNote.lost("store", start, OptionalInt.empty(), reason, e);
     } catch (TimeoutException e) {
       String reason = "the master's process does not answer";
-      throw PeerLostException.noted("store", start, OptionalInt.empty(), reason, e);
+      throw LossNote.lost("store", start, OptionalInt.empty(), reason, e);
     }
   }
 }

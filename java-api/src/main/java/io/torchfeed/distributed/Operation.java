@@ -4,6 +4,7 @@ package io.torchfeed.distributed;
 import static io.torchfeed.bindings.NativeHandle.outsideOfScopes;
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.distributed.rendezvous.PythonProtocol;
 import java.nio.charset.StandardCharsets;
 import java.util.OptionalInt;
 import java.util.function.Function;

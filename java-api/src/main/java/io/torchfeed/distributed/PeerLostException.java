@@ -23,7 +23,17 @@ public final class PeerLostException extends RuntimeException {
   /** The rank, or {@link #UNKNOWN}. */
   private final int rank;
 
-  private PeerLostException(
+  /**
+   * Creates the exception.
+   *
+   * @param operation what failed, for example {@code backward}
+   * @param waited the time from the operation's start to the failure
+   * @param rank the rank that was lost, or empty if unknown
+   * @param reason the end of the message
+   * @param cause what was thrown in the operation; null if nothing
+   */
+  @SuppressWarnings("exports") // the annotation is not needed at run time
+  public PeerLostException(
       String operation,
       Duration waited,
       OptionalInt rank,
@@ -33,19 +43,6 @@ public final class PeerLostException extends RuntimeException {
     this.operation = operation;
     this.waited = waited;
     this.rank = rank.orElse(UNKNOWN);
-  }
-
-  /**
-   * Creates the exception and writes a {@linkplain LossNote note} for the launcher of this rank.
-   *
-   * @param start when the operation began, as of {@link System#nanoTime}
-   * @param rank the rank that was lost, or empty if unknown
-   */
-  static PeerLostException noted(
-      String operation, long start, OptionalInt rank, String reason, @Nullable Throwable cause) {
-    Duration waited = Duration.ofNanos(System.nanoTime() - start);
-    LossNote.write();
-    return new PeerLostException(operation, waited, rank, reason, cause);
   }
 
   private static String message(

@@ -3,7 +3,15 @@ package io.torchfeed.distributed;
 
 import static java.util.Objects.requireNonNull;
 
-import io.torchfeed.bindings.NativeException;
+import io.torchfeed.distributed.rendezvous.Environment;
+import io.torchfeed.distributed.rendezvous.GroupCore;
+import io.torchfeed.distributed.rendezvous.LossNote;
+import io.torchfeed.distributed.rendezvous.MeetingPoint;
+import io.torchfeed.distributed.rendezvous.NcclBackend;
+import io.torchfeed.distributed.rendezvous.ParentWatchdog;
+import io.torchfeed.distributed.rendezvous.PythonProtocol;
+import io.torchfeed.distributed.rendezvous.Rendezvous;
+import io.torchfeed.distributed.rendezvous.StoreConnection;
 import io.torchfeed.sampler.Part;
 import java.time.Duration;
 import java.util.Arrays;
@@ -12,7 +20,6 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -23,7 +30,8 @@ import org.jspecify.annotations.Nullable;
  * values.
  *
  * <p>Thread-safe. However, no collective may run concurrently with a backward pass of a {@link
- * DistributedDataParallel} on the same group, since the ranks could order the two differently.
+ * io.torchfeed.distributed.training.DistributedDataParallel} on the same group, since the ranks
+ * could order the two differently.
  *
  * <p>{@link #close} has no effect the second time and may be called at any time from any thread. It
  * wakes calls that still run in other threads, which then throw {@link IllegalStateException}, so
@@ -34,10 +42,9 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   public static final Duration DEFAULT_TIMEOUT = Duration.ofMinutes(30);
 
   private final Environment environment;
-  private final Duration timeout;
+  private final GroupCore core;
   private final String networkInterface;
   private final String prefix;
-  private final boolean hasPythonRanks;
   private final Map<String, Integer> madeBefore = new HashMap<>();
   private final AtomicBoolean isReleased = new AtomicBoolean();
   private volatile @Nullable String device;
@@ -48,12 +55,11 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
       Environment environment,
       String networkInterface,
       Duration timeout) {
-    super(new GroupCalls(joined.group(), environment.part(), new AtomicBoolean(), true));
+    super(new GroupCalls(GroupCore.of(joined.group(), environment.part(), timeout), true));
+    core = calls.core();
     this.environment = environment;
-    this.timeout = timeout;
     this.networkInterface = networkInterface;
     prefix = joined.prefix();
-    hasPythonRanks = joined.group().call(io.torchfeed.bindings.ProcessGroup::has_python_ranks);
     store = joined.store();
   }
 
@@ -71,7 +77,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
 
   /**
    * Joins the group described by the environment, as set by torchrun, Kubeflow, Slurm wrappers and
-   * {@link Launcher}.
+   * {@link io.torchfeed.distributed.launch.Launcher}.
    *
    * <p>Variables: {@code RANK} and {@code WORLD_SIZE}; {@code LOCAL_RANK}, by default the rank;
    * {@code MASTER_ADDR} and {@code MASTER_PORT}, ignored when {@code WORLD_SIZE} is 1; {@code
@@ -131,12 +137,13 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * Python reads too.
    *
    * <p>Operations of the group send what Python's of the same name send, and are never checked. A
-   * {@link DistributedDataParallel} on it needs a {@linkplain
-   * DistributedDataParallel.BufferMode#BEFORE_FORWARD buffer mode of Python's} and calls of {@link
-   * DistributedDataParallel#beforeForward}. What has no equal in Python, or is a pickle there,
-   * throws {@link UnsupportedOperationException}: sub-groups, {@link #monitoredBarrier}, exchanges
-   * of bytes and strings, and all-to-all of lists. {@link #store} has the keys of the store of
-   * Python's default group.
+   * {@link io.torchfeed.distributed.training.DistributedDataParallel} on it needs a {@linkplain
+   * io.torchfeed.distributed.training.DistributedDataParallel.BufferMode#BEFORE_FORWARD buffer mode
+   * of Python's} and calls of {@link
+   * io.torchfeed.distributed.training.DistributedDataParallel#beforeForward}. What has no equal in
+   * Python, or is a pickle there, throws {@link UnsupportedOperationException}: sub-groups, {@link
+   * #monitoredBarrier}, exchanges of bytes and strings, and all-to-all of lists. {@link #store} has
+   * the keys of the store of Python's default group.
    *
    * @param timeout how long joining and each later operation waits for the others, at least 1 ms
    * @return the group, connected to all ranks; the caller closes it
@@ -275,7 +282,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @throws UnsupportedOperationException if Python ranks are in the group
    */
   public void useDevice(String device) {
-    requireJavaRanks("useDevice");
+    core.requireJavaRanks("useDevice");
     useDevice(device, size() > 1);
   }
 
@@ -286,8 +293,8 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    */
   void useDevice(String name, boolean connects) {
     requireNonNull(name, "device");
-    requireOpen();
-    RuntimeException obstacle = NcclBackend.obstacle(calls.handle(), name, connects);
+    core.requireOpen();
+    RuntimeException obstacle = NcclBackend.obstacle(core.handle(), name, connects);
     long[][] all = allGatherLongs(new long[] {obstacle == null ? 1 : 0});
     if (obstacle != null) {
       throw obstacle;
@@ -299,8 +306,9 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
       }
     }
     if (connects) {
-      NcclBackend backend = new NcclBackend(storeConnection(), prefix + "nccl", part(), timeout);
-      backend.connect(calls.handle(), name);
+      NcclBackend backend =
+          new NcclBackend(storeConnection(), prefix + "nccl", part(), core.timeout());
+      backend.connect(core.handle(), name);
     }
     device = name;
   }
@@ -318,7 +326,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @throws UnsupportedOperationException if Python ranks are in the group
    */
   public ProcessGroup subgroup(int... ranks) {
-    requireJavaRanks("subgroup");
+    core.requireJavaRanks("subgroup");
     int[] members = ranks.clone();
     int own = -1;
     for (int i = 0; i < members.length; i++) {
@@ -344,19 +352,20 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
     Rendezvous.Joined joined;
     try {
       MeetingPoint point =
-          new MeetingPoint(shared, key, there, networkInterface, timeout, System.nanoTime());
+          new MeetingPoint(shared, key, there, networkInterface, core.timeout(), System.nanoTime());
       joined =
           new Rendezvous.Joined(
               members.length == 1
                   ? MeetingPoint.alone()
-                  : point.meet(this::requireOpen, i -> i != own && calls.isLost(members[i])),
+                  : point.meet(core::requireOpen, i -> i != own && core.isLost(members[i])),
               shared,
               key);
     } catch (RuntimeException | Error e) {
       shared.release();
       throw e;
     }
-    ProcessGroup group = new ProcessGroup(joined, there, networkInterface, timeout).together();
+    ProcessGroup group =
+        new ProcessGroup(joined, there, networkInterface, core.timeout()).together();
     String used = device;
     return used == null ? group : group.with(used);
   }
@@ -387,7 +396,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @throws UnsupportedOperationException if Python ranks are in the group
    */
   public ProcessGroup split(int color, int key) {
-    requireJavaRanks("split");
+    core.requireJavaRanks("split");
     long[][] all = allGatherLongs(new long[] {color, key});
     return subgroup(
         IntStream.range(0, size())
@@ -408,23 +417,18 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   public KeyValueStore store() {
     StoreConnection connection = storeConnection();
     return new KeyValueStore(
-        connection, hasPythonRanks ? prefix : prefix + "user/", this::requireOpen, timeout);
+        connection,
+        core.hasPythonRanks() ? prefix : prefix + "user/",
+        core::requireOpen,
+        core.timeout());
   }
 
   private synchronized StoreConnection storeConnection() {
-    requireOpen();
+    core.requireOpen();
     if (store == null) {
-      store = StoreConnection.alone(timeout);
+      store = StoreConnection.alone(core.timeout());
     }
     return store;
-  }
-
-  /** Throws if the group is closed or aborted. */
-  void requireOpen() {
-    boolean isAborted = calls.isAborted().get();
-    if (calls.handle().isClosed() || isAborted) {
-      throw new IllegalStateException("ProcessGroup " + (isAborted ? "was aborted" : "is closed"));
-    }
   }
 
   /**
@@ -438,9 +442,9 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @throws UnsupportedOperationException if Python ranks are in the group
    */
   public void monitoredBarrier(Duration limit) {
-    requireJavaRanks("monitoredBarrier");
+    core.requireJavaRanks("monitoredBarrier");
     String round = prefix + "barrier/" + countMade("barrier") + "/";
-    new KeyValueStore(storeConnection(), round, this::requireOpen, limit).barrier(part(), limit);
+    new KeyValueStore(storeConnection(), round, core::requireOpen, limit).barrier(part(), limit);
   }
 
   /**
@@ -450,12 +454,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * closed; sub-groups are not affected.
    */
   public void abort() {
-    calls.abort();
-  }
-
-  /** Aborts another group, too, once this one is aborted. */
-  void abortWith(ProcessGroup other) {
-    calls.handle().run(mine -> other.calls.handle().run(mine::abort_with));
+    core.abort();
   }
 
   @Override
@@ -463,8 +462,8 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
     if (!isReleased.compareAndSet(false, true)) {
       return;
     }
-    calls.handle().run(io.torchfeed.bindings.ProcessGroup::abort_if_busy);
-    calls.handle().close();
+    core.handle().run(io.torchfeed.bindings.ProcessGroup::abort_if_busy);
+    core.handle().close();
     synchronized (this) {
       if (store != null) {
         store.release();
@@ -472,37 +471,13 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
     }
   }
 
-  Duration timeout() {
-    return timeout;
-  }
-
-  boolean hasPythonRanks() {
-    return hasPythonRanks;
-  }
-
-  /** Throws if Python ranks are in the group. */
-  void requireJavaRanks(String operation) {
-    PythonProtocol.requireJavaRanks(operation, hasPythonRanks);
-  }
-
   /**
-   * Creates a native object on this group; {@code maker} throws as {@link
-   * io.torchfeed.bindings.NativeHandle} does.
+   * Returns the native group; for torchfeed's own packages.
+   *
+   * @return its owner is this object
    */
-  <R> R make(String operation, Function<io.torchfeed.bindings.ProcessGroup, R> maker) {
-    long start = System.nanoTime();
-    calls.handle().acquire();
-    try {
-      return maker.apply(calls.handle().call(Function.identity()));
-    } catch (NativeException e) {
-      throw failure(operation, start, e);
-    } finally {
-      calls.handle().release();
-    }
-  }
-
-  /** Returns the public exception for a native failure of an operation that began at start. */
-  RuntimeException failure(String operation, long start, NativeException e) {
-    return calls.failure(operation, start, OptionalInt.empty(), e);
+  @SuppressWarnings("exports")
+  public GroupCore core() {
+    return core;
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
+import io.torchfeed.distributed.rendezvous.MeetingPoint;
 import io.torchfeed.sampler.Part;
 import java.nio.file.Files;
 import java.nio.file.Path;

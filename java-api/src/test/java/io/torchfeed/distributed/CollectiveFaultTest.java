@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.torchfeed.distributed.CollectiveFault.Call;
 import io.torchfeed.sampler.Part;
+import io.torchfeed.testing.TestJvm;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;

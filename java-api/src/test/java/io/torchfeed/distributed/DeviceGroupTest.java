@@ -9,8 +9,10 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.torchfeed.amp.Autocast;
 import io.torchfeed.amp.GradScaler;
 import io.torchfeed.bindings.torchfeed;
+import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.memory.DType;
 import io.torchfeed.testing.FakeDevice;
+import io.torchfeed.testing.RankThreads;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Map;
@@ -18,7 +20,6 @@ import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Device;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
-import org.bytedeco.pytorch.Store;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
@@ -105,36 +106,6 @@ class DeviceGroupTest {
       try (ProcessGroup group = alone()) {
         assertThatIllegalStateException().isThrownBy(() -> group.useDevice("cuda"));
       }
-    }
-
-    @Test
-    void missingLibrariesOfNcclAreReportedWithTheirRemedy() {
-      assumeNoGpu();
-      assertThat(NcclBackend.missingLibrary())
-          .isInstanceOf(IllegalStateException.class)
-          .hasMessageStartingWith("NCCL cannot be loaded (")
-          .hasMessageContaining("org.bytedeco:cuda")
-          .hasMessageContaining("libnccl.so.2");
-    }
-
-    @Test
-    void anNcclOlderThanLibtorchsIsNamed() {
-      assertThat(NcclBackend.tooOld(2_27_05))
-          .hasMessageStartingWith("NCCL 2.27.5 is loaded")
-          .hasMessageContaining("functions of 2.28");
-      assertThat(NcclBackend.tooOld(2_28_00)).isNull();
-      assertThat(NcclBackend.tooOld(0)).isNull();
-    }
-
-    @Test
-    void aSharedStoreOutlivesTheConnectionAndHasItsPrefix() {
-      StoreConnection connection = StoreConnection.alone(LIMIT);
-      Store shared = connection.handle().call(store -> OwnedStore.shared(store, "devices"));
-      shared.set("key", "value");
-      assertThat(connection.getText("devices/key")).isEqualTo("value");
-      connection.release();
-      assertThat(shared.add("number", 2)).isEqualTo(2);
-      shared.close();
     }
   }
 

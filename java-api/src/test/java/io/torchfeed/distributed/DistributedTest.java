@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.torchfeed.distributed.launch.Launcher;
+import io.torchfeed.internal.ReservedPort;
+import io.torchfeed.testing.TestJvm;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;

@@ -3,6 +3,8 @@ package io.torchfeed.distributed;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.torchfeed.internal.ReservedPort;
+import io.torchfeed.testing.TestJvm;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -3,6 +3,7 @@ package io.torchfeed.distributed;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.torchfeed.internal.ReservedPort;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -4,8 +4,9 @@ package io.torchfeed.distributed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-import io.torchfeed.distributed.DistributedDataParallel.BufferMode;
-import io.torchfeed.distributed.DistributedDataParallel.Options;
+import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.distributed.training.DistributedDataParallel.BufferMode;
+import io.torchfeed.distributed.training.DistributedDataParallel.Options;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;

@@ -6,7 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.torchfeed.GuideMixed;
+import io.torchfeed.distributed.rendezvous.PythonProtocol;
 import io.torchfeed.sampler.Part;
+import io.torchfeed.testing.RankThreads;
+import io.torchfeed.testing.TestJvm;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -4,7 +4,9 @@ package io.torchfeed.distributed;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.torchfeed.distributed.PhaseRank.Phase;
+import io.torchfeed.internal.ReservedPort;
 import io.torchfeed.sampler.Part;
+import io.torchfeed.testing.TestJvm;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

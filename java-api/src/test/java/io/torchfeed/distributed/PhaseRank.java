@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
-import io.torchfeed.distributed.DistributedDataParallel.BufferMode;
-import io.torchfeed.distributed.DistributedDataParallel.Options;
+import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.distributed.training.DistributedDataParallel.BufferMode;
+import io.torchfeed.distributed.training.DistributedDataParallel.Options;
+import io.torchfeed.distributed.training.GradientExchange;
+import io.torchfeed.distributed.training.ModelAveraging;
 import io.torchfeed.sampler.Part;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -8,8 +8,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.torchfeed.bindings.torchfeed;
+import io.torchfeed.distributed.rendezvous.Rendezvous;
+import io.torchfeed.distributed.rendezvous.StoreConnection;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.testing.LeakCheck;
+import io.torchfeed.testing.RankThreads;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

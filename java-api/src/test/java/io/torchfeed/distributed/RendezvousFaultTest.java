@@ -4,6 +4,8 @@ package io.torchfeed.distributed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.torchfeed.internal.ReservedPort;
+import io.torchfeed.testing.ThreadStop;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;

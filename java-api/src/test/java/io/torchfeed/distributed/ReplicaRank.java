@@ -5,8 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
-import io.torchfeed.distributed.DistributedDataParallel.BufferMode;
-import io.torchfeed.distributed.DistributedDataParallel.Options;
+import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.distributed.training.DistributedDataParallel.BufferMode;
+import io.torchfeed.distributed.training.DistributedDataParallel.Options;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -3,7 +3,9 @@ package io.torchfeed.distributed;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.torchfeed.internal.ReservedPort;
 import io.torchfeed.sampler.Part;
+import io.torchfeed.testing.TestJvm;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;

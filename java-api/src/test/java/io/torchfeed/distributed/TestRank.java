@@ -2,6 +2,9 @@
 package io.torchfeed.distributed;
 
 import io.torchfeed.data.source.GraphTensors;
+import io.torchfeed.distributed.rendezvous.ParentWatchdog;
+import io.torchfeed.distributed.rendezvous.Rendezvous;
+import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.graph.AllToAll;
 import io.torchfeed.graph.EdgeLoader;
 import io.torchfeed.graph.Edges;

@@ -8,9 +8,9 @@ import static org.bytedeco.pytorch.global.torch.nll_loss;
 import static org.bytedeco.pytorch.global.torch.relu;
 
 import io.torchfeed.distributed.Collectives;
-import io.torchfeed.distributed.DistributedDataParallel;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.ReduceOp;
+import io.torchfeed.distributed.training.DistributedDataParallel;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.common;
 
-import io.torchfeed.distributed.LaunchException;
+import io.torchfeed.distributed.launch.LaunchException;
 import org.jspecify.annotations.Nullable;
 
 /** An error that the user can fix: the message suffices, so no stack trace is printed. */

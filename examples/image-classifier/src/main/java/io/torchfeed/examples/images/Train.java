@@ -3,9 +3,9 @@ package io.torchfeed.examples.images;
 
 import static io.torchfeed.examples.images.Settings.require;
 
-import io.torchfeed.distributed.LaunchException;
-import io.torchfeed.distributed.Launcher;
 import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.distributed.launch.LaunchException;
+import io.torchfeed.distributed.launch.Launcher;
 import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.examples.common.OutputFolder;
 import java.nio.file.Path;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist;
 
-import io.torchfeed.distributed.ModelAveraging;
+import io.torchfeed.distributed.training.ModelAveraging;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Locale;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist;
 
-import io.torchfeed.distributed.GradientExchange;
-import io.torchfeed.distributed.QAdam;
+import io.torchfeed.distributed.training.GradientExchange;
+import io.torchfeed.distributed.training.QAdam;
 import java.util.Locale;
 
 /** The ways in which gradients are sent. */

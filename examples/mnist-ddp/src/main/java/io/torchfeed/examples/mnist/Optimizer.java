@@ -2,7 +2,7 @@
 package io.torchfeed.examples.mnist;
 
 import io.torchfeed.checkpoint.StateDict;
-import io.torchfeed.distributed.QAdam;
+import io.torchfeed.distributed.training.QAdam;
 import io.torchfeed.examples.common.CommandException;
 import org.bytedeco.pytorch.SGD;
 import org.jspecify.annotations.Nullable;

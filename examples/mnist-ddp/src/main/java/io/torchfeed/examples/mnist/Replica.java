@@ -2,10 +2,10 @@
 package io.torchfeed.examples.mnist;
 
 import io.torchfeed.checkpoint.Stateful;
-import io.torchfeed.distributed.DistributedDataParallel;
-import io.torchfeed.distributed.ModelAveraging;
 import io.torchfeed.distributed.ProcessGroup;
-import io.torchfeed.distributed.QAdam;
+import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.distributed.training.ModelAveraging;
+import io.torchfeed.distributed.training.QAdam;
 import java.util.function.Supplier;
 import org.bytedeco.pytorch.Tensor;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.textgraph;
 
-import io.torchfeed.distributed.LaunchException;
-import io.torchfeed.distributed.Launcher;
+import io.torchfeed.distributed.launch.LaunchException;
+import io.torchfeed.distributed.launch.Launcher;
 import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.examples.common.OutputFolder;
 import io.torchfeed.text.TextFileException;

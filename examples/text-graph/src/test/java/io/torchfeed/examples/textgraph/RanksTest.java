@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
-import io.torchfeed.distributed.LaunchException;
+import io.torchfeed.distributed.launch.LaunchException;
 import io.torchfeed.examples.common.CommandException;
 import java.io.IOException;
 import java.nio.file.Files;

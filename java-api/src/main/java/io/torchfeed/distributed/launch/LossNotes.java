@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.launch;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The launcher's folder for the {@linkplain io.torchfeed.distributed.rendezvous.LossNote notes} of
+ * its ranks.
+ */
+final class LossNotes implements AutoCloseable {
+  private final Path folder;
+  private final List<Path> notes = new ArrayList<>();
+
+  private LossNotes(Path folder) {
+    this.folder = folder;
+  }
+
+  static LossNotes create() throws IOException {
+    return new LossNotes(Files.createTempDirectory("torchfeed-launcher"));
+  }
+
+  /** Returns the path of a rank's note, which does not exist yet. */
+  Path of(int rank) {
+    Path note = folder.resolve("rank-" + rank);
+    notes.add(note);
+    return note;
+  }
+
+  @Override
+  public void close() {
+    try {
+      for (Path note : notes) {
+        Files.deleteIfExists(note);
+      }
+      Files.deleteIfExists(folder);
+    } catch (IOException e) {
+      return; // an empty file in the temporary folder is no reason to fail a launch
+    }
+  }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.launch;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.Charset;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** A running rank, its output, and the tail of its standard error. */
+final class RankProcess {
+  private static final int TAIL_LINES = 50;
+  private static final long TAIL_NANOS = 1_000_000_000;
+
+  /** Exit codes above this are 128 plus a signal number. */
+  private static final int SIGNALS = 128;
+
+  private final int rank;
+  private final Process process;
+  private final Path lossNote;
+  private final boolean inherited;
+  private final Deque<String> tail = new ArrayDeque<>();
+  private final List<Thread> pumps = new ArrayList<>();
+  private volatile @Nullable Throwable outputFailure;
+
+  private RankProcess(int rank, Process process, Path lossNote, boolean inherited) {
+    this.rank = rank;
+    this.process = process;
+    this.lossNote = lossNote;
+    this.inherited = inherited;
+  }
+
+  /** Starts a process as a rank that inherits standard input and output. */
+  static RankProcess inheriting(int rank, ProcessBuilder builder, Path lossNote)
+      throws IOException {
+    return new RankProcess(rank, builder.inheritIO().start(), lossNote, true);
+  }
+
+  /**
+   * Adopts a process as a rank whose output is prefixed; kills it if that fails.
+   *
+   * @param onOutputFailure called in another thread when the output can no longer be forwarded
+   */
+  static RankProcess prefixed(
+      int rank, Process process, Path lossNote, Consumer<RankProcess> onOutputFailure)
+      throws IOException {
+    boolean started = false;
+    try {
+      RankProcess taken = new RankProcess(rank, process, lossNote, false);
+      process.getOutputStream().close();
+      taken.pump(process.getInputStream(), System.out, false, onOutputFailure);
+      taken.pump(process.getErrorStream(), System.err, true, onOutputFailure);
+      started = true;
+      return taken;
+    } finally {
+      if (!started) {
+        process.destroyForcibly();
+      }
+    }
+  }
+
+  int rank() {
+    return rank;
+  }
+
+  Process process() {
+    return process;
+  }
+
+  /** Returns the failure that ended the forwarding of output, or null. */
+  @Nullable Throwable outputFailure() {
+    return outputFailure;
+  }
+
+  /** Returns whether the rank, which must have exited, failed. */
+  boolean hasFailed() {
+    return process.exitValue() != 0;
+  }
+
+  /** Returns whether the rank reported that it lost a peer. */
+  boolean hasLostPeer() {
+    return Files.exists(lossNote);
+  }
+
+  /** Returns whether a signal ended the rank. */
+  boolean wasKilled() {
+    return process.exitValue() > SIGNALS;
+  }
+
+  /** Returns the last lines of standard error, after a short wait for lines not yet forwarded. */
+  String errorTail() throws InterruptedException {
+    long deadline = System.nanoTime() + TAIL_NANOS;
+    for (Thread pump : pumps) {
+      // A grandchild may keep the pipe open indefinitely.
+      pump.join(Math.max(1, (deadline - System.nanoTime()) / 1_000_000));
+    }
+    synchronized (tail) {
+      return inherited ? "" : String.join("\n", tail);
+    }
+  }
+
+  private void pump(
+      InputStream in, PrintStream out, boolean keep, Consumer<RankProcess> onOutputFailure) {
+    Thread thread = new Thread(() -> copy(in, out, keep), "torchfeed-rank-" + rank + "-output");
+    thread.setDaemon(true);
+    // A rank whose output is not read blocks when the pipe is full, and a launcher unaware of this
+    // would wait for it indefinitely. The handler is called wherever the thread dies.
+    thread.setUncaughtExceptionHandler(
+        (dead, failure) -> {
+          outputFailure = failure;
+          onOutputFailure.accept(this);
+        });
+    thread.start();
+    pumps.add(thread);
+  }
+
+  private void copy(InputStream in, PrintStream out, boolean keep) {
+    String prefix = "[rank " + rank + "] ";
+    try (BufferedReader reader =
+        new BufferedReader(new InputStreamReader(in, Charset.defaultCharset()))) {
+      for (@Nullable String line = reader.readLine(); line != null; line = reader.readLine()) {
+        out.println(prefix + line);
+        if (keep) {
+          remember(line);
+        }
+      }
+    } catch (IOException e) {
+      remember("(reading its output failed: " + e.getMessage() + ")");
+    }
+  }
+
+  private void remember(String line) {
+    synchronized (tail) {
+      if (tail.size() == TAIL_LINES) {
+        tail.removeFirst();
+      }
+      tail.addLast(line);
+    }
+  }
+}

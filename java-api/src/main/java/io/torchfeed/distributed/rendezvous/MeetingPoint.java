@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.rendezvous;
+
+import io.torchfeed.bindings.NativeException;
+import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.distributed.PeerLostException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.concurrent.TimeoutException;
+import java.util.function.IntPredicate;
+import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.bytedeco.javacpp.Loader;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A prefix of the store under which the ranks of one group register, wait for each other, and
+ * exchange the addresses at which they connect.
+ */
+public final class MeetingPoint {
+  /** Extra time for the timeouts of the store and of Gloo, whose messages are more specific. */
+  public static final Duration GRACE = Duration.ofMillis(500);
+
+  private static final Duration LOST_AFTER = Duration.ofSeconds(1);
+
+  /** Time in which rank 0 waits for others that still need the store. */
+  public static final Duration MAX_LINGER = Duration.ofSeconds(10);
+
+  private static final long MAX_BETWEEN_POLLS_MILLIS = 50;
+  private static final String NAME = "ProcessGroup";
+
+  private final StoreConnection store;
+  private final String prefix;
+  private final Environment environment;
+  private final String networkInterface;
+  private final Duration timeout;
+  private final long start;
+
+  /**
+   * Creates a meeting point.
+   *
+   * @param environment the rank in the group, and the master, which serves the store
+   * @param start when the ranks began to wait, as of {@link System#nanoTime}
+   */
+  public MeetingPoint(
+      StoreConnection store,
+      String prefix,
+      Environment environment,
+      String networkInterface,
+      Duration timeout,
+      long start) {
+    this.store = store;
+    this.prefix = prefix;
+    this.environment = environment;
+    this.networkInterface = networkInterface;
+    this.timeout = timeout;
+    this.start = start;
+  }
+
+  /** Loads what connecting needs. */
+  public static void load() {
+    Loader.load(io.torchfeed.bindings.ProcessGroup.class);
+  }
+
+  /** Returns the group of a single rank. */
+  public static NativeHandle<io.torchfeed.bindings.ProcessGroup> alone() {
+    return NativeHandle.create(NAME, () -> io.torchfeed.bindings.ProcessGroup.adopt(0, 0, 1));
+  }
+
+  String prefix() {
+    return prefix;
+  }
+
+  /** Registers this rank; returns false if a process has done so before. */
+  boolean register() {
+    try {
+      if (store.add(prefix + "rank/" + environment.rank(), 1) > 1) {
+        return false;
+      }
+      store.add(prefix + "joined", 1);
+      return true;
+    } catch (NativeException e) {
+      throw storeLost(environment, start, e);
+    }
+  }
+
+  /** Tells the other ranks, from rank 0, to which job they come, and how many ranks it has. */
+  void announceJob() {
+    try {
+      store.set(prefix + "job", environment.job().getBytes(StandardCharsets.UTF_8));
+      String ranks = Integer.toString(environment.worldSize());
+      store.set(prefix + "ranks", ranks.getBytes(StandardCharsets.UTF_8));
+    } catch (NativeException e) {
+      throw storeLost(environment, start, e);
+    }
+  }
+
+  /**
+   * Returns whether rank 0 expects as many ranks as this one; if not, lets all ranks know.
+   *
+   * @param isReused whether the store may be that of earlier attempts
+   * @throws IllegalStateException if rank 0 is of another job, and the store is its own
+   */
+  boolean isOfThisJob(boolean isReused) {
+    try {
+      String job = store.getText(prefix + "job");
+      if (!isReused && !job.isEmpty() && !environment.job().isEmpty()) {
+        requireSameJob(job);
+      }
+      String ranks = store.getText(prefix + "ranks");
+      if (ranks.equals(Integer.toString(environment.worldSize()))) {
+        return true;
+      }
+      String both =
+          "%s on rank 0, %d on rank %d"
+              .formatted(ranks, environment.worldSize(), environment.rank());
+      store.set(prefix + "conflict", both.getBytes(StandardCharsets.UTF_8));
+      return false;
+    } catch (NativeException e) {
+      throw storeLost(environment, start, e);
+    }
+  }
+
+  private void requireSameJob(String job) {
+    if (!job.equals(environment.job())) {
+      throw new IllegalStateException(
+          "the port %s is used by job %s, and this is job %s; each job needs a port of its own"
+              .formatted(environment.master(), job, environment.job()));
+    }
+  }
+
+  /**
+   * Throws if a rank expects another number of ranks; rank 0, which may serve the store, waits for
+   * the others to read it.
+   *
+   * @throws IllegalArgumentException if so; names both numbers
+   */
+  void requireAgreement() {
+    try {
+      if (!store.isSet(prefix + "conflict")) {
+        return;
+      }
+      String both = store.getText(prefix + "conflict");
+      if (environment.rank() == 0) {
+        Duration left = timeout.minusNanos(System.nanoTime() - start);
+        linger(
+            () -> store.add(prefix + "told", 0),
+            environment.worldSize() - 1,
+            left.compareTo(MAX_LINGER) < 0 ? left : MAX_LINGER);
+      } else {
+        store.add(prefix + "told", 1);
+      }
+      throw new IllegalArgumentException("WORLD_SIZE must be the same on all ranks, got " + both);
+    } catch (NativeException e) {
+      throw storeLost(environment, start, e);
+    }
+  }
+
+  /**
+   * Lets rank 0, which may serve the store, wait a while until the others need it no more.
+   *
+   * @param done returns the number of ranks that do not
+   * @return whether all of them do not
+   */
+  public static boolean linger(LongSupplier done, long ranks, Duration limit) {
+    long start = System.nanoTime();
+    while (done.getAsLong() < ranks) {
+      if (System.nanoTime() - start >= limit.toNanos()) {
+        return false;
+      }
+      Rendezvous.sleep(1);
+    }
+    return true;
+  }
+
+  /** Waits until all ranks have registered; calls {@code eachTime} while it waits. */
+  void awaitAll(Runnable eachTime) {
+    try {
+      for (long pause = 1; joined() < environment.worldSize(); pause = nextPause(pause)) {
+        eachTime.run();
+        if (System.nanoTime() - start > timeout.toNanos()) {
+          throw missingRanks();
+        }
+        Rendezvous.sleep(pause);
+      }
+    } catch (NativeException e) {
+      throw storeLost(environment, start, e);
+    }
+  }
+
+  void complete() {
+    try {
+      store.set(prefix + "complete", new byte[0]);
+    } catch (NativeException e) {
+      throw storeLost(environment, start, e);
+    }
+  }
+
+  boolean isComplete() {
+    try {
+      return store.isSet(prefix + "complete");
+    } catch (NativeException e) {
+      throw storeLost(environment, start, e);
+    }
+  }
+
+  /** Connects to all ranks, once all are there. */
+  NativeHandle<io.torchfeed.bindings.ProcessGroup> connect() {
+    return connect(prefix + "gloo", /* hasPythonRanks= */ false);
+  }
+
+  /** Connects to all ranks, of which some are Python's; waits for them. */
+  NativeHandle<io.torchfeed.bindings.ProcessGroup> connectWithPython() {
+    return connect(PythonProtocol.GLOO_PREFIX, /* hasPythonRanks= */ true);
+  }
+
+  private NativeHandle<io.torchfeed.bindings.ProcessGroup> connect(
+      String keys, boolean hasPythonRanks) {
+    String host = environment.masterAddress();
+    String address = host.equals("localhost") ? "127.0.0.1" : host;
+    try {
+      return store
+          .handle()
+          .call(
+              shared ->
+                  NativeHandle.create(
+                      NAME,
+                      () ->
+                          io.torchfeed.bindings.ProcessGroup.connect(
+                              shared.address(),
+                              keys,
+                              environment.rank(),
+                              environment.worldSize(),
+                              timeout.toMillis(),
+                              environment.isLoopback() ? address : "",
+                              networkInterface,
+                              hasPythonRanks)));
+    } catch (NativeException e) {
+      String reason = "the ranks met at " + environment.master() + " but cannot connect";
+      throw failure(start, reason + " (" + e.getMessage() + ")", e);
+    }
+  }
+
+  /**
+   * Registers, and connects once all ranks have; waits at most for the timeout. Calls {@code
+   * eachTime} again and again while it waits, which may throw.
+   *
+   * @param isLost whether the connection to a rank of this group is known to be lost
+   */
+  public NativeHandle<io.torchfeed.bindings.ProcessGroup> meet(
+      Runnable eachTime, IntPredicate isLost) {
+    try {
+      return new TimeLimitedCall<>(
+              "torchfeed-subgroup",
+              () -> {
+                register();
+                awaitAll(() -> requireLiving(isLost));
+                return connect();
+              },
+              NativeHandle::close)
+          .await(timeout.plus(GRACE), eachTime);
+    } catch (TimeoutException e) {
+      throw failure(start, "the store or a rank does not respond", e);
+    }
+  }
+
+  /** Throws if a rank that has not registered was lost; it has a moment to do so. */
+  private void requireLiving(IntPredicate isLost) {
+    if (System.nanoTime() - start > LOST_AFTER.toNanos()
+        && IntStream.range(0, environment.worldSize())
+            .filter(isLost)
+            .anyMatch(rank -> !store.isSet(prefix + "rank/" + rank))) {
+      throw missingRanks();
+    }
+  }
+
+  PeerLostException missingRanks() {
+    List<Integer> missing;
+    try {
+      missing =
+          IntStream.range(0, environment.worldSize())
+              .filter(rank -> !store.isSet(prefix + "rank/" + rank))
+              .boxed()
+              .toList();
+    } catch (NativeException e) { // rank 0 has given up first and ended the store
+      return storeLost(environment, start, e);
+    }
+    String reason =
+        environment.worldSize()
+            - missing.size()
+            + " of "
+            + environment.worldSize()
+            + " ranks reached "
+            + environment.master()
+            + ", missing "
+            + missing.stream().map(String::valueOf).collect(Collectors.joining(", "));
+    return failure(start, reason, null);
+  }
+
+  private long joined() {
+    return store.add(prefix + "joined", 0);
+  }
+
+  static PeerLostException storeLost(Environment environment, long start, NativeException e) {
+    return failure(
+        start, "the store at " + environment.master() + " was lost (" + e.getMessage() + ")", e);
+  }
+
+  static PeerLostException failure(long start, String reason, @Nullable Exception cause) {
+    return LossNote.lost("rendezvous", start, OptionalInt.empty(), reason, cause);
+  }
+
+  static long nextPause(long pause) {
+    return Math.min(2 * pause, MAX_BETWEEN_POLLS_MILLIS);
+  }
+}

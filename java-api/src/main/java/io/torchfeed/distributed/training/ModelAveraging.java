@@ -1,0 +1,551 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.training;
+
+import io.torchfeed.checkpoint.StateDict;
+import io.torchfeed.checkpoint.Stateful;
+import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.distributed.ReduceOp;
+import io.torchfeed.internal.JsonObject;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorVector;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Training in which the ranks exchange weights instead of averaging each gradient, so that they
+ * send less, wait less for each other, or both. Weights then differ between the ranks: {@link
+ * #average} before an evaluation or a checkpoint.
+ *
+ * <pre>{@code
+ * try (ModelAveraging model = ModelAveraging.of(net, group, Algorithm.lowPrecision())) {
+ *   for (Batch batch : batches) {
+ *     model.step(() -> loss(batch).backward(), optimizer::step);
+ *   }
+ *   model.average();
+ * }
+ * }</pre>
+ *
+ * <p>Every rank must run the same number of steps, except with {@link Algorithm#asynchronous}. The
+ * module must keep its parameters: load a checkpoint and choose dtypes before; {@link
+ * #loadStateDict} then gives each rank its own weights. The algorithms use the group's messages
+ * with tags 0 and 1. A {@link DistributedDataParallel} on the same group must not run inside a
+ * step. Buffers, for example running statistics, remain those of each rank. An exception in a step
+ * leaves the object unusable; the module is not affected. Not thread-safe: one thread at a time.
+ *
+ * <p>Source: the algorithms of Bagua, and PyTorch's post-local SGD.
+ */
+public final class ModelAveraging implements Stateful, AutoCloseable {
+  /**
+   * A choice of what the ranks exchange, and when. Immutable: {@code with} methods return new
+   * algorithms.
+   */
+  public static final class Algorithm {
+    private enum Kind {
+      ALL,
+      SHIFT_ONE,
+      LOW_PRECISION,
+      ASYNCHRONOUS,
+      POST_LOCAL
+    }
+
+    private static final Duration MAX_PAUSE = Duration.ofDays(1);
+
+    private final Kind kind;
+    private final long interval;
+    private final long start;
+    private final Duration pause;
+    private final int ranksPerNode;
+
+    private Algorithm(Kind kind, long interval, long start, Duration pause, int ranksPerNode) {
+      this.kind = kind;
+      this.interval = interval;
+      this.start = start;
+      this.pause = pause;
+      this.ranksPerNode = ranksPerNode;
+    }
+
+    private Algorithm(Kind kind, Duration pause) {
+      this(kind, 1, 0, pause, 1);
+    }
+
+    /**
+     * Returns decentralized SGD with all ranks: weights are averaged over all ranks while the
+     * gradients are computed from the weights before. Sends as much per step as averaging
+     * gradients; the exchange is hidden behind the whole forward and backward pass.
+     *
+     * @return the algorithm, with an exchange in each step
+     */
+    public static Algorithm decentralized() {
+      return new Algorithm(Kind.ALL, Duration.ZERO);
+    }
+
+    /**
+     * Returns decentralized SGD with one rank at a time: like {@link #decentralized}, but weights
+     * are averaged with those of one other rank, which changes from exchange to exchange. Sends 4
+     * bytes per parameter of 4 bytes and step, for any number of ranks, which must be even.
+     *
+     * @return the algorithm, with an exchange in each step
+     */
+    public static Algorithm shiftOne() {
+      return new Algorithm(Kind.SHIFT_ONE, Duration.ZERO);
+    }
+
+    /**
+     * Returns decentralized SGD in low precision: after each step, weights are mixed with those of
+     * the two neighbours in a ring, by messages of one byte per parameter. Parameters must be
+     * float32. No effect in a group of one rank.
+     *
+     * @return the algorithm, with an exchange after each step
+     */
+    public static Algorithm lowPrecision() {
+      return new Algorithm(Kind.LOW_PRECISION, Duration.ZERO);
+    }
+
+    /**
+     * Returns asynchronous averaging: a thread averages the weights of all ranks at intervals of
+     * time, and no step waits for another rank. The ranks may run different numbers of steps.
+     *
+     * @param pause the time between two exchanges, at most a day
+     * @return the algorithm, without warm-up
+     * @throws IllegalArgumentException if the time is negative or longer
+     */
+    public static Algorithm asynchronous(Duration pause) {
+      if (pause.isNegative() || pause.compareTo(MAX_PAUSE) > 0) {
+        throw new IllegalArgumentException(
+            "pause must be from 0 to " + MAX_PAUSE + ", got " + pause);
+      }
+      return new Algorithm(Kind.ASYNCHRONOUS, pause);
+    }
+
+    /**
+     * Returns post-local SGD: gradients are averaged in the first steps; after them each rank
+     * trains alone, and weights are averaged every few steps.
+     *
+     * @param start the number of steps in which gradients are averaged, at least 0
+     * @param period the steps from one averaging of weights to the next, at least 1
+     * @return the algorithm
+     * @throws IllegalArgumentException if a number is below its minimum
+     */
+    public static Algorithm postLocal(long start, long period) {
+      return new Algorithm(Kind.POST_LOCAL, Duration.ZERO).withWarmup(start).withInterval(period);
+    }
+
+    /**
+     * Returns the algorithm with an exchange every few steps; no effect on {@link #asynchronous}.
+     *
+     * @param steps the steps from one exchange to the next, at least 1
+     * @return the algorithm
+     * @throws IllegalArgumentException if the number is below 1
+     */
+    public Algorithm withInterval(long steps) {
+      if (steps < 1) {
+        throw new IllegalArgumentException("interval must be at least 1, got " + steps);
+      }
+      return new Algorithm(kind, steps, start, pause, ranksPerNode);
+    }
+
+    /**
+     * Returns the algorithm with steps in which gradients are averaged before the exchange of
+     * weights begins; for {@link #asynchronous} and {@link #postLocal}.
+     *
+     * @param steps the number of these steps, at least 0
+     * @return the algorithm
+     * @throws IllegalArgumentException if the number is below 0
+     * @throws IllegalStateException if the algorithm has no warm-up
+     */
+    public Algorithm withWarmup(long steps) {
+      if (kind != Kind.ASYNCHRONOUS && kind != Kind.POST_LOCAL) {
+        throw new IllegalStateException(this + " has no warm-up");
+      }
+      if (steps < 0) {
+        throw new IllegalArgumentException("warm-up must be at least 0 steps, got " + steps);
+      }
+      return new Algorithm(kind, interval, steps, pause, ranksPerNode);
+    }
+
+    /**
+     * Returns the algorithm between nodes, for example machines: each time, the weights of a node's
+     * ranks are averaged, exchanged with other nodes by the first of these ranks, and copied to the
+     * others. So what travels between nodes does not grow with the ranks of a node; "rank" in the
+     * description of the algorithm then stands for a node. Not for {@link #asynchronous} and {@link
+     * #postLocal}.
+     *
+     * @param ranks the number of consecutive ranks that form a node, at least 1; must divide the
+     *     group's size. By default 1
+     * @return the algorithm
+     * @throws IllegalArgumentException if the number is below 1
+     * @throws IllegalStateException if the algorithm has no form between nodes
+     */
+    public Algorithm withRanksPerNode(int ranks) {
+      if (kind == Kind.ASYNCHRONOUS || kind == Kind.POST_LOCAL) {
+        throw new IllegalStateException(this + " has no form between nodes");
+      }
+      if (ranks < 1) {
+        throw new IllegalArgumentException("ranksPerNode must be at least 1, got " + ranks);
+      }
+      return new Algorithm(kind, interval, start, pause, ranks);
+    }
+
+    private void check(int worldSize, Tensor[] weights) {
+      if (worldSize % ranksPerNode != 0) {
+        throw new IllegalArgumentException(
+            "ranksPerNode must divide the number of ranks, %d, got %d"
+                .formatted(worldSize, ranksPerNode));
+      }
+      int nodes = worldSize / ranksPerNode;
+      if (kind == Kind.SHIFT_ONE && nodes % 2 == 1 && nodes > 1) {
+        throw new IllegalArgumentException(
+            "%s needs an even number of %s, got %d"
+                .formatted(this, ranksPerNode == 1 ? "ranks" : "nodes", nodes));
+      }
+      for (Tensor weight : weights) {
+        if (kind == Kind.LOW_PRECISION && weight.scalar_type().intern() != ScalarType.Float) {
+          throw new IllegalArgumentException(
+              this + " needs float32 parameters, got " + weight.scalar_type());
+        }
+        if (weight.scalar_type().intern() != weights[0].scalar_type().intern()) {
+          throw new IllegalArgumentException(
+              "parameters must have one dtype, got "
+                  + weights[0].scalar_type()
+                  + " and "
+                  + weight.scalar_type());
+        }
+      }
+    }
+
+    private WeightExchange start(ProcessGroup group, Tensor[] parameters, FlatTensors weights) {
+      return switch (kind) {
+        case ALL -> new DecentralizedExchange(nodes(group), weights, true, interval);
+        case SHIFT_ONE ->
+            new DecentralizedExchange(
+                nodes(group), weights, group.size() == ranksPerNode, interval);
+        case LOW_PRECISION -> new LowPrecisionExchange(nodes(group), weights, interval);
+        case ASYNCHRONOUS -> new AsynchronousExchange(group, parameters, weights, pause, start);
+        case POST_LOCAL -> new LocalExchange(group, parameters, weights, start, interval);
+      };
+    }
+
+    private Nodes nodes(ProcessGroup group) {
+      return Nodes.of(group, ranksPerNode);
+    }
+
+    @Override
+    public String toString() {
+      return nameAndTimes()
+          + (ranksPerNode > 1 ? ", between nodes of " + ranksPerNode + " ranks" : "");
+    }
+
+    private String nameAndTimes() {
+      return switch (kind) {
+        case ALL -> "decentralized, every " + interval + " steps";
+        case SHIFT_ONE -> "decentralized with one rank, every " + interval + " steps";
+        case LOW_PRECISION -> "decentralized in low precision, every " + interval + " steps";
+        case ASYNCHRONOUS -> "asynchronous, every " + pause + " after " + start + " steps";
+        case POST_LOCAL -> "post-local, every " + interval + " steps after " + start;
+      };
+    }
+  }
+
+  private static final String KIND = "ModelAveraging";
+
+  private final ProcessGroup group;
+  private final Module module;
+  private final List<String> layout;
+  private final Tensor[] parameters;
+  private final Tensor[] weights;
+  private final FlatTensors flat;
+  private final WeightExchange exchange;
+  private long step;
+  private boolean isInStep;
+  private @Nullable Throwable failure;
+  private boolean isClosed;
+
+  private ModelAveraging(
+      ProcessGroup group,
+      Module module,
+      Tensor[] parameters,
+      Tensor[] weights,
+      Algorithm algorithm) {
+    this.group = group;
+    this.module = module;
+    List<String> lines = new ArrayList<>(List.of(algorithm.toString()));
+    Stream.of(weights).map(ModelAveraging::describe).forEach(lines::add);
+    this.layout = RankState.withRank(group.part(), lines);
+    this.parameters = parameters;
+    this.weights = weights;
+    this.flat = new FlatTensors(weights);
+    this.exchange = algorithm.start(group, parameters, flat);
+  }
+
+  /**
+   * Starts the training of a module. Checks that algorithm and parameters are the same on all
+   * ranks, then copies those of rank 0 to the others. Every rank must call it.
+   *
+   * @param module the module to train, on the CPU, with dense gradients; borrowed. Only parameters
+   *     that require a gradient are exchanged
+   * @param group the ranks; borrowed, and must be closed after this object
+   * @param algorithm the same on all ranks
+   * @return the training; the caller closes it
+   * @throws IllegalArgumentException if no parameter requires a gradient, their dtypes differ, the
+   *     algorithm does not support the dtype or the number of ranks, or ranks differ
+   * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
+   *     the timeout
+   * @throws IllegalStateException if the group is closed or aborted
+   */
+  public static ModelAveraging of(Module module, ProcessGroup group, Algorithm algorithm) {
+    Objects.requireNonNull(module, "module");
+    Objects.requireNonNull(algorithm, "algorithm");
+    try (PointerScope scope = new PointerScope()) {
+      Tensor[] parameters = trained(module);
+      Tensor[] weights = Stream.of(parameters).map(Tensor::detach).toArray(Tensor[]::new);
+      algorithm.check(group.size(), weights);
+      requireEqual(group, algorithm + ", over" + describe(weights));
+      for (Tensor weight : weights) {
+        group.unchecked().broadcast(weight, 0);
+      }
+      ModelAveraging averaging = new ModelAveraging(group, module, parameters, weights, algorithm);
+      Stream.of(parameters, weights).flatMap(Stream::of).forEach(Tensor::retainReference);
+      return averaging;
+    }
+  }
+
+  private static Tensor[] trained(Module module) {
+    TensorVector all = module.parameters();
+    List<Tensor> trained = new ArrayList<>();
+    for (long i = all.size(); i-- > 0; ) {
+      Tensor parameter = all.get(i);
+      if (parameter.requires_grad() && trained.stream().noneMatch(parameter::is_same)) {
+        trained.add(new Tensor(parameter)); // outlives the vector
+      }
+    }
+    if (trained.isEmpty()) {
+      throw new IllegalArgumentException(
+          "at least one parameter must require a gradient, got "
+              + all.size()
+              + " parameters that do not");
+    }
+    return trained.toArray(Tensor[]::new);
+  }
+
+  private static String describe(Tensor[] weights) {
+    StringBuilder shapes = new StringBuilder();
+    for (Tensor weight : weights) {
+      shapes.append(' ').append(describe(weight));
+    }
+    return shapes.toString();
+  }
+
+  private static String describe(Tensor weight) {
+    return weight.scalar_type() + Arrays.toString(weight.sizes().vec().get());
+  }
+
+  private static void requireEqual(ProcessGroup group, String mine) {
+    String[] all = group.allGatherStrings(mine);
+    for (int rank = 1; rank < all.length; rank++) {
+      if (!all[rank].equals(all[0])) {
+        throw new IllegalArgumentException(
+            "all ranks must train alike: rank 0 " + all[0] + "; rank " + rank + " " + all[rank]);
+      }
+    }
+  }
+
+  /**
+   * Runs a training step, with the exchange that belongs to it.
+   *
+   * @param pass computes the gradients: clears them, and runs a forward and a backward pass
+   * @param update changes the weights, usually {@code optimizer::step}
+   * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
+   *     the timeout
+   * @throws IllegalStateException if an earlier step failed, or this object or the group is closed;
+   *     what {@code pass} and {@code update} throw is thrown as it is
+   */
+  public void step(Runnable pass, Runnable update) {
+    Objects.requireNonNull(pass, "pass");
+    Objects.requireNonNull(update, "update");
+    guard(
+        () -> {
+          isInStep = true;
+          exchange.step(step++, pass, update);
+          isInStep = false;
+        });
+  }
+
+  /**
+   * Replaces the weights of every rank by their average over all ranks, so that they are equal bit
+   * for bit. Ends asynchronous averaging until the next step. Every rank must call it.
+   *
+   * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
+   *     the timeout
+   * @throws IllegalStateException if an earlier step failed, or this object or the group is closed
+   */
+  public void average() {
+    guard(
+        () -> {
+          exchange.pause();
+          flat.load();
+          group.allReduce(flat.values(), ReduceOp.MEAN);
+          flat.store();
+          exchange.restart();
+        });
+  }
+
+  /**
+   * Verifies that the weights of all ranks are identical, bit for bit, as they are after {@link
+   * #average}. Every rank must call it.
+   *
+   * @return the SHA-256 of the weights, in hexadecimal
+   * @throws IllegalStateException on every rank, if a rank's weights differ from those of rank 0
+   *     (the message names that rank); if an earlier step failed, or this object or the group is
+   *     closed
+   * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
+   *     the timeout
+   */
+  public String verifyReplicas() {
+    byte[][] digest = new byte[1][];
+    guard(
+        () -> {
+          exchange.pause();
+          flat.load();
+          digest[0] = flat.digest();
+        });
+    ReplicaDigest.requireEqual(digest[0], group);
+    return HexFormat.of().formatHex(digest[0]);
+  }
+
+  /**
+   * Returns what this rank needs, beside the optimizer, to continue as if the training had not been
+   * stopped: its weights and buffers, which differ from those of other ranks; how many steps and
+   * exchanges there were; and with {@link Algorithm#lowPrecision}, the copies that it and its
+   * neighbours know. Every rank must call it, and store its own state.
+   *
+   * <p>With {@link Algorithm#asynchronous}, averaging ends until the next step, and the state holds
+   * the weights after it. What comes then depends on time, whether the training is stopped or not,
+   * so that no two runs are equal.
+   *
+   * @return the state; the caller closes it
+   * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
+   *     the timeout
+   * @throws IllegalStateException if a step is in progress, an earlier one failed, or this object
+   *     or the group is closed
+   */
+  @Override
+  public StateDict stateDict() {
+    requireBetweenSteps();
+    guard(exchange::pause);
+    flat.load();
+    try (PointerScope scope = new PointerScope()) {
+      String json =
+          RankState.write(
+              KIND,
+              layout,
+              out -> {
+                out.writeNumberField("steps", step);
+                out.writeNumberField("exchanges", exchange.exchanges());
+              });
+      return StateDict.of(json, states());
+    }
+  }
+
+  /** Returns what a state holds, in the memory where it is kept; owned by the pointer scope. */
+  private Map<String, Tensor> states() {
+    Map<String, Tensor> states = ModuleTensors.bufferStates(module, Set.of());
+    states.put("weights", flat.values());
+    states.putAll(exchange.kept());
+    return states;
+  }
+
+  private void requireBetweenSteps() {
+    if (isInStep && failure == null) {
+      throw new IllegalStateException("a state is taken and restored between steps, not in one");
+    }
+  }
+
+  /**
+   * Continues from a state of the same rank, before the first step. Every rank must do it. The
+   * weights become those of the state; the number of ranks, the parameters and the algorithm must
+   * be those of the state.
+   *
+   * @param state borrowed
+   * @throws IllegalArgumentException if the state is of another rank, number of ranks, model or
+   *     algorithm, or malformed; the message names the first difference
+   * @throws IllegalStateException if a step has been run, or this object is closed
+   */
+  @Override
+  public void loadStateDict(StateDict state) {
+    requireBetweenSteps();
+    if (isClosed || step > 0) {
+      throw new IllegalStateException(
+          isClosed
+              ? "ModelAveraging is closed"
+              : "a state is restored before the first step, got " + step + " steps");
+    }
+    JsonObject json = RankState.read(state, KIND, layout, "steps", "exchanges");
+    long steps = atLeastZero(json, "steps");
+    long exchanges = atLeastZero(json, "exchanges");
+    try (PointerScope scope = new PointerScope()) {
+      state.copyTo(states());
+    }
+    flat.store();
+    step = steps;
+    exchange.resume(exchanges);
+  }
+
+  private static long atLeastZero(JsonObject json, String name) {
+    long value = json.number(name);
+    if (value < 0) {
+      throw new IllegalArgumentException(name + " must be at least 0, got " + value);
+    }
+    return value;
+  }
+
+  private void guard(Runnable body) {
+    if (isClosed) {
+      throw new IllegalStateException("ModelAveraging is closed");
+    }
+    if (failure != null) {
+      throw new IllegalStateException("an earlier step failed: " + failure, failure);
+    }
+    try {
+      body.run();
+    } catch (Throwable e) {
+      failure = e;
+      exchange.abandon();
+      throw e;
+    }
+  }
+
+  /**
+   * Returns the number of exchanges of weights so far, without those of {@link #average}.
+   *
+   * @return at least 0
+   */
+  public long exchanges() {
+    return exchange.exchanges();
+  }
+
+  /**
+   * Ends the exchange on this rank; no effect the second time. After steps of {@link
+   * Algorithm#asynchronous}, call {@link #average} first, since the other ranks' averaging would
+   * fail otherwise.
+   */
+  @Override
+  public void close() {
+    if (!isClosed) {
+      isClosed = true;
+      exchange.close();
+      flat.close();
+      Stream.of(parameters, weights).flatMap(Stream::of).forEach(Tensor::close);
+    }
+  }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.training;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.bytedeco.pytorch.EmbeddingBagImpl;
+import org.bytedeco.pytorch.EmbeddingImpl;
+import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.StringSharedModuleDictItem;
+import org.bytedeco.pytorch.StringSharedModuleDictItemVector;
+import org.bytedeco.pytorch.StringTensorDict;
+import org.bytedeco.pytorch.StringTensorDictItem;
+import org.bytedeco.pytorch.StringTensorDictItemVector;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorVector;
+
+/**
+ * The parameters or the buffers of a module.
+ *
+ * @param names their names, in the order of the tensors
+ * @param tensors the tensors; owned by the caller's pointer scope
+ */
+record ModuleTensors(List<String> names, TensorVector tensors) {
+  static ModuleTensors parameters(Module module, Set<String> ignored) {
+    return of(module.named_parameters(), ignored);
+  }
+
+  static ModuleTensors buffers(Module module, Set<String> ignored) {
+    return of(module.named_buffers(), ignored);
+  }
+
+  private static ModuleTensors of(StringTensorDict dict, Set<String> ignored) {
+    StringTensorDictItemVector items = dict.items();
+    List<String> names = new ArrayList<>();
+    List<Tensor> tensors = new ArrayList<>();
+    for (long i = 0; i < items.size(); i++) {
+      StringTensorDictItem item = items.get(i);
+      String name = item.key().getString();
+      if (!ignored.contains(name)) {
+        names.add(name);
+        tensors.add(item.value());
+      }
+    }
+    return new ModuleTensors(names, new TensorVector(tensors.toArray(new Tensor[0])));
+  }
+
+  /** Returns the names of the parameters of sparse embeddings: their gradients are sparse. */
+  static List<String> sparse(Module module) {
+    List<String> names = new ArrayList<>();
+    StringSharedModuleDictItemVector modules =
+        module.named_modules("", /* include_self= */ true).items();
+    for (long i = 0; i < modules.size(); i++) {
+      StringSharedModuleDictItem item = modules.get(i);
+      EmbeddingImpl embedding = item.value().asEmbedding();
+      EmbeddingBagImpl bag = item.value().asEmbeddingBag();
+      if ((embedding != null && embedding.options().sparse().get())
+          || (bag != null && bag.options().sparse().get())) {
+        // The presets return null for the empty name of the module itself.
+        String path = item.key() == null ? "" : item.key().getString();
+        names.add(path.isEmpty() ? "weight" : path + ".weight");
+      }
+    }
+    return names;
+  }
+
+  /** Returns the buffers that have values, under the names that they have in states. */
+  static Map<String, Tensor> bufferStates(Module module, Set<String> ignored) {
+    ModuleTensors buffers = buffers(module, ignored);
+    Map<String, Tensor> states = new LinkedHashMap<>();
+    for (int i = 0; i < buffers.names.size(); i++) {
+      Tensor buffer = buffers.tensors.get(i);
+      if (buffer.defined()) {
+        states.put("buffer." + buffers.names.get(i), buffer);
+      }
+    }
+    return states;
+  }
+
+  /** Throws if a name is that of no parameter or buffer. */
+  static void requireNames(Module module, Set<String> names) {
+    Set<String> unknown = new TreeSet<>(names);
+    parameters(module, Set.of()).names.forEach(unknown::remove);
+    buffers(module, Set.of()).names.forEach(unknown::remove);
+    if (!unknown.isEmpty()) {
+      throw new IllegalArgumentException(
+          "names to ignore must be those of parameters or buffers, got "
+              + String.join(", ", unknown));
+    }
+  }
+
+  /** Returns the names, one per line. */
+  static String lines(Iterable<String> names) {
+    StringBuilder lines = new StringBuilder();
+    names.forEach(name -> lines.append(name).append('\n'));
+    return lines.toString();
+  }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.training;
+
+import io.torchfeed.bindings.GradientReducer;
+import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.distributed.ProcessGroup;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
+import java.util.HexFormat;
+import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Tensor;
+
+/** The SHA-256 of the names, sizes and bytes of a replica's parameters. */
+final class ReplicaDigest {
+  private static final int CHUNK_BYTES = 1 << 28;
+
+  private ReplicaDigest() {}
+
+  static byte[] of(NativeHandle<GradientReducer> handle) {
+    MessageDigest digest = sha256();
+    long count = handle.call(GradientReducer::parameter_count);
+    for (long i = 0; i < count; i++) {
+      long index = i;
+      try (PointerScope scope = new PointerScope()) {
+        String name = handle.call(reducer -> reducer.parameter_name(index)).getString();
+        Tensor bytes = handle.call(reducer -> reducer.parameter_bytes(index));
+        digest.update((name + '\n' + bytes.numel() + '\n').getBytes(StandardCharsets.UTF_8));
+        update(digest, bytes);
+      }
+    }
+    return digest.digest();
+  }
+
+  private static void update(MessageDigest digest, Tensor bytes) {
+    long size = bytes.numel();
+    BytePointer data = new BytePointer(bytes.data_ptr());
+    for (long from = 0; from < size; from += CHUNK_BYTES) {
+      long to = Math.min(size, from + CHUNK_BYTES);
+      ByteBuffer chunk = data.position(from).limit(to).asByteBuffer();
+      digest.update(chunk);
+    }
+  }
+
+  private static byte[] bytes(Tensor tensor, int length) {
+    byte[] bytes = new byte[length];
+    new BytePointer(tensor.data_ptr()).get(bytes);
+    return bytes;
+  }
+
+  private static MessageDigest sha256() {
+    try {
+      return MessageDigest.getInstance("SHA-256");
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every Java platform must support SHA-256", e);
+    }
+  }
+
+  /** Throws on every rank if the digest of a rank differs from that of rank 0. */
+  static void requireEqual(byte[] mine, ProcessGroup group) {
+    try (PointerScope scope = new PointerScope()) {
+      Tensor[] all = group.allGather(Tensor.create(mine));
+      byte[] first = bytes(all[0], mine.length);
+      for (int rank = 1; rank < all.length; rank++) {
+        byte[] other = bytes(all[rank], mine.length);
+        if (!Arrays.equals(first, other)) {
+          throw new IllegalStateException(
+              "the parameters of rank "
+                  + rank
+                  + " differ from those of rank 0: digest "
+                  + HexFormat.of().formatHex(other)
+                  + ", rank 0 has "
+                  + HexFormat.of().formatHex(first));
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.training;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.torchfeed.checkpoint.StateDict;
+import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.distributed.training.DistributedDataParallel.BufferMode;
+import io.torchfeed.distributed.training.DistributedDataParallel.Options;
+import io.torchfeed.distributed.training.ModelAveraging.Algorithm;
+import io.torchfeed.testing.LeakCheck;
+import io.torchfeed.testing.RankThreads;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.bytedeco.javacpp.PointerScope;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Tests that a training in which every object is replaced by a new one several times, with the
+ * state of the one before, has the weights of a training without stops, bit for bit.
+ */
+@ExtendWith(LeakCheck.class)
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class ResumeTest {
+  private static final List<Integer> STOPS = List.of(0, 1, 2, 4);
+  private static final int STEPS = 7;
+  private static final int WARMUP = 2;
+
+  /** The part of a checkpoint that belongs to one rank. */
+  private record Saved(ResumeNet net, Map<String, StateDict> states) implements AutoCloseable {
+    @Override
+    public void close() {
+      states.values().forEach(StateDict::close);
+    }
+  }
+
+  /** Objects that train, made again after each stop. */
+  private interface Trainer extends AutoCloseable {
+    void step(int step);
+
+    Map<String, StateDict> save();
+
+    void restore(Map<String, StateDict> states);
+
+    @Override
+    void close();
+  }
+
+  private static StateDict part(Map<String, StateDict> states, String name) {
+    return requireNonNull(states.get(name));
+  }
+
+  @FunctionalInterface
+  private interface TrainerFactory {
+    Trainer of(ResumeNet net, ProcessGroup group);
+  }
+
+  private static void assertStopsChangeNothing(int ranks, TrainerFactory factory) throws Exception {
+    RankThreads.run(
+        ranks,
+        group -> {
+          try (PointerScope scope = new PointerScope()) {
+            List<String> expected = new ArrayList<>();
+            ResumeNet straight = new ResumeNet(1);
+            try (Trainer trainer = factory.of(straight, group)) {
+              for (int step = 0; step < STEPS; step++) {
+                trainer.step(step);
+                expected.add(straight.bits());
+              }
+            }
+            List<String> stopped = stopped(group, factory);
+            for (int step = 0; step < STEPS; step++) {
+              assertThat(stopped.get(step).equals(expected.get(step)))
+                  .as("equal weights after step %d on rank %d", step + 1, group.rank())
+                  .isTrue();
+            }
+          }
+        });
+  }
+
+  /** Returns the weights after each step. */
+  private static List<String> stopped(ProcessGroup group, TrainerFactory factory) {
+    List<String> weights = new ArrayList<>();
+    Saved saved = new Saved(new ResumeNet(1), Map.of());
+    for (int segment = 0; segment <= STOPS.size(); segment++) {
+      try (Saved before = saved) {
+        ResumeNet net = segment == 0 ? before.net() : before.net().copy();
+        int first = segment == 0 ? 0 : STOPS.get(segment - 1);
+        int end = segment == STOPS.size() ? STEPS : STOPS.get(segment);
+        try (Trainer trainer = factory.of(net, group)) {
+          if (segment > 0) {
+            trainer.restore(before.states());
+          }
+          for (int step = first; step < end; step++) {
+            trainer.step(step);
+            weights.add(net.bits());
+          }
+          saved = new Saved(net, trainer.save());
+        }
+      }
+    }
+    saved.close();
+    return weights;
+  }
+
+  /** Gradients that are exchanged, with SGD or QAdam. */
+  private static final class Reduced implements Trainer {
+    private final ResumeNet net;
+    private final ProcessGroup group;
+    private final DistributedDataParallel model;
+    private final Momentum sgd;
+
+    Reduced(ResumeNet net, ProcessGroup group, Options options) {
+      this.net = net;
+      this.group = group;
+      model = DistributedDataParallel.wrap(net, group, options);
+      sgd = new Momentum(net);
+    }
+
+    @Override
+    public void step(int step) {
+      sgd.zeroGrad();
+      model.backward(net.loss(group.rank(), step));
+      sgd.step();
+    }
+
+    @Override
+    public Map<String, StateDict> save() {
+      return new TreeMap<>(Map.of("model", model.stateDict(), "sgd", sgd.stateDict()));
+    }
+
+    @Override
+    public void restore(Map<String, StateDict> states) {
+      model.loadStateDict(part(states, "model"));
+      sgd.loadStateDict(part(states, "sgd"));
+    }
+
+    @Override
+    public void close() {
+      model.close();
+    }
+  }
+
+  private static Stream<Arguments> exchanges() {
+    var powerSgd =
+        GradientExchange.powerSgd().withStartIteration(WARMUP).withMinCompressionRate(0.5);
+    Map<String, GradientExchange> exchanges = new TreeMap<>();
+    exchanges.put("allReduce", GradientExchange.allReduce());
+    exchanges.put("float16", GradientExchange.float16());
+    exchanges.put("bfloat16", GradientExchange.bfloat16());
+    exchanges.put("byteGrad", GradientExchange.byteGrad());
+    exchanges.put("powerSgd", powerSgd);
+    exchanges.put(
+        "powerSgd of rank 3, batch",
+        powerSgd.withMatrixApproximationRank(3).withBatchTensorsWithSameShape(true));
+    exchanges.put("powerSgd, cold", powerSgd.withWarmStart(false).withStartIteration(0));
+    exchanges.put("powerSgd, no feedback", powerSgd.withErrorFeedback(false));
+    List<Arguments> cases = new ArrayList<>();
+    exchanges.forEach(
+        (name, exchange) -> {
+          cases.add(Arguments.of(name, 2, exchange));
+          cases.add(Arguments.of(name, 3, exchange));
+        });
+    for (String name : List.of("allReduce", "float16", "byteGrad")) {
+      cases.add(
+          Arguments.of(
+              name + ", nodes", 4, requireNonNull(exchanges.get(name)).withRanksPerNode(2)));
+    }
+    return cases.stream();
+  }
+
+  @ParameterizedTest(name = "{0}, {1} ranks")
+  @MethodSource("exchanges")
+  void anExchangeOfGradientsContinues(String name, int ranks, GradientExchange exchange)
+      throws Exception {
+    Options options = Options.defaults().withBucketBytes(150).withExchange(exchange);
+    assertStopsChangeNothing(ranks, (net, group) -> new Reduced(net, group, options));
+  }
+
+  private static Stream<Arguments> options() {
+    Options small = Options.defaults().withBucketBytes(150);
+    Options unused = small.withFindUnusedParameters(true);
+    Options isStatic = small.withStaticGraph(true);
+    return Stream.of(
+        Arguments.of("defaults", Options.defaults(), 3),
+        Arguments.of("unused on some ranks", unused, 1),
+        Arguments.of("unused on all ranks", unused, 0),
+        Arguments.of("static", isStatic, 3),
+        Arguments.of("static, unused on some ranks", isStatic, 1),
+        Arguments.of("static, unused on all ranks", isStatic, 0),
+        Arguments.of("views", small.withGradientAsBucketView(true), 3),
+        Arguments.of("buffers", small.withBufferMode(BufferMode.OFF), 3));
+  }
+
+  /** Three ranks, of which some do not use a parameter. */
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("options")
+  void aReducerWithOptionsContinues(String name, Options options, int idleFrom) throws Exception {
+    assertStopsChangeNothing(
+        3,
+        (net, group) -> {
+          net.idleFrom(idleFrom);
+          return new Reduced(net, group, options);
+        });
+  }
+
+  @Test
+  void aStaticGraphOfOneRankContinues() throws Exception {
+    Options options = Options.defaults().withStaticGraph(true);
+    assertStopsChangeNothing(1, (net, group) -> new Reduced(net, group, options));
+  }
+
+  /** Moments that are exchanged. */
+  private static final class Adam implements Trainer {
+    private final ResumeNet net;
+    private final ProcessGroup group;
+    private final DistributedDataParallel model;
+    private final QAdam adam;
+
+    Adam(ResumeNet net, ProcessGroup group, int ranksPerNode) {
+      this.net = net;
+      this.group = group;
+      QAdam.Options options =
+          QAdam.Options.defaults().withLearningRate(0.01).withWarmupSteps(WARMUP);
+      model =
+          DistributedDataParallel.wrap(
+              net,
+              group,
+              Options.defaults()
+                  .withBucketBytes(150)
+                  .withExchange(options.exchange().withRanksPerNode(ranksPerNode)));
+      adam = QAdam.of(model, options);
+    }
+
+    @Override
+    public void step(int step) {
+      adam.zeroGrad();
+      model.backward(net.loss(group.rank(), step));
+      adam.step();
+    }
+
+    @Override
+    public Map<String, StateDict> save() {
+      return Map.of("model", model.stateDict(), "adam", adam.stateDict());
+    }
+
+    @Override
+    public void restore(Map<String, StateDict> states) {
+      model.loadStateDict(part(states, "model"));
+      adam.loadStateDict(part(states, "adam"));
+    }
+
+    @Override
+    public void close() {
+      adam.close();
+      model.close();
+    }
+  }
+
+  @Test
+  void theMomentsOfQAdamContinue() throws Exception {
+    assertStopsChangeNothing(1, (net, group) -> new Adam(net, group, 1));
+    assertStopsChangeNothing(2, (net, group) -> new Adam(net, group, 1));
+    assertStopsChangeNothing(3, (net, group) -> new Adam(net, group, 1));
+    assertStopsChangeNothing(4, (net, group) -> new Adam(net, group, 2));
+  }
+
+  /** Weights that are exchanged. */
+  private static final class Averaged implements Trainer {
+    private final ResumeNet net;
+    private final ProcessGroup group;
+    private final ModelAveraging model;
+    private final Momentum sgd;
+
+    Averaged(ResumeNet net, ProcessGroup group, Algorithm algorithm) {
+      this.net = net;
+      this.group = group;
+      model = ModelAveraging.of(net, group, algorithm);
+      sgd = new Momentum(net);
+    }
+
+    @Override
+    public void step(int step) {
+      model.step(
+          () -> {
+            sgd.zeroGrad();
+            net.loss(group.rank(), step).backward();
+          },
+          sgd::step);
+    }
+
+    @Override
+    public Map<String, StateDict> save() {
+      return Map.of("model", model.stateDict(), "sgd", sgd.stateDict());
+    }
+
+    @Override
+    public void restore(Map<String, StateDict> states) {
+      model.loadStateDict(part(states, "model"));
+      sgd.loadStateDict(part(states, "sgd"));
+    }
+
+    @Override
+    public void close() {
+      model.close();
+    }
+  }
+
+  private static Stream<Arguments> algorithms() {
+    Algorithm all = Algorithm.decentralized();
+    Algorithm low = Algorithm.lowPrecision();
+    Algorithm shift = Algorithm.shiftOne();
+    return Stream.of(
+        Arguments.of(2, all),
+        Arguments.of(3, all.withInterval(3)),
+        Arguments.of(4, all.withRanksPerNode(2)),
+        Arguments.of(2, shift),
+        Arguments.of(4, shift.withInterval(2)),
+        Arguments.of(4, shift.withRanksPerNode(2)),
+        Arguments.of(2, low),
+        Arguments.of(3, low.withInterval(2)),
+        Arguments.of(4, low.withRanksPerNode(2)),
+        Arguments.of(2, Algorithm.postLocal(WARMUP, 3)),
+        Arguments.of(3, Algorithm.postLocal(0, 2)),
+        Arguments.of(2, Algorithm.asynchronous(Duration.ZERO).withWarmup(STEPS)));
+  }
+
+  @ParameterizedTest(name = "{0} ranks, {1}")
+  @MethodSource("algorithms")
+  void anExchangeOfWeightsContinues(int ranks, Algorithm algorithm) throws Exception {
+    assertStopsChangeNothing(ranks, (net, group) -> new Averaged(net, group, algorithm));
+  }
+
+  @Test
+  void asynchronousAveragingContinuesFromTheWeightsOfEachRank() throws Exception {
+    Algorithm algorithm = Algorithm.asynchronous(Duration.ofDays(1));
+    RankThreads.run(
+        2,
+        group -> {
+          try (PointerScope scope = new PointerScope()) {
+            ResumeNet net = new ResumeNet(1);
+            StateDict state;
+            try (Averaged trainer = new Averaged(net, group, algorithm)) {
+              trainer.step(0);
+              trainer.step(1);
+              state = trainer.model.stateDict();
+            }
+            ResumeNet other = new ResumeNet(2);
+            try (state;
+                Averaged trainer = new Averaged(other, group, algorithm)) {
+              trainer.model.loadStateDict(state);
+              assertThat(other.bits()).isEqualTo(net.bits());
+              trainer.step(2);
+              trainer.model.average();
+            }
+          }
+        });
+  }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.testing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
+
+/**
+ * A JVM with the class path of the test, or another program, with its output in a file; killed when
+ * closed.
+ */
+public final class TestJvm implements AutoCloseable {
+  /** Options of a JVM that lives for seconds: they halve the time until a rank is connected. */
+  public static final List<String> SHORT_LIVED =
+      List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
+
+  private static final long PATIENCE_SECONDS = 120;
+
+  private final Process process;
+  private final Path output;
+
+  private TestJvm(Process process, Path output) {
+    this.process = process;
+    this.output = output;
+  }
+
+  public static TestJvm start(
+      Path folder, Map<String, String> variables, List<String> options, String... command)
+      throws IOException {
+    List<String> all = new ArrayList<>();
+    all.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    all.addAll(SHORT_LIVED);
+    all.addAll(options);
+    all.addAll(List.of("-cp", System.getProperty("java.class.path")));
+    all.addAll(List.of(command));
+    return launch(folder, variables, all);
+  }
+
+  public static TestJvm launch(Path folder, Map<String, String> variables, List<String> command)
+      throws IOException {
+    Path output = Files.createTempFile(folder, "output", ".txt");
+    ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+    builder.environment().putAll(variables);
+    return new TestJvm(builder.redirectOutput(output.toFile()).start(), output);
+  }
+
+  /** Waits until {@code ready} holds for the lines so far, and returns them. */
+  public List<String> await(Predicate<List<String>> ready)
+      throws IOException, InterruptedException {
+    long deadline = System.nanoTime() + Duration.ofSeconds(PATIENCE_SECONDS).toNanos();
+    while (true) {
+      List<String> lines = Files.readAllLines(output);
+      if (ready.test(lines)) {
+        return lines;
+      }
+      assertThat(process.isAlive()).as("still running, output %s", lines).isTrue();
+      assertThat(System.nanoTime()).as("in time, output %s", lines).isLessThan(deadline);
+      Thread.sleep(20);
+    }
+  }
+
+  public void signal(String name) throws IOException, InterruptedException {
+    new ProcessBuilder("kill", "-" + name, Long.toString(process.pid())).start().waitFor();
+  }
+
+  /** Waits until the process has stopped itself. */
+  public void awaitStop() throws IOException, InterruptedException {
+    long deadline = System.nanoTime() + Duration.ofSeconds(PATIENCE_SECONDS).toNanos();
+    String state = "";
+    while (!state.startsWith("T")) {
+      assertThat(System.nanoTime()).as("in time, state %s", state).isLessThan(deadline);
+      Thread.sleep(20);
+      Process ps =
+          new ProcessBuilder("ps", "-o", "stat=", "-p", Long.toString(process.pid())).start();
+      state = new String(ps.getInputStream().readAllBytes(), StandardCharsets.US_ASCII).trim();
+    }
+  }
+
+  public int exitCode() throws InterruptedException {
+    assertThat(process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)).as("ended in time").isTrue();
+    return process.exitValue();
+  }
+
+  public List<String> output() throws IOException {
+    return Files.readAllLines(output);
+  }
+
+  @Override
+  public void close() {
+    process.destroyForcibly();
+  }
+}
