@@ -114,6 +114,9 @@ class ArchitectureTest {
   private static final Pattern NO_CODE =
       Pattern.compile("(?s:/\\*.*?\\*/)|//.*|^import .*", Pattern.MULTILINE);
 
+  private static final Pattern FULL_NAME =
+      Pattern.compile("(?<!\")io\\.torchfeed(?:\\.\\w+)*\\.(?:@\\w+ )?[A-Z]\\w*");
+
   private static final Pattern SOURCE = Pattern.compile("\\.(java|cc|h)$");
 
   private static final Pattern WORD = Pattern.compile("\\w+");
@@ -165,6 +168,19 @@ class ArchitectureTest {
         assertThat(IMPORT.matcher(source).results().map(statement -> statement.group(1)))
             .as("imports of %s", file)
             .allSatisfy(name -> assertThat(names).contains(name));
+      }
+    }
+  }
+
+  /** Bindings have other names than classes of the API, so that every class can be imported. */
+  @ArchTest
+  static void noClassOfOursIsNamedInFull(JavaClasses classes) throws IOException {
+    try (Stream<Path> files = Files.walk(Path.of("src", "main"))) {
+      for (Path file : files.filter(path -> path.toString().endsWith(".java")).toList()) {
+        String code = NO_CODE.matcher(Files.readString(file)).replaceAll("");
+        assertThat(FULL_NAME.matcher(code).results().map(MatchResult::group))
+            .as("%s", file)
+            .isEmpty();
       }
     }
   }

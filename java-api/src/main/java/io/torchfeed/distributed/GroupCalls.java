@@ -3,6 +3,8 @@ package io.torchfeed.distributed;
 
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.NativeProcessGroup;
+import io.torchfeed.bindings.NativeWork;
 import io.torchfeed.distributed.rendezvous.GroupCore;
 import java.nio.channels.AsynchronousCloseException;
 import java.nio.channels.spi.AbstractInterruptibleChannel;
@@ -13,8 +15,8 @@ import java.nio.channels.spi.AbstractInterruptibleChannel;
  * @param isChecked whether the ranks compare their arguments first
  */
 record GroupCalls(GroupCore core, boolean isChecked) {
-  private static final int CHECKED = io.torchfeed.bindings.ProcessGroup.kChecked();
-  private static final int ASYNCHRONOUS = io.torchfeed.bindings.ProcessGroup.kAsynchronous();
+  private static final int CHECKED = NativeProcessGroup.kChecked();
+  private static final int ASYNCHRONOUS = NativeProcessGroup.kAsynchronous();
 
   GroupCalls withChecks(boolean checked) {
     return new GroupCalls(core, checked);
@@ -74,7 +76,7 @@ record GroupCalls(GroupCore core, boolean isChecked) {
       return core.handle()
           .call(
               group -> {
-                try (io.torchfeed.bindings.Work work = operation.body().start(group, mode())) {
+                try (NativeWork work = operation.body().start(group, mode())) {
                   return operation.result().of(work);
                 }
               });

@@ -4,6 +4,8 @@ package io.torchfeed.distributed;
 import static io.torchfeed.bindings.NativeHandle.outsideOfScopes;
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.bindings.NativeProcessGroup;
+import io.torchfeed.bindings.NativeWork;
 import io.torchfeed.distributed.rendezvous.PythonProtocol;
 import java.nio.charset.StandardCharsets;
 import java.util.OptionalInt;
@@ -33,12 +35,12 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
 
   @FunctionalInterface
   interface Body {
-    io.torchfeed.bindings.@Nullable Work start(io.torchfeed.bindings.ProcessGroup group, int mode);
+    @Nullable NativeWork start(NativeProcessGroup group, int mode);
   }
 
   @FunctionalInterface
   interface Result<T> {
-    T of(io.torchfeed.bindings.@Nullable Work work);
+    T of(@Nullable NativeWork work);
   }
 
   private Operation(String name, Body body, Result<T> result) {
@@ -51,7 +53,7 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
   }
 
   @SuppressWarnings("NullAway") // the only value of Void
-  private static Void nothing(io.torchfeed.bindings.@Nullable Work work) {
+  private static Void nothing(@Nullable NativeWork work) {
     return null;
   }
 
@@ -292,7 +294,7 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
     return new Operation<>(name, peer, body, work -> conversion.apply(result.of(work)));
   }
 
-  private static Tensor[] rows(io.torchfeed.bindings.@Nullable Work work, int index) {
+  private static Tensor[] rows(@Nullable NativeWork work, int index) {
     try (Tensor stacked = requireNonNull(work).result(index)) {
       Tensor[] tensors = new Tensor[Math.toIntExact(stacked.size(0))];
       for (int i = 0; i < tensors.length; i++) {
@@ -321,7 +323,7 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
         });
   }
 
-  private static byte[] bytesOf(io.torchfeed.bindings.@Nullable Work work, int index) {
+  private static byte[] bytesOf(@Nullable NativeWork work, int index) {
     try (PointerScope scope = new PointerScope()) {
       Tensor tensor = requireNonNull(work).result(index);
       byte[] bytes = new byte[Math.toIntExact(tensor.numel())];

@@ -3,6 +3,7 @@ package io.torchfeed.distributed;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.bindings.NativeProcessGroup;
 import io.torchfeed.distributed.rendezvous.Environment;
 import io.torchfeed.distributed.rendezvous.GroupCore;
 import io.torchfeed.distributed.rendezvous.LossNote;
@@ -462,7 +463,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
     if (!isReleased.compareAndSet(false, true)) {
       return;
     }
-    core.handle().run(io.torchfeed.bindings.ProcessGroup::abort_if_busy);
+    core.handle().run(NativeProcessGroup::abort_if_busy);
     core.handle().close();
     synchronized (this) {
       if (store != null) {

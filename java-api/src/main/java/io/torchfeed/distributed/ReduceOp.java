@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
+import io.torchfeed.bindings.NativeProcessGroup;
+
 /** The operation that combines the ranks' values. */
 public enum ReduceOp {
   /** The sum over the ranks. */
-  SUM(io.torchfeed.bindings.ProcessGroup.kSum),
+  SUM(NativeProcessGroup.kSum),
   /** The sum divided by the number of ranks; floating-point dtypes only. */
-  MEAN(io.torchfeed.bindings.ProcessGroup.kMean),
+  MEAN(NativeProcessGroup.kMean),
   /** The product over the ranks. */
-  PRODUCT(io.torchfeed.bindings.ProcessGroup.kProduct),
+  PRODUCT(NativeProcessGroup.kProduct),
   /** The minimum over the ranks. */
-  MIN(io.torchfeed.bindings.ProcessGroup.kMin),
+  MIN(NativeProcessGroup.kMin),
   /** The maximum over the ranks. */
-  MAX(io.torchfeed.bindings.ProcessGroup.kMax),
+  MAX(NativeProcessGroup.kMax),
   /** The bitwise AND over the ranks; integer dtypes only. */
-  BAND(io.torchfeed.bindings.ProcessGroup.kBand),
+  BAND(NativeProcessGroup.kBand),
   /** The bitwise OR over the ranks; integer dtypes only. */
-  BOR(io.torchfeed.bindings.ProcessGroup.kBor),
+  BOR(NativeProcessGroup.kBor),
   /** The bitwise XOR over the ranks; integer dtypes only. */
-  BXOR(io.torchfeed.bindings.ProcessGroup.kBxor);
+  BXOR(NativeProcessGroup.kBxor);
 
   private final int code;
 

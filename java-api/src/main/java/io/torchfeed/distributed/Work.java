@@ -3,6 +3,7 @@ package io.torchfeed.distributed;
 
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.NativeWork;
 import java.time.Duration;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -19,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 public final class Work<T> {
   private static final long UNTIL_DONE = -1;
 
-  private final NativeHandle<io.torchfeed.bindings.Work> handle;
+  private final NativeHandle<NativeWork> handle;
   private final Operation.Result<T> results;
   private final Function<NativeException, RuntimeException> failures;
   private @Nullable T result;
@@ -33,7 +34,7 @@ public final class Work<T> {
    * @param failures returns the public exception for a native failure
    */
   Work(
-      NativeHandle<io.torchfeed.bindings.Work> handle,
+      NativeHandle<NativeWork> handle,
       Operation.Result<T> results,
       Function<NativeException, RuntimeException> failures) {
     this.handle = handle;
@@ -79,7 +80,7 @@ public final class Work<T> {
    */
   public boolean isDone() {
     try {
-      return isSettled || handle.call(io.torchfeed.bindings.Work::is_done);
+      return isSettled || handle.call(NativeWork::is_done);
     } catch (IllegalStateException e) {
       return true; // settled meanwhile, and therefore freed
     }

@@ -4,9 +4,9 @@ package io.torchfeed.image;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.ImageCuts;
-import io.torchfeed.bindings.ImageFiles;
-import io.torchfeed.bindings.ImageRecords;
 import io.torchfeed.bindings.NativeException;
+import io.torchfeed.bindings.NativeImageFiles;
+import io.torchfeed.bindings.NativeImageRecords;
 import io.torchfeed.bindings.RowSet;
 import io.torchfeed.bindings.torchfeed;
 import io.torchfeed.internal.Failures;
@@ -285,8 +285,8 @@ public final class ImagePlan {
    * @return the list, which belongs to the caller
    */
   @SuppressWarnings("exports")
-  public ImageFiles createFiles() {
-    return ImageFiles.create(steps, steps.length);
+  public NativeImageFiles createFiles() {
+    return NativeImageFiles.create(steps, steps.length);
   }
 
   /**
@@ -296,7 +296,7 @@ public final class ImagePlan {
    * @return the images and labels, which belong to the caller
    */
   @SuppressWarnings("exports")
-  public RowSet createRows(ImageRecords records) {
+  public RowSet createRows(NativeImageRecords records) {
     return RowSet.of_records(records, steps, steps.length);
   }
 

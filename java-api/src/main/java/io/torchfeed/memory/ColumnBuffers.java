@@ -2,6 +2,7 @@
 package io.torchfeed.memory;
 
 import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.NativeSlab;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -16,7 +17,7 @@ final class ColumnBuffers {
   private final List<RowSpec> columns;
   private final Buffer[] elements; // one per column
 
-  ColumnBuffers(List<RowSpec> columns, NativeHandle<io.torchfeed.bindings.Slab> handle) {
+  ColumnBuffers(List<RowSpec> columns, NativeHandle<NativeSlab> handle) {
     this.columns = columns;
     elements = new Buffer[columns.size()];
     for (int i = 0; i < elements.length; i++) {
@@ -44,8 +45,7 @@ final class ColumnBuffers {
     return type.cast(target);
   }
 
-  private static Buffer elements(
-      DType dtype, NativeHandle<io.torchfeed.bindings.Slab> handle, int column) {
+  private static Buffer elements(DType dtype, NativeHandle<NativeSlab> handle, int column) {
     return elements(
         dtype,
         handle.call(

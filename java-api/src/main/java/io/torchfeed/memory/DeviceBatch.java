@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.memory;
 
+import io.torchfeed.bindings.NativeDeviceTransfer;
 import io.torchfeed.bindings.NativeHandle;
 import java.util.List;
 import org.bytedeco.pytorch.Tensor;
@@ -9,12 +10,12 @@ import org.jspecify.annotations.Nullable;
 
 /** A batch that a {@link DeviceTransfer} copies to its device. Not thread-safe. */
 public final class DeviceBatch implements AutoCloseable {
-  private final NativeHandle<io.torchfeed.bindings.DeviceTransfer> transfer;
+  private final NativeHandle<NativeDeviceTransfer> transfer;
   private final long number;
   private @Nullable List<Tensor> tensors;
   private boolean closed;
 
-  DeviceBatch(NativeHandle<io.torchfeed.bindings.DeviceTransfer> transfer, long number) {
+  DeviceBatch(NativeHandle<NativeDeviceTransfer> transfer, long number) {
     this.transfer = transfer;
     this.number = number;
   }

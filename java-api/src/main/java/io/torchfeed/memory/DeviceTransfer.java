@@ -3,6 +3,7 @@ package io.torchfeed.memory;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.bindings.NativeDeviceTransfer;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import java.util.Arrays;
@@ -28,9 +29,9 @@ import org.bytedeco.pytorch.TensorVector;
 public final class DeviceTransfer implements AutoCloseable {
   private static final int DEFAULT_SLOTS = 2;
 
-  private final NativeHandle<io.torchfeed.bindings.DeviceTransfer> handle;
+  private final NativeHandle<NativeDeviceTransfer> handle;
 
-  private DeviceTransfer(NativeHandle<io.torchfeed.bindings.DeviceTransfer> handle) {
+  private DeviceTransfer(NativeHandle<NativeDeviceTransfer> handle) {
     this.handle = handle;
   }
 
@@ -63,8 +64,7 @@ public final class DeviceTransfer implements AutoCloseable {
     requireNonNull(device, "device");
     try {
       return new DeviceTransfer(
-          NativeHandle.create(
-              "DeviceTransfer", () -> io.torchfeed.bindings.DeviceTransfer.create(device, slots)));
+          NativeHandle.create("DeviceTransfer", () -> NativeDeviceTransfer.create(device, slots)));
     } catch (NativeException e) {
       throw new IllegalStateException(
           "device %s cannot be used: %s".formatted(device, e.getMessage()), e);
@@ -144,7 +144,7 @@ public final class DeviceTransfer implements AutoCloseable {
    * @throws IllegalStateException if the transfer is closed
    */
   public int copying() {
-    return Math.toIntExact(handle.call(io.torchfeed.bindings.DeviceTransfer::copying));
+    return Math.toIntExact(handle.call(NativeDeviceTransfer::copying));
   }
 
   /**
@@ -156,7 +156,7 @@ public final class DeviceTransfer implements AutoCloseable {
   @SuppressWarnings("EmptyCatch") // another thread closed it at the same time
   public void close() {
     try {
-      handle.run(io.torchfeed.bindings.DeviceTransfer::interrupt);
+      handle.run(NativeDeviceTransfer::interrupt);
     } catch (IllegalStateException closed) {
     }
     handle.close();

@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.NativeSlab;
 import io.torchfeed.bindings.torchfeed;
 import java.nio.ByteBuffer;
 import java.nio.DoubleBuffer;
@@ -36,14 +37,10 @@ public final class Slab implements AutoCloseable {
   private final List<RowSpec> columns;
   private final int rows;
   private final boolean pinned;
-  private final NativeHandle<io.torchfeed.bindings.Slab> handle;
+  private final NativeHandle<NativeSlab> handle;
   private final ColumnBuffers buffers;
 
-  private Slab(
-      List<RowSpec> columns,
-      int rows,
-      boolean pinned,
-      NativeHandle<io.torchfeed.bindings.Slab> handle) {
+  private Slab(List<RowSpec> columns, int rows, boolean pinned, NativeHandle<NativeSlab> handle) {
     this.columns = columns;
     this.rows = rows;
     this.pinned = pinned;
@@ -133,8 +130,7 @@ public final class Slab implements AutoCloseable {
     return SlabLimits.bytes(columns, rows);
   }
 
-  private static io.torchfeed.bindings.Slab createNative(
-      List<RowSpec> columns, int rows, @Nullable String device) {
+  private static NativeSlab createNative(List<RowSpec> columns, int rows, @Nullable String device) {
     try (PointerScope scope = new PointerScope()) {
       Tensor[] prototypes = new Tensor[columns.size()];
       for (int i = 0; i < prototypes.length; i++) {
@@ -150,8 +146,8 @@ public final class Slab implements AutoCloseable {
       return NativeHandle.outsideOfScopes(
           () ->
               device == null
-                  ? io.torchfeed.bindings.Slab.create(vector, rows)
-                  : io.torchfeed.bindings.Slab.create_pinned(vector, rows, device));
+                  ? NativeSlab.create(vector, rows)
+                  : NativeSlab.create_pinned(vector, rows, device));
     }
   }
 
@@ -222,7 +218,7 @@ public final class Slab implements AutoCloseable {
    * @throws IllegalStateException if the slab is closed
    */
   @SuppressWarnings("exports")
-  public <R> R callNative(Function<? super io.torchfeed.bindings.Slab, ? extends R> body) {
+  public <R> R callNative(Function<? super NativeSlab, ? extends R> body) {
     return handle.call(body);
   }
 
@@ -233,7 +229,7 @@ public final class Slab implements AutoCloseable {
    * @throws IllegalStateException if the slab is closed
    */
   public boolean isFree() {
-    return handle.call(io.torchfeed.bindings.Slab::is_free);
+    return handle.call(NativeSlab::is_free);
   }
 
   /**

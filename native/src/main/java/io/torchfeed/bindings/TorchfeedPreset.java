@@ -8,7 +8,10 @@ import org.bytedeco.javacpp.tools.Info;
 import org.bytedeco.javacpp.tools.InfoMap;
 import org.bytedeco.javacpp.tools.InfoMapper;
 
-/** The JavaCPP preset: the facade headers to bind, and the Java classes that represent tensors. */
+/**
+ * The JavaCPP preset: the facade headers to bind, the Java classes that represent tensors, and the
+ * names of bindings that would else be those of classes that users see.
+ */
 @Properties(
     value =
         @Platform(
@@ -50,6 +53,10 @@ public class TorchfeedPreset implements InfoMapper {
     Loader.load(org.bytedeco.pytorch.global.torch.class);
   }
 
+  private static final String[] NAMES_OF_THE_API = {
+    "DeviceTransfer", "ImageFiles", "ImageRecords", "ProcessGroup", "Slab", "Work",
+  };
+
   @Override
   public void map(InfoMap map) {
     map.put(new Info("TORCHFEED_API").cppTypes().annotations());
@@ -57,5 +64,8 @@ public class TorchfeedPreset implements InfoMapper {
     map.put(
         new Info("std::vector<at::Tensor>", "std::vector<torch::Tensor>")
             .pointerTypes("org.bytedeco.pytorch.TensorVector"));
+    for (String name : NAMES_OF_THE_API) {
+      map.put(new Info("torchfeed::" + name).pointerTypes("Native" + name));
+    }
   }
 }

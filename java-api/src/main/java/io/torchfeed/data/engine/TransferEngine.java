@@ -3,7 +3,7 @@ package io.torchfeed.data.engine;
 
 import static java.util.Objects.requireNonNull;
 
-import io.torchfeed.bindings.DeviceTransfer;
+import io.torchfeed.bindings.NativeDeviceTransfer;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.internal.Failures;
@@ -39,7 +39,7 @@ public final class TransferEngine implements BatchEngine {
 
   private final BatchEngine host;
   private final String device;
-  private final NativeHandle<DeviceTransfer> transfer;
+  private final NativeHandle<NativeDeviceTransfer> transfer;
   private final LoaderMeter meter;
   private long epoch;
   private int waiting; // batches requested of the host engine and not yet taken from it
@@ -47,7 +47,10 @@ public final class TransferEngine implements BatchEngine {
   private long current = NONE; // transfer of the batch that the consumer holds
 
   private TransferEngine(
-      BatchEngine host, String device, NativeHandle<DeviceTransfer> transfer, LoaderMeter meter) {
+      BatchEngine host,
+      String device,
+      NativeHandle<NativeDeviceTransfer> transfer,
+      LoaderMeter meter) {
     this.host = host;
     this.device = device;
     this.transfer = transfer;
@@ -61,9 +64,10 @@ public final class TransferEngine implements BatchEngine {
    * @throws IllegalStateException if the device cannot be used; the message says what is missing
    */
   public static TransferEngine over(BatchEngine host, String device, LoaderMeter meter) {
-    NativeHandle<DeviceTransfer> transfer;
+    NativeHandle<NativeDeviceTransfer> transfer;
     try {
-      transfer = NativeHandle.create("DataLoader", () -> DeviceTransfer.create(device, SLOTS));
+      transfer =
+          NativeHandle.create("DataLoader", () -> NativeDeviceTransfer.create(device, SLOTS));
     } catch (NativeException e) {
       throw new IllegalStateException(
           "device %s cannot be used: %s".formatted(device, e.getMessage()), e);
@@ -85,7 +89,7 @@ public final class TransferEngine implements BatchEngine {
     epoch = newEpoch;
     boolean isOfUse = false;
     try {
-      transfer.run(DeviceTransfer::rewind);
+      transfer.run(NativeDeviceTransfer::rewind);
     } finally {
       isOfUse = host.rewind(newEpoch);
     }
@@ -237,7 +241,7 @@ public final class TransferEngine implements BatchEngine {
   @Override
   public void interrupt() {
     host.interrupt();
-    transfer.run(DeviceTransfer::interrupt);
+    transfer.run(NativeDeviceTransfer::interrupt);
   }
 
   @Override

@@ -4,6 +4,7 @@ package io.torchfeed.data.source;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.NativeImageFiles;
 import io.torchfeed.bindings.RowSet;
 import io.torchfeed.data.NativeDataset;
 import io.torchfeed.image.ImagePlan;
@@ -53,7 +54,7 @@ public final class ImageFiles extends NativeDataset {
 
   /** Lists the files in the {@code PointerScope} of the caller, which frees the temporaries. */
   private static RowSet rows(ImageFolder folder, ImagePlan plan) {
-    io.torchfeed.bindings.ImageFiles files = plan.createFiles();
+    NativeImageFiles files = plan.createFiles();
     for (int i = 0; i < folder.files().size(); i++) {
       try (BytePointer name = new BytePointer(PathBytes.of(folder.files().get(i)))) {
         files.add(name, folder.label(i));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.source;
 
-import io.torchfeed.bindings.ImageRecords;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.NativeImageRecords;
 import io.torchfeed.bindings.NativeText;
 import io.torchfeed.bindings.RowSet;
 import io.torchfeed.image.ImagePlan;
@@ -20,10 +20,10 @@ import org.bytedeco.javacpp.BytePointer;
 /** Open record or tar files, of which datasets are made; they keep the files open themselves. */
 final class PictureFiles implements AutoCloseable {
   private final List<Path> paths;
-  private final NativeHandle<ImageRecords> files =
-      NativeHandle.create("ImageRecords", ImageRecords::create);
+  private final NativeHandle<NativeImageRecords> files =
+      NativeHandle.create("ImageRecords", NativeImageRecords::create);
 
-  private PictureFiles(List<Path> paths, BiConsumer<ImageRecords, BytePointer> add) {
+  private PictureFiles(List<Path> paths, BiConsumer<NativeImageRecords, BytePointer> add) {
     this.paths = paths;
     try {
       for (Path path : paths) {
@@ -41,15 +41,15 @@ final class PictureFiles implements AutoCloseable {
   }
 
   static PictureFiles ofRecords(List<Path> paths) {
-    return of(paths, "record", ImageRecords::add);
+    return of(paths, "record", NativeImageRecords::add);
   }
 
   static PictureFiles ofTars(List<Path> paths) {
-    return of(paths, "tar", ImageRecords::add_tar);
+    return of(paths, "tar", NativeImageRecords::add_tar);
   }
 
   private static PictureFiles of(
-      List<Path> paths, String kind, BiConsumer<ImageRecords, BytePointer> add) {
+      List<Path> paths, String kind, BiConsumer<NativeImageRecords, BytePointer> add) {
     List<Path> all = List.copyOf(paths);
     if (all.isEmpty()) {
       throw new IllegalArgumentException(
@@ -75,7 +75,7 @@ final class PictureFiles implements AutoCloseable {
   }
 
   long size() {
-    return files.callLong(ImageRecords::rows);
+    return files.callLong(NativeImageRecords::rows);
   }
 
   int[] labels() {

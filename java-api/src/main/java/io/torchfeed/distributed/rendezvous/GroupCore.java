@@ -3,7 +3,7 @@ package io.torchfeed.distributed.rendezvous;
 
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
-import io.torchfeed.bindings.ProcessGroup;
+import io.torchfeed.bindings.NativeProcessGroup;
 import io.torchfeed.sampler.Part;
 import java.time.Duration;
 import java.util.OptionalInt;
@@ -17,14 +17,14 @@ import java.util.function.Function;
  * @param timeout how long an operation waits for the other ranks
  */
 public record GroupCore(
-    NativeHandle<ProcessGroup> handle,
+    NativeHandle<NativeProcessGroup> handle,
     Part part,
     AtomicBoolean isAborted,
     Duration timeout,
     boolean hasPythonRanks) {
   /** Takes ownership of a native group. */
-  public static GroupCore of(NativeHandle<ProcessGroup> handle, Part part, Duration timeout) {
-    boolean hasPythonRanks = handle.call(ProcessGroup::has_python_ranks);
+  public static GroupCore of(NativeHandle<NativeProcessGroup> handle, Part part, Duration timeout) {
+    boolean hasPythonRanks = handle.call(NativeProcessGroup::has_python_ranks);
     return new GroupCore(handle, part, new AtomicBoolean(), timeout, hasPythonRanks);
   }
 
@@ -32,7 +32,7 @@ public record GroupCore(
   public void abort() {
     isAborted.set(true);
     if (!handle.isClosed()) {
-      handle.run(ProcessGroup::abort);
+      handle.run(NativeProcessGroup::abort);
     }
   }
 
@@ -55,7 +55,7 @@ public record GroupCore(
   }
 
   /** Creates a native object on this group; {@code maker} throws as {@link NativeHandle} does. */
-  public <R> R make(String operation, Function<ProcessGroup, R> maker) {
+  public <R> R make(String operation, Function<NativeProcessGroup, R> maker) {
     long start = System.nanoTime();
     handle.acquire();
     try {
@@ -92,7 +92,7 @@ public record GroupCore(
       return OptionalInt.of(1 - part.rank());
     }
     try {
-      int lost = (int) handle.callLong(ProcessGroup::lost_rank);
+      int lost = (int) handle.callLong(NativeProcessGroup::lost_rank);
       return lost < 0 ? OptionalInt.empty() : OptionalInt.of(lost);
     } catch (IllegalStateException e) {
       return OptionalInt.empty(); // closed meanwhile

@@ -3,6 +3,7 @@ package io.torchfeed.distributed.rendezvous;
 
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.NativeProcessGroup;
 import io.torchfeed.distributed.PeerLostException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -62,12 +63,12 @@ public final class MeetingPoint {
 
   /** Loads what connecting needs. */
   public static void load() {
-    Loader.load(io.torchfeed.bindings.ProcessGroup.class);
+    Loader.load(NativeProcessGroup.class);
   }
 
   /** Returns the group of a single rank. */
-  public static NativeHandle<io.torchfeed.bindings.ProcessGroup> alone() {
-    return NativeHandle.create(NAME, () -> io.torchfeed.bindings.ProcessGroup.adopt(0, 0, 1));
+  public static NativeHandle<NativeProcessGroup> alone() {
+    return NativeHandle.create(NAME, () -> NativeProcessGroup.adopt(0, 0, 1));
   }
 
   String prefix() {
@@ -208,17 +209,16 @@ public final class MeetingPoint {
   }
 
   /** Connects to all ranks, once all are there. */
-  NativeHandle<io.torchfeed.bindings.ProcessGroup> connect() {
+  NativeHandle<NativeProcessGroup> connect() {
     return connect(prefix + "gloo", /* hasPythonRanks= */ false);
   }
 
   /** Connects to all ranks, of which some are Python's; waits for them. */
-  NativeHandle<io.torchfeed.bindings.ProcessGroup> connectWithPython() {
+  NativeHandle<NativeProcessGroup> connectWithPython() {
     return connect(PythonProtocol.GLOO_PREFIX, /* hasPythonRanks= */ true);
   }
 
-  private NativeHandle<io.torchfeed.bindings.ProcessGroup> connect(
-      String keys, boolean hasPythonRanks) {
+  private NativeHandle<NativeProcessGroup> connect(String keys, boolean hasPythonRanks) {
     String host = environment.masterAddress();
     String address = host.equals("localhost") ? "127.0.0.1" : host;
     try {
@@ -229,7 +229,7 @@ public final class MeetingPoint {
                   NativeHandle.create(
                       NAME,
                       () ->
-                          io.torchfeed.bindings.ProcessGroup.connect(
+                          NativeProcessGroup.connect(
                               shared.address(),
                               keys,
                               environment.rank(),
@@ -250,8 +250,7 @@ public final class MeetingPoint {
    *
    * @param isLost whether the connection to a rank of this group is known to be lost
    */
-  public NativeHandle<io.torchfeed.bindings.ProcessGroup> meet(
-      Runnable eachTime, IntPredicate isLost) {
+  public NativeHandle<NativeProcessGroup> meet(Runnable eachTime, IntPredicate isLost) {
     try {
       return new TimeLimitedCall<>(
               "torchfeed-subgroup",

@@ -3,6 +3,7 @@ package io.torchfeed.distributed.rendezvous;
 
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.NativeProcessGroup;
 import io.torchfeed.bindings.torchfeed;
 import io.torchfeed.sampler.Part;
 import java.time.Duration;
@@ -32,7 +33,7 @@ public record NcclBackend(StoreConnection store, String prefix, Part part, Durat
    * @return null if it can
    */
   public static @Nullable RuntimeException obstacle(
-      NativeHandle<io.torchfeed.bindings.ProcessGroup> group, String device, boolean needsNccl) {
+      NativeHandle<NativeProcessGroup> group, String device, boolean needsNccl) {
     if (!device.equals(TYPE) && !device.startsWith(TYPE + ":")) {
       return new IllegalArgumentException(
           "device must be a CUDA device like cuda:0, got '" + device + "'");
@@ -48,7 +49,7 @@ public record NcclBackend(StoreConnection store, String prefix, Part part, Durat
   /** Returns why NCCL cannot be used; null if it can. */
   public static @Nullable RuntimeException missingLibrary() {
     try {
-      io.torchfeed.bindings.ProcessGroup.prepare_nccl();
+      NativeProcessGroup.prepare_nccl();
       Loader.load(ProcessGroupNCCL.class);
     } catch (LinkageError | TypeNotPresentException e) {
       return new IllegalStateException(
@@ -76,7 +77,7 @@ public record NcclBackend(StoreConnection store, String prefix, Part part, Durat
   }
 
   /** Connects the devices of all ranks, and lets the group send through them. */
-  public void connect(NativeHandle<io.torchfeed.bindings.ProcessGroup> group, String device) {
+  public void connect(NativeHandle<NativeProcessGroup> group, String device) {
     long start = System.nanoTime();
     String exact = torchfeed.device_name(device);
     try {
@@ -93,7 +94,7 @@ public record NcclBackend(StoreConnection store, String prefix, Part part, Durat
     }
   }
 
-  private boolean adopt(NativeHandle<io.torchfeed.bindings.ProcessGroup> group, String device) {
+  private boolean adopt(NativeHandle<NativeProcessGroup> group, String device) {
     store
         .handle()
         .run(

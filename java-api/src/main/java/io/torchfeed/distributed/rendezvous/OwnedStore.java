@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.rendezvous;
 
-import io.torchfeed.bindings.ProcessGroup;
+import io.torchfeed.bindings.NativeProcessGroup;
 import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.pytorch.PrefixStore;
 import org.bytedeco.pytorch.Store;
@@ -23,8 +23,8 @@ final class OwnedStore extends Store {
   private OwnedStore(TCPStore store) {
     super(new Address(store.address()));
     long owned = address();
-    ProcessGroup.own_store(owned);
-    deallocator(() -> ProcessGroup.release_store(owned));
+    NativeProcessGroup.own_store(owned);
+    deallocator(() -> NativeProcessGroup.release_store(owned));
   }
 
   /**
@@ -34,11 +34,11 @@ final class OwnedStore extends Store {
    * @param prefix what the keys of the view begin with, before a slash
    */
   static Store shared(Store store, String prefix) {
-    long nested = ProcessGroup.nested_store(store.address(), prefix);
+    long nested = NativeProcessGroup.nested_store(store.address(), prefix);
     try {
       return new PrefixStore(new Address(nested)).getUnderlyingStore();
     } finally {
-      ProcessGroup.release_store(nested);
+      NativeProcessGroup.release_store(nested);
     }
   }
 

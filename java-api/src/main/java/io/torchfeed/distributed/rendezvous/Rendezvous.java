@@ -3,6 +3,7 @@ package io.torchfeed.distributed.rendezvous;
 
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.NativeProcessGroup;
 import io.torchfeed.bindings.torchfeed;
 import io.torchfeed.distributed.PeerLostException;
 import java.io.IOException;
@@ -63,9 +64,7 @@ public final class Rendezvous {
    * @param prefix what the keys of the group begin with
    */
   public record Joined(
-      NativeHandle<io.torchfeed.bindings.ProcessGroup> group,
-      @Nullable StoreConnection store,
-      String prefix) {
+      NativeHandle<NativeProcessGroup> group, @Nullable StoreConnection store, String prefix) {
     void close() {
       group.close();
       if (store != null) {

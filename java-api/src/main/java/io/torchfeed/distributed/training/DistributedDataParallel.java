@@ -4,6 +4,7 @@ package io.torchfeed.distributed.training;
 import io.torchfeed.bindings.GradientReducer;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.NativeProcessGroup;
 import io.torchfeed.bindings.ReducerOptions;
 import io.torchfeed.bindings.ReducerState;
 import io.torchfeed.checkpoint.StateDict;
@@ -419,7 +420,7 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
     }
   }
 
-  private void connectExchange(io.torchfeed.bindings.ProcessGroup all, Nodes nodes) {
+  private void connectExchange(NativeProcessGroup all, Nodes nodes) {
     ProcessGroup node = nodes.node();
     if (node == null) {
       handle.run(reducer -> reducer.exchange_over(all));
@@ -435,7 +436,7 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
   }
 
   private static void withNative(
-      @Nullable ProcessGroup group, Consumer<io.torchfeed.bindings.@Nullable ProcessGroup> body) {
+      @Nullable ProcessGroup group, Consumer<@Nullable NativeProcessGroup> body) {
     if (group == null) {
       body.accept(null);
     } else {
