@@ -22,6 +22,7 @@ import io.torchfeed.data.pass.Prefetch;
 import io.torchfeed.data.pass.ShardSource;
 import io.torchfeed.data.pass.StreamStart;
 import io.torchfeed.internal.Once;
+import io.torchfeed.internal.TimeLimit;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
 import io.torchfeed.sampler.BatchSampler;
@@ -43,9 +44,8 @@ public final class DataLoaderBuilder {
   private static final int MAX_WORKERS = 1024;
 
   /** The longest timeout that fits a long of nanoseconds; in effect unlimited. */
-  private static final Duration MAX_TIMEOUT = Duration.ofNanos(Long.MAX_VALUE);
-
   private final LoaderData data;
+
   private @Nullable Part part;
   private @Nullable Sampler sampler;
   private @Nullable BatchSampler batchSampler;
@@ -217,7 +217,7 @@ public final class DataLoaderBuilder {
    * @return this builder
    */
   public DataLoaderBuilder timeout(Duration timeout) {
-    this.timeout = Once.set("timeout", this.timeout, limited(requireNonNull(timeout, "timeout")));
+    this.timeout = Once.set("timeout", this.timeout, TimeLimit.of("timeout", timeout));
     return this;
   }
 
@@ -367,11 +367,6 @@ public final class DataLoaderBuilder {
 
   private boolean isOnDevice() {
     return device != null && !device.equals("cpu");
-  }
-
-  /** Clamps a timeout to the longest that fits a long of nanoseconds. */
-  private static Duration limited(Duration timeout) {
-    return timeout.compareTo(MAX_TIMEOUT) > 0 ? MAX_TIMEOUT : timeout;
   }
 
   private void requireWorkersFor(String option, @Nullable Object value) {

@@ -8,6 +8,8 @@ import io.torchfeed.distributed.rendezvous.LossNote;
 import io.torchfeed.distributed.rendezvous.MeetingPoint;
 import io.torchfeed.distributed.rendezvous.Rendezvous;
 import io.torchfeed.distributed.rendezvous.StoreConnection;
+import io.torchfeed.internal.Quotes;
+import io.torchfeed.internal.TimeLimit;
 import io.torchfeed.sampler.Part;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -33,6 +35,7 @@ import java.util.stream.IntStream;
  */
 public final class KeyValueStore {
   private static final long MAX_PAUSE_MILLIS = 10;
+  private static final byte[] ZERO = {'0'};
 
   // Keys of a barrier, besides the numbers of the ranks.
   private static final String OUTCOME = "outcome";
@@ -64,9 +67,11 @@ public final class KeyValueStore {
    * @param value of any length; not modified
    */
   public void set(String key, byte[] value) {
+    String name = name(key);
+    requireNonNull(value, "value");
     call(
         () -> {
-          connection.set(prefix + key, value);
+          connection.set(name, value);
           return true;
         });
   }
@@ -78,7 +83,7 @@ public final class KeyValueStore {
    * @param value stored as UTF-8
    */
   public void set(String key, String value) {
-    set(key, value.getBytes(StandardCharsets.UTF_8));
+    set(key, requireNonNull(value, "value").getBytes(StandardCharsets.UTF_8));
   }
 
   /**
@@ -91,12 +96,14 @@ public final class KeyValueStore {
    * @throws IllegalStateException also if the thread is interrupted while it waits
    */
   public byte[] get(String key, Duration timeout) {
+    String name = name(key);
+    Duration limit = TimeLimit.of("timeout", timeout);
     long start = System.nanoTime();
-    if (!await(List.of(key), timeout)) {
-      throw LossNote.lost(
-          "get", start, OptionalInt.empty(), "no rank has set the key '" + key + "'", null);
+    if (!await(List.of(key), limit)) {
+      LossNote.write();
+      throw PeerLostException.ofUnsetKey(key, start);
     }
-    return call(() -> connection.get(prefix + key), left(start, timeout));
+    return call(() -> connection.get(name), left(start, limit));
   }
 
   /**
@@ -125,11 +132,12 @@ public final class KeyValueStore {
     if (keys.isEmpty()) {
       throw new IllegalArgumentException("keys must hold at least 1 key, got 0");
     }
-    List<String> names = keys.stream().map(key -> prefix + requireNonNull(key)).toList();
+    List<String> names = keys.stream().map(this::name).toList();
+    Duration limit = TimeLimit.of("timeout", timeout);
     long start = System.nanoTime();
     long pause = 1;
-    while (!call(() -> connection.isSet(names), left(start, timeout))) {
-      long left = left(start, timeout).toMillis();
+    while (!call(() -> connection.isSet(names), left(start, limit))) {
+      long left = left(start, limit).toMillis();
       if (left <= 0) {
         return false;
       }
@@ -142,12 +150,41 @@ public final class KeyValueStore {
   /**
    * Adds to a number, which is 0 if the key has no value, and stores the sum.
    *
-   * @param key any text; its value must be an integer in decimal digits
+   * @param key any text; its value must be an integer in decimal digits, and no other rank may set
+   *     it to anything else meanwhile: the store ends the connection of a rank that adds to that
    * @param summand what to add; may be negative
    * @return the sum
+   * @throws IllegalArgumentException if the value is no such number, or the sum is not in the range
+   *     of long; the value is as before
    */
   public long add(String key, long summand) {
-    return call(() -> connection.add(prefix + key, summand));
+    String name = name(key);
+    return call(
+        () -> {
+          requireSum(key, connection.compareSet(name, ZERO, ZERO), summand); // only reads
+          return connection.add(name, summand);
+        });
+  }
+
+  private static void requireSum(String key, byte[] value, long summand) {
+    String text = new String(value, StandardCharsets.UTF_8);
+    try {
+      Math.addExact(Long.parseLong(text), summand);
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException(
+          "the value of key '%s' must be an integer to add to it, got '%s'; set or delete it before"
+              .formatted(Quotes.shortened(key), Quotes.shortened(text)),
+          e);
+    } catch (ArithmeticException e) {
+      throw new IllegalArgumentException(
+          "the sum of key '%s' must be in the range of long, got %s + %d"
+              .formatted(Quotes.shortened(key), text, summand),
+          e);
+    }
+  }
+
+  private String name(String key) {
+    return prefix + requireNonNull(key, "key");
   }
 
   /**
@@ -159,13 +196,10 @@ public final class KeyValueStore {
    * @return the value after the call, or {@code expected} if the key still has none
    */
   public String compareSet(String key, String expected, String desired) {
-    byte[] value =
-        call(
-            () ->
-                connection.compareSet(
-                    prefix + key,
-                    expected.getBytes(StandardCharsets.UTF_8),
-                    desired.getBytes(StandardCharsets.UTF_8)));
+    String name = name(key);
+    byte[] old = requireNonNull(expected, "expected").getBytes(StandardCharsets.UTF_8);
+    byte[] replacement = requireNonNull(desired, "desired").getBytes(StandardCharsets.UTF_8);
+    byte[] value = call(() -> connection.compareSet(name, old, replacement));
     return new String(value, StandardCharsets.UTF_8);
   }
 
@@ -176,7 +210,8 @@ public final class KeyValueStore {
    * @return whether it had a value
    */
   public boolean delete(String key) {
-    return call(() -> connection.delete(prefix + key));
+    String name = name(key);
+    return call(() -> connection.delete(name));
   }
 
   /**

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
+import io.torchfeed.internal.Quotes;
 import java.time.Duration;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
@@ -8,7 +9,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Thrown when another rank died, left, or did not respond within the group's timeout.
  *
- * <p>The group is no longer usable: close it, and restart all ranks from the last checkpoint.
+ * <p>The group is no longer usable: close it, and restart all ranks from the last checkpoint. Only
+ * after {@link KeyValueStore#get} of a key that no rank has set in time is it as before.
  */
 public final class PeerLostException extends RuntimeException {
   private static final long serialVersionUID = 1L;
@@ -39,10 +41,28 @@ public final class PeerLostException extends RuntimeException {
       OptionalInt rank,
       String reason,
       @Nullable Throwable cause) {
-    super(message(operation, waited, rank, reason), cause);
+    this(message(operation, waited, rank, reason), operation, waited, rank, cause);
+  }
+
+  private PeerLostException(
+      String message,
+      String operation,
+      Duration waited,
+      OptionalInt rank,
+      @Nullable Throwable cause) {
+    super(message, cause);
     this.operation = operation;
     this.waited = waited;
     this.rank = rank.orElse(UNKNOWN);
+  }
+
+  /** Returns the exception for a key that no rank has set: none need be lost. */
+  static PeerLostException ofUnsetKey(String key, long start) {
+    Duration waited = Duration.ofNanos(System.nanoTime() - start);
+    String message =
+        "no rank has set the key '%s' within %d ms"
+            .formatted(Quotes.shortened(key), waited.toMillis());
+    return new PeerLostException(message, "get", waited, OptionalInt.empty(), null);
   }
 
   private static String message(

@@ -13,6 +13,7 @@ import io.torchfeed.distributed.rendezvous.ParentWatchdog;
 import io.torchfeed.distributed.rendezvous.PythonProtocol;
 import io.torchfeed.distributed.rendezvous.Rendezvous;
 import io.torchfeed.distributed.rendezvous.StoreConnection;
+import io.torchfeed.internal.TimeLimit;
 import io.torchfeed.sampler.Part;
 import java.time.Duration;
 import java.util.Arrays;
@@ -105,10 +106,10 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
 
   private static ProcessGroup fromEnvironment(
       Map<String, String> variables, boolean hasPythonRanks, Duration timeout) {
-    checkTimeout(timeout);
+    Duration limit = TimeLimit.atLeastOneMilli("timeout", timeout);
     Environment environment = Environment.of(variables);
     ParentWatchdog.start(variables);
-    return join(environment, variables, OptionalInt.empty(), hasPythonRanks, timeout);
+    return join(environment, variables, OptionalInt.empty(), hasPythonRanks, limit);
   }
 
   /**
@@ -127,8 +128,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @throws PeerLostException if not all ranks join within the timeout
    */
   public static ProcessGroup join(Master master, Part part, Duration timeout) {
-    checkTimeout(timeout);
-    return join(environment(master, part), System.getenv(), listener(master, part), false, timeout);
+    return join(master, part, false, timeout);
   }
 
   /**
@@ -170,8 +170,18 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @throws PeerLostException if not all ranks join within the timeout
    */
   public static ProcessGroup joinPython(Master master, Part part, Duration timeout) {
-    checkTimeout(timeout);
-    return join(environment(master, part), System.getenv(), listener(master, part), true, timeout);
+    return join(master, part, true, timeout);
+  }
+
+  private static ProcessGroup join(
+      Master master, Part part, boolean hasPythonRanks, Duration timeout) {
+    Duration limit = TimeLimit.atLeastOneMilli("timeout", timeout);
+    return join(
+        environment(requireNonNull(master, "master"), requireNonNull(part, "part")),
+        System.getenv(),
+        listener(master, part),
+        hasPythonRanks,
+        limit);
   }
 
   private static Environment environment(Master master, Part part) {
@@ -181,12 +191,6 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   /** Leaves an open socket to rank 0, which may be another thread of this process. */
   static OptionalInt listener(Master master, Part part) {
     return part.rank() == 0 ? master.takeListener() : OptionalInt.empty();
-  }
-
-  private static void checkTimeout(Duration timeout) {
-    if (requireNonNull(timeout, "timeout").toMillis() < 1) {
-      throw new IllegalArgumentException("timeout must be at least 1 ms, got " + timeout);
-    }
   }
 
   private static ProcessGroup join(
@@ -436,7 +440,8 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * Waits until every rank has called this method, and if not, names those that have not. It goes
    * through the store, so it takes milliseconds; for finding a rank that hangs.
    *
-   * @param limit how long to wait
+   * @param limit how long to wait, at least 1 ms
+   * @throws IllegalArgumentException if the limit is shorter
    * @throws PeerLostException if a rank has not called this method within the limit of every other;
    *     then that rank's call throws, too
    * @throws IllegalStateException if the group is closed or aborted
@@ -444,8 +449,10 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    */
   public void monitoredBarrier(Duration limit) {
     core.requireJavaRanks("monitoredBarrier");
+    Duration counted = TimeLimit.atLeastOneMilli("limit", limit);
     String round = prefix + "barrier/" + countMade("barrier") + "/";
-    new KeyValueStore(storeConnection(), round, core::requireOpen, limit).barrier(part(), limit);
+    new KeyValueStore(storeConnection(), round, core::requireOpen, counted)
+        .barrier(part(), counted);
   }
 
   /**

@@ -4,6 +4,7 @@ package io.torchfeed.distributed;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.NativeWork;
+import io.torchfeed.internal.TimeLimit;
 import java.time.Duration;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -66,7 +67,7 @@ public final class Work<T> {
    * @throws IllegalStateException if the group was aborted or closed
    */
   public boolean await(Duration limit) {
-    boolean isDone = awaitDone(Math.max(0, limit.toMillis()));
+    boolean isDone = awaitDone(Math.max(0, TimeLimit.of("limit", limit).toMillis()));
     if (isDone) {
       settled();
     }

@@ -5,6 +5,7 @@ import io.torchfeed.internal.FreeMemory;
 import io.torchfeed.internal.Once;
 import io.torchfeed.internal.RankVariables;
 import io.torchfeed.internal.ReservedPort;
+import io.torchfeed.internal.TimeLimit;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -291,10 +292,7 @@ public final class Launcher {
      * @return this
      */
     public Builder grace(Duration grace) {
-      if (grace.isNegative()) {
-        throw new IllegalArgumentException("grace must be at least 0, got " + grace);
-      }
-      this.grace = Once.set("grace", this.grace, grace);
+      this.grace = Once.set("grace", this.grace, TimeLimit.notNegative("grace", grace));
       return this;
     }
 

@@ -35,7 +35,7 @@ public final class LossNote {
   }
 
   /** Writes the note if this process was started by a launcher. */
-  private static void write() {
+  public static void write() {
     @Nullable Path note = path(System.getenv());
     if (note == null) {
       return;

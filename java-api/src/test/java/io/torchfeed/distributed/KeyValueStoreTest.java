@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Tests of the store without other ranks; {@link ProcessGroupTest} shares it among some. */
+@Timeout(60)
+class KeyValueStoreTest {
+  private static final Duration FOREVER = Duration.ofSeconds(Long.MAX_VALUE);
+
+  private final StoreConnection connection = StoreConnection.alone(Duration.ofMinutes(1));
+  private final KeyValueStore store =
+      new KeyValueStore(connection, "user/", () -> {}, Duration.ofMinutes(1));
+
+  @AfterEach
+  void release() {
+    connection.release();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "text", "12 apples", "1.5", "99999999999999999999"})
+  void addingToWhatIsNoNumberIsRefusedAndTheStoreGoesOn(String value) {
+    store.set("key", value);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> store.add("key", 1))
+        .withMessage(
+            "the value of key 'key' must be an integer to add to it, got '%s'; set or delete it"
+                + " before",
+            value);
+    assertThat(store.getString("key", FOREVER)).isEqualTo(value);
+    assertThat(store.add("other", 1)).isEqualTo(1);
+  }
+
+  @Test
+  void sumsStayInTheRangeOfLong() {
+    assertThat(store.add("key", Long.MAX_VALUE)).isEqualTo(Long.MAX_VALUE);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> store.add("key", 1))
+        .withMessage(
+            "the sum of key 'key' must be in the range of long, got 9223372036854775807 + 1");
+    assertThat(store.add("key", Long.MIN_VALUE)).isEqualTo(-1);
+    store.set("key", "-5");
+    assertThat(store.add("key", 7)).isEqualTo(2);
+  }
+
+  @Test
+  void aKeyThatNobodySetsIsCalledSo() {
+    assertThatThrownBy(() -> store.get("never", Duration.ZERO))
+        .isInstanceOf(PeerLostException.class)
+        .hasMessageMatching("no rank has set the key 'never' within \\d+ ms");
+    assertThat(store.await(List.of("never"), Duration.ofSeconds(Long.MIN_VALUE))).isFalse();
+  }
+
+  @Test
+  void theLongestLimitIsWaitedFor() {
+    store.set("key", "value");
+    assertThat(store.getString("key", FOREVER)).isEqualTo("value");
+    assertThat(store.await(List.of("key"), FOREVER)).isTrue();
+  }
+
+  @Test
+  @SuppressWarnings("NullAway") // callers may have no null checks
+  void whatIsMissingIsNamed() {
+    byte[] bytes = "value".getBytes(StandardCharsets.UTF_8);
+    assertNamed("key", () -> store.set(null, bytes));
+    assertNamed("value", () -> store.set("key", (byte[]) null));
+    assertNamed("value", () -> store.set("key", (String) null));
+    assertNamed("key", () -> store.get(null, FOREVER));
+    assertNamed("timeout", () -> store.get("key", null));
+    assertNamed("timeout", () -> store.await(List.of("key"), null));
+    assertNamed("key", () -> store.add(null, 1));
+    assertNamed("expected", () -> store.compareSet("key", null, ""));
+    assertNamed("desired", () -> store.compareSet("key", "", null));
+    assertNamed("key", () -> store.delete(null));
+  }
+
+  private static void assertNamed(String argument, ThrowingCallable call) {
+    assertThatNullPointerException().isThrownBy(call).withMessage(argument);
+  }
+}
