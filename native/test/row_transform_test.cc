@@ -9,6 +9,7 @@
 #include <limits>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/rows/row_recipe.h"
@@ -218,6 +219,38 @@ TEST_F(RowTransforms, MayFollowEachOtherAndKeepOtherColumns) {
                                                           .narrow(3, 1, 2)
                                                           .index_select(0, torch::tensor({3, 2}))));
   EXPECT_EQ(RowTables::of(*second)->columns()[1], RowTables::of(*first)->columns()[1]);
+}
+
+/// Returns the rows 0 and 1 of the set and itself, of those and themselves, and so on.
+Sets nested(Sets set, int depth) {
+  const std::array<int64_t, 2> both = {0, 1};
+  for (int i = 0; i < depth; ++i) {
+    set = set->concat(*set)->subset(both.data(), 2);
+  }
+  return set;
+}
+
+TEST_F(RowTransforms, APartThatSelectionsShareIsTransformedOnce) {
+  const at::Tensor column = torch::arange(10, torch::kByte).reshape({5, 2});
+  const auto set = transformed(*nested(RowSet::of_tensors({column}), 60), {kRowScale, 2});
+  EXPECT_TRUE(
+      torch::equal(gathered(*set, {1, 0, 1}),
+                   column.to(torch::kFloat).mul(2).index_select(0, torch::tensor({1, 0, 1}))));
+}
+
+TEST_F(RowTransforms, SelectionsMayNestUpToALimit) {
+  const at::Tensor column = torch::arange(10, torch::kByte).reshape({5, 2});
+  auto deep = transformed(*nested(RowSet::of_tensors({column}), 499), {kRowScale, 1});
+  EXPECT_TRUE(torch::equal(gathered(*deep, {1}), column.to(torch::kFloat).narrow(0, 1, 1)));
+  try {
+    nested(std::move(deep), 2);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(
+        "INVALID_ARGUMENT|subsets of concatenations of subsets can be nested at most 1000 "
+        "deep; select the rows of the first dataset instead",
+        error.what());
+  }
 }
 
 TEST_F(RowTransforms, WhatDoesNotFitIsRefused) {

@@ -4,12 +4,40 @@
 #include <algorithm>
 #include <numeric>
 #include <string>
+#include <unordered_map>
 
 namespace torchfeed {
+
+/// The replacement of a column in tables that may refer to the same tables again and again.
+class RowTable::Mapping {
+ public:
+  Mapping(std::size_t column, const std::function<SharedColumn(const SharedColumn&)>& map)
+      : column_(column), map_(map) {}
+
+  [[nodiscard]] std::size_t column() const { return column_; }
+  [[nodiscard]] SharedColumn of(const SharedColumn& column) const { return map_(column); }
+
+  /// Maps each table once: nested concatenations of a table with itself have 2^depth parts.
+  SharedTable of(const RowTable& table) {
+    SharedTable& known = known_[&table];
+    if (known == nullptr) {
+      known = table.replaced(*this);
+    }
+    return known;
+  }
+
+ private:
+  const std::size_t column_;
+  const std::function<SharedColumn(const SharedColumn&)>& map_;
+  std::unordered_map<const RowTable*, SharedTable> known_;
+};
+
 namespace {
 
 /// Each part takes 32 bytes, and 8 in each batch.
 constexpr std::size_t kMaxParts = std::size_t{1} << 20;
+/// Methods and destructors of tables call those of the tables inside.
+constexpr int64_t kMaxDepth = 1000;
 
 std::vector<RowShape> shapes_of(const std::vector<SharedColumn>& columns) {
   if (columns.empty()) {
@@ -32,7 +60,7 @@ std::vector<RowShape> shapes_of(const std::vector<SharedColumn>& columns) {
 class Columns : public RowTable {
  public:
   explicit Columns(std::vector<SharedColumn> columns)
-      : RowTable(columns.empty() ? 0 : columns[0]->rows(), shapes_of(columns)),
+      : RowTable(columns.empty() ? 0 : columns[0]->rows(), shapes_of(columns), 1),
         columns_(std::move(columns)) {}
 
   bool gather(std::span<std::byte* const> targets, const WantedRows& wanted,
@@ -45,15 +73,14 @@ class Columns : public RowTable {
     return true;
   }
 
-  [[nodiscard]] SharedTable mapped(
-      std::size_t column,
-      const std::function<SharedColumn(const SharedColumn&)>& map) const override {
+ private:
+  [[nodiscard]] SharedTable replaced(Mapping& mapping) const override {
     std::vector<SharedColumn> columns = columns_;
-    columns.at(column) = map(columns.at(column));
+    SharedColumn& column = columns.at(mapping.column());
+    column = mapping.of(column);
     return table_of(std::move(columns));
   }
 
- private:
   const std::vector<SharedColumn> columns_;
 };
 
@@ -62,7 +89,7 @@ class Columns : public RowTable {
 class Subset : public RowTable {
  public:
   Subset(SharedTable table, std::shared_ptr<const Rows> rows)
-      : RowTable(static_cast<int64_t>(rows->size()), table->columns()),
+      : RowTable(static_cast<int64_t>(rows->size()), table->columns(), depth_of(*table) + 1),
         table_(std::move(table)),
         rows_(std::move(rows)) {}
 
@@ -82,13 +109,11 @@ class Subset : public RowTable {
                           stores);
   }
 
-  [[nodiscard]] SharedTable mapped(
-      std::size_t column,
-      const std::function<SharedColumn(const SharedColumn&)>& map) const override {
-    return std::make_shared<Subset>(table_->mapped(column, map), rows_);
+ private:
+  [[nodiscard]] SharedTable replaced(Mapping& mapping) const override {
+    return std::make_shared<Subset>(mapping.of(*table_), rows_);
   }
 
- private:
   const SharedTable table_;
   const std::shared_ptr<const Rows> rows_;
 };
@@ -107,7 +132,8 @@ int64_t rows_of(const std::vector<SharedTable>& parts) {
 class Concatenation : public RowTable {
  public:
   explicit Concatenation(std::vector<SharedTable> parts)
-      : RowTable(rows_of(parts), parts[0]->columns()), parts_(std::move(parts)) {
+      : RowTable(rows_of(parts), parts[0]->columns(), depth_of_all(parts) + 1),
+        parts_(std::move(parts)) {
     std::size_t first = 0;
     for (const SharedTable& part : parts_) {
       firsts_.push_back(first);
@@ -153,17 +179,23 @@ class Concatenation : public RowTable {
     return true;
   }
 
-  [[nodiscard]] SharedTable mapped(
-      std::size_t column,
-      const std::function<SharedColumn(const SharedColumn&)>& map) const override {
+ private:
+  static int64_t depth_of_all(const std::vector<SharedTable>& parts) {
+    int64_t depth = 0;
+    for (const SharedTable& part : parts) {
+      depth = std::max(depth, depth_of(*part));
+    }
+    return depth;
+  }
+
+  [[nodiscard]] SharedTable replaced(Mapping& mapping) const override {
     std::vector<SharedTable> parts;
     for (const SharedTable& part : parts_) {
-      parts.push_back(part->mapped(column, map));
+      parts.push_back(mapping.of(*part));
     }
     return std::make_shared<Concatenation>(std::move(parts));
   }
 
- private:
   [[nodiscard]] std::size_t part(std::size_t row) const {
     return static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), row) -
                                     ends_.begin());
@@ -183,6 +215,22 @@ void append(std::vector<SharedTable>& parts, const SharedTable& table) {
 }
 
 }  // namespace
+
+RowTable::RowTable(int64_t rows, std::vector<RowShape> columns, int64_t depth)
+    : rows_(rows), columns_(std::move(columns)), depth_(depth) {
+  if (depth > kMaxDepth) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "subsets of concatenations of subsets can be nested at most " +
+                    std::to_string(kMaxDepth) +
+                    " deep; select the rows of the first dataset instead");
+  }
+}
+
+SharedTable RowTable::mapped(std::size_t column,
+                             const std::function<SharedColumn(const SharedColumn&)>& map) const {
+  Mapping mapping(column, map);
+  return mapping.of(*this);
+}
 
 SharedTable table_of(std::vector<SharedColumn> columns) {
   return std::make_shared<Columns>(std::move(columns));

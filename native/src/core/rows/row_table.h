@@ -35,16 +35,25 @@ class RowTable {
 
   /// Returns this table with another column in place of one, or of each part of one: the result of
   /// `map` for it. Inserts transforms of single samples.
-  [[nodiscard]] virtual SharedTable mapped(
-      std::size_t column, const std::function<SharedColumn(const SharedColumn&)>& map) const = 0;
+  [[nodiscard]] SharedTable mapped(
+      std::size_t column, const std::function<SharedColumn(const SharedColumn&)>& map) const;
 
  protected:
-  RowTable(int64_t rows, std::vector<RowShape> columns)
-      : rows_(rows), columns_(std::move(columns)) {}
+  class Mapping;
+
+  /// @param depth  the number of tables inside each other, with this one
+  /// @throws Error  of code `kInvalidArgument` if there are too many
+  RowTable(int64_t rows, std::vector<RowShape> columns, int64_t depth);
+
+  static int64_t depth_of(const RowTable& table) { return table.depth_; }
 
  private:
+  /// Returns this table with the result of the mapping in place of each column or table in it.
+  [[nodiscard]] virtual SharedTable replaced(Mapping& mapping) const = 0;
+
   const int64_t rows_;
   const std::vector<RowShape> columns_;
+  const int64_t depth_;
 };
 
 /// @param columns  at least one, all with the same number of rows

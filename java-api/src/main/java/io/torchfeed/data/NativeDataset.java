@@ -79,7 +79,8 @@ public abstract class NativeDataset implements AutoCloseable {
    *
    * @param indices dataset indices, each in [0, size()); copied
    * @return a dataset of {@code indices.length} samples; the caller closes it
-   * @throws IllegalArgumentException if an index is out of range
+   * @throws IllegalArgumentException if an index is out of range, or subsets of concatenations of
+   *     subsets are nested more than 1000 deep; subsets of a subset are one
    * @throws IllegalStateException if this dataset is closed, or the machine has too little memory
    */
   public final NativeDataset subset(long... indices) {
@@ -119,7 +120,7 @@ public abstract class NativeDataset implements AutoCloseable {
    * @return a dataset of all their samples; the caller closes it
    * @throws IllegalArgumentException if there is none, their columns differ, or they are together
    *     more than 2<sup>20</sup> datasets, of which those that are themselves concatenations count
-   *     as their parts
+   *     as their parts, or nested too deep, as for {@link #subset}
    * @throws IllegalStateException if a part is closed, or the machine has too little memory
    */
   public static NativeDataset concat(List<? extends NativeDataset> parts) {

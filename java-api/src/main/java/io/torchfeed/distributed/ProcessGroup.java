@@ -176,16 +176,8 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   private static ProcessGroup join(
       Master master, Part part, boolean hasPythonRanks, Duration timeout) {
     Duration limit = TimeLimit.atLeastOneMilli("timeout", timeout);
-    return join(
-        environment(requireNonNull(master, "master"), requireNonNull(part, "part")),
-        System.getenv(),
-        listener(master, part),
-        hasPythonRanks,
-        limit);
-  }
-
-  private static Environment environment(Master master, Part part) {
-    return new Environment(part, part.rank(), master.host(), master.port(), false, "");
+    Environment there = new Environment(part, part.rank(), master.host(), master.port(), false, "");
+    return join(there, System.getenv(), listener(master, part), hasPythonRanks, limit);
   }
 
   /** Leaves an open socket to rank 0, which may be another thread of this process. */
