@@ -56,7 +56,7 @@ check_native_tools() {
 # Succeeds if no source is newer than the last good build and its whole class path exists.
 is_built() {
   [ -f "$stamp" ] && [ -f "$target/classpath" ] || return 1
-  newer=$(find "$root/pom.xml" "$root/cmake" "$root/native" "$root/java-api" "$root/examples/common" "$here" \
+  newer=$(find "$root/pom.xml" "$root/cmake" "$root/native" "$root/java-api" "$root/examples/pom.xml" "$root/examples/common" "$here" \
     -name target -prune -o -name runs -prune -o -type f ! -name '*.md' -newer "$stamp" -print | head -n 1)
   [ -z "$newer" ] || return 1
   ( IFS=:
