@@ -126,9 +126,7 @@ class ArchitectureTest {
   /** The files that are longer, and how long they may be until issue 27 cuts them. */
   private static final Map<String, Integer> LONG_FILES =
       Map.ofEntries(
-          Map.entry("DataLoaderBuilder.java", 512), // issue 27
           Map.entry("DistributedDataParallel.java", 807), // issue 27
-          Map.entry("ImagePlanBuilder.java", 425), // issue 27
           Map.entry("ModelAveraging.java", 551), // issue 27
           Map.entry("ModelAveragingTest.java", 446), // issue 27
           Map.entry("ProcessGroup.java", 483), // issue 27

@@ -4,36 +4,13 @@ package io.torchfeed.data;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.torchfeed;
-import io.torchfeed.data.engine.BatchEngineFactory;
-import io.torchfeed.data.engine.BatchLayout;
-import io.torchfeed.data.engine.IndexTasks;
-import io.torchfeed.data.engine.JavaEngineFactory;
-import io.torchfeed.data.engine.JavaEngineOptions;
 import io.torchfeed.data.engine.LoaderData;
-import io.torchfeed.data.engine.LoaderMeter;
-import io.torchfeed.data.engine.NativeEngineFactory;
-import io.torchfeed.data.engine.NativeEngineOptions;
-import io.torchfeed.data.engine.PinnedEngineFactory;
-import io.torchfeed.data.engine.TransferEngineFactory;
-import io.torchfeed.data.pass.IndexSource;
-import io.torchfeed.data.pass.LoaderCore;
-import io.torchfeed.data.pass.PassSource;
-import io.torchfeed.data.pass.Prefetch;
-import io.torchfeed.data.pass.ShardSource;
-import io.torchfeed.data.pass.StreamStart;
 import io.torchfeed.internal.Once;
 import io.torchfeed.internal.TimeLimit;
-import io.torchfeed.memory.RowSpec;
-import io.torchfeed.memory.Slab;
 import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
-import io.torchfeed.sampler.order.FixedSizeBatchSampler;
-import io.torchfeed.sampler.torch.SequentialSampler;
 import java.time.Duration;
-import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A builder of loaders. Each option may be set once; setting it again throws {@link
@@ -41,30 +18,10 @@ import org.jspecify.annotations.Nullable;
  * {@link #build}, except {@link #part}, which is checked at once. Not thread-safe.
  */
 public final class DataLoaderBuilder {
-  private static final int MAX_WORKERS = 1024;
-
-  /** The longest timeout that fits a long of nanoseconds; in effect unlimited. */
-  private final LoaderData data;
-
-  private @Nullable Part part;
-  private @Nullable Sampler sampler;
-  private @Nullable BatchSampler batchSampler;
-  private @Nullable Integer batchSize;
-  private @Nullable Integer workers;
-  private @Nullable Integer prefetch;
-  private @Nullable Long prefetchBytes;
-  private @Nullable Boolean inOrder;
-  private @Nullable Boolean dropLast;
-  private @Nullable FailurePolicy onFailure;
-  private @Nullable Duration timeout;
-  private @Nullable WorkerHooks workerHooks;
-  private @Nullable Long seed;
-  private @Nullable String device;
-  private @Nullable String pinnedFor;
-  private @Nullable BatchTransform transform;
+  private final LoaderOptions options;
 
   DataLoaderBuilder(LoaderData data) {
-    this.data = data;
+    options = new LoaderOptions(data);
   }
 
   /**
@@ -77,7 +34,7 @@ public final class DataLoaderBuilder {
    *     stream
    */
   public DataLoaderBuilder part(Part part) {
-    if (!(data instanceof LoaderData.Stream stream)) {
+    if (!(options.data instanceof LoaderData.Stream stream)) {
       throw new IllegalArgumentException(
           "part is only for streams; other datasets are divided among ranks by their sampler");
     }
@@ -87,7 +44,7 @@ public final class DataLoaderBuilder {
           "worldSize must be in [1, %d], the number of shards, got %d; use more shards"
               .formatted(count, part.worldSize()));
     }
-    this.part = Once.set("part", this.part, part);
+    options.part = Once.set("part", options.part, part);
     return this;
   }
 
@@ -98,7 +55,7 @@ public final class DataLoaderBuilder {
    * @return this builder
    */
   public DataLoaderBuilder sampler(Sampler sampler) {
-    this.sampler = Once.set("sampler", this.sampler, requireNonNull(sampler, "sampler"));
+    options.sampler = Once.set("sampler", options.sampler, requireNonNull(sampler, "sampler"));
     return this;
   }
 
@@ -110,8 +67,9 @@ public final class DataLoaderBuilder {
    * @return this builder
    */
   public DataLoaderBuilder batchSampler(BatchSampler batchSampler) {
-    this.batchSampler =
-        Once.set("batchSampler", this.batchSampler, requireNonNull(batchSampler, "batchSampler"));
+    options.batchSampler =
+        Once.set(
+            "batchSampler", options.batchSampler, requireNonNull(batchSampler, "batchSampler"));
     return this;
   }
 
@@ -122,7 +80,7 @@ public final class DataLoaderBuilder {
    * @return this builder
    */
   public DataLoaderBuilder batchSize(int batchSize) {
-    this.batchSize = Once.set("batchSize", this.batchSize, batchSize);
+    options.batchSize = Once.set("batchSize", options.batchSize, batchSize);
     return this;
   }
 
@@ -136,7 +94,7 @@ public final class DataLoaderBuilder {
    * @return this builder
    */
   public DataLoaderBuilder workers(int workers) {
-    this.workers = Once.set("workers", this.workers, workers);
+    options.workers = Once.set("workers", options.workers, workers);
     return this;
   }
 
@@ -149,7 +107,7 @@ public final class DataLoaderBuilder {
    * @return this builder
    */
   public DataLoaderBuilder prefetch(int batches) {
-    this.prefetch = Once.set("prefetch", this.prefetch, batches);
+    options.prefetch = Once.set("prefetch", options.prefetch, batches);
     return this;
   }
 
@@ -163,7 +121,7 @@ public final class DataLoaderBuilder {
    * @return this builder
    */
   public DataLoaderBuilder prefetchBytes(long bytes) {
-    this.prefetchBytes = Once.set("prefetchBytes", this.prefetchBytes, bytes);
+    options.prefetchBytes = Once.set("prefetchBytes", options.prefetchBytes, bytes);
     return this;
   }
 
@@ -179,7 +137,7 @@ public final class DataLoaderBuilder {
    * @return this builder
    */
   public DataLoaderBuilder inOrder(boolean inOrder) {
-    this.inOrder = Once.set("inOrder", this.inOrder, inOrder);
+    options.inOrder = Once.set("inOrder", options.inOrder, inOrder);
     return this;
   }
 
@@ -191,7 +149,7 @@ public final class DataLoaderBuilder {
    * @return this builder
    */
   public DataLoaderBuilder dropLast(boolean dropLast) {
-    this.dropLast = Once.set("dropLast", this.dropLast, dropLast);
+    options.dropLast = Once.set("dropLast", options.dropLast, dropLast);
     return this;
   }
 
@@ -204,7 +162,8 @@ public final class DataLoaderBuilder {
    * @return this builder
    */
   public DataLoaderBuilder onFailure(FailurePolicy onFailure) {
-    this.onFailure = Once.set("onFailure", this.onFailure, requireNonNull(onFailure, "onFailure"));
+    options.onFailure =
+        Once.set("onFailure", options.onFailure, requireNonNull(onFailure, "onFailure"));
     return this;
   }
 
@@ -217,7 +176,7 @@ public final class DataLoaderBuilder {
    * @return this builder
    */
   public DataLoaderBuilder timeout(Duration timeout) {
-    this.timeout = Once.set("timeout", this.timeout, TimeLimit.of("timeout", timeout));
+    options.timeout = Once.set("timeout", options.timeout, TimeLimit.of("timeout", timeout));
     return this;
   }
 
@@ -229,8 +188,8 @@ public final class DataLoaderBuilder {
    * @return this builder
    */
   public DataLoaderBuilder workerHooks(WorkerHooks workerHooks) {
-    this.workerHooks =
-        Once.set("workerHooks", this.workerHooks, requireNonNull(workerHooks, "workerHooks"));
+    options.workerHooks =
+        Once.set("workerHooks", options.workerHooks, requireNonNull(workerHooks, "workerHooks"));
     return this;
   }
 
@@ -243,7 +202,7 @@ public final class DataLoaderBuilder {
    * @return this builder
    */
   public DataLoaderBuilder seed(long seed) {
-    this.seed = Once.set("seed", this.seed, seed);
+    options.seed = Once.set("seed", options.seed, seed);
     return this;
   }
 
@@ -257,7 +216,7 @@ public final class DataLoaderBuilder {
    * @return this builder
    */
   public DataLoaderBuilder device(String device) {
-    this.device = Once.set("device", this.device, requireNonNull(device, "device"));
+    options.device = Once.set("device", options.device, requireNonNull(device, "device"));
     return this;
   }
 
@@ -280,7 +239,7 @@ public final class DataLoaderBuilder {
 
   /** Loads into memory that is page-locked for a device, which need not be the accelerator. */
   DataLoaderBuilder pinMemory(String device) {
-    this.pinnedFor = Once.set("pinMemory", this.pinnedFor, device);
+    options.pinnedFor = Once.set("pinMemory", options.pinnedFor, device);
     return this;
   }
 
@@ -292,7 +251,8 @@ public final class DataLoaderBuilder {
    * @return this builder
    */
   public DataLoaderBuilder transform(BatchTransform transform) {
-    this.transform = Once.set("transform", this.transform, requireNonNull(transform, "transform"));
+    options.transform =
+        Once.set("transform", options.transform, requireNonNull(transform, "transform"));
     return this;
   }
 
@@ -308,200 +268,6 @@ public final class DataLoaderBuilder {
    *     libtorch cannot use the device; the message says what is missing
    */
   public DataLoader build() {
-    requireRange("workers", workersOrDefault(), 0, MAX_WORKERS);
-    requireWorkersFor("prefetch", prefetch);
-    requireWorkersFor("prefetchBytes", prefetchBytes);
-    requireWorkersFor("timeout", timeout);
-    if (timeout != null && (timeout.isZero() || timeout.isNegative())) {
-      throw new IllegalArgumentException("timeout must be longer than 0, got " + timeout);
-    }
-    Prefetch ahead = Prefetch.of(prefetch, prefetchBytes, workersOrDefault());
-    LoaderMeter meter = new LoaderMeter(workersOrDefault(), data.isJavaCode());
-    PassSource source;
-    BatchEngineFactory host;
-    if (data instanceof LoaderData.Stream stream) {
-      ShardSource shardSource = shardSource(stream.dataset());
-      source = shardSource;
-      requireUsableDevice();
-      host = streamEngine(stream.dataset(), shardSource.batchSize(), meter);
-    } else {
-      BatchSampler plan = plan();
-      requireIndicesFit(plan.maxBatchSize(), prefetchBytes == null ? ahead.least() : 1);
-      source = new IndexSource(plan, datasetSize(), inOrderOrDefault());
-      requireUsableDevice();
-      host = engine(Math.max(1, plan.maxBatchSize()), ahead.most(), meter);
-    }
-    BatchEngineFactory engine = delivering(host, meter);
-    try {
-      return new DataLoader(new LoaderCore(engine, source, ahead, meter));
-    } catch (RuntimeException | Error e) {
-      engine.close();
-      throw e;
-    }
-  }
-
-  private void requireUsableDevice() {
-    if (isOnDevice()) {
-      if (pinnedFor != null) {
-        throw new IllegalArgumentException(
-            "pinMemory is for batches in host memory, got device %s, which pins by itself"
-                .formatted(device));
-      }
-      TransferEngineFactory.requireUsable(requireNonNull(device));
-    } else if (pinnedFor != null) {
-      if (pinnedFor.equals("none")) {
-        throw new IllegalStateException(
-            "pinMemory needs a GPU, for which memory is page-locked, but this libtorch has none;"
-                + " leave it out, or see the GPUs section of the README");
-      }
-      TransferEngineFactory.requireUsable(pinnedFor);
-    }
-  }
-
-  private BatchEngineFactory delivering(BatchEngineFactory host, LoaderMeter meter) {
-    if (isOnDevice()) {
-      return new TransferEngineFactory(host, requireNonNull(device), meter);
-    }
-    return pinnedFor == null ? host : new PinnedEngineFactory(host, pinnedFor);
-  }
-
-  private boolean isOnDevice() {
-    return device != null && !device.equals("cpu");
-  }
-
-  private void requireWorkersFor(String option, @Nullable Object value) {
-    if (value != null && workersOrDefault() == 0) {
-      throw new IllegalArgumentException(
-          "%s needs workers, got workers 0 and %s %s".formatted(option, option, value));
-    }
-  }
-
-  private ShardSource shardSource(StreamDataset dataset) {
-    if (sampler != null || batchSampler != null) {
-      throw new IllegalArgumentException(
-          "a stream is read in its own order: leave out sampler and batchSampler");
-    }
-    int rows = batchSizeOrDefault();
-    requireRange("batchSize", rows, 1, Integer.MAX_VALUE);
-    return new ShardSource(
-        dataset,
-        StreamStart.shards(dataset.shards(), part == null ? Part.whole() : part),
-        rows,
-        Boolean.TRUE.equals(dropLast));
-  }
-
-  private BatchEngineFactory streamEngine(StreamDataset dataset, int batchRows, LoaderMeter meter) {
-    BatchLayout layout = layout(dataset.columns(), dataset.variableLengths(), batchRows);
-    return javaEngine(null, layout, batchRows, meter);
-  }
-
-  private BatchEngineFactory engine(int batchRows, int maxAhead, LoaderMeter meter) {
-    if (data instanceof LoaderData.Indexed indexed) {
-      Dataset dataset = indexed.dataset();
-      BatchLayout layout = layout(dataset.columns(), dataset.variableLengths(), batchRows);
-      return javaEngine(IndexTasks.reading(dataset), layout, batchRows, meter);
-    }
-    LoaderData.Native rows = (LoaderData.Native) data;
-    if (seed != null && transform == null && !rows.takesSeed()) {
-      throw new IllegalArgumentException(
-          "seed is for datasets implemented in Java, images and transforms; got %d over tensors or"
-                  .formatted(seed)
-              + " files without a transform");
-    }
-    if (transform == null && workerHooks == null && onFailure == null) {
-      return new NativeEngineFactory(
-          rows.share().apply("DataLoader"),
-          new NativeEngineOptions(
-              batchRows,
-              workersOrDefault(),
-              maxAhead,
-              inOrderOrDefault(),
-              timeout,
-              seed == null ? 0 : seed,
-              meter));
-    }
-    BatchLayout layout = layout(rows.columns(), List.of(), batchRows);
-    IndexTasks tasks = IndexTasks.gathering(rows.share().apply("DataLoader"));
-    return javaEngine(tasks, layout, batchRows, meter);
-  }
-
-  private BatchLayout layout(List<RowSpec> columns, List<VariableLength> lengths, int batchRows) {
-    BatchLayout layout = BatchLayout.of(columns, lengths, transform);
-    Slab.requireFits(layout.slabColumns(), batchRows);
-    return layout;
-  }
-
-  private BatchEngineFactory javaEngine(
-      @Nullable IndexTasks tasks, BatchLayout layout, int batchRows, LoaderMeter meter) {
-    return new JavaEngineFactory(
-        new JavaEngineOptions(
-            tasks,
-            layout,
-            batchRows,
-            workersOrDefault(),
-            inOrderOrDefault(),
-            onFailure == null ? FailurePolicy.report() : onFailure,
-            timeout,
-            workerHooks == null ? new WorkerHooks() {} : workerHooks,
-            new AtomicInteger(),
-            seed == null ? 0 : seed,
-            meter));
-  }
-
-  private long datasetSize() {
-    return data instanceof LoaderData.Indexed indexed
-        ? indexed.dataset().size()
-        : ((LoaderData.Native) data).size();
-  }
-
-  private BatchSampler plan() {
-    if (batchSampler == null) {
-      return new FixedSizeBatchSampler(
-          sampler == null ? new SequentialSampler(datasetSize()) : sampler,
-          batchSizeOrDefault(),
-          Boolean.TRUE.equals(dropLast));
-    }
-    if (sampler != null || batchSize != null || dropLast != null) {
-      throw new IllegalArgumentException(
-          "batchSampler decides order and batches: leave out sampler, batchSize and dropLast");
-    }
-    if (batchSampler.maxBatchSize() < 0) {
-      throw new IllegalArgumentException(
-          "maxBatchSize() of a batch sampler must be at least 0, got "
-              + batchSampler.maxBatchSize());
-    }
-    return batchSampler;
-  }
-
-  /** Requires that the lists of indices of the batches ahead and of the next one fit the heap. */
-  private static void requireIndicesFit(int largest, int batchesAhead) {
-    long bytes = (batchesAhead + 1L) * largest * Long.BYTES;
-    long heap = Runtime.getRuntime().maxMemory();
-    if (bytes > heap) {
-      throw new IllegalArgumentException(
-          ("maxBatchSize() of the batch sampler is %d: the indices of %d batches take %d bytes,"
-                  + " but the Java heap is limited to %d; return the size of the largest batch,"
-                  + " prefetch fewer, or raise -Xmx")
-              .formatted(largest, batchesAhead + 1, bytes, heap));
-    }
-  }
-
-  private int batchSizeOrDefault() {
-    return batchSize == null ? 1 : batchSize;
-  }
-
-  private int workersOrDefault() {
-    return workers == null ? 1 : workers;
-  }
-
-  private boolean inOrderOrDefault() {
-    return inOrder == null || inOrder;
-  }
-
-  private static void requireRange(String option, int value, int min, int max) {
-    if (value < min || value > max) {
-      throw new IllegalArgumentException(
-          "%s must be in [%d, %d], got %d".formatted(option, min, max, value));
-    }
+    return options.build();
   }
 }

@@ -8,7 +8,6 @@ import static io.torchfeed.image.PlanArguments.requireMaxPixels;
 import static io.torchfeed.image.PlanArguments.requireNormalization;
 import static io.torchfeed.image.PlanArguments.requireProbability;
 import static io.torchfeed.image.PlanArguments.requireSide;
-import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.torchfeed;
 import io.torchfeed.memory.DType;
@@ -26,13 +25,8 @@ import java.util.stream.Stream;
  * calls, then a part may be erased, and it is normalized last. Not thread-safe.
  */
 public final class ImagePlanBuilder {
-  /** The number in torchfeed/image_plan.h of torchvision without antialiasing. */
-  private static final int PLAIN_TORCHVISION = 3;
-
   private final Set<String> called = new HashSet<>();
-  private ImageDialect dialect = ImageDialect.PILLOW;
-  private ImageFilter filter = ImageFilter.BILINEAR;
-  private boolean antialias = true;
+  private final PlanScaling scaling = new PlanScaling();
   private final PlanSize size = new PlanSize();
   private DoubleStream flips = DoubleStream.empty();
   private DoubleStream colors = DoubleStream.empty();
@@ -53,17 +47,9 @@ public final class ImagePlanBuilder {
    * @throws IllegalStateException if it was called before
    */
   public ImagePlanBuilder scaling(ImageDialect dialect, ImageFilter filter) {
-    requireNonNull(dialect, "dialect");
-    requireNonNull(filter, "filter");
-    if (dialect == ImageDialect.TORCHVISION
-        && filter != ImageFilter.BILINEAR
-        && filter != ImageFilter.BICUBIC) {
-      throw new IllegalArgumentException(
-          "filter must be BILINEAR or BICUBIC in the dialect TORCHVISION, got " + filter);
-    }
+    PlanScaling.requireFilter(dialect, filter);
     once("scaling");
-    this.dialect = dialect;
-    this.filter = filter;
+    scaling.choose(dialect, filter);
     return this;
   }
 
@@ -79,7 +65,7 @@ public final class ImagePlanBuilder {
    */
   public ImagePlanBuilder antialias(boolean antialias) {
     once("antialias");
-    this.antialias = antialias;
+    scaling.antialias(antialias);
     return this;
   }
 
@@ -373,24 +359,12 @@ public final class ImagePlanBuilder {
     if (called.contains("maxPixels")) {
       first.add(torchfeed.kPlanMaxPixels).add((double) maxPixels);
     }
-    first.add(torchfeed.kPlanScaling).add(dialectNumber()).add(filter.number());
+    scaling.addTo(first);
     double[] steps =
         Stream.of(first.build(), size.steps(), flips, colors, erasing, normalization)
             .flatMapToDouble(Function.identity())
             .toArray();
     return new ImagePlan(steps, row, isRandom, maxPixels);
-  }
-
-  private int dialectNumber() {
-    if (antialias) {
-      return dialect.number();
-    }
-    if (dialect != ImageDialect.TORCHVISION || filter != ImageFilter.BILINEAR) {
-      throw new IllegalArgumentException(
-          "antialias(false) needs scaling(TORCHVISION, BILINEAR), got %s and %s"
-              .formatted(dialect, filter));
-    }
-    return PLAIN_TORCHVISION;
   }
 
   private void once(String step) {

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.data.engine.BatchEngineFactory;
+import io.torchfeed.data.engine.BatchLayout;
+import io.torchfeed.data.engine.IndexTasks;
+import io.torchfeed.data.engine.JavaEngineFactory;
+import io.torchfeed.data.engine.JavaEngineOptions;
+import io.torchfeed.data.engine.LoaderData;
+import io.torchfeed.data.engine.LoaderMeter;
+import io.torchfeed.data.engine.NativeEngineFactory;
+import io.torchfeed.data.engine.NativeEngineOptions;
+import io.torchfeed.data.engine.PinnedEngineFactory;
+import io.torchfeed.data.engine.TransferEngineFactory;
+import io.torchfeed.data.pass.IndexSource;
+import io.torchfeed.data.pass.LoaderCore;
+import io.torchfeed.data.pass.PassSource;
+import io.torchfeed.data.pass.Prefetch;
+import io.torchfeed.data.pass.ShardSource;
+import io.torchfeed.data.pass.StreamStart;
+import io.torchfeed.memory.RowSpec;
+import io.torchfeed.memory.Slab;
+import io.torchfeed.sampler.BatchSampler;
+import io.torchfeed.sampler.Part;
+import io.torchfeed.sampler.Sampler;
+import io.torchfeed.sampler.order.FixedSizeBatchSampler;
+import io.torchfeed.sampler.torch.SequentialSampler;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/** The options of a loader that is being built; null: the default. Not thread-safe. */
+final class LoaderOptions {
+  private static final int MAX_WORKERS = 1024;
+
+  final LoaderData data;
+  @Nullable Part part;
+  @Nullable Sampler sampler;
+  @Nullable BatchSampler batchSampler;
+  @Nullable Integer batchSize;
+  @Nullable Integer workers;
+  @Nullable Integer prefetch;
+  @Nullable Long prefetchBytes;
+  @Nullable Boolean inOrder;
+  @Nullable Boolean dropLast;
+  @Nullable FailurePolicy onFailure;
+  @Nullable Duration timeout;
+  @Nullable WorkerHooks workerHooks;
+  @Nullable Long seed;
+  @Nullable String device;
+  @Nullable String pinnedFor;
+  @Nullable BatchTransform transform;
+
+  LoaderOptions(LoaderData data) {
+    this.data = data;
+  }
+
+  /** Checks the options, and starts the worker threads. */
+  DataLoader build() {
+    requireRange("workers", workersOrDefault(), 0, MAX_WORKERS);
+    requireWorkersFor("prefetch", prefetch);
+    requireWorkersFor("prefetchBytes", prefetchBytes);
+    requireWorkersFor("timeout", timeout);
+    if (timeout != null && (timeout.isZero() || timeout.isNegative())) {
+      throw new IllegalArgumentException("timeout must be longer than 0, got " + timeout);
+    }
+    Prefetch ahead = Prefetch.of(prefetch, prefetchBytes, workersOrDefault());
+    LoaderMeter meter = new LoaderMeter(workersOrDefault(), data.isJavaCode());
+    PassSource source;
+    BatchEngineFactory host;
+    if (data instanceof LoaderData.Stream stream) {
+      ShardSource shardSource = shardSource(stream.dataset());
+      source = shardSource;
+      requireUsableDevice();
+      host = streamEngine(stream.dataset(), shardSource.batchSize(), meter);
+    } else {
+      BatchSampler plan = plan();
+      requireIndicesFit(plan.maxBatchSize(), prefetchBytes == null ? ahead.least() : 1);
+      source = new IndexSource(plan, datasetSize(), inOrderOrDefault());
+      requireUsableDevice();
+      host = engine(Math.max(1, plan.maxBatchSize()), ahead.most(), meter);
+    }
+    BatchEngineFactory engine = delivering(host, meter);
+    try {
+      return new DataLoader(new LoaderCore(engine, source, ahead, meter));
+    } catch (RuntimeException | Error e) {
+      engine.close();
+      throw e;
+    }
+  }
+
+  private void requireUsableDevice() {
+    if (isOnDevice()) {
+      if (pinnedFor != null) {
+        throw new IllegalArgumentException(
+            "pinMemory is for batches in host memory, got device %s, which pins by itself"
+                .formatted(device));
+      }
+      TransferEngineFactory.requireUsable(requireNonNull(device));
+    } else if (pinnedFor != null) {
+      if (pinnedFor.equals("none")) {
+        throw new IllegalStateException(
+            "pinMemory needs a GPU, for which memory is page-locked, but this libtorch has none;"
+                + " leave it out, or see the GPUs section of the README");
+      }
+      TransferEngineFactory.requireUsable(pinnedFor);
+    }
+  }
+
+  private BatchEngineFactory delivering(BatchEngineFactory host, LoaderMeter meter) {
+    if (isOnDevice()) {
+      return new TransferEngineFactory(host, requireNonNull(device), meter);
+    }
+    return pinnedFor == null ? host : new PinnedEngineFactory(host, pinnedFor);
+  }
+
+  private boolean isOnDevice() {
+    return device != null && !device.equals("cpu");
+  }
+
+  private void requireWorkersFor(String option, @Nullable Object value) {
+    if (value != null && workersOrDefault() == 0) {
+      throw new IllegalArgumentException(
+          "%s needs workers, got workers 0 and %s %s".formatted(option, option, value));
+    }
+  }
+
+  private ShardSource shardSource(StreamDataset dataset) {
+    if (sampler != null || batchSampler != null) {
+      throw new IllegalArgumentException(
+          "a stream is read in its own order: leave out sampler and batchSampler");
+    }
+    int rows = batchSizeOrDefault();
+    requireRange("batchSize", rows, 1, Integer.MAX_VALUE);
+    return new ShardSource(
+        dataset,
+        StreamStart.shards(dataset.shards(), part == null ? Part.whole() : part),
+        rows,
+        Boolean.TRUE.equals(dropLast));
+  }
+
+  private BatchEngineFactory streamEngine(StreamDataset dataset, int batchRows, LoaderMeter meter) {
+    BatchLayout layout = layout(dataset.columns(), dataset.variableLengths(), batchRows);
+    return javaEngine(null, layout, batchRows, meter);
+  }
+
+  private BatchEngineFactory engine(int batchRows, int maxAhead, LoaderMeter meter) {
+    if (data instanceof LoaderData.Indexed indexed) {
+      Dataset dataset = indexed.dataset();
+      BatchLayout layout = layout(dataset.columns(), dataset.variableLengths(), batchRows);
+      return javaEngine(IndexTasks.reading(dataset), layout, batchRows, meter);
+    }
+    LoaderData.Native rows = (LoaderData.Native) data;
+    if (seed != null && transform == null && !rows.takesSeed()) {
+      throw new IllegalArgumentException(
+          "seed is for datasets implemented in Java, images and transforms; got %d over tensors or"
+                  .formatted(seed)
+              + " files without a transform");
+    }
+    if (transform == null && workerHooks == null && onFailure == null) {
+      return new NativeEngineFactory(
+          rows.share().apply("DataLoader"),
+          new NativeEngineOptions(
+              batchRows,
+              workersOrDefault(),
+              maxAhead,
+              inOrderOrDefault(),
+              timeout,
+              seed == null ? 0 : seed,
+              meter));
+    }
+    BatchLayout layout = layout(rows.columns(), List.of(), batchRows);
+    IndexTasks tasks = IndexTasks.gathering(rows.share().apply("DataLoader"));
+    return javaEngine(tasks, layout, batchRows, meter);
+  }
+
+  private BatchLayout layout(List<RowSpec> columns, List<VariableLength> lengths, int batchRows) {
+    BatchLayout layout = BatchLayout.of(columns, lengths, transform);
+    Slab.requireFits(layout.slabColumns(), batchRows);
+    return layout;
+  }
+
+  private BatchEngineFactory javaEngine(
+      @Nullable IndexTasks tasks, BatchLayout layout, int batchRows, LoaderMeter meter) {
+    return new JavaEngineFactory(
+        new JavaEngineOptions(
+            tasks,
+            layout,
+            batchRows,
+            workersOrDefault(),
+            inOrderOrDefault(),
+            onFailure == null ? FailurePolicy.report() : onFailure,
+            timeout,
+            workerHooks == null ? new WorkerHooks() {} : workerHooks,
+            new AtomicInteger(),
+            seed == null ? 0 : seed,
+            meter));
+  }
+
+  private long datasetSize() {
+    return data instanceof LoaderData.Indexed indexed
+        ? indexed.dataset().size()
+        : ((LoaderData.Native) data).size();
+  }
+
+  private BatchSampler plan() {
+    if (batchSampler == null) {
+      return new FixedSizeBatchSampler(
+          sampler == null ? new SequentialSampler(datasetSize()) : sampler,
+          batchSizeOrDefault(),
+          Boolean.TRUE.equals(dropLast));
+    }
+    if (sampler != null || batchSize != null || dropLast != null) {
+      throw new IllegalArgumentException(
+          "batchSampler decides order and batches: leave out sampler, batchSize and dropLast");
+    }
+    if (batchSampler.maxBatchSize() < 0) {
+      throw new IllegalArgumentException(
+          "maxBatchSize() of a batch sampler must be at least 0, got "
+              + batchSampler.maxBatchSize());
+    }
+    return batchSampler;
+  }
+
+  /** Requires that the lists of indices of the batches ahead and of the next one fit the heap. */
+  private static void requireIndicesFit(int largest, int batchesAhead) {
+    long bytes = (batchesAhead + 1L) * largest * Long.BYTES;
+    long heap = Runtime.getRuntime().maxMemory();
+    if (bytes > heap) {
+      throw new IllegalArgumentException(
+          ("maxBatchSize() of the batch sampler is %d: the indices of %d batches take %d bytes,"
+                  + " but the Java heap is limited to %d; return the size of the largest batch,"
+                  + " prefetch fewer, or raise -Xmx")
+              .formatted(largest, batchesAhead + 1, bytes, heap));
+    }
+  }
+
+  private int batchSizeOrDefault() {
+    return batchSize == null ? 1 : batchSize;
+  }
+
+  private int workersOrDefault() {
+    return workers == null ? 1 : workers;
+  }
+
+  private boolean inOrderOrDefault() {
+    return inOrder == null || inOrder;
+  }
+
+  private static void requireRange(String option, int value, int min, int max) {
+    if (value < min || value > max) {
+      throw new IllegalArgumentException(
+          "%s must be in [%d, %d], got %d".formatted(option, min, max, value));
+    }
+  }
+}
