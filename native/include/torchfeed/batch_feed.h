@@ -36,7 +36,7 @@ class TORCHFEED_API BatchFeed {
   /// Uses slabs that are page-locked for a device, for example `cuda:0`. Each is reused once no
   /// tensor refers to it, which a `DeviceTransfer` holds until its copy has completed; with `once`,
   /// each is freed instead, and libtorch's allocator of host memory reuses it once all copies have
-  /// completed, those of the caller included. Must be called before the first `request`.
+  /// completed, including the caller's. Must be called before the first `request`.
   void pin_for(const std::string& device, bool once);
   BatchFeed(const BatchFeed&) = delete;
   BatchFeed& operator=(const BatchFeed&) = delete;
@@ -59,8 +59,8 @@ class TORCHFEED_API BatchFeed {
   /// batch first. If a row can no longer be read from its file, only its batch fails, with
   /// `kUnreadable`.
   ///
-  /// @param timeout_ms  the time after which this throws `kTimeout` with a description of what the
-  ///                    workers are doing; it may then be called again for the same batch.
+  /// @param timeout_ms  the time after which this throws `kTimeout` with a description of the
+  ///                    workers' states; it may then be called again for the same batch.
   ///                    Negative for no limit
   /// @param columns     receives the columns, each a view `[rows, ...]` of a slab; if the vector
   ///                    is reused, the tensor objects stay at the same addresses

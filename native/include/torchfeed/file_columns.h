@@ -11,7 +11,7 @@
 
 namespace torchfeed {
 
-/// Columns of fixed-size rows in files, of which a `RowSet` is made. The files stay open until this
+/// Columns of fixed-size rows in files: the source of a `RowSet`. The files stay open until this
 /// object, the sets made of it and their feeds are destroyed. One thread at a time.
 class TORCHFEED_API FileColumns {
  public:

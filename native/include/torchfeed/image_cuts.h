@@ -16,7 +16,7 @@ struct TORCHFEED_API ImageCuts {
   /// Turns, crops, scales and flips a picture.
   ///
   /// @param steps    the plan, of `numbers` numbers: see `PlanStep`
-  /// @param encoded  the content of the image file, of which only the orientation is read
+  /// @param encoded  the content of the image file; only its orientation is read
   /// @param seed, epoch, index  the key of the random steps: `SampleWords`
   /// @param pixels   `uint8 [3, height, width]`, the whole picture
   /// @return `uint8 [3, height, width]` of the plan
@@ -30,7 +30,7 @@ struct TORCHFEED_API ImageCuts {
   [[nodiscard]] static torch::Tensor finish(const double* steps, int64_t numbers,
                                             const torch::Tensor& batch);
 
-  /// Throws what `cut` would throw for the plan.
+  /// Throws the error of `cut` for the plan.
   static void check(const double* steps, int64_t numbers);
 };
 

@@ -9,10 +9,10 @@
 
 namespace torchfeed {
 
-/// Pictures in files and their labels, of which a `RowSet` is made. One thread at a time.
+/// Pictures in files and their labels: the source of a `RowSet`. One thread at a time.
 class TORCHFEED_API ImageFiles {
  public:
-  /// @param steps  what becomes of each picture, `numbers` numbers: see `PlanStep`
+  /// @param steps  the plan of each picture, `numbers` numbers: see `PlanStep`
   [[nodiscard]] static std::unique_ptr<ImageFiles> create(const double* steps, int64_t numbers);
   ImageFiles(const ImageFiles&) = delete;
   ImageFiles& operator=(const ImageFiles&) = delete;

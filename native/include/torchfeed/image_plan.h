@@ -26,7 +26,7 @@ enum PlanStep {
   kPlanHorizontalFlip = 6,
   /// The probability of a reflection top-bottom.
   kPlanVerticalFlip = 7,
-  /// Least and largest brightness, contrast, saturation and hue; what is NaN is left alone.
+  /// Least and largest brightness, contrast, saturation and hue; NaN is left alone.
   kPlanColorJitter = 8,
   /// Number of operations, magnitude and number of bins.
   kPlanRandAugment = 9,

@@ -9,8 +9,8 @@
 
 namespace torchfeed {
 
-/// Record or tar files of pictures and labels, of which a `RowSet` is made. The files stay open
-/// until this object, the sets made of it and their feeds are destroyed. One thread at a time.
+/// Record or tar files of pictures and labels: the source of a `RowSet`. The files stay open until
+/// this object, the sets made of it and their feeds are destroyed. One thread at a time.
 class TORCHFEED_API ImageRecords {
  public:
   [[nodiscard]] static std::unique_ptr<ImageRecords> create();
@@ -18,9 +18,9 @@ class TORCHFEED_API ImageRecords {
   ImageRecords& operator=(const ImageRecords&) = delete;
   ~ImageRecords();
 
-  /// Opens a file, whose pictures follow those of the files before.
+  /// Opens a file and appends its pictures.
   void add(const std::string& path);
-  /// Opens a tar file in the form of WebDataset, whose pictures follow those of the files before.
+  /// Opens a tar file in the form of WebDataset and appends its pictures.
   void add_tar(const std::string& path);
   /// Returns the number of pictures of all files.
   [[nodiscard]] int64_t rows() const;
@@ -30,8 +30,7 @@ class TORCHFEED_API ImageRecords {
   ///
   /// @param into  receives `rows()` numbers
   void labels(int64_t* into) const;
-  /// Reads and decodes a picture of a record file as a whole, and returns what is wrong with it, or
-  /// nothing.
+  /// Reads and decodes a picture of a record file as a whole, and returns its defect, or nothing.
   [[nodiscard]] std::string problem(int64_t row) const;
 
  private:

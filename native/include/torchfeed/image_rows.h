@@ -21,7 +21,7 @@ TORCHFEED_API void write_image_row(const double* steps, int64_t numbers, const u
 
 /// As `write_image_row`, with the content of a regular file of at most 2^30 bytes.
 ///
-/// @param path  the bytes of its name, of which there are `path_bytes`
+/// @param path  the `path_bytes` bytes of its name
 TORCHFEED_API void write_image_file_row(const double* steps, int64_t numbers, const uint8_t* path,
                                         int64_t path_bytes, int64_t seed, int64_t epoch,
                                         int64_t index, Slab& slab, int64_t column, int64_t row);

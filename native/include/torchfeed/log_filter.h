@@ -7,8 +7,8 @@
 
 namespace torchfeed {
 
-/// While it exists, keeps what libtorch announces in this thread out of the log: Gloo's line on its
-/// connections, which goes to the standard output, and warnings that an interface is in beta or
+/// While it exists, keeps libtorch's announcements in this thread out of the log: Gloo's line on
+/// its connections, which goes to the standard output, and warnings that an interface is in beta or
 /// deprecated. Everything else is passed on.
 ///
 /// `TORCH_CPP_LOG_LEVEL` decides once it is set: at INFO nothing is hidden, at WARNING only Gloo's

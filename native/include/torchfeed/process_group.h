@@ -43,12 +43,12 @@ class TORCHFEED_API ProcessGroup {
   /// Connects this rank to the others over Gloo.
   ///
   /// @param store_address  the address of a `c10d::Store`
-  /// @param prefix  what the group's keys begin with; no other group may use it
+  /// @param prefix  the start of the group's keys; no other group may use it
   /// @param milliseconds  how long connecting and each operation waits for the others
   /// @param host  the address to listen at; empty to use `network_interface`
-  /// @param network_interface  the network interface; empty for that of this host's name
+  /// @param network_interface  the network interface; empty for this host name's
   /// @param has_python_ranks  whether others may be Python's `ProcessGroupGloo`: operations then
-  ///     send what Python's do, and ignore `kChecked`
+  ///     send as Python's do, and ignore `kChecked`
   [[nodiscard]] static std::unique_ptr<ProcessGroup> connect(
       int64_t store_address, const std::string& prefix, int64_t rank, int64_t world_size,
       int64_t milliseconds, const std::string& host, const std::string& network_interface,
@@ -58,15 +58,15 @@ class TORCHFEED_API ProcessGroup {
   static void prepare_nccl();
   /// Throws an `Error` if `use_device` would refuse the device, for the same reason.
   void check_device(const std::string& device);
-  /// Sends tensors of a device through this `c10d::Backend`, of which it shares the ownership: the
-  /// presets' `ProcessGroupNCCL`. To be called once, before any operation. Without it, tensors of
-  /// devices are copied to host memory to be sent.
+  /// Sends tensors of a device through this `c10d::Backend`, sharing its ownership: the presets'
+  /// `ProcessGroupNCCL`. To be called once, before any operation. Without it, tensors of devices
+  /// are copied to host memory to be sent.
   ///
   /// @param device  the name of the device, with its index; the group takes no other of this type
   void use_device(int64_t backend_address, const std::string& device);
-  /// Returns the address of a `c10d::PrefixStore` over a `c10d::PrefixStore` with this prefix, over
-  /// the store of that address, to be freed by `release_store`. The presets' classes count
-  /// references to what `getUnderlyingStore` returns, but not to other stores.
+  /// Wraps the store in two nested `c10d::PrefixStore`s, the inner one with this prefix, and
+  /// returns the outer one's address, to be freed by `release_store`. The presets' classes count
+  /// references to results of `getUnderlyingStore`, but not to other stores.
   [[nodiscard]] static int64_t nested_store(int64_t store_address, const std::string& prefix);
   /// Lets a `c10d::Store` that was made by a plain `new` live until `release_store` and until no
   /// group uses it: a group may end later than the caller, for example after a hung operation.
@@ -81,8 +81,8 @@ class TORCHFEED_API ProcessGroup {
   [[nodiscard]] bool has_python_ranks() const;
 
   /// Ends the connections: operations in flight, and all later ones, fail with `ILLEGAL_STATE`, and
-  /// those of the other ranks with `PEER_LOST`. Never waits. Of an adopted backend, only operations
-  /// on a device end. The process must ignore SIGPIPE, as the JVM does.
+  /// the other ranks' with `PEER_LOST`. Never waits. Of an adopted backend, only operations on a
+  /// device end. The process must ignore SIGPIPE, as the JVM does.
   void abort();
   /// Aborts `other`, too, once this group is aborted, unless `other` has been deleted by then.
   void abort_with(const ProcessGroup& other);
@@ -114,7 +114,7 @@ class TORCHFEED_API ProcessGroup {
   std::unique_ptr<Work> reduce_scatter_coalesced(const std::vector<torch::Tensor>& outputs,
                                                  const std::vector<torch::Tensor>& inputs,
                                                  int32_t op, int32_t mode = kChecked);
-  /// Replaces `tensor` on every rank with that of rank `root`.
+  /// Replaces `tensor` on every rank with rank `root`'s.
   std::unique_ptr<Work> broadcast(const torch::Tensor& tensor, int64_t root,
                                   int32_t mode = kChecked);
   /// Writes input i of rank `root` into the output of rank i; other ranks pass no inputs.
@@ -131,7 +131,7 @@ class TORCHFEED_API ProcessGroup {
                                         int32_t mode = kChecked);
   /// Returns the tensors of all ranks, stacked, at rank `root`, and nothing elsewhere.
   std::unique_ptr<Work> gather(const torch::Tensor& tensor, int64_t root, int32_t mode = kChecked);
-  /// Sends input i to rank i, and writes what rank i sends into output i; of any sizes.
+  /// Sends input i to rank i, and receives output i from rank i; of any sizes.
   std::unique_ptr<Work> all_to_all(const std::vector<torch::Tensor>& outputs,
                                    const std::vector<torch::Tensor>& inputs,
                                    int32_t mode = kChecked);
@@ -144,7 +144,7 @@ class TORCHFEED_API ProcessGroup {
                                           int32_t mode = kChecked);
   /// Returns the bytes, uint8 of any length, of each rank.
   std::unique_ptr<Work> all_gather_bytes(const torch::Tensor& bytes, int32_t mode = kChecked);
-  /// Returns the bytes of rank `root`; those of the other ranks are not used.
+  /// Returns the bytes of rank `root`; other ranks' are not used.
   std::unique_ptr<Work> broadcast_bytes(const torch::Tensor& bytes, int64_t root,
                                         int32_t mode = kChecked);
 
@@ -153,7 +153,7 @@ class TORCHFEED_API ProcessGroup {
   /// @param tag  in [0, 2^28); messages of different tags may overtake each other
   std::unique_ptr<Work> send(const torch::Tensor& tensor, int64_t to, int64_t tag,
                              int32_t mode = kChecked);
-  /// Writes what rank `from` sends with this tag into `tensor`.
+  /// Receives `tensor` from rank `from` with this tag.
   std::unique_ptr<Work> receive(const torch::Tensor& tensor, int64_t from, int64_t tag,
                                 int32_t mode = kChecked);
 

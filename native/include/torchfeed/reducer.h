@@ -46,8 +46,8 @@ struct TORCHFEED_API ReducerOptions {
 class TORCHFEED_API GradientReducer {
  public:
   /// Compares the options and the layouts of the parameters and buffers of all ranks, then copies
-  /// the values of rank 0 to the others. With Python ranks, compares what they compare, the shapes
-  /// and strides of the trained parameters, and needs the buffer mode `kOff` or `kBeforeForward`.
+  /// the values of rank 0 to the others. With Python ranks, compares only the shapes and strides of
+  /// the trained parameters, as they do, and needs the buffer mode `kOff` or `kBeforeForward`.
   ///
   /// @param parameter_names  one name per line, in the order of `parameters`
   /// @param buffer_names  one name per line, in the order of `buffers`
@@ -89,8 +89,8 @@ class TORCHFEED_API GradientReducer {
   /// Describes the options and the tensors, one per line; a state fits a reducer of the same
   /// layout.
   [[nodiscard]] std::string layout() const;
-  /// Returns what this rank needs to continue after the last backward pass; a collective operation.
-  /// Forms the buckets again if the next backward pass would.
+  /// Returns this rank's state after the last backward pass; a collective operation. Forms the
+  /// buckets again if the next backward pass would.
   [[nodiscard]] ReducerState state();
   /// Continues from a state of the same rank, the same number of ranks and the same layout; to be
   /// called before the first backward pass. A state that is refused changes nothing.
@@ -107,7 +107,7 @@ class TORCHFEED_API GradientReducer {
   /// has one left.
   void announce();
   /// Takes part in a backward pass without input, once this rank has run all of its own: gradients
-  /// become those of the other ranks.
+  /// become the other ranks'.
   ///
   /// @return whether there was one
   bool shadow();

@@ -14,7 +14,7 @@ namespace torchfeed {
 /// The state of a reducer between two backward passes.
 struct TORCHFEED_API ReducerState {
   /// The parameters of each bucket, as numbers separated by spaces, one bucket per line; empty if
-  /// the buckets are those of the first backward pass.
+  /// the buckets are the first backward pass's.
   std::string buckets;
   /// With a static graph, how often the first backward pass used each parameter, and then, for each
   /// of them, whether it was used on any rank, as numbers separated by spaces; empty before that

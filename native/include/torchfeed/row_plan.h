@@ -7,8 +7,8 @@ namespace torchfeed {
 /// followed by its arguments. Whatever their order, a part is cut out first, then reflected, then
 /// its numbers are scaled, normalized and cast.
 enum RowStep {
-  /// Top, left, height and width of a part of the last two dimensions. What lies outside of the row
-  /// is 0.
+  /// Top, left, height and width of a part of the last two dimensions. Pixels outside of the row
+  /// are 0.
   kRowCrop = 0,
   /// Height and width of the middle, with 0 around a smaller row.
   kRowCenterCrop = 1,

@@ -14,8 +14,8 @@
 
 namespace torchfeed {
 
-/// The rows of a dataset, in memory or in files, from which batches are gathered. It shares
-/// ownership of its data with the sets and feeds made from it. Immutable and thread-safe.
+/// The rows of a dataset, in memory or in files: the source of batches. It shares ownership of its
+/// data with the sets and feeds made from it. Immutable and thread-safe.
 class TORCHFEED_API RowSet {
  public:
   /// @param columns  at least one: dense CPU tensors of equal first dimension
@@ -28,7 +28,7 @@ class TORCHFEED_API RowSet {
   [[nodiscard]] static std::unique_ptr<RowSet> of_images(const ImageFiles& files);
   /// @param records  become two columns: the pictures, and their labels as int64. Files added later
   ///                 are not part of the set
-  /// @param steps    what becomes of each picture, `numbers` numbers: see `PlanStep`
+  /// @param steps    the plan of each picture, `numbers` numbers: see `PlanStep`
   [[nodiscard]] static std::unique_ptr<RowSet> of_records(const ImageRecords& records,
                                                           const double* steps, int64_t numbers);
   RowSet(const RowSet&) = delete;
@@ -37,7 +37,7 @@ class TORCHFEED_API RowSet {
 
   /// Returns the rows `indices[0..count)` of this set, in that order.
   [[nodiscard]] std::unique_ptr<RowSet> subset(const int64_t* indices, int64_t count) const;
-  /// Returns the rows of this set followed by those of another one with the same columns.
+  /// Returns the rows of this set followed by another one's, with the same columns.
   [[nodiscard]] std::unique_ptr<RowSet> concat(const RowSet& next) const;
   /// Returns this set with the rows of a column transformed, each on its own, when they are
   /// gathered.
@@ -51,7 +51,7 @@ class TORCHFEED_API RowSet {
   [[nodiscard]] int64_t rows() const;
 
  private:
-  friend class RowTables;  // what sets are made of
+  friend class RowTables;  // gets their tables
   class Impl;
   explicit RowSet(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

@@ -34,7 +34,7 @@ TORCHFEED_API std::string cuda_obstacle();
 TORCHFEED_API int64_t nccl_version();
 
 /// Returns the name of a device other than the CPU, with its index. Throws an `Error` that names
-/// what is missing if the device cannot be used.
+/// the missing part if the device cannot be used.
 TORCHFEED_API std::string device_name(const std::string& name);
 
 /// Returns the reason why host memory cannot be page-locked for the accelerator; empty if it can.

@@ -19,7 +19,7 @@ class TORCHFEED_API Work {
   Work& operator=(const Work&) = delete;
   ~Work();
 
-  /// Waits until the operation is done, and throws what it failed with.
+  /// Waits until the operation is done, and throws its error.
   ///
   /// @param milliseconds  how long to wait at most; negative: until it is done
   /// @return whether the operation is done; if not, it continues

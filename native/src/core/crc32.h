@@ -6,7 +6,7 @@
 
 namespace torchfeed {
 
-/// Returns the CRC-32 of zlib, gzip and PNG, continued from that of the bytes before.
+/// Returns the CRC-32 of zlib, gzip and PNG, continued from the bytes before.
 [[nodiscard]] uint32_t crc32(std::span<const uint8_t> bytes, uint32_t before = 0);
 
 }  // namespace torchfeed

@@ -15,7 +15,7 @@ namespace torchfeed {
 [[nodiscard]] int64_t min_max_code_bytes(int64_t count);
 void encode_min_max(const float* numbers, int64_t count, uint8_t* code);
 void decode_min_max(const uint8_t* code, int64_t count, float* numbers);
-/// Adds what `decode_min_max` would write.
+/// Adds the result of `decode_min_max`.
 void decode_min_max_onto(const uint8_t* code, int64_t count, float* numbers);
 
 }  // namespace torchfeed

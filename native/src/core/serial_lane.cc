@@ -44,7 +44,7 @@ void SerialLane::work() {
     changed_.wait(lock, [&] { return turn_ == posted.turn; });
     lock.unlock();
     posted.call();
-    posted.call = nullptr;  // frees what the call holds, in no lock
+    posted.call = nullptr;  // frees the call's objects, in no lock
     end_turn();
     posted.done();
     posted.done = nullptr;

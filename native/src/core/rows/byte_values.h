@@ -21,7 +21,7 @@ struct ByteResults {
   float factor;
   ElementScale scale;
   float reciprocal;  // of the standard deviation
-  /// The result of each byte; after those of 2 bytes their lower bytes, then their upper ones.
+  /// The result of each byte; results of 2 bytes precede their lower bytes, then their upper ones.
   alignas(kCacheLine) std::array<std::byte, kByteValues * sizeof(float)> table;
 
   /// Stores results of 2 bytes.

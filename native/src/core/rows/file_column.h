@@ -63,8 +63,8 @@ class FileColumn {
   [[nodiscard]] Run run_of(const File& file, const WantedRows& wanted, std::size_t done) const;
   enum class Patience { kNone, kWaits };
 
-  /// Reads the rest of a run, of which `done` bytes are already read; with `Patience::kNone` only
-  /// bytes in the page cache. Stops once `stop` is set.
+  /// Reads the rest of a run after its first `done` bytes; with `Patience::kNone` only bytes in the
+  /// page cache. Stops once `stop` is set.
   void read(const File& file, std::byte* target, const Run& run, Patience patience,
             const std::atomic<bool>& stop, int64_t& done) const;
   /// Asks the operating system to start reading all wanted rows but the first `done`.

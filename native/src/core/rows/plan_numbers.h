@@ -11,11 +11,11 @@
 
 namespace torchfeed {
 
-/// The numbers of a plan, from front to back. What is wrong with them is an `Error` of code
+/// The numbers of a plan, from front to back. Invalid numbers are an `Error` of code
 /// `kInvalidArgument`.
 class PlanNumbers {
  public:
-  /// @param plan  what it is a plan of, for messages
+  /// @param plan  the kind of plan, for messages
   PlanNumbers(std::string plan, std::span<const double> numbers)
       : plan_(std::move(plan)), rest_(numbers) {}
 

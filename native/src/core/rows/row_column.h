@@ -51,8 +51,8 @@ class RowColumn {
   /// otherwise null. Valid as long as the column.
   [[nodiscard]] virtual const std::byte* resident() const { return nullptr; }
 
-  /// Returns the number of streams of random words, from 0 on, from which the rows are made; a
-  /// transform of the rows draws from the next one.
+  /// Returns the number of streams of random words, from 0 on, that the rows use; a transform of
+  /// the rows draws from the next one.
   [[nodiscard]] virtual int64_t random_streams() const { return 0; }
 
  private:

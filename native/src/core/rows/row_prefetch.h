@@ -14,7 +14,7 @@ constexpr std::size_t kRowsAhead = 4;
 
 /// Prefetches the beginning of a row.
 ///
-/// @param lines  of the caches, at most; the processor notices what follows
+/// @param lines  of the caches, at most; the processor notices the next lines
 inline void prefetch_row(const std::byte* row, std::size_t row_bytes, std::size_t lines) {
   const std::size_t end = std::min(row_bytes, lines * kCacheLine);
   for (std::size_t done = 0; done < end; done += kCacheLine) {

@@ -43,7 +43,7 @@ struct ElementScale {
   float std;
 };
 
-/// The way from a row to that of a batch: a part of its last two dimensions, and its numbers
+/// The way from a row to a batch's row: a part of its last two dimensions, and its numbers
 /// converted. A row of fewer dimensions has height 1.
 struct RowRecipe {
   /// The part that is cut out, which may exceed the row.
@@ -81,8 +81,8 @@ RowRecipe read_row_plan(std::span<const double> steps);
 /// @throws Error  of code `kInvalidArgument` if the recipe does not fit the row
 RowShape result_of(const RowRecipe& recipe, const RowShape& source);
 
-/// Returns the part of a row of this size, of which a random one is drawn as torchvision's
-/// `RandomCrop` and `RandomHorizontalFlip` do.
+/// Returns the part of a row of this size; draws a random one as torchvision's `RandomCrop` and
+/// `RandomHorizontalFlip` do.
 RowPart draw_part(const RowRecipe& recipe, RandomWords& words, int64_t height, int64_t width);
 
 }  // namespace torchfeed

@@ -26,7 +26,7 @@ std::filesystem::path libtorch_folder() {
 }  // namespace
 
 std::string library_obstacle(const std::string& path) {
-  // The handle stays open: what libtorch registers when it is loaded must not be unloaded.
+  // The handle stays open: libtorch's registrations when it is loaded must not be unloaded.
   if (dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD) != nullptr ||
       dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr) {
     return "";

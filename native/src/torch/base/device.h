@@ -9,8 +9,8 @@
 
 namespace torchfeed {
 
-/// Returns the device of that name, with its index. Throws an `Error` that names what is missing if
-/// the device cannot be used.
+/// Returns the device of that name, with its index. Throws an `Error` that names the missing part
+/// if the device cannot be used.
 c10::Device usable_device(const std::string& name);
 
 /// Makes the device the current one of a thread that belongs to the caller. Without it, a call of

@@ -18,7 +18,7 @@ namespace torchfeed {
 namespace {
 
 /// The live page-locked blocks. Weak references leave the memory's allocator context untouched,
-/// through which the allocator knows of copies started elsewhere.
+/// which tells the allocator of copies started elsewhere.
 class PinnedBlocks {
  public:
   void add(const at::Tensor& block) {

@@ -54,7 +54,7 @@ class JobQueue {
   [[nodiscard]] size_t taken() const;
   /// Returns whether every job is taken.
   [[nodiscard]] bool is_empty() const;
-  /// Describes what the workers are doing, for messages.
+  /// Describes the workers' states, for messages.
   [[nodiscard]] std::string describe() const;
 
   /// Makes running jobs end as soon as possible and lets no other begin, until `resume` or `reset`.
@@ -67,7 +67,7 @@ class JobQueue {
   void resume() { interrupted_ = false; }
   /// Ends the waits of idle workers, until `reset`.
   void dismiss();
-  /// Discards all jobs, none of which may be running, and restarts the numbering at 0.
+  /// Discards all jobs, which must not be running, and restarts the numbering at 0.
   void reset();
 
  private:

@@ -46,8 +46,8 @@ bool SlabBlock::is_free() const {
   if (block_.storage().use_count() != 1) {
     return false;
   }
-  // The count is read relaxed. Locking a weak reference acquires what the last viewer released, so
-  // its reads happen before the next writes; TSan does not support fences.
+  // The count is read relaxed. Locking a weak reference acquires the last viewer's release, so its
+  // reads happen before the next writes; TSan does not support fences.
   static_cast<void>(block_.storage().getWeakStorageImpl().lock());
   return true;
 }

@@ -6,7 +6,7 @@
 namespace torchfeed {
 namespace {
 
-/// The kinds in torchvision's order, of which a word chooses one.
+/// The kinds in torchvision's order; a word chooses one.
 constexpr std::array kKinds = {
     ImageOperationKind::kIdentity,     ImageOperationKind::kShearX,
     ImageOperationKind::kShearY,       ImageOperationKind::kTranslateX,

@@ -249,7 +249,7 @@ TORCHFEED_INLINE void sharpen_row(const uint8_t* middle, int64_t row_bytes, floa
     const int32_t own = middle[i];
     const int32_t sum = upper[i - 3] + upper[i] + upper[i + 3] + middle[i - 3] + middle[i + 3] +
                         lower[i - 3] + lower[i] + lower[i + 3] + 5 * own;
-    // 13 is odd, so no quotient lies in the middle, and rounding is that of the convolution.
+    // 13 is odd, so no quotient lies in the middle, and it rounds as the convolution does.
     const int32_t smooth = (2 * sum + 13) / 26;
     const float number =
         __builtin_fmaf(static_cast<float>(smooth - own), weight, static_cast<float>(own));

@@ -18,7 +18,7 @@ struct CutMixDraw {
 };
 
 /// Returns a number in (0, 1) of the distribution Beta(`alpha`, `alpha`): in MixUp the weight of a
-/// picture and its label, as against those of the previous picture of the batch.
+/// picture and its label, as against the previous picture's in the batch.
 ///
 /// @param alpha  finite, above 0
 [[nodiscard]] double draw_mixup(double alpha, RandomWords& words);

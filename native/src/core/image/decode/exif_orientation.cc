@@ -73,7 +73,7 @@ std::vector<uint8_t> exif_of_jpeg(Bytes rest) {
   rest = from(rest, 2);
   for (;;) {
     while (rest.size() >= 2 && !(rest[0] == 0xff && rest[1] != 0xff && rest[1] != 0)) {
-      rest = rest.subspan(1);  // as libjpeg, which skips what is not a marker
+      rest = rest.subspan(1);  // as libjpeg, which skips all other bytes
     }
     if (rest.size() < 4 || rest[1] == kScan) {
       return exif;

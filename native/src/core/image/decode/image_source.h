@@ -24,8 +24,8 @@ constexpr std::size_t kRowSlack = 64;
 /// refuses one as a decompression bomb.
 constexpr int64_t kMaxPixels = 178956970;
 
-/// An encoded picture, of which one region is decoded row by row. The encoded bytes are borrowed.
-/// One thread at a time.
+/// An encoded picture; decodes one region row by row. The encoded bytes are borrowed. One thread at
+/// a time.
 ///
 /// Every function throws an `Error` of the code `kUnreadable` if the bytes are not a whole picture
 /// of a supported kind. Bytes that the region does not need are not looked at.

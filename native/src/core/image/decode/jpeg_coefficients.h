@@ -36,7 +36,7 @@ struct JpegComponent {
 
 using QuantisationTable = std::array<uint16_t, kBlockSize>;  // in zigzag order
 
-/// The content of a JPEG before the inverse transform: what decides its pixels.
+/// The content of a JPEG before the inverse transform: all that decides its pixels.
 struct JpegCoefficients {
   int64_t width = 0;
   int64_t height = 0;
@@ -46,7 +46,7 @@ struct JpegCoefficients {
   int64_t mcus_down = 0;
   std::vector<JpegComponent> components;
   std::array<std::optional<QuantisationTable>, 4> tables{};
-  std::vector<uint8_t> color_markers;  // JFIF and Adobe, from which decoders guess the colors
+  std::vector<uint8_t> color_markers;  // JFIF and Adobe: decoders guess the colors from them
 };
 
 /// Reads the coefficients of a JPEG: Huffman coding of 8 bits, sequential or progressive.

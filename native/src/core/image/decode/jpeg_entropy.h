@@ -16,13 +16,13 @@ struct EntropyDecoder {
 };
 
 /// Returns the decoder of Huffman codes of a picture that has started, if the library is one whose
-/// layout is known: headers of the build and the loaded library are those of such a version, and
-/// both functions lie in the library.
+/// layout is known: headers of the build and the loaded library have such a version, and both
+/// functions lie in the library.
 ///
 /// @return null if it is not; the first time, one line on stderr says why
 [[nodiscard]] EntropyDecoder* known_entropy(const jpeg_decompress_struct& info);
 
-/// Replaces what the loaded library says of itself, or no longer if it is null. For tests.
+/// Replaces the version of the loaded library, or no longer if it is null. For tests.
 void pretend_jpeg_copyright(const char* copyright);
 
 }  // namespace torchfeed

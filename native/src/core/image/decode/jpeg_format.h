@@ -5,7 +5,7 @@
 
 namespace torchfeed {
 
-// What the readers and writers of JPEG's entropy-coded data share.
+// Constants that readers and writers of JPEG's entropy-coded data share.
 
 /// Bits of the longest Huffman code.
 constexpr int kLongestCode = 16;

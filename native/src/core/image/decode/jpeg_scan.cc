@@ -39,7 +39,7 @@ class BitReader {
     return category > 0 && value < 1 << (category - 1) ? value - (1 << category) + 1 : value;
   }
 
-  /// Passes the restart marker of this number and what fills the byte before it.
+  /// Skips the fill bits of the last byte and the restart marker of this number.
   void restart(int64_t number) {
     held_ = 0;
     count_ = 0;

@@ -133,7 +133,7 @@ boolean decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks) {
     huffman.has_given_up = true;
     std::longjmp(decoder.on_error, 1);
   }
-  if (--huffman.mcus_left == 0) {  // what follows the scan is libjpeg's again
+  if (--huffman.mcus_left == 0) {  // libjpeg reads on after the scan
     const std::size_t read = huffman.mcus->marker();
     info->src->next_input_byte = huffman.data + read;
     info->src->bytes_in_buffer = huffman.bytes - read;
@@ -317,7 +317,7 @@ class JpegSource final : public ImageSource {
   }
 
   /// Begins again with libjpeg's own decoder of Huffman codes, if the data are not valid for ours:
-  /// it knows more that can be decoded, and has the messages for what cannot.
+  /// it decodes more kinds, and has the messages for all others.
   ///
   /// @return the number of the first column decoded
   JDIMENSION begin_anew() {

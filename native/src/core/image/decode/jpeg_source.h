@@ -9,10 +9,10 @@
 
 namespace torchfeed {
 
-/// Opens a JPEG, whose rows are those of Pillow: accurate integer DCT, smooth upsampling, gray and
-/// CMYK converted to RGB, no color profile and no orientation applied.
+/// Opens a JPEG, with the rows of Pillow: accurate integer DCT, smooth upsampling, gray and CMYK
+/// converted to RGB, no color profile and no orientation applied.
 ///
-/// Of a region, libjpeg decodes a margin as well, without which its edges would differ. It stops
+/// libjpeg decodes a margin around a region as well, so that its edges stay the same. It stops
 /// after the last row, so damage below the region goes unnoticed.
 std::unique_ptr<ImageSource> open_jpeg(std::span<const uint8_t> encoded,
                                        int64_t max_pixels = kMaxPixels);

@@ -60,8 +60,8 @@ class NumberTable {
 };
 
 /// Decodes the MCUs of a sequential JPEG with Huffman codes of 8 bits and one scan, in order, into
-/// what libjpeg's entropy decoder makes of them, in half of its time: the bytes that were stuffed
-/// are removed beforehand, and most codes are looked up together with their numbers.
+/// the output of libjpeg's entropy decoder, in half of its time: the bytes that were stuffed are
+/// removed beforehand, and most codes are looked up together with their numbers.
 ///
 /// It decodes only data that are valid, and leaves all others to libjpeg and its messages.
 class McuDecoder {
@@ -75,7 +75,7 @@ class McuDecoder {
     const NumberTable* ac;
   };
 
-  /// @param data  what follows the header of the scan, borrowed
+  /// @param data  the bytes after the header of the scan, borrowed
   /// @param restart_interval  in MCUs; 0 if there are no restart markers
   /// @param window  how many bytes are prepared at once, if they are more than the longest MCU has
   McuDecoder(std::span<const uint8_t> data, std::vector<Part> parts, int64_t restart_interval,

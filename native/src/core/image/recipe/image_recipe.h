@@ -22,8 +22,8 @@ struct Corner {
   int64_t top;
 };
 
-/// The way from an encoded picture to a row of a batch: which part, of what size, as which numbers.
-/// Immutable while it is in use, and then thread-safe.
+/// The way from an encoded picture to a row of a batch: which part, in which size, as which
+/// numbers. Immutable while it is in use, and then thread-safe.
 struct ImageRecipe {
   /// Returns the size of the row: `[3, height, width]` bytes, or floats if it is normalized.
   [[nodiscard]] int64_t row_bytes() const;
@@ -34,8 +34,8 @@ struct ImageRecipe {
   int64_t max_pixels = kMaxPixels;
   /// Before anything else, the picture is turned as its EXIF orientation says.
   bool follows_orientation = false;
-  /// The shorter side of the scaled picture, of which the middle is cut out, with black around it
-  /// if it is smaller. The longer side is `int(side * long / short)`, as in torchvision's `Resize`.
+  /// The shorter side of the scaled picture; its middle is cut out, with black around it if it is
+  /// smaller. The longer side is `int(side * long / short)`, as in torchvision's `Resize`.
   std::optional<int64_t> short_side = std::nullopt;
   /// The middle is cut out of the picture as it is, if there is no `short_side`. Otherwise
   /// the whole picture is scaled to the size of the row.
@@ -51,7 +51,7 @@ struct ImageRecipe {
   std::optional<RandomErasing> last_erasing = std::nullopt;
 };
 
-/// Returns the parts and sizes for a picture of this size, of which a random crop is drawn.
+/// Returns the parts and sizes for a picture of this size; draws the random crop.
 ///
 /// @throws Error  of code `kUnreadable` if the scaled picture would have more than `max_pixels`
 [[nodiscard]] Placement place(const ImageRecipe& recipe, RandomWords& words, int64_t height,
@@ -60,7 +60,7 @@ struct ImageRecipe {
 /// Decodes a picture and writes its row.
 ///
 /// @param source  a picture of which no region was chosen yet
-/// @param words   what the random steps are drawn from: first the crop, then the others in order
+/// @param words   the source of the random steps: first the crop, then the others in order
 /// @param target  receives `recipe.row_bytes()` bytes, aligned as its elements
 /// @param stores  streamed if the row is not read soon; `end_streaming` is left to the caller
 /// @throws Error  of code `kUnreadable` if it is not a picture that can be decoded

@@ -12,8 +12,7 @@
 namespace torchfeed {
 namespace {
 
-/// One axis of a placement: the part of the output that shows the picture, and of which input
-/// pixels it is made.
+/// One axis of a placement: the part of the output that shows the picture, and its input pixels.
 struct AxisPart {
   AxisPart(const Resize& resize, int64_t input, int64_t output, int64_t window, int64_t length)
       : padding(std::max<int64_t>(0, -window)) {
@@ -54,7 +53,7 @@ bool begins_with_height(ResizeDialect dialect, const Placement& placement) {
   return dialect == ResizeDialect::kPillow && rows_lost > 0 && rows_lost > 2 * columns_lost;
 }
 
-/// The last rows of a picture, from which rows of another height are made.
+/// The last rows of a picture: the input of rows of another height.
 class RowRing {
  public:
   RowRing(const ResizeAxis& axis, const ResampleKernels& kernels, int64_t width)

@@ -16,7 +16,7 @@ struct Placement {
   Region crop;     // of the picture, not empty
   int64_t width;   // of the scaled crop
   int64_t height;  // of the scaled crop
-  Region window;   // of the scaled crop, which it may exceed: what lies outside is black
+  Region window;   // of the scaled crop, which it may exceed: outside of it is black
 };
 
 /// A way to scale.
@@ -30,8 +30,8 @@ struct Resize {
 /// once the last row of which an output row is made is there, that is scaled in height and stored.
 /// So the working set is a few rows, and only the rows and columns needed are decoded.
 ///
-/// The bytes are those of crop, resize, then crop with padding, one after the other. Where the
-/// sizes agree in an axis, it is not scaled.
+/// The bytes equal crop, resize, then crop with padding, one after the other. Where the sizes agree
+/// in an axis, it is not scaled.
 ///
 /// @param source  a picture of which no region was chosen yet
 /// @param store   receives `placement.window.height` rows of `placement.window.width` pixels

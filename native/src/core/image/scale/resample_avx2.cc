@@ -18,8 +18,8 @@ namespace {
 
 constexpr int64_t kBytesAtOnce = 32;
 
-/// Puts the bytes of 4 pixels into 16-bit pairs, those of pixels 0 and 1 into the low lane and
-/// those of pixels 2 and 3 into the high one, each in the order red, green, blue.
+/// Puts the bytes of 4 pixels into 16-bit pairs, pixels 0 and 1 into the low lane and pixels 2 and
+/// 3 into the high one, each in the order red, green, blue.
 TORCHFEED_AVX2 __m256i pairs_of_pixels(const uint8_t* pixels) {
   constexpr char kZero = -1;
   const __m256i order = _mm256_setr_epi8(
@@ -29,14 +29,14 @@ TORCHFEED_AVX2 __m256i pairs_of_pixels(const uint8_t* pixels) {
   return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(bytes), order);
 }
 
-/// Puts the weights 0 and 1 into each pair of the low lane, and 2 and 3 into those of the high one.
+/// Puts the weights 0 and 1 into each pair of the low lane, and 2 and 3 into each of the high one.
 TORCHFEED_AVX2 __m256i pairs_of_weights(const int16_t* weights) {
   const __m256i order = _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1);
   const __m128i four = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(weights));
   return _mm256_permutevar8x32_epi32(_mm256_castsi128_si256(four), order);
 }
 
-/// Rounds sums of the high and low halves to pixels, of which each takes 32 bits.
+/// Rounds sums of the high and low halves to pixels of 32 bits.
 TORCHFEED_AVX2 __m256i rounded(__m256i high, __m256i low, bool is_split, __m256i half,
                                __m128i precision) {
   const __m256i sum =

@@ -13,7 +13,7 @@ namespace torchfeed {
 
 #ifdef TORCHFEED_RESAMPLE_AVX2
 
-/// Returns whether this processor can run the functions below, those of `ResampleKernels`.
+/// Returns whether this processor can run the functions below, all of `ResampleKernels`.
 bool has_avx2();
 
 void horizontal_avx2(uint8_t* target, const uint8_t* row, const ResizeAxis& axis);

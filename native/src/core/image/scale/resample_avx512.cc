@@ -32,8 +32,7 @@ constexpr int64_t kBytesAtOnce = 64;
 
 int64_t blocks_of(const ResizeAxis& axis) { return axis.stride / kTapsAtOnce; }
 
-/// Place of the digits of 4 weights: number `digit` of those of an output, from tap `4 * block`
-/// on.
+/// Place of the digits of 4 weights: number `digit` of an output, from tap `4 * block` on.
 std::size_t place(const ResizeAxis& axis, std::size_t output, int64_t block, std::size_t digit) {
   const auto blocks = static_cast<std::size_t>(blocks_of(axis));
   const std::size_t group = output / kOutputsAtOnce * blocks + static_cast<std::size_t>(block);

@@ -13,7 +13,7 @@ namespace torchfeed {
 
 #ifdef TORCHFEED_RESAMPLE_AVX512
 
-/// Returns whether this processor can run the functions below, those of `ResampleKernels`: it
+/// Returns whether this processor can run the functions below, all of `ResampleKernels`: it
 /// multiplies bytes (AVX-512 VNNI) and moves them freely (VBMI), as most servers since 2021 do.
 bool has_avx512_bytes();
 

@@ -9,7 +9,7 @@
 namespace torchfeed {
 namespace {
 
-constexpr int kPillowBits = 22;  // 32 bits, less those of a pixel and two for sums beyond 255
+constexpr int kPillowBits = 22;  // 32 bits, less a pixel's and two for sums beyond 255
 constexpr int kTorchBits = 22;
 constexpr int kShortBits = 15;
 

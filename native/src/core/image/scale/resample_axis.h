@@ -63,7 +63,7 @@ struct ResizeAxis {
     int32_t blocks = 0;               // of 4 taps
   };
 
-  // What `ResampleKernels::prepare` adds.
+  // Added by `ResampleKernels::prepare`.
   std::vector<uint32_t> digits;  // the weights by bytes
   std::vector<Group> groups;
 };

@@ -14,7 +14,7 @@ namespace torchfeed {
 struct ResampleKernels {
   std::string name;
 
-  /// Adds to an axis what the functions below need, before it is used.
+  /// Prepares an axis for the functions below, before it is used.
   void (*prepare)(ResizeAxis& axis);
 
   /// Computes a row of `axis.taps.size()` pixels from a row.

@@ -7,7 +7,7 @@
 
 namespace torchfeed {
 
-/// Replaces the contents of `content` by those of a regular file of at most 2^30 bytes.
+/// Replaces `content` by the bytes of a regular file, at most 2^30.
 ///
 /// @throws Error  of code `kUnreadable` if it cannot be read
 void read_image_file(const std::string& path, std::vector<uint8_t>& content);

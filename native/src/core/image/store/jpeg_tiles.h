@@ -45,13 +45,13 @@ struct TiledJpeg {
 };
 
 /// Rewrites a JPEG in tiles, with the best Huffman tables. Its coefficients and so its pixels stay
-/// as they are. Of the metadata only what decides the colors is kept.
+/// as they are. Only metadata that decides the colors is kept.
 ///
 /// @return nothing if the JPEG is of a kind that is not rewritten, or is damaged
 [[nodiscard]] std::optional<TiledJpeg> tile_jpeg(std::span<const uint8_t> jpeg);
 
-/// Returns the tiles that must be decoded so that the pixels of a region are those of the whole
-/// picture. Where chroma is subsampled, its neighbours contribute to each pixel.
+/// Returns the tiles that must be decoded so that the pixels of a region equal the whole picture's.
+/// Where chroma is subsampled, its neighbours contribute to each pixel.
 [[nodiscard]] TileRange tiles_of(const TileLayout& layout, const Region& region);
 
 /// Makes the header of a whole picture the header of some of its tiles.

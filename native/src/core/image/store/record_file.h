@@ -43,7 +43,7 @@ struct RecordMemory {
   std::vector<uint8_t> encoded;  // a picture without tiles
 };
 
-/// Opens a stored picture, of which as little is read as its kind permits.
+/// Opens a stored picture, reading as little of it as its kind permits.
 ///
 /// @param stored  its bytes; must outlive the source, as must `memory`
 /// @param follows_orientation  whether it is turned as the EXIF data of its file want it

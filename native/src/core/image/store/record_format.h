@@ -43,7 +43,7 @@ namespace torchfeed {
 /// | 42 | 1 | the orientation in the EXIF data of the file, 1 to 8 |
 /// | 43 | 5 | 0 |
 ///
-/// A picture is an encoded file as it was, or what `StoredTiles` describes.
+/// A picture is an unchanged encoded file, or tiles: see `StoredTiles`.
 constexpr std::size_t kRecordHeaderBytes = 64;
 constexpr std::size_t kRecordRowBytes = 48;
 constexpr int64_t kRecordAlignment = 64;

@@ -19,9 +19,9 @@
 namespace torchfeed {
 namespace {
 
-constexpr mode_t kMode = 0666;  // less what the umask forbids
+constexpr mode_t kMode = 0666;  // less the umask's bits
 
-constexpr std::size_t kLongestStem = 255 - 25;  // what file systems allow, less what is appended
+constexpr std::size_t kLongestStem = 255 - 25;  // the file systems' limit, less the part appended
 
 /// Returns a name that no other writer has: one that was killed may have left its file.
 std::string partial_name(const std::string& path) {

@@ -11,7 +11,7 @@
 
 namespace torchfeed {
 
-/// The stored bytes of one picture, of which parts are read.
+/// The stored bytes of one picture, read in parts.
 class StoredBytes {
  public:
   StoredBytes() = default;
@@ -41,12 +41,12 @@ struct TileMemory {
   std::vector<uint8_t> jpeg;
 };
 
-/// Appends the length of a tile to a table: 7 bits a byte, the lowest first, of which all but the
-/// last have the highest bit set.
+/// Appends the length of a tile to a table: 7 bits per byte, the lowest first; all but the last
+/// have the highest bit set.
 void append_length(std::vector<uint8_t>& table, uint32_t length);
 
-/// Opens a picture in tiles, of which only those are read that the region needs. Its pixels are
-/// those of the whole picture.
+/// Opens a picture in tiles, reading only the tiles that the region needs. Its pixels equal the
+/// whole picture's.
 ///
 /// @param stored  must outlive the source, as must `memory`
 std::unique_ptr<ImageSource> open_tiles(const StoredTiles& tiles, const StoredBytes& stored,
