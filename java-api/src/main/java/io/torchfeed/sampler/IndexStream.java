@@ -15,7 +15,7 @@ final class IndexStream extends Spliterators.AbstractLongSpliterator {
 
   private final Sampler sampler;
   private final long epoch;
-  private ResumableCursor.@Nullable OfIndices cursor; // checks what it reads
+  private ResumableCursor.@Nullable OfIndices cursor; // checks its input
   private long[] chunk = NONE;
   private int read;
   private int next;

@@ -4,8 +4,8 @@ package io.torchfeed.sampler;
 import io.torchfeed.internal.Checks;
 
 /**
- * The part of the data that this process gets: that of one rank, among all the ranks that share the
- * data. Every rank passes the same world size and its own rank.
+ * The part of the data that this process gets: one rank's, among all the ranks that share the data.
+ * Every rank passes the same world size and its own rank.
  *
  * @param worldSize the number of ranks, at least 1
  * @param rank the rank of this process, in [0, worldSize - 1]

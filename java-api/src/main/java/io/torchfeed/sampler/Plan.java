@@ -5,8 +5,8 @@ import io.torchfeed.sampler.cursor.Continuation;
 import java.util.List;
 
 /**
- * The plan of one rank: which samples it receives in each epoch, and in what order. A {@link
- * Sampler} delivers single indices, a {@link BatchSampler} batches of them.
+ * The plan of one rank: which samples it receives in each epoch, and their order. A {@link Sampler}
+ * delivers single indices, a {@link BatchSampler} batches of them.
  *
  * <p>A plan is immutable, and its order is a function of the plan and the epoch alone. Any number
  * of threads may open cursors.
@@ -69,7 +69,7 @@ public interface Plan<C extends Seekable> {
 
   /**
    * Opens a cursor that continues where ranks stopped. If the last of them were as many as this
-   * plan has, it continues in their part of the epoch, at their position. Otherwise what is left is
+   * plan has, it continues in their part of the epoch, at their position. Otherwise the rest is
    * divided again, and positions count from the start of this rank's part of it. The caller owns
    * the cursor and closes it.
    *
@@ -78,21 +78,20 @@ public interface Plan<C extends Seekable> {
    * or a dropped tail.
    *
    * @param epoch the number of the epoch, at least 0
-   * @param delivered what was delivered, the oldest part first, in the unit of {@link
+   * @param delivered the delivered parts, the oldest first, in the unit of {@link
    *     Seekable#delivered}; empty for a whole epoch
    * @return a new cursor
-   * @throws IllegalArgumentException if {@code epoch} is negative, a segment is longer than what
-   *     the ones before it left, or the number of ranks has changed and this plan cannot divide the
-   *     rest
+   * @throws IllegalArgumentException if {@code epoch} is negative, a segment exceeds the rest at
+   *     its start, or the number of ranks has changed and this plan cannot divide the rest
    */
   default C resume(long epoch, List<EpochSegment> delivered) {
     return Continuation.ofEpoch(this, epoch, delivered);
   }
 
   /**
-   * Returns samples of the order that all ranks share, from which digests are computed that tell
-   * orders of equal parameters apart. Whether there are samples must depend on the order alone,
-   * never on the machine or on the rank.
+   * Returns samples of the order that all ranks share; their digests tell orders of equal
+   * parameters apart. Whether there are samples must depend on the order alone, never on the
+   * machine or on the rank.
    *
    * @param epoch the number of the epoch, at least 0
    * @param worldSize the number of ranks that begin the epoch, for orders that depend on it

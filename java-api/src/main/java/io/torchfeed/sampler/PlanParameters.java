@@ -66,8 +66,8 @@ public record PlanParameters(String kind, Map<String, String> values) {
   }
 
   /**
-   * Returns these parameters with those of a rank's part added or replaced: {@code worldSize} and
-   * {@code rank}.
+   * Returns these parameters with a rank's part added or replaced: {@code worldSize} and {@code
+   * rank}.
    *
    * @param part the part of the rank
    * @return the new parameters

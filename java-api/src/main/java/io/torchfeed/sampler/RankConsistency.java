@@ -17,12 +17,11 @@ import org.jspecify.annotations.Nullable;
  * RankConsistency.beforeEpoch(sampler, epoch, batchSize, group::allGatherLongs);
  * }</pre>
  *
- * <p>The check costs one exchange of 16 bytes per rank. The samples are those of {@link
- * Plan#probe}: orders whose positions can be computed are probed in constant time, and an order
- * that may need a list is computed once more for the check if it has at most 2<sup>24</sup>
- * samples. Compared by their parameters only are longer lists; balanced plans of any size, since
- * their order depends on the number of ranks; and divided plans without a {@code probe} of their
- * own.
+ * <p>The check costs one exchange of 16 bytes per rank. The samples come from {@link Plan#probe}:
+ * orders whose positions can be computed are probed in constant time, and an order that may need a
+ * list is computed once more for the check if it has at most 2<sup>24</sup> samples. Compared by
+ * their parameters only are longer lists; balanced plans of any size, since their order depends on
+ * the number of ranks; and divided plans without a {@code probe} of their own.
  */
 public final class RankConsistency {
   /** A function that collects an array from each rank. */

@@ -10,7 +10,7 @@ import java.util.function.Supplier;
 
 /**
  * A cursor that can return at any moment the state from which it could be resumed. It wraps the
- * cursor of a plan, whose positions it has, and checks what a plan of the caller's own delivers.
+ * cursor of a plan, has the same positions, and checks the indices of a plan of the caller's own.
  *
  * <p>If batches are prefetched, the position of the cursor is ahead of the consumer: pass the
  * consumer's position to {@link #stateAt}.
@@ -87,7 +87,7 @@ public abstract sealed class ResumableCursor<C extends Seekable> implements Seek
   }
 
   /**
-   * Returns the state after what this cursor has delivered. It is finished once {@code next} has
+   * Returns the state after all deliveries of this cursor. It is finished once {@code next} has
    * returned 0.
    *
    * @return the state; if the order is a list, the first call opens the epoch once more
@@ -99,7 +99,7 @@ public abstract sealed class ResumableCursor<C extends Seekable> implements Seek
   }
 
   /**
-   * Returns the state at a position: that of a consumer which has received everything before it.
+   * Returns the state at a position, for a consumer that has received everything before it.
    *
    * @param position a position of this cursor
    * @return the state, not finished

@@ -10,7 +10,7 @@ import io.torchfeed.internal.Quotes;
 public final class ResumeMismatchException extends IllegalArgumentException {
   private static final long serialVersionUID = 1L;
 
-  /** The name of what differs. */
+  /** The name of the difference. */
   private final String parameter;
 
   /** The value in the saved state. */
@@ -22,7 +22,7 @@ public final class ResumeMismatchException extends IllegalArgumentException {
   /**
    * Creates an exception for one mismatch.
    *
-   * @param parameter the name of what differs
+   * @param parameter the name of the difference
    * @param saved the value in the saved state
    * @param present the value in the plan that should resume the state
    */
@@ -37,8 +37,8 @@ public final class ResumeMismatchException extends IllegalArgumentException {
   }
 
   /**
-   * Returns the name of what differs: the first parameter that does, {@code kind} for the kind of
-   * plan, or {@code order digest} if the parameters are equal but the orders are not.
+   * Returns the name of the difference: the first parameter that differs, {@code kind} for the kind
+   * of plan, or {@code order digest} if the parameters are equal but the orders are not.
    *
    * @return the name
    */

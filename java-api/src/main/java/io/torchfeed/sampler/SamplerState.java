@@ -14,8 +14,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The progress of an epoch: what a checkpoint keeps of a sampler, so that {@link #resume} continues
- * exactly there, even with another number of ranks. Immutable.
+ * The progress of an epoch, to be kept in a checkpoint, so that {@link #resume} continues exactly
+ * there, even with another number of ranks. Immutable.
  *
  * <pre>{@code
  * try (ResumableCursor.OfIndices cursor = state.resume(sampler)) {
@@ -27,7 +27,7 @@ import java.util.Set;
  * <p>A state holds the parameters of the plan and a few numbers, but no indices and no permutation:
  * it stays under 1 KB at any dataset size, and grows by 12 bytes ({@link #toBytes}) or about 50
  * ({@link #toJson}) each time the number of ranks changes within one epoch. It is independent of
- * workers and prefetching: a position counts what was delivered to the consumer.
+ * workers and prefetching: a position counts deliveries to the consumer.
  *
  * <p>The state of a divided plan holds neither its rank nor its world size, so ranks that have
  * delivered equally much have equal states, and any of them may save it ({@link
@@ -159,8 +159,8 @@ public record SamplerState(
    * <p>If nothing was delivered yet, the cursor covers the whole epoch; if everything was delivered
    * but the end was not reported, it is at the end; if the state is finished, it covers the whole
    * next epoch. With the same number of ranks as before, it is the epoch's cursor at the saved
-   * position, opened in the time that {@link Seekable#seek} takes; with another number, it is that
-   * of {@link Plan#resume}, whose positions count from the start of the rank's part of the rest.
+   * position, opened in the time that {@link Seekable#seek} takes; with another number, it is
+   * {@link Plan#resume}'s, whose positions count from the start of the rank's part of the rest.
    *
    * @param sampler the plan that saved the state, with any rank and world size
    * @return the cursor
@@ -182,7 +182,7 @@ public record SamplerState(
    * Opens a cursor over batches that continues where the state was taken. The caller owns the
    * cursor and closes it.
    *
-   * <p>The rules are those of {@link #resume(Sampler)}; see {@link Plan#resume} for the positions.
+   * <p>The rules of {@link #resume(Sampler)} apply; see {@link Plan#resume} for the positions.
    *
    * @param sampler the plan that saved the state, with any rank and world size
    * @return the cursor
@@ -229,7 +229,7 @@ public record SamplerState(
   /**
    * Parses a state from JSON.
    *
-   * @param json what {@link #toJson} returned; fields may be in any order, with white space
+   * @param json a result of {@link #toJson}; fields may be in any order, with white space
    * @return the state
    * @throws IllegalArgumentException if the text is not a JSON object, a field is missing, unknown,
    *     duplicated or invalid, or the version is unknown
@@ -250,7 +250,7 @@ public record SamplerState(
   /**
    * Restores a state from bytes.
    *
-   * @param bytes what {@link #toBytes} returned
+   * @param bytes a result of {@link #toBytes}
    * @return the state
    * @throws IllegalArgumentException if the bytes are damaged, too few or too many, or the version
    *     is unknown

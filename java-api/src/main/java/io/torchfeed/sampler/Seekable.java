@@ -38,8 +38,8 @@ public interface Seekable extends AutoCloseable {
   long remaining();
 
   /**
-   * Returns how much of the plan lies before a position, in the unit in which its {@link
-   * EpochSegment segments} count: that of positions, unless the plan documents another one.
+   * Returns the progress at a position, in the plan's unit of {@link EpochSegment segments}:
+   * positions, unless the plan documents another one.
    *
    * @param position a position of this cursor
    * @return the amount that this rank has delivered up to there

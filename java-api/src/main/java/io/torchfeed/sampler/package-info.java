@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Plans: which samples each rank receives in an epoch, in what order, and how that is resumed.
+ * Plans: which samples each rank receives in an epoch, their order, and how to resume it.
  *
  * <p>A {@link io.torchfeed.sampler.Plan} is immutable. {@link io.torchfeed.sampler.Sampler#epoch
  * epoch(e)} opens an independent {@link io.torchfeed.sampler.Cursor} on one epoch, which delivers
@@ -15,7 +15,7 @@
  * }
  * }</pre>
  *
- * <p>{@link io.torchfeed.sampler.SamplerState} is what a checkpoint stores of a plan, {@link
+ * <p>{@link io.torchfeed.sampler.SamplerState} is a plan's state for a checkpoint, {@link
  * io.torchfeed.sampler.ResumableCursor} keeps it up to date, {@link
  * io.torchfeed.sampler.RankConsistency} compares the ranks' plans before an epoch, and {@link
  * io.torchfeed.sampler.Cursor#isPadding} flags padding.

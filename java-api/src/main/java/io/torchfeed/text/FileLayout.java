@@ -87,7 +87,7 @@ final class FileLayout {
     }
   }
 
-  /** Returns what a rank reads that has these ranges. */
+  /** Returns the share of a rank that has these ranges. */
   RankShare share(int rank, List<ByteRange> ranges) {
     long bytes = 0;
     int read = 0;

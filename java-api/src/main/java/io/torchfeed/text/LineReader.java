@@ -37,7 +37,7 @@ final class LineReader implements AutoCloseable {
   /** True if a UTF-8 byte-order mark precedes line 1. */
   boolean isMarked;
 
-  /** The index of the current range; {@link #file} is that of the current file. */
+  /** The index of the current range; {@link #file} is the current file's. */
   private int range = -1;
 
   private int file;

@@ -63,7 +63,7 @@ public final class TextPartition {
   }
 
   /**
-   * Divides files into several blocks per rank, between which {@link #steal} can move work.
+   * Divides files into several blocks per rank; {@link #steal} can move work between them.
    *
    * @param paths files, directories and patterns, as in {@link #plan(List, int)}
    * @param worldSize the number of ranks, at least 1
@@ -131,7 +131,7 @@ public final class TextPartition {
    * Assigns the same blocks round-robin: block b to rank b mod worldSize. Use it initially if ranks
    * differ in speed and {@link #steal} is to balance them.
    *
-   * @return the plan, in which a rank's lines are no longer consecutive
+   * @return the plan; a rank's lines in it are no longer consecutive
    */
   public TextPartition roundRobin() {
     List<List<ByteRange>> dealt = new ArrayList<>();

@@ -92,7 +92,7 @@ public record TextState(long filesDigest, List<ByteRange> rest) {
    * Returns the state as JSON: {@code {"version":1,"filesDigest":"16 hexadecimal
    * digits","rest":[{"start":0,"end":9,"textOffset":0}]}}.
    *
-   * @return the text, from which {@link #fromJson} returns an equal state
+   * @return the text; {@link #fromJson} returns an equal state for it
    */
   public String toJson() {
     return TextStateJson.write(this);

@@ -191,8 +191,8 @@ public final class BaguaLoadBalancingBatchSampler implements BatchSampler {
   /**
    * {@inheritDoc}
    *
-   * <p>The remaining samples are sorted and divided again, like those of the sampler, and then cut
-   * into batches.
+   * <p>The remaining samples are sorted and divided again, like the sampler's, and then cut into
+   * batches.
    *
    * @throws IllegalStateException if the batch function returns a size that is less than 1 or more
    *     than {@link #maxBatchSize}, or sizes whose sum is not the number of indices

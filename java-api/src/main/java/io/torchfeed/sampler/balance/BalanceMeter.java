@@ -134,8 +134,8 @@ final class BalanceMeter {
   }
 
   /**
-   * Returns the lowest possible cost of the slowest rank: that of the step's largest sample and,
-   * since every rank has at least {@code fewest} samples, of the smallest ones.
+   * Returns the lowest possible cost of the slowest rank: the cost of the step's largest sample
+   * and, since every rank has at least {@code fewest} samples, of the smallest ones.
    */
   private double leastOfTheSlowest(int count, int fewest) {
     Arrays.sort(stepCosts, 0, count);

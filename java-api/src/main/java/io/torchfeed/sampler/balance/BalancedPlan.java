@@ -136,7 +136,7 @@ final class BalancedPlan {
     return (epoch << WINDOW_BITS) + number;
   }
 
-  /** Assigns the samples of a window to groups, and those of each group to seats. */
+  /** Assigns the samples of a window to groups, and each group's to seats. */
   private AssignedSteps dealt(long number, int[] samples) {
     Costs costs = Costs.computed(samples.length, i -> options.costs().at(samples[(int) i]));
     int[] members =

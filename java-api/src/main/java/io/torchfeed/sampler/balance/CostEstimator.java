@@ -100,7 +100,7 @@ public final class CostEstimator {
   }
 
   /**
-   * Makes everything added so far count less than what follows; called once per epoch, this yields
+   * Makes everything added so far count less than later costs; called once per epoch, this yields
    * an exponential average over the epochs.
    *
    * @param share by how much, in [0, 1]: 0 changes nothing, 1 forgets everything

@@ -126,8 +126,8 @@ public final class Costs {
   }
 
   /**
-   * Reads costs from a text file of decimal fractions, which are scaled and rounded like those of
-   * {@link #ofDoubles}; otherwise like {@link #read(Path)}.
+   * Reads costs from a text file of decimal fractions, which are scaled and rounded like {@link
+   * #ofDoubles}'; otherwise like {@link #read(Path)}.
    *
    * @param file the file
    * @param scale the factor by which each number is multiplied, positive and finite

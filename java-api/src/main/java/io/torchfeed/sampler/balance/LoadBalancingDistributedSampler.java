@@ -57,12 +57,12 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Resume.</b> If the world size is unchanged, the epoch continues as planned, from any
  * position. Otherwise all samples not yet delivered are planned again, even from the middle of a
- * step; the batch size is that of this plan.
+ * step; the batch size is this plan's.
  *
  * <p>Immutable; any number of threads may open cursors. A cursor plans the window that it reads, in
- * O(window) time and with about 20 bytes for each of the window's {@code window * worldSize *
- * batchSize} positions, of which it keeps 8; the samplers returned by {@link #forRank} share the
- * most recently planned window. Seeking costs planning one window.
+ * O(window) time and with about 20 bytes, afterwards 8, for each of the window's {@code window *
+ * worldSize * batchSize} positions; the samplers returned by {@link #forRank} share the most
+ * recently planned window. Seeking costs planning one window.
  *
  * <p>Source: torchfeed's own, based on LPT with equal counts; {@link BaguaLoadBalancingSampler} is
  * the compatible form of Bagua's class of this name.
@@ -236,7 +236,7 @@ public final class LoadBalancingDistributedSampler implements Sampler {
     }
 
     /**
-     * Sets which samples are grouped into a step; by default those of similar cost.
+     * Sets which samples are grouped into a step; by default samples of similar cost.
      *
      * @param grouping similar or mixed costs
      * @return this builder
@@ -264,7 +264,7 @@ public final class LoadBalancingDistributedSampler implements Sampler {
      * {@link StepGrouping#MIXED}, steps are random samples of the dataset.
      *
      * @param window number of steps, at least 1; a window has at most 2^30 positions ({@code window
-     *     * worldSize * batchSize}, or those of the whole epoch)
+     *     * worldSize * batchSize}, or the whole epoch's)
      * @return this builder
      */
     public Builder window(int window) {
@@ -298,7 +298,7 @@ public final class LoadBalancingDistributedSampler implements Sampler {
     }
 
     /**
-     * Sets what happens to the last samples if the dataset is not a multiple of a step; by default
+     * Sets the treatment of the last samples if the dataset is not a multiple of a step; by default
      * the last step is padded. Otherwise they are left out of the epoch: fewer than {@code
      * worldSize * batchSize}, and different ones in each epoch.
      *

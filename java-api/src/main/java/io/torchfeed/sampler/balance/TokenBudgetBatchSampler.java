@@ -44,8 +44,8 @@ import org.jspecify.annotations.Nullable;
  * Immutable otherwise; any number of threads may open cursors. The batches are a function of the
  * parameters, the same on every machine.
  *
- * <p>Source: torchfeed's own. Length-sorted batches under a token budget are what fairseq's {@code
- * max_tokens} produces; balancing the batches of a step across ranks is new.
+ * <p>Source: torchfeed's own. Length-sorted batches under a token budget come from fairseq's {@code
+ * max_tokens}; balancing the batches of a step across ranks is new.
  */
 public final class TokenBudgetBatchSampler implements BatchSampler {
   private final Builder options;
@@ -208,7 +208,7 @@ public final class TokenBudgetBatchSampler implements BatchSampler {
     }
 
     /**
-     * Sets the seed, on which all random choices depend besides the epoch.
+     * Sets the seed: all random choices depend on it and on the epoch.
      *
      * @param seed any value; all 64 bits count
      * @return this builder

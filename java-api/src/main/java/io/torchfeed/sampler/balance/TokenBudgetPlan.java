@@ -52,7 +52,7 @@ final class TokenBudgetPlan {
     window = Math.min(MAX_WINDOW, Math.max(MIN_WINDOW, aBatch * worldSize * STEPS_OF_A_WINDOW));
   }
 
-  /** Returns the division of an epoch, and of what is left of it, over any number of ranks. */
+  /** Returns the division of an epoch, and of its rest, over any number of ranks. */
   EpochProgress.Division<Epoch> division(long epoch) {
     return new EpochProgress.Division<>() {
       @Override
@@ -90,7 +90,7 @@ final class TokenBudgetPlan {
     return result;
   }
 
-  /** Plans what is left of an epoch after some steps, for the ranks of this plan. */
+  /** Plans the rest of an epoch after some steps, for the ranks of this plan. */
   private Epoch rest(long epoch, Epoch part, int deliveredSteps) {
     int[] left = part.samplesFrom(deliveredSteps);
     int segment = part.segment + 1;

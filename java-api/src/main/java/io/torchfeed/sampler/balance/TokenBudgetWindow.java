@@ -82,7 +82,7 @@ final class TokenBudgetWindow {
     return steps;
   }
 
-  /** Returns the sample at a place in the cuts, in which repeated samples come after all others. */
+  /** Returns the sample at a place in the cuts; repeated samples come after all others. */
   int sampleAt(int place) {
     return isRepeated(place) ? unrepeated - 1 - (place - unrepeated) % unrepeated : place;
   }
@@ -91,12 +91,12 @@ final class TokenBudgetWindow {
     return place >= unrepeated;
   }
 
-  /** Returns the start of batch {@code i}; that of the batch after the last is the end. */
+  /** Returns the start of batch {@code i}; for the batch after the last, the end. */
   int start(int i) {
     return starts[i];
   }
 
-  /** Returns the numbers of the batches, with those of a step next to each other. */
+  /** Returns the numbers of the batches, with each step's next to each other. */
   int[] batchesByStep() {
     long[] order = byCost(formed);
     int[] byStep = new int[formed];
@@ -178,7 +178,7 @@ final class TokenBudgetWindow {
     return most;
   }
 
-  /** Cuts the regular steps and reports what that leaves for the spare ones. */
+  /** Cuts the regular steps and reports the rest for the spare ones. */
   private Fit fill(long ceiling) {
     int places = steps * worldSize;
     if (costs.length < places) {
@@ -341,7 +341,10 @@ final class TokenBudgetWindow {
     starts[formed] = at + count;
   }
 
-  /** Cuts what the regular steps left into the batches of the spare steps, all up to one limit. */
+  /**
+   * Cuts the samples that the regular steps left into the batches of the spare steps, all up to one
+   * limit.
+   */
   private void cutRestEvenly() {
     int places = steps * worldSize;
     long tooLow = 0;

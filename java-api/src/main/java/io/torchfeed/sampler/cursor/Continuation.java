@@ -11,7 +11,7 @@ import java.util.function.Function;
 
 /**
  * The cursor of an epoch at the end of its segments: {@link Plan#resume} in terms of a function
- * that divides what other numbers of ranks left.
+ * that divides the samples that other numbers of ranks left.
  */
 public final class Continuation {
   private Continuation() {}
@@ -38,7 +38,8 @@ public final class Continuation {
   /**
    * Opens a cursor where segments end.
    *
-   * @param rest opens this rank's part of what segments left; the whole epoch if there are none
+   * @param rest opens this rank's part of the samples that segments left; the whole epoch if there
+   *     are none
    */
   public static <C extends Seekable> C of(
       Plan<C> plan,

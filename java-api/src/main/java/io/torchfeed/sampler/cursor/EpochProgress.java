@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The state of an epoch after its segments. An epoch is divided among the ranks when it begins, and
- * what remains of it is divided again each time the number of ranks changes.
+ * its rest is divided again each time the number of ranks changes.
  *
  * @param part the part being delivered, divided among the current ranks
  * @param delivered the amount of the part that each rank has delivered
@@ -18,7 +18,7 @@ public record EpochProgress<P>(P part, long delivered) {
     /** Divides the whole epoch among {@code worldSize} ranks. */
     P begin(int worldSize);
 
-    /** Divides what remains of a part after each of its ranks has delivered {@code delivered}. */
+    /** Divides the rest of a part after each of its ranks has delivered {@code delivered}. */
     P divideRest(P part, long delivered, int worldSize);
 
     /** Returns the size of each rank's share of a part; the largest if they differ. */

@@ -28,7 +28,7 @@ public abstract class NumberedBatchCursor implements BatchCursor {
   /** Returns the number of indices in an existing batch. */
   public abstract int size(long batch);
 
-  /** Writes the indices of a batch, for which {@code into} has room. */
+  /** Writes the indices of a batch into {@code into}, which has room. */
   public abstract void read(long batch, long[] into, int from);
 
   /** Returns {@link #isPadding} of an existing index. */

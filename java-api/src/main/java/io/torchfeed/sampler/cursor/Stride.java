@@ -24,7 +24,7 @@ public final class Stride {
     return tail == Tail.DROP || orderSize % worldSize == 0 ? whole : whole + 1;
   }
 
-  /** Opens one rank's part of what the segments left of an order. */
+  /** Opens one rank's part of the positions that the segments left. */
   public static Cursor open(
       Sampler plan, Supplier<PositionCursor> order, long orderSize, List<EpochSegment> delivered) {
     Tail tail = plan.tail();

@@ -26,10 +26,10 @@ import java.util.List;
  * A block longer than a rank's share makes the division contiguous. ({@link StridedSampler} assigns
  * single samples round-robin.)
  *
- * <p>{@link #resume} distributes what the blocks left over, in ascending position, by the same
- * rule; if the world size has not changed, the run continues as if it had not stopped. Time and
- * memory are those of the order, plus 16 bytes for each rank of a segment. Immutable; any number of
- * threads may open cursors.
+ * <p>{@link #resume} distributes the samples that the blocks left over, in ascending position, by
+ * the same rule; if the world size has not changed, the run continues as if it had not stopped.
+ * Time and memory are the order's, plus 16 bytes for each rank of a segment. Immutable; any number
+ * of threads may open cursors.
  */
 public final class BlockedSampler implements Sampler {
   private final Sampler dataset;
@@ -81,7 +81,7 @@ public final class BlockedSampler implements Sampler {
   /**
    * Returns the same division with another tail.
    *
-   * @param newTail what happens if the order does not divide evenly among the ranks
+   * @param newTail the rule for an order that does not divide evenly among the ranks
    * @return the plan
    */
   public BlockedSampler withTail(Tail newTail) {

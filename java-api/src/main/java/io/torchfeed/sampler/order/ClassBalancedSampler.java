@@ -21,9 +21,9 @@ import org.jspecify.annotations.Nullable;
  * A sampler that cycles over the classes, so that batches cover all classes, however rare
  * ("equibatch").
  *
- * <p>Source: M. Berman, A. Rannen Triki, M. B. Blaschko, The Lovász-Softmax loss, CVPR 2018, for
- * which no reference implementation exists; the definition here is torchfeed's. The C classes that
- * have samples take turns in an order drawn for each epoch. Each class draws from the list of its
+ * <p>Source: M. Berman, A. Rannen Triki, M. B. Blaschko, The Lovász-Softmax loss, CVPR 2018,
+ * without a reference implementation; the definition here is torchfeed's. The C classes that have
+ * samples take turns in an order drawn for each epoch. Each class draws from the list of its
  * samples in laps: a list is used up, in random order, before any of its samples repeats. A sample
  * of several classes is in several lists. Therefore:
  *
@@ -192,7 +192,7 @@ public final class ClassBalancedSampler implements Sampler {
     }
 
     /**
-     * Sets the seed, on which the order depends in addition to the epoch. Default 0.
+     * Sets the seed: the order depends on it and on the epoch. Default 0.
      *
      * @param seed any number
      * @return this builder
@@ -204,7 +204,7 @@ public final class ClassBalancedSampler implements Sampler {
 
     /**
      * Sets the length of an epoch. Default: the number of samples in the dataset. Laps restart in
-     * each epoch, so an epoch shorter than that of {@link #coverLongestClass} leaves samples out.
+     * each epoch, so an epoch shorter than {@link #coverLongestClass} sets leaves samples out.
      *
      * @param samples number of indices, in [0, 2<sup>62</sup>]
      * @return this builder

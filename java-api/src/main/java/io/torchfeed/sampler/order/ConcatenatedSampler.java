@@ -12,13 +12,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A sampler that concatenates plans: the whole epoch of the first source, then that of the next.
+ * A sampler that concatenates plans: the whole epoch of the first source, then the next one's.
  *
- * <p>Each source keeps its own order, and epoch e here is epoch e of every source; indices are
- * those of the concatenated datasets ({@link MixedSampler.Source#ofDatasets}). For an order that
- * mixes the sources, see {@link MixedSampler}. Time and memory are those of the sources, each
- * opened when it is first read, plus O(log k) to find one of k sources. Immutable; any number of
- * threads may open cursors.
+ * <p>Each source keeps its own order, and epoch e here is epoch e of every source; indices refer to
+ * the concatenated datasets ({@link MixedSampler.Source#ofDatasets}). For an order that mixes the
+ * sources, see {@link MixedSampler}. Time and memory are the sources', each opened when it is first
+ * read, plus O(log k) to find one of k sources. Immutable; any number of threads may open cursors.
  */
 public final class ConcatenatedSampler implements Sampler {
   private final List<MixedSampler.Source> sources;

@@ -23,13 +23,13 @@ import java.util.List;
  *
  * <p>With whole batches, step k of W ranks consists of the batches kW, kW+1, … of the order, one
  * per rank: a batch stays as the order formed it (class-cycling, bucketed). With global batches,
- * step k is one global batch, of which rank r has the positions r, r+W, … Either way a step is a
- * consecutive piece of the order, all ranks have the same number of batches, and all batches are
- * full. {@link Tail#PAD} fills the last step with the first samples of the order, flagged; {@link
- * Tail#DROP} leaves out a last step that is not full. (PyTorch's {@code BatchSampler} over a {@code
+ * step k is one global batch; rank r has its positions r, r+W, … Either way a step is a consecutive
+ * piece of the order, all ranks have the same number of batches, and all batches are full. {@link
+ * Tail#PAD} fills the last step with the first samples of the order, flagged; {@link Tail#DROP}
+ * leaves out a last step that is not full. (PyTorch's {@code BatchSampler} over a {@code
  * DistributedSampler} forms its batches after the division.)
  *
- * <p>Time and memory are those of the order. Immutable; any number of threads may open cursors.
+ * <p>Time and memory are the order's. Immutable; any number of threads may open cursors.
  */
 public final class DistributedBatchSampler implements BatchSampler {
   private final Sampler dataset;
@@ -94,7 +94,7 @@ public final class DistributedBatchSampler implements BatchSampler {
   /**
    * Returns the same plan with another tail.
    *
-   * @param newTail what happens to a last step that is not full; not {@link Tail#UNEVEN}
+   * @param newTail the rule for a last step that is not full; not {@link Tail#UNEVEN}
    * @return the plan
    * @throws IllegalArgumentException if {@code newTail} is {@link Tail#UNEVEN}
    */

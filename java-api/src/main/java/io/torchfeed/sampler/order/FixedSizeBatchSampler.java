@@ -18,8 +18,8 @@ import java.util.List;
  * dropped.
  *
  * <p>Source: torch 2.10.0, {@code BatchSampler} of {@code torch/utils/data/sampler.py}: its {@code
- * drop_last} is {@code dropLast}. Epoch e is epoch e of the order. Memory and time are those of the
- * order; {@link io.torchfeed.sampler.Seekable#seek} is one seek of its cursor.
+ * drop_last} is {@code dropLast}. Epoch e is epoch e of the order. Memory and time are the order's;
+ * {@link io.torchfeed.sampler.Seekable#seek} is one seek of its cursor.
  *
  * <p>If the order is one rank's part, all ranks have the same number of batches if their parts are
  * equally long, as with {@link Tail#PAD} and {@link Tail#DROP}; with {@link Tail#UNEVEN} the number

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * b / 2<sup>32</sup>)) mod b. A result that is not below n (as for fewer than 2<sup>k</sup>
  * elements, at most 1.6 %) goes through the network again.
  *
- * <p>The multipliers are those of Wellons' {@code lowbias32}.
+ * <p>The multipliers come from Wellons' {@code lowbias32}.
  */
 final class MixedRadixNetwork implements Bijection {
   /** The largest n for which the low half fits an int and the high half fits 16 bits. */

@@ -281,7 +281,7 @@ public final class MixedSampler implements Sampler {
       return List.copyOf(sources);
     }
 
-    /** Returns the hash of the sources: what a plan composed of them depends on. */
+    /** Returns the hash of the sources: all that a plan composed of them depends on. */
     static String hash(List<Source> sources) {
       ContentHash hash = new ContentHash().add(sources.size());
       for (Source source : sources) {

@@ -27,12 +27,12 @@ final class PartitionCursor extends PositionCursor {
   }
 
   /**
-   * Opens one rank's part of what the segments left of an order. While the world size stays the
+   * Opens one rank's part of the positions that the segments left. While the world size stays the
    * same, the division it began with is kept.
    *
    * @param all the positions of the order
    * @param first divides these
-   * @param next divides what is left of them
+   * @param next divides the rest of them
    * @param chain segments as returned by {@link EpochSegment#joined}
    */
   static Cursor open(

@@ -8,7 +8,7 @@ import java.util.stream.IntStream;
 
 /**
  * The shards of a dataset as distributed over ranks, and one epoch of all ranks as a single order:
- * that of rank 0, then that of rank 1, and so on. Immutable.
+ * rank 0's, then rank 1's, and so on. Immutable.
  */
 final class ShardRanks {
   private final ShardShuffleSampler dataset;

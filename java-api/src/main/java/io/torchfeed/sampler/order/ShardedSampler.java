@@ -22,16 +22,16 @@ import java.util.List;
  * <p>A rank has the same shards in every epoch, in an order drawn for each epoch, and shuffles the
  * samples of one window of shards at a time, as described in {@link ShardShuffleSampler}. Ranks
  * whose shards differ in size have different numbers of samples: {@link Tail#PAD} makes the others
- * repeat their own first samples of the epoch (a rank without samples repeats those of the first
- * rank), {@link Tail#DROP} stops all ranks where the first reaches its end, {@link Tail#UNEVEN}
- * keeps the difference. Padding and dropping cost as much as the ranks' shards differ; {@link
+ * repeat their own first samples of the epoch (a rank without samples repeats the first rank's),
+ * {@link Tail#DROP} stops all ranks where the first reaches its end, {@link Tail#UNEVEN} keeps the
+ * difference. Padding and dropping cost as much as the ranks' shards differ; {@link
  * BlockedSampler#contiguous} over the shard order splits shards where it must and makes ranks equal
  * to within one sample.
  *
- * <p>{@link #resume} with another number of ranks distributes what is left of each window, whole,
- * by the same rule; if the number of ranks did not change, the run continues as if it had not
- * stopped. With s shards, opening a cursor takes O(s) time and some 50 bytes per shard, and reading
- * an index O(log s). Immutable; any number of threads may open cursors.
+ * <p>{@link #resume} with another number of ranks distributes the rest of each window, whole, by
+ * the same rule; if the number of ranks did not change, the run continues as if it had not stopped.
+ * With s shards, opening a cursor takes O(s) time and some 50 bytes per shard, and reading an index
+ * O(log s). Immutable; any number of threads may open cursors.
  */
 public final class ShardedSampler implements Sampler {
   private final ShardShuffleSampler dataset;
@@ -102,7 +102,7 @@ public final class ShardedSampler implements Sampler {
   /**
    * Returns the same division with another tail.
    *
-   * @param newTail what happens when ranks differ in their number of samples
+   * @param newTail the rule for ranks that differ in their number of samples
    * @return the plan
    */
   public ShardedSampler withTail(Tail newTail) {

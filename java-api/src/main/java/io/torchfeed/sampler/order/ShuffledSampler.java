@@ -31,7 +31,7 @@ import java.util.List;
  * @param datasetSize number of samples in the dataset, in [0, 2<sup>62</sup>]
  * @param part the part of this rank
  * @param seed any value
- * @param tail what happens when the dataset does not divide evenly among the ranks
+ * @param tail the rule for a dataset that does not divide evenly among the ranks
  */
 public record ShuffledSampler(long datasetSize, Part part, long seed, Tail tail)
     implements Sampler {
@@ -41,7 +41,7 @@ public record ShuffledSampler(long datasetSize, Part part, long seed, Tail tail)
    * @param datasetSize number of samples in the dataset, in [0, 2<sup>62</sup>]
    * @param part the part of this rank
    * @param seed any value
-   * @param tail what happens when the dataset does not divide evenly among the ranks
+   * @param tail the rule for a dataset that does not divide evenly among the ranks
    * @throws IllegalArgumentException if an argument is out of range
    */
   public ShuffledSampler {

@@ -22,12 +22,12 @@ import java.util.List;
  *
  * <p>PyTorch's {@code DistributedSampler} divides its order in this way; here the order may be any
  * plan over the whole dataset: shuffled, weighted, class-cycling, mixed. With {@link Tail#PAD},
- * positions past the end wrap around to the start of the order. Memory and time are those of the
- * order; each rank reads a plan of libtorch's in full.
+ * positions past the end wrap around to the start of the order. Memory and time are the order's;
+ * each rank reads a plan of libtorch's in full.
  *
  * @param dataset the plan of the whole, undivided order, of at most 2<sup>62</sup> indices
  * @param part the part of this rank
- * @param tail what happens when the order does not divide evenly among the ranks
+ * @param tail the rule for an order that does not divide evenly among the ranks
  */
 public record StridedSampler(Sampler dataset, Part part, Tail tail) implements Sampler {
   /**
@@ -35,7 +35,7 @@ public record StridedSampler(Sampler dataset, Part part, Tail tail) implements S
    *
    * @param dataset the plan of the whole, undivided order
    * @param part the part of this rank
-   * @param tail what happens when the order does not divide evenly among the ranks
+   * @param tail the rule for an order that does not divide evenly among the ranks
    * @throws IllegalArgumentException if an argument is out of range, or {@code dataset} is already
    *     one rank's plan
    */

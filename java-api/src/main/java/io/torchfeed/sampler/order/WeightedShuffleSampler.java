@@ -21,10 +21,10 @@ import java.util.Arrays;
  * smallest keys come first. PyTorch's {@code multinomial} follows the same law with other random
  * numbers. Samples of weight 0 are never drawn.
  *
- * <p>Opening an epoch takes O(n log n) time and 16 bytes per sample, of which an open cursor keeps
- * 4 per index of the epoch; {@link io.torchfeed.sampler.Seekable#seek} takes constant time. The
- * keys use {@link StrictMath}, so the order is the same on every machine. Immutable; any number of
- * threads may open cursors.
+ * <p>Opening an epoch takes O(n log n) time and 16 bytes per sample; an open cursor keeps 4 per
+ * index of the epoch; {@link io.torchfeed.sampler.Seekable#seek} takes constant time. The keys use
+ * {@link StrictMath}, so the order is the same on every machine. Immutable; any number of threads
+ * may open cursors.
  */
 public final class WeightedShuffleSampler implements Sampler {
   private static final long SALT = 0x7773687566666C65L; // "wshuffle"

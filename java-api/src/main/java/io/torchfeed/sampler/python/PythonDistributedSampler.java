@@ -32,13 +32,13 @@ import java.util.List;
  * new PythonDistributedSampler(50_000, new Part(8, rank)).withSeed(42).withTail(Tail.DROP)
  * }</pre>
  *
- * <p>Epoch e is a pass after {@code set_epoch(e)}: its generator is seeded with {@code seed + e},
- * of which only the low 32 bits are used, so (seed 0, epoch 1) and (seed 1, epoch 0) are the same
- * order. PyTorch also accepts negative epochs. Plans, loaders and saved states count epochs from 0,
- * so the order of {@code set_epoch(-1)} with seed s is epoch 0 with seed s - 1 here. {@link
- * Tail#PAD} is {@code drop_last=False}: after its end the order continues from its start, as often
- * as needed. {@link Tail#DROP} is {@code drop_last=True}: the order is truncated after the shuffle,
- * so each epoch leaves out different samples. {@link Tail#UNEVEN} does not exist in PyTorch.
+ * <p>Epoch e is a pass after {@code set_epoch(e)}: its generator is seeded with the low 32 bits of
+ * {@code seed + e}, so (seed 0, epoch 1) and (seed 1, epoch 0) are the same order. PyTorch also
+ * accepts negative epochs. Plans, loaders and saved states count epochs from 0, so the order of
+ * {@code set_epoch(-1)} with seed s is epoch 0 with seed s - 1 here. {@link Tail#PAD} is {@code
+ * drop_last=False}: after its end the order continues from its start, as often as needed. {@link
+ * Tail#DROP} is {@code drop_last=True}: the order is truncated after the shuffle, so each epoch
+ * leaves out different samples. {@link Tail#UNEVEN} does not exist in PyTorch.
  *
  * <p>An open cursor of a shuffled epoch holds 4 bytes per sample of the dataset, and opening it
  * takes one shuffle of the whole dataset on each rank, as in PyTorch. Without shuffling both are
@@ -49,7 +49,7 @@ import java.util.List;
  * @param part the part of this rank
  * @param shuffle whether the order is random; otherwise it is 0, 1, 2, … in every epoch
  * @param seed any number; equal on all ranks
- * @param tail what happens if the size of the dataset is not a multiple of the world size
+ * @param tail the rule for a dataset whose size is not a multiple of the world size
  */
 public record PythonDistributedSampler(
     long datasetSize, Part part, boolean shuffle, long seed, Tail tail) implements Sampler {
@@ -63,7 +63,7 @@ public record PythonDistributedSampler(
    * @param part the part of this rank
    * @param shuffle whether the order is random
    * @param seed any number; equal on all ranks
-   * @param tail what happens if the size of the dataset is not a multiple of the world size
+   * @param tail the rule for a dataset whose size is not a multiple of the world size
    * @throws IllegalArgumentException if an argument is outside of its range
    */
   public PythonDistributedSampler {
@@ -115,7 +115,7 @@ public record PythonDistributedSampler(
   /**
    * Returns this plan with another tail.
    *
-   * @param tail what happens if the size of the dataset is not a multiple of the world size
+   * @param tail the rule for a dataset whose size is not a multiple of the world size
    * @return the new plan
    */
   public PythonDistributedSampler withTail(Tail tail) {

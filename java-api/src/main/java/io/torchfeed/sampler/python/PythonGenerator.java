@@ -29,8 +29,8 @@ import java.util.function.IntFunction;
  * }</pre>
  *
  * <p>This generator is independent of libtorch's. The libtorch of the presets ({@code
- * org.bytedeco:pytorch}) has one process-wide CPU generator, from which the initialization of
- * layers and {@code torch.rand} draw. It has a random seed until {@code
+ * org.bytedeco:pytorch}) has one process-wide CPU generator; the initialization of layers and
+ * {@code torch.rand} draw from it. It has a random seed until {@code
  * org.bytedeco.pytorch.global.torch.manual_seed} is called. It is the counterpart of the generator
  * that Python uses with {@code generator=None}. Its state can be copied, and its {@code set_state}
  * accepts the state of this generator:
@@ -65,11 +65,11 @@ public final class PythonGenerator {
    * The way in which a Python program shares the generator of one of PyTorch's samplers.
    *
    * <p>A sampler that has a generator continues from pass to pass where it stopped, so its orders
-   * depend on what else draws from that generator. A {@code DataLoader} does: at the start of each
+   * depend on all other draws from that generator. A {@code DataLoader} does: at the start of each
    * pass, before the sampler draws, it takes a 64-bit seed for its workers from its own generator,
    * even if it has no workers. {@code DataLoader(shuffle=True, generator=g)} also passes {@code g}
-   * to its {@code RandomSampler}. Without a generator both draw from the process-wide one, from
-   * which {@code RandomSampler} takes only the seed of a private generator for each pass.
+   * to its {@code RandomSampler}. Without a generator both draw from the process-wide one; {@code
+   * RandomSampler} takes only the seed of a private generator from it for each pass.
    *
    * <p>Each constant corresponds to one way to write the Python program:
    *
@@ -82,11 +82,11 @@ public final class PythonGenerator {
    * new PythonRandomSampler(50_000, 42).withGeneratorUse(PythonGenerator.Use.PROCESS_LOADER);
    * }</pre>
    *
-   * <p>The orders are those of a program in which nothing else draws from that generator after it
-   * is seeded and every pass runs to its end. They depend neither on the number of workers (apart
-   * from {@code persistent_workers}) nor on batches or {@code drop_last}. {@code
-   * DistributedSampler} ({@link PythonDistributedSampler}) seeds a generator of its own for each
-   * epoch and depends on none of this.
+   * <p>The orders match a program in which nothing else draws from that generator after it is
+   * seeded and every pass runs to its end. They depend neither on the number of workers (apart from
+   * {@code persistent_workers}) nor on batches or {@code drop_last}. {@code DistributedSampler}
+   * ({@link PythonDistributedSampler}) seeds a generator of its own for each epoch and depends on
+   * none of this.
    *
    * <p>Source: torch 2.10.0, {@code torch/utils/data/dataloader.py} and {@code sampler.py};
    * golden/python_loaders.py.
@@ -203,7 +203,7 @@ public final class PythonGenerator {
   }
 
   /**
-   * Returns the state, byte for byte that of {@code get_state()} on a little-endian machine. A
+   * Returns the state, byte for byte as {@code get_state()} does on a little-endian machine. A
    * generator created {@link #fromState from it}, here or in PyTorch, continues with the same
    * numbers.
    *

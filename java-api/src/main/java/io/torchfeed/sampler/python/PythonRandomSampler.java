@@ -42,7 +42,7 @@ import io.torchfeed.sampler.cursor.ListCursor;
  * @param replacement whether a sample can be drawn more than once
  * @param numSamples number of draws in an epoch, in [1, 2147483639]; may exceed datasetSize
  * @param seed the seed of the generator, any number; only its low 32 bits are used
- * @param generatorUse what else draws from that generator
+ * @param generatorUse the other users of that generator
  */
 public record PythonRandomSampler(
     long datasetSize,
@@ -59,7 +59,7 @@ public record PythonRandomSampler(
    * @param replacement whether a sample can be drawn more than once
    * @param numSamples number of draws in an epoch, in [1, 2147483639]; may exceed datasetSize
    * @param seed the seed of the generator, any number; only its low 32 bits are used
-   * @param generatorUse what else draws from that generator
+   * @param generatorUse the other users of that generator
    * @throws IllegalArgumentException if an argument is outside of its range
    */
   public PythonRandomSampler {
@@ -101,7 +101,7 @@ public record PythonRandomSampler(
   /**
    * Returns this plan with another use of the generator.
    *
-   * @param generatorUse what else draws from the sampler's generator
+   * @param generatorUse the other users of the sampler's generator
    * @return the new plan
    */
   public PythonRandomSampler withGeneratorUse(PythonGenerator.Use generatorUse) {

@@ -66,7 +66,7 @@ public final class SubsetRandomSampler implements Sampler {
   /**
    * Returns this plan with another use of the generator.
    *
-   * @param generatorUse what else draws from the sampler's generator
+   * @param generatorUse the other users of the sampler's generator
    * @return the new plan
    */
   public SubsetRandomSampler withGeneratorUse(PythonGenerator.Use generatorUse) {

@@ -96,7 +96,7 @@ public final class WeightedRandomSampler implements Sampler {
   /**
    * Returns this plan with another use of the generator.
    *
-   * @param generatorUse what else draws from the sampler's generator
+   * @param generatorUse the other users of the sampler's generator
    * @return the new plan
    */
   public WeightedRandomSampler withGeneratorUse(PythonGenerator.Use generatorUse) {

@@ -37,14 +37,14 @@ import java.util.List;
  * Cursor#seek} takes constant time.
  *
  * <p>{@link #resume} is torchfeed's own and computed in Java, for datasets of up to 2<sup>31</sup>
- * - 9 samples: what the slices of the last segment left, in the order of the list, is cut into one
- * slice per rank. Padding is discarded, the samples that {@link Tail#DROP} cut off come last, and
- * the new end is padded with the first samples of the epoch's list.
+ * - 9 samples: the rest of the slices of the last segment, in the order of the list, is cut into
+ * one slice per rank. Padding is discarded, the samples that {@link Tail#DROP} cut off come last,
+ * and the new end is padded with the first samples of the epoch's list.
  *
  * @param datasetSize number of samples in the dataset; at least 0, and at most 2<sup>60</sup> - 1
  *     after padding
  * @param part the part of this rank
- * @param tail what happens if the dataset does not divide evenly among the ranks
+ * @param tail the rule for a dataset that does not divide evenly among the ranks
  */
 public record DistributedRandomSampler(long datasetSize, Part part, Tail tail) implements Sampler {
   /**
@@ -53,7 +53,7 @@ public record DistributedRandomSampler(long datasetSize, Part part, Tail tail) i
    * @param datasetSize number of samples in the dataset; at least 0, and at most 2<sup>60</sup> - 1
    *     after padding
    * @param part the part of this rank
-   * @param tail what happens if the dataset does not divide evenly among the ranks; not {@link
+   * @param tail the rule for a dataset that does not divide evenly among the ranks; not {@link
    *     Tail#UNEVEN}
    * @throws IllegalArgumentException if an argument is out of range
    */

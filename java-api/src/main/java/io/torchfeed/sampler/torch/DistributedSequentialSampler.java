@@ -26,12 +26,12 @@ import java.util.List;
  * samples are never seen. Every epoch is the same. Memory and the time of {@link
  * io.torchfeed.sampler.Seekable#seek} are constant.
  *
- * <p>{@link #resume} is torchfeed's own and computed in Java, in the same way as that of {@link
- * DistributedRandomSampler}; its memory and time are constant, too.
+ * <p>{@link #resume} is torchfeed's own and computed in Java, in the same way as {@link
+ * DistributedRandomSampler}'s; its memory and time are constant, too.
  *
  * @param datasetSize number of samples in the dataset, at least 0
  * @param part the part of this rank
- * @param tail what happens if the dataset does not divide evenly among the ranks
+ * @param tail the rule for a dataset that does not divide evenly among the ranks
  */
 public record DistributedSequentialSampler(long datasetSize, Part part, Tail tail)
     implements Sampler {
@@ -40,7 +40,7 @@ public record DistributedSequentialSampler(long datasetSize, Part part, Tail tai
    *
    * @param datasetSize number of samples in the dataset, at least 0
    * @param part the part of this rank
-   * @param tail what happens if the dataset does not divide evenly among the ranks; not {@link
+   * @param tail the rule for a dataset that does not divide evenly among the ranks; not {@link
    *     Tail#UNEVEN}
    * @throws IllegalArgumentException if an argument is out of range
    */

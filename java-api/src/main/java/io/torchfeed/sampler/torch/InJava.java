@@ -14,7 +14,7 @@ import java.util.List;
  * A plan of libtorch's order whose epochs are computed in Java.
  *
  * @param plan the plan computed by libtorch
- * @param rest opens this rank's part of what segments left of an epoch
+ * @param rest opens this rank's part of the samples that segments left
  */
 record InJava(Sampler plan, Rest rest) implements Sampler {
   /** A function that opens a cursor in Java. */

@@ -7,8 +7,9 @@ import io.torchfeed.sampler.cursor.Segments;
 import io.torchfeed.sampler.cursor.Stride;
 
 /**
- * A list cut into one contiguous slice per rank, of which each rank delivered the first part. The
- * rest consists of the tails of the slices, in ascending order, and of what was cut off at the end.
+ * A list cut into one contiguous slice per rank; each rank delivered the first part of its own. The
+ * rest consists of the tails of the slices, in ascending order, and of the samples cut off at the
+ * end.
  */
 final class RankSlices {
   private final long listSize;

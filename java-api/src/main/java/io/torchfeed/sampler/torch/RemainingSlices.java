@@ -14,7 +14,7 @@ final class RemainingSlices {
   /**
    * Creates the rest of the list 0..listSize-1.
    *
-   * @throws IllegalArgumentException if a segment is longer than what the ones before it left
+   * @throws IllegalArgumentException if a segment exceeds the rest at its start
    */
   RemainingSlices(long listSize, Tail tail, List<EpochSegment> delivered) {
     long left = listSize;

@@ -24,7 +24,7 @@ final class ShuffledSlices {
     this.epoch = epoch;
   }
 
-  /** Opens the plan's part of what the segments left. */
+  /** Opens the plan's part of the samples that the segments left. */
   Cursor open(List<EpochSegment> delivered) {
     if (delivered.isEmpty()) {
       return new PaddedListCursor(plan, part(list(plan.part().worldSize())));
@@ -96,8 +96,8 @@ final class ShuffledSlices {
   }
 
   /**
-   * Returns what the first segment left, without padding, and the samples that were not in its
-   * list.
+   * Returns the samples that the first segment left, without padding, and the samples that were not
+   * in its list.
    */
   private int[] firstRest(int[] list, EpochSegment segment) {
     int n = Math.toIntExact(plan.datasetSize());
