@@ -5,7 +5,7 @@
  * <p>Priorities, in order: no use of the API crashes the JVM, hangs or leaks; the same plan yields
  * the same samples everywhere; speed.
  *
- * <p>Data flows in one direction: {@link io.torchfeed.sampler.Sampler} (which samples, in what
+ * <p>Data flows in one direction: {@link io.torchfeed.sampler.Sampler} (the samples and their
  * order) → {@link io.torchfeed.data.DataLoader} (rows, in batches) → {@link
  * io.torchfeed.memory.DeviceTransfer} (if a device is requested) → training step, with {@code
  * io.torchfeed.distributed} around it. A sampler knows nothing about rows, and a loader nothing
@@ -23,8 +23,8 @@
  *       may be used by one thread at a time. {@code close} may be called at any time from any
  *       thread, with one exception: a {@code DistributedDataParallel} must not be closed during
  *       another thread's {@code loss.backward()}, which libtorch runs without consulting it.
- *   <li><b>Ownership</b>: the caller that opens an object closes it. Objects keep alive what they
- *       need of their parents, so the order of closing does not matter. Native memory is freed by
+ *   <li><b>Ownership</b>: the caller that opens an object closes it. Objects keep the needed parts
+ *       of their parents alive, so the order of closing does not matter. Native memory is freed by
  *       its last user.
  *   <li><b>Observability</b>: {@link io.torchfeed.data.DataLoader#stats} identifies the bottleneck
  *       of an epoch; JDK Flight Recorder receives an event for each wait, gather, sample and

@@ -13,9 +13,9 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A scope in which this thread computes in 16 bits what tolerates it, for example products of
- * matrices, and keeps in float32 what does not, for example losses. Each operation converts its
- * arguments; parameters stay as they are.
+ * A scope in which this thread computes tolerant operations in 16 bits, for example products of
+ * matrices, and keeps others in float32, for example losses. Each operation converts its arguments;
+ * parameters stay as they are.
  *
  * <p>A scope ends when it is closed, by the thread that began it; scopes inside of it end before.
  * Scopes of one thread must not mix float16 and bfloat16 for the same parameters: libtorch keeps
@@ -64,8 +64,8 @@ public final class Autocast implements AutoCloseable {
   }
 
   /**
-   * Begins a scope, usually inside of another one, in which tensors of a type of device are
-   * computed in their own dtypes.
+   * Begins a scope, usually inside of another one, that computes tensors of a type of device in
+   * their own dtypes.
    *
    * @param device the name of a device or its type
    * @return the scope; the caller closes it

@@ -18,10 +18,9 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 
 /**
- * A factor by which losses are multiplied, so that small gradients of float16 do not become zero,
- * and by which gradients are divided before an optimizer uses them. If a gradient overflows, the
- * optimizer's step is skipped, and the factor shrinks; after a number of steps without overflow it
- * grows.
+ * A factor that multiplies losses, so that small gradients of float16 do not become zero, and
+ * divides gradients before an optimizer uses them. If a gradient overflows, the optimizer's step is
+ * skipped, and the factor shrinks; after a number of steps without overflow it grows.
  *
  * <p>After an exception between {@link #unscale} and {@link #step}, call {@link #update} before the
  * next batch: otherwise its gradients count as divided already. A scale of 0, after some 170
@@ -200,7 +199,7 @@ public final class GradScaler implements Stateful, AutoCloseable {
    * optimizer, unless a gradient is infinite or not a number.
    *
    * @param optimizer the optimizer, whose parameters are not of float16 and whose step needs no
-   *     closure, unlike that of LBFGS
+   *     closure, as LBFGS's does
    * @return whether the step was made
    * @throws IllegalStateException if this has been called for the optimizer since the last {@link
    *     #update}, or no parameter has a gradient
@@ -229,8 +228,8 @@ public final class GradScaler implements Stateful, AutoCloseable {
   }
 
   /**
-   * Changes the scale by what the optimizers' gradients have shown; to be called once after the
-   * steps of all optimizers.
+   * Changes the scale according to the optimizers' gradients; to be called once after the steps of
+   * all optimizers.
    *
    * @throws IllegalStateException if neither {@link #step} nor {@link #unscale} has been called
    *     since the last update

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Training in mixed precision, on one process or many: {@link io.torchfeed.amp.Autocast} computes
- * in 16 bits what tolerates it, and {@link io.torchfeed.amp.GradScaler} keeps small gradients of
- * float16 from becoming zero. The classes are those of Python's {@code torch.amp}. They work with
- * any module and optimizer of the presets, so the package knows nothing of process groups.
+ * tolerant operations in 16 bits, and {@link io.torchfeed.amp.GradScaler} keeps small gradients of
+ * float16 from becoming zero. The classes follow Python's {@code torch.amp}. They work with any
+ * module and optimizer of the presets, so the package knows nothing of process groups.
  *
  * <pre>{@code
  * GradScaler scaler = GradScaler.create();

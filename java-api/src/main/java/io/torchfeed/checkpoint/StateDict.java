@@ -12,7 +12,7 @@ import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a {@link Stateful} object keeps: named tensors on the CPU, and all else as JSON.
+ * The state of a {@link Stateful} object: named tensors on the CPU, and all else as JSON.
  *
  * <p>{@code close} frees the tensors; no effect the second time. Not thread-safe.
  */
@@ -28,7 +28,7 @@ public final class StateDict implements AutoCloseable {
   /**
    * Creates a state.
    *
-   * @param json what is not in tensors; its meaning is known to the object
+   * @param json all except tensors; its meaning is known to the object
    * @param tensors copied to the CPU
    * @return the state; the caller closes it
    * @throws IllegalArgumentException if a tensor is undefined
@@ -52,7 +52,7 @@ public final class StateDict implements AutoCloseable {
   }
 
   /**
-   * Returns what is not in tensors.
+   * Returns all except the tensors.
    *
    * @return JSON whose meaning is known to the object
    */

@@ -21,7 +21,7 @@ package io.torchfeed.checkpoint;
  */
 public interface Stateful {
   /**
-   * Returns what the object keeps, as copies.
+   * Returns the object's state, as copies.
    *
    * @return the state; the caller closes it
    * @throws IllegalStateException if a step is in progress, an earlier one failed, or the object is

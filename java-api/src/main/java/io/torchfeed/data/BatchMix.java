@@ -14,8 +14,8 @@ import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
- * A transform that mixes each image of a batch, and its label, with those of the sample before it;
- * the first with the last.
+ * A transform that mixes each image of a batch, and its label, with the sample before it; the first
+ * with the last.
  *
  * <pre>{@code
  * BatchTransform mix = BatchMix.mixUp(0.2, 1000).or(BatchMix.cutMix(1, 1000));
@@ -25,9 +25,9 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
  *
  * <p>Column 0 has the images, {@code [B, ..., height, width]}. Column 1 has the labels, int64
  * {@code [B]}, and becomes the probabilities of the classes, float32 {@code [B, classes]}. Other
- * columns are left alone. What is drawn holds for the whole batch and depends only on the seed of
- * the loader, the epoch and the first sample of the batch, so it is the same with any number of
- * workers and after a resume. In validation, where nothing is mixed, labels remain int64; {@code
+ * columns are left alone. The draw holds for the whole batch and depends only on the seed of the
+ * loader, the epoch and the first sample of the batch, so it is the same with any number of workers
+ * and after a resume. In validation, where nothing is mixed, labels remain int64; {@code
  * cross_entropy} takes both.
  *
  * <p>Source: {@code MixUp} and {@code CutMix} of torchvision 0.25, whose numbers it equals for the
@@ -74,9 +74,9 @@ public final class BatchMix implements BatchTransform {
   }
 
   /**
-   * Returns a transform that replaces a random rectangle of the images by that of the images
-   * before: {@code CutMix(alpha, num_classes)}. Its share of the area has the distribution
-   * Beta(alpha, alpha) but for what lies outside of the image.
+   * Returns a transform that replaces a random rectangle of each image by the previous image's:
+   * {@code CutMix(alpha, num_classes)}. Its share of the area has the distribution Beta(alpha,
+   * alpha) but for its parts outside of the image.
    *
    * @param alpha above 0 and finite as a float; 1 is usual
    * @param classes the number of classes, at least 1
@@ -196,7 +196,7 @@ public final class BatchMix implements BatchTransform {
   }
 
   /**
-   * Replaces a rectangle by that of the images before, in place.
+   * Copies a rectangle from the images before, in place.
    *
    * @param box its top, left, height and width
    */

@@ -144,10 +144,10 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   }
 
   /**
-   * Returns the consumer's progress: {@link DataLoader#resume(LoaderState)} delivers what {@link
-   * #next} has not, on any number of ranks and with any number of workers. Once {@link #hasNext}
-   * has returned false at the end of the epoch, this is the state of the next epoch; a shard of a
-   * stream that was given up continues where it stopped.
+   * Returns the consumer's progress: {@link DataLoader#resume(LoaderState)} delivers the batches
+   * not yet returned by {@link #next}, on any number of ranks and with any number of workers. Once
+   * {@link #hasNext} has returned false at the end of the epoch, this is the state of the next
+   * epoch; a shard of a stream that was given up continues where it stopped.
    *
    * @return an {@link LoaderState.IndexState} or, over a stream, a {@link LoaderState.StreamState};
    *     it must be saved before the next batch is taken

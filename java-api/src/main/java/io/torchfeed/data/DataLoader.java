@@ -24,8 +24,8 @@ import java.util.function.Supplier;
  * code runs on the workers ({@link DataLoaderBuilder#transform transform}, {@link
  * DataLoaderBuilder#workerHooks workerHooks}, {@link DataLoaderBuilder#onFailure onFailure}), JVM
  * threads also load tensor columns and rows of files; native code gathers each batch in one call.
- * What is delivered, and how, is the same for all. Each {@link #epoch} call opens an independent
- * pass; passes may be left early and may run concurrently. The loader is thread-safe; the passes it
+ * Content and order are the same for all. Each {@link #epoch} call opens an independent pass;
+ * passes may be left early and may run concurrently. The loader is thread-safe; the passes it
  * returns are not.
  *
  * <p>In a stream, shard s belongs to rank s mod world size. A batch holds samples of one shard, in
@@ -142,7 +142,7 @@ public final class DataLoader implements AutoCloseable {
   }
 
   /**
-   * Opens a pass over the rest of an epoch: it delivers what a full pass would deliver from batch
+   * Opens a pass over the rest of an epoch: it delivers the batches of a full pass from batch
    * {@code fromBatch} onwards.
    *
    * @param epoch the number of the epoch, at least 0
@@ -169,10 +169,10 @@ public final class DataLoader implements AutoCloseable {
   }
 
   /**
-   * Opens a pass that continues where another one stopped: it delivers exactly what that pass did
-   * not deliver. Workers, prefetch, engine and, in the order of a sampler, the number of ranks may
-   * have changed since; over a stream, the batch size may also have changed. Random numbers of
-   * samples are the same only if the seed of the loader is.
+   * Opens a pass that continues where another one stopped: it delivers exactly the rest. Workers,
+   * prefetch, engine and, in the order of a sampler, the number of ranks may have changed since;
+   * over a stream, the batch size may also have changed. Random numbers of samples are the same
+   * only if the seed of the loader is.
    *
    * @param state the result of {@link Batches#state}: in the order of a sampler, the state of any
    *     rank, but with {@link LoaderState.IndexState#deliveredAhead} the state of this rank; over a
@@ -192,8 +192,7 @@ public final class DataLoader implements AutoCloseable {
 
   /**
    * Opens a pass that continues where the ranks of a stream stopped. Their number may have been
-   * different: together, the ranks now deliver exactly what was not delivered then. Every rank
-   * passes the same states.
+   * different: together, the ranks now deliver exactly the rest. Every rank passes the same states.
    *
    * @param states the result of {@link Batches#state} on each rank, in any order; in the order of a
    *     sampler, a single one
@@ -265,10 +264,10 @@ public final class DataLoader implements AutoCloseable {
   }
 
   /**
-   * Returns what this loader has delivered so far, where the time was spent, and what limits it.
-   * The text form of the result is one human-readable line. A flight recording shows the same data
-   * batch by batch, as the events {@code io.torchfeed.*}; {@code torchfeed.jfc} beside this class
-   * enables them.
+   * Returns the statistics of this loader so far: deliveries, times, and the bottleneck. The text
+   * form of the result is one human-readable line. A flight recording shows the same data batch by
+   * batch, as the events {@code io.torchfeed.*}; {@code torchfeed.jfc} beside this class enables
+   * them.
    *
    * @return a snapshot, available even after the loader is closed
    */

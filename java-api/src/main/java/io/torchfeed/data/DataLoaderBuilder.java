@@ -154,7 +154,7 @@ public final class DataLoaderBuilder {
   }
 
   /**
-   * Sets what happens to a batch when one of its samples cannot be produced; by default the
+   * Sets the treatment of a batch when one of its samples cannot be produced; by default the
    * consumer gets a {@link SampleException} in its place. For a retry over a stream, the shard is
    * reopened where the batch began; over tensors and files, the whole batch is gathered again.
    *
@@ -181,7 +181,7 @@ public final class DataLoaderBuilder {
   }
 
   /**
-   * Sets what each worker does before its first sample and after its last.
+   * Sets each worker's actions before its first sample and after its last.
    *
    * @param workerHooks called on the worker threads; without workers on the consumer's thread, and
    *     at the end on the thread that closes
@@ -226,7 +226,7 @@ public final class DataLoaderBuilder {
    * the consumer gets other memory. The memory of a batch is freed after it, and libtorch's
    * allocator uses it again once the copies that libtorch started from it have completed, even if
    * the tensors are gone by then. Tensors that a {@link #transform} returns are page-locked only if
-   * they are those of the batch.
+   * they are the batch's own.
    *
    * <p>Without a GPU, {@link #build} throws an {@link IllegalStateException}, where PyTorch prints
    * a warning and does not pin.
@@ -265,7 +265,7 @@ public final class DataLoaderBuilder {
    *     sampler, a batch size or {@code dropLast}; if its largest batches have more indices than
    *     the Java heap can hold; or if libtorch has no such device
    * @throws IllegalStateException if the dataset is closed, the threads cannot be started, or this
-   *     libtorch cannot use the device; the message says what is missing
+   *     libtorch cannot use the device; the message names the missing part
    */
   public DataLoader build() {
     return options.build();

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The progress of the consumer of a pass, to be saved in a checkpoint. {@link
- * DataLoader#resume(LoaderState)} delivers exactly what was not delivered. Immutable.
+ * DataLoader#resume(LoaderState)} delivers exactly the rest of it. Immutable.
  *
  * <p>The state does not depend on workers, prefetching or the engine: batches that were loaded
  * ahead but not delivered are loaded again.

@@ -6,8 +6,7 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * A snapshot of what a loader has delivered so far, and where the time was spent, over all its
- * passes.
+ * A snapshot of a loader's deliveries and times so far, over all its passes.
  *
  * @param batches batches delivered
  * @param rows samples in these batches
@@ -17,8 +16,8 @@ import java.util.Optional;
  * @param starting the part of {@code elapsed} in which passes started: the time until the workers
  *     received the first batches, plus the wait for the first batch beyond the time that loading it
  *     took. It is long where libraries are loaded, threads are started or connections are opened
- * @param waited the part of {@code elapsed}, after the start, in which {@link Batches#next} waited
- *     for rows or, without workers, loaded them itself
+ * @param waited the part of {@code elapsed}, after the start, while {@link Batches#next} waited for
+ *     rows or, without workers, loaded them itself
  * @param sampling the part of {@code elapsed} that the order took
  * @param working time that workers spent filling or gathering batches, summed over the workers
  * @param transferring time spent handing batches to the copy stream of a device; zero without a

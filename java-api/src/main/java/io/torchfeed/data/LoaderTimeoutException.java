@@ -25,7 +25,7 @@ public final class LoaderTimeoutException extends RuntimeException {
    * @param epoch the epoch of the pass
    * @param batch the number of the batch in its epoch
    * @param waited the time that the call waited
-   * @param workers a description of what each worker is doing
+   * @param workers a description of each worker's state
    */
   public LoaderTimeoutException(long epoch, long batch, Duration waited, String workers) {
     super(

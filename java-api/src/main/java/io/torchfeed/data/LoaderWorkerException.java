@@ -5,9 +5,9 @@ import io.torchfeed.internal.Failures;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown when a worker thread of a loader died; its cause, if known, is what ended the thread, for
- * example an {@link OutOfMemoryError}. Another worker takes its place, and the pass can continue:
- * if the worker was filling a batch, only that batch is lost, otherwise nothing.
+ * Thrown when a worker thread of a loader died; its cause, if known, ended the thread, for example
+ * an {@link OutOfMemoryError}. Another worker takes its place, and the pass can continue: if the
+ * worker was filling a batch, only that batch is lost, otherwise nothing.
  */
 public final class LoaderWorkerException extends RuntimeException {
   private static final long serialVersionUID = 1L;
@@ -19,7 +19,7 @@ public final class LoaderWorkerException extends RuntimeException {
    * Creates the exception for the death of a worker.
    *
    * @param worker the number of the worker
-   * @param doing what it was doing, for the message, for example "while waiting"
+   * @param doing its activity, for the message, for example "while waiting"
    * @param cause the reason for its death, if known
    */
   public LoaderWorkerException(int worker, String doing, @Nullable Throwable cause) {

@@ -96,7 +96,7 @@ public abstract class NativeDataset implements AutoCloseable {
    * loaded.
    *
    * @param column the number of the column
-   * @param transform what becomes of its rows
+   * @param transform the transform of its rows
    * @return a dataset of as many samples; the caller closes it
    * @throws IndexOutOfBoundsException if there is no such column
    * @throws IllegalArgumentException if the transform does not fit the rows of the column
@@ -119,8 +119,8 @@ public abstract class NativeDataset implements AutoCloseable {
    * @param parts datasets with the same columns, at least one, in order
    * @return a dataset of all their samples; the caller closes it
    * @throws IllegalArgumentException if there is none, their columns differ, or they are together
-   *     more than 2<sup>20</sup> datasets, of which those that are themselves concatenations count
-   *     as their parts, or nested too deep, as for {@link #subset}
+   *     more than 2<sup>20</sup> datasets (a part that is itself a concatenation counts as its
+   *     parts), or nested too deep, as for {@link #subset}
    * @throws IllegalStateException if a part is closed, or the machine has too little memory
    */
   public static NativeDataset concat(List<? extends NativeDataset> parts) {

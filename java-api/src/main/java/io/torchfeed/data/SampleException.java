@@ -62,7 +62,7 @@ public final class SampleException extends RuntimeException {
    * @param epoch the epoch of the pass
    * @param batch the number of the batch in the epoch
    * @param worker the number of the worker
-   * @param cause what the code threw
+   * @param cause the exception of the code
    */
   public SampleException(long index, long epoch, long batch, int worker, Throwable cause) {
     super(

@@ -39,7 +39,7 @@ import org.jspecify.annotations.Nullable;
  * <p>The number of shards belongs to the data, not to the program that reads it: it determines the
  * batches, which ranks and workers only divide among themselves. Shards are read concurrently, each
  * by one worker at a time, so there should be at least as many shards as workers on all ranks
- * together. What a shard delivers must be a function of shard, epoch, position and {@link
+ * together. The samples of a shard must be a function of shard, epoch, position and {@link
  * SampleWriter#random}.
  */
 public interface StreamDataset {

@@ -3,7 +3,7 @@
  * Datasets, the loader, and the batches it delivers.
  *
  * <p>A loader turns the order of a {@link io.torchfeed.sampler.Sampler} into batches of tensors.
- * What it delivers depends only on plan, epoch and dataset; workers and prefetching affect speed,
+ * Their content depends only on plan, epoch and dataset; workers and prefetching affect speed,
  * never content. Batches are delivered in order, unless {@link
  * io.torchfeed.data.DataLoaderBuilder#inOrder inOrder(false)} lets ready ones overtake.
  *

@@ -24,7 +24,7 @@ public interface AllToAll {
   byte[][] exchange(byte[][] messages);
 
   /**
-   * Returns the exchange of a single rank, which receives what it sends.
+   * Returns the exchange of a single rank, which receives its own messages.
    *
    * @return the exchange, thread-safe
    */

@@ -41,7 +41,7 @@ public final class DenseRows {
    * @param rank this rank, in [0, worldSize - 1]
    * @param parser splits lines into the id and the values
    * @param onError how to treat a malformed line: one that is not a row of numbers, or whose width
-   *     differs from that of the very first line
+   *     differs from the very first line's
    * @return the rows
    * @throws LineException if a line is malformed and the policy is to fail, or the very first line
    *     is malformed
@@ -62,7 +62,7 @@ public final class DenseRows {
    * @param rank this rank, in [0, worldSize - 1]
    * @param parser splits lines into the id and the values
    * @param onError how to treat a malformed line: one that is not a row of numbers, or whose width
-   *     differs from that of the very first line
+   *     differs from the very first line's
    * @param lines how to read lines, for example with a higher limit on their length
    * @return the rows
    * @throws LineException if a line is malformed and the policy is to fail, the very first line is

@@ -31,7 +31,7 @@ public final class ExchangeException extends RuntimeException {
     this.rank = rank;
   }
 
-  /** Returns what an exchange returned; requires a message from each rank. */
+  /** Returns the result of an exchange; requires a message from each rank. */
   @SuppressWarnings("ConstantValue") // the exchange may be written without null checks
   static byte[][] requireWhole(byte[][] received, int ranks) {
     if (received == null) {

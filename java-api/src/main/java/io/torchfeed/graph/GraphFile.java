@@ -32,11 +32,11 @@ import java.util.List;
  * </ul>
  *
  * <p>A file appears under its name only once it is complete, also if several threads or processes
- * save to one path: the last that ends wins. A link to a file is followed, and what is there but is
- * no regular file, such as a folder, a named pipe or a device, is refused and stays. A process that
- * is killed can leave a file {@code NAME.partial-...}, which can be deleted. Loading validates the
- * content even if the checksum is correct: ids ascend and are UTF-8, row starts ascend, and columns
- * exist and ascend in each row.
+ * save to one path: the last that ends wins. A link to a file is followed; anything but a regular
+ * file, such as a folder, a named pipe or a device, is refused and stays. A process that is killed
+ * can leave a file {@code NAME.partial-...}, which can be deleted. Loading validates the content
+ * even if the checksum is correct: ids ascend and are UTF-8, row starts ascend, and columns exist
+ * and ascend in each row.
  */
 public final class GraphFile {
   private static final byte[] MAGIC = "TFGRAPH1".getBytes(US_ASCII);

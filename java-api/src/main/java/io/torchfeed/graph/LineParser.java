@@ -55,7 +55,7 @@ public interface LineParser {
     private int[] bounds = new int[16];
     private int count;
 
-    /** The positions of the line, outside of which the buffer holds other lines. */
+    /** The positions of the line; outside of them, the buffer holds other lines. */
     private int lineStart;
 
     private int lineEnd;
@@ -93,7 +93,7 @@ public interface LineParser {
       return count;
     }
 
-    /** Removes the fields, before those of another line are added. */
+    /** Removes the fields, before another line's are added. */
     void begin(int start, int end) {
       count = 0;
       lineStart = start;

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Ranks that are threads of this process: for tests, small data, and trying out a program. */
 public final class LocalRanks {
-  /** Far below what systems allow, since a JVM that gets no more threads can end. */
+  /** Far below the limits of systems, since a JVM that gets no more threads can end. */
   private static final int MAX_RANKS = 1024;
 
   private LocalRanks() {}

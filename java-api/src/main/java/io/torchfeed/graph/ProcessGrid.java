@@ -5,7 +5,7 @@ import io.torchfeed.internal.Checks;
 
 /**
  * A grid of ranks that determines the owner of an edge: rank r is in row r div columns and column r
- * mod columns; the hash of the first field selects the row, that of the second the column.
+ * mod columns; the hash of the first field selects the row, the second field's the column.
  *
  * <p>Source: Paracel's decomp.hpp and loader.hpp.
  *
@@ -68,7 +68,7 @@ record ProcessGrid(int rows, int columns) {
     return place(firstHash, rows) * columns + place(secondHash, columns);
   }
 
-  /** Returns the unsigned remainder; most ids are small, for which signed division is faster. */
+  /** Returns the unsigned remainder; signed division is faster for small ids, as most are. */
   private static int place(long hash, int places) {
     if (places == 1) {
       return 0;

@@ -42,13 +42,12 @@ import org.bytedeco.pytorch.Tensor;
  * libjpeg-turbo), also on processors without vector instructions.
  *
  * <p>A picture may have 178,956,970 pixels at most, as in Pillow, unless {@link
- * ImagePlanBuilder#maxPixels} sets another limit. Only what the row needs is decoded, so damage
- * below a crop can go unnoticed.
+ * ImagePlanBuilder#maxPixels} sets another limit. Only parts that the row needs are decoded, so
+ * damage below a crop can go unnoticed.
  *
  * <p>Random steps have the formulas of torchvision 0.25, and draw from the numbers of {@code
- * SampleWriter.random()}: a function of the loader's seed, the epoch and the index. So all pictures
- * of a sample get the same draws, and a dataset that draws itself gets the same numbers. Immutable
- * and thread-safe.
+ * SampleWriter.random()}: a function of the loader's seed, the epoch and the index. All pictures of
+ * a sample share their draws, also with those the dataset makes itself. Immutable and thread-safe.
  */
 public final class ImagePlan {
   private static final long MAX_FILE_BYTES = 1L << 30; // as for native code

@@ -43,9 +43,9 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
  * ImagePlanBuilder#colorJitter}, differ from torchvision's on the CPU by less than 1e-6, once
  * normalized with the numbers of ImageNet and by factors up to 9.
  *
- * <p>What is drawn for a picture depends only on seed, epoch and index, not on the other pictures
- * of the batch, and is independent of what an {@link ImagePlan} draws for the same numbers.
- * Immutable and thread-safe.
+ * <p>The draws for a picture depend only on seed, epoch and index, not on the other pictures of the
+ * batch, and are independent of an {@link ImagePlan}'s draws for the same numbers. Immutable and
+ * thread-safe.
  */
 public final class ImageTensorPlan {
   private static final float BYTE_SCALE = 1 / 255f;
@@ -112,7 +112,7 @@ public final class ImageTensorPlan {
   }
 
   /**
-   * Returns the same plan to another dtype, to which the results of float32 are rounded.
+   * Returns the same plan to another dtype; the results of float32 are rounded to it.
    *
    * @param dtype FLOAT32, FLOAT16 or BFLOAT16
    * @return the plan
@@ -137,11 +137,11 @@ public final class ImageTensorPlan {
 
   /**
    * Computes a batch. On a CUDA device, the work is enqueued on the current stream of the calling
-   * thread, and the host waits neither for it nor for the copy of what was drawn, which goes
-   * through page-locked memory.
+   * thread, and the host waits neither for it nor for the copy of the draws, which goes through
+   * page-locked memory.
    *
    * @param images uint8 {@code [B, 3, height, width]}, on any device; not changed
-   * @param seed the seed of the draws, for example that of the loader
+   * @param seed the seed of the draws, for example the loader's
    * @param epoch the epoch
    * @param indices the index of each picture in the dataset, {@code Batch.indices()}
    * @return a new tensor of the same shape on the same device, in the dtype of the plan. It belongs

@@ -78,8 +78,8 @@ final class NvJpeg implements AutoCloseable {
   }
 
   /**
-   * Runs work after that of libtorch's current stream of the thread, which may still use the memory
-   * that an allocation returned, and waits for it.
+   * Runs work after libtorch's current stream of the thread, which may still use the memory that an
+   * allocation returned, and waits for it.
    */
   static int onDefaultStream(Device device, IntSupplier work) {
     try (PointerScope scope = new PointerScope();

@@ -26,11 +26,10 @@ import org.bytedeco.pytorch.global.torch;
  * }
  * }</pre>
  *
- * <p>What is drawn for a picture, the part of it and its reflections, is what the same {@link
- * ImagePlan} draws on the CPU for the same seed, epoch and index. The pixels are a dialect of their
- * own: nvJPEG computes the inverse transform and the colors at half the resolution otherwise than
- * libjpeg-turbo, and libtorch scales without rounding in between, so that bytes differ by a few
- * levels from those of the CPU.
+ * <p>The draws for a picture, its part and its reflections, equal the draws of the same {@link
+ * ImagePlan} on the CPU for the same seed, epoch and index. Pixels differ from the CPU's by a few
+ * levels: nvJPEG computes the inverse DCT and chroma upsampling differently than libjpeg-turbo, and
+ * libtorch scales without rounding in between.
  *
  * <p>nvJPEG reads baseline and progressive JPEGs of 8 bits, in grey or color; not CMYK, PNG or
  * WebP. It needs {@code org.bytedeco:cuda} on the class path, and the libraries of CUDA: see "GPUs"

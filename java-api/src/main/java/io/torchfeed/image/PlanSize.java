@@ -26,7 +26,7 @@ final class PlanSize {
    * Adds the step that decides the size.
    *
    * @param number of the step
-   * @param more what follows height and width
+   * @param more the numbers after height and width
    * @throws IllegalArgumentException if a side is out of range
    * @throws IllegalStateException if another step decides the size
    */

@@ -5,8 +5,8 @@ import io.torchfeed.internal.CounterRandom;
 import io.torchfeed.internal.Hash64;
 
 /**
- * The random steps of an {@link ImageTensorPlan}. Each picture has its own random words, of which
- * each draw has a fixed one, so that no step changes the draws of another.
+ * The random steps of an {@link ImageTensorPlan}. Each picture has its own random words, and each
+ * draw a fixed one of them, so that no step changes the draws of another.
  *
  * @param flipProbability of a reflection; 0 for none
  * @param brightness the largest difference of its factor from 1; 0 for no change

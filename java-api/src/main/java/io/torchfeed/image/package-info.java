@@ -4,14 +4,13 @@
  *
  * <p>An {@link io.torchfeed.image.ImagePlan} is a list of steps, for example crop, resize and
  * normalize. Native code decodes a picture and applies them in one pass over its rows, straight
- * into the memory of the batch; the pixels equal those of Pillow or torchvision bit for bit.
+ * into the memory of the batch; the pixels equal Pillow's or torchvision's bit for bit.
  *
- * <p>An {@link io.torchfeed.image.ImageTensorPlan} makes the input of a model of a batch of bytes,
- * on the device to which the batch was sent. An {@link io.torchfeed.image.NvJpegDecoder} decodes
- * JPEGs on a device in the first place.
+ * <p>An {@link io.torchfeed.image.ImageTensorPlan} turns a batch of bytes into the input of a
+ * model, on the device of the batch. An {@link io.torchfeed.image.NvJpegDecoder} decodes JPEGs on a
+ * device in the first place.
  *
- * <p>This package knows nothing about datasets: see {@link io.torchfeed.memory.Slab}, into which it
- * writes.
+ * <p>This package knows nothing about datasets; it writes into a {@link io.torchfeed.memory.Slab}.
  */
 @NullMarked
 package io.torchfeed.image;

@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.OptionalLong;
 
 /**
- * The memory that new processes can take before this machine swaps or kills: what Linux calls
- * available, and no more than the control groups of this process leave.
+ * The memory that new processes can take before this machine swaps or kills: as much as Linux calls
+ * available and the control groups of this process leave.
  */
 public final class FreeMemory {
   private static final String AVAILABLE = "MemAvailable:";
@@ -53,7 +53,7 @@ public final class FreeMemory {
         .findFirst();
   }
 
-  /** Returns what the group of this process and those around it leave. */
+  /** Returns the memory left by the group of this process and the groups around it. */
   private static long ofGroups(Path root) throws IOException {
     Path groups = root.resolve("sys/fs/cgroup");
     long least = ofGroup(groups);

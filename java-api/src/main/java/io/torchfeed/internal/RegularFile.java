@@ -15,7 +15,7 @@ public final class RegularFile {
   private RegularFile() {}
 
   /**
-   * Returns what a path names instead of a regular file or a link to one.
+   * Returns the kind of a path that is no regular file or link to one.
    *
    * @param path any path
    * @return the kind of file, for messages; null if it is a regular file, or if its attributes

@@ -42,8 +42,8 @@ public final class DeviceTransfer implements AutoCloseable {
    * @return the transfer; the caller closes it
    * @throws IllegalArgumentException if it is not the name of a device, names the CPU, or its index
    *     is too high
-   * @throws IllegalStateException if this libtorch cannot use such a device; the message names what
-   *     is missing
+   * @throws IllegalStateException if this libtorch cannot use such a device; the message names the
+   *     missing part
    */
   public static DeviceTransfer to(String device) {
     return to(device, DEFAULT_SLOTS);
@@ -57,8 +57,8 @@ public final class DeviceTransfer implements AutoCloseable {
    * @return the transfer; the caller closes it
    * @throws IllegalArgumentException if it is not the name of a device, names the CPU, its index is
    *     too high, or {@code slots} is out of range
-   * @throws IllegalStateException if this libtorch cannot use such a device; the message names what
-   *     is missing
+   * @throws IllegalStateException if this libtorch cannot use such a device; the message names the
+   *     missing part
    */
   public static DeviceTransfer to(String device, int slots) {
     requireNonNull(device, "device");

@@ -16,8 +16,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What native code makes of each row of a column while it gathers a batch: crop, reflect, scale,
- * normalize, cast.
+ * A transform of each row of a column, which native code applies while it gathers a batch: crop,
+ * reflect, scale, normalize, cast.
  *
  * <pre>{@code
  * RowTransform normalize =
@@ -49,7 +49,7 @@ public final class RowTransform {
           DType.FLOAT32,
           DType.FLOAT64);
 
-  /** To what numbers that were scaled or normalized can be rounded. */
+  /** Types to which scaled or normalized numbers can be rounded. */
   private static final Set<DType> ROUNDED = Set.of(DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32);
 
   private static final Set<DType> CASTS =

@@ -63,8 +63,8 @@ public final class Slab implements AutoCloseable {
   }
 
   /**
-   * Allocates a slab of page-locked memory, from which a {@link DeviceTransfer} copies
-   * asynchronously. Page-locking is slow, so such slabs are allocated once and reused.
+   * Allocates a slab of page-locked memory; a {@link DeviceTransfer} copies asynchronously from it.
+   * Page-locking is slow, so such slabs are allocated once and reused.
    *
    * @param columns the row layout of each column, at least one
    * @param rows the maximum number of rows of a batch, at least 1
@@ -73,7 +73,7 @@ public final class Slab implements AutoCloseable {
    * @throws IllegalArgumentException if {@link #requireFits} throws it, or {@code device} is not
    *     the name of a device, names the CPU or has an index that is too high
    * @throws IllegalStateException if the machine has too little memory, or memory cannot be locked
-   *     for such a device; the message names what is missing
+   *     for such a device; the message names the missing part
    */
   public static Slab allocatePinned(List<RowSpec> columns, int rows, String device) {
     return create(columns, rows, requireNonNull(device, "device"));

@@ -10,7 +10,7 @@
  *
  * <p>A {@link io.torchfeed.memory.RowSpec} describes the rows of a column by {@link
  * io.torchfeed.memory.DType} and shape, in slabs as in the tensors and files of datasets, and a
- * {@link io.torchfeed.memory.RowTransform} what native code makes of each row. This package knows
+ * {@link io.torchfeed.memory.RowTransform} their transform in native code. This package knows
  * nothing about datasets or samplers.
  */
 @NullMarked

@@ -9,8 +9,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state with which a worker fills batches: whether its start hook has run, and what it writes
- * samples or gathers rows with. Used by one thread at a time.
+ * The state with which a worker fills batches: whether its start hook has run, and its writer of
+ * samples and reader of rows. Used by one thread at a time.
  */
 final class BatchFiller {
   private final JavaEngineOptions options;

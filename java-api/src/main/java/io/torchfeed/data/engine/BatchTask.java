@@ -184,7 +184,7 @@ public abstract class BatchTask {
     }
   }
 
-  /** Returns what the thread that fills this batch is doing. */
+  /** Returns the activity of the thread that fills this batch. */
   final String describe(long now) {
     long index = sample.get();
     return index < 0

@@ -65,7 +65,7 @@ final class GatherTask extends IndexTask {
     }
   }
 
-  /** Gathers the rows; returns false if one cannot be read, after noting what follows. */
+  /** Gathers the rows; returns false if one cannot be read, after applying the policy. */
   private boolean gather(Slab into, NativeHandle<RowReader> reader, FailurePolicy policy) {
     try {
       return into.callNative(slab -> reader.call(native_ -> native_.gather(wanted, rows, slab)));

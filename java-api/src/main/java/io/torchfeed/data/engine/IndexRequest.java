@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The index list of a batch, from its request until the batch has ended; reused after that. */
 public final class IndexRequest implements BatchRequest {
-  /** The checked dataset indices, of which the first {@link #size} are valid. */
+  /** The checked dataset indices; the first {@link #size} are valid. */
   public final long[] indices;
 
   /** The number of the batch in its epoch. */

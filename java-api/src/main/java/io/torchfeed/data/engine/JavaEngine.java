@@ -389,7 +389,7 @@ final class JavaEngine implements BatchEngine {
     }
     inline.stop();
     results.close();
-    // Workers in a sample that does not return are abandoned; they free what they hold.
+    // Workers in a sample that does not return are abandoned; they free their objects.
     WorkerPool.joinBriefly(leaving, end);
   }
 }

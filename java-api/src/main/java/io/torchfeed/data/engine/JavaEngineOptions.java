@@ -8,8 +8,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The options of an engine of JVM threads: what the batches depend on, and how they are loaded. The
- * tasks are null for streams, whose requests are tasks.
+ * The options of an engine of JVM threads: for the content of the batches, and for their loading.
+ * The tasks are null for streams, whose requests are tasks.
  */
 public record JavaEngineOptions(
     @Nullable IndexTasks tasks,

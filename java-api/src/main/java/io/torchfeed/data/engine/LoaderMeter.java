@@ -5,7 +5,7 @@ import io.torchfeed.data.LoaderStats;
 import java.time.Duration;
 import java.util.Optional;
 
-/** An accumulator of what the passes and workers of a loader report. Thread-safe. */
+/** An accumulator of reports by the passes and workers of a loader. Thread-safe. */
 public final class LoaderMeter {
   private final int workers;
   private final boolean javaCode;
@@ -49,7 +49,7 @@ public final class LoaderMeter {
     startWaitNanos += waitNanos;
   }
 
-  /** Counts what a pass spent since its last report. */
+  /** Counts the times of a pass since its last report. */
   public synchronized void spent(long elapsed, long waiting, long sampling) {
     elapsedNanos += elapsed;
     waitNanos += waiting;

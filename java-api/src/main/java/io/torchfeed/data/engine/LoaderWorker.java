@@ -69,7 +69,7 @@ final class LoaderWorker extends Thread {
     return endedBy;
   }
 
-  /** Returns what the worker is doing, for a message. The caller holds the monitor. */
+  /** Returns the worker's activity, for a message. The caller holds the monitor. */
   String describe(long now) {
     BatchTask task = current;
     if (task == null) {

@@ -113,7 +113,7 @@ public final class NativeEngine implements BatchEngine {
     while (true) {
       info.put(BatchFeed.kBatch, NOTHING_TAKEN);
       long left = timeoutMillis - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
-      // An interrupted thread takes what is ready, but does not wait.
+      // An interrupted thread takes a ready batch, but does not wait.
       boolean isInterrupted = Thread.currentThread().isInterrupted();
       try {
         return taken(isInterrupted ? 0 : Math.max(0, Math.min(left, SLICE_MILLIS)));

@@ -35,7 +35,7 @@ public final class SlabPool {
    * Allocates slabs from now on in memory that is page-locked for a device.
    *
    * @param once whether a slab is never reused: libtorch's allocator reuses its memory after all
-   *     copies, of which the consumer may have started some
+   *     copies, including the consumer's
    */
   public void pinFor(String device, boolean once) {
     this.device = device;

@@ -61,7 +61,7 @@ public final class TransferEngine implements BatchEngine {
    * Takes ownership of an engine that has not begun, and makes it gather into page-locked memory.
    *
    * @throws IllegalArgumentException if libtorch has no such device
-   * @throws IllegalStateException if the device cannot be used; the message says what is missing
+   * @throws IllegalStateException if the device cannot be used; the message names the missing part
    */
   public static TransferEngine over(BatchEngine host, String device, LoaderMeter meter) {
     NativeHandle<NativeDeviceTransfer> transfer;

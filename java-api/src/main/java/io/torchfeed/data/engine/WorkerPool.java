@@ -156,7 +156,7 @@ final class WorkerPool {
     return List.copyOf(workers);
   }
 
-  /** Returns what the workers are doing, for a message. */
+  /** Returns the workers' activities, for a message. */
   String describe() {
     long now = System.nanoTime();
     return workers.stream().map(worker -> worker.describe(now)).collect(Collectors.joining("; "));

@@ -7,7 +7,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A watcher for objects that are dropped without being closed: it closes what they hold and logs a
+ * A watcher for objects that are dropped without being closed: it closes their resources and logs a
  * warning to the logger {@code io.torchfeed.data}.
  */
 public final class Abandoned {
@@ -36,7 +36,7 @@ public final class Abandoned {
    * Watches an object.
    *
    * @param object the object that users hold; none of the other arguments may refer to it
-   * @param close closes what the object holds, on another thread
+   * @param close closes the object's resources, on another thread
    * @param report supplies the text of the warning; null for none
    * @param reported whether such a warning was already logged; shared by objects that are to report
    *     only once

@@ -17,7 +17,7 @@ public final class DeliveredBatch {
   public final long number;
   public final Tensor[] tensors;
 
-  /** The dataset indices, of which the first {@link #size} are valid; reused after the batch. */
+  /** The dataset indices; the first {@link #size} are valid; reused after the batch. */
   public final long[] indices;
 
   public final int size;

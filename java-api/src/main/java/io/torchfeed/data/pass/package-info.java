@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The passes of a loader: the order in which batches are requested, what is in flight, and the life
- * of a pass. Not exported, not part of the API.
+ * The passes of a loader: the order in which batches are requested, the batches in flight, and the
+ * life of a pass. Not exported, not part of the API.
  */
 @NullMarked
 package io.torchfeed.data.pass;

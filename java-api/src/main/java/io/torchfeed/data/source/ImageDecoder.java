@@ -53,10 +53,9 @@ public interface ImageDecoder {
   }
 
   /**
-   * Returns the native decoder, for JPEG, PNG and WebP: its pixels are those of Pillow and
-   * torchvision, which the plan chooses. It throws an unchecked {@link
-   * io.torchfeed.image.ImageException} in the place of an {@code IOException}, and for a file that
-   * is not a regular one.
+   * Returns the native decoder, for JPEG, PNG and WebP: its pixels equal Pillow's or torchvision's,
+   * as the plan chooses. It throws an unchecked {@link io.torchfeed.image.ImageException} in the
+   * place of an {@code IOException}, and for a file that is not a regular one.
    *
    * @param plan the size and form of the images
    * @return the decoder
@@ -70,8 +69,8 @@ public interface ImageDecoder {
    * red, green, blue. An image of another size is scaled bilinearly to exactly this size, whatever
    * its proportions; a reduction to half or less is made in steps of one half.
    *
-   * <p>The pixels differ from those of torchvision and Pillow, and decoding takes about three times
-   * as long: {@code ImageIO} converts images with an embedded ICC profile, which most photographs
+   * <p>The pixels differ from torchvision's and Pillow's, and decoding takes about three times as
+   * long: {@code ImageIO} converts images with an embedded ICC profile, which most photographs
    * have, to sRGB, while Pillow keeps the stored values (an average difference of 1.4 of 255
    * levels, at most 56); transparent pixels become black, while Pillow drops the alpha channel and
    * keeps their colors; and images are scaled with a different filter. Do not train a model on the

@@ -27,10 +27,10 @@ import org.bytedeco.javacpp.BytePointer;
  * }
  * }</pre>
  *
- * <p>Batches equal those of the {@link ImageFolder} with the same plan, sampler and seed, the
- * random steps included. Files are opened when their samples are read; a file that cannot be read
- * or decoded costs one batch, which throws a {@link io.torchfeed.data.SampleException} that names
- * it. Thread-safe.
+ * <p>Batches equal the {@link ImageFolder}'s with the same plan, sampler and seed, the random steps
+ * included. Files are opened when their samples are read; a file that cannot be read or decoded
+ * costs one batch, which throws a {@link io.torchfeed.data.SampleException} that names it.
+ * Thread-safe.
  */
 public final class ImageFiles extends NativeDataset {
   private ImageFiles(NativeHandle<RowSet> rows, ImagePlan plan) {

@@ -19,9 +19,8 @@ import java.util.Objects;
 import java.util.function.LongConsumer;
 
 /**
- * A dataset of images and labels in record files, of which only those parts are read and decoded
- * that a crop needs: the image, as its {@link ImagePlan} makes it, and the number of its class,
- * int64.
+ * A dataset of images and labels in record files: the image, as its {@link ImagePlan} makes it, and
+ * the number of its class, int64. Only the parts that a crop needs are read and decoded.
  *
  * <pre>{@code
  * ImageRecords.write(ImageFolder.open(root, plan), file, done -> {}); // once
@@ -32,9 +31,9 @@ import java.util.function.LongConsumer;
  * }
  * }</pre>
  *
- * <p>Batches equal those of {@link ImageFiles} of the same images with the same plan, sampler and
- * seed. A JPEG is stored without loss in tiles: its coefficients are unchanged, Huffman tables are
- * the best for it, and restart markers divide each row. Its metadata are dropped, except for the
+ * <p>Batches equal {@link ImageFiles}' of the same images with the same plan, sampler and seed. A
+ * JPEG is stored without loss in tiles: its coefficients are unchanged, Huffman tables are the best
+ * for it, and restart markers divide each row. Its metadata are dropped, except for the
  * orientation. Files of other kinds are stored as they are.
  *
  * <p>Record files stay open until this dataset and the loaders over it are closed, so they may be
@@ -133,7 +132,7 @@ public final class ImageRecords extends NativeDataset {
    *
    * @param file a file that {@link #write} made
    * @param progress receives the number of images verified after each image, in this thread
-   * @return what is wrong with which image, a line each; empty if all of them are as written
+   * @return the defect of each defective image, a line each; empty if all of them are as written
    * @throws IllegalArgumentException if the file is not in the default file system
    * @throws UncheckedIOException if the file cannot be opened, its index is damaged, or it is of
    *     another kind

@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.function.BiConsumer;
 import org.bytedeco.javacpp.BytePointer;
 
-/** Open record or tar files, of which datasets are made; they keep the files open themselves. */
+/** Open record or tar files: the sources of datasets; they keep the files open themselves. */
 final class PictureFiles implements AutoCloseable {
   private final List<Path> paths;
   private final NativeHandle<NativeImageRecords> files =
@@ -88,7 +88,7 @@ final class PictureFiles implements AutoCloseable {
     return labels;
   }
 
-  /** Returns what is wrong with a picture of a record file, or the empty text. */
+  /** Returns the defect of a picture of a record file, or the empty text. */
   String problem(long number) {
     return files.call(from -> NativeText.of(from.problem(number)));
   }
