@@ -77,7 +77,7 @@ void expect_equal(const at::Tensor& expected, const at::Tensor& got, const std::
 
 const std::vector<std::vector<int64_t>> kShapes = {{}, {0}, {5}, {2, 3}};
 
-/// The number of ranks, and whether they send what Python's do.
+/// The number of ranks, and whether they send as Python's do.
 class CollectivesOfRanks : public ::testing::TestWithParam<std::tuple<int, bool>> {
  protected:
   static void on_ranks(const testing::Body& body) {

@@ -27,8 +27,8 @@ using testing::expect_error;
 using testing::on_ranks;
 using testing::ThreadBackend;
 
-/// Returns the device of a rank. Two ranks of a process cannot train on the same one, for which
-/// libtorch's autograd engine has one thread.
+/// Returns the device of a rank. Two ranks of a process cannot train on the same one: libtorch's
+/// autograd engine has one thread for it.
 c10::Device device_of(int64_t rank) {
   return {c10::kPrivateUse1, static_cast<c10::DeviceIndex>(rank)};
 }

@@ -29,7 +29,7 @@ inline ReducerOptions options_of(Kind kind, int64_t bucket_bytes = 1 << 20) {
   return options;
 }
 
-/// A model whose gradients are what a test passes.
+/// A model whose gradients a test passes.
 class Trainer {
  public:
   Trainer(ProcessGroup& group, c10d::Store& store, const ReducerOptions& options,
@@ -60,7 +60,7 @@ class Trainer {
     return loss;
   }
 
-  /// Returns what the optimizer gets for these gradients of this rank.
+  /// Returns the optimizer's input for these gradients of this rank.
   Tensors step(const Tensors& gradients) {
     for (const auto& parameter : parameters_) {
       parameter.mutable_grad().reset();
@@ -135,9 +135,9 @@ inline void expect_same_on_all_ranks(ProcessGroup& group, const at::Tensor& tens
   }
 }
 
-/// What Bagua's rule makes of the numbers of all ranks, one chunk after the other.
+/// The result of Bagua's rule for the numbers of all ranks, one chunk after the other.
 ///
-/// @param multiple  of which the padded number of values is one; 0 stands for that of ranks
+/// @param multiple a divisor of the padded number of values; 0 stands for the number of ranks
 inline at::Tensor in_bytes(const Tensors& of_ranks, int64_t multiple = 0) {
   const auto ranks = static_cast<int64_t>(of_ranks.size());
   multiple = multiple > 0 ? multiple : ranks;

@@ -49,7 +49,7 @@ inline std::vector<GoldenLine> golden_lines(const std::string& file, const std::
   return lines;
 }
 
-/// Returns the CRC-32 of zlib, continued from that of the bytes before.
+/// Returns the CRC-32 of zlib, continued from the bytes before.
 inline uint32_t crc32(const void* data, size_t bytes, uint32_t before = 0) {
   static const auto table = [] {
     std::array<uint32_t, 256> remainders{};

@@ -135,7 +135,7 @@ TEST(PowerSgd, AveragesMatricesOfRankOneAndSmallParameters) {
   }
 }
 
-/// Also from the first backward pass on, after which the buckets are formed again.
+/// Also from the first backward pass on, before the buckets are formed again.
 TEST(PowerSgd, AddsWhatIsLeftOutToLaterGradientsOfTheSameParameter) {
   for (const bool feedback : {true, false}) {
     auto options = options_of(Kind::kPowerSgd, 400);

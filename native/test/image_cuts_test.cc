@@ -82,7 +82,7 @@ TEST(ImageCuts, RandomCropsAreThoseOfTheOwnDecoding) {
     for (const char* name : {"420.jpg", "grey.jpg", "wide.jpg", "tall.jpg"}) {
       const Bytes encoded = testing::golden_image(name);
       for (int64_t index = 0; index < 20; ++index) {
-        // Pillow rounds between the two axes, where it cuts off what a cubic filter overshoots, and
+        // Pillow rounds between the two axes, and there cuts off the overshoot of a cubic filter;
         // libtorch does not.
         EXPECT_LE(difference(row_of(steps, encoded, index), cut(steps, encoded, index)),
                   filter == 1 ? 1 : 4)

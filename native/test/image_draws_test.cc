@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws of random transforms, compared with those of torchvision: golden/image_draws.py.
+// Draws of random transforms, compared with torchvision's: golden/image_draws.py.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -288,7 +288,7 @@ std::pair<Bytes, std::string> decode_part(const Bytes& encoded, std::mt19937& ra
   return {pixels, message};
 }
 
-/// Expects what libjpeg makes of a part of a JPEG. It loads up to 8 bytes ahead, and fails if they
+/// Expects libjpeg's result for a part of a JPEG. It loads up to 8 bytes ahead, and fails if they
 /// are missing, although the part may not need them.
 void expect_equal_to_libjpeg(const std::pair<Bytes, std::string>& part, Bytes jpeg,
                              std::mt19937 random) {

@@ -95,7 +95,7 @@ void expect_rows(const std::vector<std::string>& lines) {
   }
 }
 
-/// The cases that cut out a part without scaling are also those of a plan's crop.
+/// The cases that cut out a part without scaling also test a plan's crop.
 TEST(ImageGolden, CropsOfPlansEqualThoseOfPillow) {
   int compared = 0;
   for (const std::string& line : lines_of("pass")) {

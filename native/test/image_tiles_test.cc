@@ -21,7 +21,7 @@ namespace {
 using testing::Bytes;
 using testing::golden_image;
 
-/// The stored bytes of a picture in memory. Counts what is read.
+/// The stored bytes of a picture in memory. Counts the bytes read.
 class BytesInMemory final : public StoredBytes {
  public:
   explicit BytesInMemory(Bytes bytes) : bytes_(std::move(bytes)) {}

@@ -268,7 +268,7 @@ TEST(InFlightTest, ABroadcastOfGlooEndsAtItsRootWhileALateRankLives) {
       c10d::BroadcastOptions options;
       const auto work = watched->broadcast(tensors, options);
       EXPECT_THROW(work->wait(), std::exception);
-      in_flight.abort();  // Gloo's operation, for which its destructor waits
+      in_flight.abort();  // Gloo's operation, since its destructor waits
     }
     over.set_value();
   });

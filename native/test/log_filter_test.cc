@@ -77,7 +77,7 @@ TEST_F(LogFilterTest, HidesNothingOfOtherThreadsOrAfterwards) {
   EXPECT_EQ(output_.str(), "[Gloo] Rank 1 is connected to 1 here\n");
 }
 
-/// Returns what the store writes to the standard error when its server is gone.
+/// Returns the store's output to the standard error when its server is gone.
 std::string errors_of_a_lost_store() {
   std::ostringstream errors;
   std::streambuf* const original = std::cerr.rdbuf(errors.rdbuf());

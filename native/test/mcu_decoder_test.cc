@@ -90,7 +90,7 @@ std::vector<McuDecoder::Part> parts_of(const Headers& headers, const JpegCoeffic
   return parts;
 }
 
-/// Expects the blocks of an MCU to be those of the image.
+/// Expects the blocks of an MCU to equal the image's.
 void expect_equal(const JpegCoefficients& image, int64_t x, int64_t y,
                   const std::vector<std::array<int16_t, kBlockSize>>& blocks) {
   std::size_t next = 0;
@@ -153,8 +153,7 @@ TEST(McuDecoder, PreparesNoMoreMemoryForALargeFileThanForASmallOne) {
   EXPECT_EQ(data.size(), decoder.marker());
 }
 
-/// Decodes a picture twice while the loaded library says something of itself; returns what was
-/// logged.
+/// Decodes a picture twice while the loaded library says something of itself; returns the log.
 std::string logged_with(const char* copyright) {
   const Bytes jpeg = golden_image("420.jpg");
   const Bytes expected = testing::decoded(jpeg);

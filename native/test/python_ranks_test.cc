@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups in which every rank sends what Python's ranks send; the Java tests have real ones.
+// Groups in which every rank sends as Python's ranks do; the Java tests have real ones.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 

@@ -67,7 +67,7 @@ struct Replica {
   int64_t steps = 0;
 };
 
-/// Returns what all ranks must have after passes of which rank r has `passes[r]`.
+/// Returns the replica that all ranks must have after `passes[r]` passes of each rank r.
 Replica expected(const std::vector<int64_t>& passes, bool divides_by_active) {
   Replica replica;
   const auto ranks = static_cast<int64_t>(passes.size());

@@ -204,7 +204,7 @@ TEST_F(RowSets, RefuseIndicesOutsideAndOtherColumns) {
   expect_refused("at least one column", [&] { EXPECT_EQ(RowSet::of_tensors({}), nullptr); });
 }
 
-/// Rows in files, of which those from `left` on can no longer be read.
+/// Rows in files; from `left` on they can no longer be read.
 class CutFiles {
  public:
   CutFiles(const std::string& name, int64_t from, int64_t rows, int64_t left) {

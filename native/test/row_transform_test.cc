@@ -198,7 +198,7 @@ TEST_F(RowTransforms, RowsOfFilesAreTransformedToo) {
   columns->add_column(static_cast<int64_t>(at::kLong), sizes.data(), 1, 1);
   columns->add_file(path, 0, 64, 5000);
   const auto set = transformed(*RowSet::of_files(*columns), {kRowScale, 0.5});
-  std::vector<int64_t> rows(5000);  // 2.5 times what is read at once
+  std::vector<int64_t> rows(5000);  // 2.5 times the rows of one read
   std::iota(rows.rbegin(), rows.rend(), 0);
   EXPECT_TRUE(torch::equal(gathered(*set, rows), torch::arange(-20'000, 20'000, torch::kLong)
                                                      .reshape({5000, 8})

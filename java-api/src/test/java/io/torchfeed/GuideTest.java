@@ -50,8 +50,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
- * The Java code of FROM_PYTORCH.md, run on tiny data. The guide repeats what stands here between
- * {@code guide:} comments.
+ * The Java code of FROM_PYTORCH.md, run on tiny data. The guide repeats the code between {@code
+ * guide:} comments.
  */
 class GuideTest {
   private static final Pattern JAVA_BLOCK =

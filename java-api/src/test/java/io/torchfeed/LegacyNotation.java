@@ -13,7 +13,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import org.bytedeco.pytorch.Tensor;
 
-/** The notation of golden/states_9842441.txt for what plans, loaders and texts deliver. */
+/** The notation of golden/states_9842441.txt for the output of plans, loaders and texts. */
 final class LegacyNotation {
   /** The maximum number of indices recorded of an endless plan. */
   private static final int MAX_INDICES = 60;

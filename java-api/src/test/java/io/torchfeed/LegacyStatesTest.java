@@ -32,7 +32,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * States saved by the commit 9842441 resume and deliver what followed then. The header of
+ * States saved by the commit 9842441 resume and deliver the same rest as then. The header of
  * golden/states_9842441.txt describes its fields.
  */
 class LegacyStatesTest {

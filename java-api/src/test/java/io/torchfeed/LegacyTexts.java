@@ -48,7 +48,7 @@ final class LegacyTexts {
     };
   }
 
-  /** Returns the division of what is left of a text. */
+  /** Returns the division of the rest of a text. */
   static TextPartition rest(String name, Path folder, List<TextState> states, int worldSize) {
     return name.equals("edges-stolen")
         ? text(name, folder, worldSize).steal(states)

@@ -77,7 +77,7 @@ public final class RowFiles {
     }
   }
 
-  /** Returns the number of open descriptors for files whose path starts with that of the folder. */
+  /** Returns the number of open descriptors for files whose path starts with the folder's. */
   public static long openIn(Path folder) throws IOException {
     String prefix = folder.toRealPath() + "/";
     try (Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"))) {

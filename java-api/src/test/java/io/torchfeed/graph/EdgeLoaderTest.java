@@ -42,7 +42,7 @@ class EdgeLoaderTest {
           .containsExactly("1 2 1.0", "1 3 0.5", "1 4 2.0", "1 5 3.0", "1 6 7.0");
     }
 
-    /** Expects what str_split and lines_organize of Paracel d1548dd return for these fields. */
+    /** Expects the results of str_split and lines_organize of Paracel d1548dd for these fields. */
     @Test
     void separatorsRemainInAnIdWithoutAWeight() {
       List<String> fields =

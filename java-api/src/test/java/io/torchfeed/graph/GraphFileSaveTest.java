@@ -17,7 +17,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What {@link GraphFile#save} does to whatever is at its path. */
+/** The effect of {@link GraphFile#save} on anything at its path. */
 class GraphFileSaveTest {
   private static final int ROUNDS = 20;
 

@@ -19,7 +19,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-/** The packages of torchfeed and what they import, from compiled classes. */
+/** The packages of torchfeed and their imports, from compiled classes. */
 final class PackageGraph {
   /** A package, the number of its files and of its public top-level types. */
   record Node(String name, boolean hidden, long files, long publicTypes) {

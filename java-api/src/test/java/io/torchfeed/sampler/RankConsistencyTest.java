@@ -360,7 +360,7 @@ class RankConsistencyTest {
     }
   }
 
-  /** Two samples, of which the first is {@code first}, under equal parameters. */
+  /** Two samples, {@code first} before the other, under equal parameters. */
   private record Mislabelled(Sampler plan, long first) implements Sampler {
     @Override
     public long size() {

@@ -22,7 +22,7 @@ public final class Elastic {
    * Lets the first ranks deliver a part and the second ranks the rest, and asserts that apart from
    * padding every sample is delivered once.
    *
-   * @param delivered the number each of the first ranks delivers, at most what it has
+   * @param delivered the number that each of the first ranks delivers, at most its size
    */
   public static void assertEverySampleOnce(
       IntFunction<Sampler> before, IntFunction<Sampler> after, int datasetSize, int delivered) {

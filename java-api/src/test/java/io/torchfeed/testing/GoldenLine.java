@@ -68,7 +68,7 @@ public record GoldenLine(String line, String name, Map<String, String> fields) {
     return text(key).isEmpty() ? new String[0] : text(key).split(",", -1);
   }
 
-  /** Returns the listed integers, or those of {@code spread:m}. */
+  /** Returns the listed integers, or {@code spread:m}'s. */
   public long[] list(String key) {
     if (text(key).startsWith("spread:")) {
       return IntStream.range(0, generated(key)).mapToLong(i -> 7919L * i).toArray();
@@ -76,7 +76,7 @@ public record GoldenLine(String line, String name, Map<String, String> fields) {
     return Arrays.stream(words(key)).mapToLong(Long::parseLong).toArray();
   }
 
-  /** Returns the listed fractions, or those of {@code ramp:m}. */
+  /** Returns the listed fractions, or {@code ramp:m}'s. */
   public double[] decimals(String key) {
     if (text(key).startsWith("ramp:")) {
       IntToDoubleFunction ramp = i -> 7919L * i % 1009 / 8.0;

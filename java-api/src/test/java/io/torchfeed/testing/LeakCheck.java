@@ -12,8 +12,8 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
  * An extension, registered for all tests, that fails a test which leaks native objects. Each test
- * runs in a {@link PointerScope}, so objects of the presets need not be closed, whereas those of
- * torchfeed are created outside of scopes and must be.
+ * runs in a {@link PointerScope}, so objects of the presets need not be closed, whereas torchfeed's
+ * are created outside of scopes and must be.
  */
 public final class LeakCheck implements BeforeEachCallback, AfterEachCallback {
   private static final ExtensionContext.Namespace NAMESPACE =

@@ -310,7 +310,7 @@ class TokenBudgetBatchSamplerTest {
     }
   }
 
-  /** Returns the average cost of 32 samples, but at least that of the longest sample. */
+  /** Returns the average cost of 32 samples, but at least the longest sample's. */
   private static long budget(Costs costs) {
     long sum = 0;
     long longest = 0;

@@ -23,7 +23,7 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
-/** Samplers written by a user: what they get without code of their own. */
+/** Samplers written by a user: their abilities without code of their own. */
 class OwnSamplersTest {
   private static final class EveryOther extends ComputedSampler {
     private final long datasetSize;
