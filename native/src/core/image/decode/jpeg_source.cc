@@ -70,7 +70,7 @@ Decoder& decoder_of(j_common_ptr info) { return *static_cast<Decoder*>(info->cli
   std::longjmp(decoder.on_error, 1);
 }
 
-/// Whether Python decodes such a file without a word, and all of its pixels are there.
+/// Returns whether Python decodes such a file silently, and all of its pixels are there.
 bool is_harmless(int warning) {
   return warning == JWRN_EXTRANEOUS_DATA || warning == JWRN_ADOBE_XFORM ||
          warning == JWRN_JFIF_MAJOR || warning == JWRN_BOGUS_ICC;

@@ -22,7 +22,7 @@ struct Corner {
   int64_t top;
 };
 
-/// The way from an encoded picture to a row of a batch: which part, in which size, as which
+/// The way from an encoded picture to a row of a batch: the part, its size, and the form of its
 /// numbers. Immutable while it is in use, and then thread-safe.
 struct ImageRecipe {
   /// Returns the size of the row: `[3, height, width]` bytes, or floats if it is normalized.

@@ -34,7 +34,7 @@ import org.openjdk.jmh.annotations.Warmup;
 /**
  * Benchmarks of JPEGs that become random crops of 3x224x224 bytes on a device, in pictures per
  * second: decoded there by nvJPEG, or on one thread of the host and sent. Without such a device it
- * fails and reports what is missing.
+ * fails and names the missing part.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.Throughput)

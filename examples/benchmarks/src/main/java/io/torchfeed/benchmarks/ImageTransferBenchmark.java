@@ -31,7 +31,7 @@ import org.openjdk.jmh.annotations.Warmup;
 /**
  * Benchmarks of pictures of 3x224x224 on their way to a device, in pictures per second: sent as
  * bytes and normalized there, or sent as floats. The limit is the transfer of the bytes alone.
- * Without such a device it fails and reports what is missing.
+ * Without such a device it fails and names the missing part.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.Throughput)

@@ -140,7 +140,7 @@ public final class ImagesContestant {
   }
 
   /**
-   * Returns what makes an epoch of the wanted number of pictures, as the other contestants have.
+   * Returns copies for an epoch of the wanted number of pictures, as the other contestants have.
    */
   private static <T> List<T> copies(T once, long size, long wanted) {
     return Collections.nCopies(Math.toIntExact(wanted / size), once);

@@ -25,8 +25,8 @@ import org.openjdk.jmh.annotations.Warmup;
 
 /**
  * Benchmarks of copies of page-locked batches to a device, in KiB per millisecond: torchfeed's
- * transfer and bare copies into one tensor. Without such a device it fails and reports what is
- * missing.
+ * transfer and bare copies into one tensor. Without such a device it fails and names the missing
+ * part.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.Throughput)

@@ -250,8 +250,7 @@ final class TokenBudgetWindow {
   }
 
   /**
-   * Returns the smallest spread, as a share of a step's target, at which the steps hold all
-   * batches.
+   * Returns the smallest spread, relative to a step's target, at which the steps hold all batches.
    */
   private double leastSpread(long[] order, int steps) {
     double tooLittle = 0;

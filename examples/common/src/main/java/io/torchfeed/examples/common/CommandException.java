@@ -26,7 +26,7 @@ public final class CommandException extends RuntimeException {
    * Creates a failure that is no wrong use.
    *
    * @param message a sentence for the user
-   * @param cause what failed, or null
+   * @param cause the failure, or null
    */
   public CommandException(String message, @Nullable Throwable cause) {
     this(message, cause, FAILED);
@@ -49,10 +49,10 @@ public final class CommandException extends RuntimeException {
   }
 
   /**
-   * Returns an error in what the user passed: an option, or a file or folder that it names.
+   * Returns an error in the user's arguments: an option, or a file or folder that it names.
    *
    * @param message a sentence for the user
-   * @param cause what failed, or null
+   * @param cause the failure, or null
    * @return the error
    */
   public static CommandException wrongUse(String message, @Nullable Throwable cause) {

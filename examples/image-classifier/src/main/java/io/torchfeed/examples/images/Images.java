@@ -13,10 +13,10 @@ import java.util.List;
 import java.util.function.Supplier;
 
 /**
- * The pictures of a part of the data, {@code train} or {@code val}, and what becomes of them.
+ * The pictures of a part of the data, {@code train} or {@code val}, and their plan.
  *
  * @param classes the names of the classes
- * @param plan the way from a picture to what the net sees
+ * @param plan the way from a picture to the net's input
  * @param source opens the pictures
  */
 record Images(List<String> classes, ImagePlan plan, Supplier<NativeDataset> source) {
@@ -43,7 +43,7 @@ record Images(List<String> classes, ImagePlan plan, Supplier<NativeDataset> sour
     }
   }
 
-  /** Lists the training pictures, of which each epoch sees random parts. */
+  /** Lists the training pictures; each epoch sees random parts of them. */
   static Images training(Path data, int size, Augmentation augmentation) {
     return of(data, "train", normalized(augmented(size, augmentation)));
   }
@@ -53,7 +53,7 @@ record Images(List<String> classes, ImagePlan plan, Supplier<NativeDataset> sour
     return of(data, "train", augmented(size, augmentation).build());
   }
 
-  /** Lists the test pictures, of which the middle is used. */
+  /** Lists the test pictures; their middle is used. */
   static Images test(Path data, int size) {
     return of(
         data,

@@ -27,7 +27,7 @@ final class ModelFile {
   /**
    * Reads a net.
    *
-   * @throws IllegalArgumentException if the file is missing, or is not that of such a net
+   * @throws IllegalArgumentException if the file is missing, or holds no such net
    */
   @SuppressWarnings("try") // a scope works by being open
   static void load(Module net, Path file) {

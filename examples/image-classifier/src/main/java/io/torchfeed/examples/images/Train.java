@@ -89,7 +89,7 @@ final class Train implements Callable<Integer> {
             .ranks(ranks)
             .oversubscribe(oversubscribe)
             .mainClass(Main.class)
-            // the work is native: of Java code, only what starts a rank takes time
+            // the work is native: only the Java code that starts a rank takes time
             .jvmOptions("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx512m")
             .environment("OMP_NUM_THREADS", Integer.toString(threads))
             .arguments(arguments().toArray(new String[0]))

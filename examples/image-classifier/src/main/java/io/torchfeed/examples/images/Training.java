@@ -25,7 +25,7 @@ final class Training {
   private static final double WEIGHT_DECAY = 1e-4;
 
   /**
-   * What only training has.
+   * The settings that only training has.
    *
    * @param epochs passes over the training images
    * @param lr learning rate at the start

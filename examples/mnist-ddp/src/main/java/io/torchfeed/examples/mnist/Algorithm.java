@@ -36,7 +36,7 @@ enum Algorithm {
   /**
    * Throws if this many ranks cannot train in this way.
    *
-   * @param name what sets the number
+   * @param name the option that sets the number
    */
   void requireRanks(String name, int ranks) {
     if (!isPossible(ranks)) {

@@ -19,8 +19,8 @@ import java.util.List;
 /**
  * The state that a run needs to continue after an epoch exactly as if it had not stopped.
  *
- * <p>It holds the parameters once, as all ranks have the same at the end of an epoch, and of each
- * rank the optimizer and what the exchange of gradients or weights keeps. It holds no random state:
+ * <p>It holds the parameters once, as all ranks have the same at the end of an epoch, and each
+ * rank's optimizer and the state of its exchange of gradients or weights. It holds no random state:
  * dropout's stream and the sample order are functions of seed, rank and epoch, so (seed, epoch)
  * determines it.
  */
@@ -49,8 +49,8 @@ final class Checkpoint {
    * @param plan the settings that determine the order of samples
    * @param epoch number of epochs completed, at least 1
    * @param model libtorch's archive of the parameters of rank 0
-   * @param ranks the state of each rank, with an empty optimizer if that of rank 0 is the same; of
-   *     rank 0 alone in a checkpoint of format 1
+   * @param ranks the state of each rank, with an empty optimizer if rank 0's is the same; of rank 0
+   *     alone in a checkpoint of format 1
    */
   Checkpoint(Plan plan, int epoch, byte[] model, List<RankState> ranks) {
     this.plan = plan;
@@ -71,7 +71,7 @@ final class Checkpoint {
     return model;
   }
 
-  /** Returns the state of a rank; what is not there is that of rank 0. */
+  /** Returns the state of a rank; missing parts are rank 0's. */
   RankState rank(int rank) {
     RankState state = ranks.get(Math.min(rank, ranks.size() - 1));
     return state.optimizer().length > 0

@@ -9,9 +9,9 @@ import io.torchfeed.distributed.training.QAdam;
 import java.util.function.Supplier;
 import org.bytedeco.pytorch.Tensor;
 
-/** The model of one rank, which an algorithm keeps in agreement with those of the others. */
+/** The model of one rank, which an algorithm keeps in agreement with the others. */
 interface Replica extends AutoCloseable {
-  /** Adds the gradients of a loss to those of the next step. */
+  /** Adds the gradients of a loss to the next step's. */
   void accumulate(Supplier<Tensor> loss);
 
   /**

@@ -147,7 +147,7 @@ final class Training {
     }
   }
 
-  /** Restores what a wrapper kept; there is nothing in a checkpoint of format 1. */
+  /** Restores a wrapper's state; there is nothing in a checkpoint of format 1. */
   private static void restore(Replica model, byte[] state) {
     if (state.length > 0) {
       try (StateDict kept = RankState.read(state)) {

@@ -16,7 +16,7 @@ import java.util.List;
 final class PlainPageRank {
   private PlainPageRank() {}
 
-  /** Returns the largest difference of a value from that of the ranks, relative to the value. */
+  /** Returns the largest difference of a value from the ranks', relative to the value. */
   static double difference(Settings settings, IdMap ids, Scores scores) {
     TextPartition plan = TextPartition.plan(List.of(GraphRank.data(settings)), 1);
     Digraph graph =

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param data file, directory or pattern to read instead, or null
  * @param iterations iterations of PageRank, in [1, 10000]
  * @param damping damping of PageRank, in [0, 1)
- * @param check whether rank 0 compares the result with that of a single process
+ * @param check whether rank 0 compares the result with a single process's
  * @param out output folder of the run
  * @param bar whether progress is drawn as a bar
  */

@@ -62,7 +62,7 @@ public final class DjlImages {
     return pipeline.add(new ToTensor()).add(new Normalize(MEAN, DEVIATION));
   }
 
-  /** Scales what RandomResizedCrop returns smaller if none of its ten crops fits the picture. */
+  /** Scales the result of RandomResizedCrop, smaller if none of its ten crops fits the picture. */
   private static NDArray scaled(NDArray picture) {
     boolean fits = picture.getShape().get(0) == SIZE && picture.getShape().get(1) == SIZE;
     return fits ? picture : NDImageUtils.resize(picture, SIZE, SIZE);
