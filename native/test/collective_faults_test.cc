@@ -181,7 +181,7 @@ const std::map<std::string, LargeCall>& large_calls() {
   return kCalls;
 }
 
-/// Performs a call on three ranks, in the middle of which rank 2 is lost.
+/// Performs a call on three ranks, and loses rank 2 in its middle.
 void lose_rank_in_the_middle(const std::string& name, int32_t mode, double limit) {
   std::promise<void> over;
   on_gloo(

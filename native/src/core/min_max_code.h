@@ -8,8 +8,8 @@ namespace torchfeed {
 /// Bagua's `MinMaxUInt8`: numbers in one byte each, of 256 levels between their least and their
 /// largest. The code begins with these two, and its length is a multiple of 32 bytes.
 ///
-/// Unlike Bagua's, a code below the first level is the first level rather than the last, and
-/// numbers of which one is not finite all become NaN.
+/// Unlike Bagua's, a code below the first level is the first level rather than the last, and all
+/// numbers become NaN if one is not finite.
 
 /// Returns the bytes of the code of `count` numbers.
 [[nodiscard]] int64_t min_max_code_bytes(int64_t count);

@@ -9,7 +9,7 @@
 
 namespace torchfeed {
 
-/// From which a sample draws its random numbers.
+/// The key of a sample's random numbers.
 struct SampleKey {
   int64_t seed;
   int64_t epoch;

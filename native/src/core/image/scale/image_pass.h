@@ -27,8 +27,8 @@ struct Resize {
 };
 
 /// Decodes, crops and scales in one pass over the rows: a row is decoded and scaled in width, and
-/// once the last row of which an output row is made is there, that is scaled in height and stored.
-/// So the working set is a few rows, and only the rows and columns needed are decoded.
+/// once all input rows of an output row have arrived, it is scaled in height and stored. So the
+/// working set is a few rows, and only the rows and columns needed are decoded.
 ///
 /// The bytes equal crop, resize, then crop with padding, one after the other. Where the sizes agree
 /// in an axis, it is not scaled.

@@ -21,7 +21,7 @@ enum class ResizeDialect { kPillow, kTorchvision, kPillow12, kTorchvisionPlain }
 /// Taps that the kernels take at a time: the weights of an output are padded to a multiple of it.
 constexpr int32_t kTapsAtOnce = 4;
 
-/// The pixels of one axis of which an output pixel is a weighted mean.
+/// The pixels of one axis whose weighted mean is an output pixel.
 struct Taps {
   int32_t first;
   int32_t count;

@@ -57,7 +57,7 @@ final class SelfCheck {
     return check.healthy;
   }
 
-  /** Runs the checks for which the classes of the presets are needed. */
+  /** Runs the checks that need the classes of the presets. */
   private void libtorch() {
     String platform = Loader.getPlatform();
     boolean isForGpus = isForGpus(platform);

@@ -39,7 +39,7 @@ public final class OneThread {
     inside.set(null);
   }
 
-  /** Returns the error of a use in which something failed that cannot fail with one thread. */
+  /** Returns the error of a use that failed as it cannot with one thread. */
   public IllegalStateException misuse(RuntimeException cause) {
     return misuse(inside.get(), cause);
   }

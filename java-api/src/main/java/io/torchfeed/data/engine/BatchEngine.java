@@ -13,7 +13,7 @@ public interface BatchEngine extends AutoCloseable {
    * first pass.
    *
    * @param once whether memory is used for one batch only and then freed, since the consumer starts
-   *     copies of which only libtorch's allocator knows
+   *     copies known only to libtorch's allocator
    */
   void pinFor(String device, boolean once);
 

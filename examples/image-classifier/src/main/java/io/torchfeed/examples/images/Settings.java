@@ -19,7 +19,7 @@ final class Settings {
   @Option(
       names = "--size",
       paramLabel = "N",
-      description = "Height and width of what the net sees (default: ${DEFAULT-VALUE}).")
+      description = "Height and width of the net's input (default: ${DEFAULT-VALUE}).")
   private int size = 128;
 
   @Option(

@@ -22,7 +22,7 @@ import picocli.CommandLine.Option;
     sortOptions = false,
     description = {
       "Trains a small ResNet on random parts of images.",
-      "Writes metrics.csv, metrics.png, samples.png (what the net sees) and model.pt to --out."
+      "Writes metrics.csv, metrics.png, samples.png (the net's input) and model.pt to --out."
     })
 final class Train implements Callable<Integer> {
   @Mixin private Settings settings = new Settings();

@@ -27,7 +27,7 @@ import picocli.CommandLine.Unmatched;
       "Trains MNIST once in each way in which ranks can train together, one after the other, and"
           + " prints test accuracy, seconds per epoch and bytes per step as a table.",
       "Writes comparison.md and comparison.png to --out, and each run to a folder of its own.",
-      "All other options are those of train, except --algorithm, --comm and --resume. With a --device"
+      "All other options are train's, except --algorithm, --comm and --resume. With a --device"
           + " other than cpu, the ways that need the CPU are left out; with an odd number of ranks,"
           + " shift-one."
     },

@@ -92,7 +92,7 @@ final class Main implements Callable<Integer> {
       names = "--algorithm",
       paramLabel = "HOW",
       description =
-          "What the ranks exchange: gradients in each step (allreduce), or weights: decentralized,"
+          "The ranks' exchange: gradients in each step (allreduce), or weights: decentralized,"
               + " shift-one (an even number of ranks), low-precision, async or post-local (default: ${DEFAULT-VALUE}).")
   private Algorithm algorithm = Algorithm.ALLREDUCE;
 
