@@ -36,8 +36,8 @@ int log_level() {
   return text == "WARNING" || text == "1" ? kWarning : kError;
 }
 
-/// Takes the place of a stream's buffer while a thread has a filter, and passes on all other
-/// output. A subclass keeps some of it back in the threads that have one.
+/// Takes the place of a stream's buffer while a thread has a filter, and forwards its output. A
+/// subclass keeps some of it back in the threads that have one.
 class StreamFilter : public std::streambuf {
  public:
   explicit StreamFilter(std::ostream& stream) : stream_(stream) {}

@@ -22,7 +22,7 @@ struct EntropyDecoder {
 /// @return null if it is not; the first time, one line on stderr says why
 [[nodiscard]] EntropyDecoder* known_entropy(const jpeg_decompress_struct& info);
 
-/// Replaces the version of the loaded library, or no longer if it is null. For tests.
+/// Replaces the loaded library's copyright notice, or no longer if it is null. For tests.
 void pretend_jpeg_copyright(const char* copyright);
 
 }  // namespace torchfeed

@@ -199,7 +199,7 @@ public final class GradScaler implements Stateful, AutoCloseable {
    * optimizer, unless a gradient is infinite or not a number.
    *
    * @param optimizer the optimizer, whose parameters are not of float16 and whose step needs no
-   *     closure, as LBFGS's does
+   *     closure (LBFGS's does)
    * @return whether the step was made
    * @throws IllegalStateException if this has been called for the optimizer since the last {@link
    *     #update}, or no parameter has a gradient
