@@ -8,6 +8,7 @@ import io.torchfeed.data.pass.Abandoned;
 import io.torchfeed.data.pass.LoaderCore;
 import io.torchfeed.data.pass.Pass;
 import io.torchfeed.data.pass.PassSource;
+import io.torchfeed.internal.Checks;
 import java.lang.ref.Reference;
 import java.util.List;
 import java.util.concurrent.Flow;
@@ -42,7 +43,9 @@ import java.util.function.Supplier;
  * first rank that has no more batches; the states of all ranks still resume exactly.
  *
  * <p>A loader that becomes unreachable without being closed is closed when the garbage collector
- * discovers it, with a warning to the logger {@code io.torchfeed.data}.
+ * discovers it, with a warning to the logger {@code io.torchfeed.data}. Building a loader while 16
+ * others are open therefore requests a collection, and again when twice as many turn out to be in
+ * use.
  */
 public final class DataLoader implements AutoCloseable {
   private final LoaderCore core;
@@ -203,7 +206,7 @@ public final class DataLoader implements AutoCloseable {
    * @throws IllegalStateException if the loader is closed, or too many of its passes are open
    */
   public Batches resume(List<? extends LoaderState> states) {
-    List<? extends LoaderState> all = List.copyOf(states);
+    List<? extends LoaderState> all = Checks.copyOf("states", states);
     return open(() -> core.source().at(all));
   }
 

@@ -4,6 +4,7 @@ package io.torchfeed.data;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.torchfeed.bindings.torchfeed;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -57,6 +58,30 @@ class AbandonedPassesTest {
     String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     reporter.publishEntry(option, output);
     assertThat(process.waitFor()).as(output).isZero();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"native", "java"})
+  void droppedLoadersKeepThreadsBounded(String kind) throws Exception {
+    long objects = torchfeed.live_objects();
+    long before = ProcessStatus.threads();
+    long most = 0;
+    try (RowData data = data(kind, SIZE)) {
+      for (int i = 0; i < 60; i++) {
+        drop(data);
+        most = Math.max(most, ProcessStatus.threads() - before);
+      }
+    }
+    assertThat(most).isLessThan(2 * 24);
+    while (torchfeed.live_objects() > objects) {
+      System.gc();
+      Thread.sleep(10);
+    }
+  }
+
+  @SuppressWarnings("MustBeClosedChecker")
+  private static void drop(RowData data) {
+    assertThat(data.over().batchSize(4).workers(2).build().batches()).isEqualTo(SIZE / 4);
   }
 
   private static RowData data(String kind, int size) {

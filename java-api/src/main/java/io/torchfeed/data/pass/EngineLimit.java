@@ -6,22 +6,28 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A bound on the engines of open passes. A pass that was dropped without being closed counts until
- * it is collected; its memory and threads take no room in the Java heap, so that might never
- * happen. Therefore, opening one pass too many asks for a garbage collection and waits until the
- * dropped passes are closed. If all of them turn out to be in use, more are allowed without another
- * collection, up to a fixed number. Thread-safe.
+ * A bound on the engines of the open passes of a loader, or on open loaders. A pass that was
+ * dropped without being closed counts until it is collected; its memory and threads take no room in
+ * the Java heap, so that might never happen. Therefore, opening one pass too many asks for a
+ * garbage collection and waits until the dropped passes are closed. If all of them turn out to be
+ * in use, more are allowed without another collection, up to a fixed number. Thread-safe.
  *
  * <p>A JVM may be told to ignore requests for collections ({@code -XX:+DisableExplicitGC}). Then
  * each further pass fills the heap with as many bytes of garbage as the pass takes outside of it,
  * until that causes a collection.
  */
 final class EngineLimit {
-  /** The passes that may be open before a collection is requested. */
-  static final int FEW = 4;
+  /** The passes of a loader that may be open before a collection is requested. */
+  private static final int FEW_PASSES = 4;
 
   /** The passes of a loader that may be open. */
-  static final int MOST = 128;
+  private static final int MAX_PASSES = 128;
+
+  /** The loaders that may be open before a collection is requested: many programs have some. */
+  private static final int FEW_LOADERS = 16;
+
+  /** About the stacks of the threads of a loader that has just been built. */
+  private static final long LOADER_BYTES = 8L << 20;
 
   /** The time for dropped passes to be closed after a collection. */
   private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
@@ -29,7 +35,8 @@ final class EngineLimit {
   /** Small enough for the young generation of every collector. */
   private static final int PIECE_BYTES = 64 << 10;
 
-  private final long passBytes;
+  private final int most;
+  private final long bytesOfEach;
 
   private final Object collecting = new Object();
   private @Nullable WeakReference<Object> uncollected; // guarded by collecting
@@ -37,15 +44,26 @@ final class EngineLimit {
 
   // Guarded by this.
   private int inUse;
-  private int allowed = FEW;
+  private int allowed;
+
+  private EngineLimit(int few, int most, long bytesOfEach) {
+    this.allowed = few;
+    this.most = most;
+    this.bytesOfEach = bytesOfEach;
+  }
 
   /**
-   * Creates a limit for engines none of which is in use.
+   * Creates a limit for the passes of a loader, none of which is open.
    *
    * @param passBytes the memory outside of the heap that a pass takes
    */
-  EngineLimit(long passBytes) {
-    this.passBytes = passBytes;
+  static EngineLimit ofPasses(long passBytes) {
+    return new EngineLimit(FEW_PASSES, MAX_PASSES, passBytes);
+  }
+
+  /** Creates a limit for loaders, none of which is open: as many as are in use. */
+  static EngineLimit ofLoaders() {
+    return new EngineLimit(FEW_LOADERS, Integer.MAX_VALUE, LOADER_BYTES);
   }
 
   /**
@@ -61,7 +79,7 @@ final class EngineLimit {
       if (tryAcquire()) {
         return;
       }
-      boolean isCollected = collect(isAtMost() ? Runtime.getRuntime().maxMemory() : passBytes);
+      boolean isCollected = collect(isAtMost() ? Runtime.getRuntime().maxMemory() : bytesOfEach);
       if (!isCollected || !awaitRoom()) {
         acquireMore(isCollected);
       }
@@ -77,21 +95,21 @@ final class EngineLimit {
   }
 
   private synchronized boolean isAtMost() {
-    return inUse >= MOST;
+    return inUse >= most;
   }
 
   /** Counts an engine although many are in use. */
   private synchronized void acquireMore(boolean isCollected) {
-    if (inUse >= MOST) {
+    if (inUse >= most) {
       throw new IllegalStateException(
           ("a DataLoader can have at most %d passes that are open and not read to their end, each"
                   + " with threads and memory of its own; close each pass, for example with"
                   + " try-with-resources")
-              .formatted(MOST));
+              .formatted(most));
     }
     inUse++;
     if (isCollected) {
-      allowed = Math.min(MOST, 2 * inUse);
+      allowed = (int) Math.min(most, 2L * inUse);
     }
   }
 

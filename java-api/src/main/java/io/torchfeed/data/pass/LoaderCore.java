@@ -7,6 +7,7 @@ import io.torchfeed.data.engine.BatchEngineFactory;
 import io.torchfeed.data.engine.LoaderMeter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,6 +15,9 @@ import org.jspecify.annotations.Nullable;
  * loader that was dropped without being closed can be detected.
  */
 public final class LoaderCore {
+  private static final EngineLimit LOADERS = EngineLimit.ofLoaders();
+
+  private final AtomicBoolean isCounted = new AtomicBoolean(true);
   private final BatchEngineFactory factory;
   private final PassSource source;
   private final int prefetch;
@@ -26,11 +30,22 @@ public final class LoaderCore {
     this.factory = factory;
     this.source = source;
     this.meter = meter;
-    BatchEngine engine = factory.createEngine();
+    BatchEngine engine = firstEngine(factory);
     this.prefetch = ahead.batches(engine.slabBytes());
-    EngineLimit limit = new EngineLimit((prefetch + 1L) * engine.slabBytes());
+    EngineLimit limit = EngineLimit.ofPasses((prefetch + 1L) * engine.slabBytes());
     this.engines = new EnginePool<>("DataLoader", factory::createEngine, limit);
     this.engines.keep(engine);
+  }
+
+  /** Creates an engine, whose threads start, once dropped loaders were closed if there are many. */
+  private static BatchEngine firstEngine(BatchEngineFactory factory) {
+    LOADERS.acquire();
+    try {
+      return factory.createEngine();
+    } catch (RuntimeException | Error e) {
+      LOADERS.release();
+      throw e;
+    }
   }
 
   public PassSource source() {
@@ -98,6 +113,9 @@ public final class LoaderCore {
       } catch (RuntimeException e) { // thrown by a sampler's cursor; the other steps still run
         failure = firstOf(failure, e);
       }
+    }
+    if (isCounted.getAndSet(false)) {
+      LOADERS.release();
     }
     if (failure != null) {
       throw failure;
