@@ -113,20 +113,18 @@ abstract class PassContract {
   @ValueSource(ints = {0, 2})
   void exhaustedPassesShareAnEngineWithoutBeingClosed(int workers) {
     try (DataLoader loader = loader(workers)) {
-      long objects = 0;
+      long objects = torchfeed.live_objects();
       List<Batches> passes = new ArrayList<>(); // keeps them reachable
-      for (int epoch = 0; epoch < 20; epoch++) {
+      for (int epoch = 0; epoch < 30; epoch++) {
         Batches batches = loader.epoch(epoch);
         for (Batch batch : batches) {
           assertThat(batch.size()).isEqualTo(4);
         }
         assertThat(batches.hasNext()).isFalse();
         passes.add(batches);
-        if (epoch == 2) {
-          objects = torchfeed.live_objects();
-        }
       }
-      assertThat(torchfeed.live_objects()).isEqualTo(objects);
+      // A slab for each batch ahead and the one that is read; how many, the scheduler decides.
+      assertThat(torchfeed.live_objects() - objects).isLessThanOrEqualTo(loader.prefetch() + 1L);
       for (Batches batches : passes) {
         assertThat(batches.state().finished()).isTrue();
         batches.close();
