@@ -16,14 +16,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.stream.Stream;
+import java.util.stream.Collectors;
 import org.bytedeco.javacpp.PointerScope;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.Arguments;
-import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Tests that a training in which every object is replaced by a new one several times, with the
@@ -65,27 +62,42 @@ class ResumeTest {
     Trainer of(ResumeNet net, ProcessGroup group);
   }
 
-  private static void assertStopsChangeNothing(int ranks, TrainerFactory factory) throws Exception {
-    RankThreads.run(
-        ranks,
-        group -> {
-          try (PointerScope scope = new PointerScope()) {
-            List<String> expected = new ArrayList<>();
-            ResumeNet straight = new ResumeNet(1);
-            try (Trainer trainer = factory.of(straight, group)) {
-              for (int step = 0; step < STEPS; step++) {
-                trainer.step(step);
-                expected.add(straight.bits());
-              }
+  /** A training of some ranks. */
+  private record Case(String name, int ranks, TrainerFactory factory) {}
+
+  /** Runs all cases with as many ranks in one group. */
+  private static void assertStopsChangeNothing(List<Case> cases) throws Exception {
+    Map<Integer, List<Case>> byRanks =
+        cases.stream()
+            .collect(Collectors.groupingBy(Case::ranks, TreeMap::new, Collectors.toList()));
+    for (Map.Entry<Integer, List<Case>> some : byRanks.entrySet()) {
+      RankThreads.run(
+          some.getKey(),
+          group -> {
+            for (Case each : some.getValue()) {
+              assertStopsChangeNothing(group, each);
             }
-            List<String> stopped = stopped(group, factory);
-            for (int step = 0; step < STEPS; step++) {
-              assertThat(stopped.get(step).equals(expected.get(step)))
-                  .as("equal weights after step %d on rank %d", step + 1, group.rank())
-                  .isTrue();
-            }
-          }
-        });
+          });
+    }
+  }
+
+  private static void assertStopsChangeNothing(ProcessGroup group, Case each) {
+    try (PointerScope scope = new PointerScope()) {
+      List<String> expected = new ArrayList<>();
+      ResumeNet straight = new ResumeNet(1);
+      try (Trainer trainer = each.factory().of(straight, group)) {
+        for (int step = 0; step < STEPS; step++) {
+          trainer.step(step);
+          expected.add(straight.bits());
+        }
+      }
+      List<String> stopped = stopped(group, each.factory());
+      for (int step = 0; step < STEPS; step++) {
+        assertThat(stopped.get(step).equals(expected.get(step)))
+            .as("%s: equal weights after step %d on rank %d", each.name(), step + 1, group.rank())
+            .isTrue();
+      }
+    }
   }
 
   /** Returns the weights after each step. */
@@ -151,7 +163,8 @@ class ResumeTest {
     }
   }
 
-  private static Stream<Arguments> exchanges() {
+  @Test
+  void anExchangeOfGradientsContinues() throws Exception {
     var powerSgd =
         GradientExchange.powerSgd().withStartIteration(WARMUP).withMinCompressionRate(0.5);
     Map<String, GradientExchange> exchanges = new TreeMap<>();
@@ -165,48 +178,28 @@ class ResumeTest {
         powerSgd.withMatrixApproximationRank(3).withBatchTensorsWithSameShape(true));
     exchanges.put("powerSgd, cold", powerSgd.withWarmStart(false).withStartIteration(0));
     exchanges.put("powerSgd, no feedback", powerSgd.withErrorFeedback(false));
-    List<Arguments> cases = new ArrayList<>();
+    List<Case> cases = new ArrayList<>();
     exchanges.forEach(
         (name, exchange) -> {
-          cases.add(Arguments.of(name, 2, exchange));
-          cases.add(Arguments.of(name, 3, exchange));
+          cases.add(reduced(name, 2, exchange));
+          cases.add(reduced(name, 3, exchange));
         });
     for (String name : List.of("allReduce", "float16", "byteGrad")) {
-      cases.add(
-          Arguments.of(
-              name + ", nodes", 4, requireNonNull(exchanges.get(name)).withRanksPerNode(2)));
+      GradientExchange exchange = requireNonNull(exchanges.get(name));
+      cases.add(reduced(name + ", nodes", 4, exchange.withRanksPerNode(2)));
     }
-    return cases.stream();
+    assertStopsChangeNothing(cases);
   }
 
-  @ParameterizedTest(name = "{0}, {1} ranks")
-  @MethodSource("exchanges")
-  void anExchangeOfGradientsContinues(String name, int ranks, GradientExchange exchange)
-      throws Exception {
+  private static Case reduced(String name, int ranks, GradientExchange exchange) {
     Options options = Options.defaults().withBucketBytes(150).withExchange(exchange);
-    assertStopsChangeNothing(ranks, (net, group) -> new Reduced(net, group, options));
+    return new Case(name, ranks, (net, group) -> new Reduced(net, group, options));
   }
 
-  private static Stream<Arguments> options() {
-    Options small = Options.defaults().withBucketBytes(150);
-    Options unused = small.withFindUnusedParameters(true);
-    Options isStatic = small.withStaticGraph(true);
-    return Stream.of(
-        Arguments.of("defaults", Options.defaults(), 3),
-        Arguments.of("unused on some ranks", unused, 1),
-        Arguments.of("unused on all ranks", unused, 0),
-        Arguments.of("static", isStatic, 3),
-        Arguments.of("static, unused on some ranks", isStatic, 1),
-        Arguments.of("static, unused on all ranks", isStatic, 0),
-        Arguments.of("views", small.withGradientAsBucketView(true), 3),
-        Arguments.of("buffers", small.withBufferMode(BufferMode.OFF), 3));
-  }
-
-  /** Three ranks, of which some do not use a parameter. */
-  @ParameterizedTest(name = "{0}")
-  @MethodSource("options")
-  void aReducerWithOptionsContinues(String name, Options options, int idleFrom) throws Exception {
-    assertStopsChangeNothing(
+  /** Three ranks, of which those from a number on do not use a parameter. */
+  private static Case reduced(String name, Options options, int idleFrom) {
+    return new Case(
+        name,
         3,
         (net, group) -> {
           net.idleFrom(idleFrom);
@@ -215,9 +208,25 @@ class ResumeTest {
   }
 
   @Test
-  void aStaticGraphOfOneRankContinues() throws Exception {
-    Options options = Options.defaults().withStaticGraph(true);
-    assertStopsChangeNothing(1, (net, group) -> new Reduced(net, group, options));
+  void aReducerWithOptionsContinues() throws Exception {
+    Options small = Options.defaults().withBucketBytes(150);
+    Options unused = small.withFindUnusedParameters(true);
+    Options isStatic = small.withStaticGraph(true);
+    assertStopsChangeNothing(
+        List.of(
+            reduced("defaults", Options.defaults(), 3),
+            reduced("unused on some ranks", unused, 1),
+            reduced("unused on all ranks", unused, 0),
+            reduced("static", isStatic, 3),
+            reduced("static, unused on some ranks", isStatic, 1),
+            reduced("static, unused on all ranks", isStatic, 0),
+            reduced("views", small.withGradientAsBucketView(true), 3),
+            reduced("buffers", small.withBufferMode(BufferMode.OFF), 3),
+            new Case(
+                "static, alone",
+                1,
+                (net, group) ->
+                    new Reduced(net, group, Options.defaults().withStaticGraph(true)))));
   }
 
   /** Moments that are exchanged. */
@@ -269,10 +278,12 @@ class ResumeTest {
 
   @Test
   void theMomentsOfQAdamContinue() throws Exception {
-    assertStopsChangeNothing(1, (net, group) -> new Adam(net, group, 1));
-    assertStopsChangeNothing(2, (net, group) -> new Adam(net, group, 1));
-    assertStopsChangeNothing(3, (net, group) -> new Adam(net, group, 1));
-    assertStopsChangeNothing(4, (net, group) -> new Adam(net, group, 2));
+    List<Case> cases = new ArrayList<>();
+    for (int ranks = 1; ranks <= 4; ranks++) {
+      int perNode = ranks == 4 ? 2 : 1;
+      cases.add(new Case("QAdam", ranks, (net, group) -> new Adam(net, group, perNode)));
+    }
+    assertStopsChangeNothing(cases);
   }
 
   /** Weights that are exchanged. */
@@ -316,29 +327,30 @@ class ResumeTest {
     }
   }
 
-  private static Stream<Arguments> algorithms() {
+  private static Case averaged(int ranks, Algorithm algorithm) {
+    return new Case(
+        algorithm.toString(), ranks, (net, group) -> new Averaged(net, group, algorithm));
+  }
+
+  @Test
+  void anExchangeOfWeightsContinues() throws Exception {
     Algorithm all = Algorithm.decentralized();
     Algorithm low = Algorithm.lowPrecision();
     Algorithm shift = Algorithm.shiftOne();
-    return Stream.of(
-        Arguments.of(2, all),
-        Arguments.of(3, all.withInterval(3)),
-        Arguments.of(4, all.withRanksPerNode(2)),
-        Arguments.of(2, shift),
-        Arguments.of(4, shift.withInterval(2)),
-        Arguments.of(4, shift.withRanksPerNode(2)),
-        Arguments.of(2, low),
-        Arguments.of(3, low.withInterval(2)),
-        Arguments.of(4, low.withRanksPerNode(2)),
-        Arguments.of(2, Algorithm.postLocal(WARMUP, 3)),
-        Arguments.of(3, Algorithm.postLocal(0, 2)),
-        Arguments.of(2, Algorithm.asynchronous(Duration.ZERO).withWarmup(STEPS)));
-  }
-
-  @ParameterizedTest(name = "{0} ranks, {1}")
-  @MethodSource("algorithms")
-  void anExchangeOfWeightsContinues(int ranks, Algorithm algorithm) throws Exception {
-    assertStopsChangeNothing(ranks, (net, group) -> new Averaged(net, group, algorithm));
+    assertStopsChangeNothing(
+        List.of(
+            averaged(2, all),
+            averaged(3, all.withInterval(3)),
+            averaged(4, all.withRanksPerNode(2)),
+            averaged(2, shift),
+            averaged(4, shift.withInterval(2)),
+            averaged(4, shift.withRanksPerNode(2)),
+            averaged(2, low),
+            averaged(3, low.withInterval(2)),
+            averaged(4, low.withRanksPerNode(2)),
+            averaged(2, Algorithm.postLocal(WARMUP, 3)),
+            averaged(3, Algorithm.postLocal(0, 2)),
+            averaged(2, Algorithm.asynchronous(Duration.ZERO).withWarmup(STEPS))));
   }
 
   @Test
