@@ -732,14 +732,15 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
         tensors.put(EXCHANGE + names.get(i), state.tensors().get(i));
       }
       String json =
-          RankState.write(
+          DistributedStateJson.write(
               KIND,
               layout(),
               out -> {
-                RankState.writeTexts(out, "buckets", lines(state.buckets()));
-                RankState.writeTexts(out, "uses", lines(state.uses()));
+                DistributedStateJson.writeTexts(out, "buckets", lines(state.buckets()));
+                DistributedStateJson.writeTexts(out, "uses", lines(state.uses()));
                 out.writeNumberField("exchangeSteps", state.exchange_steps());
-                RankState.writeTexts(out, "exchangeRandom", lines(state.exchange_random()));
+                DistributedStateJson.writeTexts(
+                    out, "exchangeRandom", lines(state.exchange_random()));
               });
       return StateDict.of(json, tensors);
     }
@@ -753,7 +754,7 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
   /** Returns what must be the same when a state is restored. */
   private List<String> layout() {
     try (BytePointer lines = handle.call(GradientReducer::layout)) {
-      return RankState.withRank(group.part(), lines.getString().lines().toList());
+      return DistributedStateJson.withRank(group.part(), lines.getString().lines().toList());
     }
   }
 
@@ -770,7 +771,8 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
   @Override
   public void loadStateDict(StateDict state) {
     JsonObject json =
-        RankState.read(state, KIND, layout(), "buckets", "uses", "exchangeSteps", "exchangeRandom");
+        DistributedStateJson.read(
+            state, KIND, layout(), "buckets", "uses", "exchangeSteps", "exchangeRandom");
     try (PointerScope scope = new PointerScope()) {
       Map<String, Tensor> exchanged = new LinkedHashMap<>();
       Map<String, Tensor> buffers = new LinkedHashMap<>();

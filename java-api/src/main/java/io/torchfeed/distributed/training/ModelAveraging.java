@@ -283,7 +283,7 @@ public final class ModelAveraging implements Stateful, AutoCloseable {
     this.module = module;
     List<String> lines = new ArrayList<>(List.of(algorithm.toString()));
     Stream.of(weights).map(ModelAveraging::describe).forEach(lines::add);
-    this.layout = RankState.withRank(group.part(), lines);
+    this.layout = DistributedStateJson.withRank(group.part(), lines);
     this.parameters = parameters;
     this.weights = weights;
     this.flat = new FlatTensors(weights);
@@ -448,7 +448,7 @@ public final class ModelAveraging implements Stateful, AutoCloseable {
     flat.load();
     try (PointerScope scope = new PointerScope()) {
       String json =
-          RankState.write(
+          DistributedStateJson.write(
               KIND,
               layout,
               out -> {
@@ -492,7 +492,7 @@ public final class ModelAveraging implements Stateful, AutoCloseable {
               ? "ModelAveraging is closed"
               : "a state is restored before the first step, got " + step + " steps");
     }
-    JsonObject json = RankState.read(state, KIND, layout, "steps", "exchanges");
+    JsonObject json = DistributedStateJson.read(state, KIND, layout, "steps", "exchanges");
     long steps = atLeastZero(json, "steps");
     long exchanges = atLeastZero(json, "exchanges");
     try (PointerScope scope = new PointerScope()) {

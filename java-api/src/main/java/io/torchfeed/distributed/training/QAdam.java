@@ -275,7 +275,8 @@ public final class QAdam implements Stateful, AutoCloseable {
    */
   @Override
   public StateDict stateDict() {
-    String json = RankState.write(KIND, layout(), out -> out.writeNumberField("steps", steps));
+    String json =
+        DistributedStateJson.write(KIND, layout(), out -> out.writeNumberField("steps", steps));
     return StateDict.of(json, moments());
   }
 
@@ -304,7 +305,7 @@ public final class QAdam implements Stateful, AutoCloseable {
    */
   @Override
   public void loadStateDict(StateDict state) {
-    long restored = RankState.read(state, KIND, layout(), "steps").number("steps");
+    long restored = DistributedStateJson.read(state, KIND, layout(), "steps").number("steps");
     if (restored < 0) {
       throw new IllegalArgumentException("steps must be at least 0, got " + restored);
     }

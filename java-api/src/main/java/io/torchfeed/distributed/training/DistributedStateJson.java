@@ -15,11 +15,11 @@ import java.util.List;
  * The JSON of the states in this package: a version, the kind of object, what must not differ, and
  * fields of the object.
  */
-final class RankState {
+final class DistributedStateJson {
   private static final int VERSION = 1;
   private static final List<String> HEAD = List.of("version", "kind", "layout");
 
-  private RankState() {}
+  private DistributedStateJson() {}
 
   @FunctionalInterface
   interface Fields {
