@@ -249,6 +249,30 @@ TEST(GroupSocketsTest, RanksOfOneProcessKnowWhichOfThemIsLost) {
   });
 }
 
+TEST(GlooMeshTest, AnOperationDoesNotWaitForTheOneBefore) {
+  std::promise<void> second_is_done;
+  on_meshes(3, [&](int rank, detail::GlooMesh& mesh) {
+    const auto broadcast_from = [&](int root) {
+      std::vector<at::Tensor> tensors = {at::full({2}, rank)};
+      c10d::BroadcastOptions options;
+      options.rootRank = root;
+      return mesh.backend->broadcast(tensors, options);
+    };
+    if (rank == 2) {
+      second_is_done.get_future().wait_for(kPatience);
+    }
+    const auto from_late_rank = broadcast_from(2);
+    const auto from_first_rank = broadcast_from(0);
+    if (rank == 1) {
+      from_first_rank->wait();
+      EXPECT_FALSE(from_late_rank->isCompleted());
+      second_is_done.set_value();
+    }
+    from_late_rank->wait();
+    from_first_rank->wait();
+  });
+}
+
 TEST(InFlightTest, ABroadcastOfGlooEndsAtItsRootWhileALateRankLives) {
   std::promise<void> over;
   const auto is_over = over.get_future().share();

@@ -16,10 +16,10 @@
 #include <fstream>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
-#define USE_C10D_GLOO
-#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
+#include "torch/group/gloo_workers.h"
 #include "torchfeed/error.h"
 #include "torchfeed/log_filter.h"
 
@@ -28,10 +28,6 @@ namespace {
 
 constexpr const char* kFirstDevice = "0/";  // the prefix of Gloo's keys
 constexpr const char* kConnectionsKey = "connections/";
-/// The threads that perform a group's operations. Several would, without a lock, move the names of
-/// operations that they have ended into one string; of a name of more than 15 characters, such as
-/// that of sparse all-reduces, they then free the memory twice.
-constexpr int kWorkers = 1;
 
 using Connection = GroupSockets::Connection;
 using Device = std::shared_ptr<gloo::transport::Device>;
@@ -250,8 +246,7 @@ GlooMesh connect_gloo(const c10::intrusive_ptr<c10d::Store>& store, int rank, in
   const auto announcements = LogFilter::create();
   auto gloo_options = c10d::ProcessGroupGloo::Options::create(options.timeout);
   gloo_options->devices.push_back(create_device(options));
-  gloo_options->threads = kWorkers;
-  auto backend = c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, world_size, gloo_options);
+  auto backend = c10::make_intrusive<GlooWorkers>(store, rank, world_size, std::move(gloo_options));
   std::vector<std::string> listeners;
   for (int each = 0; each < world_size; ++each) {
     listeners.push_back(listener_of(*store, each));

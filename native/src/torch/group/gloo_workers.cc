@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "torch/group/gloo_workers.h"
+
+#include <c10/util/thread_name.h>
+
+#include <mutex>
+#include <utility>
+
+namespace torchfeed::detail {
+namespace {
+
+constexpr size_t kWorkers = 2;
+
+c10::intrusive_ptr<c10d::ProcessGroupGloo::Options> without_threads(
+    c10::intrusive_ptr<c10d::ProcessGroupGloo::Options> options) {
+  options->threads = 0;
+  return options;
+}
+
+}  // namespace
+
+GlooWorkers::GlooWorkers(const c10::intrusive_ptr<c10d::Store>& store, int rank, int world_size,
+                         c10::intrusive_ptr<Options> options)
+    : ProcessGroupGloo(store, rank, world_size, without_threads(std::move(options))) {
+  workInProgress_.resize(kWorkers);
+  try {
+    for (size_t number = 0; number < kWorkers; ++number) {
+      workers_.emplace_back([this, number] { work(number); });
+    }
+  } catch (...) {
+    stop();
+    throw;
+  }
+}
+
+GlooWorkers::~GlooWorkers() { stop(); }
+
+void GlooWorkers::stop() {
+  {
+    std::unique_lock lock(workMutex_);
+    workConsumeCV_.wait(lock, [this] { return workQueue_.empty(); });
+    stop_ = true;
+  }
+  workProduceCV_.notify_all();
+  for (auto& worker : workers_) {
+    worker.join();
+  }
+}
+
+/// Performs operations as `ProcessGroupGloo::runLoop` does, whose lock guards the queue and, for
+/// barriers, the operations that have been taken from it.
+void GlooWorkers::work(size_t number) {
+  c10::setThreadName("pt_gloo_runloop");
+  std::unique_lock lock(workMutex_);
+  while (true) {
+    workProduceCV_.wait(lock, [this] { return stop_ || !workQueue_.empty(); });
+    if (stop_) {
+      return;
+    }
+    auto operation = std::move(workQueue_.front());
+    workQueue_.pop_front();
+    workInProgress_[number] = operation;
+    lock.unlock();
+    workConsumeCV_.notify_one();
+    AsyncWork::execute(operation);
+    lock.lock();
+    workInProgress_[number].reset();
+  }
+}
+
+}  // namespace torchfeed::detail

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <c10/util/intrusive_ptr.h>
+
+#include <thread>
+#include <vector>
+#define USE_C10D_GLOO
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+
+namespace torchfeed::detail {
+
+/// libtorch's Gloo, whose operations are performed by threads of this class, as many as libtorch
+/// would start. Its own ones move the name of each operation that they have ended into one string,
+/// without a lock; of a name of more than 15 characters, such as that of sparse all-reduces, two of
+/// them free the memory twice. These write no names. All that is missing for that are the ends of
+/// operations in the dumps of libtorch's flight recorder, which its library does not export.
+class GlooWorkers : public c10d::ProcessGroupGloo {
+ public:
+  GlooWorkers(const c10::intrusive_ptr<c10d::Store>& store, int rank, int world_size,
+              c10::intrusive_ptr<Options> options);
+  GlooWorkers(const GlooWorkers&) = delete;
+  GlooWorkers& operator=(const GlooWorkers&) = delete;
+  /// Waits for operations, as that of libtorch does.
+  ~GlooWorkers() override;
+
+ private:
+  void work(size_t number);
+  void stop();
+
+  std::vector<std::thread> workers_;
+};
+
+}  // namespace torchfeed::detail
