@@ -68,18 +68,16 @@ public final class CollectiveFault {
   private CollectiveFault() {}
 
   /**
-   * Joins each group as one of its ranks, and then sends itself a signal: {@code signal goFile
-   * rank=size=port...}.
+   * Joins each group as one of its ranks, once a file is there, and sends itself a signal, once
+   * another one is: {@code signal goFile strikeFile rank=size=port...}.
    */
   public static void main(String[] args) throws Exception {
-    List<String> groups = List.of(args).subList(2, args.length);
+    List<String> groups = List.of(args).subList(3, args.length);
     MeetingPoint.load();
     torch.ones(2).close();
     System.out.println("ready");
-    while (!Files.exists(Path.of(args[1]))) {
-      Thread.sleep(5);
-    }
-    CyclicBarrier reached = new CyclicBarrier(groups.size(), () -> signal(args[0]));
+    awaitFile(args[1]);
+    CyclicBarrier reached = new CyclicBarrier(groups.size(), () -> signal(args[0], args[2]));
     for (String group : groups) {
       String[] words = group.split("=", -1);
       Part part = new Part(Integer.parseInt(words[1]), Integer.parseInt(words[0]));
@@ -97,9 +95,15 @@ public final class CollectiveFault {
     }
   }
 
-  private static void signal(String name) {
+  private static void awaitFile(String file) throws InterruptedException {
+    while (!Files.exists(Path.of(file))) {
+      Thread.sleep(5);
+    }
+  }
+
+  private static void signal(String name, String strikeFile) {
     try {
-      Thread.sleep(300); // until the others wait in their calls
+      awaitFile(strikeFile);
       String self = Long.toString(ProcessHandle.current().pid());
       System.out.println("strike " + System.nanoTime()); // the clock of all processes of a machine
       new ProcessBuilder("kill", "-" + name, self).start().waitFor();

@@ -113,9 +113,8 @@ class CollectiveFaultTest {
       scenario.begin();
     }
     for (Scenario scenario : scenarios) {
-      scenario.joined.await();
+      scenario.awaitCalls();
     }
-    Thread.sleep(300); // until the ranks wait in their calls
     for (Scenario scenario : scenarios) {
       scenario.strike();
     }
@@ -124,8 +123,10 @@ class CollectiveFaultTest {
 
   private long strikeBySignal(Fault fault, List<Scenario> scenarios, int number) throws Exception {
     Path go = folder.resolve("go" + number);
-    List<String> command =
-        new ArrayList<>(List.of(CollectiveFault.class.getName(), fault.name(), go.toString()));
+    Path strike = folder.resolve("strike" + number);
+    List<String> command = new ArrayList<>();
+    command.add(CollectiveFault.class.getName());
+    command.addAll(List.of(fault.name(), go.toString(), strike.toString()));
     for (Scenario scenario : scenarios) {
       int size = scenario.test.size();
       command.add(size - 1 + "=" + size + "=" + scenario.master.port());
@@ -141,6 +142,10 @@ class CollectiveFaultTest {
         scenario.begin();
       }
       Files.createFile(go);
+      for (Scenario scenario : scenarios) {
+        scenario.awaitCalls();
+      }
+      Files.createFile(strike);
       List<String> lines =
           victim.await(all -> all.stream().anyMatch(line -> line.startsWith("strike")));
       String last = lines.get(lines.size() - 1);
@@ -210,6 +215,17 @@ class CollectiveFaultTest {
         return null;
       } catch (RuntimeException e) {
         return e;
+      }
+    }
+
+    /** Waits until the ranks are in their calls, except for one that has already returned. */
+    void awaitCalls() throws InterruptedException {
+      joined.await();
+      for (int rank = 0; rank < others.size(); rank++) {
+        CompletableFuture<Outcome> other = others.get(rank);
+        while (!other.isDone() && !NativeWait.isReached(threads.get(rank))) {
+          Thread.sleep(2);
+        }
       }
     }
 

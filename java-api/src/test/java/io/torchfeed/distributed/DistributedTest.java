@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -34,8 +35,9 @@ class DistributedTest {
   }
 
   @Test
-  void aRankThatAbortsDoesNotWaitForAHungOne() throws InterruptedException {
-    launch(2, "aborted");
+  @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+  void aRankThatAbortsDoesNotWaitForAHungOne(@TempDir Path folder) throws InterruptedException {
+    launch(2, "aborted", folder.resolve("ended").toString());
   }
 
   @Test

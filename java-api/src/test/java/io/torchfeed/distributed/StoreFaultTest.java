@@ -35,13 +35,15 @@ class StoreFaultTest {
   void noCallOfTheStoreWaitsForAStoppedMaster() throws Exception {
     ReservedPort[] ports = new ReservedPort[GROUPS];
     ProcessGroup[] groups = new ProcessGroup[GROUPS];
-    String[] command = new String[3 + GROUPS];
+    Path strike = folder.resolve("strike");
+    String[] command = new String[4 + GROUPS];
     command[0] = CollectiveFault.class.getName();
     command[1] = "STOP";
     command[2] = folder.resolve("go").toString();
+    command[3] = strike.toString();
     for (int i = 0; i < GROUPS; i++) {
       ports[i] = ReservedPort.open();
-      command[3 + i] = "0=2=" + ports[i].number();
+      command[4 + i] = "0=2=" + ports[i].number();
     }
     try (TestJvm master =
         TestJvm.start(folder, Map.of("OMP_NUM_THREADS", "1"), List.of("-Xmx64m"), command)) {
@@ -51,6 +53,7 @@ class StoreFaultTest {
         Master there = Master.at("127.0.0.1", ports[i].number());
         groups[i] = ProcessGroup.join(there, new Part(2, 1), LONG);
       }
+      Files.createFile(strike);
       master.awaitStop();
       assertThat(failureOf(() -> groups[0].monitoredBarrier(LIMIT)))
           .isInstanceOf(PeerLostException.class);
