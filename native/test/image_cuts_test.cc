@@ -147,6 +147,7 @@ TEST(ImageCuts, OtherStepsAreRefused) {
   expect_refused(with({kPlanHorizontalFlip, 0.5, kPlanTrivialAugmentWide, 31}), "changes colors");
   expect_refused(with({kPlanRandomErasingToZero, 0, 0.1, 0.2, 1, 1}), "changes colors");
   expect_refused({kPlanScaling, 0, 3, kPlanResize, 9, 11}, "bilinear or bicubic");
+  expect_refused({kPlanScaling, 3, 1, kPlanResize, 9, 11}, "must be antialiased here");
   ImageCuts::check(size.data(), static_cast<int64_t>(size.size()));
 }
 

@@ -134,7 +134,6 @@ class ArchitectureTest {
           Map.entry("device_transfer_test.cc", 448), // issue 27
           Map.entry("fake_device.cc", 515), // issue 27
           Map.entry("gradient_exchange_test.cc", 427), // issue 27
-          Map.entry("reducer_test.cc", 616), // issue 27
           Map.entry("row_set_test.cc", 406)); // issue 27
 
   private static Map.Entry<String, Set<String>> entry(String name, String... imports) {
