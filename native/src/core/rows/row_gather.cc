@@ -12,10 +12,8 @@
 namespace torchfeed {
 namespace {
 
-constexpr std::size_t kLinesOfRow = 8;
+constexpr std::size_t kLinesOfCopiedRow = 8;
 constexpr std::size_t kMostBytesAtOnce = std::size_t{4} << 20;
-// Shorter rows gain nothing: cache lines shared with the next row are not streamed.
-constexpr std::size_t kLeastStreamed = 4096;
 
 /// The rows `from` to `to` of a list, with a function of their position that returns their place.
 template <class Place>
@@ -61,7 +59,7 @@ void gather_part(std::byte* target, const std::byte* source, std::size_t row_byt
   }
   for (std::size_t i = part.from; i < part.to; ++i) {
     if (i + kRowsAhead < part.to) {
-      prefetch_row(source + part.rows[i + kRowsAhead] * row_bytes, row_bytes, kLinesOfRow);
+      prefetch_row(source + part.rows[i + kRowsAhead] * row_bytes, row_bytes, kLinesOfCopiedRow);
     }
     std::memcpy(target + part.place(i) * row_bytes, source + part.rows[i] * row_bytes, row_bytes);
   }

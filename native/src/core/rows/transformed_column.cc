@@ -14,8 +14,7 @@ namespace {
 // Of the source: few enough to stay in the caches until they are transformed.
 constexpr std::size_t kBytesAtOnce = std::size_t{1} << 20;
 // Transforms take longer than copies, so that more of a row can arrive meanwhile.
-constexpr std::size_t kLinesOfRow = 16;
-constexpr int64_t kLeastStreamed = 4096;
+constexpr std::size_t kLinesOfTransformedRow = 16;
 
 }  // namespace
 
@@ -24,11 +23,10 @@ TransformedColumn::TransformedColumn(SharedColumn source, RowShape row)
 
 bool TransformedColumn::gather(std::byte* target, const WantedRows& wanted,
                                const std::atomic<bool>& stop, Stores stores) const {
-  // Shorter rows gain nothing: cache lines shared with the next row are not streamed.
-  const Stores used = row().bytes >= kLeastStreamed ? stores : Stores::kCached;
-  const Streaming streaming(used);
   const auto source_bytes = static_cast<std::size_t>(source_->row().bytes);
   const auto target_bytes = static_cast<std::size_t>(row().bytes);
+  const Stores used = target_bytes >= kLeastStreamed ? stores : Stores::kCached;
+  const Streaming streaming(used);
   const std::byte* const resident = source_->resident();
   const std::size_t all = wanted.rows.size();
   const std::size_t most = std::min(
@@ -51,7 +49,8 @@ bool TransformedColumn::gather(std::byte* target, const WantedRows& wanted,
     }
     for (std::size_t i = 0; i < count; ++i) {
       if (resident != nullptr && i + kRowsAhead < count) {
-        prefetch_row(resident + here[i + kRowsAhead] * source_bytes, source_bytes, kLinesOfRow);
+        prefetch_row(resident + here[i + kRowsAhead] * source_bytes, source_bytes,
+                     kLinesOfTransformedRow);
       }
       const std::byte* const source =
           resident == nullptr ? rows.data() + i * source_bytes : resident + here[i] * source_bytes;
