@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <set>
 #include <string>
 
 #include "core/image/augment/fused_target.h"
@@ -49,6 +50,19 @@ TEST(SimdLevelDeathTest, AWrongNameIsOneLine) {
       ::testing::ExitedWithCode(0),
       "^torchfeed: TORCHFEED_SIMD must be scalar, avx2 or avx512, got sse; all vector instructions "
       "of the processor are used\n$");
+}
+
+TEST(SimdLevel, IsDescribedByItsNameAndWhatIsWrongWithTheVariable) {
+  const std::set<std::string> names = {"scalar", "avx2", "avx512", "neon"};
+  EXPECT_EQ(1U, names.count(described_simd_level()));
+  const char* const variable = std::getenv("TORCHFEED_SIMD");
+  const std::string before = variable == nullptr ? "" : variable;
+  ::setenv("TORCHFEED_SIMD", "sse", 1);
+  const std::string text = described_simd_level();
+  ::setenv("TORCHFEED_SIMD", before.c_str(), 1);
+  EXPECT_NE(std::string::npos,
+            text.find(": TORCHFEED_SIMD must be scalar, avx2 or avx512, got sse; all vector"))
+      << text;
 }
 
 }  // namespace

@@ -19,6 +19,10 @@ TORCHFEED_API std::string loaded_libtorch_version();
 /// Returns the version of the C++ compiler that built the facade.
 TORCHFEED_API std::string compiler_version();
 
+/// Returns the level of vector instructions that the facade uses on this processor (`scalar`,
+/// `avx2`, `avx512`, or `neon` on ARM), and what is wrong with `TORCHFEED_SIMD`, if anything is.
+TORCHFEED_API std::string vector_instructions();
+
 /// Returns the number of accelerator devices that libtorch can use in this process.
 TORCHFEED_API int64_t accelerator_count();
 

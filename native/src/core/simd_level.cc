@@ -3,23 +3,47 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 namespace torchfeed {
 namespace {
 
-SimdLevel level_of_environment() {
+std::string_view name_in_environment() {
   const char* const name = std::getenv("TORCHFEED_SIMD");
-  if (name == nullptr || *name == '\0') {
-    return SimdLevel::kAvx512;
+  return name == nullptr ? "" : name;
+}
+
+/// Returns what is wrong with the environment variable; empty if nothing is.
+std::string problem_of_environment() {
+  const std::string_view name = name_in_environment();
+  if (name.empty() || simd_level_named(name)) {
+    return "";
   }
-  const std::optional<SimdLevel> level = simd_level_named(name);
-  if (!level) {
-    std::fprintf(stderr,
-                 "torchfeed: TORCHFEED_SIMD must be scalar, avx2 or avx512, got %s; all vector "
-                 "instructions of the processor are used\n",
-                 name);
+  return "TORCHFEED_SIMD must be scalar, avx2 or avx512, got " + std::string(name) +
+         "; all vector instructions of the processor are used";
+}
+
+SimdLevel level_of_environment() {
+  const std::string problem = problem_of_environment();
+  if (!problem.empty()) {
+    std::fprintf(stderr, "torchfeed: %s\n", problem.c_str());
   }
-  return level.value_or(SimdLevel::kAvx512);
+  return simd_level_named(name_in_environment()).value_or(SimdLevel::kAvx512);
+}
+
+std::string name_of_level_in_use() {
+  if (simd_level() == SimdLevel::kScalar) {
+    return "scalar";
+  }
+#ifdef __x86_64__
+  if (simd_level() >= SimdLevel::kAvx512 && __builtin_cpu_supports("avx512bw") != 0 &&
+      __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512vbmi") != 0) {
+    return "avx512";
+  }
+  return __builtin_cpu_supports("avx2") != 0 ? "avx2" : "scalar";
+#else
+  return "neon";
+#endif
 }
 
 }  // namespace
@@ -40,6 +64,11 @@ std::optional<SimdLevel> simd_level_named(std::string_view name) {
 SimdLevel simd_level() {
   static const SimdLevel level = level_of_environment();
   return level;
+}
+
+std::string described_simd_level() {
+  const std::string problem = problem_of_environment();
+  return name_of_level_in_use() + (problem.empty() ? "" : ": " + problem);
 }
 
 }  // namespace torchfeed

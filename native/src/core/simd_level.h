@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace torchfeed {
@@ -16,5 +17,9 @@ enum class SimdLevel { kScalar, kAvx2, kAvx512 };
 /// environment variable `TORCHFEED_SIMD` names, otherwise all. It is read once; a wrong value is
 /// one line on stderr. On 64-bit ARM, all levels but the first mean NEON.
 [[nodiscard]] SimdLevel simd_level();
+
+/// Returns the name of the level that is used on this processor, `neon` on ARM, and what is wrong
+/// with `TORCHFEED_SIMD`.
+[[nodiscard]] std::string described_simd_level();
 
 }  // namespace torchfeed

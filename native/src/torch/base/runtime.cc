@@ -9,6 +9,7 @@
 
 #include <string_view>
 
+#include "core/simd_level.h"
 #include "torch/base/device.h"
 #include "torch/base/guard.h"
 
@@ -28,6 +29,8 @@ std::string loaded_libtorch_version() {
 }
 
 std::string compiler_version() { return __VERSION__; }
+
+std::string vector_instructions() { return described_simd_level(); }
 
 int64_t accelerator_count() {
   return guarded([] { return static_cast<int64_t>(at::accelerator::deviceCount()); });

@@ -101,6 +101,7 @@ final class SelfCheck {
     String loaded = torchfeed.loaded_libtorch_version().getString();
     line("libtorch", loaded + ", facade compiled for " + compiled);
     line("compiler", torchfeed.compiler_version().getString());
+    line("vectors", NativeText.of(torchfeed.vector_instructions()));
     if (!compiled.equals(loaded)) {
       throw new IllegalStateException(
           "the facade was compiled for libtorch %s, but %s is loaded".formatted(compiled, loaded));

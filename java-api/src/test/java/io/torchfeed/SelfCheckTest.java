@@ -24,6 +24,7 @@ class SelfCheckTest {
     boolean healthy = SelfCheck.run(new PrintStream(bytes, true, StandardCharsets.UTF_8));
     assertThat(bytes.toString(StandardCharsets.UTF_8))
         .contains("libtorch   2.10.0, facade compiled for 2.10.0")
+        .containsPattern("vectors    (scalar|avx2|avx512|neon)\n")
         .contains("loaded     jnitorchfeed from ")
         .contains("sampler    [0, 2, 1, 5, 9, 8, 4, 7, 6, 3]")
         .contains("gather     5 rows in 3 batches, all correct")
