@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
+import static java.util.Objects.requireNonNull;
 import static java.util.stream.Collectors.joining;
 
 import io.torchfeed.bindings.torchfeed;
@@ -106,7 +107,7 @@ public final class BatchMix implements BatchTransform {
    * @throws IllegalArgumentException if the other one has another number of classes
    */
   public BatchMix or(BatchMix other) {
-    if (other.classes != classes) {
+    if (requireNonNull(other, "other").classes != classes) {
       throw new IllegalArgumentException(
           "both transforms must have the same classes, got %d and %d"
               .formatted(classes, other.classes));

@@ -239,7 +239,10 @@ public final class DataLoaderBuilder {
 
   /** Loads into memory that is page-locked for a device, which need not be the accelerator. */
   DataLoaderBuilder pinMemory(String device) {
-    options.pinnedFor = Once.set("pinMemory", options.pinnedFor, device);
+    if (options.pinnedFor != null) {
+      throw new IllegalStateException("pinMemory was already called; call it once");
+    }
+    options.pinnedFor = device;
     return this;
   }
 

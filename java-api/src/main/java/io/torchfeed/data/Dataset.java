@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
+import io.torchfeed.internal.Checks;
 import io.torchfeed.memory.RowSpec;
 import java.util.List;
 
@@ -77,6 +78,6 @@ public interface Dataset {
    * @throws IllegalArgumentException if there is none, or their columns or variable lengths differ
    */
   static Dataset concat(List<Dataset> parts) {
-    return new ConcatDataset(List.copyOf(parts));
+    return new ConcatDataset(Checks.copyOf("parts", parts));
   }
 }

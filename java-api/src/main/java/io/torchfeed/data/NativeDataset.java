@@ -6,6 +6,7 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.RowSet;
+import io.torchfeed.internal.Checks;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.RowTransform;
 import java.util.ArrayList;
@@ -124,7 +125,7 @@ public abstract class NativeDataset implements AutoCloseable {
    * @throws IllegalStateException if a part is closed, or the machine has too little memory
    */
   public static NativeDataset concat(List<? extends NativeDataset> parts) {
-    List<NativeDataset> all = List.copyOf(requireNonNull(parts, "parts"));
+    List<NativeDataset> all = Checks.copyOf("parts", parts);
     if (all.isEmpty()) {
       throw new IllegalArgumentException("at least one dataset is needed, got none");
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
+import io.torchfeed.internal.Checks;
 import java.util.Arrays;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.PointerScope;
@@ -33,15 +34,13 @@ final class AllToAllExchange {
 
   byte[][] exchange(byte[][] messages) {
     calls.core().requireJavaRanks("an exchange of bytes");
-    boolean isComplete = messages.length == worldSize;
+    String problem = Checks.problemOfMessages(messages, worldSize);
     long[] lengths = new long[worldSize];
-    Arrays.setAll(lengths, to -> isComplete ? messages[to].length : REFUSED);
+    Arrays.setAll(lengths, to -> problem == null ? messages[to].length : REFUSED);
     synchronized (calls.core()) { // exchanges by several threads use one tag
       long[][] all = calls.run(Operation.allGatherLongs(lengths).named(OPERATION));
-      if (!isComplete) {
-        throw new IllegalArgumentException(
-            "messages must hold one for each of %d ranks, got %d"
-                .formatted(worldSize, messages.length));
+      if (problem != null) {
+        throw new IllegalArgumentException(problem);
       }
       byte[][] received = new byte[worldSize][];
       for (int from = 0; from < worldSize; from++) {

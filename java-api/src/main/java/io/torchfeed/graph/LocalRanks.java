@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.graph;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Failures;
 import java.util.ArrayList;
@@ -51,6 +53,7 @@ public final class LocalRanks {
    */
   public static <T> List<T> run(int worldSize, Work<T> work) {
     Checks.requireWorldSize(worldSize, MAX_RANKS);
+    requireNonNull(work, "work");
     LocalExchange exchange = new LocalExchange(worldSize);
     ExecutorService threads = Executors.newFixedThreadPool(worldSize, LocalRanks::thread);
     try {
@@ -117,10 +120,9 @@ public final class LocalRanks {
     }
 
     synchronized byte[][] exchange(int rank, byte[][] messages) {
-      if (messages.length != worldSize) {
-        throw new IllegalArgumentException(
-            "messages must hold one for each of %d ranks, got %d"
-                .formatted(worldSize, messages.length));
+      String problem = Checks.problemOfMessages(messages, worldSize);
+      if (problem != null) {
+        throw new IllegalArgumentException(problem);
       }
       requireAll();
       if (sent[rank] != null) {

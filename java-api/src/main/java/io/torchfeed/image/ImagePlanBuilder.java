@@ -4,8 +4,6 @@ package io.torchfeed.image;
 import static io.torchfeed.image.PlanArguments.CHANNELS;
 import static io.torchfeed.image.PlanArguments.requireAreas;
 import static io.torchfeed.image.PlanArguments.requireCorner;
-import static io.torchfeed.image.PlanArguments.requireMaxPixels;
-import static io.torchfeed.image.PlanArguments.requireNormalization;
 import static io.torchfeed.image.PlanArguments.requireProbability;
 import static io.torchfeed.image.PlanArguments.requireSide;
 
@@ -141,7 +139,7 @@ public final class ImagePlanBuilder {
    * @throws IllegalStateException if it was called before
    */
   public ImagePlanBuilder maxPixels(long pixels) {
-    requireMaxPixels(pixels);
+    PlanArguments.requireMaxPixels(pixels);
     once("maxPixels");
     maxPixels = pixels;
     return this;
@@ -333,7 +331,7 @@ public final class ImagePlanBuilder {
    * @throws IllegalStateException if it was called before
    */
   public ImagePlanBuilder normalize(float[] mean, float[] std) {
-    requireNormalization(mean, std);
+    PlanArguments.requireNormalization(mean, std);
     once("normalize");
     normalization =
         DoubleStream.of(
@@ -351,6 +349,7 @@ public final class ImagePlanBuilder {
    */
   public ImagePlan build() {
     RowSpec row = size.row(called.contains("normalize") ? DType.FLOAT32 : DType.UINT8);
+    DoubleStream scale = scaling.step();
     once("build");
     DoubleStream.Builder first = DoubleStream.builder();
     if (called.contains("exifOrientation")) {
@@ -359,15 +358,17 @@ public final class ImagePlanBuilder {
     if (called.contains("maxPixels")) {
       first.add(torchfeed.kPlanMaxPixels).add((double) maxPixels);
     }
-    scaling.addTo(first);
     double[] steps =
-        Stream.of(first.build(), size.steps(), flips, colors, erasing, normalization)
+        Stream.of(first.build(), scale, size.steps(), flips, colors, erasing, normalization)
             .flatMapToDouble(Function.identity())
             .toArray();
     return new ImagePlan(steps, row, isRandom, maxPixels);
   }
 
   private void once(String step) {
+    if (called.contains("build")) {
+      throw new IllegalStateException("the plan was built before; begin with another builder");
+    }
     if (!called.add(step)) {
       throw new IllegalStateException(step + " was called before");
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.image;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.bindings.torchfeed;
 import java.util.Arrays;
 import java.util.stream.DoubleStream;
@@ -88,8 +90,8 @@ final class PlanArguments {
   }
 
   static void requireNormalization(float[] mean, float[] std) {
-    requireChannels("mean", mean);
-    requireChannels("std", std);
+    requireChannels("mean", requireNonNull(mean, "mean"));
+    requireChannels("std", requireNonNull(std, "std"));
     for (float channel : std) {
       if (channel == 0) {
         throw new IllegalArgumentException("std must not be 0, got " + Arrays.toString(std));

@@ -36,9 +36,9 @@ final class PlanScaling {
     this.antialias = antialias;
   }
 
-  /** Adds the step to those of the plan. */
-  void addTo(DoubleStream.Builder steps) {
-    steps.add(torchfeed.kPlanScaling).add(dialectNumber()).add(filter.number());
+  /** Returns the step of the plan, as numbers. */
+  DoubleStream step() {
+    return DoubleStream.of(torchfeed.kPlanScaling, dialectNumber(), filter.number());
   }
 
   private int dialectNumber() {

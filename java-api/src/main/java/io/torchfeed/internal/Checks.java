@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.internal;
 
+import static java.util.Objects.requireNonNull;
+
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
 /** Argument checks that several packages share; the C++ classes perform none. */
 public final class Checks {
   /** The maximum world size of a plan whose division takes time and memory for each rank. */
@@ -52,6 +59,28 @@ public final class Checks {
           "numSamples must be in [1, %d], since an epoch is held as a list, got %d"
               .formatted(IndexList.MAX_SIZE, numSamples));
     }
+  }
+
+  /** Returns a copy of a list without nulls; the exception names the list and the place. */
+  public static <T> List<T> copyOf(String name, Collection<? extends T> values) {
+    int place = 0;
+    for (T value : requireNonNull(values, name)) {
+      if (value == null) {
+        throw new NullPointerException("%s[%d] must not be null".formatted(name, place));
+      }
+      place++;
+    }
+    return List.copyOf(values);
+  }
+
+  /** Returns what is wrong with the messages to send to all ranks; null if nothing is. */
+  public static @Nullable String problemOfMessages(byte[][] messages, int worldSize) {
+    String rule = "messages must hold one for each of %d ranks, got ".formatted(worldSize);
+    if (messages.length != worldSize) {
+      return rule + messages.length;
+    }
+    int missing = Arrays.asList(messages).indexOf(null);
+    return missing < 0 ? null : rule + "null for rank " + missing;
   }
 
   public static void requirePosition(long position, long size) {

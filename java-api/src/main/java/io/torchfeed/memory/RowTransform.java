@@ -77,7 +77,8 @@ public final class RowTransform {
    *
    * @param source the dtype and shape of the row
    * @return the dtype and shape of the result
-   * @throws IllegalArgumentException if the transform does not fit such rows
+   * @throws IllegalArgumentException if the transform does not fit such rows, or a crop makes them
+   *     longer, and 2^31 bytes or more
    */
   public RowSpec row(RowSpec source) {
     if (!SOURCES.contains(source.dtype())) {
@@ -93,7 +94,13 @@ public final class RowTransform {
       }
       dtype = options.dtype;
     }
-    return new RowSpec(dtype, shape(source));
+    RowSpec row = new RowSpec(dtype, shape(source));
+    if (!options.partStep.isEmpty() && row.bytes() > Math.max(Integer.MAX_VALUE, source.bytes())) {
+      throw new IllegalArgumentException(
+          "%s must make rows of fewer than 2^31 bytes, or no longer than before, got %s of %s"
+              .formatted(options.partStep, row, source));
+    }
+    return row;
   }
 
   private List<Long> shape(RowSpec source) {
@@ -271,6 +278,8 @@ public final class RowTransform {
      * @throws IllegalStateException if it was called before
      */
     public Builder normalize(float[] mean, float[] std) {
+      requireNonNull(mean, "mean");
+      requireNonNull(std, "std");
       if (mean.length != std.length || mean.length < 1 || mean.length > MAX_CHANNELS) {
         throw new IllegalArgumentException(
             "mean and std must have as many numbers, in [1, 65536], got %d and %d"

@@ -84,6 +84,9 @@ class DeviceLoaderTest {
         "this libtorch has an accelerator");
     try (RowData data = ENGINES.get(engine).apply(10)) {
       assertThatIllegalStateException()
+          .isThrownBy(() -> data.over().pinMemory().pinMemory())
+          .withMessage("pinMemory was already called; call it once");
+      assertThatIllegalStateException()
           .isThrownBy(() -> data.over().pinMemory().build())
           .withMessageStartingWith("pinMemory needs a GPU, for which memory is page-locked");
     }

@@ -202,6 +202,15 @@ class RowTransformTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> RowTransform.builder().scale(2).build().row(RowSpec.of(DType.BOOL)))
         .withMessageStartingWith("rows to be transformed must be of [UINT8, INT8");
+    RowTransform huge = RowTransform.builder().centerCrop(1 << 24, 1 << 24).build();
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> huge.row(image))
+        .withMessage(
+            "centerCrop must make rows of fewer than 2^31 bytes, or no longer than before, got uint8"
+                + " [3, 16777216, 16777216] of uint8 [3, 8, 6]");
+    RowSpec large = RowSpec.of(DType.UINT8, 1 << 16, 1 << 16);
+    assertThat(RowTransform.builder().crop(1, 1, 1 << 16, 1 << 16).build().row(large))
+        .isEqualTo(large);
     try (TensorDataset data = TensorDataset.of(bytes())) {
       RowTransform scale = RowTransform.builder().scale(2).build();
       assertThatExceptionOfType(IndexOutOfBoundsException.class)

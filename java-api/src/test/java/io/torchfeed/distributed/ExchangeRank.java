@@ -65,6 +65,11 @@ public final class ExchangeRank {
     if (group.size() > 1) {
       refused(group, new byte[group.size() + (group.rank() == 0 ? 1 : 0)][0]);
     }
+    byte[][] incomplete = new byte[group.size()][group.rank() == 0 ? 0 : 1];
+    if (group.rank() == 0) {
+      incomplete[0] = null;
+    }
+    refused(group, incomplete);
     expect("good again", group.allToAll(new byte[group.size()][3])[0].length == 3);
   }
 

@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
+import io.torchfeed.distributed.launch.Launcher;
 import io.torchfeed.sampler.Part;
+import io.torchfeed.testing.RankThreads;
 import java.time.Duration;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
@@ -60,8 +62,5 @@ class TimeLimitsTest {
     assertThatNullPointerException()
         .isThrownBy(() -> Launcher.builder().grace(null))
         .withMessage("grace");
-    assertThatNullPointerException()
-        .isThrownBy(() -> ModelAveraging.Algorithm.asynchronous(null))
-        .withMessage("pause");
   }
 }

@@ -71,6 +71,15 @@ class GraphLimitsTest {
   }
 
   @Test
+  @SuppressWarnings("NullAway") // a rank can be written without null checks
+  void aMessageThatIsNullIsRefused() {
+    assertThatIllegalArgumentException()
+        .isThrownBy(
+            () -> LocalRanks.run(2, (rank, ranks) -> ranks.exchange(new byte[][] {{}, null})))
+        .withMessage("messages must hold one for each of 2 ranks, got null for rank 1");
+  }
+
+  @Test
   @SuppressWarnings("NullAway") // an exchange can be written without null checks
   void anExchangeThatReturnsNullIsNamed() {
     EdgeLoader loader = loader(IdMap.Kind.NUMBER);

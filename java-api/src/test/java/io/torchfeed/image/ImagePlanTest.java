@@ -319,6 +319,12 @@ class ImagePlanTest {
     assertThatIllegalStateException()
         .isThrownBy(() -> ImagePlan.builder().randomErasing(1).randomErasing(1, 0, 1, 0, 0, 0))
         .withMessage("randomErasing was called before");
+    ImagePlanBuilder plain = ImagePlan.builder().resize(1, 2).antialias(false);
+    assertThatIllegalArgumentException().isThrownBy(plain::build);
+    plain.scaling(ImageDialect.TORCHVISION, ImageFilter.BILINEAR).build();
+    assertThatIllegalStateException()
+        .isThrownBy(() -> plain.horizontalFlip(1))
+        .withMessage("the plan was built before; begin with another builder");
     assertThatIllegalStateException()
         .isThrownBy(() -> ImagePlan.builder().resize(65535, 65535).build())
         .withMessageStartingWith("a row must have fewer than 2^31 bytes");

@@ -7,6 +7,7 @@ import io.torchfeed.bindings.NativeImageRecords;
 import io.torchfeed.bindings.NativeText;
 import io.torchfeed.bindings.RowSet;
 import io.torchfeed.image.ImagePlan;
+import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Failures;
 import io.torchfeed.internal.PathBytes;
 import java.io.IOException;
@@ -50,7 +51,7 @@ final class PictureFiles implements AutoCloseable {
 
   private static PictureFiles of(
       List<Path> paths, String kind, BiConsumer<NativeImageRecords, BytePointer> add) {
-    List<Path> all = List.copyOf(paths);
+    List<Path> all = Checks.copyOf("paths", paths);
     if (all.isEmpty()) {
       throw new IllegalArgumentException(
           "at least one %s file is needed, got none".formatted(kind));

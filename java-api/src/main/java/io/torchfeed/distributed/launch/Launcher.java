@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.launch;
 
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.FreeMemory;
 import io.torchfeed.internal.Once;
 import io.torchfeed.internal.RankVariables;
@@ -10,6 +13,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -233,7 +237,7 @@ public final class Launcher {
      * @return this
      */
     public Builder arguments(String... arguments) {
-      this.arguments.addAll(List.of(arguments));
+      this.arguments.addAll(Checks.copyOf("arguments", Arrays.asList(arguments)));
       return this;
     }
 
@@ -244,7 +248,7 @@ public final class Launcher {
      * @return this
      */
     public Builder jvmOptions(String... options) {
-      jvmOptions.addAll(List.of(options));
+      jvmOptions.addAll(Checks.copyOf("options", Arrays.asList(options)));
       return this;
     }
 
@@ -257,7 +261,7 @@ public final class Launcher {
      * @return this
      */
     public Builder environment(String name, String value) {
-      environment.put(name, value);
+      environment.put(requireNonNull(name, "name"), requireNonNull(value, "value"));
       return this;
     }
 

@@ -10,6 +10,7 @@ import io.torchfeed.bindings.ReducerState;
 import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.checkpoint.Stateful;
 import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.JsonObject;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -209,8 +210,7 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
      * @return the options
      */
     public Options withIgnored(Collection<String> names) {
-      Set<String> copy = Set.copyOf(names);
-      return with(options -> options.ignored = copy);
+      return with(options -> options.ignored = Set.copyOf(Checks.copyOf("names", names)));
     }
 
     /**

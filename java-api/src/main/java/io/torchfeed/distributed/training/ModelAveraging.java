@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.training;
 
-import static java.util.Objects.requireNonNull;
-
 import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.checkpoint.Stateful;
 import io.torchfeed.distributed.ProcessGroup;
@@ -123,7 +121,7 @@ public final class ModelAveraging implements Stateful, AutoCloseable {
      * @throws IllegalArgumentException if the time is negative or longer
      */
     public static Algorithm asynchronous(Duration pause) {
-      if (requireNonNull(pause, "pause").isNegative() || pause.compareTo(MAX_PAUSE) > 0) {
+      if (pause.isNegative() || pause.compareTo(MAX_PAUSE) > 0) {
         throw new IllegalArgumentException(
             "pause must be from 0 to " + MAX_PAUSE + ", got " + pause);
       }

@@ -33,7 +33,7 @@ public final class ConcatenatedSampler implements Sampler {
    *     sum of their sizes is above 2<sup>62</sup>
    */
   public ConcatenatedSampler(List<MixedSampler.Source> sources) {
-    this.sources = List.copyOf(sources);
+    this.sources = Checks.copyOf("sources", sources);
     if (sources.isEmpty()) {
       throw new IllegalArgumentException("sources must not be empty");
     }

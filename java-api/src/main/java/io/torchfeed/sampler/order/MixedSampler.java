@@ -35,7 +35,7 @@ public final class MixedSampler implements Sampler {
   private final int depth;
 
   private MixedSampler(List<Source> sources, long[] weights, Length length, long samples) {
-    this.sources = List.copyOf(sources);
+    this.sources = Checks.copyOf("sources", sources);
     this.weights = weights.clone();
     check();
     this.schedule = new MixSchedule(this.weights);

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed;
+
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
+
+import io.torchfeed.data.BatchMix;
+import io.torchfeed.data.Dataset;
+import io.torchfeed.data.NativeDataset;
+import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.source.ImageRecords;
+import io.torchfeed.distributed.launch.Launcher;
+import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.image.ImagePlan;
+import io.torchfeed.image.ImageTensorPlan;
+import io.torchfeed.memory.RowTransform;
+import io.torchfeed.sampler.order.ConcatenatedSampler;
+import java.util.Arrays;
+import java.util.Collections;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.bytedeco.pytorch.Tensor;
+import org.junit.jupiter.api.Test;
+
+/** Tests that arguments, and elements of lists, that are null are named. */
+@SuppressWarnings("NullAway") // a caller without null checks can pass null
+class MissingArgumentsTest {
+  private static final float[] ONES = {1, 1, 1};
+  private static final ImagePlan PLAN = ImagePlan.builder().resize(2, 2).build();
+
+  @Test
+  void arraysAndObjectsAreNamed() {
+    assertNamed("other", () -> BatchMix.mixUp(1, 2).or(null));
+    assertNamed("mean", () -> ImagePlan.builder().normalize(null, ONES));
+    assertNamed("std", () -> ImagePlan.builder().normalize(ONES, null));
+    assertNamed("mean", () -> ImageTensorPlan.normalize(null, ONES));
+    assertNamed("std", () -> ImageTensorPlan.normalize(ONES, null));
+    assertNamed("mean", () -> RowTransform.builder().normalize(null, ONES));
+    assertNamed("std", () -> RowTransform.builder().normalize(ONES, null));
+    assertNamed("value", () -> Launcher.builder().environment("NAME", null));
+  }
+
+  @Test
+  void elementsOfListsAreNumbered() {
+    try (Tensor numbers = Tensor.create(new long[] {0, 1}, 2);
+        TensorDataset rows = TensorDataset.of(numbers)) {
+      assertNamed(
+          "parts[1] must not be null", () -> NativeDataset.concat(Arrays.asList(rows, null)));
+    }
+    assertNamed("parts[0] must not be null", () -> Dataset.concat(Collections.singletonList(null)));
+    assertNamed(
+        "sources[0] must not be null",
+        () -> new ConcatenatedSampler(Collections.singletonList(null)));
+    assertNamed(
+        "paths[0] must not be null",
+        () -> ImageRecords.open(Collections.singletonList(null), PLAN));
+    assertNamed(
+        "names[0] must not be null",
+        () ->
+            DistributedDataParallel.Options.defaults()
+                .withIgnored(Collections.singletonList(null)));
+    assertNamed("arguments[1] must not be null", () -> Launcher.builder().arguments("a", null));
+    assertNamed("options[0] must not be null", () -> Launcher.builder().jvmOptions((String) null));
+  }
+
+  private static void assertNamed(String message, ThrowingCallable call) {
+    assertThatNullPointerException().isThrownBy(call).withMessage(message);
+  }
+}
