@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed;
 
+import io.torchfeed.bindings.Libtorch;
 import io.torchfeed.bindings.NativeText;
 import io.torchfeed.bindings.torchfeed;
 import io.torchfeed.data.Batch;
@@ -36,6 +37,9 @@ final class SelfCheck {
       "put the jars of the presets without a classifier, org.bytedeco:pytorch and"
           + " org.bytedeco:javacpp, on the class path, or their platform artifacts, which need them";
 
+  private static final String SYSTEM_HINT =
+      "use a system that the table of platforms in torchfeed's README lists";
+
   private final PrintStream out;
   private boolean healthy = true;
 
@@ -62,7 +66,8 @@ final class SelfCheck {
     String platform = Loader.getPlatform();
     boolean isForGpus = isForGpus(platform);
     String cudaHint = CUDA_HINT.formatted(platform);
-    step("libtorch", isForGpus ? cudaHint : LIBRARIES_HINT.formatted(platform), this::libraries);
+    String jarsHint = isForGpus ? cudaHint : LIBRARIES_HINT.formatted(platform);
+    step("libtorch", Libtorch.obstacle().isEmpty() ? jarsHint : SYSTEM_HINT, this::libraries);
     if (healthy) {
       if (isForGpus) {
         step("cuda", cudaHint, this::cuda);
@@ -95,7 +100,7 @@ final class SelfCheck {
   }
 
   private void libraries() {
-    Loader.load(torch.class);
+    Libtorch.load();
     Loader.load(torchfeed.class);
     String compiled = torchfeed.compiled_libtorch_version().getString();
     String loaded = torchfeed.loaded_libtorch_version().getString();

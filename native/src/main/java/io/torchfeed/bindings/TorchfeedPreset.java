@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.bindings;
 
-import org.bytedeco.javacpp.Loader;
 import org.bytedeco.javacpp.annotation.Platform;
 import org.bytedeco.javacpp.annotation.Properties;
 import org.bytedeco.javacpp.tools.Info;
@@ -50,7 +49,7 @@ import org.bytedeco.javacpp.tools.InfoMapper;
 public class TorchfeedPreset implements InfoMapper {
   static {
     // Load libtorch first, whichever of our classes is used first; no effect during generation.
-    Loader.load(org.bytedeco.pytorch.global.torch.class);
+    Libtorch.load();
   }
 
   private static final String[] NAMES_OF_THE_API = {
