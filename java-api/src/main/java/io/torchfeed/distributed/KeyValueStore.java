@@ -28,6 +28,9 @@ import java.util.stream.IntStream;
  * Every call is a message to the master, so it is no substitute for collective operations; values
  * should be at most a few kilobytes. Thread-safe.
  *
+ * <p>A key has at most 8 KiB in UTF-8, less what tells it from the keys of other groups; a longer
+ * one is an {@link IllegalArgumentException}.
+ *
  * <p>Every method throws {@link PeerLostException} if the master is lost, or does not answer within
  * half a second more than the method's limit (the group's timeout, if it has none). It throws
  * {@link IllegalStateException} if the group is closed or aborted, or the thread is interrupted,
@@ -36,6 +39,11 @@ import java.util.stream.IntStream;
 public final class KeyValueStore {
   private static final long MAX_PAUSE_MILLIS = 10;
   private static final byte[] ZERO = {'0'};
+
+  // What libtorch's server accepts; it ends the connection of a rank that sends more.
+  private static final int MAX_NAME_BYTES = (8 << 10) - 1; // it gets a slash before each
+  private static final int MAX_VALUE_BYTES = 8 << 20;
+  private static final int MAX_KEYS = 128 << 10;
 
   // Keys of a barrier, besides the numbers of the ranks.
   private static final String OUTCOME = "outcome";
@@ -64,14 +72,15 @@ public final class KeyValueStore {
    * Sets the value of a key, replacing any that it already has.
    *
    * @param key any text
-   * @param value of any length; not modified
+   * @param value at most 8 MiB; not modified
+   * @throws IllegalArgumentException if it is longer
    */
   public void set(String key, byte[] value) {
     String name = name(key);
-    requireNonNull(value, "value");
+    byte[] bytes = value("value", value);
     call(
         () -> {
-          connection.set(name, value);
+          connection.set(name, bytes);
           return true;
         });
   }
@@ -80,7 +89,8 @@ public final class KeyValueStore {
    * Sets the value of a key, replacing any that it already has.
    *
    * @param key any text
-   * @param value stored as UTF-8
+   * @param value stored as UTF-8, in at most 8 MiB
+   * @throws IllegalArgumentException if it is longer
    */
   public void set(String key, String value) {
     set(key, requireNonNull(value, "value").getBytes(StandardCharsets.UTF_8));
@@ -122,15 +132,16 @@ public final class KeyValueStore {
   /**
    * Waits until all keys have values.
    *
-   * @param keys at least one
+   * @param keys at least one, and at most 131,072
    * @param timeout how long to wait; zero or less: not at all
    * @return whether all have values
-   * @throws IllegalArgumentException if there is no key
+   * @throws IllegalArgumentException if there is no key, or there are more
    * @throws IllegalStateException also if the thread is interrupted while it waits
    */
   public boolean await(Collection<String> keys, Duration timeout) {
-    if (keys.isEmpty()) {
-      throw new IllegalArgumentException("keys must hold at least 1 key, got 0");
+    if (keys.isEmpty() || keys.size() > MAX_KEYS) {
+      throw new IllegalArgumentException(
+          "keys must hold at least 1 and at most %d keys, got %d".formatted(MAX_KEYS, keys.size()));
     }
     List<String> names = keys.stream().map(this::name).toList();
     Duration limit = TimeLimit.of("timeout", timeout);
@@ -184,7 +195,24 @@ public final class KeyValueStore {
   }
 
   private String name(String key) {
-    return prefix + requireNonNull(key, "key");
+    String name = prefix + requireNonNull(key, "key");
+    int bytes = name.getBytes(StandardCharsets.UTF_8).length;
+    if (bytes > MAX_NAME_BYTES) {
+      int own = prefix.getBytes(StandardCharsets.UTF_8).length;
+      throw new IllegalArgumentException(
+          "a key must have at most %d bytes in UTF-8, got %d"
+              .formatted(MAX_NAME_BYTES - own, bytes - own));
+    }
+    return name;
+  }
+
+  private static byte[] value(String name, byte[] value) {
+    if (requireNonNull(value, name).length > MAX_VALUE_BYTES) {
+      throw new IllegalArgumentException(
+          "%s must have at most %d bytes, got %d; send it by a collective operation"
+              .formatted(name, MAX_VALUE_BYTES, value.length));
+    }
+    return value;
   }
 
   /**
@@ -198,7 +226,9 @@ public final class KeyValueStore {
   public String compareSet(String key, String expected, String desired) {
     String name = name(key);
     byte[] old = requireNonNull(expected, "expected").getBytes(StandardCharsets.UTF_8);
-    byte[] replacement = requireNonNull(desired, "desired").getBytes(StandardCharsets.UTF_8);
+    byte[] replacement =
+        value("desired", requireNonNull(desired, "desired").getBytes(StandardCharsets.UTF_8));
+    value("expected", old);
     byte[] value = call(() -> connection.compareSet(name, old, replacement));
     return new String(value, StandardCharsets.UTF_8);
   }

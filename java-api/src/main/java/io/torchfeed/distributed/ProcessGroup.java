@@ -343,7 +343,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
 
   private ProcessGroup subgroup(int[] members, int own) {
     String name = IntStream.of(members).mapToObj(String::valueOf).collect(Collectors.joining("-"));
-    String key = prefix + "group/" + name + "/" + countMade(name) + "/";
+    String key = MeetingPoint.prefix(prefix + "group/" + name + "/" + countMade(name) + "/");
     Environment there = environment.with(new Part(members.length, own));
     StoreConnection shared = storeConnection().share();
     Rendezvous.Joined joined;

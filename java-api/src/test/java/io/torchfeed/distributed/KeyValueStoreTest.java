@@ -6,9 +6,15 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.torchfeed.distributed.rendezvous.MeetingPoint;
+import io.torchfeed.distributed.rendezvous.StoreConnection;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -19,11 +25,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Tests of the store without other ranks; {@link ProcessGroupTest} shares it among some. */
 @Timeout(60)
 class KeyValueStoreTest {
+  private static final Duration MINUTE = Duration.ofMinutes(1);
   private static final Duration FOREVER = Duration.ofSeconds(Long.MAX_VALUE);
 
-  private final StoreConnection connection = StoreConnection.alone(Duration.ofMinutes(1));
-  private final KeyValueStore store =
-      new KeyValueStore(connection, "user/", () -> {}, Duration.ofMinutes(1));
+  private final StoreConnection connection = StoreConnection.alone(MINUTE);
+  private final KeyValueStore store = new KeyValueStore(connection, "user/", () -> {}, MINUTE);
 
   @AfterEach
   void release() {
@@ -54,6 +60,42 @@ class KeyValueStoreTest {
     assertThat(store.add("key", Long.MIN_VALUE)).isEqualTo(-1);
     store.set("key", "-5");
     assertThat(store.add("key", 7)).isEqualTo(2);
+  }
+
+  @Test
+  void whatTheServerWouldNotAcceptIsRefusedAndTheStoreGoesOn() {
+    String longest = "k".repeat(8191 - "user/".length());
+    byte[] large = new byte[(8 << 20) + 1];
+    store.set(longest, Arrays.copyOf(large, 8 << 20));
+    assertThat(store.get(longest, FOREVER)).hasSize(8 << 20);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> store.add(longest + "k", 1))
+        .withMessage("a key must have at most 8186 bytes in UTF-8, got 8187");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> store.set("key", large))
+        .withMessage(
+            "value must have at most 8388608 bytes, got 8388609; send it by a collective operation");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> store.compareSet("key", "", "x".repeat(large.length)))
+        .withMessageStartingWith("desired must have at most 8388608 bytes");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> store.await(Collections.nCopies((128 << 10) + 1, "key"), Duration.ZERO))
+        .withMessage("keys must hold at least 1 and at most 131072 keys, got 131073");
+    assertThat(store.add("other", 1)).isEqualTo(1);
+  }
+
+  @Test
+  void aSubGroupOfManyRanksHasRoomForKeys() {
+    String ranks =
+        IntStream.range(0, 4096).mapToObj(String::valueOf).collect(Collectors.joining("-"));
+    String first = MeetingPoint.prefix("torchfeed/0/group/" + ranks + "/1/");
+    String second = MeetingPoint.prefix("torchfeed/0/group/" + ranks + "/2/");
+    new KeyValueStore(connection, first, () -> {}, MINUTE).set("key", "first");
+    new KeyValueStore(connection, second, () -> {}, MINUTE).set("key", "second");
+    KeyValueStore again = new KeyValueStore(connection, first, () -> {}, MINUTE);
+    assertThat(again.getString("key", FOREVER)).isEqualTo("first");
+    assertThat(MeetingPoint.prefix("torchfeed/0/group/0-1/1/"))
+        .isEqualTo("torchfeed/0/group/0-1/1/");
   }
 
   @Test

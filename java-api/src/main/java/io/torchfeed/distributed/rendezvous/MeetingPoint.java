@@ -6,7 +6,10 @@ import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.NativeProcessGroup;
 import io.torchfeed.distributed.PeerLostException;
 import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeoutException;
@@ -32,6 +35,9 @@ public final class MeetingPoint {
 
   private static final long MAX_BETWEEN_POLLS_MILLIS = 50;
   private static final String NAME = "ProcessGroup";
+
+  /** Leaves most of the 8 KiB of a key to what follows. */
+  private static final int MAX_PREFIX_LENGTH = 256;
 
   private final StoreConnection store;
   private final String prefix;
@@ -310,6 +316,23 @@ public final class MeetingPoint {
 
   static PeerLostException failure(long start, String reason, @Nullable Exception cause) {
     return LossNote.lost("rendezvous", start, OptionalInt.empty(), reason, cause);
+  }
+
+  /**
+   * Returns what the keys of a sub-group begin with: names, or if they are long, a digest of them.
+   * The name of a sub-group has the numbers of its ranks, and follows those of the groups around.
+   */
+  public static String prefix(String names) {
+    if (names.length() <= MAX_PREFIX_LENGTH) {
+      return names;
+    }
+    try {
+      byte[] digest =
+          MessageDigest.getInstance("SHA-256").digest(names.getBytes(StandardCharsets.UTF_8));
+      return "torchfeed/digest/" + HexFormat.of().formatHex(digest) + "/";
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every JDK has SHA-256", e);
+    }
   }
 
   static long nextPause(long pause) {
