@@ -4,8 +4,9 @@ package io.torchfeed;
 import static org.bytedeco.pytorch.global.torch.mse_loss;
 
 import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.distributed.training.DataParallelOptions;
+import io.torchfeed.distributed.training.DataParallelOptions.BufferMode;
 import io.torchfeed.distributed.training.DistributedDataParallel;
-import io.torchfeed.distributed.training.DistributedDataParallel.BufferMode;
 import java.time.Duration;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.LinearImpl;
@@ -23,8 +24,8 @@ public final class GuideMixed {
   public static void main(String[] args) {
     LinearImpl net = new LinearImpl(4, 2);
     SGD optimizer = new SGD(net.parameters(), new SGDOptions(0.1));
-    DistributedDataParallel.Options options =
-        DistributedDataParallel.Options.defaults().withBufferMode(BufferMode.BEFORE_FORWARD);
+    DataParallelOptions options =
+        DataParallelOptions.defaults().withBufferMode(BufferMode.BEFORE_FORWARD);
     try (ProcessGroup group = ProcessGroup.joinPython(Duration.ofMinutes(5));
         DistributedDataParallel model = DistributedDataParallel.wrap(net, group, options)) {
       for (int step = 0; step < 10; step++) {

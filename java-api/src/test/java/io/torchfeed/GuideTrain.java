@@ -8,6 +8,7 @@ import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.distributed.training.DataParallelOptions;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.sampler.RankConsistency;
 import io.torchfeed.sampler.Sampler;
@@ -63,10 +64,8 @@ public final class GuideTrain {
   private static void accumulate(LinearImpl net, Tensor first, Tensor target) {
     Tensor second = first.neg();
     // guide: options
-    DistributedDataParallel.Options options =
-        DistributedDataParallel.Options.defaults()
-            .withFindUnusedParameters(true)
-            .withBucketBytes(10 << 20);
+    DataParallelOptions options =
+        DataParallelOptions.defaults().withFindUnusedParameters(true).withBucketBytes(10 << 20);
     // guide: end
     try (ProcessGroup group = ProcessGroup.fromEnvironment();
         DistributedDataParallel model = DistributedDataParallel.wrap(net, group, options)) {

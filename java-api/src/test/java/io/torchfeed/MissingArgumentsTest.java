@@ -9,7 +9,7 @@ import io.torchfeed.data.NativeDataset;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.data.source.ImageRecords;
 import io.torchfeed.distributed.launch.Launcher;
-import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.distributed.training.DataParallelOptions;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.image.ImageTensorPlan;
 import io.torchfeed.memory.RowTransform;
@@ -54,9 +54,7 @@ class MissingArgumentsTest {
         () -> ImageRecords.open(Collections.singletonList(null), PLAN));
     assertNamed(
         "names[0] must not be null",
-        () ->
-            DistributedDataParallel.Options.defaults()
-                .withIgnored(Collections.singletonList(null)));
+        () -> DataParallelOptions.defaults().withIgnored(Collections.singletonList(null)));
     assertNamed("arguments[1] must not be null", () -> Launcher.builder().arguments("a", null));
     assertNamed("options[0] must not be null", () -> Launcher.builder().jvmOptions((String) null));
   }

@@ -6,24 +6,16 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.bindings.NativeProcessGroup;
 import io.torchfeed.distributed.rendezvous.Environment;
 import io.torchfeed.distributed.rendezvous.GroupCore;
-import io.torchfeed.distributed.rendezvous.LossNote;
 import io.torchfeed.distributed.rendezvous.MeetingPoint;
 import io.torchfeed.distributed.rendezvous.NcclBackend;
-import io.torchfeed.distributed.rendezvous.ParentWatchdog;
-import io.torchfeed.distributed.rendezvous.PythonProtocol;
 import io.torchfeed.distributed.rendezvous.Rendezvous;
 import io.torchfeed.distributed.rendezvous.StoreConnection;
 import io.torchfeed.internal.TimeLimit;
 import io.torchfeed.sampler.Part;
 import java.time.Duration;
-import java.util.Arrays;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,7 +44,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   private volatile @Nullable String device;
   private @Nullable StoreConnection store;
 
-  private ProcessGroup(
+  ProcessGroup(
       Rendezvous.Joined joined,
       Environment environment,
       String networkInterface,
@@ -101,15 +93,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   }
 
   static ProcessGroup fromEnvironment(Map<String, String> variables, Duration timeout) {
-    return fromEnvironment(variables, false, timeout);
-  }
-
-  private static ProcessGroup fromEnvironment(
-      Map<String, String> variables, boolean hasPythonRanks, Duration timeout) {
-    Duration limit = TimeLimit.atLeastOneMilli("timeout", timeout);
-    Environment environment = Environment.of(variables);
-    ParentWatchdog.start(variables);
-    return join(environment, variables, OptionalInt.empty(), hasPythonRanks, limit);
+    return GroupJoin.fromEnvironment(variables, false, timeout);
   }
 
   /**
@@ -128,7 +112,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @throws PeerLostException if not all ranks join within the timeout
    */
   public static ProcessGroup join(Master master, Part part, Duration timeout) {
-    return join(master, part, false, timeout);
+    return GroupJoin.at(master, part, false, timeout);
   }
 
   /**
@@ -139,8 +123,8 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    *
    * <p>Operations of the group send what Python's of the same name send, and are never checked. A
    * {@link io.torchfeed.distributed.training.DistributedDataParallel} on it needs a {@linkplain
-   * io.torchfeed.distributed.training.DistributedDataParallel.BufferMode#BEFORE_FORWARD buffer mode
-   * of Python's} and calls of {@link
+   * io.torchfeed.distributed.training.DataParallelOptions.BufferMode#BEFORE_FORWARD buffer mode of
+   * Python's} and calls of {@link
    * io.torchfeed.distributed.training.DistributedDataParallel#beforeForward}. What has no equal in
    * Python, or is a pickle there, throws {@link UnsupportedOperationException}: sub-groups, {@link
    * #monitoredBarrier}, exchanges of bytes and strings, and all-to-all of lists. {@link #store} has
@@ -155,7 +139,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @throws PeerLostException if not all ranks join within the timeout
    */
   public static ProcessGroup joinPython(Duration timeout) {
-    return fromEnvironment(System.getenv(), true, timeout);
+    return GroupJoin.fromEnvironment(System.getenv(), true, timeout);
   }
 
   /**
@@ -170,45 +154,13 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @throws PeerLostException if not all ranks join within the timeout
    */
   public static ProcessGroup joinPython(Master master, Part part, Duration timeout) {
-    return join(master, part, true, timeout);
+    return GroupJoin.at(master, part, true, timeout);
   }
 
-  private static ProcessGroup join(
-      Master master, Part part, boolean hasPythonRanks, Duration timeout) {
-    Duration limit = TimeLimit.atLeastOneMilli("timeout", timeout);
-    Environment there = new Environment(part, part.rank(), master.host(), master.port(), false, "");
-    return join(there, System.getenv(), listener(master, part), hasPythonRanks, limit);
-  }
-
-  /** Leaves an open socket to rank 0, which may be another thread of this process. */
-  static OptionalInt listener(Master master, Part part) {
-    return part.rank() == 0 ? master.takeListener() : OptionalInt.empty();
-  }
-
-  private static ProcessGroup join(
-      Environment environment,
-      Map<String, String> variables,
-      OptionalInt listener,
-      boolean hasPythonRanks,
-      Duration timeout) {
-    if (hasPythonRanks) {
-      PythonProtocol.check(variables);
-    }
-    String networkInterface = variables.getOrDefault("GLOO_SOCKET_IFNAME", "").strip();
-    Rendezvous.Joined joined =
-        new Rendezvous(environment, networkInterface, listener, hasPythonRanks, timeout).join();
-    ProcessGroup group = new ProcessGroup(joined, environment, networkInterface, timeout);
-    if (!hasPythonRanks) {
-      group.together();
-    }
-    LossNote.clear();
-    return group;
-  }
-
-  /** No rank may leave, and possibly close the store, while another is still connecting. */
-  private ProcessGroup together() {
+  /** Runs the rest of joining, and closes the group if that fails. */
+  ProcessGroup completedBy(Runnable rest) {
     try {
-      barrier();
+      rest.run();
       return this;
     } catch (RuntimeException | Error e) {
       close();
@@ -291,17 +243,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   void useDevice(String name, boolean connects) {
     requireNonNull(name, "device");
     core.requireOpen();
-    RuntimeException obstacle = NcclBackend.obstacle(core.handle(), name, connects);
-    long[][] all = allGatherLongs(new long[] {obstacle == null ? 1 : 0});
-    if (obstacle != null) {
-      throw obstacle;
-    }
-    for (int rank = 0; rank < size(); rank++) {
-      if (all[rank][0] == 0) {
-        throw new IllegalStateException(
-            "rank " + rank + " cannot use its device; see its log for the reason");
-      }
-    }
+    DeviceAgreement.require(this, NcclBackend.obstacle(core.handle(), name, connects));
     if (connects) {
       NcclBackend backend =
           new NcclBackend(storeConnection(), prefix + "nccl", part(), core.timeout());
@@ -324,27 +266,13 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    */
   public ProcessGroup subgroup(int... ranks) {
     core.requireJavaRanks("subgroup");
-    int[] members = ranks.clone();
-    int own = -1;
-    for (int i = 0; i < members.length; i++) {
-      if (members[i] < 0 || members[i] >= size()) {
-        throw new IllegalArgumentException(
-            "ranks must be in [0, " + size() + "), got " + Arrays.toString(members));
-      }
-      own = members[i] == rank() ? i : own;
-    }
-    if (own < 0 || Arrays.stream(members).distinct().count() < members.length) {
-      throw new IllegalArgumentException(
-          "ranks must be different, with %d among them, got %s"
-              .formatted(rank(), Arrays.toString(members)));
-    }
-    return subgroup(members, own);
+    return subgroup(Members.of(ranks, rank(), size()));
   }
 
-  private ProcessGroup subgroup(int[] members, int own) {
-    String name = IntStream.of(members).mapToObj(String::valueOf).collect(Collectors.joining("-"));
+  private ProcessGroup subgroup(Members members) {
+    String name = members.name();
     String key = MeetingPoint.prefix(prefix + "group/" + name + "/" + countMade(name) + "/");
-    Environment there = environment.with(new Part(members.length, own));
+    Environment there = environment.with(members.part());
     StoreConnection shared = storeConnection().share();
     Rendezvous.Joined joined;
     try {
@@ -352,29 +280,19 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
           new MeetingPoint(shared, key, there, networkInterface, core.timeout(), System.nanoTime());
       joined =
           new Rendezvous.Joined(
-              members.length == 1
+              members.part().worldSize() == 1
                   ? MeetingPoint.alone()
-                  : point.meet(core::requireOpen, i -> i != own && core.isLost(members[i])),
+                  : point.meet(core::requireOpen, members.isLost(core::isLost)),
               shared,
               key);
     } catch (RuntimeException | Error e) {
       shared.release();
       throw e;
     }
-    ProcessGroup group =
-        new ProcessGroup(joined, there, networkInterface, core.timeout()).together();
+    ProcessGroup group = new ProcessGroup(joined, there, networkInterface, core.timeout());
+    group.completedBy(group::barrier);
     String used = device;
-    return used == null ? group : group.with(used);
-  }
-
-  private ProcessGroup with(String device) {
-    try {
-      useDevice(device);
-      return this;
-    } catch (RuntimeException | Error e) {
-      close();
-      throw e;
-    }
+    return used == null ? group : group.completedBy(() -> group.useDevice(used));
   }
 
   private synchronized int countMade(String name) {
@@ -395,13 +313,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   public ProcessGroup split(int color, int key) {
     core.requireJavaRanks("split");
     long[][] all = allGatherLongs(new long[] {color, key});
-    return subgroup(
-        IntStream.range(0, size())
-            .filter(rank -> all[rank][0] == color)
-            .boxed()
-            .sorted(Comparator.comparingLong(rank -> all[rank][1])) // stable
-            .mapToInt(Integer::intValue)
-            .toArray());
+    return subgroup(Members.ofColor(all, color, rank()));
   }
 
   /**

@@ -8,9 +8,9 @@ import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.source.FileColumn;
 import io.torchfeed.data.source.FileDataset;
+import io.torchfeed.distributed.training.DataParallelOptions;
+import io.torchfeed.distributed.training.DataParallelOptions.BufferMode;
 import io.torchfeed.distributed.training.DistributedDataParallel;
-import io.torchfeed.distributed.training.DistributedDataParallel.BufferMode;
-import io.torchfeed.distributed.training.DistributedDataParallel.Options;
 import io.torchfeed.sampler.python.PythonDistributedSampler;
 import io.torchfeed.sampler.torch.SequentialSampler;
 import java.nio.file.Files;
@@ -86,7 +86,8 @@ final class MixedMnist extends Module {
   }
 
   void train(ProcessGroup group) {
-    Options options = Options.defaults().withBufferMode(BufferMode.OFF); // there are none
+    DataParallelOptions options =
+        DataParallelOptions.defaults().withBufferMode(BufferMode.OFF); // there are none
     try (FileDataset data = digits("train");
         DataLoader loader =
             DataLoader.over(data)

@@ -4,9 +4,9 @@ package io.torchfeed.distributed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.torchfeed.distributed.training.DataParallelOptions;
+import io.torchfeed.distributed.training.DataParallelOptions.BufferMode;
 import io.torchfeed.distributed.training.DistributedDataParallel;
-import io.torchfeed.distributed.training.DistributedDataParallel.BufferMode;
-import io.torchfeed.distributed.training.DistributedDataParallel.Options;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -206,7 +206,7 @@ public final class MixedRank {
             .isThrownBy(
                 () ->
                     DistributedDataParallel.wrap(
-                        layer, group, Options.defaults().withBufferMode(mode)))
+                        layer, group, DataParallelOptions.defaults().withBufferMode(mode)))
             .withMessageContaining("must be BEFORE_FORWARD or OFF")
             .withMessageContaining(mode.name());
       }
@@ -290,9 +290,9 @@ public final class MixedRank {
     }
   }
 
-  private static Options ddpOptions(Set<String> options) {
-    Options chosen =
-        Options.defaults()
+  private static DataParallelOptions ddpOptions(Set<String> options) {
+    DataParallelOptions chosen =
+        DataParallelOptions.defaults()
             .withBufferMode(options.contains("norm") ? BufferMode.BEFORE_FORWARD : BufferMode.OFF)
             .withFindUnusedParameters(options.contains("unused"))
             .withStaticGraph(options.contains("static"));

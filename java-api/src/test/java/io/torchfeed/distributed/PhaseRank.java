@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
+import io.torchfeed.distributed.training.AveragingAlgorithm;
+import io.torchfeed.distributed.training.DataParallelOptions;
+import io.torchfeed.distributed.training.DataParallelOptions.BufferMode;
 import io.torchfeed.distributed.training.DistributedDataParallel;
-import io.torchfeed.distributed.training.DistributedDataParallel.BufferMode;
-import io.torchfeed.distributed.training.DistributedDataParallel.Options;
 import io.torchfeed.distributed.training.GradientExchange;
 import io.torchfeed.distributed.training.ModelAveraging;
 import io.torchfeed.sampler.Part;
@@ -139,11 +140,11 @@ public final class PhaseRank {
   }
 
   private static void train(Phase phase, ProcessGroup group, Runnable strike) {
-    Options options =
+    DataParallelOptions options =
         switch (phase) {
-          case EXCHANGE -> Options.defaults().withExchange(GradientExchange.byteGrad());
-          case BUFFERS -> Options.defaults().withBufferMode(BufferMode.BEFORE_FORWARD);
-          default -> Options.defaults();
+          case EXCHANGE -> DataParallelOptions.defaults().withExchange(GradientExchange.byteGrad());
+          case BUFFERS -> DataParallelOptions.defaults().withBufferMode(BufferMode.BEFORE_FORWARD);
+          default -> DataParallelOptions.defaults();
         };
     int last =
         switch (phase) {
@@ -169,7 +170,7 @@ public final class PhaseRank {
 
   private static void average(ProcessGroup group, Runnable strike) {
     Net net = new Net();
-    var algorithm = ModelAveraging.Algorithm.decentralized();
+    var algorithm = AveragingAlgorithm.decentralized();
     try (ModelAveraging model = ModelAveraging.of(net, group, algorithm)) {
       for (int step = 0; step < STEPS; step++) {
         if (step == 2) {

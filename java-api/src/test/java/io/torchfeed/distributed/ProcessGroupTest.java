@@ -58,8 +58,8 @@ class ProcessGroupTest {
   @Test
   void anotherRankLeavesTheListenerToRankZero() {
     try (Master master = Master.listen("localhost")) {
-      assertThat(ProcessGroup.listener(master, new Part(2, 1))).isEmpty();
-      OptionalInt listener = ProcessGroup.listener(master, new Part(2, 0));
+      assertThat(GroupJoin.listener(master, new Part(2, 1))).isEmpty();
+      OptionalInt listener = GroupJoin.listener(master, new Part(2, 0));
       assertThat(listener).isPresent();
       torchfeed.close_listener(listener.getAsInt());
     }

@@ -5,9 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.torchfeed.distributed.training.DataParallelOptions;
+import io.torchfeed.distributed.training.DataParallelOptions.BufferMode;
 import io.torchfeed.distributed.training.DistributedDataParallel;
-import io.torchfeed.distributed.training.DistributedDataParallel.BufferMode;
-import io.torchfeed.distributed.training.DistributedDataParallel.Options;
+import io.torchfeed.distributed.training.ReductionStats;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -31,8 +32,8 @@ final class ReplicaRank {
   private static final long[][] SHAPES = {{3, 4}, {5}, {2, 2, 2}, {1}};
   private static final String ALL = "abcd";
   private static final int STEPS = 4;
-  private static final Options PYTHON =
-      Options.defaults().withBufferMode(BufferMode.BEFORE_FORWARD);
+  private static final DataParallelOptions PYTHON =
+      DataParallelOptions.defaults().withBufferMode(BufferMode.BEFORE_FORWARD);
 
   private final ProcessGroup group;
   private final Map<String, String> golden = new LinkedHashMap<>();
@@ -66,8 +67,8 @@ final class ReplicaRank {
         group.rank() == 0
             ? new String[] {"ab", "a", "abc", "d"}
             : new String[] {"bc", "b", "c", ALL};
-    Options unused = PYTHON.withFindUnusedParameters(true);
-    Options fixed = PYTHON.withStaticGraph(true);
+    DataParallelOptions unused = PYTHON.withFindUnusedParameters(true);
+    DataParallelOptions fixed = PYTHON.withStaticGraph(true);
     scenario("plain", new Net(group), PYTHON, all, 1, false);
     scenario("caps", new Net(group), PYTHON.withBucketBytes(24), all, 1, false);
     scenario("views", new Net(group), PYTHON.withGradientAsBucketView(true), all, 1, true);
@@ -100,7 +101,12 @@ final class ReplicaRank {
   }
 
   private void scenario(
-      String name, Net net, Options options, String[] uses, int micro, boolean keepGradients) {
+      String name,
+      Net net,
+      DataParallelOptions options,
+      String[] uses,
+      int micro,
+      boolean keepGradients) {
     try (PointerScope scope = new PointerScope();
         DistributedDataParallel model = DistributedDataParallel.wrap(net, group, options)) {
       for (int step = 0; step < STEPS; step++) {
@@ -166,7 +172,7 @@ final class ReplicaRank {
 
   private void optionsAreChecked() {
     Net net = new Net(group);
-    var options = Options.defaults();
+    var options = DataParallelOptions.defaults();
     assertThatIllegalArgumentException()
         .isThrownBy(() -> options.withBucketBytes(0))
         .withMessage("first must be at least 1, got 0");
@@ -189,14 +195,15 @@ final class ReplicaRank {
   private void statsCountReductions() {
     Net net = new Net(group);
     try (var model =
-        DistributedDataParallel.wrap(net, group, Options.defaults().withBucketBytes(4, 24))) {
+        DistributedDataParallel.wrap(
+            net, group, DataParallelOptions.defaults().withBucketBytes(4, 24))) {
       for (int step = 0; step < 3; step++) {
         model.backward(net.loss(ALL, step));
       }
-      DistributedDataParallel.Stats stats = model.stats();
+      ReductionStats stats = model.stats();
       assertThat(stats.reductions()).isEqualTo(3);
       assertThat(stats.buckets()).hasSize(3);
-      DistributedDataParallel.Bucket last = stats.buckets().get(2);
+      ReductionStats.Bucket last = stats.buckets().get(2);
       assertThat(last.parameters()).containsExactly("b", "a");
       assertThat(last.bytes()).isEqualTo(68);
       assertThat(last.reductions()).isEqualTo(2);

@@ -3,6 +3,7 @@ package io.torchfeed.distributed;
 
 import io.torchfeed.data.source.GraphTensors;
 import io.torchfeed.distributed.rendezvous.ParentWatchdog;
+import io.torchfeed.distributed.training.DataParallelOptions;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.graph.AllToAll;
 import io.torchfeed.graph.EdgeLoader;
@@ -205,7 +206,7 @@ public final class TestRank {
     try (group;
         var model =
             DistributedDataParallel.wrap(
-                net, group, DistributedDataParallel.Options.defaults().withBucketBytes(256, 512))) {
+                net, group, DataParallelOptions.defaults().withBucketBytes(256, 512))) {
       SGD sgd = new SGD(net.parameters(), new SGDOptions(0.1));
       for (int step = 0; step < 5; step++) {
         sgd.zero_grad();

@@ -2,37 +2,14 @@
 package io.torchfeed.distributed.training;
 
 import io.torchfeed.bindings.GradientReducer;
-import io.torchfeed.bindings.NativeException;
-import io.torchfeed.bindings.NativeHandle;
-import io.torchfeed.bindings.NativeProcessGroup;
-import io.torchfeed.bindings.ReducerOptions;
-import io.torchfeed.bindings.ReducerState;
 import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.checkpoint.Stateful;
 import io.torchfeed.distributed.ProcessGroup;
-import io.torchfeed.internal.Checks;
-import io.torchfeed.internal.JsonObject;
-import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HexFormat;
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Locale;
-import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
-import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Consumer;
-import java.util.function.Function;
-import java.util.stream.IntStream;
-import org.bytedeco.javacpp.BytePointer;
-import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.TensorVector;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A module whose gradients are averaged over the ranks in every backward pass.
@@ -43,8 +20,9 @@ import org.jspecify.annotations.Nullable;
  * or by {@code loss.backward()}; buckets of gradients are reduced while the remaining gradients are
  * still being computed. {@link #noSync} accumulates gradients over several batches; {@link #join}
  * is for ranks whose numbers of batches differ. Every parameter that requires a gradient must
- * contribute to every loss, unless the {@link Options} say otherwise; one that the module has under
- * two names is reduced once. Gradients of {@code Embedding} and {@code EmbeddingBag} may be sparse.
+ * contribute to every loss, unless the {@link DataParallelOptions} say otherwise; one that the
+ * module has under two names is reduced once. Gradients of {@code Embedding} and {@code
+ * EmbeddingBag} may be sparse.
  *
  * <p>The module may be on a GPU: {@link ProcessGroup#useDevice} then lets gradients be averaged
  * from device to device; of the exchanges, only those in full, float16 and bfloat16 take gradients
@@ -64,257 +42,6 @@ import org.jspecify.annotations.Nullable;
  * <p>Source: libtorch 2.10.0, {@code c10d::Reducer}.
  */
 public final class DistributedDataParallel implements Stateful, AutoCloseable {
-  /** The moments at which buffers, for example running statistics, are copied from rank 0. */
-  public enum BufferMode {
-    /** Never, not even when the module is wrapped; PyTorch's {@code broadcast_buffers=False}. */
-    OFF(ReducerOptions.kOff),
-
-    /** Once when the module is wrapped, and at each call of {@link #broadcastBuffers}. */
-    ON_REQUEST(ReducerOptions.kOnRequest),
-
-    /**
-     * When the module is wrapped, and at each call of {@link #beforeForward} unless the previous
-     * one was inside {@link #noSync}; PyTorch's default.
-     */
-    BEFORE_FORWARD(ReducerOptions.kBeforeForward),
-
-    /**
-     * When the module is wrapped, and at the end of each backward pass that averages gradients. The
-     * default, since it needs no call in the training loop and leaves equal buffers on all ranks
-     * after every step.
-     */
-    AFTER_BACKWARD(ReducerOptions.kAfterBackward);
-
-    private final int code;
-
-    BufferMode(int code) {
-      this.code = code;
-    }
-  }
-
-  /**
-   * The options of a wrapper, the same on all ranks. Immutable: each {@code with} method returns
-   * new options.
-   */
-  public static final class Options {
-    private static final Options DEFAULTS = new Options();
-
-    private long firstBucketBytes = 1L << 20;
-    private long bucketBytes = 25L << 20;
-    private boolean findUnusedParameters;
-    private boolean staticGraph;
-    private boolean gradientAsBucketView;
-    private BufferMode bufferMode = BufferMode.AFTER_BACKWARD;
-    private Set<String> ignored = Set.of();
-    private GradientExchange exchange = GradientExchange.allReduce();
-
-    private Options() {}
-
-    /**
-     * Returns PyTorch's options, except that buffers are copied {@linkplain
-     * BufferMode#AFTER_BACKWARD after each backward pass}.
-     *
-     * @return the options
-     */
-    public static Options defaults() {
-      return DEFAULTS;
-    }
-
-    /**
-     * Returns these options with a different size of the buckets in which gradients are reduced; by
-     * default 1 MiB for the first bucket and 25 MiB for the others. Before the second backward
-     * pass, which reduces the gradients in the order in which those of the first one arrived, all
-     * gradients of a dtype are one bucket, unless {@link #withFindUnusedParameters} is on.
-     *
-     * @param bytes the size in bytes at which a bucket is full, at least 1
-     * @return the options
-     * @throws IllegalArgumentException if the size is below 1
-     */
-    public Options withBucketBytes(long bytes) {
-      return withBucketBytes(bytes, bytes);
-    }
-
-    /**
-     * Returns these options with different sizes of the buckets in which gradients are reduced.
-     *
-     * @param first the size of the bucket that is reduced first, in bytes, at least 1
-     * @param others the size of the others, in bytes, at least 1
-     * @return the options
-     * @throws IllegalArgumentException if a size is below 1
-     */
-    public Options withBucketBytes(long first, long others) {
-      check("first", first);
-      check("others", others);
-      return with(
-          options -> {
-            options.firstBucketBytes = first;
-            options.bucketBytes = others;
-          });
-    }
-
-    /**
-     * Returns these options with or without support for losses that depend on only part of the
-     * parameters. A gradient is then the mean over the ranks, to which ranks that do not use the
-     * parameter contribute 0; if no rank uses it, it remains undefined. Costs one more all-reduce
-     * per backward pass, of 4 bytes per parameter.
-     *
-     * @param find whether parameters may be unused; by default every parameter must contribute to
-     *     every loss
-     * @return the options
-     */
-    public Options withFindUnusedParameters(boolean find) {
-      return with(options -> options.findUnusedParameters = find);
-    }
-
-    /**
-     * Returns these options with or without the promise that all backward passes use the same
-     * parameters, each as often as the first one does. Parameters may then be unused at no cost,
-     * since they are found in the first pass, which reduces everything at its end.
-     *
-     * @param isStatic whether the graph is static; by default it is not
-     * @return the options
-     */
-    public Options withStaticGraph(boolean isStatic) {
-      return with(options -> options.staticGraph = isStatic);
-    }
-
-    /**
-     * Returns these options with or without gradients that are views of the buckets, which saves as
-     * much memory as the gradients take. It also saves copies if the optimizer sets gradients to
-     * zero rather than undefined. A gradient must then not be replaced by another tensor between
-     * passes.
-     *
-     * @param views whether gradients are views; by default they are not
-     * @return the options
-     */
-    public Options withGradientAsBucketView(boolean views) {
-      return with(options -> options.gradientAsBucketView = views);
-    }
-
-    /**
-     * Returns these options with a different moment at which buffers are copied.
-     *
-     * @param mode when the buffers of rank 0 are copied to the other ranks
-     * @return the options
-     */
-    public Options withBufferMode(BufferMode mode) {
-      Objects.requireNonNull(mode, "mode");
-      return with(options -> options.bufferMode = mode);
-    }
-
-    /**
-     * Returns these options with parameters and buffers that the wrapper leaves alone: they are
-     * neither compared, copied nor reduced, and not part of {@link #digest}.
-     *
-     * @param names their names as in {@code named_parameters()} and {@code named_buffers()}; copied
-     * @return the options
-     */
-    public Options withIgnored(Collection<String> names) {
-      return with(options -> options.ignored = Set.copyOf(Checks.copyOf("names", names)));
-    }
-
-    /**
-     * Returns these options with a different way of averaging gradients.
-     *
-     * @param exchange how gradients travel between the ranks
-     * @return the options
-     */
-    public Options withExchange(GradientExchange exchange) {
-      Objects.requireNonNull(exchange, "exchange");
-      return with(options -> options.exchange = exchange);
-    }
-
-    private Options with(Consumer<Options> change) {
-      Options changed = new Options();
-      changed.firstBucketBytes = firstBucketBytes;
-      changed.bucketBytes = bucketBytes;
-      changed.findUnusedParameters = findUnusedParameters;
-      changed.staticGraph = staticGraph;
-      changed.gradientAsBucketView = gradientAsBucketView;
-      changed.bufferMode = bufferMode;
-      changed.ignored = ignored;
-      changed.exchange = exchange;
-      change.accept(changed);
-      return changed;
-    }
-
-    private static void check(String name, long bytes) {
-      if (bytes < 1) {
-        throw new IllegalArgumentException(name + " must be at least 1, got " + bytes);
-      }
-    }
-
-    private ReducerOptions toNative(Module module) {
-      return new ReducerOptions()
-          .first_bucket_bytes(firstBucketBytes)
-          .bucket_bytes(bucketBytes)
-          .find_unused_parameters(findUnusedParameters)
-          .static_graph(staticGraph)
-          .gradient_as_bucket_view(gradientAsBucketView)
-          .buffer_mode(bufferMode.code)
-          .exchange(exchange.toNative())
-          .sparse_names(new BytePointer(ModuleTensors.lines(ModuleTensors.sparse(module))))
-          .ignored_names(new BytePointer(ModuleTensors.lines(new TreeSet<>(ignored))));
-    }
-  }
-
-  /**
-   * A snapshot of what has been reduced so far, and how long it took.
-   *
-   * @param reductions backward passes that ended with averaged gradients
-   * @param waited time from the last gradient of each of them to its end: what the reduction costs
-   * @param communicating time from the start of the first bucket's reduction of each to the end of
-   *     the last bucket's; PyTorch's {@code backward_comm_time}. Zero in a group of one rank
-   * @param overlapped the part of {@code communicating} in which gradients were still being
-   *     computed; PyTorch's {@code backward_compute_comm_overlap_time}
-   * @param buckets the buckets, in the order of their reduction; empty in a group of one rank
-   */
-  public record Stats(
-      long reductions,
-      Duration waited,
-      Duration communicating,
-      Duration overlapped,
-      List<Bucket> buckets) {
-    /**
-     * Returns the share of the communication that was hidden behind computation.
-     *
-     * @return in [0, 1]; 0 before the first reduction and in a group of one rank
-     */
-    public double overlapShare() {
-      return communicating.isZero() ? 0 : (double) overlapped.toNanos() / communicating.toNanos();
-    }
-
-    @Override
-    public String toString() {
-      return String.format(
-          Locale.ROOT,
-          "%d reductions of %d buckets, %d bytes; waited %.3f s, communicating %.3f s, %.0f %% of"
-              + " it overlapped",
-          reductions,
-          buckets.size(),
-          buckets.stream().mapToLong(Bucket::bytes).sum(),
-          waited.toNanos() / 1e9,
-          communicating.toNanos() / 1e9,
-          100 * overlapShare());
-    }
-  }
-
-  /**
-   * A bucket of gradients that are reduced together.
-   *
-   * @param parameters the names of the parameters, in their order in the bucket
-   * @param bytes bytes of the gradients in the latest reduction
-   * @param sentBytes bytes that this rank sent in the latest reduction, as counted by the
-   *     algorithm, without the headers of the network
-   * @param reductions reductions since the bucket was formed
-   * @param time the time of these reductions
-   */
-  public record Bucket(
-      List<String> parameters, long bytes, long sentBytes, long reductions, Duration time) {}
-
-  private static final String KIND = "DistributedDataParallel";
-  private static final String EXCHANGE = "exchange.";
-
   /** A scope in which backward passes accumulate gradients on this rank; ends when closed. */
   public interface NoSync extends AutoCloseable {
     /** Ends the scope; no effect the second time. */
@@ -322,24 +49,18 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
     void close();
   }
 
-  private final NativeHandle<GradientReducer> handle;
+  private final ModelReducer reducer;
   private final ProcessGroup group;
   private final Module module;
-  private final Set<String> ignored;
 
-  private DistributedDataParallel(
-      NativeHandle<GradientReducer> handle,
-      ProcessGroup group,
-      Module module,
-      Set<String> ignored) {
-    this.handle = handle;
+  private DistributedDataParallel(ModelReducer reducer, ProcessGroup group, Module module) {
+    this.reducer = reducer;
     this.group = group;
     this.module = module;
-    this.ignored = ignored;
   }
 
   /**
-   * Wraps a module with the {@linkplain Options#defaults default} options.
+   * Wraps a module with the {@linkplain DataParallelOptions#defaults default} options.
    *
    * @param module the module to train, all of it on the CPU or on one device, of the same type on
    *     all ranks; borrowed
@@ -352,7 +73,7 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
    * @throws IllegalStateException if the group is closed or aborted
    */
   public static DistributedDataParallel wrap(Module module, ProcessGroup group) {
-    return wrap(module, group, Options.defaults());
+    return wrap(module, group, DataParallelOptions.defaults());
   }
 
   /**
@@ -367,81 +88,17 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
    *     unknown, the exchange does not take the gradients of a parameter, or the ranks' modules or
    *     options differ; the latter is thrown on every rank and names the first difference. With
    *     Python ranks in the group, also if the buffer mode is neither {@link
-   *     BufferMode#BEFORE_FORWARD} nor {@link BufferMode#OFF}; of the modules, what Python compares
-   *     is compared, and of the options nothing
+   *     DataParallelOptions.BufferMode#BEFORE_FORWARD} nor {@link
+   *     DataParallelOptions.BufferMode#OFF}; of the modules, what Python compares is compared, and
+   *     of the options nothing
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
    *     the timeout
    * @throws IllegalStateException if the group is closed or aborted
    */
-  public static DistributedDataParallel wrap(Module module, ProcessGroup group, Options options) {
+  public static DistributedDataParallel wrap(
+      Module module, ProcessGroup group, DataParallelOptions options) {
     Objects.requireNonNull(options, "options");
-    try (PointerScope scope = new PointerScope()) {
-      ModuleTensors.requireNames(module, options.ignored);
-      ModuleTensors parameters = ModuleTensors.parameters(module, options.ignored);
-      ModuleTensors buffers = ModuleTensors.buffers(module, options.ignored);
-      ReducerOptions nativeOptions = options.toNative(module);
-      NativeHandle<GradientReducer> handle =
-          group
-              .core()
-              .make(
-                  "wrap",
-                  nativeGroup ->
-                      NativeHandle.create(
-                          "DistributedDataParallel",
-                          () ->
-                              GradientReducer.create(
-                                  nativeGroup,
-                                  ModuleTensors.lines(parameters.names()),
-                                  parameters.tensors(),
-                                  ModuleTensors.lines(buffers.names()),
-                                  buffers.tensors(),
-                                  nativeOptions)));
-      DistributedDataParallel model =
-          new DistributedDataParallel(handle, group, module, options.ignored);
-      try {
-        model.connectExchange(options.exchange.ranksPerNode());
-        return model;
-      } catch (RuntimeException | Error e) {
-        model.close();
-        throw e;
-      }
-    }
-  }
-
-  /** Connects the exchange of gradients, if it needs groups of its own. */
-  private void connectExchange(int ranksPerNode) {
-    if (!handle.call(GradientReducer::needs_exchange_group)) {
-      return;
-    }
-    int[] all = IntStream.range(0, group.size()).toArray();
-    try (ProcessGroup own = group.subgroup(all); // the reducer keeps the native groups
-        Nodes nodes = Nodes.of(group, ranksPerNode)) {
-      withNative(own, ranks -> connectExchange(ranks, nodes));
-    }
-  }
-
-  private void connectExchange(NativeProcessGroup all, Nodes nodes) {
-    ProcessGroup node = nodes.node();
-    if (node == null) {
-      handle.run(reducer -> reducer.exchange_over(all));
-    } else {
-      withNative(
-          node,
-          own ->
-              withNative(
-                  nodes.leaders(),
-                  leaders ->
-                      handle.run(reducer -> reducer.exchange_between_nodes(all, own, leaders))));
-    }
-  }
-
-  private static void withNative(
-      @Nullable ProcessGroup group, Consumer<@Nullable NativeProcessGroup> body) {
-    if (group == null) {
-      body.accept(null);
-    } else {
-      group.core().handle().run(body);
-    }
+    return new DistributedDataParallel(ModelReducer.of(module, group, options), group, module);
   }
 
   ProcessGroup group() {
@@ -478,12 +135,12 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
    *     backward pass has not been run yet
    */
   public NoSync noSync() {
-    boolean outer = handle.call(GradientReducer::is_synchronized);
-    handle.run(reducer -> reducer.set_synchronized(false));
+    boolean outer = reducer.handle().call(GradientReducer::is_synchronized);
+    reducer.handle().run(own -> own.set_synchronized(false));
     AtomicBoolean open = new AtomicBoolean(true);
     return () -> {
-      if (open.getAndSet(false) && !handle.isClosed()) {
-        handle.run(reducer -> reducer.set_synchronized(outer));
+      if (open.getAndSet(false) && !reducer.handle().isClosed()) {
+        reducer.handle().run(own -> own.set_synchronized(outer));
       }
     };
   }
@@ -528,7 +185,7 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
     if (passes < 0) {
       throw new IllegalArgumentException("passes must be at least 0, got " + passes);
     }
-    return Join.begin(this, passes, divideByActive);
+    return Join.begin(reducer, passes, divideByActive);
   }
 
   /**
@@ -546,14 +203,15 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
    *     wrapper is closed
    */
   public Join joinUncounted(boolean divideByActive) {
-    return Join.begin(this, Join.NOT_COUNTED, divideByActive);
+    return Join.begin(reducer, Join.NOT_COUNTED, divideByActive);
   }
 
   /**
    * Prepares the forward pass of a training step; the place for what PyTorch does at the start of
    * its {@code forward}, since the forward pass here is that of the module itself. Needed with
-   * {@link BufferMode#BEFORE_FORWARD} only. All ranks must call it, or none. No effect if the
-   * module is in evaluation mode or gradients are disabled, so that one rank may evaluate alone.
+   * {@link DataParallelOptions.BufferMode#BEFORE_FORWARD} only. All ranks must call it, or none. No
+   * effect if the module is in evaluation mode or gradients are disabled, so that one rank may
+   * evaluate alone.
    *
    * <p>In a group with {@linkplain ProcessGroup#joinPython Python ranks}, it is to be called before
    * each forward pass that those run through their wrapper, also to evaluate: the first one without
@@ -565,12 +223,13 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
    */
   public void beforeForward() {
     if (module.is_training() || group.core().hasPythonRanks()) {
-      run("beforeForward", GradientReducer::before_forward);
+      reducer.run("beforeForward", GradientReducer::before_forward);
     }
   }
 
   /**
-   * Copies the buffers of rank 0 to all ranks, in any {@link BufferMode}. Every rank must call it.
+   * Copies the buffers of rank 0 to all ranks, in any {@linkplain DataParallelOptions.BufferMode
+   * buffer mode}. Every rank must call it.
    *
    * @throws UnsupportedOperationException if Python ranks are in the group
    * @throws IllegalArgumentException on every rank, if a rank calls another operation of the group
@@ -580,7 +239,7 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
    */
   public void broadcastBuffers() {
     group.core().requireJavaRanks("broadcastBuffers");
-    run("broadcastBuffers", GradientReducer::broadcast_buffers);
+    reducer.run("broadcastBuffers", GradientReducer::broadcast_buffers);
   }
 
   /**
@@ -600,31 +259,7 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
    */
   public void backward(Tensor loss) {
     Objects.requireNonNull(loss, "loss");
-    run("backward", reducer -> reducer.backward(loss));
-  }
-
-  void run(String operation, Consumer<GradientReducer> body) {
-    call(
-        operation,
-        reducer -> {
-          body.accept(reducer);
-          return true;
-        });
-  }
-
-  <R> R call(String operation, Function<GradientReducer, R> body) {
-    long start = System.nanoTime();
-    try {
-      return handle.call(body);
-    } catch (NativeException e) {
-      throw group.core().failure(operation, start, e);
-    }
-  }
-
-  void leave() {
-    if (!handle.isClosed()) {
-      handle.run(GradientReducer::leave);
-    }
+    reducer.run("backward", own -> own.backward(loss));
   }
 
   /**
@@ -636,7 +271,7 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
    * @throws IllegalStateException if the wrapper is closed
    */
   public long reductionNanos() {
-    return handle.call(GradientReducer::reduction_nanos);
+    return reducer.handle().call(GradientReducer::reduction_nanos);
   }
 
   /**
@@ -646,7 +281,7 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
    * @throws IllegalStateException if the wrapper is closed
    */
   public long reductions() {
-    return handle.call(GradientReducer::reductions);
+    return reducer.handle().call(GradientReducer::reductions);
   }
 
   /**
@@ -655,29 +290,8 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
    * @return a snapshot
    * @throws IllegalStateException if the wrapper is closed
    */
-  public Stats stats() {
-    return handle.call(DistributedDataParallel::stats);
-  }
-
-  private static Stats stats(GradientReducer reducer) {
-    List<Bucket> buckets = new ArrayList<>();
-    for (long i = 0; i < reducer.bucket_count(); i++) {
-      try (BytePointer names = reducer.bucket_parameters(i)) {
-        buckets.add(
-            new Bucket(
-                names.getString().lines().toList(),
-                reducer.bucket_bytes(i),
-                reducer.bucket_sent_bytes(i),
-                reducer.bucket_reductions(i),
-                Duration.ofNanos(reducer.bucket_nanos(i))));
-      }
-    }
-    return new Stats(
-        reducer.reductions(),
-        Duration.ofNanos(reducer.reduction_nanos()),
-        Duration.ofNanos(reducer.communication_nanos()),
-        Duration.ofNanos(reducer.overlapped_nanos()),
-        List.copyOf(buckets));
+  public ReductionStats stats() {
+    return reducer.handle().call(ReductionStats::of);
   }
 
   /**
@@ -687,7 +301,7 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
    * @throws IllegalStateException if the wrapper is closed
    */
   public String digest() {
-    return HexFormat.of().formatHex(ReplicaDigest.of(handle));
+    return HexFormat.of().formatHex(ReplicaDigest.of(reducer.handle()));
   }
 
   /**
@@ -702,7 +316,7 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
    */
   public String verifyReplicas() {
     group.core().requireJavaRanks("verifyReplicas");
-    byte[] mine = ReplicaDigest.of(handle);
+    byte[] mine = ReplicaDigest.of(reducer.handle());
     ReplicaDigest.requireEqual(mine, group);
     return HexFormat.of().formatHex(mine);
   }
@@ -723,39 +337,7 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
    */
   @Override
   public StateDict stateDict() {
-    group.core().requireJavaRanks("stateDict");
-    try (PointerScope scope = new PointerScope()) {
-      ReducerState state = call("stateDict", GradientReducer::state);
-      List<String> names = lines(state.names());
-      Map<String, Tensor> tensors = ModuleTensors.bufferStates(module, ignored);
-      for (int i = 0; i < names.size(); i++) {
-        tensors.put(EXCHANGE + names.get(i), state.tensors().get(i));
-      }
-      String json =
-          DistributedStateJson.write(
-              KIND,
-              layout(),
-              out -> {
-                DistributedStateJson.writeTexts(out, "buckets", lines(state.buckets()));
-                DistributedStateJson.writeTexts(out, "uses", lines(state.uses()));
-                out.writeNumberField("exchangeSteps", state.exchange_steps());
-                DistributedStateJson.writeTexts(
-                    out, "exchangeRandom", lines(state.exchange_random()));
-              });
-      return StateDict.of(json, tensors);
-    }
-  }
-
-  /** Returns the lines of a native string, which is null if it is empty. */
-  private static List<String> lines(@Nullable BytePointer text) {
-    return text == null ? List.of() : text.getString().lines().toList();
-  }
-
-  /** Returns what must be the same when a state is restored. */
-  private List<String> layout() {
-    try (BytePointer lines = handle.call(GradientReducer::layout)) {
-      return DistributedStateJson.withRank(group.part(), lines.getString().lines().toList());
-    }
+    return reducer.stateDict();
   }
 
   /**
@@ -770,41 +352,11 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
    */
   @Override
   public void loadStateDict(StateDict state) {
-    JsonObject json =
-        DistributedStateJson.read(
-            state, KIND, layout(), "buckets", "uses", "exchangeSteps", "exchangeRandom");
-    try (PointerScope scope = new PointerScope()) {
-      Map<String, Tensor> exchanged = new LinkedHashMap<>();
-      Map<String, Tensor> buffers = new LinkedHashMap<>();
-      state
-          .tensors()
-          .forEach(
-              (name, tensor) ->
-                  (name.startsWith(EXCHANGE) ? exchanged : buffers).put(name, tensor));
-      List<String> names =
-          exchanged.keySet().stream().map(name -> name.substring(EXCHANGE.length())).toList();
-      StateDict kept = StateDict.of("", buffers);
-      try (kept) {
-        Map<String, Tensor> targets = ModuleTensors.bufferStates(module, ignored);
-        kept.requireFit(targets);
-        handle.run(
-            reducer ->
-                reducer.restore(
-                    new ReducerState()
-                        .buckets(new BytePointer(ModuleTensors.lines(json.texts("buckets"))))
-                        .uses(new BytePointer(String.join("", json.texts("uses"))))
-                        .exchange_steps(json.number("exchangeSteps"))
-                        .exchange_random(
-                            new BytePointer(String.join("", json.texts("exchangeRandom"))))
-                        .names(new BytePointer(ModuleTensors.lines(names)))
-                        .tensors(new TensorVector(exchanged.values().toArray(Tensor[]::new)))));
-        kept.copyTo(targets);
-      }
-    }
+    reducer.loadStateDict(state);
   }
 
   @Override
   public void close() {
-    handle.close();
+    reducer.handle().close();
   }
 }

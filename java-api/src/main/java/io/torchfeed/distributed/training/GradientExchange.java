@@ -6,7 +6,7 @@ import java.util.function.Consumer;
 
 /**
  * A way in which gradients are averaged over the ranks; chosen by {@link
- * DistributedDataParallel.Options#withExchange}. PyTorch calls it a communication hook.
+ * DataParallelOptions#withExchange}. PyTorch calls it a communication hook.
  *
  * <p>All but {@link #allReduce} send less, and give the optimizer an approximation of the mean that
  * is the same on all ranks, bit for bit. They work in a thread of their own, over a sub-group that

@@ -43,16 +43,16 @@ import java.util.concurrent.atomic.AtomicBoolean;
 public final class Join implements AutoCloseable {
   static final long NOT_COUNTED = -1;
 
-  private final DistributedDataParallel model;
+  private final ModelReducer reducer;
   private final AtomicBoolean open = new AtomicBoolean(true);
 
-  private Join(DistributedDataParallel model) {
-    this.model = model;
+  private Join(ModelReducer reducer) {
+    this.reducer = reducer;
   }
 
-  static Join begin(DistributedDataParallel model, long passes, boolean divideByActive) {
-    model.run("join", reducer -> reducer.join(passes, divideByActive));
-    return new Join(model);
+  static Join begin(ModelReducer reducer, long passes, boolean divideByActive) {
+    reducer.run("join", own -> own.join(passes, divideByActive));
+    return new Join(reducer);
   }
 
   /**
@@ -67,7 +67,7 @@ public final class Join implements AutoCloseable {
    */
   public void announce() {
     requireOpen();
-    model.run("announce", GradientReducer::announce);
+    reducer.run("announce", GradientReducer::announce);
   }
 
   /**
@@ -85,7 +85,7 @@ public final class Join implements AutoCloseable {
   public void shadow(Runnable step) {
     Objects.requireNonNull(step, "step");
     requireOpen();
-    while (model.call("shadow", GradientReducer::shadow)) {
+    while (reducer.call("shadow", GradientReducer::shadow)) {
       step.run();
     }
   }
@@ -100,7 +100,7 @@ public final class Join implements AutoCloseable {
   @Override
   public void close() {
     if (open.getAndSet(false)) {
-      model.leave();
+      reducer.leave();
     }
   }
 }

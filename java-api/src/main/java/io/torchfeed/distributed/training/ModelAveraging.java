@@ -6,7 +6,6 @@ import io.torchfeed.checkpoint.Stateful;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.ReduceOp;
 import io.torchfeed.internal.JsonObject;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
@@ -19,7 +18,6 @@ import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * #average} before an evaluation or a checkpoint.
  *
  * <pre>{@code
- * try (ModelAveraging model = ModelAveraging.of(net, group, Algorithm.lowPrecision())) {
+ * try (ModelAveraging model = ModelAveraging.of(net, group, AveragingAlgorithm.lowPrecision())) {
  *   for (Batch batch : batches) {
  *     model.step(() -> loss(batch).backward(), optimizer::step);
  *   }
@@ -36,227 +34,17 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>Every rank must run the same number of steps, except with {@link Algorithm#asynchronous}. The
- * module must keep its parameters: load a checkpoint and choose dtypes before; {@link
- * #loadStateDict} then gives each rank its own weights. The algorithms use the group's messages
- * with tags 0 and 1. A {@link DistributedDataParallel} on the same group must not run inside a
- * step. Buffers, for example running statistics, remain those of each rank. An exception in a step
- * leaves the object unusable; the module is not affected. Not thread-safe: one thread at a time.
+ * <p>Every rank must run the same number of steps, except with {@link
+ * AveragingAlgorithm#asynchronous}. The module must keep its parameters: load a checkpoint and
+ * choose dtypes before; {@link #loadStateDict} then gives each rank its own weights. The algorithms
+ * use the group's messages with tags 0 and 1. A {@link DistributedDataParallel} on the same group
+ * must not run inside a step. Buffers, for example running statistics, remain those of each rank.
+ * An exception in a step leaves the object unusable; the module is not affected. Not thread-safe:
+ * one thread at a time.
  *
  * <p>Source: the algorithms of Bagua, and PyTorch's post-local SGD.
  */
 public final class ModelAveraging implements Stateful, AutoCloseable {
-  /**
-   * A choice of what the ranks exchange, and when. Immutable: {@code with} methods return new
-   * algorithms.
-   */
-  public static final class Algorithm {
-    private enum Kind {
-      ALL,
-      SHIFT_ONE,
-      LOW_PRECISION,
-      ASYNCHRONOUS,
-      POST_LOCAL
-    }
-
-    private static final Duration MAX_PAUSE = Duration.ofDays(1);
-
-    private final Kind kind;
-    private final long interval;
-    private final long start;
-    private final Duration pause;
-    private final int ranksPerNode;
-
-    private Algorithm(Kind kind, long interval, long start, Duration pause, int ranksPerNode) {
-      this.kind = kind;
-      this.interval = interval;
-      this.start = start;
-      this.pause = pause;
-      this.ranksPerNode = ranksPerNode;
-    }
-
-    private Algorithm(Kind kind, Duration pause) {
-      this(kind, 1, 0, pause, 1);
-    }
-
-    /**
-     * Returns decentralized SGD with all ranks: weights are averaged over all ranks while the
-     * gradients are computed from the weights before. Sends as much per step as averaging
-     * gradients; the exchange is hidden behind the whole forward and backward pass.
-     *
-     * @return the algorithm, with an exchange in each step
-     */
-    public static Algorithm decentralized() {
-      return new Algorithm(Kind.ALL, Duration.ZERO);
-    }
-
-    /**
-     * Returns decentralized SGD with one rank at a time: like {@link #decentralized}, but weights
-     * are averaged with those of one other rank, which changes from exchange to exchange. Sends 4
-     * bytes per parameter of 4 bytes and step, for any number of ranks, which must be even.
-     *
-     * @return the algorithm, with an exchange in each step
-     */
-    public static Algorithm shiftOne() {
-      return new Algorithm(Kind.SHIFT_ONE, Duration.ZERO);
-    }
-
-    /**
-     * Returns decentralized SGD in low precision: after each step, weights are mixed with those of
-     * the two neighbours in a ring, by messages of one byte per parameter. Parameters must be
-     * float32. No effect in a group of one rank.
-     *
-     * @return the algorithm, with an exchange after each step
-     */
-    public static Algorithm lowPrecision() {
-      return new Algorithm(Kind.LOW_PRECISION, Duration.ZERO);
-    }
-
-    /**
-     * Returns asynchronous averaging: a thread averages the weights of all ranks at intervals of
-     * time, and no step waits for another rank. The ranks may run different numbers of steps.
-     *
-     * @param pause the time between two exchanges, at most a day
-     * @return the algorithm, without warm-up
-     * @throws IllegalArgumentException if the time is negative or longer
-     */
-    public static Algorithm asynchronous(Duration pause) {
-      if (pause.isNegative() || pause.compareTo(MAX_PAUSE) > 0) {
-        throw new IllegalArgumentException(
-            "pause must be from 0 to " + MAX_PAUSE + ", got " + pause);
-      }
-      return new Algorithm(Kind.ASYNCHRONOUS, pause);
-    }
-
-    /**
-     * Returns post-local SGD: gradients are averaged in the first steps; after them each rank
-     * trains alone, and weights are averaged every few steps.
-     *
-     * @param start the number of steps in which gradients are averaged, at least 0
-     * @param period the steps from one averaging of weights to the next, at least 1
-     * @return the algorithm
-     * @throws IllegalArgumentException if a number is below its minimum
-     */
-    public static Algorithm postLocal(long start, long period) {
-      return new Algorithm(Kind.POST_LOCAL, Duration.ZERO).withWarmup(start).withInterval(period);
-    }
-
-    /**
-     * Returns the algorithm with an exchange every few steps; no effect on {@link #asynchronous}.
-     *
-     * @param steps the steps from one exchange to the next, at least 1
-     * @return the algorithm
-     * @throws IllegalArgumentException if the number is below 1
-     */
-    public Algorithm withInterval(long steps) {
-      if (steps < 1) {
-        throw new IllegalArgumentException("interval must be at least 1, got " + steps);
-      }
-      return new Algorithm(kind, steps, start, pause, ranksPerNode);
-    }
-
-    /**
-     * Returns the algorithm with steps in which gradients are averaged before the exchange of
-     * weights begins; for {@link #asynchronous} and {@link #postLocal}.
-     *
-     * @param steps the number of these steps, at least 0
-     * @return the algorithm
-     * @throws IllegalArgumentException if the number is below 0
-     * @throws IllegalStateException if the algorithm has no warm-up
-     */
-    public Algorithm withWarmup(long steps) {
-      if (kind != Kind.ASYNCHRONOUS && kind != Kind.POST_LOCAL) {
-        throw new IllegalStateException(this + " has no warm-up");
-      }
-      if (steps < 0) {
-        throw new IllegalArgumentException("warm-up must be at least 0 steps, got " + steps);
-      }
-      return new Algorithm(kind, interval, steps, pause, ranksPerNode);
-    }
-
-    /**
-     * Returns the algorithm between nodes, for example machines: each time, the weights of a node's
-     * ranks are averaged, exchanged with other nodes by the first of these ranks, and copied to the
-     * others. So what travels between nodes does not grow with the ranks of a node; "rank" in the
-     * description of the algorithm then stands for a node. Not for {@link #asynchronous} and {@link
-     * #postLocal}.
-     *
-     * @param ranks the number of consecutive ranks that form a node, at least 1; must divide the
-     *     group's size. By default 1
-     * @return the algorithm
-     * @throws IllegalArgumentException if the number is below 1
-     * @throws IllegalStateException if the algorithm has no form between nodes
-     */
-    public Algorithm withRanksPerNode(int ranks) {
-      if (kind == Kind.ASYNCHRONOUS || kind == Kind.POST_LOCAL) {
-        throw new IllegalStateException(this + " has no form between nodes");
-      }
-      if (ranks < 1) {
-        throw new IllegalArgumentException("ranksPerNode must be at least 1, got " + ranks);
-      }
-      return new Algorithm(kind, interval, start, pause, ranks);
-    }
-
-    private void check(int worldSize, Tensor[] weights) {
-      if (worldSize % ranksPerNode != 0) {
-        throw new IllegalArgumentException(
-            "ranksPerNode must divide the number of ranks, %d, got %d"
-                .formatted(worldSize, ranksPerNode));
-      }
-      int nodes = worldSize / ranksPerNode;
-      if (kind == Kind.SHIFT_ONE && nodes % 2 == 1 && nodes > 1) {
-        throw new IllegalArgumentException(
-            "%s needs an even number of %s, got %d"
-                .formatted(this, ranksPerNode == 1 ? "ranks" : "nodes", nodes));
-      }
-      for (Tensor weight : weights) {
-        if (kind == Kind.LOW_PRECISION && weight.scalar_type().intern() != ScalarType.Float) {
-          throw new IllegalArgumentException(
-              this + " needs float32 parameters, got " + weight.scalar_type());
-        }
-        if (weight.scalar_type().intern() != weights[0].scalar_type().intern()) {
-          throw new IllegalArgumentException(
-              "parameters must have one dtype, got "
-                  + weights[0].scalar_type()
-                  + " and "
-                  + weight.scalar_type());
-        }
-      }
-    }
-
-    private WeightExchange start(ProcessGroup group, Tensor[] parameters, FlatTensors weights) {
-      return switch (kind) {
-        case ALL -> new DecentralizedExchange(nodes(group), weights, true, interval);
-        case SHIFT_ONE ->
-            new DecentralizedExchange(
-                nodes(group), weights, group.size() == ranksPerNode, interval);
-        case LOW_PRECISION -> new LowPrecisionExchange(nodes(group), weights, interval);
-        case ASYNCHRONOUS -> new AsynchronousExchange(group, parameters, weights, pause, start);
-        case POST_LOCAL -> new LocalExchange(group, parameters, weights, start, interval);
-      };
-    }
-
-    private Nodes nodes(ProcessGroup group) {
-      return Nodes.of(group, ranksPerNode);
-    }
-
-    @Override
-    public String toString() {
-      return nameAndTimes()
-          + (ranksPerNode > 1 ? ", between nodes of " + ranksPerNode + " ranks" : "");
-    }
-
-    private String nameAndTimes() {
-      return switch (kind) {
-        case ALL -> "decentralized, every " + interval + " steps";
-        case SHIFT_ONE -> "decentralized with one rank, every " + interval + " steps";
-        case LOW_PRECISION -> "decentralized in low precision, every " + interval + " steps";
-        case ASYNCHRONOUS -> "asynchronous, every " + pause + " after " + start + " steps";
-        case POST_LOCAL -> "post-local, every " + interval + " steps after " + start;
-      };
-    }
-  }
-
   private static final String KIND = "ModelAveraging";
 
   private final ProcessGroup group;
@@ -276,7 +64,7 @@ public final class ModelAveraging implements Stateful, AutoCloseable {
       Module module,
       Tensor[] parameters,
       Tensor[] weights,
-      Algorithm algorithm) {
+      AveragingAlgorithm algorithm) {
     this.group = group;
     this.module = module;
     List<String> lines = new ArrayList<>(List.of(algorithm.toString()));
@@ -303,7 +91,7 @@ public final class ModelAveraging implements Stateful, AutoCloseable {
    *     the timeout
    * @throws IllegalStateException if the group is closed or aborted
    */
-  public static ModelAveraging of(Module module, ProcessGroup group, Algorithm algorithm) {
+  public static ModelAveraging of(Module module, ProcessGroup group, AveragingAlgorithm algorithm) {
     Objects.requireNonNull(module, "module");
     Objects.requireNonNull(algorithm, "algorithm");
     try (PointerScope scope = new PointerScope()) {
@@ -426,12 +214,12 @@ public final class ModelAveraging implements Stateful, AutoCloseable {
   /**
    * Returns what this rank needs, beside the optimizer, to continue as if the training had not been
    * stopped: its weights and buffers, which differ from those of other ranks; how many steps and
-   * exchanges there were; and with {@link Algorithm#lowPrecision}, the copies that it and its
-   * neighbours know. Every rank must call it, and store its own state.
+   * exchanges there were; and with {@link AveragingAlgorithm#lowPrecision}, the copies that it and
+   * its neighbours know. Every rank must call it, and store its own state.
    *
-   * <p>With {@link Algorithm#asynchronous}, averaging ends until the next step, and the state holds
-   * the weights after it. What comes then depends on time, whether the training is stopped or not,
-   * so that no two runs are equal.
+   * <p>With {@link AveragingAlgorithm#asynchronous}, averaging ends until the next step, and the
+   * state holds the weights after it. What comes then depends on time, whether the training is
+   * stopped or not, so that no two runs are equal.
    *
    * @return the state; the caller closes it
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
@@ -536,8 +324,8 @@ public final class ModelAveraging implements Stateful, AutoCloseable {
 
   /**
    * Ends the exchange on this rank; no effect the second time. After steps of {@link
-   * Algorithm#asynchronous}, call {@link #average} first, since the other ranks' averaging would
-   * fail otherwise.
+   * AveragingAlgorithm#asynchronous}, call {@link #average} first, since the other ranks' averaging
+   * would fail otherwise.
    */
   @Override
   public void close() {

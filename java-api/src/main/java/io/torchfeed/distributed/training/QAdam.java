@@ -147,7 +147,7 @@ public final class QAdam implements Stateful, AutoCloseable {
     /**
      * Returns the exchange of gradients that belongs to these options.
      *
-     * @return the exchange, for {@link DistributedDataParallel.Options#withExchange}
+     * @return the exchange, for {@link DataParallelOptions#withExchange}
      */
     public GradientExchange exchange() {
       return GradientExchange.qAdam(warmupSteps, beta1);

@@ -8,7 +8,6 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.rendezvous.Rendezvous;
-import io.torchfeed.distributed.training.DistributedDataParallel.Options;
 import io.torchfeed.testing.RankThreads;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -35,7 +34,7 @@ class GradientExchangeTest {
     void run(ProcessGroup group, Net net, DistributedDataParallel model) throws Exception;
   }
 
-  private static void train(int ranks, Options options, Body body) throws Exception {
+  private static void train(int ranks, DataParallelOptions options, Body body) throws Exception {
     RankThreads.run(
         ranks,
         group -> {
@@ -102,7 +101,8 @@ class GradientExchangeTest {
       }
     }
     assertThat(golden).hasSize((STEPS - 2) * NAMES.size());
-    Options options = Options.defaults().withBucketBytes(256).withExchange(scenario.exchange);
+    DataParallelOptions options =
+        DataParallelOptions.defaults().withBucketBytes(256).withExchange(scenario.exchange);
     train(
         2,
         options,
@@ -130,7 +130,7 @@ class GradientExchangeTest {
             GradientExchange.qAdam(1, 0))) {
       train(
           3,
-          Options.defaults().withExchange(exchange.withRanksPerNode(3)),
+          DataParallelOptions.defaults().withExchange(exchange.withRanksPerNode(3)),
           (group, net, model) -> {
             for (int step = 0; step < 3; step++) {
               net.clearGradients();
@@ -151,8 +151,9 @@ class GradientExchangeTest {
         group -> {
           try (PointerScope scope = new PointerScope()) {
             Net net = new Net();
-            Options options =
-                Options.defaults().withExchange(GradientExchange.byteGrad().withRanksPerNode(3));
+            DataParallelOptions options =
+                DataParallelOptions.defaults()
+                    .withExchange(GradientExchange.byteGrad().withRanksPerNode(3));
             assertThatIllegalArgumentException()
                 .isThrownBy(() -> DistributedDataParallel.wrap(net, group, options))
                 .withMessageContaining("a divisor of the number of ranks, 2, got 3");
@@ -165,7 +166,7 @@ class GradientExchangeTest {
     for (var exchange : List.of(GradientExchange.byteGrad(), GradientExchange.qAdam(1, 0))) {
       train(
           3,
-          Options.defaults().withExchange(exchange),
+          DataParallelOptions.defaults().withExchange(exchange),
           (group, net, model) -> {
             for (int step = 0; step < 3; step++) {
               net.clearGradients();
@@ -194,8 +195,8 @@ class GradientExchangeTest {
     RankThreads.run(
         2,
         group -> {
-          Options options =
-              Options.defaults()
+          DataParallelOptions options =
+              DataParallelOptions.defaults()
                   .withExchange(
                       group.rank() == 0
                           ? GradientExchange.allReduce()
@@ -214,7 +215,7 @@ class GradientExchangeTest {
   void aSingleRankKeepsItsGradients() throws Exception {
     train(
         1,
-        Options.defaults().withExchange(GradientExchange.byteGrad()),
+        DataParallelOptions.defaults().withExchange(GradientExchange.byteGrad()),
         (group, net, model) -> {
           model.backward(net.loss(3, 0));
           assertThat(floats(net.tensors[1].grad())[2]).isEqualTo(value(2, 1, 3, 0));
@@ -226,7 +227,7 @@ class GradientExchangeTest {
     CountDownLatch aborted = new CountDownLatch(1);
     train(
         2,
-        Options.defaults().withExchange(GradientExchange.byteGrad()),
+        DataParallelOptions.defaults().withExchange(GradientExchange.byteGrad()),
         (group, net, model) -> {
           if (group.rank() == 1) {
             aborted.await();

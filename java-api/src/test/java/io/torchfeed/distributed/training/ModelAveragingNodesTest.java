@@ -9,7 +9,6 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.torchfeed.distributed.PeerLostException;
 import io.torchfeed.distributed.ProcessGroup;
-import io.torchfeed.distributed.training.ModelAveraging.Algorithm;
 import io.torchfeed.testing.LeakCheck;
 import io.torchfeed.testing.RankThreads;
 import java.time.Duration;
@@ -32,11 +31,11 @@ class ModelAveragingNodesTest {
     SHIFT_ONE,
     LOW_PRECISION;
 
-    Algorithm algorithm() {
+    AveragingAlgorithm algorithm() {
       return switch (this) {
-        case ALL -> Algorithm.decentralized();
-        case SHIFT_ONE -> Algorithm.shiftOne();
-        case LOW_PRECISION -> Algorithm.lowPrecision();
+        case ALL -> AveragingAlgorithm.decentralized();
+        case SHIFT_ONE -> AveragingAlgorithm.shiftOne();
+        case LOW_PRECISION -> AveragingAlgorithm.lowPrecision();
       };
     }
   }
@@ -69,7 +68,7 @@ class ModelAveragingNodesTest {
         group -> {
           try (PointerScope scope = new PointerScope()) {
             Numbers net = new Numbers(0);
-            Algorithm algorithm = kind.algorithm().withRanksPerNode(2);
+            AveragingAlgorithm algorithm = kind.algorithm().withRanksPerNode(2);
             try (ModelAveraging model = ModelAveraging.of(net, group, algorithm)) {
               net.set(group.rank());
               model.step(
@@ -99,7 +98,7 @@ class ModelAveragingNodesTest {
                 .containsExactly(ofNodes[group.rank() / 2]));
   }
 
-  private static float[] mixed(ProcessGroup group, Algorithm algorithm) {
+  private static float[] mixed(ProcessGroup group, AveragingAlgorithm algorithm) {
     try (PointerScope scope = new PointerScope()) {
       Numbers net = new Numbers(1, 2, 3);
       int node = group.size() == 8 ? group.rank() / 2 : group.rank();
@@ -126,7 +125,7 @@ class ModelAveragingNodesTest {
         group -> {
           try (PointerScope scope = new PointerScope()) {
             Numbers net = new Numbers(0);
-            Algorithm algorithm = kind.algorithm().withRanksPerNode(3);
+            AveragingAlgorithm algorithm = kind.algorithm().withRanksPerNode(3);
             try (ModelAveraging model = ModelAveraging.of(net, group, algorithm)) {
               net.set(group.rank());
               model.step(ModelAveragingNodesTest::nothing, ModelAveragingNodesTest::nothing);
@@ -144,7 +143,7 @@ class ModelAveragingNodesTest {
         group -> {
           try (PointerScope scope = new PointerScope()) {
             Numbers net = new Numbers(0);
-            Algorithm algorithm = kind.algorithm().withRanksPerNode(2);
+            AveragingAlgorithm algorithm = kind.algorithm().withRanksPerNode(2);
             try (ModelAveraging model = ModelAveraging.of(net, group, algorithm)) {
               model.step(ModelAveragingNodesTest::nothing, ModelAveragingNodesTest::nothing);
               Runnable pass =
@@ -175,7 +174,7 @@ class ModelAveragingNodesTest {
         group -> {
           try (PointerScope scope = new PointerScope()) {
             Numbers net = new Numbers(0);
-            Algorithm algorithm = kind.algorithm().withRanksPerNode(2);
+            AveragingAlgorithm algorithm = kind.algorithm().withRanksPerNode(2);
             try (ModelAveraging model = ModelAveraging.of(net, group, algorithm)) {
               if (group.rank() == 0) {
                 aborted.await();
@@ -201,13 +200,13 @@ class ModelAveragingNodesTest {
   @Test
   void numbersThatDoNotFitAreRefused() throws Exception {
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> Algorithm.decentralized().withRanksPerNode(0))
+        .isThrownBy(() -> AveragingAlgorithm.decentralized().withRanksPerNode(0))
         .withMessage("ranksPerNode must be at least 1, got 0");
     assertThatIllegalStateException()
-        .isThrownBy(() -> Algorithm.asynchronous(Duration.ZERO).withRanksPerNode(2))
+        .isThrownBy(() -> AveragingAlgorithm.asynchronous(Duration.ZERO).withRanksPerNode(2))
         .withMessage("asynchronous, every PT0S after 0 steps has no form between nodes");
     assertThatIllegalStateException()
-        .isThrownBy(() -> Algorithm.postLocal(0, 1).withRanksPerNode(2));
+        .isThrownBy(() -> AveragingAlgorithm.postLocal(0, 1).withRanksPerNode(2));
     RankThreads.run(
         3,
         group -> {
@@ -217,10 +216,10 @@ class ModelAveragingNodesTest {
                 .isThrownBy(
                     () ->
                         ModelAveraging.of(
-                            net, group, Algorithm.decentralized().withRanksPerNode(2)))
+                            net, group, AveragingAlgorithm.decentralized().withRanksPerNode(2)))
                 .withMessage("ranksPerNode must divide the number of ranks, 3, got 2");
             assertThatIllegalArgumentException()
-                .isThrownBy(() -> ModelAveraging.of(net, group, Algorithm.shiftOne()))
+                .isThrownBy(() -> ModelAveraging.of(net, group, AveragingAlgorithm.shiftOne()))
                 .withMessageContaining("needs an even number of ranks, got 3");
           }
         });

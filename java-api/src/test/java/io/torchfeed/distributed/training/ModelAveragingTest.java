@@ -2,24 +2,20 @@
 package io.torchfeed.distributed.training;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import io.torchfeed.distributed.PeerLostException;
 import io.torchfeed.distributed.ReduceOp;
-import io.torchfeed.distributed.training.ModelAveraging.Algorithm;
 import io.torchfeed.testing.LeakCheck;
 import io.torchfeed.testing.RankThreads;
 import java.time.Duration;
 import java.util.concurrent.CyclicBarrier;
 import java.util.stream.IntStream;
 import org.bytedeco.javacpp.PointerScope;
-import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -32,39 +28,13 @@ import org.junit.jupiter.params.provider.CsvSource;
 @ExtendWith(LeakCheck.class)
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ModelAveragingTest {
-  /** A module whose parameters are numbers. */
-  private static final class Weights extends Module {
-    private final Tensor first;
-    private final Tensor second;
-
-    Weights(float... values) {
-      second = register_parameter("second", Tensor.create(new float[] {7}, 1));
-      first = register_parameter("first", Tensor.create(values, values.length));
-    }
-
-    float[] get() {
-      float[] values = new float[(int) first.numel()];
-      first.data_ptr_float().get(values);
-      return values;
-    }
-
-    void set(float... values) {
-      first.data_ptr_float().put(values);
-    }
-
-    void add(int at, double summand) {
-      float[] values = get();
-      values[at] += (float) summand;
-      set(values);
-    }
-  }
-
   private static void nothing() {}
 
   @ParameterizedTest
   @CsvSource({"ALL", "SHIFT_ONE"})
   void theAverageOfTheWeightsBeforeIsTakenBeforeTheUpdate(String kind) throws Exception {
-    Algorithm algorithm = kind.equals("ALL") ? Algorithm.decentralized() : Algorithm.shiftOne();
+    AveragingAlgorithm algorithm =
+        kind.equals("ALL") ? AveragingAlgorithm.decentralized() : AveragingAlgorithm.shiftOne();
     RankThreads.run(
         2,
         group -> {
@@ -112,7 +82,7 @@ class ModelAveragingTest {
         group -> {
           try (PointerScope scope = new PointerScope()) {
             Weights net = new Weights(0);
-            Algorithm algorithm = Algorithm.shiftOne().withInterval(2);
+            AveragingAlgorithm algorithm = AveragingAlgorithm.shiftOne().withInterval(2);
             try (ModelAveraging model = ModelAveraging.of(net, group, algorithm)) {
               net.set(group.rank());
               for (int step = 0; step < 4; step++) {
@@ -141,7 +111,7 @@ class ModelAveragingTest {
             Weights net = new Weights(1, 2, 3);
             int rank = group.rank();
             try (ModelAveraging model =
-                ModelAveraging.of(frozen(net), group, Algorithm.lowPrecision())) {
+                ModelAveraging.of(Weights.frozen(net), group, AveragingAlgorithm.lowPrecision())) {
               model.step(
                   ModelAveragingTest::nothing,
                   () -> {
@@ -163,11 +133,6 @@ class ModelAveragingTest {
             }
           }
         });
-  }
-
-  private static Weights frozen(Weights net) {
-    net.second.set_requires_grad(false);
-    return net;
   }
 
   @Test
@@ -197,7 +162,8 @@ class ModelAveragingTest {
         group -> {
           try (PointerScope scope = new PointerScope()) {
             Weights net = new Weights(0, 0);
-            Algorithm algorithm = Algorithm.asynchronous(Duration.ofMillis(1)).withWarmup(2);
+            AveragingAlgorithm algorithm =
+                AveragingAlgorithm.asynchronous(Duration.ofMillis(1)).withWarmup(2);
             try (ModelAveraging model = ModelAveraging.of(net, group, algorithm)) {
               for (int round = 0; round < 2; round++) {
                 int steps = 2 + 30 * group.rank();
@@ -225,7 +191,8 @@ class ModelAveragingTest {
         group -> {
           try (PointerScope scope = new PointerScope();
               ModelAveraging model =
-                  ModelAveraging.of(new Weights(1), group, Algorithm.asynchronous(Duration.ZERO))) {
+                  ModelAveraging.of(
+                      new Weights(1), group, AveragingAlgorithm.asynchronous(Duration.ZERO))) {
             model.step(ModelAveragingTest::nothing, ModelAveragingTest::nothing);
             if (group.rank() == 0) {
               assertThatThrownBy(model::average).isInstanceOf(PeerLostException.class);
@@ -243,7 +210,7 @@ class ModelAveragingTest {
           try (PointerScope scope = new PointerScope()) {
             Weights net = new Weights(1);
             try (ModelAveraging model =
-                ModelAveraging.of(net, group, Algorithm.asynchronous(Duration.ZERO))) {
+                ModelAveraging.of(net, group, AveragingAlgorithm.asynchronous(Duration.ZERO))) {
               if (group.rank() == 1) {
                 model.step(ModelAveragingTest::nothing, () -> net.add(0, 2));
               }
@@ -266,7 +233,8 @@ class ModelAveragingTest {
         group -> {
           try (PointerScope scope = new PointerScope()) {
             Weights net = new Weights(0);
-            try (ModelAveraging model = ModelAveraging.of(net, group, Algorithm.postLocal(2, 2))) {
+            try (ModelAveraging model =
+                ModelAveraging.of(net, group, AveragingAlgorithm.postLocal(2, 2))) {
               float[] after = new float[6];
               for (int step = 0; step < after.length; step++) {
                 model.step(
@@ -293,13 +261,13 @@ class ModelAveragingTest {
     RankThreads.run(
         1,
         group -> {
-          for (Algorithm algorithm :
-              new Algorithm[] {
-                Algorithm.decentralized(),
-                Algorithm.shiftOne(),
-                Algorithm.lowPrecision(),
-                Algorithm.asynchronous(Duration.ZERO),
-                Algorithm.postLocal(1, 1)
+          for (AveragingAlgorithm algorithm :
+              new AveragingAlgorithm[] {
+                AveragingAlgorithm.decentralized(),
+                AveragingAlgorithm.shiftOne(),
+                AveragingAlgorithm.lowPrecision(),
+                AveragingAlgorithm.asynchronous(Duration.ZERO),
+                AveragingAlgorithm.postLocal(1, 1)
               }) {
             try (PointerScope scope = new PointerScope()) {
               Weights net = new Weights(1);
@@ -311,135 +279,6 @@ class ModelAveragingTest {
               }
               assertThat(net.get()).containsExactly(4);
             }
-          }
-        });
-  }
-
-  @Test
-  void ranksThatDifferAreRefusedOnAllRanks() throws Exception {
-    RankThreads.run(
-        3,
-        group -> {
-          try (PointerScope scope = new PointerScope()) {
-            boolean isLast = group.rank() == 2;
-            assertThatIllegalArgumentException()
-                .isThrownBy(
-                    () ->
-                        ModelAveraging.of(
-                            new Weights(isLast ? new float[2] : new float[1]),
-                            group,
-                            Algorithm.decentralized()))
-                .withMessageContaining("rank 0 decentralized, every 1 steps, over Float[1]")
-                .withMessageContaining("rank 2 decentralized, every 1 steps, over Float[2]");
-            assertThatIllegalArgumentException()
-                .isThrownBy(
-                    () ->
-                        ModelAveraging.of(
-                            new Weights(1),
-                            group,
-                            Algorithm.decentralized().withInterval(isLast ? 2 : 1)))
-                .withMessageContaining("must train alike");
-            assertThatIllegalArgumentException()
-                .isThrownBy(() -> ModelAveraging.of(new Weights(1), group, Algorithm.shiftOne()))
-                .withMessage(
-                    "decentralized with one rank, every 1 steps needs an even number of ranks,"
-                        + " got 3");
-          }
-        });
-  }
-
-  @Test
-  void argumentsAreChecked() {
-    assertThatIllegalArgumentException()
-        .isThrownBy(() -> Algorithm.decentralized().withInterval(0))
-        .withMessage("interval must be at least 1, got 0");
-    assertThatIllegalArgumentException()
-        .isThrownBy(() -> Algorithm.asynchronous(Duration.ofMillis(-1)));
-    assertThatIllegalArgumentException().isThrownBy(() -> Algorithm.postLocal(-1, 1));
-    assertThatIllegalStateException().isThrownBy(() -> Algorithm.shiftOne().withWarmup(1));
-    assertThat(Algorithm.postLocal(3, 2)).hasToString("post-local, every 2 steps after 3");
-    assertThat(Algorithm.asynchronous(Duration.ofSeconds(1)).withWarmup(4))
-        .hasToString("asynchronous, every PT1S after 4 steps");
-  }
-
-  @Test
-  void unsupportedParametersAreRefused() throws Exception {
-    RankThreads.run(
-        1,
-        group -> {
-          try (PointerScope scope = new PointerScope()) {
-            Weights doubles = new Weights(1);
-            doubles.to(ScalarType.Double, false);
-            assertThatIllegalArgumentException()
-                .isThrownBy(() -> ModelAveraging.of(doubles, group, Algorithm.lowPrecision()))
-                .withMessageContaining("needs float32 parameters, got Double");
-            Weights none = frozen(new Weights(1));
-            none.first.set_requires_grad(false);
-            assertThatIllegalArgumentException()
-                .isThrownBy(() -> ModelAveraging.of(none, group, Algorithm.decentralized()))
-                .withMessageContaining("at least one parameter must require a gradient");
-          }
-        });
-  }
-
-  @Test
-  void aFailedStepLeavesTheTrainingUnusable() throws Exception {
-    RankThreads.run(
-        1,
-        group -> {
-          try (PointerScope scope = new PointerScope()) {
-            ModelAveraging model =
-                ModelAveraging.of(new Weights(1), group, Algorithm.decentralized());
-            assertThatThrownBy(
-                    () ->
-                        model.step(
-                            () -> {
-                              throw new ArithmeticException("no loss");
-                            },
-                            ModelAveragingTest::nothing))
-                .isInstanceOf(ArithmeticException.class);
-            assertThatIllegalStateException()
-                .isThrownBy(model::average)
-                .withMessageContaining("an earlier step failed")
-                .withMessageContaining("no loss");
-            model.close();
-            model.close();
-            assertThatIllegalStateException()
-                .isThrownBy(
-                    () -> model.step(ModelAveragingTest::nothing, ModelAveragingTest::nothing))
-                .withMessage("ModelAveraging is closed");
-          }
-        });
-  }
-
-  @ParameterizedTest
-  @CsvSource({"ALL", "LOW_PRECISION", "ASYNCHRONOUS", "POST_LOCAL"})
-  void aLostRankIsReported(String kind) throws Exception {
-    Algorithm algorithm =
-        switch (kind) {
-          case "ALL" -> Algorithm.decentralized();
-          case "LOW_PRECISION" -> Algorithm.lowPrecision();
-          case "ASYNCHRONOUS" -> Algorithm.asynchronous(Duration.ofMillis(1));
-          default -> Algorithm.postLocal(1000, 1);
-        };
-    CyclicBarrier ready = new CyclicBarrier(2);
-    RankThreads.run(
-        2,
-        group -> {
-          try (PointerScope scope = new PointerScope();
-              ModelAveraging model = ModelAveraging.of(new Weights(1), group, algorithm)) {
-            model.step(ModelAveragingTest::nothing, ModelAveragingTest::nothing);
-            ready.await();
-            if (group.rank() == 1) {
-              return; // leaves without a word
-            }
-            assertThatThrownBy(
-                    () -> {
-                      while (true) {
-                        model.step(ModelAveragingTest::nothing, ModelAveragingTest::nothing);
-                      }
-                    })
-                .isInstanceOf(PeerLostException.class);
           }
         });
   }

@@ -85,7 +85,7 @@ class QAdamTest {
   private static DistributedDataParallel wrap(
       Module net, ProcessGroup group, QAdam.Options options) {
     return DistributedDataParallel.wrap(
-        net, group, DistributedDataParallel.Options.defaults().withExchange(options.exchange()));
+        net, group, DataParallelOptions.defaults().withExchange(options.exchange()));
   }
 
   /** Bagua's rule in double precision, without the gradient that it drops and the growing steps. */

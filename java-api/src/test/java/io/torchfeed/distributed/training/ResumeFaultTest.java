@@ -8,8 +8,6 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.checkpoint.Stateful;
 import io.torchfeed.distributed.ProcessGroup;
-import io.torchfeed.distributed.training.DistributedDataParallel.Options;
-import io.torchfeed.distributed.training.ModelAveraging.Algorithm;
 import io.torchfeed.testing.LeakCheck;
 import io.torchfeed.testing.RankThreads;
 import java.util.Map;
@@ -24,13 +22,13 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @ExtendWith(LeakCheck.class)
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ResumeFaultTest {
-  private static final Options POWER_SGD =
-      Options.defaults()
+  private static final DataParallelOptions POWER_SGD =
+      DataParallelOptions.defaults()
           .withBucketBytes(150)
           .withExchange(
               GradientExchange.powerSgd().withStartIteration(0).withMinCompressionRate(0.5));
 
-  private static DistributedDataParallel wrap(ProcessGroup group, Options options) {
+  private static DistributedDataParallel wrap(ProcessGroup group, DataParallelOptions options) {
     return DistributedDataParallel.wrap(new ResumeNet(1), group, options);
   }
 
@@ -71,7 +69,7 @@ class ResumeFaultTest {
         group -> {
           try (PointerScope scope = new PointerScope();
               StateDict state = trained(group)) {
-            try (var other = wrap(group, Options.defaults().withBucketBytes(150))) {
+            try (var other = wrap(group, DataParallelOptions.defaults().withBucketBytes(150))) {
               assertRefused(
                   other, changed(state, "\"kind\"", "\"kind\""), "the state has exchange powerSgd");
             }
@@ -163,7 +161,7 @@ class ResumeFaultTest {
         group -> {
           try (PointerScope scope = new PointerScope()) {
             ResumeNet net = new ResumeNet(1);
-            Algorithm algorithm = Algorithm.lowPrecision();
+            AveragingAlgorithm algorithm = AveragingAlgorithm.lowPrecision();
             try (ModelAveraging model = ModelAveraging.of(net, group, algorithm);
                 StateDict state = model.stateDict()) {
               model.step(

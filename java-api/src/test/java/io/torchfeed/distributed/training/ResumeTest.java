@@ -6,9 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.distributed.ProcessGroup;
-import io.torchfeed.distributed.training.DistributedDataParallel.BufferMode;
-import io.torchfeed.distributed.training.DistributedDataParallel.Options;
-import io.torchfeed.distributed.training.ModelAveraging.Algorithm;
+import io.torchfeed.distributed.training.DataParallelOptions.BufferMode;
 import io.torchfeed.testing.LeakCheck;
 import io.torchfeed.testing.RankThreads;
 import java.time.Duration;
@@ -132,7 +130,7 @@ class ResumeTest {
     private final DistributedDataParallel model;
     private final Momentum sgd;
 
-    Reduced(ResumeNet net, ProcessGroup group, Options options) {
+    Reduced(ResumeNet net, ProcessGroup group, DataParallelOptions options) {
       this.net = net;
       this.group = group;
       model = DistributedDataParallel.wrap(net, group, options);
@@ -192,12 +190,13 @@ class ResumeTest {
   }
 
   private static Case reduced(String name, int ranks, GradientExchange exchange) {
-    Options options = Options.defaults().withBucketBytes(150).withExchange(exchange);
+    DataParallelOptions options =
+        DataParallelOptions.defaults().withBucketBytes(150).withExchange(exchange);
     return new Case(name, ranks, (net, group) -> new Reduced(net, group, options));
   }
 
   /** Three ranks, of which those from a number on do not use a parameter. */
-  private static Case reduced(String name, Options options, int idleFrom) {
+  private static Case reduced(String name, DataParallelOptions options, int idleFrom) {
     return new Case(
         name,
         3,
@@ -209,12 +208,12 @@ class ResumeTest {
 
   @Test
   void aReducerWithOptionsContinues() throws Exception {
-    Options small = Options.defaults().withBucketBytes(150);
-    Options unused = small.withFindUnusedParameters(true);
-    Options isStatic = small.withStaticGraph(true);
+    DataParallelOptions small = DataParallelOptions.defaults().withBucketBytes(150);
+    DataParallelOptions unused = small.withFindUnusedParameters(true);
+    DataParallelOptions isStatic = small.withStaticGraph(true);
     assertStopsChangeNothing(
         List.of(
-            reduced("defaults", Options.defaults(), 3),
+            reduced("defaults", DataParallelOptions.defaults(), 3),
             reduced("unused on some ranks", unused, 1),
             reduced("unused on all ranks", unused, 0),
             reduced("static", isStatic, 3),
@@ -226,7 +225,8 @@ class ResumeTest {
                 "static, alone",
                 1,
                 (net, group) ->
-                    new Reduced(net, group, Options.defaults().withStaticGraph(true)))));
+                    new Reduced(
+                        net, group, DataParallelOptions.defaults().withStaticGraph(true)))));
   }
 
   /** Moments that are exchanged. */
@@ -245,7 +245,7 @@ class ResumeTest {
           DistributedDataParallel.wrap(
               net,
               group,
-              Options.defaults()
+              DataParallelOptions.defaults()
                   .withBucketBytes(150)
                   .withExchange(options.exchange().withRanksPerNode(ranksPerNode)));
       adam = QAdam.of(model, options);
@@ -293,7 +293,7 @@ class ResumeTest {
     private final ModelAveraging model;
     private final Momentum sgd;
 
-    Averaged(ResumeNet net, ProcessGroup group, Algorithm algorithm) {
+    Averaged(ResumeNet net, ProcessGroup group, AveragingAlgorithm algorithm) {
       this.net = net;
       this.group = group;
       model = ModelAveraging.of(net, group, algorithm);
@@ -327,16 +327,16 @@ class ResumeTest {
     }
   }
 
-  private static Case averaged(int ranks, Algorithm algorithm) {
+  private static Case averaged(int ranks, AveragingAlgorithm algorithm) {
     return new Case(
         algorithm.toString(), ranks, (net, group) -> new Averaged(net, group, algorithm));
   }
 
   @Test
   void anExchangeOfWeightsContinues() throws Exception {
-    Algorithm all = Algorithm.decentralized();
-    Algorithm low = Algorithm.lowPrecision();
-    Algorithm shift = Algorithm.shiftOne();
+    AveragingAlgorithm all = AveragingAlgorithm.decentralized();
+    AveragingAlgorithm low = AveragingAlgorithm.lowPrecision();
+    AveragingAlgorithm shift = AveragingAlgorithm.shiftOne();
     assertStopsChangeNothing(
         List.of(
             averaged(2, all),
@@ -348,14 +348,14 @@ class ResumeTest {
             averaged(2, low),
             averaged(3, low.withInterval(2)),
             averaged(4, low.withRanksPerNode(2)),
-            averaged(2, Algorithm.postLocal(WARMUP, 3)),
-            averaged(3, Algorithm.postLocal(0, 2)),
-            averaged(2, Algorithm.asynchronous(Duration.ZERO).withWarmup(STEPS))));
+            averaged(2, AveragingAlgorithm.postLocal(WARMUP, 3)),
+            averaged(3, AveragingAlgorithm.postLocal(0, 2)),
+            averaged(2, AveragingAlgorithm.asynchronous(Duration.ZERO).withWarmup(STEPS))));
   }
 
   @Test
   void asynchronousAveragingContinuesFromTheWeightsOfEachRank() throws Exception {
-    Algorithm algorithm = Algorithm.asynchronous(Duration.ofDays(1));
+    AveragingAlgorithm algorithm = AveragingAlgorithm.asynchronous(Duration.ofDays(1));
     RankThreads.run(
         2,
         group -> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist;
 
-import io.torchfeed.distributed.training.ModelAveraging;
+import io.torchfeed.distributed.training.AveragingAlgorithm;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Locale;
@@ -22,14 +22,14 @@ enum Algorithm {
   private static final int PERIOD = 4;
 
   /** Returns the algorithm that exchanges weights; there is none for {@link #ALLREDUCE}. */
-  ModelAveraging.Algorithm averaging() {
+  AveragingAlgorithm averaging() {
     return switch (this) {
       case ALLREDUCE -> throw new IllegalStateException("gradients are averaged");
-      case DECENTRALIZED -> ModelAveraging.Algorithm.decentralized();
-      case SHIFT_ONE -> ModelAveraging.Algorithm.shiftOne();
-      case LOW_PRECISION -> ModelAveraging.Algorithm.lowPrecision();
-      case ASYNC -> ModelAveraging.Algorithm.asynchronous(PAUSE).withWarmup(WARMUP_STEPS);
-      case POST_LOCAL -> ModelAveraging.Algorithm.postLocal(WARMUP_STEPS, PERIOD);
+      case DECENTRALIZED -> AveragingAlgorithm.decentralized();
+      case SHIFT_ONE -> AveragingAlgorithm.shiftOne();
+      case LOW_PRECISION -> AveragingAlgorithm.lowPrecision();
+      case ASYNC -> AveragingAlgorithm.asynchronous(PAUSE).withWarmup(WARMUP_STEPS);
+      case POST_LOCAL -> AveragingAlgorithm.postLocal(WARMUP_STEPS, PERIOD);
     };
   }
 

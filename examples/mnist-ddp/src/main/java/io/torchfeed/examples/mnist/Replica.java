@@ -3,6 +3,7 @@ package io.torchfeed.examples.mnist;
 
 import io.torchfeed.checkpoint.Stateful;
 import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.distributed.training.DataParallelOptions;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.distributed.training.ModelAveraging;
 import io.torchfeed.distributed.training.QAdam;
@@ -46,8 +47,7 @@ interface Replica extends AutoCloseable {
             DistributedDataParallel.wrap(
                 net,
                 group,
-                DistributedDataParallel.Options.defaults()
-                    .withExchange(settings.comm().exchange())))
+                DataParallelOptions.defaults().withExchange(settings.comm().exchange())))
         : new Averaged(ModelAveraging.of(net, group, settings.algorithm().averaging()));
   }
 

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.training;
+
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.distributed.ProcessGroup;
+import java.time.Duration;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+
+/**
+ * What the ranks of a {@link ModelAveraging} exchange, and when. Immutable: {@code with} methods
+ * return new algorithms.
+ */
+public final class AveragingAlgorithm {
+  private enum Kind {
+    ALL,
+    SHIFT_ONE,
+    LOW_PRECISION,
+    ASYNCHRONOUS,
+    POST_LOCAL
+  }
+
+  private static final Duration MAX_PAUSE = Duration.ofDays(1);
+
+  private final Kind kind;
+  private final long interval;
+  private final long start;
+  private final Duration pause;
+  private final int ranksPerNode;
+
+  private AveragingAlgorithm(
+      Kind kind, long interval, long start, Duration pause, int ranksPerNode) {
+    this.kind = kind;
+    this.interval = interval;
+    this.start = start;
+    this.pause = pause;
+    this.ranksPerNode = ranksPerNode;
+  }
+
+  private AveragingAlgorithm(Kind kind, Duration pause) {
+    this(kind, 1, 0, pause, 1);
+  }
+
+  /**
+   * Returns decentralized SGD with all ranks: weights are averaged over all ranks while the
+   * gradients are computed from the weights before. Sends as much per step as averaging gradients;
+   * the exchange is hidden behind the whole forward and backward pass.
+   *
+   * @return the algorithm, with an exchange in each step
+   */
+  public static AveragingAlgorithm decentralized() {
+    return new AveragingAlgorithm(Kind.ALL, Duration.ZERO);
+  }
+
+  /**
+   * Returns decentralized SGD with one rank at a time: like {@link #decentralized}, but weights are
+   * averaged with those of one other rank, which changes from exchange to exchange. Sends 4 bytes
+   * per parameter of 4 bytes and step, for any number of ranks, which must be even.
+   *
+   * @return the algorithm, with an exchange in each step
+   */
+  public static AveragingAlgorithm shiftOne() {
+    return new AveragingAlgorithm(Kind.SHIFT_ONE, Duration.ZERO);
+  }
+
+  /**
+   * Returns decentralized SGD in low precision: after each step, weights are mixed with those of
+   * the two neighbours in a ring, by messages of one byte per parameter. Parameters must be
+   * float32. No effect in a group of one rank.
+   *
+   * @return the algorithm, with an exchange after each step
+   */
+  public static AveragingAlgorithm lowPrecision() {
+    return new AveragingAlgorithm(Kind.LOW_PRECISION, Duration.ZERO);
+  }
+
+  /**
+   * Returns asynchronous averaging: a thread averages the weights of all ranks at intervals of
+   * time, and no step waits for another rank. The ranks may run different numbers of steps.
+   *
+   * @param pause the time between two exchanges, at most a day
+   * @return the algorithm, without warm-up
+   * @throws IllegalArgumentException if the time is negative or longer
+   */
+  public static AveragingAlgorithm asynchronous(Duration pause) {
+    if (requireNonNull(pause, "pause").isNegative() || pause.compareTo(MAX_PAUSE) > 0) {
+      throw new IllegalArgumentException("pause must be from 0 to " + MAX_PAUSE + ", got " + pause);
+    }
+    return new AveragingAlgorithm(Kind.ASYNCHRONOUS, pause);
+  }
+
+  /**
+   * Returns post-local SGD: gradients are averaged in the first steps; after them each rank trains
+   * alone, and weights are averaged every few steps.
+   *
+   * @param start the number of steps in which gradients are averaged, at least 0
+   * @param period the steps from one averaging of weights to the next, at least 1
+   * @return the algorithm
+   * @throws IllegalArgumentException if a number is below its minimum
+   */
+  public static AveragingAlgorithm postLocal(long start, long period) {
+    return new AveragingAlgorithm(Kind.POST_LOCAL, Duration.ZERO)
+        .withWarmup(start)
+        .withInterval(period);
+  }
+
+  /**
+   * Returns the algorithm with an exchange every few steps; no effect on {@link #asynchronous}.
+   *
+   * @param steps the steps from one exchange to the next, at least 1
+   * @return the algorithm
+   * @throws IllegalArgumentException if the number is below 1
+   */
+  public AveragingAlgorithm withInterval(long steps) {
+    if (steps < 1) {
+      throw new IllegalArgumentException("interval must be at least 1, got " + steps);
+    }
+    return new AveragingAlgorithm(kind, steps, start, pause, ranksPerNode);
+  }
+
+  /**
+   * Returns the algorithm with steps in which gradients are averaged before the exchange of weights
+   * begins; for {@link #asynchronous} and {@link #postLocal}.
+   *
+   * @param steps the number of these steps, at least 0
+   * @return the algorithm
+   * @throws IllegalArgumentException if the number is below 0
+   * @throws IllegalStateException if the algorithm has no warm-up
+   */
+  public AveragingAlgorithm withWarmup(long steps) {
+    if (kind != Kind.ASYNCHRONOUS && kind != Kind.POST_LOCAL) {
+      throw new IllegalStateException(this + " has no warm-up");
+    }
+    if (steps < 0) {
+      throw new IllegalArgumentException("warm-up must be at least 0 steps, got " + steps);
+    }
+    return new AveragingAlgorithm(kind, interval, steps, pause, ranksPerNode);
+  }
+
+  /**
+   * Returns the algorithm between nodes, for example machines: each time, the weights of a node's
+   * ranks are averaged, exchanged with other nodes by the first of these ranks, and copied to the
+   * others. So what travels between nodes does not grow with the ranks of a node; "rank" in the
+   * description of the algorithm then stands for a node. Not for {@link #asynchronous} and {@link
+   * #postLocal}.
+   *
+   * @param ranks the number of consecutive ranks that form a node, at least 1; must divide the
+   *     group's size. By default 1
+   * @return the algorithm
+   * @throws IllegalArgumentException if the number is below 1
+   * @throws IllegalStateException if the algorithm has no form between nodes
+   */
+  public AveragingAlgorithm withRanksPerNode(int ranks) {
+    if (kind == Kind.ASYNCHRONOUS || kind == Kind.POST_LOCAL) {
+      throw new IllegalStateException(this + " has no form between nodes");
+    }
+    if (ranks < 1) {
+      throw new IllegalArgumentException("ranksPerNode must be at least 1, got " + ranks);
+    }
+    return new AveragingAlgorithm(kind, interval, start, pause, ranks);
+  }
+
+  void check(int worldSize, Tensor[] weights) {
+    if (worldSize % ranksPerNode != 0) {
+      throw new IllegalArgumentException(
+          "ranksPerNode must divide the number of ranks, %d, got %d"
+              .formatted(worldSize, ranksPerNode));
+    }
+    int nodes = worldSize / ranksPerNode;
+    if (kind == Kind.SHIFT_ONE && nodes % 2 == 1 && nodes > 1) {
+      throw new IllegalArgumentException(
+          "%s needs an even number of %s, got %d"
+              .formatted(this, ranksPerNode == 1 ? "ranks" : "nodes", nodes));
+    }
+    for (Tensor weight : weights) {
+      if (kind == Kind.LOW_PRECISION && weight.scalar_type().intern() != ScalarType.Float) {
+        throw new IllegalArgumentException(
+            this + " needs float32 parameters, got " + weight.scalar_type());
+      }
+      if (weight.scalar_type().intern() != weights[0].scalar_type().intern()) {
+        throw new IllegalArgumentException(
+            "parameters must have one dtype, got "
+                + weights[0].scalar_type()
+                + " and "
+                + weight.scalar_type());
+      }
+    }
+  }
+
+  WeightExchange start(ProcessGroup group, Tensor[] parameters, FlatTensors weights) {
+    return switch (kind) {
+      case ALL -> new DecentralizedExchange(nodes(group), weights, true, interval);
+      case SHIFT_ONE ->
+          new DecentralizedExchange(nodes(group), weights, group.size() == ranksPerNode, interval);
+      case LOW_PRECISION -> new LowPrecisionExchange(nodes(group), weights, interval);
+      case ASYNCHRONOUS -> new AsynchronousExchange(group, parameters, weights, pause, start);
+      case POST_LOCAL -> new LocalExchange(group, parameters, weights, start, interval);
+    };
+  }
+
+  private Nodes nodes(ProcessGroup group) {
+    return Nodes.of(group, ranksPerNode);
+  }
+
+  @Override
+  public String toString() {
+    return nameAndTimes()
+        + (ranksPerNode > 1 ? ", between nodes of " + ranksPerNode + " ranks" : "");
+  }
+
+  private String nameAndTimes() {
+    return switch (kind) {
+      case ALL -> "decentralized, every " + interval + " steps";
+      case SHIFT_ONE -> "decentralized with one rank, every " + interval + " steps";
+      case LOW_PRECISION -> "decentralized in low precision, every " + interval + " steps";
+      case ASYNCHRONOUS -> "asynchronous, every " + pause + " after " + start + " steps";
+      case POST_LOCAL -> "post-local, every " + interval + " steps after " + start;
+    };
+  }
+}

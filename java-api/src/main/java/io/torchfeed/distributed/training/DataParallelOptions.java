@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.training;
+
+import io.torchfeed.bindings.ReducerOptions;
+import io.torchfeed.internal.Checks;
+import java.util.Collection;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Consumer;
+import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.pytorch.Module;
+
+/**
+ * The options of a {@link DistributedDataParallel}, the same on all ranks. Immutable: each {@code
+ * with} method returns new options.
+ */
+public final class DataParallelOptions {
+  /** The moments at which buffers, for example running statistics, are copied from rank 0. */
+  public enum BufferMode {
+    /** Never, not even when the module is wrapped; PyTorch's {@code broadcast_buffers=False}. */
+    OFF(ReducerOptions.kOff),
+
+    /**
+     * Once when the module is wrapped, and at each call of {@link
+     * DistributedDataParallel#broadcastBuffers}.
+     */
+    ON_REQUEST(ReducerOptions.kOnRequest),
+
+    /**
+     * When the module is wrapped, and at each call of {@link DistributedDataParallel#beforeForward}
+     * unless the previous one was inside {@link DistributedDataParallel#noSync}; PyTorch's default.
+     */
+    BEFORE_FORWARD(ReducerOptions.kBeforeForward),
+
+    /**
+     * When the module is wrapped, and at the end of each backward pass that averages gradients. The
+     * default, since it needs no call in the training loop and leaves equal buffers on all ranks
+     * after every step.
+     */
+    AFTER_BACKWARD(ReducerOptions.kAfterBackward);
+
+    private final int code;
+
+    BufferMode(int code) {
+      this.code = code;
+    }
+  }
+
+  private static final DataParallelOptions DEFAULTS = new DataParallelOptions();
+
+  private long firstBucketBytes = 1L << 20;
+  private long bucketBytes = 25L << 20;
+  private boolean findUnusedParameters;
+  private boolean staticGraph;
+  private boolean gradientAsBucketView;
+  private BufferMode bufferMode = BufferMode.AFTER_BACKWARD;
+  private Set<String> ignored = Set.of();
+  private GradientExchange exchange = GradientExchange.allReduce();
+
+  private DataParallelOptions() {}
+
+  /**
+   * Returns PyTorch's options, except that buffers are copied {@linkplain BufferMode#AFTER_BACKWARD
+   * after each backward pass}.
+   *
+   * @return the options
+   */
+  public static DataParallelOptions defaults() {
+    return DEFAULTS;
+  }
+
+  /**
+   * Returns these options with a different size of the buckets in which gradients are reduced; by
+   * default 1 MiB for the first bucket and 25 MiB for the others. Before the second backward pass,
+   * which reduces the gradients in the order in which those of the first one arrived, all gradients
+   * of a dtype are one bucket, unless {@link #withFindUnusedParameters} is on.
+   *
+   * @param bytes the size in bytes at which a bucket is full, at least 1
+   * @return the options
+   * @throws IllegalArgumentException if the size is below 1
+   */
+  public DataParallelOptions withBucketBytes(long bytes) {
+    return withBucketBytes(bytes, bytes);
+  }
+
+  /**
+   * Returns these options with different sizes of the buckets in which gradients are reduced.
+   *
+   * @param first the size of the bucket that is reduced first, in bytes, at least 1
+   * @param others the size of the others, in bytes, at least 1
+   * @return the options
+   * @throws IllegalArgumentException if a size is below 1
+   */
+  public DataParallelOptions withBucketBytes(long first, long others) {
+    check("first", first);
+    check("others", others);
+    return with(
+        options -> {
+          options.firstBucketBytes = first;
+          options.bucketBytes = others;
+        });
+  }
+
+  /**
+   * Returns these options with or without support for losses that depend on only part of the
+   * parameters. A gradient is then the mean over the ranks, to which ranks that do not use the
+   * parameter contribute 0; if no rank uses it, it remains undefined. Costs one more all-reduce per
+   * backward pass, of 4 bytes per parameter.
+   *
+   * @param find whether parameters may be unused; by default every parameter must contribute to
+   *     every loss
+   * @return the options
+   */
+  public DataParallelOptions withFindUnusedParameters(boolean find) {
+    return with(options -> options.findUnusedParameters = find);
+  }
+
+  /**
+   * Returns these options with or without the promise that all backward passes use the same
+   * parameters, each as often as the first one does. Parameters may then be unused at no cost,
+   * since they are found in the first pass, which reduces everything at its end.
+   *
+   * @param isStatic whether the graph is static; by default it is not
+   * @return the options
+   */
+  public DataParallelOptions withStaticGraph(boolean isStatic) {
+    return with(options -> options.staticGraph = isStatic);
+  }
+
+  /**
+   * Returns these options with or without gradients that are views of the buckets, which saves as
+   * much memory as the gradients take. It also saves copies if the optimizer sets gradients to zero
+   * rather than undefined. A gradient must then not be replaced by another tensor between passes.
+   *
+   * @param views whether gradients are views; by default they are not
+   * @return the options
+   */
+  public DataParallelOptions withGradientAsBucketView(boolean views) {
+    return with(options -> options.gradientAsBucketView = views);
+  }
+
+  /**
+   * Returns these options with a different moment at which buffers are copied.
+   *
+   * @param mode when the buffers of rank 0 are copied to the other ranks
+   * @return the options
+   */
+  public DataParallelOptions withBufferMode(BufferMode mode) {
+    Objects.requireNonNull(mode, "mode");
+    return with(options -> options.bufferMode = mode);
+  }
+
+  /**
+   * Returns these options with parameters and buffers that the wrapper leaves alone: they are
+   * neither compared, copied nor reduced, and not part of {@link DistributedDataParallel#digest}.
+   *
+   * @param names their names as in {@code named_parameters()} and {@code named_buffers()}; copied
+   * @return the options
+   */
+  public DataParallelOptions withIgnored(Collection<String> names) {
+    Set<String> copy = Set.copyOf(Checks.copyOf("names", names));
+    return with(options -> options.ignored = copy);
+  }
+
+  /**
+   * Returns these options with a different way of averaging gradients.
+   *
+   * @param exchange how gradients travel between the ranks
+   * @return the options
+   */
+  public DataParallelOptions withExchange(GradientExchange exchange) {
+    Objects.requireNonNull(exchange, "exchange");
+    return with(options -> options.exchange = exchange);
+  }
+
+  private DataParallelOptions with(Consumer<DataParallelOptions> change) {
+    DataParallelOptions changed = new DataParallelOptions();
+    changed.firstBucketBytes = firstBucketBytes;
+    changed.bucketBytes = bucketBytes;
+    changed.findUnusedParameters = findUnusedParameters;
+    changed.staticGraph = staticGraph;
+    changed.gradientAsBucketView = gradientAsBucketView;
+    changed.bufferMode = bufferMode;
+    changed.ignored = ignored;
+    changed.exchange = exchange;
+    change.accept(changed);
+    return changed;
+  }
+
+  private static void check(String name, long bytes) {
+    if (bytes < 1) {
+      throw new IllegalArgumentException(name + " must be at least 1, got " + bytes);
+    }
+  }
+
+  Set<String> ignored() {
+    return ignored;
+  }
+
+  GradientExchange exchange() {
+    return exchange;
+  }
+
+  ReducerOptions toNative(Module module) {
+    return new ReducerOptions()
+        .first_bucket_bytes(firstBucketBytes)
+        .bucket_bytes(bucketBytes)
+        .find_unused_parameters(findUnusedParameters)
+        .static_graph(staticGraph)
+        .gradient_as_bucket_view(gradientAsBucketView)
+        .buffer_mode(bufferMode.code)
+        .exchange(exchange.toNative())
+        .sparse_names(new BytePointer(ModuleTensors.lines(ModuleTensors.sparse(module))))
+        .ignored_names(new BytePointer(ModuleTensors.lines(new TreeSet<>(ignored))));
+  }
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.training;
+
+import io.torchfeed.bindings.GradientReducer;
+import io.torchfeed.bindings.NativeException;
+import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.NativeProcessGroup;
+import io.torchfeed.bindings.ReducerOptions;
+import io.torchfeed.bindings.ReducerState;
+import io.torchfeed.checkpoint.StateDict;
+import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.internal.JsonObject;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorVector;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The native reducer of a wrapped module: how it is created, how its failures become public
+ * exceptions, and what a restart must carry of it. Not thread-safe.
+ */
+final class ModelReducer {
+  private static final String KIND = "DistributedDataParallel";
+  private static final String EXCHANGE = "exchange.";
+
+  private final NativeHandle<GradientReducer> handle;
+  private final ProcessGroup group;
+  private final Module module;
+  private final Set<String> ignored;
+
+  private ModelReducer(
+      NativeHandle<GradientReducer> handle,
+      ProcessGroup group,
+      Module module,
+      Set<String> ignored) {
+    this.handle = handle;
+    this.group = group;
+    this.module = module;
+    this.ignored = ignored;
+  }
+
+  /** Creates the reducer of a module, which is borrowed, as is the group. */
+  static ModelReducer of(Module module, ProcessGroup group, DataParallelOptions options) {
+    try (PointerScope scope = new PointerScope()) {
+      ModuleTensors.requireNames(module, options.ignored());
+      ModuleTensors parameters = ModuleTensors.parameters(module, options.ignored());
+      ModuleTensors buffers = ModuleTensors.buffers(module, options.ignored());
+      ReducerOptions nativeOptions = options.toNative(module);
+      NativeHandle<GradientReducer> handle =
+          group
+              .core()
+              .make(
+                  "wrap",
+                  nativeGroup ->
+                      NativeHandle.create(
+                          "DistributedDataParallel",
+                          () ->
+                              GradientReducer.create(
+                                  nativeGroup,
+                                  ModuleTensors.lines(parameters.names()),
+                                  parameters.tensors(),
+                                  ModuleTensors.lines(buffers.names()),
+                                  buffers.tensors(),
+                                  nativeOptions)));
+      ModelReducer reducer = new ModelReducer(handle, group, module, options.ignored());
+      try {
+        reducer.connectExchange(options.exchange().ranksPerNode());
+        return reducer;
+      } catch (RuntimeException | Error e) {
+        handle.close();
+        throw e;
+      }
+    }
+  }
+
+  /** Connects the exchange of gradients, if it needs groups of its own. */
+  private void connectExchange(int ranksPerNode) {
+    if (!handle.call(GradientReducer::needs_exchange_group)) {
+      return;
+    }
+    int[] all = IntStream.range(0, group.size()).toArray();
+    try (ProcessGroup own = group.subgroup(all); // the reducer keeps the native groups
+        Nodes nodes = Nodes.of(group, ranksPerNode)) {
+      withNative(own, ranks -> connectExchange(ranks, nodes));
+    }
+  }
+
+  private void connectExchange(NativeProcessGroup all, Nodes nodes) {
+    ProcessGroup node = nodes.node();
+    if (node == null) {
+      handle.run(reducer -> reducer.exchange_over(all));
+    } else {
+      withNative(
+          node,
+          own ->
+              withNative(
+                  nodes.leaders(),
+                  leaders ->
+                      handle.run(reducer -> reducer.exchange_between_nodes(all, own, leaders))));
+    }
+  }
+
+  private static void withNative(
+      @Nullable ProcessGroup group, Consumer<@Nullable NativeProcessGroup> body) {
+    if (group == null) {
+      body.accept(null);
+    } else {
+      group.core().handle().run(body);
+    }
+  }
+
+  NativeHandle<GradientReducer> handle() {
+    return handle;
+  }
+
+  void run(String operation, Consumer<GradientReducer> body) {
+    call(
+        operation,
+        reducer -> {
+          body.accept(reducer);
+          return true;
+        });
+  }
+
+  <R> R call(String operation, Function<GradientReducer, R> body) {
+    long start = System.nanoTime();
+    try {
+      return handle.call(body);
+    } catch (NativeException e) {
+      throw group.core().failure(operation, start, e);
+    }
+  }
+
+  void leave() {
+    if (!handle.isClosed()) {
+      handle.run(GradientReducer::leave);
+    }
+  }
+
+  /** See {@link DistributedDataParallel#stateDict}. */
+  StateDict stateDict() {
+    group.core().requireJavaRanks("stateDict");
+    try (PointerScope scope = new PointerScope()) {
+      ReducerState state = call("stateDict", GradientReducer::state);
+      List<String> names = lines(state.names());
+      Map<String, Tensor> tensors = ModuleTensors.bufferStates(module, ignored);
+      for (int i = 0; i < names.size(); i++) {
+        tensors.put(EXCHANGE + names.get(i), state.tensors().get(i));
+      }
+      String json =
+          DistributedStateJson.write(
+              KIND,
+              layout(),
+              out -> {
+                DistributedStateJson.writeTexts(out, "buckets", lines(state.buckets()));
+                DistributedStateJson.writeTexts(out, "uses", lines(state.uses()));
+                out.writeNumberField("exchangeSteps", state.exchange_steps());
+                DistributedStateJson.writeTexts(
+                    out, "exchangeRandom", lines(state.exchange_random()));
+              });
+      return StateDict.of(json, tensors);
+    }
+  }
+
+  /** Returns the lines of a native string, which is null if it is empty. */
+  private static List<String> lines(@Nullable BytePointer text) {
+    return text == null ? List.of() : text.getString().lines().toList();
+  }
+
+  /** Returns what must be the same when a state is restored. */
+  private List<String> layout() {
+    try (BytePointer lines = handle.call(GradientReducer::layout)) {
+      return DistributedStateJson.withRank(group.part(), lines.getString().lines().toList());
+    }
+  }
+
+  /** See {@link DistributedDataParallel#loadStateDict}. */
+  void loadStateDict(StateDict state) {
+    JsonObject json =
+        DistributedStateJson.read(
+            state, KIND, layout(), "buckets", "uses", "exchangeSteps", "exchangeRandom");
+    try (PointerScope scope = new PointerScope()) {
+      Map<String, Tensor> exchanged = new LinkedHashMap<>();
+      Map<String, Tensor> buffers = new LinkedHashMap<>();
+      state
+          .tensors()
+          .forEach(
+              (name, tensor) ->
+                  (name.startsWith(EXCHANGE) ? exchanged : buffers).put(name, tensor));
+      List<String> names =
+          exchanged.keySet().stream().map(name -> name.substring(EXCHANGE.length())).toList();
+      StateDict kept = StateDict.of("", buffers);
+      try (kept) {
+        Map<String, Tensor> targets = ModuleTensors.bufferStates(module, ignored);
+        kept.requireFit(targets);
+        handle.run(
+            reducer ->
+                reducer.restore(
+                    new ReducerState()
+                        .buckets(new BytePointer(ModuleTensors.lines(json.texts("buckets"))))
+                        .uses(new BytePointer(String.join("", json.texts("uses"))))
+                        .exchange_steps(json.number("exchangeSteps"))
+                        .exchange_random(
+                            new BytePointer(String.join("", json.texts("exchangeRandom"))))
+                        .names(new BytePointer(ModuleTensors.lines(names)))
+                        .tensors(new TensorVector(exchanged.values().toArray(Tensor[]::new)))));
+        kept.copyTo(targets);
+      }
+    }
+  }
+}
