@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/image/store/tar_file.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/image/recipe/image_plan_reader.h"
+#include "core/image/store/record_column.h"
+#include "core/rows/row_table.h"
+#include "feed/row_files.h"
+#include "image/golden_lines.h"
+#include "image/image_files.h"
+#include "torchfeed/error.h"
+
+namespace torchfeed {
+namespace {
+
+using testing::Bytes;
+using testing::golden_image;
+
+constexpr RandomKey kKey = {7, 3};
+constexpr int64_t kRowBytes = 360;
+const std::vector<double> kSteps = {0, 0, 1, 5, 10, 12, 0.08, 1, 0.75, 1.25, 6, 0.5};
+
+/// The message of the typed error of a file that cannot be opened, without its path.
+std::string problem_of(const std::string& path) {
+  try {
+    TarFile file(path);
+  } catch (const Error& error) {
+    EXPECT_EQ(ErrorCode::kUnreadable, error.code()) << error.what();
+    const std::string message = error.message();
+    const std::string start = path + " cannot be opened: ";
+    EXPECT_TRUE(message.starts_with(start)) << message;
+    return message.substr(std::min(start.size(), message.size()));
+  }
+  return "";
+}
+
+/// A sample of a golden file.
+struct Sample {
+  int64_t label;
+  std::string file;
+};
+
+std::map<std::string, std::vector<Sample>> golden_samples() {
+  std::map<std::string, std::vector<Sample>> samples;
+  for (auto& line : testing::golden_lines("images/tars.txt", "sample")) {
+    const std::string tar = line.word();
+    line.word();  // the key
+    line.word();  // the extension
+    const int64_t label = line.integer();
+    samples[tar].push_back({label, line.word()});
+  }
+  return samples;
+}
+
+std::string golden_path(const std::string& name) {
+  return (std::filesystem::path(TORCHFEED_GOLDEN_DIR) / "images" / name).string();
+}
+
+TEST(TarFile, SamplesEqualThoseOfWebDataset) {
+  const auto tars = golden_samples();
+  EXPECT_EQ(3U, tars.size());
+  for (const auto& [tar, samples] : tars) {
+    const TarFile file(golden_path(tar));
+    ASSERT_EQ(samples.size(), file.pictures()) << tar;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const RecordRow row = file.row(i);
+      Bytes bytes(static_cast<std::size_t>(row.bytes()));
+      file.read(row.offset, bytes);
+      EXPECT_EQ(golden_image(samples[i].file), bytes) << tar << ' ' << i;
+      EXPECT_EQ(samples[i].label, row.label) << tar << ' ' << i;
+    }
+  }
+}
+
+TEST(TarFile, RowsEqualThoseOfFiles) {
+  std::vector<SharedPictures> files;
+  std::vector<std::string> names;
+  for (const auto& [tar, samples] : golden_samples()) {
+    files.push_back(std::make_shared<const TarFile>(golden_path(tar)));
+    for (const Sample& sample : samples) {
+      names.push_back(sample.file);
+    }
+  }
+  const SharedTable table = table_of({std::make_shared<const RecordColumn>(
+      std::move(files), read_plan(kSteps), RowShape{0, {3, 10, 12}, kRowBytes})});
+  ASSERT_EQ(static_cast<int64_t>(names.size()), table->rows());
+  const Rows rows = {11, 0, 5, 2, 7, 9, 1};
+  Bytes batch(rows.size() * kRowBytes);
+  const std::atomic<bool> stop{false};
+  const std::array<std::byte*, 1> targets = {reinterpret_cast<std::byte*>(batch.data())};
+  EXPECT_TRUE(table->gather(targets, {rows, {}, {}, kKey}, stop, Stores::kCached));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Bytes expected(kRowBytes);
+    SampleWords words(kKey.seed, kKey.epoch, static_cast<int64_t>(rows[i]));
+    make_row(read_plan(kSteps), golden_image(names[rows[i]]), words,
+             reinterpret_cast<std::byte*>(expected.data()));
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), batch.data() + i * kRowBytes)) << i;
+  }
+}
+
+/// Writes the checksum of a header, so that its other fields are looked at.
+void set_checksum(uint8_t* header) {
+  std::fill_n(header + 148, 8, uint8_t{' '});
+  const auto sum = std::accumulate(header, header + 512, 0U);
+  std::snprintf(reinterpret_cast<char*>(header + 148), 8, "%06o", sum);
+}
+
+/// A tar file of small members.
+Bytes tar_of(const std::vector<std::pair<std::string, std::string>>& members) {
+  Bytes tar;
+  for (const auto& [name, content] : members) {
+    Bytes header(512);
+    std::copy(name.begin(), name.end(), header.begin());
+    std::snprintf(reinterpret_cast<char*>(header.data() + 124), 12, "%011zo", content.size());
+    header[156] = '0';
+    set_checksum(header.data());
+    tar.insert(tar.end(), header.begin(), header.end());
+    tar.insert(tar.end(), content.begin(), content.end());
+    tar.resize((tar.size() + 511) / 512 * 512);
+  }
+  tar.resize(tar.size() + 1024);
+  return tar;
+}
+
+TEST(TarFile, ASampleHasOnePictureAndOneLabel) {
+  const RowFiles folder;
+  const auto problem = [&](const std::vector<std::pair<std::string, std::string>>& members) {
+    return problem_of(folder.write("a", tar_of(members)));
+  };
+  EXPECT_EQ("", problem({}));
+  EXPECT_EQ("", problem({{"x/1.jpg", "J"}, {"x/1.cls", " 3\r\n"}, {"2.cls", "4"}, {"2.png", ""}}));
+  EXPECT_EQ("sample 1 must have one label (cls)", problem({{"1.jpg", ""}, {"2.cls", "1"}}));
+  EXPECT_EQ("sample 2 must have one picture (jpg, jpeg, png, webp)",
+            problem({{"1.jpg", ""}, {"1.cls", "0"}, {"2.cls", "1"}, {"2.txt", ""}}));
+  EXPECT_EQ("sample 1 must have one picture", problem({{"1.jpg", ""}, {"1.png", ""}}));
+  EXPECT_EQ("sample 1 must have one label", problem({{"1.cls", "1"}, {"1.cls", "1"}}));
+  for (const char* label : {"", "-1", "cat", "1.5", "2147483648", "99999999999999999999"}) {
+    EXPECT_NE("", problem({{"1.jpg", ""}, {"1.cls", label}})) << label;
+  }
+}
+
+TEST(TarFile, OtherFilesAreRefused) {
+  const RowFiles folder;
+  EXPECT_EQ("No such file or directory", problem_of(folder.path() + "/none"));
+  EXPECT_EQ("it is not a regular file", problem_of(folder.path()));
+  EXPECT_EQ("it is not a tar file, or damaged at byte 0",
+            problem_of(folder.write("a", std::vector<char>(600, 'x'))));
+  EXPECT_EQ("it is not a tar file, but empty", problem_of(folder.write("b", std::vector<char>())));
+}
+
+TEST(TarFile, TheLabelOfAVolumeIsPassedOver) {
+  std::vector<char> tar(512);
+  const std::string name = "volume";
+  std::copy(name.begin(), name.end(), tar.begin());
+  tar[156] = 'V';
+  std::fill_n(tar.begin() + 148, 8, ' ');
+  unsigned sum = 0;
+  for (const char byte : tar) {
+    sum += static_cast<unsigned char>(byte);
+  }
+  std::snprintf(tar.data() + 148, 8, "%06o", sum);
+  const Bytes rest = golden_image("gnu.tar");
+  tar.insert(tar.end(), rest.begin(), rest.end());
+  const RowFiles folder;
+  const TarFile labelled(folder.write("labelled", tar));
+  EXPECT_EQ(TarFile(golden_path("gnu.tar")).pictures(), labelled.pictures());
+}
+
+TEST(TarFile, APrefixFailsOrHasAllSamples) {
+  const RowFiles folder;
+  const auto samples = golden_samples();
+  for (const auto& [tar, expected] : samples) {
+    const Bytes whole = golden_image(tar);
+    for (std::size_t length = 0; length < whole.size(); length += 64) {
+      const std::string path =
+          folder.write("a", Bytes(whole.begin(), whole.begin() + static_cast<long>(length)));
+      if (problem_of(path).empty()) {
+        const TarFile file(path);
+        ASSERT_EQ(file.pictures(), expected.size());
+        for (std::size_t i = 0; i < file.pictures(); ++i) {
+          EXPECT_EQ(expected[i].label, file.row(i).label);
+          EXPECT_LE(file.row(i).offset + file.row(i).bytes(), static_cast<int64_t>(length));
+        }
+      }
+    }
+  }
+}
+
+/// A longer run: the number of mutations of each file in `TORCHFEED_IMAGE_MUTATIONS`.
+TEST(TarFile, MutatedFilesFailWithATypedErrorOrHavePicturesInside) {
+  const char* const chosen = std::getenv("TORCHFEED_IMAGE_MUTATIONS");
+  const int mutations = chosen == nullptr ? 100 : std::atoi(chosen);
+  const RowFiles folder;
+  std::mt19937 random(9);
+  for (const char* tar : {"ustar.tar", "gnu.tar", "pax.tar"}) {
+    const Bytes whole = golden_image(tar);
+    for (int i = 0; i < mutations; ++i) {
+      Bytes mutated = whole;
+      const std::size_t at = random() % whole.size() / 512 * 512;
+      for (std::size_t change = 0; change < 1 + random() % 3; ++change) {
+        mutated[at + random() % 512] = static_cast<uint8_t>(random());
+      }
+      set_checksum(mutated.data() + at);
+      const std::string path = folder.write("a", mutated);
+      if (problem_of(path).empty()) {
+        const TarFile file(path);
+        for (std::size_t n = 0; n < file.pictures(); ++n) {
+          EXPECT_LE(file.row(n).offset + file.row(n).bytes(), static_cast<int64_t>(whole.size()));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace torchfeed
