@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "reduce/exchange_trainer.h"
 #include "group/rank_threads.h"
+#include "reduce/exchange_trainer.h"
 #include "reduce/reducer_models.h"
 #include "torchfeed/reducer.h"
 

@@ -41,11 +41,16 @@ struct InFlight::Operation {
   c10::intrusive_ptr<c10::ivalue::Future> future;
   Needs needs;
   c10::intrusive_ptr<c10d::Work> device_work;  // null unless a device does it
+  int64_t number;                              // in the order in which all ranks begin them
+  std::shared_ptr<std::atomic<int64_t>> first_failed;
   Clock::time_point start = Clock::now();
   std::atomic<bool> is_ended{false};
 
   void end(const std::exception_ptr& failure) {
     if (!is_ended.exchange(true)) {
+      int64_t first = *first_failed;
+      while (number < first && !first_failed->compare_exchange_weak(first, number)) {
+      }
       future->setError(failure);
     }
   }
@@ -144,6 +149,7 @@ c10::intrusive_ptr<c10d::Work> InFlight::add(const c10::intrusive_ptr<c10d::Work
       c10::make_intrusive<c10::ivalue::Future>(done->elementType(), done->devices());
   operation->needs = needs;
   operation->device_work = device_work;
+  operation->first_failed = first_failed_;
   {
     const std::lock_guard lock(mutex_);
     if (*is_aborted_) {
@@ -152,6 +158,7 @@ c10::intrusive_ptr<c10d::Work> InFlight::add(const c10::intrusive_ptr<c10d::Work
     if (device_work && is_device_aborted_) {
       std::rethrow_exception(peer_lost(-1));
     }
+    operation->number = ++begun_;
     operations_.push_back(operation);
     if (device_work) {
       on_device_.push_back(operation);
@@ -188,10 +195,25 @@ std::vector<std::shared_ptr<InFlight::Operation>> InFlight::pending() {
   return pending;
 }
 
+/// Tells the other ranks up to which operation they need not wait for this one. The caller holds
+/// the lock.
+void InFlight::announce_departure() {
+  const auto departures = std::exchange(departures_, nullptr);
+  if (!departures) {
+    return;
+  }
+  int64_t next = std::min(begun_ + 1, first_failed_->load());
+  for (const auto& operation : pending()) {
+    next = std::min(next, operation->number);
+  }
+  departures->announce({next - 1, culprit_});
+}
+
 void InFlight::abort() {
   std::vector<std::shared_ptr<Operation>> operations;
   {
     const std::lock_guard lock(mutex_);
+    announce_departure();
     *is_aborted_ = true;
     operations = pending();
     for (Batch* batch : batches_) {
@@ -223,33 +245,19 @@ bool InFlight::is_device_aborted() const {
 
 void InFlight::throw_aborted() { std::rethrow_exception(aborted()); }
 
-int64_t InFlight::lost_rank() const {
-  {
-    const std::lock_guard lock(mutex_);
-    if (first_lost_ >= 0) {
-      return first_lost_;
-    }
-  }
-  const auto lost = sockets_.lost();
-  return lost.empty() ? -1 : lost.front();
-}
-
 bool InFlight::is_lost(int64_t rank) const {
   const auto lost = sockets_.lost();
   return std::find(lost.begin(), lost.end(), rank) != lost.end();
 }
 
 void InFlight::watch() {
-  std::vector<int64_t> lost;
+  std::vector<detail::Loss> lost;
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, limits_.lap, [&] { return is_closing_; })) {
     const bool is_idle = pending().empty() && batches_.empty();
     // What Gloo tells by itself, it tells within a lap.
-    const auto lost_before =
-        std::exchange(lost, is_idle ? std::vector<int64_t>() : sockets_.lost());
-    if (!lost.empty() && first_lost_ < 0) {
-      first_lost_ = lost.front();
-    }
+    const auto lost_before = std::exchange(lost, is_idle ? std::vector<detail::Loss>() : losses());
+    note_culprit(lost);
     if (!lost_before.empty() && !lost.empty()) {
       end_messages_without(lost);
       const auto failures = end_operations_without(lost, Clock::now());
@@ -299,25 +307,38 @@ void InFlight::abort_device() {
   }).detach();
 }
 
-/// Returns the operations that need one of the lost ranks. A rank may leave after the last
-/// operation; then those that need it, and so have begun there, need only bytes that are on their
-/// way. If it is not known whether a lost rank is needed, another rank may just be late, so more
-/// time passes first.
-InFlight::Failures InFlight::end_operations_without(const std::vector<int64_t>& lost,
+/// Returns how long no byte may have moved while an operation waits after the loss of a rank. A
+/// rank that did not tell why may have left after the last operation; then those that need it, and
+/// so have begun there, need only bytes that are on their way. If it is not known whether it is
+/// needed, another rank may just be late, so more time passes first.
+milliseconds InFlight::patience(const Operation& operation, const detail::Loss& loss) const {
+  if (loss.departure && loss.departure->operations < operation.number) {
+    return milliseconds(0);
+  }
+  const bool has_died = departures_ && !loss.departure;
+  // A device need not use Gloo's tree.
+  const bool is_known = !operation.device_work || operation.needs.pattern != Needs::Pattern::kTree;
+  return has_died || (is_known && operation.needs.certainly(loss.rank, rank_, world_size_))
+             ? limits_.quiet
+             : limits_.long_quiet;
+}
+
+/// Returns the operations that do not end without the lost ranks.
+InFlight::Failures InFlight::end_operations_without(const std::vector<detail::Loss>& losses,
                                                     Clock::time_point now) {
   Failures failures;
   const auto quiet = sockets_.quiet_for();
   for (const auto& operation : pending()) {
-    // A device need not use Gloo's tree.
-    const bool is_tree = operation->needs.pattern == Needs::Pattern::kTree;
-    const auto needed = std::find_if(lost.begin(), lost.end(), [&](int64_t rank) {
-      return !(operation->device_work && is_tree) &&
-             operation->needs.certainly(rank, rank_, world_size_);
-    });
-    const auto limit = needed == lost.end() ? limits_.long_quiet : limits_.quiet;
+    const auto needed =
+        std::min_element(losses.begin(), losses.end(), [&](const auto& one, const auto& other) {
+          return patience(*operation, one) < patience(*operation, other);
+        });
+    const auto limit = patience(*operation, *needed);
     const auto age = now - operation->start;
-    if (world_size_ == 2 ? age > limits_.lap : age > limit && quiet > limit) {
-      failures.emplace_back(operation, peer_lost(needed == lost.end() ? lost.front() : *needed));
+    const bool is_over = limit.count() == 0 || (age > limit && quiet > limit);
+    if (world_size_ == 2 ? age > limits_.lap : is_over) {
+      culprit_ = culprit_ < 0 && departures_ ? detail::culprit_of(losses) : culprit_;
+      failures.emplace_back(operation, peer_lost(departures_ ? culprit_ : needed->rank));
       if (operation->device_work) {
         abort_device();
       }

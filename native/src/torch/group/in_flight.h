@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "torch/group/departures.h"
 #include "torch/group/gloo_mesh.h"
 
 namespace torchfeed {
@@ -88,14 +90,22 @@ class InFlight {
   /// Sets the backend whose operations run on a device; to be called at most once, before any. It
   /// is aborted when the group is, or a rank is lost: else, its operations would occupy the device.
   void use_device(c10::intrusive_ptr<c10d::Backend> backend, c10::Device device);
+  /// Tells the other ranks when this one leaves, and learns when they do; to be called at most
+  /// once, before any operation, in groups whose ranks all do it. They must begin the same
+  /// collective operations.
+  ///
+  /// @param backend  Gloo's, which outlives the calls of `leave` and `abort`
+  void tell_departures(c10d::Backend& backend);
+  /// Leaves the group, if that is possible without waiting; before the connections end.
+  void leave();
   /// Ends the connections, and fails all operations.
   void abort();
   [[nodiscard]] bool is_aborted() const;
   /// Returns whether the backend of `use_device` is being aborted.
   [[nodiscard]] bool is_device_aborted() const;
   [[nodiscard]] bool is_idle();
-  /// Returns the rank whose connection was the first to be seen lost; -1 if none, or it is unknown.
-  [[nodiscard]] int64_t lost_rank() const;
+  /// Returns the rank for whose loss operations fail; -1 if there is none, or it is unknown.
+  [[nodiscard]] int64_t lost_rank();
   /// Returns whether the connection to a rank is lost.
   [[nodiscard]] bool is_lost(int64_t rank) const;
   [[noreturn]] static void throw_aborted();
@@ -116,8 +126,13 @@ class InFlight {
   void poll_device();
   void abort_device();
   [[nodiscard]] bool await_next(Batch& batch);
-  void end_messages_without(const std::vector<int64_t>& lost);
-  [[nodiscard]] Failures end_operations_without(const std::vector<int64_t>& lost,
+  [[nodiscard]] std::vector<detail::Loss> losses();
+  void note_culprit(const std::vector<detail::Loss>& losses);
+  void announce_departure();
+  void end_messages_without(const std::vector<detail::Loss>& losses);
+  [[nodiscard]] std::chrono::milliseconds patience(const Operation& operation,
+                                                   const detail::Loss& loss) const;
+  [[nodiscard]] Failures end_operations_without(const std::vector<detail::Loss>& losses,
                                                 Clock::time_point now);
 
   const detail::GroupSockets& sockets_;
@@ -128,7 +143,12 @@ class InFlight {
   std::condition_variable changed_;
   std::shared_ptr<std::atomic<bool>> is_aborted_ = std::make_shared<std::atomic<bool>>(false);
   bool is_closing_ = false;
-  int64_t first_lost_ = -1;
+  int64_t culprit_ = -1;
+  int64_t begun_ = 0;  // collective operations
+  /// The number of the first collective operation that has failed.
+  std::shared_ptr<std::atomic<int64_t>> first_failed_ =
+      std::make_shared<std::atomic<int64_t>>(std::numeric_limits<int64_t>::max());
+  std::unique_ptr<detail::Departures> departures_;  // null unless the ranks tell each other
   std::vector<std::weak_ptr<Operation>> operations_;
   std::set<Batch*> batches_;
   c10::intrusive_ptr<c10d::Backend> device_backend_;  // null without one, and once aborted

@@ -96,7 +96,11 @@ bool InFlight::await_next(Batch& batch) {
 /// Wakes the threads that wait for a message that a lost rank cannot send or take. Which rank is
 /// lost may be unknown; then one of those that have not sent theirs may just be late, so more time
 /// passes first.
-void InFlight::end_messages_without(const std::vector<int64_t>& lost) {
+void InFlight::end_messages_without(const std::vector<detail::Loss>& losses) {
+  std::vector<int64_t> lost;
+  for (const auto& loss : losses) {
+    lost.push_back(loss.rank);
+  }
   const bool is_unknown = std::find(lost.begin(), lost.end(), -1) != lost.end();
   for (Batch* batch : batches_) {
     batch->lose(lost, world_size_ == 2, limits_.lap);

@@ -21,6 +21,7 @@ class PeerMessages {
   enum class Kind : int {
     kCall = (1 << 30) + (1 << 29),
     kRows,
+    kDeparture,
   };
 
   PeerMessages(c10d::Backend& backend, InFlight& in_flight, Kind kind)

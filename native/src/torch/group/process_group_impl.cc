@@ -54,6 +54,10 @@ ProcessGroup::Impl::Impl(detail::GlooMesh mesh, int64_t rank, int64_t world_size
     group_->setBackend(at::kCPU, c10d::ProcessGroup::BackendType::GLOO,
                        detail::watched_backend(backends_.host, in_flight_));
   }
+  // Of two ranks, the other one is lost.
+  if (!sockets_.is_empty() && world_size > 2 && !has_python_ranks) {
+    in_flight_.tell_departures(*backends_.host);
+  }
 }
 
 void ProcessGroup::Impl::check_device(c10::Device device) {
@@ -110,6 +114,7 @@ ProcessGroup::Impl::~Impl() {
   if (!backends_.host && !backends_.device) {
     return;
   }
+  in_flight_.leave();
   const bool has_device = backends_.device.has_value();
   // Gloo's destructor waits for operations in flight, such as those of a failed backward pass; if a
   // peer has stopped, until the timeout.

@@ -90,7 +90,12 @@ public final class PeerLostException extends RuntimeException {
   }
 
   /**
-   * Returns the rank that was lost.
+   * Returns the rank that was lost: the one that died, left, or did not respond, and not one that
+   * closed its group because it had lost that rank.
+   *
+   * <p>If several ranks end within a quarter of a second without closing their groups, it is
+   * unknown which was the first. With Python ranks, which do not tell why they leave, it can be a
+   * rank that left for another one.
    *
    * @return the rank, or empty if unknown; with two ranks, always known except in the rendezvous
    */
