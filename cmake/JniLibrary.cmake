@@ -13,7 +13,7 @@ function(torchfeed_add_jni_library target folder)
     set(copy "${CMAKE_CURRENT_BINARY_DIR}/jni/${name}")
     file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/jni")
     execute_process(
-      COMMAND "${TORCHFEED_PYTHON}" "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/sort_jni_functions.py"
+      COMMAND "${TORCHFEED_PYTHON}" "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/sort_jni_sources.py"
               "${folder}/${name}" "${copy}" COMMAND_ERROR_IS_FATAL ANY)
     list(APPEND sources "${copy}")
   endforeach()
