@@ -13,10 +13,13 @@ import io.torchfeed.internal.TimeLimit;
 import io.torchfeed.sampler.Part;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.UUID;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -109,11 +112,21 @@ public final class KeyValueStore {
     String name = name(key);
     Duration limit = TimeLimit.of("timeout", timeout);
     long start = System.nanoTime();
-    if (!await(List.of(key), limit)) {
+    // Only reads, and unlike the store's own get waits for no key, which another rank may delete.
+    byte[] none = UUID.randomUUID().toString().getBytes(StandardCharsets.UTF_8);
+    AtomicReference<byte[]> value = new AtomicReference<>(none);
+    boolean isSet =
+        poll(
+            limit,
+            () -> {
+              value.set(connection.compareSet(name, none, none));
+              return !Arrays.equals(value.get(), none);
+            });
+    if (!isSet) {
       LossNote.write();
       throw PeerLostException.ofUnsetKey(key, start);
     }
-    return call(() -> connection.get(name), left(start, limit));
+    return value.get();
   }
 
   /**
@@ -144,10 +157,14 @@ public final class KeyValueStore {
           "keys must hold at least 1 and at most %d keys, got %d".formatted(MAX_KEYS, keys.size()));
     }
     List<String> names = keys.stream().map(this::name).toList();
-    Duration limit = TimeLimit.of("timeout", timeout);
+    return poll(TimeLimit.of("timeout", timeout), () -> connection.isSet(names));
+  }
+
+  /** Asks the store again and again; returns whether it was done within the limit. */
+  private boolean poll(Duration limit, Supplier<Boolean> done) {
     long start = System.nanoTime();
     long pause = 1;
-    while (!call(() -> connection.isSet(names), left(start, limit))) {
+    while (!call(done, left(start, limit))) {
       long left = left(start, limit).toMillis();
       if (left <= 0) {
         return false;

@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -104,6 +105,28 @@ class KeyValueStoreTest {
         .isInstanceOf(PeerLostException.class)
         .hasMessageMatching("no rank has set the key 'never' within \\d+ ms");
     assertThat(store.await(List.of("never"), Duration.ofSeconds(Long.MIN_VALUE))).isFalse();
+  }
+
+  @Test
+  void aKeyThatIsDeletedMeanwhileBlocksNobody() throws Exception {
+    AtomicBoolean isOver = new AtomicBoolean();
+    Thread deleting =
+        new Thread(
+            () -> {
+              while (!isOver.get()) {
+                store.set("key", "value");
+                store.delete("key");
+              }
+            });
+    deleting.start();
+    try {
+      for (int i = 0; i < 200; i++) {
+        assertThat(store.getString("key", Duration.ofSeconds(20))).isEqualTo("value");
+      }
+    } finally {
+      isOver.set(true);
+      deleting.join();
+    }
   }
 
   @Test

@@ -152,17 +152,6 @@ public final class StoreConnection {
         });
   }
 
-  /** Returns the value of a key that is set. */
-  public byte[] get(String key) {
-    return quietly(
-        store -> {
-          try (BytePointer name = pointer(key);
-              BytePointer value = store.get_to_str(name)) {
-            return bytes(value);
-          }
-        });
-  }
-
   /** Returns the value, in ASCII, of a key that is set. */
   String getText(String key) {
     return quietly(store -> store.get_to_str(key));
