@@ -19,7 +19,6 @@ import java.util.List;
 import java.util.OptionalInt;
 import java.util.UUID;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -114,19 +113,19 @@ public final class KeyValueStore {
     long start = System.nanoTime();
     // Only reads, and unlike the store's own get waits for no key, which another rank may delete.
     byte[] none = UUID.randomUUID().toString().getBytes(StandardCharsets.UTF_8);
-    AtomicReference<byte[]> value = new AtomicReference<>(none);
+    byte[][] value = {none};
     boolean isSet =
         poll(
             limit,
             () -> {
-              value.set(connection.compareSet(name, none, none));
-              return !Arrays.equals(value.get(), none);
+              value[0] = connection.compareSet(name, none, none);
+              return !Arrays.equals(value[0], none);
             });
     if (!isSet) {
       LossNote.write();
       throw PeerLostException.ofUnsetKey(key, start);
     }
-    return value.get();
+    return value[0];
   }
 
   /**
