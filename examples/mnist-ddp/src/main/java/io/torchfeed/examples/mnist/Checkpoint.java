@@ -2,14 +2,17 @@
 package io.torchfeed.examples.mnist;
 
 import io.torchfeed.examples.common.CommandException;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
+import java.io.BufferedInputStream;
+import java.io.BufferedOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
+import java.io.FileInputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.DigestOutputStream;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
@@ -120,29 +123,36 @@ final class Checkpoint {
     return ranks.size() == plan.ranks;
   }
 
-  byte[] toBytes() {
-    ByteArrayOutputStream bytes = new ByteArrayOutputStream(2 * model.length + 512);
-    try (DataOutputStream out = new DataOutputStream(bytes)) {
+  /**
+   * Writes the checkpoint piece by piece: those of many ranks take a large part of the heap.
+   *
+   * @param path an empty file
+   */
+  void write(Path path) throws IOException {
+    MessageDigest digest = sha256();
+    try (OutputStream file = Files.newOutputStream(path);
+        DataOutputStream out =
+            new DataOutputStream(new BufferedOutputStream(new DigestOutputStream(file, digest)))) {
       out.write(FORMAT_2);
       out.writeLong(plan.seed);
       out.writeInt(plan.ranks);
       out.writeInt(plan.batchSize);
       out.writeUTF(plan.sampler);
       out.writeInt(epoch);
-      out.writeInt(model.length);
-      out.write(model);
+      writeBlock(out, model);
       out.writeInt(ranks.size());
       for (RankState rank : ranks) {
-        out.writeInt(rank.optimizer().length);
-        out.write(rank.optimizer());
-        out.writeInt(rank.replica().length);
-        out.write(rank.replica());
+        writeBlock(out, rank.optimizer());
+        writeBlock(out, rank.replica());
       }
-      out.write(sha256(bytes.toByteArray(), bytes.size()));
-    } catch (IOException e) {
-      throw new IllegalStateException("A write into memory failed", e);
+      out.flush();
+      file.write(digest.digest());
     }
-    return bytes.toByteArray();
+  }
+
+  private static void writeBlock(DataOutputStream out, byte[] block) throws IOException {
+    out.writeInt(block.length);
+    out.write(block);
   }
 
   /**
@@ -150,58 +160,69 @@ final class Checkpoint {
    *
    * @throws CommandException if the file cannot be read, is truncated or was changed
    */
-  static Checkpoint read(Path file) {
-    byte[] bytes;
-    try {
-      bytes = Files.readAllBytes(file);
+  static Checkpoint read(Path path) {
+    try (FileInputStream file = new FileInputStream(path.toFile())) {
+      byte[] format = file.readNBytes(FORMAT_2.length);
+      boolean isFormat1 = Arrays.equals(format, FORMAT_1);
+      if (!isFormat1 && !Arrays.equals(format, FORMAT_2)) {
+        throw CommandException.wrongUse(
+            path + " is not a checkpoint of this program and version", null);
+      }
+      if (!isWhole(file)) {
+        throw CommandException.wrongUse(
+            "The checkpoint " + path + " is damaged or truncated: its SHA-256 does not match",
+            null);
+      }
+      file.getChannel().position(FORMAT_2.length);
+      return read(new DataInputStream(new BufferedInputStream(file)), isFormat1);
     } catch (IOException e) {
-      throw CommandException.wrongUse("Cannot read the checkpoint " + file + ": " + e, e);
-    }
-    boolean isFormat1 = startsWith(bytes, FORMAT_1);
-    if (!isFormat1 && !startsWith(bytes, FORMAT_2)) {
-      throw CommandException.wrongUse(
-          file + " is not a checkpoint of this program and version", null);
-    }
-    int end = bytes.length - DIGEST_BYTES;
-    int start = FORMAT_2.length;
-    if (end < start
-        || !Arrays.equals(sha256(bytes, end), Arrays.copyOfRange(bytes, end, bytes.length))) {
-      throw CommandException.wrongUse(
-          "The checkpoint " + file + " is damaged or truncated: its SHA-256 does not match", null);
-    }
-    try (DataInputStream in =
-        new DataInputStream(new ByteArrayInputStream(bytes, start, end - start))) {
-      Plan plan = new Plan(in.readLong(), in.readInt(), in.readInt(), in.readUTF());
-      int epoch = in.readInt();
-      byte[] model = in.readNBytes(in.readInt());
-      List<RankState> ranks =
-          isFormat1
-              ? List.of(new RankState(in.readNBytes(in.readInt()), new byte[0]))
-              : readRanks(in);
-      return new Checkpoint(plan, epoch, model, ranks);
-    } catch (IOException e) {
-      throw CommandException.wrongUse("The checkpoint " + file + " is malformed", e);
+      throw CommandException.wrongUse("Cannot read the checkpoint " + path + ": " + e, e);
     }
   }
 
-  private static boolean startsWith(byte[] bytes, byte[] start) {
-    return bytes.length >= start.length
-        && Arrays.equals(bytes, 0, start.length, start, 0, start.length);
+  private static Checkpoint read(DataInputStream in, boolean isFormat1) throws IOException {
+    Plan plan = new Plan(in.readLong(), in.readInt(), in.readInt(), in.readUTF());
+    int epoch = in.readInt();
+    byte[] model = readBlock(in);
+    List<RankState> ranks =
+        isFormat1 ? List.of(new RankState(readBlock(in), new byte[0])) : readRanks(in);
+    return new Checkpoint(plan, epoch, model, ranks);
+  }
+
+  private static byte[] readBlock(DataInputStream in) throws IOException {
+    byte[] block = new byte[in.readInt()];
+    in.readFully(block);
+    return block;
+  }
+
+  /** Returns whether a file ends with the digest of what is before. */
+  private static boolean isWhole(FileInputStream file) throws IOException {
+    long left = file.getChannel().size() - DIGEST_BYTES;
+    file.getChannel().position(0);
+    MessageDigest digest = sha256();
+    byte[] piece = new byte[1 << 16];
+    while (left > 0) {
+      int read = file.read(piece, 0, (int) Math.min(left, piece.length));
+      if (read < 0) {
+        return false;
+      }
+      digest.update(piece, 0, read);
+      left -= read;
+    }
+    return left == 0 && Arrays.equals(digest.digest(), file.readNBytes(DIGEST_BYTES));
   }
 
   private static List<RankState> readRanks(DataInputStream in) throws IOException {
     List<RankState> ranks = new ArrayList<>();
     for (int left = in.readInt(); left > 0; left--) {
-      ranks.add(new RankState(in.readNBytes(in.readInt()), in.readNBytes(in.readInt())));
+      ranks.add(new RankState(readBlock(in), readBlock(in)));
     }
     return ranks;
   }
 
-  private static byte[] sha256(byte[] bytes, int length) {
+  private static MessageDigest sha256() {
     try {
-      MessageDigest digest = MessageDigest.getInstance("SHA-256");
-      digest.update(bytes, 0, length);
-      return digest.digest();
+      return MessageDigest.getInstance("SHA-256");
     } catch (NoSuchAlgorithmException e) {
       throw new IllegalStateException("Every JDK has SHA-256", e);
     }

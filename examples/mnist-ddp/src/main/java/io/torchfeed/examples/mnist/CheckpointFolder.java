@@ -59,7 +59,7 @@ record CheckpointFolder(Path folder) {
     String name = String.format(Locale.ROOT, "epoch-%04d.ckpt", checkpoint.epoch());
     try {
       Files.createDirectories(folder);
-      OutputFile.write(folder.resolve(name), checkpoint.toBytes());
+      OutputFile.write(folder.resolve(name), checkpoint::write);
       OutputFile.write(folder.resolve(LATEST), (name + "\n").getBytes(StandardCharsets.UTF_8));
     } catch (IOException e) {
       throw new CommandException(
