@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "torch/group/future_work.h"
-#include "torch/group/gloo_mesh.h"
 #include "torch/group/watched_backend.h"
+#include "torch/mesh/gloo_mesh.h"
 #include "torchfeed/error.h"
 
 namespace {

@@ -25,7 +25,7 @@ at::Tensor message_of(const at::Tensor& words, const at::Tensor& values) {
 
 CallExchange::CallExchange(c10d::Backend& backend, InFlight& in_flight, const CallSignature& mine,
                            const Values& values) {
-  PeerMessages messages(backend, in_flight, PeerMessages::Kind::kCall);
+  PeerMessages messages(backend, in_flight, MessageKind::kCall);
   messages_.resize(static_cast<size_t>(backend.getSize()));
   for (int peer = 0; peer < backend.getSize(); ++peer) {
     if (peer != backend.getRank()) {

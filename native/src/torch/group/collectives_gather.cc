@@ -14,6 +14,7 @@ using detail::bytes_of_all;
 using detail::CallExchange;
 using detail::CallSignature;
 using detail::dense;
+using detail::MessageKind;
 using detail::Operation;
 using detail::PeerMessages;
 
@@ -43,7 +44,7 @@ bool Collectives::passes_rows(const at::Tensor& sendable) const {
 // of it: if a rank is lost, the others' rows are written into memory that is no longer there.
 void Collectives::pass_row(const at::Tensor& row, const std::vector<int64_t>& receivers,
                            const at::Tensor& rows) {
-  PeerMessages messages(*backends_.host, in_flight_, PeerMessages::Kind::kRows);
+  PeerMessages messages(*backends_.host, in_flight_, MessageKind::kRows);
   for (int64_t from = 0; rows.defined() && from < world_size_; ++from) {
     if (from == rank_) {
       rows.select(0, from).copy_(row);

@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "torch/group/departures.h"
-#include "torch/group/gloo_mesh.h"
+#include "torch/mesh/departures.h"
+#include "torch/mesh/gloo_mesh.h"
 
 namespace torchfeed {
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "torch/group/in_flight.h"
+#include "torch/mesh/message_kind.h"
 
 namespace torchfeed::detail {
 
@@ -16,15 +17,7 @@ namespace torchfeed::detail {
 /// more.
 class PeerMessages {
  public:
-  /// What is sent; the messages of two kinds are never taken for each other. The tags of Gloo are
-  /// above all of those of `point_to_point.cc`.
-  enum class Kind : int {
-    kCall = (1 << 30) + (1 << 29),
-    kRows,
-    kDeparture,
-  };
-
-  PeerMessages(c10d::Backend& backend, InFlight& in_flight, Kind kind)
+  PeerMessages(c10d::Backend& backend, InFlight& in_flight, MessageKind kind)
       : backend_(backend), in_flight_(in_flight), tag_(static_cast<int>(kind)) {}
 
   /// Begins to receive from a rank; to be called before `send`, so that the answer finds room.

@@ -14,8 +14,8 @@
 #include "core/serial_lane.h"
 #include "torch/base/live_count.h"
 #include "torch/group/collectives.h"
-#include "torch/group/gloo_mesh.h"
 #include "torch/group/in_flight.h"
+#include "torch/mesh/gloo_mesh.h"
 #include "torchfeed/process_group.h"
 
 namespace torchfeed {

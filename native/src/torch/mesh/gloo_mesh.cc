@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "torch/group/gloo_mesh.h"
+#include "torch/mesh/gloo_mesh.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "torch/group/gloo_workers.h"
+#include "torch/mesh/gloo_workers.h"
 #include "torchfeed/error.h"
 #include "torchfeed/log_filter.h"
 

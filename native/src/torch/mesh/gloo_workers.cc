@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "torch/group/gloo_workers.h"
+#include "torch/mesh/gloo_workers.h"
 
 #include <c10/util/thread_name.h>
 

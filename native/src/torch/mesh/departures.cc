@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "torch/group/departures.h"
+#include "torch/mesh/departures.h"
 
 #include <ATen/ATen.h>
 
 #include <algorithm>
 #include <exception>
 
-#include "torch/group/peer_messages.h"
+#include "torch/mesh/message_kind.h"
 
 namespace torchfeed::detail {
 namespace {
 
-constexpr int kTag = static_cast<int>(PeerMessages::Kind::kDeparture);
+constexpr int kTag = static_cast<int>(MessageKind::kDeparture);
 
 }  // namespace
 

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace torchfeed::detail {
+
+/// What a message that no user sends holds. Its number is its tag in Gloo, above all of those of
+/// `point_to_point.cc`, so messages of two kinds are never taken for each other.
+enum class MessageKind : int {
+  kCall = (1 << 30) + (1 << 29),
+  kRows,
+  kDeparture,
+};
+
+}  // namespace torchfeed::detail
