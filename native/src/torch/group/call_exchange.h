@@ -13,8 +13,8 @@
 
 namespace torchfeed::detail {
 
-/// The first messages of a checked call, from each rank to each other: what it calls and, behind
-/// that, values that take few bytes.
+/// The first messages of a checked call, from each rank to each other: its signature, followed by
+/// values that take few bytes.
 ///
 /// They are the same for all operations, so that ranks that make different calls still understand
 /// each other. A receiver does not know how many bytes come, so it has room for the most: Gloo
@@ -36,8 +36,8 @@ class CallExchange {
   [[nodiscard]] bool is_empty() const { return messages_.empty(); }
   /// Returns the words of a rank's signature.
   [[nodiscard]] const int64_t* words(int64_t rank) const;
-  /// Returns what a rank has sent to this one, in the shape and dtype of `like`; this object's
-  /// memory.
+  /// Returns the values that a rank has sent to this one, in the shape and dtype of `like`; this
+  /// object's memory.
   [[nodiscard]] at::Tensor values(int64_t from, const at::Tensor& like) const;
   /// Returns some of the bytes that a rank has sent to this one; this object's memory.
   [[nodiscard]] at::Tensor bytes(int64_t from, int64_t start, int64_t length) const;

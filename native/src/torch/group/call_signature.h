@@ -38,7 +38,7 @@ class CallSignature {
   explicit CallSignature(Operation operation) { words_[0] = static_cast<int64_t>(operation); }
   CallSignature& op(int32_t op);
   CallSignature& root(int64_t root);
-  /// Adds shapes and dtypes, of which at least one tensor must have been checked.
+  /// Adds shapes and dtypes of at least one tensor, all of them checked.
   CallSignature& tensors(const std::vector<at::Tensor>& tensors);
   /// Adds whether the tensors are sent from device to device rather than from host to host.
   CallSignature& between_devices(bool between_devices);

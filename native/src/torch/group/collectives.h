@@ -18,21 +18,21 @@ namespace torchfeed {
 enum class Protocol {
   kChecked,    ///< First a comparison of their arguments.
   kUnchecked,  ///< Nothing for an operation without elements.
-  kPython,     ///< What Python's `ProcessGroupGloo` sends.
+  kPython,     ///< The messages of Python's `ProcessGroupGloo`.
 };
 
 /// The backends of a group.
 struct GroupBackends {
   c10::intrusive_ptr<c10d::Backend> host;  ///< null in a group of one rank
-  /// Sends between devices; null if what is on a device is sent through host memory.
+  /// Sends between devices; null if tensors on a device are sent through host memory.
   c10::intrusive_ptr<c10d::Backend> device_backend;
   std::optional<c10::Device> device;  ///< whose tensors `device_backend` takes
 };
 
 /// The collective operations of one rank, each of which returns once it is done on this rank.
 ///
-/// The facade's documents say what they do. Tensors may have any strides and be on any device; only
-/// `CallSignature` and what is called "sendable" or "dense" here go to a backend, which sends raw
+/// For their contracts, see the facade. Tensors may have any strides and be on any device; only
+/// `CallSignature` and tensors called "sendable" or "dense" here go to a backend, which sends raw
 /// memory.
 class Collectives {
  public:
@@ -77,8 +77,8 @@ class Collectives {
   using Values = detail::CallExchange::Values;
 
   /// Refuses the call on all ranks if `check` fails on one, or their descriptions differ. Returns
-  /// what the ranks have sent each other, with `values`; nothing if they do not compare the call.
-  /// The descriptions must tell how many values there are.
+  /// the messages of the ranks to each other, with `values`; nothing if they do not compare the
+  /// call. The descriptions must tell how many values there are.
   detail::CallExchange agree(const Check& check, const Describe& describe,
                              const Values& values = {});
   void compare(const std::string& refusal, const detail::CallExchange& exchange) const;
@@ -87,18 +87,18 @@ class Collectives {
   /// Returns the reduction of values of all ranks, like these, in rank order.
   [[nodiscard]] at::Tensor reduced(const detail::CallExchange& exchange, const at::Tensor& like,
                                    int32_t op) const;
-  /// Stacks what the ranks have sent, like this.
+  /// Stacks the values from all ranks, like this.
   [[nodiscard]] at::Tensor gathered(const detail::CallExchange& exchange,
                                     const at::Tensor& like) const;
-  /// Returns whether rows of what is sendable travel as messages, and not as the backend gathers.
+  /// Returns whether sendable rows travel as messages, and not as the backend gathers.
   [[nodiscard]] bool passes_rows(const at::Tensor& sendable) const;
-  /// Sends bytes to some ranks, and receives those of all.
+  /// Sends bytes to some ranks, and receives from all.
   ///
   /// @param rows  one for each rank; undefined if this rank receives none
   void pass_row(const at::Tensor& row, const std::vector<int64_t>& receivers,
                 const at::Tensor& rows);
   void pass_row_to_all(const at::Tensor& row, const at::Tensor& rows);
-  /// Gathers what is sendable, on its device.
+  /// Gathers sendable values, on their device.
   [[nodiscard]] at::Tensor gather_sendable(const at::Tensor& sendable);
   /// @param received_bytes  from each rank; empty, as `sent_bytes`, if all are equal
   void exchange_bytes(const at::Tensor& received, const at::Tensor& sent,
@@ -125,13 +125,13 @@ class Collectives {
   [[nodiscard]] bool sends(const at::Tensor& like) const;
   /// Returns the backend of a tensor that is sendable.
   [[nodiscard]] c10d::Backend& backend_of(const at::Tensor& sendable) const;
-  /// Returns the values in dense memory, from which they are sent: the tensor's own if possible.
+  /// Returns the values in dense memory, to be sent from there: the tensor's own if possible.
   [[nodiscard]] at::Tensor sendable(const at::Tensor& tensor) const;
   /// Returns sendable values of which a backend has this reduction.
   [[nodiscard]] at::Tensor reducible(const at::Tensor& tensor, int32_t op) const;
-  /// Returns what an operation with a root needs.
+  /// Returns the needs of an operation with a root.
   [[nodiscard]] Needs rooted(Needs::Pattern pattern, int64_t root) const;
-  /// Waits for an operation on what is sendable.
+  /// Waits for an operation on sendable values.
   void await(const at::Tensor& sendable, const c10::intrusive_ptr<c10d::Work>& work,
              Needs needs = {});
 
@@ -148,7 +148,7 @@ namespace detail {
 [[nodiscard]] at::Tensor dense(const at::Tensor& tensor);
 /// Views the same memory as bytes: Gloo supports few dtypes.
 [[nodiscard]] at::Tensor as_bytes(const at::Tensor& dense);
-/// Writes what `dense(tensor)` has become into the tensor, if it is a copy.
+/// Writes the values of `dense(tensor)` back into the tensor, if it is a copy.
 void copy_back(const at::Tensor& tensor, const at::Tensor& dense);
 /// Returns the tensors' values one after the other, in new memory.
 [[nodiscard]] at::Tensor flattened(const std::vector<at::Tensor>& tensors);

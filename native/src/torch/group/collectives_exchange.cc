@@ -76,7 +76,8 @@ void Collectives::exchange_bytes(const at::Tensor& received, const at::Tensor& s
                                                c10d::AllToAllOptions()));
 }
 
-/// Every rank compares what each sends with what its peer expects, so all ranks refuse together.
+/// Every rank compares all numbers of bytes sent with the peers' expectations, so all ranks refuse
+/// together.
 void Collectives::agree_on_exchange(const Check& check, const Describe& describe,
                                     const std::function<ByteCounts()>& counts) {
   const auto ranks = static_cast<size_t>(world_size_);

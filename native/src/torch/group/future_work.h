@@ -10,7 +10,7 @@
 
 namespace torchfeed::detail {
 
-/// Work over a future. Unlike libtorch's own, throws what the future failed with.
+/// Work over a future. Unlike libtorch's own, throws the future's error.
 class FutureWork : public c10d::Work {
  public:
   explicit FutureWork(c10::intrusive_ptr<c10::ivalue::Future> future)

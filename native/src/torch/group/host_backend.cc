@@ -36,8 +36,7 @@ class HostBackend : public c10d::Backend {
     return copied_back(backend_->allreduce(copies, options), tensors, copies);
   }
 
-  /// libtorch calls this for sparse tensors of a CUDA device, but `allreduce` for those of the
-  /// host.
+  /// libtorch calls this for sparse tensors of a CUDA device, but `allreduce` for the host's.
   c10::intrusive_ptr<c10d::Work> allreduce_sparse(std::vector<at::Tensor>& tensors,
                                                   const c10d::AllreduceOptions& options) override {
     return allreduce(tensors, options);

@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 
 /// Time in which an operation whose connections are shut down usually fails by itself.
 constexpr milliseconds kGrace(20);
-/// Time between two looks at what a device has finished.
+/// Time between two looks at a device's progress.
 constexpr std::chrono::microseconds kPoll(50);
 
 std::exception_ptr aborted() {
@@ -255,7 +255,7 @@ void InFlight::watch() {
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, limits_.lap, [&] { return is_closing_; })) {
     const bool is_idle = pending().empty() && batches_.empty();
-    // What Gloo tells by itself, it tells within a lap.
+    // Losses that Gloo reports by itself, it reports within a lap.
     const auto lost_before = std::exchange(lost, is_idle ? std::vector<detail::Loss>() : losses());
     note_culprit(lost);
     if (!lost_before.empty() && !lost.empty()) {

@@ -23,8 +23,8 @@
 namespace torchfeed {
 
 /// The ranks that an operation waits for. A rank that has been lost may have left after its part;
-/// these are the ranks whose part cannot be over while that of this rank is not, unless its bytes
-/// are on their way.
+/// these are the ranks whose part cannot be over while this rank's is not, unless its bytes are on
+/// their way.
 struct Needs {
   enum class Pattern {
     kEveryRank,  ///< No rank can be done before each has begun.
@@ -40,8 +40,8 @@ struct Needs {
 };
 
 /// The operations of a group that have not ended. Those that Gloo forgets are ended here: by
-/// `abort`, and by a thread that looks for lost connections. Those of a device are ended once the
-/// device has finished them, which their own futures do not wait for.
+/// `abort`, and by a thread that looks for lost connections. A device's are ended once the device
+/// has finished them, which their own futures do not wait for.
 ///
 /// Gloo does not wake a wait for a send whose connection breaks while the send is written
 /// (`Pair::signalException` skips the unbound buffers in `tx_`), so that the wait ends only with

@@ -62,7 +62,7 @@ void Collectives::receive(const at::Tensor& tensor, int64_t from, int64_t tag) {
     in_flight_.await_message(backends_.host->recv(words, peer, header_tag(tag)), peer);
     if (!at::equal(expected, words[0])) {
       const auto* sent = words[0].const_data_ptr<int64_t>();
-      // The values would be taken for those of the next message.
+      // The values would be taken for the next message's.
       Tensors dropped = {at::empty({CallSignature::bytes(sent)}, at::kByte)};
       if (dropped[0].numel() > 0) {
         in_flight_.await_message(backends_.host->recv(dropped, peer, values_tag(tag, protocol_)),

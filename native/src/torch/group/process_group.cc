@@ -22,7 +22,7 @@ using Tensors = std::vector<at::Tensor>;
 /// The time in which the end of a store is awaited.
 constexpr std::chrono::seconds kStoreLimit(2);
 
-/// Turns what an operation returns, or nothing, into a list of tensors.
+/// Turns the result of an operation, or nothing, into a list of tensors.
 template <class Body>
 auto results_of(Body body) {
   return [body = std::move(body)](Collectives& collectives) -> Tensors {

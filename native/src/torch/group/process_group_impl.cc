@@ -116,8 +116,8 @@ ProcessGroup::Impl::~Impl() {
   }
   in_flight_.leave();
   const bool has_device = backends_.device.has_value();
-  // Gloo's destructor waits for operations in flight, such as those of a failed backward pass; if a
-  // peer has stopped, until the timeout.
+  // Gloo's destructor waits for operations in flight, such as a failed backward pass's; if a peer
+  // has stopped, until the timeout.
   try {
     auto ended = std::make_shared<std::promise<void>>();
     auto done = ended->get_future();
@@ -188,7 +188,7 @@ std::unique_ptr<Work> ProcessGroup::Impl::message(int32_t mode, bool is_sent, in
 std::shared_ptr<SerialLane> ProcessGroup::Impl::lane_of(const LaneKey& key) {
   const std::lock_guard lock(mutex_);
   if (messages_.size() >= kMaxIdleLanes) {
-    // Nobody else holds an idle lane, except before its first call.
+    // No other caller holds an idle lane, except before its first call.
     std::erase_if(messages_, [](const auto& lane) {
       return lane.second.use_count() == 1 && !lane.second->is_busy();
     });
@@ -213,7 +213,7 @@ std::unique_ptr<Work> ProcessGroup::Impl::start(SerialLane& lane, int32_t mode, 
     return std::unique_ptr<Work>(new Work(std::move(state)));
   }
   auto state = std::make_shared<Work::State>();
-  // Whoever waits may then close everything, and expect the group to be idle, or gone.
+  // The waiting thread may then close everything, and expect the group to be idle, or gone.
   lane.post(
       [self = shared_from_this(), state, mode, body = std::move(body), stream = current_stream()] {
         try {

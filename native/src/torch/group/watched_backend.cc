@@ -44,8 +44,7 @@ class WatchedBackend : public c10d::Backend {
 
  private:
   /// Returns the same values, but tensors of their own if they are sparse: their result, which the
-  /// work returns, would else be written into those of the caller, also once the operation has been
-  /// ended.
+  /// work returns, would else be written into the caller's, also once the operation has been ended.
   static std::vector<at::Tensor> apart(const std::vector<at::Tensor>& tensors) {
     std::vector<at::Tensor> apart;
     for (const auto& tensor : tensors) {

@@ -97,7 +97,7 @@ std::string listener_of(c10d::Store& store, int rank) {
   return text_of(address);
 }
 
-/// Returns what an event loop watches; nothing if the descriptor is none of a loop.
+/// Returns the descriptors that an event loop watches; nothing if the descriptor is none of a loop.
 std::vector<int> watched_by(int descriptor) {
   std::vector<int> watched;
   std::ifstream info("/proc/self/fdinfo/" + std::to_string(descriptor));
@@ -116,8 +116,8 @@ bool is_listener_at(int descriptor, const std::string& address) {
          is_listening != 0 && address_of(descriptor, &getsockname) == address;
 }
 
-/// Returns the descriptors of the event loop that watches the listener at an address: those of one
-/// rank, also if other threads of this process are other ranks. If the system does not tell, all
+/// Returns the descriptors of the event loop that watches the listener at an address: one rank's,
+/// also if other threads of this process are other ranks. If the system does not tell, all
 /// descriptors of this process.
 std::vector<int> descriptors_of(const std::string& listener) {
   const auto all = open_descriptors();
@@ -197,7 +197,7 @@ class OwnDescriptor {
   bool is_open_;
 };
 
-/// Returns what the system knows of an established connection; nothing of one that has ended.
+/// Returns the system's data on an established connection; nothing of one that has ended.
 std::optional<tcp_info> established(const Connection& connection) {
   tcp_info info{};
   socklen_t length = sizeof(info);

@@ -49,9 +49,9 @@ struct GlooMesh {
 
 struct GlooOptions {
   std::chrono::milliseconds timeout;
-  std::string host;       ///< the address to listen at; if empty, see `interface`
-  std::string interface;  ///< the network interface to use; if empty, that of the host's name
-  bool has_python_ranks = false;  ///< which write nothing into the store but what Gloo does
+  std::string host;               ///< the address to listen at; if empty, see `interface`
+  std::string interface;          ///< the network interface to use; if empty, the host name's
+  bool has_python_ranks = false;  ///< which write only Gloo's keys into the store
 };
 
 /// Connects this rank to the others, which use an equal store under the same prefix.

@@ -3,7 +3,7 @@
 
 namespace torchfeed::detail {
 
-/// What a message that no user sends holds. Its number is its tag in Gloo, above all of those of
+/// The content of a message that no user sends. Its number is its tag in Gloo, above all tags of
 /// `point_to_point.cc`, so messages of two kinds are never taken for each other.
 enum class MessageKind : int {
   kCall = (1 << 30) + (1 << 29),

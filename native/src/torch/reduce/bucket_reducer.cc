@@ -60,12 +60,12 @@ class Known : public c10d::Work {
       c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
 };
 
-/// Returns whether a gradient is the memory of what arrived, and something else has it too.
+/// Returns whether a gradient is the memory of the arrived one, and something else has it too.
 bool is_shared(const at::Tensor& gradient, const at::Tensor& arrived) {
   if (!arrived.defined() || !arrived.has_storage() || !gradient.is_alias_of(arrived)) {
     return false;  // it was there before this pass
   }
-  constexpr size_t kHolders = 2;  // the gradient and what arrived
+  constexpr size_t kHolders = 2;  // the gradient and the arrived one
   return gradient.storage().use_count() > kHolders;
 }
 

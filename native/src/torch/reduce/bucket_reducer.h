@@ -28,11 +28,11 @@ struct BucketRecord {
   std::chrono::nanoseconds time{0};
 };
 
-/// Copies the gradient of a parameter if its memory may be that of something else: what is averaged
-/// is written where the gradient is, while the autograd engine, another gradient or the caller may
-/// read it. To be called in a hook of the gradient, before libtorch's reducer gets it.
+/// Copies the gradient of a parameter if its memory may be shared: the average is written where the
+/// gradient is, while the autograd engine, another gradient or the caller may read it. To be called
+/// in a hook of the gradient, before libtorch's reducer gets it.
 ///
-/// @param arrived  what the engine has added to the gradient
+/// @param arrived  the summand that the engine has added to the gradient
 /// @param as_view  whether dense gradients become views of the buckets, and so are not written
 void own_gradient(const at::Tensor& parameter, const at::Tensor& arrived, bool as_view);
 
@@ -41,7 +41,7 @@ class ChosenBuckets : public c10d::Reducer {
  public:
   using Reducer::Reducer;
 
-  /// Returns whether the buckets are no longer those of the construction.
+  /// Returns whether the buckets have changed since the construction.
   [[nodiscard]] bool are_final() const { return has_rebuilt_bucket_; }
   /// Sets the buckets, once and for all; to be called before the first backward pass.
   void choose(std::vector<std::vector<size_t>> buckets);
@@ -71,8 +71,8 @@ class BucketReducer {
   void rebuild();
   /// Returns whether the buckets remain as they are.
   [[nodiscard]] bool is_final() const { return reducer_->are_final(); }
-  /// Sets the buckets in place of those that would be formed after the first backward pass, before
-  /// which it is to be called.
+  /// Sets the buckets in place of those formed after the first backward pass; to be called before
+  /// it.
   void choose(std::vector<std::vector<size_t>> buckets);
   [[nodiscard]] std::vector<int64_t> uses() const { return reducer_->uses(); }
   void assume_first_pass(const std::vector<int64_t>& uses) { reducer_->assume_first_pass(uses); }
@@ -82,7 +82,7 @@ class BucketReducer {
   /// @param first  the parameter whose gradient is the first
   void begin_backward(const std::vector<std::shared_ptr<torch::autograd::Node>>& accumulators,
                       size_t first);
-  /// Sets by what later backward passes divide the sum of the ranks' gradients.
+  /// Sets the divisor of the gradient sum for later backward passes.
   void divide_by(int64_t ranks);
   /// Reduces everything at the end of the first backward pass over a static graph.
   void reduce_first_static() { reducer_->delay_all_reduce(); }

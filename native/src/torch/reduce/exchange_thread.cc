@@ -53,7 +53,7 @@ std::unique_ptr<c10d::CommHookInterface> ExchangeThread::hook() {
 }
 
 GradientExchange& ExchangeThread::idle() {
-  const std::lock_guard lock(mutex_);  // also shows what the thread has written
+  const std::lock_guard lock(mutex_);  // also shows the thread's writes
   if (!jobs_.empty()) {
     throw Error(ErrorCode::kIllegalState, "a bucket of gradients is being exchanged");
   }
@@ -92,7 +92,7 @@ void ExchangeThread::work() {
     const Job done = std::move(job);
     jobs_.pop_front();
     lock.unlock();
-    // Whoever waits may then close everything, and expect the group to be idle.
+    // The waiting thread may then close everything, and expect the group to be idle.
     if (failure_) {
       done.gradients->setError(failure_);
     } else {
@@ -116,7 +116,7 @@ void ExchangeThread::exchange(const GradientBucket& bucket) {
     log_->end(number, sent_bytes);
   } catch (...) {
     failure_ = std::current_exception();
-    abort();  // so that no rank waits for what this one does not send
+    abort();  // so that no rank waits for data that this one does not send
   }
 }
 

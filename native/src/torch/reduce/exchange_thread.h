@@ -17,10 +17,10 @@
 
 namespace torchfeed::detail {
 
-/// The groups of an exchange, which nothing else uses, so that their order of calls is that of the
-/// buckets.
+/// The groups of an exchange, which nothing else uses, so that their order of calls is the
+/// buckets'.
 struct ExchangeGroups {
-  /// Calls a function with the operations of the groups, and throws what it throws, typed.
+  /// Calls a function with the operations of the groups, and throws its exceptions, typed.
   std::function<void(const std::function<void(ExchangeRanks&)>&)> run;
   std::function<void()> abort;
 };

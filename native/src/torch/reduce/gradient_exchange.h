@@ -70,19 +70,19 @@ class GradientExchange {
   GradientExchange& operator=(const GradientExchange&) = delete;
   virtual ~GradientExchange() = default;
 
-  /// Replaces the gradients of this rank, undivided, with what the optimizer is to use; all ranks
-  /// pass the same buckets in the same order.
+  /// Replaces the gradients of this rank, undivided, with the optimizer's input; all ranks pass the
+  /// same buckets in the same order.
   virtual void run(ExchangeRanks& ranks, const GradientBucket& bucket) = 0;
 
   /// Returns the backward passes so far; 0 if the exchange does not count them.
   [[nodiscard]] virtual int64_t steps() const { return 0; }
   /// Returns the state of the random numbers; empty if the exchange draws none.
   [[nodiscard]] virtual std::string random() const { return {}; }
-  /// Returns what is kept of the parameters for the next backward pass, in the memory where it is
-  /// kept; the name of each is a role, a dot, and the name of a parameter.
+  /// Returns the parameters' states for the next backward pass, in the memory where they are kept;
+  /// the name of each is a role, a dot, and the name of a parameter.
   [[nodiscard]] virtual std::vector<NamedTensor> kept(
       const std::vector<NamedTensor>& parameters) const;
-  /// Continues after some steps, as if what is kept of the parameters were zero.
+  /// Continues after some steps, as if the parameters' states were zero.
   virtual void begin_after(int64_t steps, const std::string& random,
                            const std::vector<NamedTensor>& parameters);
 };
@@ -97,12 +97,12 @@ using PerParameter = std::unordered_map<const c10::TensorImpl*, State>;
 
 /// Replaces numbers with their mean over the ranks.
 void average(ExchangeRanks& ranks, const at::Tensor& numbers);
-/// Replaces numbers with their mean over the ranks; `between_nodes` averages what it gets over the
-/// ranks that it gets, which are the nodes' first if there are nodes.
+/// Replaces numbers with their mean over the ranks; `between_nodes` averages its numbers over its
+/// ranks, which are the nodes' first if there are nodes.
 void average_by_nodes(ExchangeRanks& ranks, const at::Tensor& numbers,
                       const std::function<void(ExchangeRanks&, const at::Tensor&)>& between_nodes);
-/// Replaces numbers, float32, with their mean over the ranks, sent between nodes as bytes: that of
-/// each node is coded, and so is the mean. Source: Bagua, `ByteGrad`.
+/// Replaces numbers, float32, with their mean over the ranks, sent between nodes as bytes: each
+/// node's are coded, and so is the mean. Source: Bagua, `ByteGrad`.
 void average_in_bytes(ExchangeRanks& ranks, const at::Tensor& numbers);
 
 /// Throws if an option is out of range.

@@ -9,12 +9,12 @@
 
 namespace torchfeed::detail {
 
-/// Refuses what Python's `DistributedDataParallel` on other ranks could not follow.
+/// Refuses options that Python's `DistributedDataParallel` on other ranks could not follow.
 void check_python_options(const ReducerOptions& options);
 
-/// Compares the trained parameters with those of rank 0 by the calls of Python's
+/// Compares the trained parameters with rank 0's by the calls of Python's
 /// `DistributedDataParallel`: all ranks throw if their numbers differ, and ranks whose shapes or
-/// strides are not those of rank 0.
+/// strides differ from rank 0's.
 void compare_with_python(const c10::intrusive_ptr<c10d::ProcessGroup>& group,
                          const std::vector<NamedTensor>& trained);
 

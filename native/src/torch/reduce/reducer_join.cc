@@ -114,8 +114,8 @@ void GradientReducer::Impl::vote(bool has_input) {
   check_static_graph_can_join();
 }
 
-/// Copies the latest buffers to all ranks: the next forward pass takes those of rank 0, which may
-/// have run out of inputs before others.
+/// Copies the latest buffers to all ranks: the next forward pass takes rank 0's, which may have run
+/// out of inputs before others.
 void GradientReducer::Impl::end_inputs() {
   if (uneven_->are_exhausted() && options_.buffer_mode == ReducerOptions::kBeforeForward) {
     broadcast(buffers_, uneven_->last_active());

@@ -33,7 +33,7 @@ c10::Device device_of(const std::vector<NamedTensor>& parameters,
 /// it is trained.
 std::string describe_layout(const std::vector<NamedTensor>& tensors, const char* kind);
 
-/// Throws, with the same message on every rank, if a layout differs from that of rank 0.
+/// Throws, with the same message on every rank, if a layout differs from rank 0's.
 void check_same_layout(const std::vector<std::string>& layouts);
 
 }  // namespace torchfeed::detail

@@ -43,8 +43,7 @@ class TimedBackend : public c10d::Backend {
     return timed(bytes, sent_bytes, [&] { return backend_->allreduce(tensors, options); });
   }
 
-  /// libtorch calls this for sparse tensors of a CUDA device, but `allreduce` for those of the
-  /// host.
+  /// libtorch calls this for sparse tensors of a CUDA device, but `allreduce` for the host's.
   c10::intrusive_ptr<c10d::Work> allreduce_sparse(std::vector<at::Tensor>& tensors,
                                                   const c10d::AllreduceOptions& options) override {
     const int64_t bytes = payload_bytes(tensors.front());

@@ -30,7 +30,7 @@ class UnevenInputs {
   [[nodiscard]] int64_t active() const;
   /// Returns the lowest of them; rank 0 if there is none.
   [[nodiscard]] int64_t first_active() const;
-  /// Returns what `first_active` was in the pass that ended last; rank 0 before.
+  /// Returns `first_active` of the pass that ended last; rank 0 before.
   [[nodiscard]] int64_t last_active() const { return last_active_; }
   /// Returns whether no rank has an input left.
   [[nodiscard]] bool are_exhausted() const { return are_exhausted_; }

@@ -7,10 +7,10 @@ import org.bytedeco.pytorch.Tensor;
  * The operations of {@link Collectives}, started without waiting for them.
  *
  * <p>A thread of the group performs them in the order of the calls, one at a time, so they overlap
- * with what the program computes, and never with each other; only messages by {@link #send} and
+ * with the program's computation, and never with each other; only messages by {@link #send} and
  * {@link #recv} of different tags or peers do. To overlap two operations, use a {@linkplain
- * ProcessGroup#subgroup sub-group} for one of them. What an argument must be is said there. Invalid
- * arguments and lost ranks are reported by the {@link Work}.
+ * ProcessGroup#subgroup sub-group} for one of them. For the requirements on arguments, see {@link
+ * Collectives}. Invalid arguments and lost ranks are reported by the {@link Work}.
  *
  * <p>Thread-safe; but threads that start operations of one group must agree on their order, as they
  * have to be the same on all ranks.

@@ -7,15 +7,15 @@ import org.bytedeco.pytorch.Tensor;
  * The collective operations of a {@link ProcessGroup}, named as in {@code torch.distributed}.
  *
  * <p>All ranks must call the same operations in the same order, with arguments that fit. Tensors
- * may have any strides, and be on the CPU or a device: see {@link ProcessGroup#useDevice}; those of
- * one call are on one device. An operation on a device ends when the device has done it; messages
- * and bitwise reductions go through host memory. Thread-safe: the operations of a group run one at
- * a time, in the order of the calls, whether blocking or {@linkplain #async asynchronous}; messages
- * by {@link #send} and {@link #recv} wait only for those of the same tag and peer.
+ * may have any strides, and be on the CPU or a device: see {@link ProcessGroup#useDevice}; one
+ * call's are on one device. An operation on a device ends when the device has done it; messages and
+ * bitwise reductions go through host memory. Thread-safe: the operations of a group run one at a
+ * time, in the order of the calls, whether blocking or {@linkplain #async asynchronous}; messages
+ * by {@link #send} and {@link #recv} wait only for others of the same tag and peer.
  *
  * <p><b>Checks.</b> Each operation begins with one message from each rank to each other, of the
- * same form for all operations: what the rank calls (operation, reduction, shapes, dtypes and root;
- * of several tensors, those after the first as a hash of 64 bits) and, if they take at most 16 KiB,
+ * same form for all operations: the rank's call (operation, reduction, shapes, dtypes and root; of
+ * several tensors, those after the first as a hash of 64 bits) and, if they take at most 16 KiB,
  * the values for that rank. No rank uses values before it has compared the calls of all ranks. So
  * if two ranks call different things, all ranks throw an {@link IllegalArgumentException} that
  * names both calls, no tensor is modified, and the group remains usable. Small operations consist
@@ -26,9 +26,9 @@ import org.bytedeco.pytorch.Tensor;
  * ProcessGroup#joinPython Python ranks} nothing is compared.
  *
  * <p>Every method throws {@link IllegalArgumentException} if an argument is invalid, or does not
- * fit those of the other ranks; {@link PeerLostException} if a rank is lost or does not respond
- * within the timeout; and {@link IllegalStateException} if the group is closed or aborted, also
- * during the call.
+ * fit the other ranks'; {@link PeerLostException} if a rank is lost or does not respond within the
+ * timeout; and {@link IllegalStateException} if the group is closed or aborted, also during the
+ * call.
  */
 public sealed class Collectives permits ProcessGroup {
   final GroupCalls calls;
@@ -119,7 +119,7 @@ public sealed class Collectives permits ProcessGroup {
   }
 
   /**
-   * Replaces the tensor on every rank with that of one rank.
+   * Replaces the tensor on every rank with one rank's.
    *
    * @param tensor of any shape and dtype; updated in place, without recording for autograd
    * @param root the rank whose values are sent to all, in [0, size)
@@ -223,7 +223,7 @@ public sealed class Collectives permits ProcessGroup {
 
   /**
    * Sends a tensor to one rank. Messages of one tag arrive in the order in which they were sent;
-   * those of different tags may overtake each other.
+   * messages of different tags may overtake each other.
    *
    * @param tensor of any shape and dtype
    * @param to a rank other than this one, in [0, size)

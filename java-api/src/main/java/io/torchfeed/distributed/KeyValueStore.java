@@ -179,7 +179,7 @@ public final class KeyValueStore {
    *
    * @param key any text; its value must be an integer in decimal digits, and no other rank may set
    *     it to anything else meanwhile: the store ends the connection of a rank that adds to that
-   * @param summand what to add; may be negative
+   * @param summand the number to add; may be negative
    * @return the sum
    * @throws IllegalArgumentException if the value is no such number, or the sum is not in the range
    *     of long; the value is as before

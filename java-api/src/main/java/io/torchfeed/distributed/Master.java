@@ -48,7 +48,7 @@ public final class Master implements AutoCloseable {
   /**
    * Listens at a port that the system chooses; for rank 0.
    *
-   * @param host a name or address of this machine, by which the other ranks reach it
+   * @param host a name or address of this machine that the other ranks can reach
    * @return the address, to be passed to {@link ProcessGroup#join}, or else closed
    * @throws IllegalArgumentException if the host is unknown
    * @throws IllegalStateException if the host is not an address of this machine

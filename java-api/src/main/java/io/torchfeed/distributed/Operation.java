@@ -27,10 +27,10 @@ import org.jspecify.annotations.Nullable;
  * @param name the name in messages
  * @param peer the rank that is lost if the operation fails; empty if it may be any
  * @param body the native call; returns null if it is done and returned no tensors
- * @param result returns what the operation returns
+ * @param result returns the result of the operation
  */
 record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) {
-  /** The tags of users are below. */
+  /** Tags of users are less than this. */
   static final int MAX_TAGS = 1 << 27;
 
   @FunctionalInterface
@@ -194,7 +194,7 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
     return receive(requireNonNull(tensor, "tensor"), from, checked(tag));
   }
 
-  /** As {@link #send}, also with tags that users may not take. */
+  /** Like {@link #send}, but allows reserved tags. */
   static Operation<Void> transmit(Tensor tensor, int to, int tag) {
     return new Operation<>(
         "send",

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>{@link #close} has no effect the second time and may be called at any time from any thread. It
  * wakes calls that still run in other threads, which then throw {@link IllegalStateException}, so
- * await what is to be completed first. A process may also exit without closing the group.
+ * await operations to be completed first. A process may also exit without closing the group.
  */
 public final class ProcessGroup extends Collectives implements AutoCloseable {
   /** The default time that an operation waits for the other ranks: 30 minutes. */
@@ -118,22 +118,22 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   /**
    * Joins a group in which other ranks may be Python's: the default group of PyTorch 2.10, which
    * they join by {@code torch.distributed.init_process_group("gloo")}. This process may be rank 0
-   * or any other. The environment variables are those of {@link #fromEnvironment(Duration)}, which
+   * or any other. The environment variables of {@link #fromEnvironment(Duration)} apply, which
    * Python reads too.
    *
-   * <p>Operations of the group send what Python's of the same name send, and are never checked. A
-   * {@link io.torchfeed.distributed.training.DistributedDataParallel} on it needs a {@linkplain
-   * io.torchfeed.distributed.training.DataParallelOptions.BufferMode#BEFORE_FORWARD buffer mode of
-   * Python's} and calls of {@link
-   * io.torchfeed.distributed.training.DistributedDataParallel#beforeForward}. What has no equal in
-   * Python, or is a pickle there, throws {@link UnsupportedOperationException}: sub-groups, {@link
-   * #monitoredBarrier}, exchanges of bytes and strings, and all-to-all of lists. {@link #store} has
-   * the keys of the store of Python's default group.
+   * <p>Operations of the group send the same data as Python's of the same name, and are never
+   * checked. A {@link io.torchfeed.distributed.training.DistributedDataParallel} on it needs a
+   * {@linkplain io.torchfeed.distributed.training.DataParallelOptions.BufferMode#BEFORE_FORWARD
+   * buffer mode of Python's} and calls of {@link
+   * io.torchfeed.distributed.training.DistributedDataParallel#beforeForward}. Operations without a
+   * Python counterpart, or pickled there, throw {@link UnsupportedOperationException}: sub-groups,
+   * {@link #monitoredBarrier}, exchanges of bytes and strings, and all-to-all of lists. {@link
+   * #store} has the keys of the store of Python's default group.
    *
    * @param timeout how long joining and each later operation waits for the others, at least 1 ms
    * @return the group, connected to all ranks; the caller closes it
-   * @throws IllegalArgumentException if a variable is missing or invalid, or asks of Python's ranks
-   *     what this process cannot answer ({@code TORCH_DISTRIBUTED_DEBUG=DETAIL}, {@code
+   * @throws IllegalArgumentException if a variable is missing or invalid, or asks Python's ranks
+   *     for features that this process lacks ({@code TORCH_DISTRIBUTED_DEBUG=DETAIL}, {@code
    *     TORCH_DIST_INIT_BARRIER}, {@code TORCH_GLOO_LAZY_INIT}, several network interfaces), or the
    *     timeout is too short
    * @throws PeerLostException if not all ranks join within the timeout
@@ -149,8 +149,8 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @param part the number of ranks, and the rank of this process
    * @param timeout how long joining and each later operation waits for the others, at least 1 ms
    * @return the group, connected to all ranks; the caller closes it
-   * @throws IllegalArgumentException if the timeout is too short, or the environment asks of
-   *     Python's ranks what this process cannot answer
+   * @throws IllegalArgumentException if the timeout is too short, or the environment asks Python's
+   *     ranks for features that this process lacks
    * @throws PeerLostException if not all ranks join within the timeout
    */
   public static ProcessGroup joinPython(Master master, Part part, Duration timeout) {
@@ -208,10 +208,10 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   /**
    * Lets the ranks send tensors of a GPU from device to device, over NCCL. All ranks call this
    * method, each with a device of its own, before any operation on tensors of a device; sub-groups
-   * made later send alike. Tensors of the CPU still go over Gloo, and so do sparse gradients, which
-   * NCCL does not take. Without this call, tensors of a device are copied to host memory to be
-   * sent: much slower, but also between ranks that share a GPU, which NCCL does not allow. A group
-   * of one rank only checks the device.
+   * created later use NCCL, too. Tensors of the CPU still go over Gloo, and so do sparse gradients,
+   * which NCCL does not take. Without this call, tensors of a device are copied to host memory to
+   * be sent: much slower, but also between ranks that share a GPU, which NCCL does not allow. A
+   * group of one rank only checks the device.
    *
    * <p>If a rank is lost or does not respond, operations on the device end as others do, and the
    * group then sends no more tensors of the device. NCCL never ends the process: {@code
@@ -224,9 +224,9 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @throws IllegalArgumentException if it is not the name of a CUDA device, or its index is too
    *     high
    * @throws IllegalStateException if a rank has no such device or cannot load NCCL, which is thrown
-   *     on every rank; if another rank calls another operation instead, in which this one appears
-   *     as an all-gather; if the group has a device already, if one of its models on a device sends
-   *     its gradients through host memory, or if it is closed or aborted
+   *     on every rank; if another rank calls a different operation (the message then names this
+   *     call an all-gather); if the group has a device already, if one of its models on a device
+   *     sends its gradients through host memory, or if it is closed or aborted
    * @throws PeerLostException if not all ranks call this method within the timeout
    * @throws UnsupportedOperationException if Python ranks are in the group
    */
@@ -317,8 +317,8 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   }
 
   /**
-   * Returns the small values that the ranks of this group share; in a group with Python ranks,
-   * those of the store of their default group, Gloo's own among them.
+   * Returns the small values that the ranks of this group share; in a group with Python ranks, the
+   * values in the store of their default group, Gloo's own among them.
    *
    * @return a view, usable until the group is closed
    * @throws IllegalStateException if the group is closed or aborted
@@ -361,9 +361,9 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
 
   /**
    * Ends the group at once, from any thread: operations in flight and later ones throw {@link
-   * IllegalStateException}, those of the other ranks {@link PeerLostException}. For a rank that
-   * cannot continue, so that the others need not wait for the timeout. The group is still to be
-   * closed; sub-groups are not affected.
+   * IllegalStateException}, the other ranks' {@link PeerLostException}. For a rank that cannot
+   * continue, so that the others need not wait for the timeout. The group is still to be closed;
+   * sub-groups are not affected.
    */
   public void abort() {
     core.abort();

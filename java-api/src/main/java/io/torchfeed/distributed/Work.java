@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * read or written. They may be closed, since the operation keeps their memory. It continues if this
  * object is dropped. Thread-safe.
  *
- * @param <T> what the operation returns; {@link Void} if nothing
+ * @param <T> the result of the operation; {@link Void} if nothing
  */
 public final class Work<T> {
   private static final long UNTIL_DONE = -1;
@@ -31,7 +31,7 @@ public final class Work<T> {
   /**
    * Takes ownership of a native operation.
    *
-   * @param results returns what the operation returned, once it is done
+   * @param results returns the result of the operation, once it is done
    * @param failures returns the public exception for a native failure
    */
   Work(
@@ -47,7 +47,7 @@ public final class Work<T> {
    * Waits until the operation is done, regardless of interrupts. It fails if another rank does not
    * respond within the group's timeout.
    *
-   * @return what the operation returns, the same object every time; the caller owns its tensors
+   * @return the result of the operation, the same object every time; the caller owns its tensors
    * @throws IllegalArgumentException if the arguments were refused
    * @throws PeerLostException if a rank was lost or did not respond
    * @throws IllegalStateException if the group was aborted or closed
@@ -58,7 +58,7 @@ public final class Work<T> {
   }
 
   /**
-   * Waits until the operation is done, but not longer than a limit, after which it continues.
+   * Waits until the operation is done, but not longer than a limit; it continues after that.
    *
    * @param limit how long to wait, rounded down to milliseconds; zero or less: not at all
    * @return whether it is done, so that {@link #await()} does not wait

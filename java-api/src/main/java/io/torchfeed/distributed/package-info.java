@@ -3,7 +3,7 @@
  * Groups of processes: joining, collective operations, and small values that the ranks share.
  *
  * <p>{@link io.torchfeed.distributed.ProcessGroup} is joined by environment variables or by
- * arguments. Its operations are those of {@link io.torchfeed.distributed.Collectives}; {@link
+ * arguments. It has the operations of {@link io.torchfeed.distributed.Collectives}; {@link
  * io.torchfeed.distributed.AsyncCollectives} has the same ones without waiting. Ranks of Python and
  * of Java train in one job in a group that is joined by {@link
  * io.torchfeed.distributed.ProcessGroup#joinPython(java.time.Duration)}. Models are trained by

@@ -251,7 +251,9 @@ class CollectiveFaultTest {
       IntStream.range(0, test.size() - 1).boxed().forEach(action);
     }
 
-    /** Checks what the ranks have thrown; returns the milliseconds after which the last one did. */
+    /**
+     * Checks the exceptions of the ranks; returns the milliseconds after which the last one did.
+     */
     long longest(long strike) throws Exception {
       long took = 0;
       for (CompletableFuture<Outcome> other : others) {

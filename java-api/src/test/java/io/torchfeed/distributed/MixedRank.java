@@ -31,7 +31,7 @@ import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.jspecify.annotations.Nullable;
 
-/** The Java rank of {@link MixedRanksTest}: the same calls as those of mixed_ranks.py. */
+/** The Java rank of {@link MixedRanksTest}: the same calls as in mixed_ranks.py. */
 public final class MixedRank {
   private static final int EPOCHS = 2;
   private static final int STEPS = 8;
@@ -346,7 +346,7 @@ public final class MixedRank {
     }
   }
 
-  /** The same numbers as those of mixed_ranks.py. */
+  /** The same numbers as in mixed_ranks.py. */
   static Tensor values(long first, long... shape) {
     int count = Math.toIntExact(Arrays.stream(shape).reduce(1, (a, b) -> a * b));
     float[] values = new float[count];

@@ -151,7 +151,7 @@ class PhaseFaultTest {
       }
     }
 
-    /** Returns what the other ranks throw; null for one that completes. */
+    /** Returns the exceptions of the other ranks; null for one that completes. */
     List<@Nullable Throwable> failures() throws Exception {
       List<@Nullable Throwable> failures = new ArrayList<>();
       for (CompletableFuture<@Nullable Throwable> other : others) {

@@ -10,10 +10,10 @@ import org.jspecify.annotations.Nullable;
  * A rank and where it meets the others, as described by the environment variables that torchrun and
  * other launchers set.
  *
- * @param isStoreServedElsewhere whether torchrun's agent already serves the store, in which the
- *     keys of earlier attempts remain
- * @param job what the processes of a job have in common, from {@link RankVariables#JOB} or
- *     torchrun; empty if unknown
+ * @param isStoreServedElsewhere whether torchrun's agent already serves the store; the keys of
+ *     earlier attempts remain in it
+ * @param job the common name of the processes of a job, from {@link RankVariables#JOB} or torchrun;
+ *     empty if unknown
  */
 public record Environment(
     Part part,

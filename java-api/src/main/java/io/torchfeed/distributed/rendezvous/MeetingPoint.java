@@ -67,7 +67,7 @@ public final class MeetingPoint {
     this.start = start;
   }
 
-  /** Loads what connecting needs. */
+  /** Loads the classes that connecting needs. */
   public static void load() {
     Loader.load(NativeProcessGroup.class);
   }
@@ -94,7 +94,7 @@ public final class MeetingPoint {
     }
   }
 
-  /** Tells the other ranks, from rank 0, to which job they come, and how many ranks it has. */
+  /** Tells the other ranks, from rank 0, the name of the job and its number of ranks. */
   void announceJob() {
     try {
       store.set(prefix + "job", environment.job().getBytes(StandardCharsets.UTF_8));
@@ -108,7 +108,7 @@ public final class MeetingPoint {
   /**
    * Returns whether rank 0 expects as many ranks as this one; if not, lets all ranks know.
    *
-   * @param isReused whether the store may be that of earlier attempts
+   * @param isReused whether the store may be an earlier attempt's
    * @throws IllegalStateException if rank 0 is of another job, and the store is its own
    */
   boolean isOfThisJob(boolean isReused) {
@@ -219,7 +219,7 @@ public final class MeetingPoint {
     return connect(prefix + "gloo", /* hasPythonRanks= */ false);
   }
 
-  /** Connects to all ranks, of which some are Python's; waits for them. */
+  /** Connects to all ranks, some of them Python's; waits for them. */
   NativeHandle<NativeProcessGroup> connectWithPython() {
     return connect(PythonProtocol.GLOO_PREFIX, /* hasPythonRanks= */ true);
   }

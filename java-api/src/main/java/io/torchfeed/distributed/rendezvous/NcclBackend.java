@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * The connections between the devices of a group: the presets' {@code ProcessGroupNCCL}, whose
  * classes and libraries are loaded here and nowhere else, so that no other program needs them.
  *
- * @param prefix what the keys of the devices in the store begin with, before a slash
+ * @param prefix the start of the keys of the devices in the store, before a slash
  */
 public record NcclBackend(StoreConnection store, String prefix, Part part, Duration timeout) {
   private static final String TYPE = "cuda";

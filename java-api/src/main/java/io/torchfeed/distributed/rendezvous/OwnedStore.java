@@ -31,7 +31,7 @@ final class OwnedStore extends Store {
    * Returns a view of a store for the presets' classes, which count a reference to it as long as
    * they use it.
    *
-   * @param prefix what the keys of the view begin with, before a slash
+   * @param prefix the start of the keys of the view, before a slash
    */
   static Store shared(Store store, String prefix) {
     long nested = NativeProcessGroup.nested_store(store.address(), prefix);

@@ -16,7 +16,7 @@ public final class PythonProtocol {
   /** The prefix of the keys of the store of Python's default group, whose name is 0. */
   static final String STORE_PREFIX = "default_pg/0//";
 
-  /** The prefix of Gloo's keys, which are those of the first device of the group. */
+  /** The prefix of Gloo's keys, which belong to the first device of the group. */
   static final String GLOO_PREFIX = STORE_PREFIX + "cpu/";
 
   private static final Set<String> ON = Set.of("1", "true", "t", "on", "yes", "y");

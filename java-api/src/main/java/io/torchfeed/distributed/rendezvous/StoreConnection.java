@@ -58,8 +58,8 @@ public final class StoreConnection {
    * Serves the store.
    *
    * @param workers the number of processes to wait for, with this one; 0 to wait for none
-   * @param listener a listening socket, of which the store takes ownership; empty: the store
-   *     listens on all interfaces
+   * @param listener a listening socket, which the store takes over; empty: the store listens on all
+   *     interfaces
    */
   public static StoreConnection serve(
       String host, int port, OptionalInt listener, int workers, Duration timeout) {
@@ -134,7 +134,7 @@ public final class StoreConnection {
     return new TimeLimitedCall<>(THREAD, caller, call).await(limit, requireOpen);
   }
 
-  /** Calls the store, whose warnings about failures are also in what it throws. */
+  /** Calls the store without its warnings about failures, which its exceptions also have. */
   private <T> T quietly(Function<Store, T> call) {
     try (LogFilter warnings = LogFilter.create()) {
       return handle.call(call);
@@ -225,7 +225,7 @@ public final class StoreConnection {
     return pointer(text.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** Returns a string for native code, which measures one of 0 bytes up to its terminator. */
+  /** Returns a string for native code, with a terminator: an empty one is measured by it. */
   private static BytePointer pointer(byte[] bytes) {
     return new BytePointer(bytes.length + 1L)
         .put(bytes)
@@ -233,7 +233,7 @@ public final class StoreConnection {
         .limit(bytes.length);
   }
 
-  /** Returns what JavaCPP made of a string; it makes null of an empty one. */
+  /** Returns the bytes of JavaCPP's string, which is null for an empty one. */
   private static byte[] bytes(@Nullable BytePointer text) {
     if (text == null) {
       return new byte[0];

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Averages weights in a thread of its own, at intervals of time, while the ranks train at their own
- * speed. What training has changed since the weights were copied is kept: {@code x := x +
+ * speed. Changes by training since the weights were copied are kept: {@code x := x +
  * average(copies) - copy}.
  *
  * <p>The thread reads and writes weights between training steps only, unlike Bagua's, which races
@@ -102,7 +102,7 @@ final class AsynchronousExchange implements WeightExchange {
     }
   }
 
-  /** Adds to the weights what {@code sum} of all ranks' copies has beyond the own. */
+  /** Adds the difference between the mean of all copies and this rank's copy to the weights. */
   void apply(Tensor sum) {
     try (PointerScope scope = new PointerScope()) {
       sum.div_(new Scalar((float) group.size())).sub_(copies);

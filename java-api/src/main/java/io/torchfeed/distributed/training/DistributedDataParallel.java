@@ -89,8 +89,8 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
    *     options differ; the latter is thrown on every rank and names the first difference. With
    *     Python ranks in the group, also if the buffer mode is neither {@link
    *     DataParallelOptions.BufferMode#BEFORE_FORWARD} nor {@link
-   *     DataParallelOptions.BufferMode#OFF}; of the modules, what Python compares is compared, and
-   *     of the options nothing
+   *     DataParallelOptions.BufferMode#OFF}; only the parts of the modules that Python compares are
+   *     compared, and no options
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
    *     the timeout
    * @throws IllegalStateException if the group is closed or aborted
@@ -116,7 +116,7 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
 
   /**
    * Opens a scope in which backward passes accumulate gradients on this rank and send nothing. The
-   * first backward pass after it averages what has accumulated over the ranks:
+   * first backward pass after it averages the accumulated gradients over the ranks:
    *
    * <pre>{@code
    * try (var accumulating = model.noSync()) {
@@ -127,8 +127,8 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
    * model.backward(loss(lastBatch)); // the mean over the ranks of the sum over all these batches
    * }</pre>
    *
-   * <p>What counts is where the backward pass begins; in PyTorch, it is the forward pass. Scopes
-   * may be nested. All ranks must average in the same passes.
+   * <p>The start of the backward pass counts; in PyTorch, the forward pass does. Scopes may be
+   * nested. All ranks must average in the same passes.
    *
    * @return the scope; the caller closes it
    * @throws IllegalStateException if the wrapper is closed, or the graph is static and its first
@@ -190,8 +190,8 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
 
   /**
    * Like {@link #join(long)}, for ranks that do not know how many batches they are going to have,
-   * for example those of a stream. Each backward pass must be {@linkplain Join#announce announced},
-   * which costs an all-reduce of 8 bytes per rank.
+   * for example a stream's. Each backward pass must be {@linkplain Join#announce announced}, which
+   * costs an all-reduce of 8 bytes per rank.
    *
    * @param divideByActive as in {@link #join(long, boolean)}
    * @return the scope; the caller closes it
@@ -207,11 +207,11 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
   }
 
   /**
-   * Prepares the forward pass of a training step; the place for what PyTorch does at the start of
-   * its {@code forward}, since the forward pass here is that of the module itself. Needed with
-   * {@link DataParallelOptions.BufferMode#BEFORE_FORWARD} only. All ranks must call it, or none. No
-   * effect if the module is in evaluation mode or gradients are disabled, so that one rank may
-   * evaluate alone.
+   * Prepares the forward pass of a training step; it does the work that PyTorch does at the start
+   * of its {@code forward}, since the forward pass here is the module's own. Needed with {@link
+   * DataParallelOptions.BufferMode#BEFORE_FORWARD} only. All ranks must call it, or none. No effect
+   * if the module is in evaluation mode or gradients are disabled, so that one rank may evaluate
+   * alone.
    *
    * <p>In a group with {@linkplain ProcessGroup#joinPython Python ranks}, it is to be called before
    * each forward pass that those run through their wrapper, also to evaluate: the first one without
@@ -285,7 +285,7 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
   }
 
   /**
-   * Returns what has been reduced, and how long it took.
+   * Returns the reductions so far, and their time.
    *
    * @return a snapshot
    * @throws IllegalStateException if the wrapper is closed
@@ -308,8 +308,8 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
    * Verifies that the parameters of all ranks are identical, bit for bit. Every rank must call it.
    *
    * @return the common {@link #digest}
-   * @throws IllegalStateException on every rank, if a rank's parameters differ from those of rank 0
-   *     (the message names that rank); or if the wrapper or the group is closed
+   * @throws IllegalStateException on every rank, if a rank's parameters differ from rank 0's (the
+   *     message names that rank); or if the wrapper or the group is closed
    * @throws UnsupportedOperationException if Python ranks are in the group
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
    *     the timeout
@@ -322,11 +322,11 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
   }
 
   /**
-   * Returns what this rank needs, beside the parameters and the optimizer, to continue as if the
-   * training had not been stopped: the buckets that were formed after the first backward pass, on
-   * which roundings depend; what that pass used of a static graph; what the exchange keeps of the
-   * gradients and of random numbers; and the buffers of the module. Every rank must call it, and
-   * store its own state: they differ.
+   * Returns this rank's state, beside the parameters and the optimizer, to continue as if the
+   * training had not been stopped: the buckets formed after the first backward pass, since
+   * roundings depend on them; the parts of a static graph that this pass used; the gradients and
+   * random numbers that the exchange keeps; and the buffers of the module. Every rank must call it,
+   * and store its own state: they differ.
    *
    * @return the state; the caller closes it
    * @throws IllegalStateException if gradients have been accumulated and not been averaged since, a
@@ -342,8 +342,8 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
 
   /**
    * Continues from a state of the same rank, before the first backward pass. Every rank must do it.
-   * The parameters must be loaded before wrapping, which copies those of rank 0; the number of
-   * ranks, the model and the options must be those of the state.
+   * The parameters must be loaded before wrapping, which copies rank 0's; the number of ranks, the
+   * model and the options must be the state's.
    *
    * @param state borrowed
    * @throws IllegalArgumentException if the state is of another rank, number of ranks, model or

@@ -141,10 +141,10 @@ public sealed class GradientExchange permits GradientExchange.PowerSgd {
 
   /**
    * Returns this exchange between nodes, for example machines: gradients are summed within each
-   * node, exchanged with other nodes by the first of its ranks, and copied to the others. So what
-   * travels between nodes does not grow with the ranks of a node; the table above then holds for n
+   * node, exchanged with other nodes by the first of its ranks, and copied to the others. So
+   * traffic between nodes does not grow with the ranks of a node; the table above then holds for n
    * nodes. Not for {@link #powerSgd}; {@link #qAdam} averages the gradients of its warm-up over all
-   * ranks. Takes dense gradients of the dtypes above, {@link #allReduce}, too.
+   * ranks. Even over {@link #allReduce}, gradients must be dense and of the dtypes above.
    *
    * <p>Source: Bagua, the hierarchical forms of its algorithms.
    *
@@ -186,9 +186,9 @@ public sealed class GradientExchange permits GradientExchange.PowerSgd {
    * columns is sent as matrices of n + m rows and few columns, if that is small enough. Gradients
    * of float32 and float64 only.
    *
-   * <p>Source: PyTorch 2.10.0, {@code powerSGD_hook}, with its values up to rounding; but what is
-   * kept for each parameter survives the forming of new buckets after the first backward pass, and
-   * a gradient of zeros remains so. All ranks must run on processors of one kind to get the same
+   * <p>Source: PyTorch 2.10.0, {@code powerSGD_hook}, with its values up to rounding; but the state
+   * of each parameter survives the forming of new buckets after the first backward pass, and a
+   * gradient of zeros remains so. All ranks must run on processors of one kind to get the same
    * bits.
    *
    * <p>Immutable: each {@code with} method returns a new exchange.
@@ -244,7 +244,7 @@ public sealed class GradientExchange permits GradientExchange.PowerSgd {
      * Returns this exchange with or without error feedback, which takes memory for another copy of
      * the gradients.
      *
-     * @param feedback whether what an approximation leaves out is added to the next gradient; by
+     * @param feedback whether the error of an approximation is added to the next gradient; by
      *     default it is
      * @return the exchange
      */
@@ -266,7 +266,7 @@ public sealed class GradientExchange permits GradientExchange.PowerSgd {
     /**
      * Returns this exchange with a different summand.
      *
-     * @param epsilon what is added to the norm of a column before a division by it, at least 0; by
+     * @param epsilon a summand of the norm of a column before a division by it, at least 0; by
      *     default 0
      * @return the exchange
      * @throws IllegalArgumentException if it is negative

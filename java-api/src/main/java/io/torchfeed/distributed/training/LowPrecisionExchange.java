@@ -11,12 +11,12 @@ import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * Mixes the weights of a rank with those of its two neighbours in a ring, by sending how far they
- * are from what the neighbours know, in 8 bits a value ({@link MinMaxCode}). Between nodes, the
- * neighbours are nodes, with the average of their ranks.
+ * Mixes the weights of a rank with its two neighbours' in a ring, by sending their difference from
+ * the neighbours' copies, in 8 bits a value ({@link MinMaxCode}). Between nodes, the neighbours are
+ * nodes, with the average of their ranks.
  *
- * <p>Each rank keeps what its neighbours know of it, and what it knows of them; these copies stay
- * equal bit for bit, since both ends add the same decoded messages.
+ * <p>Each rank keeps its neighbours' copy of its weights, and its copies of theirs; these copies
+ * stay equal bit for bit, since both ends add the same decoded messages.
  *
  * <p>Source: Bagua, {@code LowPrecisionDecentralizedAlgorithm}.
  */

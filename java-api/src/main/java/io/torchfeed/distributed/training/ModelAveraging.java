@@ -38,9 +38,9 @@ import org.jspecify.annotations.Nullable;
  * AveragingAlgorithm#asynchronous}. The module must keep its parameters: load a checkpoint and
  * choose dtypes before; {@link #loadStateDict} then gives each rank its own weights. The algorithms
  * use the group's messages with tags 0 and 1. A {@link DistributedDataParallel} on the same group
- * must not run inside a step. Buffers, for example running statistics, remain those of each rank.
- * An exception in a step leaves the object unusable; the module is not affected. Not thread-safe:
- * one thread at a time.
+ * must not run inside a step. Buffers, for example running statistics, remain each rank's own. An
+ * exception in a step leaves the object unusable; the module is not affected. Not thread-safe: one
+ * thread at a time.
  *
  * <p>Source: the algorithms of Bagua, and PyTorch's post-local SGD.
  */
@@ -78,7 +78,7 @@ public final class ModelAveraging implements Stateful, AutoCloseable {
 
   /**
    * Starts the training of a module. Checks that algorithm and parameters are the same on all
-   * ranks, then copies those of rank 0 to the others. Every rank must call it.
+   * ranks, then copies rank 0's to the others. Every rank must call it.
    *
    * @param module the module to train, on the CPU, with dense gradients; borrowed. Only parameters
    *     that require a gradient are exchanged
@@ -156,7 +156,7 @@ public final class ModelAveraging implements Stateful, AutoCloseable {
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
    *     the timeout
    * @throws IllegalStateException if an earlier step failed, or this object or the group is closed;
-   *     what {@code pass} and {@code update} throw is thrown as it is
+   *     exceptions of {@code pass} and {@code update} are thrown unchanged
    */
   public void step(Runnable pass, Runnable update) {
     Objects.requireNonNull(pass, "pass");
@@ -193,9 +193,8 @@ public final class ModelAveraging implements Stateful, AutoCloseable {
    * #average}. Every rank must call it.
    *
    * @return the SHA-256 of the weights, in hexadecimal
-   * @throws IllegalStateException on every rank, if a rank's weights differ from those of rank 0
-   *     (the message names that rank); if an earlier step failed, or this object or the group is
-   *     closed
+   * @throws IllegalStateException on every rank, if a rank's weights differ from rank 0's (the
+   *     message names that rank); if an earlier step failed, or this object or the group is closed
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
    *     the timeout
    */
@@ -212,14 +211,14 @@ public final class ModelAveraging implements Stateful, AutoCloseable {
   }
 
   /**
-   * Returns what this rank needs, beside the optimizer, to continue as if the training had not been
-   * stopped: its weights and buffers, which differ from those of other ranks; how many steps and
-   * exchanges there were; and with {@link AveragingAlgorithm#lowPrecision}, the copies that it and
-   * its neighbours know. Every rank must call it, and store its own state.
+   * Returns this rank's state, beside the optimizer, to continue as if the training had not been
+   * stopped: its weights and buffers, which differ from other ranks'; how many steps and exchanges
+   * there were; and with {@link AveragingAlgorithm#lowPrecision}, the copies that it and its
+   * neighbours know. Every rank must call it, and store its own state.
    *
    * <p>With {@link AveragingAlgorithm#asynchronous}, averaging ends until the next step, and the
-   * state holds the weights after it. What comes then depends on time, whether the training is
-   * stopped or not, so that no two runs are equal.
+   * state holds the weights after it. Later steps depend on time, whether the training is stopped
+   * or not, so that no two runs are equal.
    *
    * @return the state; the caller closes it
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
@@ -245,7 +244,7 @@ public final class ModelAveraging implements Stateful, AutoCloseable {
     }
   }
 
-  /** Returns what a state holds, in the memory where it is kept; owned by the pointer scope. */
+  /** Returns the content of a state, in the memory where it is kept; owned by the pointer scope. */
   private Map<String, Tensor> states() {
     Map<String, Tensor> states = ModuleTensors.bufferStates(module, Set.of());
     states.put("weights", flat.values());
@@ -261,8 +260,8 @@ public final class ModelAveraging implements Stateful, AutoCloseable {
 
   /**
    * Continues from a state of the same rank, before the first step. Every rank must do it. The
-   * weights become those of the state; the number of ranks, the parameters and the algorithm must
-   * be those of the state.
+   * weights become the state's; the number of ranks, the parameters and the algorithm must be the
+   * state's.
    *
    * @param state borrowed
    * @throws IllegalArgumentException if the state is of another rank, number of ranks, model or
@@ -314,7 +313,7 @@ public final class ModelAveraging implements Stateful, AutoCloseable {
   }
 
   /**
-   * Returns the number of exchanges of weights so far, without those of {@link #average}.
+   * Returns the number of exchanges of weights so far, without {@link #average}'s.
    *
    * @return at least 0
    */

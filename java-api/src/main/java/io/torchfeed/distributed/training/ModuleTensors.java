@@ -80,7 +80,7 @@ record ModuleTensors(List<String> names, TensorVector tensors) {
     return states;
   }
 
-  /** Throws if a name is that of no parameter or buffer. */
+  /** Throws if a name belongs to no parameter or buffer. */
   static void requireNames(Module module, Set<String> names) {
     Set<String> unknown = new TreeSet<>(names);
     parameters(module, Set.of()).names.forEach(unknown::remove);

@@ -8,8 +8,8 @@ import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ranks of a group as nodes of equally many consecutive ranks, of which the first one leads.
- * With one rank per node, each leads. Not thread-safe.
+ * The ranks of a group as nodes of equally many consecutive ranks; the first of them leads. With
+ * one rank per node, each leads. Not thread-safe.
  */
 final class Nodes implements AutoCloseable {
   private final @Nullable ProcessGroup node;
@@ -60,7 +60,7 @@ final class Nodes implements AutoCloseable {
     return node;
   }
 
-  /** Returns the leaders, of which rank i leads node i; null if this rank is none of them. */
+  /** Returns the leaders: rank i of them leads node i; null if this rank is none of them. */
   @Nullable ProcessGroup leaders() {
     return leaders;
   }

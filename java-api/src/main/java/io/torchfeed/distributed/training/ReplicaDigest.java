@@ -59,7 +59,7 @@ final class ReplicaDigest {
     }
   }
 
-  /** Throws on every rank if the digest of a rank differs from that of rank 0. */
+  /** Throws on every rank if the digest of a rank differs from rank 0's. */
   static void requireEqual(byte[] mine, ProcessGroup group) {
     try (PointerScope scope = new PointerScope()) {
       Tensor[] all = group.allGather(Tensor.create(mine));

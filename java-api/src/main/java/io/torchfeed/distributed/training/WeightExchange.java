@@ -17,10 +17,10 @@ interface WeightExchange extends AutoCloseable {
    */
   void step(long step, Runnable pass, Runnable update);
 
-  /** Ends what runs in the background, on all ranks together. */
+  /** Ends the work in the background, on all ranks together. */
   default void pause() {}
 
-  /** Ends what runs in the background, on this rank, without waiting. */
+  /** Ends the work in the background, on this rank, without waiting. */
   default void abandon() {}
 
   /** Notes that the weights of all ranks have become equal. */
@@ -44,7 +44,7 @@ interface WeightExchange extends AutoCloseable {
   /** Returns the number of exchanges of weights so far. */
   long exchanges();
 
-  /** Returns what is kept of the weights for the next exchange, in the memory where it is kept. */
+  /** Returns the state of the weights for the next exchange, in the memory where it is kept. */
   default Map<String, Tensor> kept() {
     return Map.of();
   }

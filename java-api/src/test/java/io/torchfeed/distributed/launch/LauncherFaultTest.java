@@ -53,8 +53,8 @@ class LauncherFaultTest {
         new Thread(
             () -> {
               try {
-                // A thread that waits for standard output, to which nothing is written, would not
-                // notice that it was stopped: only with the other one does the launch end.
+                // A thread that waits for the empty standard output would not notice that it was
+                // stopped: only with the other one does the launch end.
                 ThreadStop.threads("torchfeed-rank-1-output", 2);
               } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();

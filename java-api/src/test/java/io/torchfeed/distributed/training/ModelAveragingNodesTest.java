@@ -85,7 +85,9 @@ class ModelAveragingNodesTest {
         });
   }
 
-  /** With equal ranks in each node, the weights are those of as many ranks as there are nodes. */
+  /**
+   * With equal ranks in each node, the weights equal a group's of as many ranks as there are nodes.
+   */
   @Test
   void lowPrecisionMixesNeighbouringNodes() throws Exception {
     float[][] ofNodes = new float[4][];

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 class QAdamTest {
   private static final double[][] GRADIENTS = {{1, 3}, {2, 0}, {1, 3}, {4, 0}, {1, 3}, {1, 1}};
 
-  /** A module of one vector, whose gradient is what a test chooses. */
+  /** A module of one vector, whose gradient a test chooses. */
   private static final class Vector extends Module {
     private final Tensor values;
 

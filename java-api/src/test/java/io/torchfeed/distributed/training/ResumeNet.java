@@ -12,8 +12,8 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * A net of a few numbers, whose parameters get their gradients in another order than that of their
- * definition. Its buffer counts forward passes, by a different number on each rank.
+ * A net of a few numbers, whose parameters get their gradients in another order than they are
+ * defined in. Its buffer counts forward passes, by a different number on each rank.
  */
 final class ResumeNet extends Module {
   private final Tensor last;
