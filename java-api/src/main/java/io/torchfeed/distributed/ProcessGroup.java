@@ -29,7 +29,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>{@link #close} has no effect the second time and may be called at any time from any thread. It
  * wakes calls that still run in other threads, which then throw {@link IllegalStateException}, so
- * await operations to be completed first. A process may also exit without closing the group.
+ * await operations to be completed first. Close the group before the process ends: three and more
+ * ranks take a process that ends without that for lost, and fail operations that still wait.
  */
 public final class ProcessGroup extends Collectives implements AutoCloseable {
   /** The default time that an operation waits for the other ranks: 30 minutes. */
