@@ -106,8 +106,9 @@ class PowerSgd : public GradientExchange {
         state.error = at::zeros({parameter.numel()}, parameter.scalar_type());
       }
       if (options_.warm_start && is_worth_compressing(parameter)) {
-        const auto sizes = matrix_of(parameter).sizes();
-        state.q = at::zeros({sizes[1], rank_of(sizes[0], sizes[1])}, parameter.scalar_type());
+        const at::Tensor matrix = matrix_of(parameter);
+        state.q = at::zeros({matrix.size(1), rank_of(matrix.size(0), matrix.size(1))},
+                            parameter.scalar_type());
       }
     }
   }
