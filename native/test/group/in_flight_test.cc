@@ -10,16 +10,15 @@
 
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <functional>
 #include <future>
 #include <mutex>
 #include <string>
 #include <thread>
-#include <torch/csrc/distributed/c10d/HashStore.hpp>
 #include <utility>
 #include <vector>
 
+#include "group/meshes.h"
 #include "torch/group/future_work.h"
 #include "torch/group/watched_backend.h"
 #include "torch/mesh/gloo_mesh.h"
@@ -47,8 +46,8 @@ namespace {
 
 using detail::GroupSockets;
 using std::chrono::milliseconds;
-
-constexpr std::chrono::seconds kPatience(20);
+using testing::kPatience;
+using testing::on_meshes;
 
 /// A connection over the loopback interface.
 class Connection {
@@ -209,24 +208,6 @@ TEST(InFlightTest, AnEndedSparseAllReduceWritesNothingIntoTheGradient) {
   EXPECT_TRUE(at::equal(at::eye(3), gradient.to_dense()));
 }
 
-/// Runs `body` on ranks of this process, each with connections of its own.
-void on_meshes(int ranks, const std::function<void(int, detail::GlooMesh&)>& body) {
-  std::signal(SIGPIPE, SIG_IGN);
-  const auto store = c10::make_intrusive<c10d::HashStore>();
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < ranks; ++rank) {
-    threads.emplace_back([&, rank] {
-      auto mesh = detail::connect_gloo(
-          store, rank, ranks,
-          {.timeout = milliseconds(60'000), .host = "127.0.0.1", .interface = ""});
-      body(rank, mesh);
-    });
-  }
-  for (auto& thread : threads) {
-    thread.join();
-  }
-}
-
 TEST(GroupSocketsTest, RanksOfOneProcessKnowWhichOfThemIsLost) {
   std::promise<void> over;
   const auto is_over = over.get_future().share();
@@ -295,76 +276,6 @@ TEST(InFlightTest, ABroadcastOfGlooEndsAtItsRootWhileALateRankLives) {
       in_flight.abort();  // Gloo's operation, since its destructor waits
     }
     over.set_value();
-  });
-}
-
-constexpr std::chrono::hours kNever(1);
-
-/// A rank of a group whose ranks tell each other when they leave.
-struct TellingRank {
-  TellingRank(detail::GlooMesh& from, int rank, int ranks, milliseconds quiet)
-      : mesh(from),
-        in_flight(mesh.sockets, rank, ranks,
-                  {.lap = milliseconds(20), .quiet = quiet, .long_quiet = kNever}) {
-    in_flight.tell_departures(*mesh.backend);
-  }
-
-  c10::intrusive_ptr<c10d::Work> broadcast_from_first() {
-    std::vector<at::Tensor> tensors = {at::ones({1 << 20})};
-    return detail::watched_backend(mesh.backend, in_flight)
-        ->broadcast(tensors, c10d::BroadcastOptions());
-  }
-  void await_losses(size_t ranks) const {
-    const auto limit = std::chrono::steady_clock::now() + kPatience;
-    while (mesh.sockets.lost().size() < ranks && std::chrono::steady_clock::now() < limit) {
-      std::this_thread::sleep_for(milliseconds(1));
-    }
-  }
-  void leave() {
-    in_flight.leave();
-    mesh.backend.reset();
-  }
-
-  detail::GlooMesh& mesh;
-  InFlight in_flight;
-};
-
-TEST(DeparturesTest, OnlyOperationsAfterThoseOfARankThatHasLeftFail) {
-  std::promise<void> has_failed;
-  on_meshes(3, [&](int rank, detail::GlooMesh& mesh) {
-    TellingRank own(mesh, rank, 3, kNever);
-    if (rank == 2) {
-      has_failed.get_future().wait_for(kPatience);
-    }
-    const auto first = own.broadcast_from_first();
-    if (rank == 0) {
-      own.await_losses(1);
-      EXPECT_THROW(own.broadcast_from_first()->wait(kPatience), std::exception);
-      EXPECT_EQ(1, own.in_flight.lost_rank());
-      has_failed.set_value();
-    }
-    first->wait();
-    if (rank == 1) {
-      own.leave();
-    }
-    own.in_flight.abort();  // the second operation, for which Gloo's destructor waits
-  });
-}
-
-TEST(DeparturesTest, OfARankThatDoesNotTellNobodyWaitsForALateOne) {
-  std::promise<void> has_failed;
-  on_meshes(3, [&](int rank, detail::GlooMesh& mesh) {
-    TellingRank own(mesh, rank, 3, milliseconds(50));
-    if (rank == 1) {
-      mesh.sockets.shut_down();
-    } else if (rank == 2) {
-      has_failed.get_future().wait_for(kPatience);
-    } else {
-      EXPECT_THROW(own.broadcast_from_first()->wait(kPatience), std::exception);
-      EXPECT_EQ(1, own.in_flight.lost_rank());
-      has_failed.set_value();
-    }
-    own.in_flight.abort();
   });
 }
 
