@@ -51,7 +51,7 @@ struct TiledJpeg {
 [[nodiscard]] std::optional<TiledJpeg> tile_jpeg(std::span<const uint8_t> jpeg);
 
 /// Returns the tiles that must be decoded so that the pixels of a region equal the whole picture's.
-/// Where chroma is subsampled, its neighbours contribute to each pixel.
+/// Neighbours contribute to each pixel of subsampled chroma.
 [[nodiscard]] TileRange tiles_of(const TileLayout& layout, const Region& region);
 
 /// Makes the header of a whole picture the header of some of its tiles.

@@ -8,8 +8,8 @@ import org.bytedeco.javacpp.tools.InfoMap;
 import org.bytedeco.javacpp.tools.InfoMapper;
 
 /**
- * The JavaCPP preset: the facade headers to bind, the Java classes that represent tensors, and the
- * names of bindings that would else be those of classes that users see.
+ * The JavaCPP preset: the facade headers to bind, the Java classes that represent tensors, and
+ * other names for bindings that would collide with public classes.
  */
 @Properties(
     value =
