@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
+import io.torchfeed.testing.ThreadStop;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -62,18 +63,13 @@ class LoaderThreadFaultsTest {
     };
   }
 
-  @SuppressWarnings({"removal", "deprecation"})
-  private static void stop(Thread thread) {
-    thread.stop();
-  }
-
   private void stopBlocked() throws InterruptedException {
     reached.await();
     Thread thread = requireNonNull(blocked.get());
     while (thread.getState() != Thread.State.WAITING) {
       Thread.onSpinWait();
     }
-    stop(thread);
+    ThreadStop.stop(thread);
   }
 
   private final class Blocking implements Dataset, WorkerHooks, BatchTransform {
@@ -220,7 +216,7 @@ class LoaderThreadFaultsTest {
       batches.next();
       List<Thread> ended = idleWorkers();
       Thread.sleep(millis);
-      ended.forEach(LoaderThreadFaultsTest::stop);
+      ended.forEach(ThreadStop::stop);
       for (Thread thread : ended) {
         thread.join(1_000); // one that was just about to wait ends only with its next batch
       }
@@ -238,7 +234,7 @@ class LoaderThreadFaultsTest {
     try (DataLoader loader = loader(NOWHERE, 2)) {
       assertEpochWorks(loader, 0);
       for (Thread thread : idleWorkers()) {
-        stop(thread);
+        ThreadStop.stop(thread);
         thread.join(20_000);
       }
       assertEpochWorks(loader, 1);
@@ -338,7 +334,7 @@ class LoaderThreadFaultsTest {
       Thread consumer = new Thread(quietly(batches::next));
       consumer.start();
       Thread.sleep(polls ? 1 : 100);
-      stop(consumer);
+      ThreadStop.stop(consumer);
       consumer.join(20_000);
       assertThat(consumer.isAlive()).isFalse();
       go.countDown();
@@ -359,7 +355,7 @@ class LoaderThreadFaultsTest {
       while (!isIn(publisher[0], "wait")) {
         Thread.sleep(1);
       }
-      stop(publisher[0]);
+      ThreadStop.stop(publisher[0]);
       assertThat(taker.end.get(20, TimeUnit.SECONDS)).isEqualTo("null"); // ThreadDeath has none
       assertEpochWorks(loader, 1);
     }

@@ -21,7 +21,7 @@ import java.util.function.Predicate;
 public final class TestJvm implements AutoCloseable {
   /** Options of a JVM that lives for seconds: they halve the time until a rank is connected. */
   public static final List<String> SHORT_LIVED =
-      List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
+      List.of("--enable-native-access=ALL-UNNAMED", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
 
   private static final long PATIENCE_SECONDS = 120;
 

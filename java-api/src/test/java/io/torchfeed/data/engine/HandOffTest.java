@@ -4,6 +4,7 @@ package io.torchfeed.data.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.torchfeed.testing.ThreadStop;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
@@ -117,16 +118,11 @@ class HandOffTest {
     Thread first = startWorker(true);
     startWorker(true);
     synchronized (handOff) {
-      stop(first); // it cannot return before the monitor is free
+      ThreadStop.stop(first); // it cannot return before the monitor is free
       permits = 1;
       handOff.submitted(false);
     }
     assertThat(next()).isEqualTo(waiters.get(1));
-  }
-
-  @SuppressWarnings({"removal", "deprecation"})
-  private static void stop(Thread thread) {
-    thread.stop();
   }
 
   @Test
