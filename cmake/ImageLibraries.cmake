@@ -10,10 +10,15 @@ set(preset "${CMAKE_BINARY_DIR}/preset")
 torchfeed_unpack("${TORCHFEED_LEPTONICA_JAR}" "${preset}/leptonica")
 set(TORCHFEED_LEPTONICA_LIBRARIES "${preset}/leptonica/org/bytedeco/leptonica/${TORCHFEED_PLATFORM}")
 
+if(APPLE)
+  set(leptonica libleptonica.6.dylib)
+else()
+  set(leptonica libleptonica.so.6)
+endif()
 add_library(Leptonica::decoders SHARED IMPORTED)
 set_target_properties(
   Leptonica::decoders
-  PROPERTIES IMPORTED_LOCATION "${TORCHFEED_LEPTONICA_LIBRARIES}/libleptonica.so.6"
+  PROPERTIES IMPORTED_LOCATION "${TORCHFEED_LEPTONICA_LIBRARIES}/${leptonica}"
              INTERFACE_INCLUDE_DIRECTORIES "${TORCHFEED_LEPTONICA_LIBRARIES}/include")
 
 # That the library exports its decoders is a habit of the presets, not a promise.

@@ -24,8 +24,9 @@ function(torchfeed_add_jni_library target folder)
     ${target}
     PROPERTIES CXX_VISIBILITY_PRESET hidden
                VISIBILITY_INLINES_HIDDEN ON
+               SUFFIX "${CMAKE_SHARED_LIBRARY_SUFFIX}"
                BUILD_WITH_INSTALL_RPATH ON
-               INSTALL_RPATH "$ORIGIN")
+               INSTALL_RPATH "${TORCHFEED_OWN_FOLDER}")
   torchfeed_without_paths(${target})
   torchfeed_sanitize(${target})
   torchfeed_precompile(${target} torchfeed)

@@ -25,6 +25,8 @@ foreach(name IN ITEMS cpu c10)
       "${TORCHFEED_PYTORCH_LIBRARIES}/${CMAKE_SHARED_LIBRARY_PREFIX}${file_name}${CMAKE_SHARED_LIBRARY_SUFFIX}"
   )
 endforeach()
-# Their own dependencies (OpenBLAS, OpenMP) are resolved at run time.
-set_property(TARGET LibTorch::cpu APPEND PROPERTY INTERFACE_LINK_OPTIONS
-                                                  "LINKER:--allow-shlib-undefined")
+# Their own dependencies (OpenBLAS, OpenMP) are resolved at run time; macOS's linker ignores them.
+if(NOT APPLE)
+  set_property(TARGET LibTorch::cpu APPEND PROPERTY INTERFACE_LINK_OPTIONS
+                                                    "LINKER:--allow-shlib-undefined")
+endif()

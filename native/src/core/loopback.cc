@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/host_calls.h"
 #include "torchfeed/error.h"
 
 namespace torchfeed {
@@ -54,7 +55,7 @@ int32_t listen_on(const std::string& address, int32_t port) {
                 "port must be in [0, 65535], got " + std::to_string(port));
   }
   const Address parsed = parse(address, port);
-  const int descriptor = socket(parsed.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int descriptor = stream_socket(parsed.storage.ss_family);
   const int on = 1;
   if (descriptor < 0 || setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
       bind(descriptor, reinterpret_cast<const sockaddr*>(&parsed.storage), parsed.length) != 0 ||

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,8 @@
 #include <cstring>
 #include <system_error>
 #include <utility>
+
+#include "core/host_calls.h"
 
 namespace torchfeed {
 namespace {
@@ -52,8 +53,7 @@ void swap_bytes(std::byte* data, std::size_t length, int64_t unit_bytes) {
 /// Returns whether the file system supports reads that do not wait for a disk.
 bool tells_what_is_cached(const FileDescriptor& file) {
   std::byte byte{};
-  const iovec one{&byte, 1};
-  return ::preadv2(file.value(), &one, 1, 0, RWF_NOWAIT) >= 0 || errno != EOPNOTSUPP;
+  return read_cached(file.value(), &byte, 1, 0) >= 0 || errno != EOPNOTSUPP;
 }
 
 /// Returns whether the last of `rows` rows ends within the file; an overflow does not.
@@ -135,9 +135,11 @@ void FileColumn::read(const File& file, std::byte* target, const Run& run, Patie
   const int64_t wanted = static_cast<int64_t>(run.rows) * row_bytes_;
   const int64_t from = file.position_of(run.first);
   while (done < wanted && !stop.load(std::memory_order_relaxed)) {
-    iovec rest{target + done, static_cast<std::size_t>(std::min(wanted - done, kMostBytesARead))};
-    const ssize_t got = ::preadv2(file.descriptor.value(), &rest, 1, from + done,
-                                  patience == Patience::kNone ? RWF_NOWAIT : 0);
+    const auto rest = static_cast<std::size_t>(std::min(wanted - done, kMostBytesARead));
+    const int descriptor = file.descriptor.value();
+    const ssize_t got = patience == Patience::kNone
+                            ? read_cached(descriptor, target + done, rest, from + done)
+                            : ::pread(descriptor, target + done, rest, from + done);
     if (got > 0) {
       done += got;
       continue;
@@ -160,8 +162,8 @@ void FileColumn::read_ahead(const WantedRows& wanted, std::size_t done) const {
   while (done < wanted.rows.size()) {
     const File& file = file_of(static_cast<int64_t>(wanted.rows[done]));
     const Run run = run_of(file, wanted, done);
-    ::posix_fadvise(file.descriptor.value(), file.position_of(run.first),
-                    static_cast<int64_t>(run.rows) * row_bytes_, POSIX_FADV_WILLNEED);
+    torchfeed::read_ahead(file.descriptor.value(), file.position_of(run.first),
+                          static_cast<int64_t>(run.rows) * row_bytes_);
     done += run.rows;
   }
 }

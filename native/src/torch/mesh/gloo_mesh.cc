@@ -60,7 +60,11 @@ std::string address_of(int descriptor, decltype(&getsockname) which) {
 
 std::vector<int> open_descriptors() {
   std::vector<int> descriptors;
-  if (DIR* folder = opendir("/proc/self/fd")) {
+  DIR* folder = opendir("/proc/self/fd");
+  if (folder == nullptr) {
+    folder = opendir("/dev/fd");  // macOS
+  }
+  if (folder != nullptr) {
     while (const dirent* entry = readdir(folder)) {
       descriptors.push_back(std::atoi(entry->d_name));
     }

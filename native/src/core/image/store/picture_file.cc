@@ -3,13 +3,14 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
+
+#include "core/host_calls.h"
 
 namespace torchfeed {
 namespace {
@@ -50,14 +51,13 @@ void PictureFile::read(int64_t from, std::span<uint8_t> into) const {
 }
 
 bool PictureFile::read_cached(int64_t from, std::span<uint8_t> into) const {
-  const iovec part{into.data(), into.size()};
-  const ssize_t got = ::preadv2(descriptor_.value(), &part, 1, from, RWF_NOWAIT);
+  const ssize_t got = torchfeed::read_cached(descriptor_.value(), into.data(), into.size(), from);
   return got >= 0 && static_cast<std::size_t>(got) == into.size();
 }
 
 void PictureFile::read_ahead(std::size_t number) const {
   const RecordRow picture = row(number);
-  ::posix_fadvise(descriptor_.value(), picture.offset, picture.bytes(), POSIX_FADV_WILLNEED);
+  torchfeed::read_ahead(descriptor_.value(), picture.offset, picture.bytes());
 }
 
 std::string PictureFile::shrunk() const {
