@@ -63,7 +63,7 @@ class RecipeColumn::Strip {
         values_(values),
         stores_(stores),
         bytes_(values.source_bytes()),
-        most_(elements_.size() / bytes_) {}
+        most_(kBytes / bytes_) {}
   Strip(const Strip&) = delete;
   Strip& operator=(const Strip&) = delete;
   ~Strip() { convert_collected(); }
