@@ -10,7 +10,6 @@ import io.torchfeed.data.engine.BatchEngineFactory;
 import io.torchfeed.data.engine.BatchRequest;
 import io.torchfeed.data.engine.LoadedBatch;
 import io.torchfeed.data.engine.LoaderMeter;
-import io.torchfeed.data.engine.StreamTask;
 import io.torchfeed.data.pass.IndexSource;
 import io.torchfeed.data.pass.LoaderCore;
 import io.torchfeed.data.pass.Prefetch;
@@ -68,8 +67,8 @@ class LoaderEnginesTest {
     }
 
     @Override
-    public @Nullable StreamTask dropIfNothing(long due) {
-      return null;
+    public long dropIfNothing(long due) {
+      return NO_REQUEST;
     }
 
     @Override

@@ -9,7 +9,6 @@ import io.torchfeed.data.engine.BatchRequest;
 import io.torchfeed.data.engine.IndexRequest;
 import io.torchfeed.data.engine.LoadedBatch;
 import io.torchfeed.data.engine.LoaderMeter;
-import io.torchfeed.data.engine.StreamTask;
 import io.torchfeed.data.engine.TransferEngine;
 import io.torchfeed.testing.FakeDevice;
 import java.time.Duration;
@@ -18,7 +17,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.bytedeco.pytorch.Tensor;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -69,8 +67,8 @@ class TransferEngineTest {
     }
 
     @Override
-    public @Nullable StreamTask dropIfNothing(long due) {
-      return null;
+    public long dropIfNothing(long due) {
+      return NO_REQUEST;
     }
 
     @Override

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.engine;
 
-import org.jspecify.annotations.Nullable;
-
 /**
  * A running engine: it takes requests and returns batches, in one pass after another. Used by one
  * thread at a time, except {@link #interrupt} and {@link #close}.
  */
 public interface BatchEngine extends AutoCloseable {
+  /** The number that stands for no request. */
+  long NO_REQUEST = -1;
+
   /**
    * Makes the engine load into memory that is page-locked for a device. Called once, before the
    * first pass.
@@ -54,14 +55,15 @@ public interface BatchEngine extends AutoCloseable {
   LoadedBatch take(long due);
 
   /**
-   * Waits for the next batch of a stream without taking it, and drops it if its shard had no
-   * samples left for it.
+   * Waits for the next batch without taking it, and drops it if its request turned out to be for
+   * nothing.
    *
    * @param due the number of the batch, for messages
-   * @return the task that was dropped; null if the next batch is to be taken
+   * @return the number of the request that was dropped; {@link #NO_REQUEST} if the next batch is to
+   *     be taken
    * @throws RuntimeException as {@link #take}
    */
-  @Nullable StreamTask dropIfNothing(long due);
+  long dropIfNothing(long due);
 
   /** Returns the number of batches that are ready to be taken; 0 without workers. */
   int ready();

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.engine;
 
-/**
- * A request of a pass to an engine: the samples of an index list, or the next samples of a shard.
- */
-public sealed interface BatchRequest permits IndexRequest, StreamTask {}
+/** A request of a pass to an engine: an index list, or a task that the pass has made itself. */
+public sealed interface BatchRequest permits IndexRequest, BatchTask {}

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * A batch to be filled by Java code. It is written by the thread that fills it until {@link #done},
  * which is published by the monitor of the engine's {@link HandOff}.
  */
-public abstract class BatchTask {
+public abstract non-sealed class BatchTask implements BatchRequest {
   private static final int[] NO_LENGTHS = {};
 
   public final long epoch;
@@ -64,14 +64,18 @@ public abstract class BatchTask {
    */
   abstract @Nullable SampleException failure(long number);
 
-  /** Returns whether the batch turned out not to exist. */
+  /** Returns whether the request turned out to be for nothing: there is no such batch. */
   boolean isNothing() {
     return false;
   }
 
-  /** Returns this task if it reads a stream; otherwise null. */
-  @Nullable StreamTask asStream() {
-    return null;
+  /**
+   * Returns the number of the batch in its epoch, for messages.
+   *
+   * @param due the number of the batch that the consumer waits for
+   */
+  long number(long due) {
+    return batch;
   }
 
   /** Returns whether filling may begin. The caller holds the monitor. */

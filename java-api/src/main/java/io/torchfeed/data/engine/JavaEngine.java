@@ -120,10 +120,9 @@ final class JavaEngine implements BatchEngine {
   }
 
   private BatchTask task(BatchRequest request) {
-    if (request instanceof IndexRequest list) {
-      return requireNonNull(options.tasks()).create(epoch, list);
-    }
-    return (StreamTask) request;
+    return request instanceof BatchTask task
+        ? task
+        : requireNonNull(options.tasks()).create(epoch, (IndexRequest) request);
   }
 
   @Override
@@ -155,16 +154,16 @@ final class JavaEngine implements BatchEngine {
   }
 
   @Override
-  public @Nullable StreamTask dropIfNothing(long due) {
+  public long dropIfNothing(long due) {
     BatchTask next = await(due);
     if (!next.isNothing()) {
-      return null;
+      return NO_REQUEST;
     }
     synchronized (handOff) {
       tasks.take(next);
       drop(next);
     }
-    return next.asStream();
+    return next.batch;
   }
 
   private BatchTask await(long due) {

@@ -11,9 +11,6 @@ public final class LoadedBatch {
   /** The number of the request. */
   public final long batch;
 
-  /** The request, if it was for a batch of a stream. */
-  public final @Nullable StreamTask task;
-
   /** A tensor for each column, owned by the batch. */
   public final Tensor[] tensors;
 
@@ -32,29 +29,32 @@ public final class LoadedBatch {
   /** The exception that the consumer gets in place of the batch. */
   public final @Nullable RuntimeException failure;
 
+  /** Whether the request turned out to be for nothing. */
+  final boolean isNothing;
+
   private LoadedBatch(
       long batch,
-      @Nullable StreamTask task,
       Tensor[] tensors,
       long rows,
       long bytes,
       long nanos,
       int @Nullable [] elements,
-      @Nullable RuntimeException failure) {
+      @Nullable RuntimeException failure,
+      boolean isNothing) {
     this.batch = batch;
-    this.task = task;
     this.tensors = tensors;
     this.rows = rows;
     this.bytes = bytes;
     this.nanos = nanos;
     this.elements = elements;
     this.failure = failure;
+    this.isNothing = isNothing;
   }
 
   /** Returns a batch that native code gathered. */
   public static LoadedBatch gathered(
       long batch, Tensor[] tensors, long rows, long bytes, long nanos) {
-    return new LoadedBatch(batch, null, tensors, rows, bytes, nanos, null, null);
+    return new LoadedBatch(batch, tensors, rows, bytes, nanos, null, null, false);
   }
 
   /**
@@ -65,35 +65,34 @@ public final class LoadedBatch {
   static LoadedBatch filled(
       BatchTask task, Tensor[] tensors, long bytes, int @Nullable [] elements) {
     return new LoadedBatch(
-        task.batch, task.asStream(), tensors, task.rows, bytes, task.nanos, elements, null);
+        task.batch, tensors, task.rows, bytes, task.nanos, elements, null, false);
   }
 
-  /** Returns the result for a batch whose shard had no samples left. */
+  /** Returns the result of a request that turned out to be for nothing. */
   static LoadedBatch nothing(BatchTask task) {
-    return new LoadedBatch(task.batch, task.asStream(), NO_TENSORS, 0, 0, task.nanos, null, null);
+    return new LoadedBatch(task.batch, NO_TENSORS, 0, 0, task.nanos, null, null, true);
   }
 
   public static LoadedBatch failed(long batch, RuntimeException failure) {
-    return new LoadedBatch(batch, null, NO_TENSORS, 0, 0, 0, null, failure);
+    return new LoadedBatch(batch, NO_TENSORS, 0, 0, 0, null, failure, false);
   }
 
   public static LoadedBatch failed(BatchTask task, RuntimeException failure) {
-    return new LoadedBatch(
-        task.batch, task.asStream(), NO_TENSORS, 0, 0, task.nanos, null, failure);
+    return new LoadedBatch(task.batch, NO_TENSORS, 0, 0, task.nanos, null, failure, false);
   }
 
   /** Returns the same batch in other tensors of the same shapes. */
   LoadedBatch in(Tensor[] others) {
-    return new LoadedBatch(batch, task, others, rows, bytes, nanos, elements, failure);
+    return new LoadedBatch(batch, others, rows, bytes, nanos, elements, failure, isNothing);
   }
 
   /** Returns the same batch with the reason why it could not be delivered. */
   public LoadedBatch failed(RuntimeException reason) {
-    return new LoadedBatch(batch, task, NO_TENSORS, 0, 0, nanos, null, reason);
+    return new LoadedBatch(batch, NO_TENSORS, 0, 0, nanos, null, reason, false);
   }
 
   /** Returns whether there are rows to deliver. */
   public boolean hasRows() {
-    return failure == null && (task == null || !task.isNothing());
+    return failure == null && !isNothing;
   }
 }

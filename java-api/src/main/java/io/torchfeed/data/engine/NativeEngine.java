@@ -97,7 +97,7 @@ public final class NativeEngine implements BatchEngine {
   @Override
   public void request(BatchRequest request) {
     if (!(request instanceof IndexRequest list)) {
-      throw new IllegalArgumentException("native code reads no streams");
+      throw new IllegalArgumentException("native code takes only index lists");
     }
     engine.run(native_ -> native_.request(list.batch, list.indices, list.size));
   }
@@ -189,10 +189,10 @@ public final class NativeEngine implements BatchEngine {
             e));
   }
 
-  /** Returns null: native code does not read streams, so there are always rows. */
+  /** Returns {@link #NO_REQUEST}: an index list always has rows. */
   @Override
-  public @Nullable StreamTask dropIfNothing(long due) {
-    return null;
+  public long dropIfNothing(long due) {
+    return NO_REQUEST;
   }
 
   @Override

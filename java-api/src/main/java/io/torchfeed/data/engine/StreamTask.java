@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * A task that fills a batch with the next samples of one shard. Its results are read only once it
  * is done.
  */
-public final class StreamTask extends BatchTask implements BatchRequest {
+public final class StreamTask extends BatchTask {
   private final StreamShard shard;
   private final int batchSize;
   private final boolean dropLast;
@@ -51,9 +51,10 @@ public final class StreamTask extends BatchTask implements BatchRequest {
     return shard.number();
   }
 
+  /** Returns the number that is due: which requests are for nothing is known only then. */
   @Override
-  StreamTask asStream() {
-    return this;
+  long number(long due) {
+    return due;
   }
 
   @Override

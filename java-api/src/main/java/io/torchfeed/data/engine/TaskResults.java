@@ -71,7 +71,7 @@ final class TaskResults implements AutoCloseable {
     return new IllegalStateException(
         "batch %d of epoch %d, of at most %d rows, could not be loaded by worker %d: %s"
             .formatted(
-                task.asStream() == null ? task.batch : due,
+                task.number(due),
                 task.epoch,
                 options.batchRows(),
                 task.worker(),

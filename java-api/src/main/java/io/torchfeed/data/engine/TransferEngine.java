@@ -208,19 +208,19 @@ public final class TransferEngine implements BatchEngine {
   }
 
   @Override
-  public @Nullable StreamTask dropIfNothing(long due) {
+  public long dropIfNothing(long due) {
     Sent next = ahead;
     if (next == null) {
-      StreamTask dropped = host.dropIfNothing(due);
-      waiting -= dropped == null ? 0 : 1;
+      long dropped = host.dropIfNothing(due);
+      waiting -= dropped == NO_REQUEST ? 0 : 1;
       return dropped;
     }
     LoadedBatch rows = next.rows;
-    if (rows == null || rows.failure != null || rows.hasRows()) {
-      return null;
+    if (rows == null || !rows.isNothing) {
+      return NO_REQUEST;
     }
     ahead = null;
-    return rows.task;
+    return rows.batch;
   }
 
   @Override

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.pass;
 
-import static java.util.Objects.requireNonNull;
-
 import io.torchfeed.data.LoaderState;
 import io.torchfeed.data.engine.BatchEngine;
 import io.torchfeed.data.engine.LoadedBatch;
@@ -70,11 +68,11 @@ final class ShardScheduler implements PrefetchScheduler {
       if (isNoneInFlight()) {
         return true;
       }
-      StreamTask dropped = engine.dropIfNothing(due());
-      if (dropped == null) {
+      long dropped = engine.dropIfNothing(due());
+      if (dropped == BatchEngine.NO_REQUEST) {
         return false;
       }
-      remove(dropped);
+      taken(dropped);
     }
   }
 
@@ -82,8 +80,15 @@ final class ShardScheduler implements PrefetchScheduler {
     return inFlight.isEmpty();
   }
 
-  private synchronized void remove(StreamTask task) {
-    inFlight.remove(task);
+  /** Notes that a request is no longer in flight; returns its task. */
+  private synchronized StreamTask taken(long request) {
+    for (StreamTask task : inFlight) {
+      if (task.batch == request) {
+        inFlight.remove(task);
+        return task;
+      }
+    }
+    throw new IllegalStateException("batch " + request + " arrived without being requested");
   }
 
   @Override
@@ -101,8 +106,7 @@ final class ShardScheduler implements PrefetchScheduler {
 
   @Override
   public synchronized @Nullable DeliveredBatch deliver(LoadedBatch loaded) {
-    StreamTask task = requireNonNull(loaded.task);
-    inFlight.remove(task);
+    StreamTask task = taken(loaded.batch);
     if (loaded.failure == null && !loaded.hasRows()) {
       return null;
     }
