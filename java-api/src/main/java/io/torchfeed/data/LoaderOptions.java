@@ -13,6 +13,7 @@ import io.torchfeed.data.engine.LoaderMeter;
 import io.torchfeed.data.engine.NativeEngineFactory;
 import io.torchfeed.data.engine.NativeEngineOptions;
 import io.torchfeed.data.engine.PinnedEngineFactory;
+import io.torchfeed.data.engine.TaskOptions;
 import io.torchfeed.data.engine.TransferEngineFactory;
 import io.torchfeed.data.pass.IndexSource;
 import io.torchfeed.data.pass.LoaderCore;
@@ -188,16 +189,17 @@ final class LoaderOptions {
     return new JavaEngineFactory(
         new JavaEngineOptions(
             tasks,
-            layout,
+            new TaskOptions(
+                layout,
+                onFailure == null ? FailurePolicy.report() : onFailure,
+                seed == null ? 0 : seed,
+                meter),
             batchRows,
             workersOrDefault(),
             inOrderOrDefault(),
-            onFailure == null ? FailurePolicy.report() : onFailure,
             timeout,
             workerHooks == null ? new WorkerHooks() {} : workerHooks,
-            new AtomicInteger(),
-            seed == null ? 0 : seed,
-            meter));
+            new AtomicInteger()));
   }
 
   private long datasetSize() {

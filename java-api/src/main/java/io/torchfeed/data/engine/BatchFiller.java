@@ -1,29 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.engine;
 
-import io.torchfeed.bindings.NativeHandle;
-import io.torchfeed.bindings.RowReader;
-import io.torchfeed.bindings.RowSet;
 import io.torchfeed.memory.Slab;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state with which a worker fills batches: whether its start hook has run, and its writer of
- * samples and reader of rows. Used by one thread at a time.
+ * The state with which a worker fills batches: whether its start hook has run, and its tools. Used
+ * by one thread at a time.
  */
 final class BatchFiller {
   private final JavaEngineOptions options;
   private final int number;
+  private final TaskTools tools;
   private boolean started;
   private @Nullable Throwable startFailure;
-  private @Nullable SlabSampleWriter writer;
-  private @Nullable NativeHandle<RowReader> reader;
 
   /** Creates a filler with a number that no other filler of the loader has. */
   BatchFiller(JavaEngineOptions options) {
     this.options = options;
     this.number = options.workerNumbers().getAndIncrement();
+    this.tools = new TaskTools(options.content());
   }
 
   int number() {
@@ -45,38 +42,13 @@ final class BatchFiller {
     task.assignTo(number);
     try {
       if (startFailure != null) {
-        task.error = startFailure;
+        task.fail(startFailure);
       } else {
-        task.slab = slabs.get();
-        task.fill(task.slab, this);
+        task.fill(slabs.get(), tools);
       }
     } catch (Throwable e) {
-      task.error = e;
+      task.fail(e);
     }
-  }
-
-  JavaEngineOptions options() {
-    return options;
-  }
-
-  /** Returns the writer of this filler's samples. */
-  SlabSampleWriter writer() {
-    SlabSampleWriter made = writer;
-    if (made == null) {
-      made = new SlabSampleWriter(options.layout());
-      writer = made;
-    }
-    return made;
-  }
-
-  /** Returns this filler's reader of rows, which no other thread uses except to close it. */
-  NativeHandle<RowReader> reader(NativeHandle<RowSet> rows) {
-    NativeHandle<RowReader> open = reader;
-    if (open == null || open.isClosed()) {
-      open = rows.call(set -> NativeHandle.create("RowReader", () -> RowReader.create(set)));
-      reader = open;
-    }
-    return open;
   }
 
   /** Returns whether this filler can fill another batch; if not, another filler takes its place. */
@@ -84,13 +56,10 @@ final class BatchFiller {
     return startFailure == null;
   }
 
-  /** Runs the stop hook, whose exceptions are ignored, as its contract says; closes the reader. */
+  /** Runs the stop hook, whose exceptions are ignored, as its contract says; closes the tools. */
   @SuppressWarnings("EmptyCatch")
   void stop() {
-    NativeHandle<RowReader> open = reader;
-    if (open != null) {
-      open.close();
-    }
+    tools.close();
     if (started) {
       started = false;
       try {

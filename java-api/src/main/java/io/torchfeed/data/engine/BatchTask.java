@@ -3,13 +3,14 @@ package io.torchfeed.data.engine;
 
 import io.torchfeed.data.SampleException;
 import io.torchfeed.memory.Slab;
+import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicLong;
 import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A batch to be filled by Java code. It is written by the thread that fills it until {@link #done},
- * which is published by the monitor of the engine's {@link HandOff}.
+ * A batch to be filled by Java code. It is written by the thread that fills it until {@link #end},
+ * which publishes the result through the engine's monitor.
  */
 public abstract non-sealed class BatchTask implements BatchRequest {
   private static final int[] NO_LENGTHS = {};
@@ -34,11 +35,9 @@ public abstract non-sealed class BatchTask implements BatchRequest {
   Tensor @Nullable [] made; // tensors of a transform; otherwise they are views of the slab
   long nanos; // time that filling took
   @Nullable Throwable error; // failure not thrown by a sample
-  boolean done;
 
-  /** True if samples left the thread interrupted; for a consumer that fills its own batches. */
-  boolean wasInterrupted;
-
+  private boolean done; // guarded by the engine's monitor
+  private boolean wasInterrupted;
   private int worker;
   private long slowestIndex;
   private long slowestNanos = -1;
@@ -52,7 +51,7 @@ public abstract non-sealed class BatchTask implements BatchRequest {
   }
 
   /** Writes the samples; an exception of a sample is recorded, any other may be thrown. */
-  abstract void fillRows(Slab into, BatchFiller filler);
+  abstract void fillRows(Slab into, TaskTools tools);
 
   /** Returns the sample that distinguishes the batch from others of its epoch. */
   abstract long firstSample();
@@ -62,10 +61,10 @@ public abstract non-sealed class BatchTask implements BatchRequest {
    *
    * @param number the number of the batch in its epoch
    */
-  abstract @Nullable SampleException failure(long number);
+  public abstract @Nullable SampleException failure(long number);
 
   /** Returns whether the request turned out to be for nothing: there is no such batch. */
-  boolean isNothing() {
+  public boolean isNothing() {
     return false;
   }
 
@@ -74,21 +73,82 @@ public abstract non-sealed class BatchTask implements BatchRequest {
    *
    * @param due the number of the batch that the consumer waits for
    */
-  long number(long due) {
+  public long number(long due) {
     return batch;
   }
 
   /** Returns whether filling may begin. The caller holds the monitor. */
-  boolean isReady() {
+  public boolean isReady() {
     return true;
   }
 
-  /** Notes that filling begins or ends. The caller holds the monitor. */
-  void setRunning(boolean running) {}
+  /** Notes that filling begins. The caller holds the monitor. */
+  public void begin() {}
+
+  /** Notes that the batch is done, whether it was filled or not. The caller holds the monitor. */
+  public void end() {
+    done = true;
+  }
+
+  /** Returns whether the batch is done. The caller holds the monitor. */
+  public final boolean isDone() {
+    return done;
+  }
 
   /** Notes that the result is unwanted. The caller holds the monitor. */
-  void cancel() {
+  public void cancel() {
     cancelled = true;
+  }
+
+  public final boolean isCancelled() {
+    return cancelled;
+  }
+
+  /** Notes a failure that no sample has thrown. */
+  public final void fail(Throwable failure) {
+    error = failure;
+  }
+
+  /** Returns the failure that no sample has thrown; null if there is none. */
+  public final @Nullable Throwable error() {
+    return error;
+  }
+
+  /**
+   * Returns whether samples left the thread interrupted; for a consumer that fills its own batches.
+   */
+  public final boolean wasInterrupted() {
+    return wasInterrupted;
+  }
+
+  /** Returns the memory that holds the samples; null before the batch is filled. */
+  public final @Nullable Slab slab() {
+    return slab;
+  }
+
+  /** Returns the number of samples that were written. */
+  public final int rows() {
+    return rows;
+  }
+
+  /** Returns the length of the batch in each column of variable length. */
+  public final int[] lengths() {
+    return lengths;
+  }
+
+  /** For each row, its position in the index list, if samples were skipped; otherwise null. */
+  public final int @Nullable [] elements() {
+    return elements == null ? null : Arrays.copyOf(elements, rows);
+  }
+
+  /** Returns the tensors of a transform; null if the tensors are views of the slab. */
+  public final Tensor @Nullable [] made() {
+    return made;
+  }
+
+  /** Returns the time that filling took. */
+  public final long nanos() {
+    return nanos;
   }
 
   /** Reports the time that filling took, and the sample or batch that took longest. */
@@ -97,27 +157,28 @@ public abstract non-sealed class BatchTask implements BatchRequest {
   }
 
   /** Notes which worker fills the batch. */
-  final void assignTo(int number) {
+  public final void assignTo(int number) {
     worker = number;
   }
 
   /** Returns the number of the worker that fills the batch. */
-  final int worker() {
+  public final int worker() {
     return worker;
   }
 
   /** Fills a slab that no other thread writes to, and reports the time. */
-  final void fill(Slab free, BatchFiller filler) {
+  public final void fill(Slab free, TaskTools tools) {
+    slab = free;
     showsSamples = LoaderEvents.showsSamples();
     LoaderEvents.Gather event = LoaderEvents.beginGather();
     long start = System.nanoTime();
     try {
-      fillRows(free, filler);
+      fillRows(free, tools);
     } finally {
       long now = System.nanoTime();
       endSample(now);
       nanos = now - start;
-      report(filler.options().meter());
+      report(tools.options().meter());
       if (event != null) {
         event.tell(epoch, batch, rows, nanos);
       }
@@ -152,15 +213,15 @@ public abstract non-sealed class BatchTask implements BatchRequest {
   }
 
   /** Ends the batch once its samples are written. */
-  final void end(Slab filled, BatchFiller filler) {
+  final void finish(Slab filled, TaskTools tools) {
     if (!cancelled) {
-      lengths = filler.writer().endBatch(filled, rows);
-      transform(filled, filler.options());
+      lengths = tools.writer().endBatch(filled, rows);
+      transform(filled, tools.options());
     }
   }
 
   /** Computes the tensors of the batch if there is a transform; its failure is recorded. */
-  final void transform(Slab filled, JavaEngineOptions options) {
+  final void transform(Slab filled, TaskOptions options) {
     if (!options.layout().isTransformed()) {
       return;
     }
@@ -178,18 +239,21 @@ public abstract non-sealed class BatchTask implements BatchRequest {
     wasInterrupted |= Thread.interrupted() || thrown instanceof InterruptedException;
   }
 
-  /** Frees the tensors that a transform has created. */
-  final void dropMade() {
+  /** Frees the tensors of a transform; returns the slab, which the task no longer uses. */
+  public final @Nullable Slab drop() {
     if (made != null) {
       for (Tensor tensor : made) {
         tensor.close();
       }
       made = null;
     }
+    Slab unused = slab;
+    slab = null;
+    return unused;
   }
 
   /** Returns the activity of the thread that fills this batch. */
-  final String describe(long now) {
+  public final String describe(long now) {
     long index = sample.get();
     return index < 0
         ? "preparing batch %d".formatted(batch)

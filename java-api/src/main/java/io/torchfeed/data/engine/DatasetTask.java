@@ -18,9 +18,9 @@ final class DatasetTask extends IndexTask {
   }
 
   @Override
-  void fillRows(Slab into, BatchFiller filler) {
-    JavaEngineOptions options = filler.options();
-    SlabSampleWriter writer = filler.writer();
+  void fillRows(Slab into, TaskTools tools) {
+    TaskOptions options = tools.options();
+    SlabSampleWriter writer = tools.writer();
     writer.beginBatch(into);
     for (int element = 0; element < size && !cancelled; element++) {
       Throwable thrown = read(element, into, options, writer);
@@ -41,12 +41,12 @@ final class DatasetTask extends IndexTask {
         return;
       }
     }
-    end(into, filler);
+    finish(into, tools);
   }
 
   /** Reads a sample; returns the exception of the last attempt, or null. */
   private @Nullable Throwable read(
-      int element, Slab into, JavaEngineOptions options, SlabSampleWriter writer) {
+      int element, Slab into, TaskOptions options, SlabSampleWriter writer) {
     long index = indices[element];
     Throwable thrown = null;
     for (int attempt = 0; attempt <= options.onFailure().retries() && !cancelled; attempt++) {

@@ -29,7 +29,7 @@ final class GatherTask extends IndexTask {
 
   /** Cancels the batch. Its reader is stopped for good: the next batch opens another one. */
   @Override
-  void cancel() {
+  public void cancel() {
     super.cancel();
     stopGathering();
   }
@@ -43,25 +43,25 @@ final class GatherTask extends IndexTask {
   }
 
   @Override
-  void fillRows(Slab into, BatchFiller filler) {
+  void fillRows(Slab into, TaskTools tools) {
     rows = size;
-    NativeHandle<RowReader> reader = filler.reader(rowSet);
+    NativeHandle<RowReader> reader = tools.reader(rowSet);
     gathering.set(reader);
     if (cancelled) { // perhaps before the reader could be seen
       stopGathering();
       return;
     }
-    reader.run(native_ -> native_.draw_for(filler.options().seed(), epoch));
+    reader.run(native_ -> native_.draw_for(tools.options().seed(), epoch));
     boolean isWhole = false;
     try {
       while (rows > 0 && !isWhole && failure == null && !cancelled) {
-        isWhole = gather(into, reader, filler.options().onFailure());
+        isWhole = gather(into, reader, tools.options().onFailure());
       }
     } finally {
       gathering.set(null);
     }
     if (failure == null && !cancelled) {
-      transform(into, filler.options());
+      transform(into, tools.options());
     }
   }
 

@@ -27,7 +27,7 @@ abstract class IndexTask extends BatchTask {
   }
 
   @Override
-  final @Nullable SampleException failure(long number) {
+  public final @Nullable SampleException failure(long number) {
     return failure;
   }
 }

@@ -37,7 +37,7 @@ final class InlineWorker {
       }
       present.fill(next, slabs);
     } catch (Throwable e) {
-      next.error = e;
+      next.fail(e);
     }
   }
 
@@ -46,8 +46,8 @@ final class InlineWorker {
     task = null;
     thread = null;
     // An interrupt is meant for the consumer, unless the engine sent it.
-    boolean wasInterrupted = Thread.interrupted() || filled.wasInterrupted;
-    if (wasInterruptedBefore || (wasInterrupted && !filled.cancelled)) {
+    boolean wasInterrupted = Thread.interrupted() || filled.wasInterrupted();
+    if (wasInterruptedBefore || (wasInterrupted && !filled.isCancelled())) {
       Thread.currentThread().interrupt();
     }
   }

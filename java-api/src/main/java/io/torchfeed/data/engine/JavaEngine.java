@@ -48,7 +48,7 @@ final class JavaEngine implements BatchEngine {
     pool =
         new WorkerPool(options.workers(), () -> new LoaderWorker(this, new BatchFiller(options)));
     inline = new InlineWorker(options);
-    slabs = new SlabPool(options.layout(), options.batchRows());
+    slabs = new SlabPool(options.content().layout(), options.batchRows());
   }
 
   @Override
@@ -105,9 +105,7 @@ final class JavaEngine implements BatchEngine {
   }
 
   private void drop(BatchTask task) {
-    task.dropMade();
-    takeBack(task.slab);
-    task.slab = null;
+    takeBack(task.drop());
   }
 
   @Override
@@ -145,7 +143,7 @@ final class JavaEngine implements BatchEngine {
       tasks.take(task);
       LoadedBatch loaded = results.of(task, due);
       if (loaded.hasRows()) {
-        current = task.slab;
+        current = task.slab();
       } else {
         drop(task);
       }
@@ -234,7 +232,7 @@ final class JavaEngine implements BatchEngine {
       if (task == null) {
         throw new IllegalStateException("no batch was requested");
       }
-      if (task.done) {
+      if (task.isDone()) {
         return task;
       }
       tasks.begin(task);
@@ -244,7 +242,7 @@ final class JavaEngine implements BatchEngine {
       inline.fill(task, this::slab);
     } finally {
       synchronized (handOff) {
-        TaskQueue.end(task);
+        task.end();
         inline.end(task, wasInterrupted);
       }
     }
@@ -313,8 +311,8 @@ final class JavaEngine implements BatchEngine {
 
   private void end(LoaderWorker worker, BatchTask task) {
     synchronized (handOff) {
-      TaskQueue.end(task); // another task may be ready now, which this worker checks next
-      if (task.cancelled || worker.isDismissed || closed) {
+      task.end(); // another task may be ready now, which this worker checks next
+      if (task.isCancelled() || worker.isDismissed || closed) {
         drop(task);
       }
       worker.current = null; // not before the task has ended: a worker may die in between
@@ -364,7 +362,7 @@ final class JavaEngine implements BatchEngine {
 
   @Override
   public long slabBytes() {
-    return Slab.bytes(options.layout().slabColumns(), options.batchRows());
+    return Slab.bytes(options.content().layout().slabColumns(), options.batchRows());
   }
 
   @Override

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.engine;
 
-import io.torchfeed.data.FailurePolicy;
 import io.torchfeed.data.WorkerHooks;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -13,13 +12,10 @@ import org.jspecify.annotations.Nullable;
  */
 public record JavaEngineOptions(
     @Nullable IndexTasks tasks,
-    BatchLayout layout,
+    TaskOptions content,
     int batchRows,
     int workers,
     boolean inOrder,
-    FailurePolicy onFailure,
     @Nullable Duration timeout,
     WorkerHooks hooks,
-    AtomicInteger workerNumbers,
-    long seed,
-    LoaderMeter meter) {}
+    AtomicInteger workerNumbers) {}

@@ -15,10 +15,10 @@ public final class LoadedBatch {
   public final Tensor[] tensors;
 
   /** The number of samples in the tensors. */
-  final long rows;
+  public final long rows;
 
   /** The memory that the tensors take. */
-  final long bytes;
+  public final long bytes;
 
   /** The time that a worker took to load the batch, in nanoseconds. */
   public final long nanos;
@@ -65,12 +65,12 @@ public final class LoadedBatch {
   static LoadedBatch filled(
       BatchTask task, Tensor[] tensors, long bytes, int @Nullable [] elements) {
     return new LoadedBatch(
-        task.batch, tensors, task.rows, bytes, task.nanos, elements, null, false);
+        task.batch, tensors, task.rows(), bytes, task.nanos(), elements, null, false);
   }
 
   /** Returns the result of a request that turned out to be for nothing. */
   static LoadedBatch nothing(BatchTask task) {
-    return new LoadedBatch(task.batch, NO_TENSORS, 0, 0, task.nanos, null, null, true);
+    return new LoadedBatch(task.batch, NO_TENSORS, 0, 0, task.nanos(), null, null, true);
   }
 
   public static LoadedBatch failed(long batch, RuntimeException failure) {
@@ -78,7 +78,7 @@ public final class LoadedBatch {
   }
 
   public static LoadedBatch failed(BatchTask task, RuntimeException failure) {
-    return new LoadedBatch(task.batch, NO_TENSORS, 0, 0, task.nanos, null, failure, false);
+    return new LoadedBatch(task.batch, NO_TENSORS, 0, 0, task.nanos(), null, failure, false);
   }
 
   /** Returns the same batch in other tensors of the same shapes. */

@@ -100,13 +100,14 @@ public final class LoaderEvents {
     int ready;
 
     /** Ends the wait for a batch. */
-    public void tell(long ofEpoch, LoadedBatch gathered, int readyBatches) {
+    public void tell(
+        long ofEpoch, long number, long gatheredRows, long gatheredBytes, int readyBatches) {
       end();
       if (shouldCommit()) {
         epoch = ofEpoch;
-        batch = gathered.batch;
-        rows = gathered.rows;
-        bytes = gathered.bytes;
+        batch = number;
+        rows = gatheredRows;
+        bytes = gatheredBytes;
         ready = readyBatches;
         commit();
       }
@@ -169,12 +170,12 @@ public final class LoaderEvents {
     long bytes;
 
     /** Ends the transfer of a batch. */
-    public void tell(long ofEpoch, LoadedBatch rows) {
+    public void tell(long ofEpoch, long number, long sentBytes) {
       end();
       if (shouldCommit()) {
         epoch = ofEpoch;
-        batch = rows.batch;
-        bytes = rows.bytes;
+        batch = number;
+        bytes = sentBytes;
         commit();
       }
     }

@@ -30,10 +30,10 @@ public final class LoaderMeter {
   }
 
   /** Counts a delivered batch. */
-  public synchronized void delivered(LoadedBatch batch, int readyBatches) {
+  public synchronized void delivered(long batchRows, long batchBytes, int readyBatches) {
     batches++;
-    rows += batch.rows;
-    bytes += batch.bytes;
+    rows += batchRows;
+    bytes += batchBytes;
     ready += readyBatches;
   }
 

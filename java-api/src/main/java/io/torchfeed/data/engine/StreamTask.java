@@ -38,13 +38,19 @@ public final class StreamTask extends BatchTask {
   }
 
   @Override
-  boolean isReady() {
+  public boolean isReady() {
     return !shard.running;
   }
 
   @Override
-  void setRunning(boolean running) {
-    shard.running = running;
+  public void begin() {
+    shard.running = true;
+  }
+
+  @Override
+  public void end() {
+    shard.running = false;
+    super.end();
   }
 
   public int shardNumber() {
@@ -53,18 +59,18 @@ public final class StreamTask extends BatchTask {
 
   /** Returns the number that is due: which requests are for nothing is known only then. */
   @Override
-  long number(long due) {
+  public long number(long due) {
     return due;
   }
 
   @Override
-  @Nullable SampleException failure(long number) {
+  public @Nullable SampleException failure(long number) {
     return thrown == null ? null : new SampleException(thrownAt, epoch, number, worker(), thrown);
   }
 
   /** Returns whether the shard had no samples left for this batch. */
   @Override
-  boolean isNothing() {
+  public boolean isNothing() {
     return thrown == null
         && error == null
         && (covered == 0 || (dropLast && isAtEnd && covered < batchSize));
@@ -76,13 +82,13 @@ public final class StreamTask extends BatchTask {
   }
 
   @Override
-  void fillRows(Slab into, BatchFiller filler) {
+  void fillRows(Slab into, TaskTools tools) {
     if (!shard.enter()) {
       return; // the pass is over
     }
     try {
       if (!shard.isOver()) {
-        read(into, filler);
+        read(into, tools);
       }
     } catch (Throwable e) {
       giveUp(e);
@@ -93,10 +99,10 @@ public final class StreamTask extends BatchTask {
     }
   }
 
-  private void read(Slab into, BatchFiller filler) throws Exception {
+  private void read(Slab into, TaskTools tools) throws Exception {
     beginSample(shard.index(0));
     String begin = shard.open();
-    while (!readSamples(into, filler.options(), filler.writer())) {
+    while (!readSamples(into, tools.options(), tools.writer())) {
       shard.reopen(begin);
     }
     if (cancelled) {
@@ -110,7 +116,7 @@ public final class StreamTask extends BatchTask {
     first = shard.index(0);
     shard.advance(end, covered, isAtEnd);
     if (thrown == null && !isNothing()) {
-      end(into, filler);
+      finish(into, tools);
     }
   }
 
@@ -120,7 +126,7 @@ public final class StreamTask extends BatchTask {
   }
 
   /** Reads the samples starting with the first; returns false if this must be retried. */
-  private boolean readSamples(Slab into, JavaEngineOptions options, SlabSampleWriter writer) {
+  private boolean readSamples(Slab into, TaskOptions options, SlabSampleWriter writer) {
     rows = 0;
     writer.beginBatch(into);
     for (covered = 0; covered < batchSize && !isAtEnd && thrown == null && !cancelled; ) {
@@ -145,7 +151,7 @@ public final class StreamTask extends BatchTask {
   }
 
   private @Nullable Throwable readSample(
-      long index, Slab into, JavaEngineOptions options, SlabSampleWriter writer) {
+      long index, Slab into, TaskOptions options, SlabSampleWriter writer) {
     beginSample(index);
     Throwable failed = null;
     try {

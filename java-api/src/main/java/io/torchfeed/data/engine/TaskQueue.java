@@ -52,19 +52,13 @@ final class TaskQueue {
   /** Notes that a batch is begun. */
   void begin(BatchTask task) {
     waiting.remove(task);
-    task.setRunning(true);
-  }
-
-  /** Notes that a batch is done, whether it was filled or not. */
-  static void end(BatchTask task) {
-    task.setRunning(false);
-    task.done = true;
+    task.begin();
   }
 
   /** Notes that a batch failed with its worker, which may have died as it began the batch. */
   void fail(BatchTask task) {
     waiting.remove(task);
-    end(task);
+    task.end();
   }
 
   /** Returns the batch that was requested first, or null. */
@@ -76,10 +70,10 @@ final class TaskQueue {
   @Nullable BatchTask takeable() {
     if (inOrder) {
       BatchTask first = requested.peek();
-      return first != null && first.done ? first : null;
+      return first != null && first.isDone() ? first : null;
     }
     for (BatchTask task : requested) {
-      if (task.done) {
+      if (task.isDone()) {
         return task;
       }
     }
@@ -94,7 +88,7 @@ final class TaskQueue {
   int ready() {
     int ready = 0;
     for (BatchTask task : requested) {
-      ready += task.done ? 1 : 0;
+      ready += task.isDone() ? 1 : 0;
     }
     return ready;
   }
@@ -106,7 +100,7 @@ final class TaskQueue {
 
   /** Removes all batches; returns the ones that are done. */
   List<BatchTask> clear() {
-    List<BatchTask> done = requested.stream().filter(task -> task.done).toList();
+    List<BatchTask> done = requested.stream().filter(task -> task.isDone()).toList();
     waiting.clear();
     requested.clear();
     return done;

@@ -5,7 +5,6 @@ import io.torchfeed.data.LoaderWorkerException;
 import io.torchfeed.data.SampleException;
 import io.torchfeed.internal.Failures;
 import io.torchfeed.memory.Slab;
-import java.util.Arrays;
 import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 
@@ -23,7 +22,8 @@ final class TaskResults implements AutoCloseable {
    * nothing, since the batch is already taken.
    */
   LoadedBatch of(BatchTask task, long due) {
-    Throwable error = task.error;
+    Throwable error = task.error();
+    Slab slab = task.slab();
     try {
       SampleException failure = error == null ? task.failure(due) : null;
       if (failure != null) {
@@ -32,8 +32,8 @@ final class TaskResults implements AutoCloseable {
       if (error == null && task.isNothing()) {
         return LoadedBatch.nothing(task);
       }
-      if (error == null && task.slab != null) {
-        return loaded(task, task.slab);
+      if (error == null && slab != null) {
+        return loaded(task, slab);
       }
     } catch (Throwable e) {
       error = e;
@@ -42,16 +42,17 @@ final class TaskResults implements AutoCloseable {
   }
 
   private LoadedBatch loaded(BatchTask task, Slab slab) {
-    int[] elements = task.elements == null ? null : Arrays.copyOf(task.elements, task.rows);
-    BatchLayout layout = options.layout();
-    if (task.made != null) {
-      return LoadedBatch.filled(task, task.made, bytes(task.made), elements);
+    int[] elements = task.elements();
+    BatchLayout layout = options.content().layout();
+    Tensor[] made = task.made();
+    if (made != null) {
+      return LoadedBatch.filled(task, made, bytes(made), elements);
     }
     if (layout.isPlain()) {
-      Tensor[] views = vectors.filled(vector -> slab.views(task.rows, vector));
-      return LoadedBatch.filled(task, views, task.rows * layout.rowBytes(), elements);
+      Tensor[] views = vectors.filled(vector -> slab.views(task.rows(), vector));
+      return LoadedBatch.filled(task, views, task.rows() * layout.rowBytes(), elements);
     }
-    Tensor[] views = layout.tensors(slab, task.rows, task.lengths);
+    Tensor[] views = layout.tensors(slab, task.rows(), task.lengths());
     return LoadedBatch.filled(task, views, bytes(views), elements);
   }
 

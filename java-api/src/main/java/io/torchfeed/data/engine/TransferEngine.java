@@ -159,7 +159,7 @@ public final class TransferEngine implements BatchEngine {
         TensorVector vector = new TensorVector(rows.tensors)) {
       long number = transfer.call(native_ -> native_.send(vector));
       if (event != null) {
-        event.tell(epoch, rows);
+        event.tell(epoch, rows.batch, rows.bytes);
       }
       return new Sent(number, rows, null);
     } catch (RuntimeException | Error e) {

@@ -82,7 +82,7 @@ final class WorkerPool {
 
   private void bury(LoaderWorker worker, Consumer<BatchTask> failed) {
     BatchTask task = worker.current;
-    if (task == null || task.done) {
+    if (task == null || task.isDone()) {
       worker.current = null;
       if (worker.endedBy() != null) {
         death = new LoaderWorkerException(worker.number(), "while waiting", worker.endedBy());
@@ -90,11 +90,11 @@ final class WorkerPool {
       return;
     }
     worker.current = null;
-    task.error =
+    task.fail(
         new LoaderWorkerException(
             worker.number(),
             "while loading batch %d of epoch %d".formatted(task.batch, task.epoch),
-            worker.endedBy());
+            worker.endedBy()));
     failed.accept(task);
   }
 

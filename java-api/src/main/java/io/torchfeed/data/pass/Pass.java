@@ -92,7 +92,7 @@ public final class Pass {
       lifecycle.requireOpen(); // the failure of an interrupted engine says nothing about the batch
     } else if (loaded.hasRows()) {
       if (event != null) {
-        event.tell(epoch, loaded, ready);
+        event.tell(epoch, loaded.batch, loaded.rows, loaded.bytes, ready);
       }
       times.delivered(loaded, ready);
     }

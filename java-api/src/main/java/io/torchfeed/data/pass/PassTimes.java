@@ -54,7 +54,7 @@ final class PassTimes {
       hasDelivered = true;
       meter.startedIn(Math.max(0, waitNanos - batch.nanos));
     }
-    meter.delivered(batch, ready);
+    meter.delivered(batch.rows, batch.bytes, ready);
   }
 
   long waitNanos() {

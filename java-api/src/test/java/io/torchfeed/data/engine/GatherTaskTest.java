@@ -6,17 +6,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.RowSet;
 import io.torchfeed.data.FailurePolicy;
-import io.torchfeed.data.WorkerHooks;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** Tests of cancelling a batch that native code gathers. Row 0 is zeros, row 1 is ones. */
@@ -27,20 +26,13 @@ class GatherTaskTest {
   private final BatchLayout layout =
       BatchLayout.of(List.of(RowSpec.of(DType.FLOAT32, WIDTH)), List.of(), null);
 
-  private BatchFiller filler() {
-    return new BatchFiller(
-        new JavaEngineOptions(
-            null,
-            layout,
-            BATCH,
-            1,
-            true,
-            FailurePolicy.report(),
-            null,
-            new WorkerHooks() {},
-            new AtomicInteger(),
-            0,
-            new LoaderMeter(1, false)));
+  private final TaskTools tools =
+      new TaskTools(
+          new TaskOptions(layout, FailurePolicy.report(), 0, new LoaderMeter(1, false)));
+
+  @AfterEach
+  void close() {
+    tools.close();
   }
 
   private static NativeHandle<RowSet> rows() {
@@ -59,6 +51,14 @@ class GatherTaskTest {
     return new GatherTask(rows, 0, request);
   }
 
+  private void fill(GatherTask task, Slab slab) {
+    try {
+      task.fill(slab, tools);
+    } catch (RuntimeException e) {
+      task.fail(e);
+    }
+  }
+
   private static float row(Slab slab, int row) {
     try (Tensor view = slab.view(0, BATCH)) {
       return view.select(0, row).select(0, WIDTH - 1).item_float();
@@ -67,15 +67,14 @@ class GatherTaskTest {
 
   @Test
   void cancellingStopsTheGatherAndTheNextBatchIsWhole() throws Exception {
-    BatchFiller filler = filler();
     try (NativeHandle<RowSet> rows = rows();
         Slab slab = Slab.allocate(layout.slabColumns(), BATCH)) {
       boolean stopped = false;
       for (int attempt = 0; attempt < 100 && !stopped; attempt++) { // depends on scheduling
-        filler.fill(task(rows, 0), () -> slab);
+        fill(task(rows, 0), slab);
         assertThat(row(slab, BATCH - 1)).isZero();
         GatherTask cancelled = task(rows, 1);
-        Thread worker = new Thread(() -> filler.fill(cancelled, () -> slab));
+        Thread worker = new Thread(() -> fill(cancelled, slab));
         worker.start();
         LockSupport.parkNanos(attempt * 100_000L);
         cancelled.cancel();
@@ -84,27 +83,22 @@ class GatherTaskTest {
       }
       assertThat(stopped).isTrue();
       GatherTask next = task(rows, 1);
-      filler.fill(next, () -> slab);
-      assertThat(next.error).isNull();
+      fill(next, slab);
+      assertThat(next.error()).isNull();
       assertThat(row(slab, BATCH - 1)).isOne();
-    } finally {
-      filler.stop();
     }
   }
 
   @Test
   void aTaskCancelledBeforehandGathersNothing() {
-    BatchFiller filler = filler();
     try (NativeHandle<RowSet> rows = rows();
         Slab slab = Slab.allocate(layout.slabColumns(), BATCH)) {
-      filler.fill(task(rows, 0), () -> slab);
+      fill(task(rows, 0), slab);
       GatherTask cancelled = task(rows, 1);
       cancelled.cancel();
       cancelled.cancel();
-      filler.fill(cancelled, () -> slab);
+      fill(cancelled, slab);
       assertThat(row(slab, 0)).isZero();
-    } finally {
-      filler.stop();
     }
   }
 }

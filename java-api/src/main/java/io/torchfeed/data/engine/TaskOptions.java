@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.engine;
+
+import io.torchfeed.data.FailurePolicy;
+
+/** The options for the content of the batches that tasks fill. */
+public record TaskOptions(
+    BatchLayout layout, FailurePolicy onFailure, long seed, LoaderMeter meter) {}
