@@ -3,7 +3,6 @@ package io.torchfeed.data;
 
 import static java.util.Objects.requireNonNull;
 
-import io.torchfeed.data.engine.LoaderData;
 import io.torchfeed.data.pass.Abandoned;
 import io.torchfeed.data.pass.LoaderCore;
 import io.torchfeed.data.pass.Pass;

@@ -4,7 +4,6 @@ package io.torchfeed.data;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.torchfeed;
-import io.torchfeed.data.engine.LoaderData;
 import io.torchfeed.internal.Once;
 import io.torchfeed.internal.TimeLimit;
 import io.torchfeed.sampler.BatchSampler;

@@ -7,12 +7,12 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.torchfeed.data.engine.BatchEngine;
 import io.torchfeed.data.engine.BatchEngineFactory;
-import io.torchfeed.data.engine.BatchRequest;
 import io.torchfeed.data.engine.LoadedBatch;
-import io.torchfeed.data.engine.LoaderMeter;
 import io.torchfeed.data.pass.IndexSource;
 import io.torchfeed.data.pass.LoaderCore;
 import io.torchfeed.data.pass.Prefetch;
+import io.torchfeed.data.task.BatchRequest;
+import io.torchfeed.data.task.LoaderMeter;
 import io.torchfeed.sampler.order.FixedSizeBatchSampler;
 import io.torchfeed.sampler.torch.SequentialSampler;
 import java.util.ArrayList;

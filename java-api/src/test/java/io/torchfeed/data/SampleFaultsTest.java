@@ -6,11 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.torchfeed.data.engine.BatchEngine;
-import io.torchfeed.data.engine.IndexRequest;
 import io.torchfeed.data.engine.LoadedBatch;
-import io.torchfeed.data.engine.LoaderMeter;
 import io.torchfeed.data.engine.NativeEngineFactory;
 import io.torchfeed.data.engine.NativeEngineOptions;
+import io.torchfeed.data.task.IndexRequest;
+import io.torchfeed.data.task.LoaderMeter;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import java.util.ArrayList;

@@ -5,11 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.torchfeed.data.engine.BatchEngine;
-import io.torchfeed.data.engine.BatchRequest;
-import io.torchfeed.data.engine.IndexRequest;
 import io.torchfeed.data.engine.LoadedBatch;
-import io.torchfeed.data.engine.LoaderMeter;
 import io.torchfeed.data.engine.TransferEngine;
+import io.torchfeed.data.task.BatchRequest;
+import io.torchfeed.data.task.IndexRequest;
+import io.torchfeed.data.task.LoaderMeter;
 import io.torchfeed.testing.FakeDevice;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.engine;
 
+import io.torchfeed.data.task.BatchRequest;
+
 /**
  * A running engine: it takes requests and returns batches, in one pass after another. Used by one
  * thread at a time, except {@link #interrupt} and {@link #close}.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.engine;
 
+import io.torchfeed.data.task.BatchTask;
 import io.torchfeed.memory.Slab;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;

@@ -5,6 +5,10 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.data.LoaderInterruptedException;
 import io.torchfeed.data.LoaderTimeoutException;
+import io.torchfeed.data.task.BatchRequest;
+import io.torchfeed.data.task.BatchTask;
+import io.torchfeed.data.task.IndexRequest;
+import io.torchfeed.data.task.LoaderEvents;
 import io.torchfeed.memory.Slab;
 import java.time.Duration;
 import java.util.List;

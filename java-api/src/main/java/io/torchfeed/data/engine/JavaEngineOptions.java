@@ -2,6 +2,8 @@
 package io.torchfeed.data.engine;
 
 import io.torchfeed.data.WorkerHooks;
+import io.torchfeed.data.task.IndexTasks;
+import io.torchfeed.data.task.TaskOptions;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.engine;
 
+import io.torchfeed.data.task.BatchTask;
 import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 
@@ -29,7 +30,7 @@ public final class LoadedBatch {
   /** The exception that the consumer gets in place of the batch. */
   public final @Nullable RuntimeException failure;
 
-  /** Whether the request turned out to be for nothing. */
+  /** True if the request turned out to be for nothing. */
   final boolean isNothing;
 
   private LoadedBatch(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.engine;
 
+import io.torchfeed.data.task.BatchTask;
 import org.jspecify.annotations.Nullable;
 
 /** A thread that fills batches until its engine dismisses it. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.engine;
 
+import io.torchfeed.data.task.LoaderMeter;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.engine;
 
+import io.torchfeed.data.task.BatchTask;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;

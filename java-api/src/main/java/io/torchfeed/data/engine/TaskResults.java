@@ -3,6 +3,8 @@ package io.torchfeed.data.engine;
 
 import io.torchfeed.data.LoaderWorkerException;
 import io.torchfeed.data.SampleException;
+import io.torchfeed.data.task.BatchLayout;
+import io.torchfeed.data.task.BatchTask;
 import io.torchfeed.internal.Failures;
 import io.torchfeed.memory.Slab;
 import org.bytedeco.pytorch.Tensor;
@@ -71,12 +73,7 @@ final class TaskResults implements AutoCloseable {
     String reason = error == null ? "it was cancelled" : Failures.describe(error);
     return new IllegalStateException(
         "batch %d of epoch %d, of at most %d rows, could not be loaded by worker %d: %s"
-            .formatted(
-                task.number(due),
-                task.epoch,
-                options.batchRows(),
-                task.worker(),
-                reason),
+            .formatted(task.number(due), task.epoch, options.batchRows(), task.worker(), reason),
         error);
   }
 

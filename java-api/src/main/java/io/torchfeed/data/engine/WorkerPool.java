@@ -2,6 +2,7 @@
 package io.torchfeed.data.engine;
 
 import io.torchfeed.data.LoaderWorkerException;
+import io.torchfeed.data.task.BatchTask;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.pass;
 
-import io.torchfeed.data.engine.IndexRequest;
 import io.torchfeed.data.engine.LoadedBatch;
+import io.torchfeed.data.task.IndexRequest;
 import java.util.Arrays;
 import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;

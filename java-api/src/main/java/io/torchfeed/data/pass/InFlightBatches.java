@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.pass;
 
-import io.torchfeed.data.engine.IndexRequest;
+import io.torchfeed.data.task.IndexRequest;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.stream.LongStream;

@@ -4,7 +4,7 @@ package io.torchfeed.data.pass;
 import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.engine.BatchEngine;
 import io.torchfeed.data.engine.BatchEngineFactory;
-import io.torchfeed.data.engine.LoaderMeter;
+import io.torchfeed.data.task.LoaderMeter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;

@@ -5,7 +5,7 @@ import io.torchfeed.data.LoaderState;
 import io.torchfeed.data.LoaderTimeoutException;
 import io.torchfeed.data.engine.BatchEngine;
 import io.torchfeed.data.engine.LoadedBatch;
-import io.torchfeed.data.engine.LoaderEvents;
+import io.torchfeed.data.task.LoaderEvents;
 import java.util.NoSuchElementException;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;

@@ -2,7 +2,7 @@
 package io.torchfeed.data.pass;
 
 import io.torchfeed.data.engine.LoadedBatch;
-import io.torchfeed.data.engine.LoaderMeter;
+import io.torchfeed.data.task.LoaderMeter;
 
 /**
  * The time spent in the stages of a pass. The thread inside the pass measures; any thread may read

@@ -4,7 +4,7 @@ package io.torchfeed.data.source;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
-import io.torchfeed.data.engine.SampleRandom;
+import io.torchfeed.data.task.SampleRandom;
 import io.torchfeed.sampler.PlanParameters;
 import java.util.ArrayList;
 import java.util.Collections;

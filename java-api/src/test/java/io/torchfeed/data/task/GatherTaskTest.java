@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data.engine;
+package io.torchfeed.data.task;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -27,8 +27,7 @@ class GatherTaskTest {
       BatchLayout.of(List.of(RowSpec.of(DType.FLOAT32, WIDTH)), List.of(), null);
 
   private final TaskTools tools =
-      new TaskTools(
-          new TaskOptions(layout, FailurePolicy.report(), 0, new LoaderMeter(1, false)));
+      new TaskTools(new TaskOptions(layout, FailurePolicy.report(), 0, new LoaderMeter(1, false)));
 
   @AfterEach
   void close() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data.engine;
+package io.torchfeed.data.task;
 
 import static java.util.Objects.requireNonNull;
 
@@ -92,12 +92,12 @@ public final class BatchLayout {
   }
 
   /** Returns whether the tensors of a batch are plain views of the slab. */
-  boolean isPlain() {
+  public boolean isPlain() {
     return variable.isEmpty() && transform == null;
   }
 
   /** Returns the memory of a row over all columns, in bytes. */
-  long rowBytes() {
+  public long rowBytes() {
     return rowBytes;
   }
 
@@ -107,7 +107,7 @@ public final class BatchLayout {
    * @param lengths the result of {@link io.torchfeed.data.SampleWriter#endBatch} for these rows:
    *     the length of the batch in each column of variable length
    */
-  Tensor[] tensors(Slab slab, int rows, int[] lengths) {
+  public Tensor[] tensors(Slab slab, int rows, int[] lengths) {
     Tensor[] tensors = new Tensor[slabColumns.size()];
     for (int i = 0; i < tensors.length; i++) {
       int number = variableNumber(i);

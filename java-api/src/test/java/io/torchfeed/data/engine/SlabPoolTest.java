@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data;
+package io.torchfeed.data.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
-import io.torchfeed.data.engine.BatchLayout;
-import io.torchfeed.data.engine.SlabPool;
+import io.torchfeed.data.task.BatchLayout;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;

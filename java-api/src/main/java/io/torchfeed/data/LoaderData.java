@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data.engine;
+package io.torchfeed.data;
 
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.RowSet;
-import io.torchfeed.data.Dataset;
-import io.torchfeed.data.StreamDataset;
 import io.torchfeed.memory.RowSpec;
 import java.util.List;
 import java.util.function.Function;
 
 /** The data that a loader loads. */
-public sealed interface LoaderData {
+sealed interface LoaderData {
   /** Returns whether Java code produces the samples. */
   default boolean isJavaCode() {
     return true;

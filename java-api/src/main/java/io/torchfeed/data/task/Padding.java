@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data.engine;
+package io.torchfeed.data.task;
 
 import io.torchfeed.data.VariableLength;
 import io.torchfeed.data.VariableLength.Form;

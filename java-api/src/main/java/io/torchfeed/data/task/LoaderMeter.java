@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data.engine;
+package io.torchfeed.data.task;
 
 import io.torchfeed.data.LoaderStats;
 import java.time.Duration;
@@ -61,7 +61,7 @@ public final class LoaderMeter {
    *
    * @param number the number of the sample or batch that took longest
    */
-  synchronized void worked(long nanos, long epoch, long number, long longestNanos) {
+  public synchronized void worked(long nanos, long epoch, long number, long longestNanos) {
     workNanos += nanos;
     if (longestNanos > slowestNanos) {
       slowestNanos = longestNanos;
@@ -71,7 +71,7 @@ public final class LoaderMeter {
   }
 
   /** Counts the transfer of a batch to a device. */
-  synchronized void transferred(long nanos) {
+  public synchronized void transferred(long nanos) {
     transferNanos += nanos;
   }
 

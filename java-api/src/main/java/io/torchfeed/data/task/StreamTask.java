@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data.engine;
+package io.torchfeed.data.task;
 
 import io.torchfeed.data.LoaderState;
 import io.torchfeed.data.SampleException;
@@ -57,7 +57,7 @@ public final class StreamTask extends BatchTask {
     return shard.number();
   }
 
-  /** Returns the number that is due: which requests are for nothing is known only then. */
+  /** Returns the next number: only then is it known which earlier requests were for nothing. */
   @Override
   public long number(long due) {
     return due;

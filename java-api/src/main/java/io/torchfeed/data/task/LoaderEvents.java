@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data.engine;
+package io.torchfeed.data.task;
 
 import jdk.jfr.Category;
 import jdk.jfr.DataAmount;
@@ -49,19 +49,19 @@ public final class LoaderEvents {
   }
 
   /** Begins a gather event; returns null if no recording wants it. */
-  static @Nullable Gather beginGather() {
+  public static @Nullable Gather beginGather() {
     boolean isWanted = FlightRecorder.isInitialized() && Types.GATHER.isEnabled();
     return isWanted ? begun(new Gather()) : null;
   }
 
   /** Begins a transfer event; returns null if no recording wants it. */
-  static @Nullable Transfer beginTransfer() {
+  public static @Nullable Transfer beginTransfer() {
     boolean isWanted = FlightRecorder.isInitialized() && Types.TRANSFER.isEnabled();
     return isWanted ? begun(new Transfer()) : null;
   }
 
   /** Begins a worker's wait event; returns null if no recording wants it. */
-  static @Nullable SlabWait beginSlabWait() {
+  public static @Nullable SlabWait beginSlabWait() {
     boolean isWanted = FlightRecorder.isInitialized() && Types.SLAB_WAIT.isEnabled();
     return isWanted ? begun(new SlabWait()) : null;
   }
@@ -118,7 +118,7 @@ public final class LoaderEvents {
   @Name("io.torchfeed.Gather")
   @Label("Gather")
   @Description("Rows are copied into the memory of a batch; for native workers, see Gather Time")
-  static final class Gather extends OfBatch {
+  public static final class Gather extends OfBatch {
     @Label("Rows")
     long rows;
 
@@ -164,7 +164,7 @@ public final class LoaderEvents {
   @Name("io.torchfeed.Transfer")
   @Label("Transfer")
   @Description("A batch is handed to the copy stream of a device")
-  static final class Transfer extends OfBatch {
+  public static final class Transfer extends OfBatch {
     @Label("Bytes")
     @DataAmount
     long bytes;
@@ -187,7 +187,7 @@ public final class LoaderEvents {
   @Description("A worker waits until the consumer takes a batch and thereby makes room for another")
   @Category({"torchfeed", "Loader"})
   @StackTrace(false)
-  static final class SlabWait extends Event {
+  public static final class SlabWait extends Event {
     @Label("Worker")
     int worker;
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data;
+package io.torchfeed.data.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
-import io.torchfeed.data.engine.TensorVectors;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
