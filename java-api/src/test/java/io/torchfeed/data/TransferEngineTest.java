@@ -28,6 +28,7 @@ class TransferEngineTest {
     final List<Long> taken = new ArrayList<>();
     final Map<Long, Throwable> failures = new HashMap<>();
     boolean ready = true;
+    int waiting; // batches requested and not yet taken
     long epoch = -1;
     boolean interrupted;
     boolean closed;
@@ -41,11 +42,14 @@ class TransferEngineTest {
     @Override
     public boolean rewind(long epoch) {
       this.epoch = epoch;
+      waiting = 0;
       return true;
     }
 
     @Override
-    public void request(BatchRequest request) {}
+    public void request(BatchRequest request) {
+      waiting++;
+    }
 
     @Override
     public void start() {}
@@ -60,6 +64,7 @@ class TransferEngineTest {
         throw error;
       }
       taken.add(batch);
+      waiting--;
       if (failure != null) {
         return LoadedBatch.failed(batch, (RuntimeException) failure);
       }
@@ -73,7 +78,7 @@ class TransferEngineTest {
 
     @Override
     public boolean isReady() {
-      return ready;
+      return ready && waiting > 0;
     }
 
     @Override

@@ -71,7 +71,8 @@ public interface BatchEngine extends AutoCloseable {
   int ready();
 
   /**
-   * Returns whether {@link #take} would return without waiting for workers; false without workers.
+   * Returns whether {@link #take} would return a batch without waiting for workers; false without
+   * workers, and if no batch is requested and not yet taken.
    */
   boolean isReady();
 

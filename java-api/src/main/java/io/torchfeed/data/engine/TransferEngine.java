@@ -45,7 +45,6 @@ public final class TransferEngine implements BatchEngine {
   private final NativeHandle<NativeDeviceTransfer> transfer;
   private final LoaderMeter meter;
   private long epoch;
-  private int waiting; // batches requested of the host engine and not yet taken from it
   private @Nullable Sent ahead;
   private long current = NONE; // transfer of the batch that the consumer holds
 
@@ -88,7 +87,6 @@ public final class TransferEngine implements BatchEngine {
   public boolean rewind(long newEpoch) {
     ahead = null;
     current = NONE;
-    waiting = 0;
     epoch = newEpoch;
     boolean isOfUse = false;
     try {
@@ -102,7 +100,6 @@ public final class TransferEngine implements BatchEngine {
   @Override
   public void request(BatchRequest request) {
     host.request(request);
-    waiting++;
   }
 
   @Override
@@ -120,7 +117,7 @@ public final class TransferEngine implements BatchEngine {
     }
     throwIfFailed(next.failure);
     LoadedBatch gathered = receive(next);
-    if (waiting > 0 && host.isReady()) {
+    if (host.isReady()) {
       ahead = sendAhead(due + 1);
     }
     return gathered;
@@ -152,7 +149,7 @@ public final class TransferEngine implements BatchEngine {
   }
 
   private Sent send(long due) {
-    LoadedBatch rows = takeRows(due);
+    LoadedBatch rows = host.take(due);
     if (!rows.hasRows()) {
       return new Sent(NONE, rows, null);
     }
@@ -186,12 +183,6 @@ public final class TransferEngine implements BatchEngine {
         e);
   }
 
-  private LoadedBatch takeRows(long due) {
-    LoadedBatch rows = host.take(due);
-    waiting--;
-    return rows;
-  }
-
   private LoadedBatch receive(Sent sent) {
     LoadedBatch rows = requireNonNull(sent.rows);
     if (!rows.hasRows()) {
@@ -214,9 +205,7 @@ public final class TransferEngine implements BatchEngine {
   public long dropIfNothing(long due) {
     Sent next = ahead;
     if (next == null) {
-      long dropped = host.dropIfNothing(due);
-      waiting -= dropped == NO_REQUEST ? 0 : 1;
-      return dropped;
+      return host.dropIfNothing(due);
     }
     LoadedBatch rows = next.rows;
     if (rows == null || !rows.isNothing) {
