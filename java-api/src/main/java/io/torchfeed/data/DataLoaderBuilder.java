@@ -270,6 +270,6 @@ public final class DataLoaderBuilder {
    *     libtorch cannot use the device; the message names the missing part
    */
   public DataLoader build() {
-    return options.build();
+    return new DataLoader(options.build());
   }
 }

@@ -59,7 +59,7 @@ final class LoaderOptions {
   }
 
   /** Checks the options, and starts the worker threads. */
-  DataLoader build() {
+  LoaderCore build() {
     requireRange("workers", workersOrDefault(), 0, MAX_WORKERS);
     requireWorkersFor("prefetch", prefetch);
     requireWorkersFor("prefetchBytes", prefetchBytes);
@@ -85,7 +85,7 @@ final class LoaderOptions {
     }
     BatchEngineFactory engine = delivering(host, meter);
     try {
-      return new DataLoader(new LoaderCore(engine, source, ahead, meter));
+      return new LoaderCore(engine, source, ahead, meter);
     } catch (RuntimeException | Error e) {
       engine.close();
       throw e;
