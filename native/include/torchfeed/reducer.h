@@ -71,6 +71,18 @@ class TORCHFEED_API GradientReducer {
   void exchange_between_nodes(const ProcessGroup& group, const ProcessGroup& node,
                               const ProcessGroup* leaders);
 
+  /// Continues in another group, whose other ranks call this function or `create` with the same
+  /// options and layout; a collective operation. The values of the lowest rank that calls this
+  /// function are copied to the others: parameters, buffers, and the state of the exchange that all
+  /// ranks share. Buckets are formed again, and a static graph is recorded again, since a rank that
+  /// joins has no others. Also after a backward pass that failed, and when the group before is
+  /// closed or aborted.
+  ///
+  /// Fails between the passes of a step or a join, and if QAdam's group gets or loses its second
+  /// rank. If it fails after the comparison, the reducer is unusable until it is rebound.
+  /// `needs_exchange_group` then holds again.
+  void rebind(const ProcessGroup& group);
+
   /// Sets whether the backward passes that begin from now on average gradients; otherwise they
   /// accumulate gradients on this rank, to be averaged by the next pass that averages.
   void set_synchronized(bool synchronized);

@@ -147,7 +147,7 @@ BucketReducer::BucketReducer(const c10::intrusive_ptr<c10d::ProcessGroup>& group
 }
 
 void BucketReducer::exchange_over(ExchangeGroups groups,
-                                  std::unique_ptr<GradientExchange> exchange) {
+                                  std::shared_ptr<GradientExchange> exchange) {
   exchange_ = std::make_unique<ExchangeThread>(std::move(groups), std::move(exchange), log_);
   reducer_->register_comm_hook(exchange_->hook());
 }

@@ -62,7 +62,7 @@ class BucketReducer {
                 const ReducerOptions& options);
 
   /// Replaces the all-reduce of buckets; to be called before the first backward pass, once.
-  void exchange_over(ExchangeGroups groups, std::unique_ptr<GradientExchange> exchange);
+  void exchange_over(ExchangeGroups groups, std::shared_ptr<GradientExchange> exchange);
   [[nodiscard]] bool has_exchange() const { return exchange_ != nullptr; }
   /// Returns the exchange, to be used between backward passes; null for the all-reduce.
   [[nodiscard]] GradientExchange* exchange() const;

@@ -19,7 +19,7 @@ class ExchangeThread::Hook : public c10d::CppCommHookInterface<ExchangeThread*> 
   Future runHook(c10d::GradBucket& bucket) override { return state_->submit(bucket); }
 };
 
-ExchangeThread::ExchangeThread(ExchangeGroups groups, std::unique_ptr<GradientExchange> exchange,
+ExchangeThread::ExchangeThread(ExchangeGroups groups, std::shared_ptr<GradientExchange> exchange,
                                std::shared_ptr<ReductionLog> log)
     : groups_(std::move(groups)),
       exchange_(std::move(exchange)),

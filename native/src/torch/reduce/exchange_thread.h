@@ -30,7 +30,7 @@ struct ExchangeGroups {
 class ExchangeThread {
  public:
   /// @param log  gets an entry for each bucket
-  ExchangeThread(ExchangeGroups groups, std::unique_ptr<GradientExchange> exchange,
+  ExchangeThread(ExchangeGroups groups, std::shared_ptr<GradientExchange> exchange,
                  std::shared_ptr<ReductionLog> log);
   ExchangeThread(const ExchangeThread&) = delete;
   ExchangeThread& operator=(const ExchangeThread&) = delete;
@@ -60,7 +60,7 @@ class ExchangeThread {
   void abort();
 
   ExchangeGroups groups_;
-  std::unique_ptr<GradientExchange> exchange_;
+  std::shared_ptr<GradientExchange> exchange_;  // outlives the thread, for one of another group
   std::shared_ptr<ReductionLog> log_;
   std::exception_ptr failure_;  // of the first bucket that failed; the later ones fail alike
   std::mutex mutex_;

@@ -59,6 +59,11 @@ std::vector<NamedTensor> GradientExchange::kept(
   return {};
 }
 
+std::vector<at::Tensor> GradientExchange::shared(
+    const std::vector<NamedTensor>& /*parameters*/) const {
+  return {};
+}
+
 void GradientExchange::begin_after(int64_t /*steps*/, const std::string& /*random*/,
                                    const std::vector<NamedTensor>& /*parameters*/) {}
 

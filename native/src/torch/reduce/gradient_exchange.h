@@ -82,6 +82,9 @@ class GradientExchange {
   /// the name of each is a role, a dot, and the name of a parameter.
   [[nodiscard]] virtual std::vector<NamedTensor> kept(
       const std::vector<NamedTensor>& parameters) const;
+  /// Returns the tensors of `kept` that all ranks share, so that a rank that joins gets them.
+  [[nodiscard]] virtual std::vector<at::Tensor> shared(
+      const std::vector<NamedTensor>& parameters) const;
   /// Continues after some steps, as if the parameters' states were zero.
   virtual void begin_after(int64_t steps, const std::string& random,
                            const std::vector<NamedTensor>& parameters);

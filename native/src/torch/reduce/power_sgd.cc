@@ -85,6 +85,17 @@ class PowerSgd : public GradientExchange {
     return kept;
   }
 
+  [[nodiscard]] std::vector<at::Tensor> shared(
+      const std::vector<NamedTensor>& parameters) const override {
+    Tensors shared;
+    for (const auto& [name, tensor] : kept(parameters)) {
+      if (name.starts_with("q.")) {
+        shared.push_back(tensor);
+      }
+    }
+    return shared;
+  }
+
   void begin_after(int64_t steps, const std::string& random,
                    const std::vector<NamedTensor>& parameters) override {
     std::mt19937 engine;

@@ -42,6 +42,15 @@ class QAdam : public GradientExchange {
     return kept;
   }
 
+  [[nodiscard]] std::vector<at::Tensor> shared(
+      const std::vector<NamedTensor>& parameters) const override {
+    std::vector<at::Tensor> shared;
+    for (const auto& [name, tensor] : kept(parameters)) {
+      shared.push_back(tensor);
+    }
+    return shared;
+  }
+
   void begin_after(int64_t steps, const std::string& /*random*/,
                    const std::vector<NamedTensor>& parameters) override {
     steps_ = steps;

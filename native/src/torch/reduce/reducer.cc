@@ -59,6 +59,10 @@ void GradientReducer::exchange_between_nodes(const ProcessGroup& group, const Pr
   });
 }
 
+void GradientReducer::rebind(const ProcessGroup& group) {
+  detail::guarded_collective([&] { impl_->rebind(group.impl_); });
+}
+
 void GradientReducer::set_synchronized(bool synchronized) {
   guarded([&] { impl_->set_synchronized(synchronized); });
 }

@@ -79,7 +79,7 @@ void GradientReducer::Impl::exchange_over(const ExchangeImpls& groups) {
       group->abort();
     }
   };
-  reducer_->exchange_over({.run = run, .abort = abort}, detail::make_exchange(options_.exchange));
+  reducer_->exchange_over({.run = run, .abort = abort}, exchange_);
 }
 
 }  // namespace torchfeed

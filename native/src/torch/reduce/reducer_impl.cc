@@ -7,15 +7,10 @@
 #include <torch/csrc/autograd/utils/lambda_post_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
-#include <algorithm>
-#include <array>
-#include <sstream>
-#include <stdexcept>
 #include <torch/csrc/distributed/c10d/comm.hpp>
 #include <utility>
 
 #include "torch/group/collective_errors.h"
-#include "torch/reduce/python_replica.h"
 
 namespace torchfeed {
 namespace {
@@ -24,83 +19,12 @@ using detail::NamedTensor;
 using torch::autograd::Engine;
 
 constexpr size_t kBroadcastBytes = size_t{250} << 20;
-
-/// @param with_empty  whether tensors without elements count
-std::vector<at::Tensor> detached(const std::vector<NamedTensor>& named, bool with_empty) {
-  std::vector<at::Tensor> tensors;
-  for (const auto& [name, tensor] : named) {
-    if (with_empty || tensor.numel() > 0) {
-      tensors.push_back(tensor.detach());
-    }
-  }
-  return tensors;
-}
-
-/// Describes the options by their names in Java, one per line.
-std::string describe(const ReducerOptions& options) {
-  static constexpr std::array<const char*, ReducerOptions::kBufferModeCount> kModes = {
-      "OFF", "ON_REQUEST", "BEFORE_FORWARD", "AFTER_BACKWARD"};
-  std::ostringstream out;
-  out << std::boolalpha << "bucketBytes " << options.first_bucket_bytes << ", "
-      << options.bucket_bytes << "\nfindUnusedParameters " << options.find_unused_parameters
-      << "\nstaticGraph " << options.static_graph << "\ngradientAsBucketView "
-      << options.gradient_as_bucket_view << "\nbufferMode "
-      << kModes.at(static_cast<size_t>(options.buffer_mode)) << "\nexchange "
-      << detail::describe_exchange(options.exchange);
-  for (const auto& name : detail::lines_of(options.ignored_names)) {
-    out << "\nignored " << name;
-  }
-  for (const auto& name : detail::lines_of(options.sparse_names)) {
-    out << "\nsparse parameter " << name;
-  }
-  out << '\n';
-  return out.str();
-}
+constexpr std::chrono::nanoseconds kNoTime{0};
 
 }  // namespace
 
-GradientReducer::Impl::Impl(std::shared_ptr<ProcessGroup::Impl> group,
-                            std::vector<NamedTensor> parameters,
-                            const std::vector<NamedTensor>& buffers, const ReducerOptions& options)
-    : group_(std::move(group)), options_(options), parameters_(std::move(parameters)) {
-  const auto sparse = detail::lines_of(options_.sparse_names);
-  for (const auto& parameter : parameters_) {
-    if (parameter.tensor.requires_grad()) {
-      trained_.push_back(parameter);
-      sparse_.push_back(std::find(sparse.begin(), sparse.end(), parameter.name) != sparse.end());
-    }
-  }
-  layout_ = describe(options_) + detail::describe_layout(parameters_, "parameter") +
-            detail::describe_layout(buffers, "buffer");
-  if (!group_->has_python_ranks()) {
-    group_->barrier();
-    detail::check_same_layout(group_->gather_texts(layout_));
-  }
-  sender_ = group_->group(detail::device_of(parameters_, buffers));
-  if (trained_.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "at least one parameter must require a gradient, got " +
-                    std::to_string(parameters_.size()) + " parameters that do not");
-  }
-  if (group_->has_python_ranks()) {
-    detail::check_python_options(options_);
-    detail::compare_with_python(sender_, trained_);
-  }
-  detail::check_exchangeable(options_.exchange, trained_, sparse_);
-  auto state = detached(parameters_, group_->has_python_ranks());
-  buffers_ = detached(buffers, group_->has_python_ranks());
-  if (options_.buffer_mode != ReducerOptions::kOff) {
-    state.insert(state.end(), buffers_.begin(), buffers_.end());
-  }
-  broadcast(state, 0);
-}
-
 GradientReducer::Impl::~Impl() {
-  try {
-    reducer_.reset();
-  } catch (const std::exception& e) {
-    TORCH_WARN("closing a gradient reducer: ", e.what());
-  }
+  drop_buckets();
   for (size_t i = 0; i < accumulators_.size(); ++i) {
     accumulators_[i]->del_post_hook(hooks_[i]);
   }
@@ -170,12 +94,12 @@ int64_t GradientReducer::Impl::reduction_nanos() const {
 
 int64_t GradientReducer::Impl::communication_nanos() const {
   const std::lock_guard lock(mutex_);
-  return reducer_ ? reducer_->communication().count() : 0;
+  return (communication_before_ + (reducer_ ? reducer_->communication() : kNoTime)).count();
 }
 
 int64_t GradientReducer::Impl::overlapped_nanos() const {
   const std::lock_guard lock(mutex_);
-  return reducer_ ? reducer_->overlapped().count() : 0;
+  return (overlapped_before_ + (reducer_ ? reducer_->overlapped() : kNoTime)).count();
 }
 
 int64_t GradientReducer::Impl::reductions() const {
@@ -223,9 +147,7 @@ void GradientReducer::Impl::arm() {
         })));
     accumulators_.push_back(std::move(node));
   }
-  if (sender_) {
-    reducer_ = std::make_unique<detail::BucketReducer>(sender_, trained_, sparse_, options_);
-  }
+  form_buckets();
 }
 
 void GradientReducer::Impl::broadcast(const std::vector<at::Tensor>& tensors, int64_t root) {

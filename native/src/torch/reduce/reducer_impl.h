@@ -27,7 +27,7 @@ namespace torchfeed {
 class GradientReducer::Impl {
  public:
   Impl(std::shared_ptr<ProcessGroup::Impl> group, std::vector<detail::NamedTensor> parameters,
-       const std::vector<detail::NamedTensor>& buffers, const ReducerOptions& options);
+       std::vector<detail::NamedTensor> buffers, const ReducerOptions& options);
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl();
@@ -44,6 +44,7 @@ class GradientReducer::Impl {
   void arm();
   [[nodiscard]] bool needs_exchange_group() const;
   void exchange_over(const ExchangeImpls& groups);
+  void rebind(std::shared_ptr<ProcessGroup::Impl> group);
 
   void set_synchronized(bool synchronized);
   [[nodiscard]] bool is_synchronized() const;
@@ -76,6 +77,25 @@ class GradientReducer::Impl {
  private:
   using Clock = std::chrono::steady_clock;
 
+  /// The rank whose values the others get.
+  struct Origin {
+    int64_t rank = 0;
+    bool is_rebound = false;  // whether its exchange has a state that the others need
+    int64_t exchange_steps = 0;
+    std::string exchange_random;
+  };
+
+  /// Compares the layouts of all ranks; a collective operation.
+  ///
+  /// @param is_rebound  whether this rank has trained in another group
+  [[nodiscard]] Origin meet(ProcessGroup::Impl& group, bool is_rebound) const;
+  /// Copies the values of the origin to the other ranks; a collective operation.
+  void enter(std::shared_ptr<ProcessGroup::Impl> group, const Origin& origin);
+  void share_exchange(const Origin& origin);
+  void check_can_rebind(const ProcessGroup::Impl& group) const;
+  void form_buckets();
+  void drop_buckets();
+
   void broadcast(const std::vector<at::Tensor>& tensors, int64_t root);
   void broadcast_active_buffers();
   /// Tells the others whether this rank has an input for the next pass.
@@ -86,6 +106,10 @@ class GradientReducer::Impl {
 
   /// Throws unless a step has ended and the next one has not begun.
   void check_between_steps();
+  /// Throws if a step has begun and not ended.
+  ///
+  /// @param what  the action that is refused
+  void refuse_open_step(const std::string& what) const;
   /// Returns the number of backward passes that have begun.
   [[nodiscard]] int64_t check_usable() const;
   void note_interruption();
@@ -107,9 +131,11 @@ class GradientReducer::Impl {
   std::vector<detail::NamedTensor> parameters_;
   std::vector<detail::NamedTensor> trained_;
   std::vector<bool> sparse_;
+  std::vector<detail::NamedTensor> named_buffers_;
   std::vector<at::Tensor> buffers_;
-  c10::intrusive_ptr<c10d::ProcessGroup> sender_;   // null if nothing is sent
-  std::unique_ptr<detail::BucketReducer> reducer_;  // null in a group of one rank
+  c10::intrusive_ptr<c10d::ProcessGroup> sender_;       // null if nothing is sent
+  std::unique_ptr<detail::BucketReducer> reducer_;      // null in a group of one rank
+  std::shared_ptr<detail::GradientExchange> exchange_;  // null for the all-reduce
   std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;
   std::vector<uintptr_t> hooks_;
 
@@ -126,6 +152,8 @@ class GradientReducer::Impl {
   std::vector<bool> used_;  // by the first pass over a static graph; empty before
   Clock::time_point last_gradient_;
   std::chrono::nanoseconds reduction_time_{0};
+  std::chrono::nanoseconds communication_before_{0};  // in other groups
+  std::chrono::nanoseconds overlapped_before_{0};
   int64_t reductions_ = 0;
   std::string failure_;
 };

@@ -142,14 +142,17 @@ void GradientReducer::Impl::check_between_steps() {
   const std::lock_guard lock(mutex_);
   note_interruption();
   refuse_if_failed();
+  refuse_open_step("a state is taken");
+}
+
+void GradientReducer::Impl::refuse_open_step(const std::string& what) const {
   if (uneven_) {
-    throw Error(ErrorCode::kIllegalState,
-                "a state is taken outside of join; close the scope first");
+    throw Error(ErrorCode::kIllegalState, what + " outside of join; close the scope first");
   }
   if (accumulated_) {
-    throw Error(ErrorCode::kIllegalState,
-                "a state is taken between steps, but gradients have been accumulated that are not "
-                "averaged yet");
+    throw Error(
+        ErrorCode::kIllegalState,
+        what + " between steps, but gradients have been accumulated that are not averaged yet");
   }
 }
 
