@@ -51,6 +51,7 @@ class ArchitectureTest {
           "data.engine",
           "data.pass",
           "data.task",
+          "distributed.averaging",
           "distributed.rendezvous",
           "internal",
           "sampler.cursor");
@@ -105,11 +106,13 @@ class ArchitectureTest {
               "internal",
               "sampler"),
           entry("distributed.rendezvous", "bindings", "distributed", "sampler"),
+          entry("distributed.averaging", "bindings", "distributed", "distributed.rendezvous"),
           entry(
               "distributed.training",
               "bindings",
               "checkpoint",
               "distributed",
+              "distributed.averaging",
               "distributed.rendezvous",
               "internal",
               "sampler"),

@@ -3,6 +3,7 @@ package io.torchfeed;
 
 import static org.bytedeco.pytorch.global.torch.mse_loss;
 
+import io.torchfeed.distributed.GroupOptions;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.training.DataParallelOptions;
 import io.torchfeed.distributed.training.DataParallelOptions.BufferMode;
@@ -26,7 +27,8 @@ public final class GuideMixed {
     SGD optimizer = new SGD(net.parameters(), new SGDOptions(0.1));
     DataParallelOptions options =
         DataParallelOptions.defaults().withBufferMode(BufferMode.BEFORE_FORWARD);
-    try (ProcessGroup group = ProcessGroup.joinPython(Duration.ofMinutes(5));
+    GroupOptions limit = GroupOptions.ofTimeout(Duration.ofMinutes(5));
+    try (ProcessGroup group = ProcessGroup.joinPython(limit);
         DistributedDataParallel model = DistributedDataParallel.wrap(net, group, options)) {
       for (int step = 0; step < 10; step++) {
         try (PointerScope scope = new PointerScope()) {

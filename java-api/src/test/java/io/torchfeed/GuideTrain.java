@@ -37,7 +37,7 @@ public final class GuideTrain {
     }
     SGD optimizer = new SGD(net.parameters(), new SGDOptions(0.1));
     // guide: ddp
-    try (ProcessGroup group = ProcessGroup.fromEnvironment();
+    try (ProcessGroup group = ProcessGroup.join();
         DistributedDataParallel model = DistributedDataParallel.wrap(net, group);
         TensorDataset data = TensorDataset.of(inputs, targets)) {
       Sampler sampler = new PythonDistributedSampler(data.size(), group.part()).withSeed(7);
@@ -67,7 +67,7 @@ public final class GuideTrain {
     DataParallelOptions options =
         DataParallelOptions.defaults().withFindUnusedParameters(true).withBucketBytes(10 << 20);
     // guide: end
-    try (ProcessGroup group = ProcessGroup.fromEnvironment();
+    try (ProcessGroup group = ProcessGroup.join();
         DistributedDataParallel model = DistributedDataParallel.wrap(net, group, options)) {
       // guide: nosync
       try (var accumulating = model.noSync()) {

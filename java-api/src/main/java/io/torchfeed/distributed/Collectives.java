@@ -7,7 +7,7 @@ import org.bytedeco.pytorch.Tensor;
  * The collective operations of a {@link ProcessGroup}, named as in {@code torch.distributed}.
  *
  * <p>All ranks must call the same operations in the same order, with arguments that fit. Tensors
- * may have any strides, and be on the CPU or a device: see {@link ProcessGroup#useDevice}; one
+ * may have any strides, and be on the CPU or a device: see {@link GroupOptions#withDevice}; one
  * call's are on one device. An operation on a device ends when the device has done it; messages and
  * bitwise reductions go through host memory. Thread-safe: the operations of a group run one at a
  * time, in the order of the calls, whether blocking or {@linkplain #async asynchronous}; messages

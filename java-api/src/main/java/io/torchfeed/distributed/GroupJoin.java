@@ -8,9 +8,7 @@ import io.torchfeed.distributed.rendezvous.LossNote;
 import io.torchfeed.distributed.rendezvous.ParentWatchdog;
 import io.torchfeed.distributed.rendezvous.PythonProtocol;
 import io.torchfeed.distributed.rendezvous.Rendezvous;
-import io.torchfeed.internal.TimeLimit;
 import io.torchfeed.sampler.Part;
-import java.time.Duration;
 import java.util.Map;
 import java.util.OptionalInt;
 
@@ -20,22 +18,30 @@ final class GroupJoin {
 
   /** Joins the group that the environment variables describe. */
   static ProcessGroup fromEnvironment(
-      Map<String, String> variables, boolean hasPythonRanks, Duration timeout) {
-    Duration limit = TimeLimit.atLeastOneMilli("timeout", timeout);
+      Map<String, String> variables, boolean hasPythonRanks, GroupOptions options) {
+    check(options, hasPythonRanks);
     Environment environment = Environment.of(variables);
     ParentWatchdog.start(variables);
-    return join(environment, variables, OptionalInt.empty(), hasPythonRanks, limit);
+    return join(environment, variables, OptionalInt.empty(), hasPythonRanks, options);
   }
 
   /** Joins ranks that meet at a given address. */
-  static ProcessGroup at(Master master, Part part, boolean hasPythonRanks, Duration timeout) {
-    Duration limit = TimeLimit.atLeastOneMilli("timeout", timeout);
+  static ProcessGroup at(Master master, Part part, boolean hasPythonRanks, GroupOptions options) {
+    check(options, hasPythonRanks);
     return join(
         environment(requireNonNull(master, "master"), requireNonNull(part, "part")),
         System.getenv(),
         listener(master, part),
         hasPythonRanks,
-        limit);
+        options);
+  }
+
+  private static void check(GroupOptions options, boolean hasPythonRanks) {
+    if (requireNonNull(options, "options").hasDevice() && hasPythonRanks) {
+      throw new IllegalArgumentException(
+          "a group with Python ranks sends tensors of a device through host memory, got "
+              + options);
+    }
   }
 
   private static Environment environment(Master master, Part part) {
@@ -52,17 +58,18 @@ final class GroupJoin {
       Map<String, String> variables,
       OptionalInt listener,
       boolean hasPythonRanks,
-      Duration timeout) {
+      GroupOptions options) {
     if (hasPythonRanks) {
       PythonProtocol.check(variables);
     }
     String networkInterface = variables.getOrDefault("GLOO_SOCKET_IFNAME", "").strip();
+    Environment named =
+        options.name().isEmpty() ? environment : environment.withJob(options.name());
     Rendezvous.Joined joined =
-        new Rendezvous(environment, networkInterface, listener, hasPythonRanks, timeout).join();
-    ProcessGroup group = new ProcessGroup(joined, environment, networkInterface, timeout);
+        new Rendezvous(named, networkInterface, listener, hasPythonRanks, options.timeout()).join();
+    ProcessGroup group = new ProcessGroup(joined, environment, networkInterface, options);
     if (!hasPythonRanks) {
-      // No rank may leave, and possibly close the store, while another is still connecting.
-      group.completedBy(group::barrier);
+      group.completed();
     }
     LossNote.clear();
     return group;

@@ -42,15 +42,19 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   private final String prefix;
   private final Map<String, Integer> madeBefore = new HashMap<>();
   private final AtomicBoolean isReleased = new AtomicBoolean();
-  private volatile @Nullable String device;
+  private final GroupOptions options;
   private @Nullable StoreConnection store;
 
   ProcessGroup(
       Rendezvous.Joined joined,
       Environment environment,
       String networkInterface,
-      Duration timeout) {
-    super(new GroupCalls(GroupCore.of(joined.group(), environment.part(), timeout), true));
+      GroupOptions options) {
+    super(
+        new GroupCalls(
+            GroupCore.of(joined.group(), environment.part(), options.timeout()),
+            options.isChecked()));
+    this.options = options;
     core = calls.core();
     this.environment = environment;
     this.networkInterface = networkInterface;
@@ -59,15 +63,16 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   }
 
   /**
-   * Joins the group described by the environment, with {@link #DEFAULT_TIMEOUT}.
+   * Joins the group described by the environment, with the {@linkplain GroupOptions#defaults
+   * default} options.
    *
    * @return the group, connected to all ranks; the caller closes it
    * @throws IllegalArgumentException if a variable is missing or invalid
    * @throws PeerLostException if not all ranks join within the timeout
-   * @see #fromEnvironment(Duration)
+   * @see #join(GroupOptions)
    */
-  public static ProcessGroup fromEnvironment() {
-    return fromEnvironment(DEFAULT_TIMEOUT);
+  public static ProcessGroup join() {
+    return join(GroupOptions.defaults());
   }
 
   /**
@@ -77,24 +82,19 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * <p>Variables: {@code RANK} and {@code WORLD_SIZE}; {@code LOCAL_RANK}, by default the rank;
    * {@code MASTER_ADDR} and {@code MASTER_PORT}, ignored when {@code WORLD_SIZE} is 1; {@code
    * GLOO_SOCKET_IFNAME}, the network interface, ignored when the master is on the loopback
-   * interface; {@code TORCHFEED_JOB_ID} or torchrun's {@code TORCHELASTIC_RUN_ID}, a text that the
-   * processes of a job have in common and others do not, so that a process that meets another job
-   * at the master's port is refused.
+   * interface; {@code TORCHFEED_JOB_ID} or torchrun's {@code TORCHELASTIC_RUN_ID}, the {@linkplain
+   * GroupOptions#withName name} of the job.
    *
-   * @param timeout how long joining and each later operation waits for the others, at least 1 ms
+   * @param options the same on all ranks, except for the device
    * @return the group, connected to all ranks; the caller closes it
    * @throws IllegalArgumentException if a variable is missing or invalid, {@code WORLD_SIZE} is not
-   *     the same on all ranks, or the timeout is too short
-   * @throws IllegalStateException if another process already has this rank or the master's port, or
-   *     another job has that port
+   *     the same on all ranks, or the device is no CUDA device
+   * @throws IllegalStateException if another process already has this rank or the master's port,
+   *     another job has that port, or a rank cannot use its device
    * @throws PeerLostException if not all ranks join within the timeout
    */
-  public static ProcessGroup fromEnvironment(Duration timeout) {
-    return fromEnvironment(System.getenv(), timeout);
-  }
-
-  static ProcessGroup fromEnvironment(Map<String, String> variables, Duration timeout) {
-    return GroupJoin.fromEnvironment(variables, false, timeout);
+  public static ProcessGroup join(GroupOptions options) {
+    return GroupJoin.fromEnvironment(System.getenv(), false, options);
   }
 
   /**
@@ -106,21 +106,22 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    *
    * @param master where rank 0 listens, which takes over the socket if that is open already
    * @param part the number of ranks, and the rank of this process
-   * @param timeout how long joining and each later operation waits for the others, at least 1 ms
+   * @param options the same on all ranks, except for the device
    * @return the group, connected to all ranks; the caller closes it
-   * @throws IllegalArgumentException if the timeout is too short
-   * @throws IllegalStateException if another process already has this rank or the master's port
+   * @throws IllegalArgumentException if the device is no CUDA device
+   * @throws IllegalStateException if another process already has this rank or the master's port,
+   *     another group has that port, or a rank cannot use its device
    * @throws PeerLostException if not all ranks join within the timeout
    */
-  public static ProcessGroup join(Master master, Part part, Duration timeout) {
-    return GroupJoin.at(master, part, false, timeout);
+  public static ProcessGroup join(Master master, Part part, GroupOptions options) {
+    return GroupJoin.at(master, part, false, options);
   }
 
   /**
    * Joins a group in which other ranks may be Python's: the default group of PyTorch 2.10, which
    * they join by {@code torch.distributed.init_process_group("gloo")}. This process may be rank 0
-   * or any other. The environment variables of {@link #fromEnvironment(Duration)} apply, which
-   * Python reads too.
+   * or any other. The environment variables of {@link #join(GroupOptions)} apply, which Python
+   * reads too.
    *
    * <p>Operations of the group send the same data as Python's of the same name, and are never
    * checked. A {@link io.torchfeed.distributed.training.DistributedDataParallel} on it needs a
@@ -131,37 +132,41 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * {@link #monitoredBarrier}, exchanges of bytes and strings, and all-to-all of lists. {@link
    * #store} has the keys of the store of Python's default group.
    *
-   * @param timeout how long joining and each later operation waits for the others, at least 1 ms
+   * @param options without a device; the ranks never check their calls, and need no name
    * @return the group, connected to all ranks; the caller closes it
    * @throws IllegalArgumentException if a variable is missing or invalid, or asks Python's ranks
    *     for features that this process lacks ({@code TORCH_DISTRIBUTED_DEBUG=DETAIL}, {@code
    *     TORCH_DIST_INIT_BARRIER}, {@code TORCH_GLOO_LAZY_INIT}, several network interfaces), or the
-   *     timeout is too short
+   *     options have a device
    * @throws PeerLostException if not all ranks join within the timeout
    */
-  public static ProcessGroup joinPython(Duration timeout) {
-    return GroupJoin.fromEnvironment(System.getenv(), true, timeout);
+  public static ProcessGroup joinPython(GroupOptions options) {
+    return GroupJoin.fromEnvironment(System.getenv(), true, options);
   }
 
   /**
-   * Like {@link #joinPython(Duration)}, with arguments instead of environment variables.
+   * Like {@link #joinPython(GroupOptions)}, with arguments instead of environment variables.
    *
    * @param master where rank 0 listens, which takes over the socket if that is open already
    * @param part the number of ranks, and the rank of this process
-   * @param timeout how long joining and each later operation waits for the others, at least 1 ms
+   * @param options without a device; the ranks never check their calls, and need no name
    * @return the group, connected to all ranks; the caller closes it
-   * @throws IllegalArgumentException if the timeout is too short, or the environment asks Python's
-   *     ranks for features that this process lacks
+   * @throws IllegalArgumentException if the environment asks Python's ranks for features that this
+   *     process lacks, or the options have a device
    * @throws PeerLostException if not all ranks join within the timeout
    */
-  public static ProcessGroup joinPython(Master master, Part part, Duration timeout) {
-    return GroupJoin.at(master, part, true, timeout);
+  public static ProcessGroup joinPython(Master master, Part part, GroupOptions options) {
+    return GroupJoin.at(master, part, true, options);
   }
 
-  /** Runs the rest of joining, and closes the group if that fails. */
-  ProcessGroup completedBy(Runnable rest) {
+  /** Awaits all ranks, connects their devices, and closes the group if that fails. */
+  ProcessGroup completed() {
     try {
-      rest.run();
+      // No rank may leave, and possibly close the store, while another is still connecting.
+      barrier();
+      if (options.hasDevice()) {
+        useDevice(options.device(localRank()), size() > 1);
+      }
       return this;
     } catch (RuntimeException | Error e) {
       close();
@@ -207,37 +212,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   }
 
   /**
-   * Lets the ranks send tensors of a GPU from device to device, over NCCL. All ranks call this
-   * method, each with a device of its own, before any operation on tensors of a device; sub-groups
-   * created later use NCCL, too. Tensors of the CPU still go over Gloo, and so do sparse gradients,
-   * which NCCL does not take. Without this call, tensors of a device are copied to host memory to
-   * be sent: much slower, but also between ranks that share a GPU, which NCCL does not allow. A
-   * group of one rank only checks the device.
-   *
-   * <p>If a rank is lost or does not respond, operations on the device end as others do, and the
-   * group then sends no more tensors of the device. NCCL never ends the process: {@code
-   * TORCH_NCCL_ASYNC_ERROR_HANDLING}, {@code TORCH_NCCL_ENABLE_MONITORING}, {@code
-   * TORCH_NCCL_RETHROW_CUDA_ERRORS} and {@code TORCH_NCCL_BLOCKING_WAIT} are set so in this
-   * process, whatever they were.
-   *
-   * @param device the name of the device, for example {@code cuda:0}, or {@code cuda:} and {@link
-   *     #localRank}; the group takes no tensors of other devices of the type
-   * @throws IllegalArgumentException if it is not the name of a CUDA device, or its index is too
-   *     high
-   * @throws IllegalStateException if a rank has no such device or cannot load NCCL, which is thrown
-   *     on every rank; if another rank calls a different operation (the message then names this
-   *     call an all-gather); if the group has a device already, if one of its models on a device
-   *     sends its gradients through host memory, or if it is closed or aborted
-   * @throws PeerLostException if not all ranks call this method within the timeout
-   * @throws UnsupportedOperationException if Python ranks are in the group
-   */
-  public void useDevice(String device) {
-    core.requireJavaRanks("useDevice");
-    useDevice(device, size() > 1);
-  }
-
-  /**
-   * Connects the devices.
+   * Lets the ranks send tensors of a device from device to device; a collective operation.
    *
    * @param connects whether the ranks connect over NCCL
    */
@@ -250,15 +225,12 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
           new NcclBackend(storeConnection(), prefix + "nccl", part(), core.timeout());
       backend.connect(core.handle(), name);
     }
-    device = name;
   }
 
   /**
-   * Creates a group of some of the ranks, with connections and an order of calls of its own.
-   * Exactly these ranks must call this method with the same arguments; two sub-groups are made in
-   * the same order by all ranks that belong to both. It needs the master's process.
+   * Creates a group of some of the ranks, with the options of this one.
    *
-   * @param ranks different ranks of this group, this one among them; the first becomes rank 0
+   * @param ranks as for {@link #subgroup(GroupOptions, int...)}
    * @return the sub-group, which may outlive this one; the caller closes it
    * @throws IllegalArgumentException if a rank is out of range or repeated, or this one is missing
    * @throws PeerLostException if not all of them call this method within the timeout
@@ -266,11 +238,29 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @throws UnsupportedOperationException if Python ranks are in the group
    */
   public ProcessGroup subgroup(int... ranks) {
-    core.requireJavaRanks("subgroup");
-    return subgroup(Members.of(ranks, rank(), size()));
+    return subgroup(options, ranks);
   }
 
-  private ProcessGroup subgroup(Members members) {
+  /**
+   * Creates a group of some of the ranks, with connections and an order of calls of its own.
+   * Exactly these ranks must call this method with the same arguments; two sub-groups are made in
+   * the same order by all ranks that belong to both. It needs the master's process.
+   *
+   * @param options of the sub-group, without a name
+   * @param ranks different ranks of this group, this one among them; the first becomes rank 0
+   * @return the sub-group, which may outlive this one; the caller closes it
+   * @throws IllegalArgumentException if a rank is out of range or repeated, or this one is missing
+   * @throws PeerLostException if not all of them call this method within the timeout
+   * @throws IllegalStateException if the group is closed or aborted, or a rank cannot use its
+   *     device
+   * @throws UnsupportedOperationException if Python ranks are in the group
+   */
+  public ProcessGroup subgroup(GroupOptions options, int... ranks) {
+    core.requireJavaRanks("subgroup");
+    return subgroup(requireNonNull(options, "options"), Members.of(ranks, rank(), size()));
+  }
+
+  private ProcessGroup subgroup(GroupOptions options, Members members) {
     String name = members.name();
     String key = MeetingPoint.prefix(prefix + "group/" + name + "/" + countMade(name) + "/");
     Environment there = environment.with(members.part());
@@ -278,7 +268,8 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
     Rendezvous.Joined joined;
     try {
       MeetingPoint point =
-          new MeetingPoint(shared, key, there, networkInterface, core.timeout(), System.nanoTime());
+          new MeetingPoint(
+              shared, key, there, networkInterface, options.timeout(), System.nanoTime());
       joined =
           new Rendezvous.Joined(
               members.part().worldSize() == 1
@@ -290,10 +281,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
       shared.release();
       throw e;
     }
-    ProcessGroup group = new ProcessGroup(joined, there, networkInterface, core.timeout());
-    group.completedBy(group::barrier);
-    String used = device;
-    return used == null ? group : group.completedBy(() -> group.useDevice(used));
+    return new ProcessGroup(joined, there, networkInterface, options).completed();
   }
 
   private synchronized int countMade(String name) {
@@ -314,7 +302,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   public ProcessGroup split(int color, int key) {
     core.requireJavaRanks("split");
     long[][] all = allGatherLongs(new long[] {color, key});
-    return subgroup(Members.ofColor(all, color, rank()));
+    return subgroup(options, Members.ofColor(all, color, rank()));
   }
 
   /**

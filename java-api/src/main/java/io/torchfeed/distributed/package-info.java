@@ -6,12 +6,12 @@
  * arguments. It has the operations of {@link io.torchfeed.distributed.Collectives}; {@link
  * io.torchfeed.distributed.AsyncCollectives} has the same ones without waiting. Ranks of Python and
  * of Java train in one job in a group that is joined by {@link
- * io.torchfeed.distributed.ProcessGroup#joinPython(java.time.Duration)}. Models are trained by
- * {@link io.torchfeed.distributed.training}; {@link io.torchfeed.distributed.launch} starts the
- * ranks of one machine.
+ * io.torchfeed.distributed.ProcessGroup#joinPython(GroupOptions)}. Models are trained by {@link
+ * io.torchfeed.distributed.training}; {@link io.torchfeed.distributed.launch} starts the ranks of
+ * one machine.
  *
- * <p>Collectives use Gloo, and NCCL between the GPUs of a group that {@linkplain
- * io.torchfeed.distributed.ProcessGroup#useDevice uses devices}. If a peer dies or does not
+ * <p>Collectives use Gloo, and NCCL between the GPUs of a group that is joined {@linkplain
+ * io.torchfeed.distributed.GroupOptions#withDevice with devices}. If a peer dies or does not
  * respond, the other ranks throw {@link io.torchfeed.distributed.PeerLostException} and never hang
  * beyond the group's timeout. Must not import {@code io.torchfeed.data}, and of {@code
  * io.torchfeed.sampler} only {@link io.torchfeed.sampler.Part}.

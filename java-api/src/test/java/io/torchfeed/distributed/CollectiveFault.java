@@ -87,7 +87,8 @@ public final class CollectiveFault {
   }
 
   private static void joinAndWait(Master master, Part part, CyclicBarrier reached) {
-    try (ProcessGroup group = ProcessGroup.join(master, part, Duration.ofMinutes(2))) {
+    try (ProcessGroup group =
+        ProcessGroup.join(master, part, GroupOptions.ofTimeout(Duration.ofMinutes(2)))) {
       reached.await();
       Thread.sleep(60_000);
     } catch (Exception e) {

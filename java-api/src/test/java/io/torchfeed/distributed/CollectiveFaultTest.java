@@ -195,7 +195,8 @@ class CollectiveFaultTest {
     private void run(int rank, boolean isVictim, CompletableFuture<Outcome> outcome) {
       Duration timeout = fault == Fault.STOP ? SHORT : LONG;
       Master there = rank == 0 ? master : Master.at("127.0.0.1", master.port());
-      try (ProcessGroup group = ProcessGroup.join(there, new Part(test.size(), rank), timeout)) {
+      try (ProcessGroup group =
+          ProcessGroup.join(there, new Part(test.size(), rank), GroupOptions.ofTimeout(timeout))) {
         groups[rank] = group;
         joined.countDown();
         if (!isVictim) {

@@ -90,11 +90,11 @@ class DeviceGroupTest {
           2,
           group -> {
             assertThatIllegalStateException()
-                .isThrownBy(() -> group.useDevice("cuda:" + group.rank()))
+                .isThrownBy(() -> group.subgroup(device("cuda:" + group.rank()), 0, 1))
                 .withMessageContaining("this libtorch has no cuda")
                 .withMessageContaining("linux-x86_64-gpu");
             assertThatIllegalArgumentException()
-                .isThrownBy(() -> group.useDevice("cpu"))
+                .isThrownBy(() -> group.subgroup(device("cpu"), 0, 1))
                 .withMessage("device must be a CUDA device like cuda:0, got 'cpu'");
             group.barrier();
           });
@@ -103,14 +103,22 @@ class DeviceGroupTest {
     @Test
     void aRankAloneChecksItsDevice() {
       assumeNoGpu();
-      try (ProcessGroup group = alone()) {
-        assertThatIllegalStateException().isThrownBy(() -> group.useDevice("cuda"));
-      }
+      assertThatIllegalStateException()
+          .isThrownBy(() -> alone(device("cuda")))
+          .withMessageContaining("cuda");
     }
   }
 
+  private static GroupOptions device(String device) {
+    return GroupOptions.ofTimeout(LIMIT).withDevice(device);
+  }
+
   private static ProcessGroup alone() {
-    return ProcessGroup.fromEnvironment(Map.of("RANK", "0", "WORLD_SIZE", "1"), LIMIT);
+    return alone(GroupOptions.ofTimeout(LIMIT));
+  }
+
+  private static ProcessGroup alone(GroupOptions options) {
+    return GroupJoin.fromEnvironment(Map.of("RANK", "0", "WORLD_SIZE", "1"), false, options);
   }
 
   /** A group of one rank that nevertheless sends over NCCL. */

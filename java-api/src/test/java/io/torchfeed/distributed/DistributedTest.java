@@ -146,7 +146,9 @@ class DistributedTest {
       PeerLostException failure =
           catchThrowableOfType(
               PeerLostException.class,
-              () -> ProcessGroup.fromEnvironment(variables, Duration.ofMillis(300)));
+              () ->
+                  GroupJoin.fromEnvironment(
+                      variables, false, GroupOptions.ofTimeout(Duration.ofMillis(300))));
       assertThat(failure.operation()).isEqualTo("rendezvous");
       assertThat(failure.waited()).isBetween(Duration.ofMillis(300), Duration.ofMillis(1_300));
       assertThat(failure)
@@ -162,7 +164,9 @@ class DistributedTest {
       PeerLostException failure =
           catchThrowableOfType(
               PeerLostException.class,
-              () -> ProcessGroup.fromEnvironment(variables, Duration.ofSeconds(1)));
+              () ->
+                  GroupJoin.fromEnvironment(
+                      variables, false, GroupOptions.ofTimeout(Duration.ofSeconds(1))));
       assertThat(failure)
           .hasMessageContaining(
               "no process serves the store at 127.0.0.1:" + variables.get("MASTER_PORT"));
@@ -177,7 +181,9 @@ class DistributedTest {
       PeerLostException failure =
           catchThrowableOfType(
               PeerLostException.class,
-              () -> ProcessGroup.fromEnvironment(variables, Duration.ofMillis(300)));
+              () ->
+                  GroupJoin.fromEnvironment(
+                      variables, false, GroupOptions.ofTimeout(Duration.ofMillis(300))));
       assertThat(failure).hasMessageContaining("does not respond");
       assertThat(failure.waited()).isBetween(Duration.ofMillis(300), Duration.ofMillis(1_800));
     }
@@ -190,7 +196,10 @@ class DistributedTest {
       Map<String, String> variables = variables(2, 0, port.number());
       Thread.currentThread().interrupt();
       assertThatIllegalStateException()
-          .isThrownBy(() -> ProcessGroup.fromEnvironment(variables, Duration.ofMinutes(1)))
+          .isThrownBy(
+              () ->
+                  GroupJoin.fromEnvironment(
+                      variables, false, GroupOptions.ofTimeout(Duration.ofMinutes(1))))
           .withMessageContaining("interrupted");
       assertThat(Thread.interrupted()).isTrue();
       awaitTheEndOf("torchfeed-rendezvous");

@@ -24,7 +24,7 @@ public final class ExchangeRank {
 
   public static void main(String[] args) {
     Duration timeout = Duration.ofMillis(Long.getLong("timeout", 60_000));
-    try (ProcessGroup group = ProcessGroup.fromEnvironment(timeout)) {
+    try (ProcessGroup group = ProcessGroup.join(GroupOptions.ofTimeout(timeout))) {
       switch (args[0]) {
         case "messages" -> messages(group);
         case "edges" -> edges(group, args[1]);

@@ -49,7 +49,8 @@ public final class MixedRank {
 
   /** All-reduces until a rank is lost, as a rank of the environment. */
   public static void main(String[] args) {
-    try (ProcessGroup group = ProcessGroup.joinPython(Duration.ofMinutes(1))) {
+    try (ProcessGroup group =
+        ProcessGroup.joinPython(GroupOptions.ofTimeout(Duration.ofMinutes(1)))) {
       new MixedRank(group).repeat();
     }
   }

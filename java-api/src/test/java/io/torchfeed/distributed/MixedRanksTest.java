@@ -157,7 +157,7 @@ class MixedRanksTest {
             ProcessGroup.joinPython(
                 rank == 0 ? master : Master.at("127.0.0.1", master.port()),
                 new Part(3, rank),
-                MINUTE),
+                GroupOptions.ofTimeout(MINUTE)),
         group -> new MixedRank(group).collectives());
   }
 
@@ -239,7 +239,8 @@ class MixedRanksTest {
     }
 
     ProcessGroup join() {
-      return ProcessGroup.joinPython(master, new Part(ranks, javaRank), MINUTE);
+      return ProcessGroup.joinPython(
+          master, new Part(ranks, javaRank), GroupOptions.ofTimeout(MINUTE));
     }
 
     void awaitSteady() throws Exception {

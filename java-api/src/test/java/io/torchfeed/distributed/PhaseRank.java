@@ -124,7 +124,7 @@ public final class PhaseRank {
     if (phase == Phase.JOIN) {
       strike.run();
     }
-    try (ProcessGroup group = ProcessGroup.join(master, part, timeout);
+    try (ProcessGroup group = ProcessGroup.join(master, part, GroupOptions.ofTimeout(timeout));
         PointerScope scope = new PointerScope()) {
       joined.accept(group);
       switch (phase) {
@@ -171,7 +171,7 @@ public final class PhaseRank {
   private static void average(ProcessGroup group, Runnable strike) {
     Net net = new Net();
     var algorithm = AveragingAlgorithm.decentralized();
-    try (ModelAveraging model = ModelAveraging.of(net, group, algorithm)) {
+    try (ModelAveraging model = ModelAveraging.wrap(net, group, algorithm)) {
       for (int step = 0; step < STEPS; step++) {
         if (step == 2) {
           strike.run();

@@ -35,11 +35,18 @@ class ProcessGroupTest {
   @Test
   void invalidArgumentsOfJoiningAreRefused() {
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> ProcessGroup.join(Master.at("localhost", 1), new Part(2, 2), MINUTE))
+        .isThrownBy(
+            () ->
+                ProcessGroup.join(
+                    Master.at("localhost", 1), new Part(2, 2), GroupOptions.ofTimeout(MINUTE)))
         .withMessageContaining("Invalid rank 2");
     assertThatIllegalArgumentException()
         .isThrownBy(
-            () -> ProcessGroup.join(Master.at("localhost", 1), new Part(2, 1), Duration.ZERO));
+            () ->
+                ProcessGroup.join(
+                    Master.at("localhost", 1),
+                    new Part(2, 1),
+                    GroupOptions.ofTimeout(Duration.ZERO)));
     assertThatIllegalArgumentException().isThrownBy(() -> Master.at("localhost", 0));
     assertThatIllegalArgumentException().isThrownBy(() -> Master.at(" ", 1));
     assertThatIllegalStateException().isThrownBy(() -> Master.listen("192.0.2.1"));
@@ -349,7 +356,7 @@ class ProcessGroupTest {
         StoreConnection.serve("127.0.0.1", master.port(), master.takeListener(), 0, MINUTE);
 
     ProcessGroup join(int rank, Duration timeout) {
-      return ProcessGroup.fromEnvironment(
+      return GroupJoin.fromEnvironment(
           Map.of(
               "RANK",
               String.valueOf(rank),
@@ -363,7 +370,8 @@ class ProcessGroupTest {
               "True",
               "TORCHELASTIC_RESTART_COUNT", // of each agent; those of two machines differ
               String.valueOf(rank)),
-          timeout);
+          false,
+          GroupOptions.ofTimeout(timeout));
     }
 
     @Override

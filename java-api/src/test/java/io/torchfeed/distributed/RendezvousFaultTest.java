@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @DisabledForJreRange(min = JRE.JAVA_20, disabledReason = "Thread.stop does nothing there")
 class RendezvousFaultTest {
   private static ProcessGroup join(int rank, ReservedPort port) {
-    return ProcessGroup.fromEnvironment(
+    return GroupJoin.fromEnvironment(
         Map.of(
             "RANK",
             Integer.toString(rank),
@@ -33,7 +33,8 @@ class RendezvousFaultTest {
             "127.0.0.1",
             "MASTER_PORT",
             Integer.toString(port.number())),
-        Duration.ofMinutes(10));
+        false,
+        GroupOptions.ofTimeout(Duration.ofMinutes(10)));
   }
 
   /** Rank 0 waits for rank 1 in the store, rank 1 for the master's port. */

@@ -51,7 +51,7 @@ class StoreFaultTest {
       Files.createFile(folder.resolve("go"));
       for (int i = 0; i < GROUPS; i++) {
         Master there = Master.at("127.0.0.1", ports[i].number());
-        groups[i] = ProcessGroup.join(there, new Part(2, 1), LONG);
+        groups[i] = ProcessGroup.join(there, new Part(2, 1), GroupOptions.ofTimeout(LONG));
       }
       Files.createFile(strike);
       master.awaitStop();

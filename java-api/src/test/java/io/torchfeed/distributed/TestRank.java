@@ -70,18 +70,19 @@ public final class TestRank {
   }
 
   public static void main(String[] args) throws Exception {
-    Duration timeout = Duration.ofMillis(Long.getLong("timeout", 60_000));
+    GroupOptions options =
+        GroupOptions.ofTimeout(Duration.ofMillis(Long.getLong("timeout", 60_000)));
     switch (args[0]) {
-      case "collectives" -> collectives(ProcessGroup.fromEnvironment(timeout));
-      case "plans" -> plans(ProcessGroup.fromEnvironment(timeout));
-      case "gradients" -> gradients(ProcessGroup.fromEnvironment(timeout), new Device(args[1]));
-      case "aborted" -> aborted(ProcessGroup.fromEnvironment(timeout), Path.of(args[1]));
-      case "shapes" -> shapes(ProcessGroup.fromEnvironment(timeout));
-      case "unused" -> unused(ProcessGroup.fromEnvironment(timeout));
-      case "replicas" -> ReplicaRank.run(ProcessGroup.fromEnvironment(timeout), args[1]);
-      case "train" -> train(ProcessGroup.fromEnvironment(timeout), Boolean.getBoolean("plain"));
-      case "exit-open" -> exitOpen(ProcessGroup.fromEnvironment(timeout), args[1]);
-      case "graph" -> graph(ProcessGroup.fromEnvironment(timeout), args[1]);
+      case "collectives" -> collectives(ProcessGroup.join(options));
+      case "plans" -> plans(ProcessGroup.join(options));
+      case "gradients" -> gradients(ProcessGroup.join(options), new Device(args[1]));
+      case "aborted" -> aborted(ProcessGroup.join(options), Path.of(args[1]));
+      case "shapes" -> shapes(ProcessGroup.join(options));
+      case "unused" -> unused(ProcessGroup.join(options));
+      case "replicas" -> ReplicaRank.run(ProcessGroup.join(options), args[1]);
+      case "train" -> train(ProcessGroup.join(options), Boolean.getBoolean("plain"));
+      case "exit-open" -> exitOpen(ProcessGroup.join(options), args[1]);
+      case "graph" -> graph(ProcessGroup.join(options), args[1]);
       case "fail" -> fail();
       case "sleep" -> sleep();
       default -> throw new IllegalArgumentException(args[0]);

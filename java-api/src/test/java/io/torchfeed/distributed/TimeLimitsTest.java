@@ -54,7 +54,10 @@ class TimeLimitsTest {
     Master nowhere = Master.at("127.0.0.1", 1);
     Part alone = new Part(1, 0);
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> ProcessGroup.join(nowhere, alone, Duration.ofSeconds(Long.MIN_VALUE)))
+        .isThrownBy(
+            () ->
+                ProcessGroup.join(
+                    nowhere, alone, GroupOptions.ofTimeout(Duration.ofSeconds(Long.MIN_VALUE))))
         .withMessageStartingWith("timeout must be at least 1 ms, got PT-");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> Launcher.builder().grace(Duration.ofMillis(-1)))

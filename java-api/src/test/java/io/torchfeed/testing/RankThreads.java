@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.testing;
 
+import io.torchfeed.distributed.GroupOptions;
 import io.torchfeed.distributed.Master;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.sampler.Part;
@@ -67,7 +68,7 @@ public final class RankThreads {
             ProcessGroup.join(
                 rank == 0 ? master : Master.at("127.0.0.1", master.port()),
                 new Part(ranks, rank),
-                timeout),
+                GroupOptions.ofTimeout(timeout)),
         body);
   }
 }

@@ -72,7 +72,7 @@ public final class CollectivesRank {
   public static void main(String[] args) throws IOException {
     BufferedReader tasks =
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-    try (ProcessGroup group = ProcessGroup.fromEnvironment()) {
+    try (ProcessGroup group = ProcessGroup.join()) {
       CollectivesRank rank = new CollectivesRank(group);
       for (String line = tasks.readLine(); line != null; line = tasks.readLine()) {
         String times =

@@ -62,6 +62,12 @@ public record Environment(
         other, localRank, masterAddress, masterPort, isStoreServedElsewhere, job);
   }
 
+  /** Returns the same place for a group of a name. */
+  public Environment withJob(String name) {
+    return new Environment(
+        part, localRank, masterAddress, masterPort, isStoreServedElsewhere, name);
+  }
+
   public int rank() {
     return part.rank();
   }

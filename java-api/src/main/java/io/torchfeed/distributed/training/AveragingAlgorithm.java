@@ -4,6 +4,13 @@ package io.torchfeed.distributed.training;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.distributed.averaging.AsynchronousExchange;
+import io.torchfeed.distributed.averaging.DecentralizedExchange;
+import io.torchfeed.distributed.averaging.FlatTensors;
+import io.torchfeed.distributed.averaging.LocalExchange;
+import io.torchfeed.distributed.averaging.LowPrecisionExchange;
+import io.torchfeed.distributed.averaging.Nodes;
+import io.torchfeed.distributed.averaging.WeightExchange;
 import java.time.Duration;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch.ScalarType;
@@ -106,13 +113,18 @@ public final class AveragingAlgorithm {
   }
 
   /**
-   * Returns the algorithm with an exchange every few steps; no effect on {@link #asynchronous}.
+   * Returns the algorithm with an exchange every few steps. Not for {@link #asynchronous}, whose
+   * exchanges follow the time.
    *
    * @param steps the steps from one exchange to the next, at least 1
    * @return the algorithm
    * @throws IllegalArgumentException if the number is below 1
+   * @throws IllegalStateException if the algorithm is asynchronous
    */
   public AveragingAlgorithm withInterval(long steps) {
+    if (kind == Kind.ASYNCHRONOUS) {
+      throw new IllegalStateException(this + " has no interval of steps");
+    }
     if (steps < 1) {
       throw new IllegalArgumentException("interval must be at least 1, got " + steps);
     }

@@ -210,7 +210,7 @@ public final class DataParallelOptions {
         .static_graph(staticGraph)
         .gradient_as_bucket_view(gradientAsBucketView)
         .buffer_mode(bufferMode.code)
-        .exchange(exchange.toNative())
+        .exchange(NativeExchange.of(exchange))
         .sparse_names(new BytePointer(ModuleTensors.lines(ModuleTensors.sparse(module))))
         .ignored_names(new BytePointer(ModuleTensors.lines(new TreeSet<>(ignored))));
   }

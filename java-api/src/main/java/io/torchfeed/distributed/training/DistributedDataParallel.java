@@ -3,11 +3,11 @@ package io.torchfeed.distributed.training;
 
 import io.torchfeed.bindings.GradientReducer;
 import io.torchfeed.checkpoint.StateDict;
-import io.torchfeed.checkpoint.Stateful;
 import io.torchfeed.distributed.ProcessGroup;
 import java.util.HexFormat;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;
 
@@ -18,30 +18,30 @@ import org.bytedeco.pytorch.Tensor;
  * ranks, then copies the values of rank 0 to the others. From then on each gradient is the mean
  * over the ranks by the time a backward pass returns, whether it was started by {@link #backward}
  * or by {@code loss.backward()}; buckets of gradients are reduced while the remaining gradients are
- * still being computed. {@link #noSync} accumulates gradients over several batches; {@link #join}
- * is for ranks whose numbers of batches differ. Every parameter that requires a gradient must
- * contribute to every loss, unless the {@link DataParallelOptions} say otherwise; one that the
- * module has under two names is reduced once. Gradients of {@code Embedding} and {@code
+ * still being computed. {@link #noSync} accumulates gradients over several batches; {@link
+ * #unevenInputs} is for ranks whose numbers of batches differ. Every parameter that requires a
+ * gradient must contribute to every loss, unless the {@link DataParallelOptions} say otherwise; one
+ * that the module has under two names is reduced once. Gradients of {@code Embedding} and {@code
  * EmbeddingBag} may be sparse.
  *
- * <p>The module may be on a GPU: {@link ProcessGroup#useDevice} then lets gradients be averaged
- * from device to device; of the exchanges, only those in full, float16 and bfloat16 take gradients
- * of a device. Ranks that are threads of one process need different devices, since libtorch runs
- * all backward passes of a device in one thread.
+ * <p>The module may be on a GPU: {@link io.torchfeed.distributed.GroupOptions#withDevice} then lets
+ * gradients be averaged from device to device; of the exchanges, only those in full, float16 and
+ * bfloat16 take gradients of a device. Ranks that are threads of one process need different
+ * devices, since libtorch runs all backward passes of a device in one thread.
  *
  * <p>A backward pass that fails after its first gradient leaves the wrapper unusable: every later
  * one fails and says why. The module and the process are not affected: {@link #close} ends the
  * reduction and leaves the module as it is. If the pass failed on all ranks for the same reason,
  * for example a parameter without gradient, all ranks may then clear the gradients and wrap the
  * module again on the same group. If it failed on some ranks only, the others wait for them until
- * the timeout of the group, and all ranks need a new group.
+ * the timeout of the group, and all ranks need a new group, in which {@link #rebind} continues.
  *
  * <p>{@code close} has no effect the second time, and must not be called while another thread runs
  * {@code loss.backward()}. Not thread-safe: one thread at a time.
  *
  * <p>Source: libtorch 2.10.0, {@code c10d::Reducer}.
  */
-public final class DistributedDataParallel implements Stateful, AutoCloseable {
+public final class DistributedDataParallel implements ReplicatedModel {
   /** A scope in which backward passes accumulate gradients on this rank; ends when closed. */
   public interface NoSync extends AutoCloseable {
     /** Ends the scope; no effect the second time. */
@@ -50,27 +50,19 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
   }
 
   private final ModelReducer reducer;
-  private final ProcessGroup group;
   private final Module module;
 
-  private DistributedDataParallel(ModelReducer reducer, ProcessGroup group, Module module) {
+  private DistributedDataParallel(ModelReducer reducer, Module module) {
     this.reducer = reducer;
-    this.group = group;
     this.module = module;
   }
 
   /**
    * Wraps a module with the {@linkplain DataParallelOptions#defaults default} options.
    *
-   * @param module the module to train, all of it on the CPU or on one device, of the same type on
-   *     all ranks; borrowed
+   * @param module as for {@link #wrap(Module, ProcessGroup, DataParallelOptions)}
    * @param group the ranks; borrowed, and may be closed before the wrapper
    * @return the wrapper; the caller closes it
-   * @throws IllegalArgumentException if no parameter requires a gradient, or the ranks' modules
-   *     differ; the latter is thrown on every rank and names the first difference
-   * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
-   *     the timeout
-   * @throws IllegalStateException if the group is closed or aborted
    */
   public static DistributedDataParallel wrap(Module module, ProcessGroup group) {
     return wrap(module, group, DataParallelOptions.defaults());
@@ -98,18 +90,43 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
   public static DistributedDataParallel wrap(
       Module module, ProcessGroup group, DataParallelOptions options) {
     Objects.requireNonNull(options, "options");
-    return new DistributedDataParallel(ModelReducer.of(module, group, options), group, module);
+    return new DistributedDataParallel(ModelReducer.of(module, group, options), module);
   }
 
   ProcessGroup group() {
-    return group;
+    return reducer.group();
   }
 
   /**
-   * Returns the wrapped module.
+   * Continues in another group, of the ranks that are left and those that join: those that have a
+   * wrapper call this method, those that join {@link #wrap} their module with the same options. The
+   * values of the lowest rank that calls this method are copied to the others: parameters, buffers
+   * if they are copied at all, and the state of the exchange that all ranks share; errors that a
+   * rank feeds back remain its own. Buckets are formed again, and a static graph is recorded again,
+   * since a rank that joins has no others: training continues as if the module was wrapped again
+   * with this state.
    *
-   * @return the module itself
+   * <p>The group before may be closed, aborted or without ranks that are lost. After a backward
+   * pass that failed, the wrapper is usable again: clear the gradients, and repeat the step. If
+   * this method fails once the ranks have met, the wrapper is unusable until it is rebound.
+   *
+   * @param group the ranks from now on, borrowed as in {@link #wrap}
+   * @throws IllegalArgumentException if the ranks' modules or options differ, which is thrown on
+   *     every rank; the nodes of the exchange do not divide the ranks; or with {@link
+   *     GradientExchange#qAdam}, only one of both groups has a single rank
+   * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
+   *     the timeout
+   * @throws IllegalStateException if a backward pass is in progress, gradients have been
+   *     accumulated and not been averaged since, a {@link #noSync} or {@link #unevenInputs} scope
+   *     is open, or the wrapper or the new group is closed or aborted
    */
+  @Override
+  public void rebind(ProcessGroup group) {
+    Objects.requireNonNull(group, "group");
+    reducer.rebind(group);
+  }
+
+  @Override
   public Module module() {
     return module;
   }
@@ -146,10 +163,10 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
   }
 
   /**
-   * Begins a scope in which the ranks may run different numbers of backward passes: those that have
-   * run all of theirs {@linkplain Join#shadow shadow} the others. Every rank must call it. The sum
-   * of the gradients is divided by the number of all ranks, so that each sample has the same weight
-   * in every step, as in PyTorch.
+   * Begins a scope in which the ranks may run different numbers of backward passes, PyTorch's
+   * {@code join}: those that have run all of theirs {@linkplain UnevenInputs#shadow shadow} the
+   * others. Every rank must call it. The sum of the gradients is divided by the number of all
+   * ranks, so that each sample has the same weight in every step, as in PyTorch.
    *
    * @param passes how many backward passes that average gradients this rank is going to run in the
    *     scope, at least 0; for example the number of its batches
@@ -162,12 +179,12 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
    *     is closed, or the graph is static, its first backward pass has not been run yet, and some
    *     ranks have passes and others none
    */
-  public Join join(long passes) {
-    return join(passes, false);
+  public UnevenInputs unevenInputs(long passes) {
+    return unevenInputs(passes, false);
   }
 
   /**
-   * Like {@link #join(long)}, with a choice of the divisor.
+   * Like {@link #unevenInputs(long)}, with a choice of the divisor.
    *
    * @param passes how many backward passes that average gradients this rank is going to run in the
    *     scope, at least 0
@@ -179,21 +196,31 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
    *     differ or a rank calls another operation of the group
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
    *     the timeout
-   * @throws IllegalStateException as {@link #join(long)}
+   * @throws IllegalStateException as {@link #unevenInputs(long)}
    */
-  public Join join(long passes, boolean divideByActive) {
+  public UnevenInputs unevenInputs(long passes, boolean divideByActive) {
     if (passes < 0) {
       throw new IllegalArgumentException("passes must be at least 0, got " + passes);
     }
-    return Join.begin(reducer, passes, divideByActive);
+    return UnevenInputs.begin(reducer, passes, divideByActive);
   }
 
   /**
-   * Like {@link #join(long)}, for ranks that do not know how many batches they are going to have,
-   * for example a stream's. Each backward pass must be {@linkplain Join#announce announced}, which
-   * costs an all-reduce of 8 bytes per rank.
+   * Like {@link #unevenInputs(boolean)}, with sums of gradients that are divided by the number of
+   * all ranks.
    *
-   * @param divideByActive as in {@link #join(long, boolean)}
+   * @return the scope; the caller closes it
+   */
+  public UnevenInputs unevenInputs() {
+    return unevenInputs(false);
+  }
+
+  /**
+   * Like {@link #unevenInputs(long)}, for ranks that do not know how many batches they are going to
+   * have, for example a stream's. Each backward pass must be {@linkplain UnevenInputs#announce
+   * announced}, which costs an all-reduce of 8 bytes per rank.
+   *
+   * @param divideByActive as in {@link #unevenInputs(long, boolean)}
    * @return the scope; the caller closes it
    * @throws IllegalArgumentException on every rank, if the ranks' choices differ or a rank calls
    *     another operation of the group
@@ -202,8 +229,8 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
    * @throws IllegalStateException if a scope is open, an earlier backward pass failed, or the
    *     wrapper is closed
    */
-  public Join joinUncounted(boolean divideByActive) {
-    return Join.begin(reducer, Join.NOT_COUNTED, divideByActive);
+  public UnevenInputs unevenInputs(boolean divideByActive) {
+    return UnevenInputs.begin(reducer, UnevenInputs.NOT_COUNTED, divideByActive);
   }
 
   /**
@@ -222,7 +249,7 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
    * @throws IllegalStateException if an earlier backward pass failed, or the wrapper is closed
    */
   public void beforeForward() {
-    if (module.is_training() || group.core().hasPythonRanks()) {
+    if (module.is_training() || group().core().hasPythonRanks()) {
       reducer.run("beforeForward", GradientReducer::before_forward);
     }
   }
@@ -238,7 +265,7 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
    * @throws IllegalStateException if the wrapper is closed
    */
   public void broadcastBuffers() {
-    group.core().requireJavaRanks("broadcastBuffers");
+    group().core().requireJavaRanks("broadcastBuffers");
     reducer.run("broadcastBuffers", GradientReducer::broadcast_buffers);
   }
 
@@ -261,6 +288,24 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
     Objects.requireNonNull(loss, "loss");
     reducer.run("backward", own -> own.backward(loss));
   }
+
+  @Override
+  public void step(Supplier<Tensor> loss, Runnable update) {
+    backward(loss.get());
+    update.run();
+  }
+
+  @Override
+  @SuppressWarnings("try") // a scope works by being open
+  public void accumulate(Supplier<Tensor> loss) {
+    try (NoSync accumulating = noSync()) {
+      backward(loss.get());
+    }
+  }
+
+  /** Does nothing: the parameters are equal after each step. */
+  @Override
+  public void average() {}
 
   /**
    * Returns the total time that backward passes have waited for reductions not overlapped with
@@ -304,20 +349,11 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
     return HexFormat.of().formatHex(ReplicaDigest.of(reducer.handle()));
   }
 
-  /**
-   * Verifies that the parameters of all ranks are identical, bit for bit. Every rank must call it.
-   *
-   * @return the common {@link #digest}
-   * @throws IllegalStateException on every rank, if a rank's parameters differ from rank 0's (the
-   *     message names that rank); or if the wrapper or the group is closed
-   * @throws UnsupportedOperationException if Python ranks are in the group
-   * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
-   *     the timeout
-   */
+  @Override
   public String verifyReplicas() {
-    group.core().requireJavaRanks("verifyReplicas");
+    group().core().requireJavaRanks("verifyReplicas");
     byte[] mine = ReplicaDigest.of(reducer.handle());
-    ReplicaDigest.requireEqual(mine, group);
+    ReplicaDigest.requireEqual(mine, group());
     return HexFormat.of().formatHex(mine);
   }
 
@@ -330,7 +366,8 @@ public final class DistributedDataParallel implements Stateful, AutoCloseable {
    *
    * @return the state; the caller closes it
    * @throws IllegalStateException if gradients have been accumulated and not been averaged since, a
-   *     {@link #join} scope is open, an earlier backward pass failed, or the wrapper is closed
+   *     {@link #unevenInputs} scope is open, an earlier backward pass failed, or the wrapper is
+   *     closed
    * @throws UnsupportedOperationException if Python ranks are in the group
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
    *     the timeout

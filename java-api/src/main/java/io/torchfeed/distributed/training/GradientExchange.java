@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.training;
 
-import io.torchfeed.bindings.ExchangeOptions;
-import java.util.function.Consumer;
+import java.util.Objects;
 
 /**
  * A way in which gradients are averaged over the ranks; chosen by {@link
- * DataParallelOptions#withExchange}. PyTorch calls it a communication hook.
+ * DataParallelOptions#withExchange}. PyTorch calls it a <i>communication hook</i>, set by {@code
+ * register_comm_hook}; these are all there are, and a program cannot add one of its own.
  *
  * <p>All but {@link #allReduce} send less, and give the optimizer an approximation of the mean that
  * is the same on all ranks, bit for bit. They work in a thread of their own, over a sub-group that
@@ -25,31 +25,16 @@ import java.util.function.Consumer;
  *     <td>1</td><td>1.5</td><td>1.75</td></tr>
  * </table>
  *
- * <p>Immutable.
+ * <p>Values: exchanges with the same options are equal. Each {@code with} method returns a new one.
  */
-public sealed class GradientExchange permits GradientExchange.PowerSgd {
-  private static final GradientExchange ALL_REDUCE = of(ExchangeOptions.kAllReduce);
-  private static final GradientExchange FLOAT16 = of(ExchangeOptions.kFloat16);
-  private static final GradientExchange BFLOAT16 = of(ExchangeOptions.kBFloat16);
-  private static final GradientExchange BYTE_GRAD = of(ExchangeOptions.kByteGrad);
-
-  private final Consumer<ExchangeOptions> setter;
-
-  private GradientExchange(Consumer<ExchangeOptions> setter) {
-    this.setter = setter;
-  }
-
-  private static GradientExchange of(int kind) {
-    return new GradientExchange(options -> options.kind(kind));
-  }
-
+public sealed interface GradientExchange permits GradientExchange.Nodal, PowerSgd {
   /**
    * Returns the exchange of gradients as they are; the default.
    *
    * @return the exchange
    */
-  public static GradientExchange allReduce() {
-    return ALL_REDUCE;
+  static Mean allReduce() {
+    return new Mean(Format.PLAIN, 1);
   }
 
   /**
@@ -60,8 +45,8 @@ public sealed class GradientExchange permits GradientExchange.PowerSgd {
    *
    * @return the exchange
    */
-  public static GradientExchange float16() {
-    return FLOAT16;
+  static Mean float16() {
+    return new Mean(Format.FLOAT16, 1);
   }
 
   /**
@@ -72,8 +57,8 @@ public sealed class GradientExchange permits GradientExchange.PowerSgd {
    *
    * @return the exchange
    */
-  public static GradientExchange bfloat16() {
-    return BFLOAT16;
+  static Mean bfloat16() {
+    return new Mean(Format.BFLOAT16, 1);
   }
 
   /**
@@ -88,8 +73,8 @@ public sealed class GradientExchange permits GradientExchange.PowerSgd {
    *
    * @return the exchange
    */
-  public static GradientExchange byteGrad() {
-    return BYTE_GRAD;
+  static Mean byteGrad() {
+    return new Mean(Format.BYTE_GRAD, 1);
   }
 
   /**
@@ -97,8 +82,8 @@ public sealed class GradientExchange permits GradientExchange.PowerSgd {
    *
    * @return the exchange
    */
-  public static PowerSgd powerSgd() {
-    return new PowerSgd(options -> options.kind(ExchangeOptions.kPowerSgd).warmup_steps(1_000));
+  static PowerSgd powerSgd() {
+    return new PowerSgd(1, 1_000, 2, true, true, 0, false, 0);
   }
 
   /**
@@ -132,171 +117,101 @@ public sealed class GradientExchange permits GradientExchange.PowerSgd {
    * @return the exchange
    * @throws IllegalArgumentException if an argument is out of range
    */
-  public static GradientExchange qAdam(long warmupSteps, double beta1) {
-    require(warmupSteps >= 1, "warmupSteps must be at least 1, got " + warmupSteps);
-    require(beta1 >= 0 && beta1 < 1, "beta1 must be in [0, 1), got " + beta1);
-    return new GradientExchange(
-        options -> options.kind(ExchangeOptions.kQAdam).warmup_steps(warmupSteps).beta1(beta1));
+  static Momenta qAdam(long warmupSteps, double beta1) {
+    return new Momenta(warmupSteps, beta1, 1);
   }
 
   /**
-   * Returns this exchange between nodes, for example machines: gradients are summed within each
-   * node, exchanged with other nodes by the first of its ranks, and copied to the others. So
-   * traffic between nodes does not grow with the ranks of a node; the table above then holds for n
-   * nodes. Not for {@link #powerSgd}; {@link #qAdam} averages the gradients of its warm-up over all
-   * ranks. Even over {@link #allReduce}, gradients must be dense and of the dtypes above.
+   * Returns the number of consecutive ranks that form a node.
    *
-   * <p>Source: Bagua, the hierarchical forms of its algorithms.
-   *
-   * @param ranks the number of consecutive ranks that form a node, at least 1; must divide the
-   *     group's size, or wrapping throws {@link IllegalArgumentException}. By default 1
-   * @return the exchange
-   * @throws IllegalArgumentException if the number is below 1
+   * @return 1 unless {@link Nodal#withRanksPerNode} has set another
    */
-  public GradientExchange withRanksPerNode(int ranks) {
-    require(ranks >= 1, "ranksPerNode must be at least 1, got " + ranks);
-    return new GradientExchange(setter.andThen(options -> options.ranks_per_node(ranks)));
+  int ranksPerNode();
+
+  /** An exchange that has a form between nodes, for example machines. */
+  sealed interface Nodal extends GradientExchange {
+    /**
+     * Returns this exchange between nodes: gradients are summed within each node, exchanged with
+     * other nodes by the first of its ranks, and copied to the others. So traffic between nodes
+     * does not grow with the ranks of a node; the table above then holds for n nodes. {@link
+     * #qAdam} averages the gradients of its warm-up over all ranks. Even over {@link #allReduce},
+     * gradients must be dense and of the dtypes above.
+     *
+     * <p>Source: Bagua, the hierarchical forms of its algorithms.
+     *
+     * @param ranks the number of consecutive ranks that form a node, at least 1; must divide the
+     *     group's size, or wrapping throws {@link IllegalArgumentException}. By default 1
+     * @return the exchange
+     * @throws IllegalArgumentException if the number is below 1
+     */
+    Nodal withRanksPerNode(int ranks);
   }
 
-  int ranksPerNode() {
-    try (ExchangeOptions options = toNative()) {
-      return (int) options.ranks_per_node();
-    }
-  }
+  /** The forms in which a {@link Mean} is exchanged. */
+  enum Format {
+    /** As they are. */
+    PLAIN,
 
-  private static void require(boolean holds, String message) {
-    if (!holds) {
-      throw new IllegalArgumentException(message);
-    }
-  }
+    /** As float16. */
+    FLOAT16,
 
-  Consumer<ExchangeOptions> setter() {
-    return setter;
-  }
+    /** As bfloat16. */
+    BFLOAT16,
 
-  /** Returns the native options; owned by the caller's pointer scope. */
-  ExchangeOptions toNative() {
-    ExchangeOptions options = new ExchangeOptions();
-    setter.accept(options);
-    return options;
+    /** As bytes. */
+    BYTE_GRAD
   }
 
   /**
-   * The exchange of low-rank approximations: a gradient with n rows (its first dimension) and m
-   * columns is sent as matrices of n + m rows and few columns, if that is small enough. Gradients
-   * of float32 and float64 only.
+   * The exchange of the mean of the gradients.
    *
-   * <p>Source: PyTorch 2.10.0, {@code powerSGD_hook}, with its values up to rounding; but the state
-   * of each parameter survives the forming of new buckets after the first backward pass, and a
-   * gradient of zeros remains so. All ranks must run on processors of one kind to get the same
-   * bits.
-   *
-   * <p>Immutable: each {@code with} method returns a new exchange.
+   * @param format the form of the gradients in messages
+   * @param ranksPerNode the number of consecutive ranks that form a node, at least 1
    */
-  public static final class PowerSgd extends GradientExchange {
-    private PowerSgd(Consumer<ExchangeOptions> setter) {
-      super(setter);
-    }
-
-    private PowerSgd with(Consumer<ExchangeOptions> change) {
-      return new PowerSgd(setter().andThen(change));
-    }
-
+  record Mean(Format format, int ranksPerNode) implements Nodal {
     /**
-     * Returns this exchange with a different number of columns.
+     * Creates an exchange.
      *
-     * @param rank at least 1; by default 1
-     * @return the exchange
-     * @throws IllegalArgumentException if the rank is below 1
+     * @throws IllegalArgumentException if {@code ranksPerNode} is below 1
      */
-    public PowerSgd withMatrixApproximationRank(int rank) {
-      require(rank >= 1, "rank must be at least 1, got " + rank);
-      return with(options -> options.matrix_rank(rank));
+    public Mean {
+      Objects.requireNonNull(format, "format");
+      requireNode(ranksPerNode);
     }
 
+    @Override
+    public Mean withRanksPerNode(int ranks) {
+      return new Mean(format, ranks);
+    }
+  }
+
+  /**
+   * The exchange of {@link #qAdam}.
+   *
+   * @param warmupSteps the backward passes that average gradients, at least 1
+   * @param beta1 the decay of the first moments, in [0, 1)
+   * @param ranksPerNode the number of consecutive ranks that form a node, at least 1
+   */
+  record Momenta(long warmupSteps, double beta1, int ranksPerNode) implements Nodal {
     /**
-     * Returns this exchange with a different start.
+     * Creates an exchange.
      *
-     * @param passes how many backward passes average whole gradients before, at least 0; by default
-     *     1000
-     * @return the exchange
-     * @throws IllegalArgumentException if the number is negative
+     * @throws IllegalArgumentException if an argument is out of range
      */
-    public PowerSgd withStartIteration(long passes) {
-      require(passes >= 0, "passes must be at least 0, got " + passes);
-      return with(options -> options.warmup_steps(passes));
+    public Momenta {
+      NativeExchange.require(
+          warmupSteps >= 1, "warmupSteps must be at least 1, got " + warmupSteps);
+      NativeExchange.require(beta1 >= 0 && beta1 < 1, "beta1 must be in [0, 1), got " + beta1);
+      requireNode(ranksPerNode);
     }
 
-    /**
-     * Returns this exchange with a different threshold.
-     *
-     * @param rate the factor by which an approximation must be smaller than the gradient; others
-     *     are sent whole. Above 0; by default 2
-     * @return the exchange
-     * @throws IllegalArgumentException if the rate is not above 0
-     */
-    public PowerSgd withMinCompressionRate(double rate) {
-      require(rate > 0, "rate must be above 0, got " + rate);
-      return with(options -> options.min_compression_rate(rate));
+    @Override
+    public Momenta withRanksPerNode(int ranks) {
+      return new Momenta(warmupSteps, beta1, ranks);
     }
+  }
 
-    /**
-     * Returns this exchange with or without error feedback, which takes memory for another copy of
-     * the gradients.
-     *
-     * @param feedback whether the error of an approximation is added to the next gradient; by
-     *     default it is
-     * @return the exchange
-     */
-    public PowerSgd withErrorFeedback(boolean feedback) {
-      return with(options -> options.error_feedback(feedback));
-    }
-
-    /**
-     * Returns this exchange with or without a warm start.
-     *
-     * @param warm whether an approximation starts from the one before; by default it does. If not,
-     *     each starts from random numbers
-     * @return the exchange
-     */
-    public PowerSgd withWarmStart(boolean warm) {
-      return with(options -> options.warm_start(warm));
-    }
-
-    /**
-     * Returns this exchange with a different summand.
-     *
-     * @param epsilon a summand of the norm of a column before a division by it, at least 0; by
-     *     default 0
-     * @return the exchange
-     * @throws IllegalArgumentException if it is negative
-     */
-    public PowerSgd withOrthogonalizationEpsilon(double epsilon) {
-      require(epsilon >= 0, "epsilon must be at least 0, got " + epsilon);
-      return with(options -> options.orthogonalization_epsilon(epsilon));
-    }
-
-    /**
-     * Returns this exchange with or without one computation for gradients of equal shape.
-     *
-     * @param batch whether such gradients of a bucket are approximated together; by default each is
-     *     by itself
-     * @return the exchange
-     */
-    public PowerSgd withBatchTensorsWithSameShape(boolean batch) {
-      return with(options -> options.batch_same_shapes(batch));
-    }
-
-    /**
-     * Returns this exchange with a different seed of the random numbers.
-     *
-     * @param seed in [0, 2<sup>32</sup>); by default 0
-     * @return the exchange
-     * @throws IllegalArgumentException if it is out of range
-     */
-    public PowerSgd withRandomSeed(long seed) {
-      require(seed >= 0 && seed < 1L << 32, "seed must be in [0, 2^32), got " + seed);
-      return with(options -> options.seed(seed));
-    }
+  private static void requireNode(int ranks) {
+    NativeExchange.require(ranks >= 1, "ranksPerNode must be at least 1, got " + ranks);
   }
 }

@@ -2,9 +2,11 @@
 package io.torchfeed.distributed.training;
 
 import io.torchfeed.checkpoint.StateDict;
-import io.torchfeed.checkpoint.Stateful;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.ReduceOp;
+import io.torchfeed.distributed.averaging.FlatTensors;
+import io.torchfeed.distributed.averaging.Meeting;
+import io.torchfeed.distributed.averaging.WeightExchange;
 import io.torchfeed.internal.JsonObject;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -13,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Module;
@@ -26,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * #average} before an evaluation or a checkpoint.
  *
  * <pre>{@code
- * try (ModelAveraging model = ModelAveraging.of(net, group, AveragingAlgorithm.lowPrecision())) {
+ * try (ModelAveraging model = ModelAveraging.wrap(net, group, AveragingAlgorithm.lowPrecision())) {
  *   for (Batch batch : batches) {
  *     model.step(() -> loss(batch).backward(), optimizer::step);
  *   }
@@ -44,16 +47,16 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Source: the algorithms of Bagua, and PyTorch's post-local SGD.
  */
-public final class ModelAveraging implements Stateful, AutoCloseable {
+public final class ModelAveraging implements ReplicatedModel {
   private static final String KIND = "ModelAveraging";
 
-  private final ProcessGroup group;
   private final Module module;
-  private final List<String> layout;
+  private final AveragingAlgorithm algorithm;
   private final Tensor[] parameters;
   private final Tensor[] weights;
   private final FlatTensors flat;
-  private final WeightExchange exchange;
+  private ProcessGroup group;
+  private WeightExchange exchange;
   private long step;
   private boolean isInStep;
   private @Nullable Throwable failure;
@@ -62,18 +65,21 @@ public final class ModelAveraging implements Stateful, AutoCloseable {
   private ModelAveraging(
       ProcessGroup group,
       Module module,
+      AveragingAlgorithm algorithm,
       Tensor[] parameters,
       Tensor[] weights,
-      AveragingAlgorithm algorithm) {
-    this.group = group;
+      FlatTensors flat,
+      Meeting meeting) {
     this.module = module;
-    List<String> lines = new ArrayList<>(List.of(algorithm.toString()));
-    Stream.of(weights).map(ModelAveraging::describe).forEach(lines::add);
-    this.layout = DistributedStateJson.withRank(group.part(), lines);
+    this.algorithm = algorithm;
     this.parameters = parameters;
     this.weights = weights;
-    this.flat = new FlatTensors(weights);
+    this.flat = flat;
+    this.group = group;
+    meeting.share(group, flat, false);
     this.exchange = algorithm.start(group, parameters, flat);
+    this.step = meeting.steps();
+    exchange.resume(meeting.exchanges());
   }
 
   /**
@@ -91,21 +97,69 @@ public final class ModelAveraging implements Stateful, AutoCloseable {
    *     the timeout
    * @throws IllegalStateException if the group is closed or aborted
    */
-  public static ModelAveraging of(Module module, ProcessGroup group, AveragingAlgorithm algorithm) {
+  public static ModelAveraging wrap(
+      Module module, ProcessGroup group, AveragingAlgorithm algorithm) {
     Objects.requireNonNull(module, "module");
     Objects.requireNonNull(algorithm, "algorithm");
     try (PointerScope scope = new PointerScope()) {
       Tensor[] parameters = trained(module);
       Tensor[] weights = Stream.of(parameters).map(Tensor::detach).toArray(Tensor[]::new);
       algorithm.check(group.size(), weights);
-      requireEqual(group, algorithm + ", over" + describe(weights));
-      for (Tensor weight : weights) {
-        group.unchecked().broadcast(weight, 0);
+      Meeting meeting = Meeting.of(group, describe(algorithm, weights), "");
+      FlatTensors flat = new FlatTensors(weights);
+      try {
+        ModelAveraging averaging =
+            new ModelAveraging(group, module, algorithm, parameters, weights, flat, meeting);
+        Stream.of(parameters, weights).flatMap(Stream::of).forEach(Tensor::retainReference);
+        return averaging;
+      } catch (RuntimeException | Error e) {
+        flat.close();
+        throw e;
       }
-      ModelAveraging averaging = new ModelAveraging(group, module, parameters, weights, algorithm);
-      Stream.of(parameters, weights).flatMap(Stream::of).forEach(Tensor::retainReference);
-      return averaging;
     }
+  }
+
+  /**
+   * Continues in another group, of the ranks that are left and those that join: those that have
+   * trained call this method, those that join start with {@link #wrap} and the same algorithm. All
+   * get the mean of the weights of the ranks that have trained, and the steps and exchanges of the
+   * lowest of these; then training continues as if started with them. Buffers remain each rank's
+   * own.
+   *
+   * <p>The group before may be closed, aborted or without ranks that are lost; if it is not, all
+   * its ranks must leave it. After a step that failed, this object is usable again. If this method
+   * fails once the ranks have met, it is unusable until it is rebound.
+   *
+   * @param group the ranks from now on; borrowed, and must be closed after this object
+   * @throws IllegalArgumentException if the algorithm does not support the number of ranks, or
+   *     ranks differ
+   * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
+   *     the timeout
+   * @throws IllegalStateException if a step is in progress, or this object or the new group is
+   *     closed or aborted
+   */
+  @Override
+  public void rebind(ProcessGroup group) {
+    Objects.requireNonNull(group, "group");
+    requireBetweenSteps("a group is changed");
+    requireNotClosed();
+    algorithm.check(group.size(), weights);
+    Meeting meeting =
+        Meeting.of(
+            group, describe(algorithm, weights), Meeting.progress(step, exchange.exchanges()));
+    try {
+      exchange.close();
+      meeting.share(group, flat, true);
+      exchange = algorithm.start(group, parameters, flat);
+    } catch (RuntimeException | Error e) {
+      failure = e;
+      throw e;
+    }
+    exchange.resume(meeting.exchanges());
+    this.group = group;
+    step = meeting.steps();
+    isInStep = false;
+    failure = null;
   }
 
   private static Tensor[] trained(Module module) {
@@ -126,8 +180,8 @@ public final class ModelAveraging implements Stateful, AutoCloseable {
     return trained.toArray(Tensor[]::new);
   }
 
-  private static String describe(Tensor[] weights) {
-    StringBuilder shapes = new StringBuilder();
+  private static String describe(AveragingAlgorithm algorithm, Tensor[] weights) {
+    StringBuilder shapes = new StringBuilder(algorithm + ", over");
     for (Tensor weight : weights) {
       shapes.append(' ').append(describe(weight));
     }
@@ -138,14 +192,11 @@ public final class ModelAveraging implements Stateful, AutoCloseable {
     return weight.scalar_type() + Arrays.toString(weight.sizes().vec().get());
   }
 
-  private static void requireEqual(ProcessGroup group, String mine) {
-    String[] all = group.allGatherStrings(mine);
-    for (int rank = 1; rank < all.length; rank++) {
-      if (!all[rank].equals(all[0])) {
-        throw new IllegalArgumentException(
-            "all ranks must train alike: rank 0 " + all[0] + "; rank " + rank + " " + all[rank]);
-      }
-    }
+  /** Returns the lines that a state to be restored must have. */
+  private List<String> layout() {
+    List<String> lines = new ArrayList<>(List.of(algorithm.toString()));
+    Stream.of(weights).map(ModelAveraging::describe).forEach(lines::add);
+    return DistributedStateJson.withRank(group.part(), lines);
   }
 
   /**
@@ -169,6 +220,21 @@ public final class ModelAveraging implements Stateful, AutoCloseable {
         });
   }
 
+  @Override
+  public void step(Supplier<Tensor> loss, Runnable update) {
+    step(() -> loss.get().backward(), update);
+  }
+
+  @Override
+  public void accumulate(Supplier<Tensor> loss) {
+    guard(() -> exchange.accumulate(() -> loss.get().backward()));
+  }
+
+  @Override
+  public Module module() {
+    return module;
+  }
+
   /**
    * Replaces the weights of every rank by their average over all ranks, so that they are equal bit
    * for bit. Ends asynchronous averaging until the next step. Every rank must call it.
@@ -177,6 +243,7 @@ public final class ModelAveraging implements Stateful, AutoCloseable {
    *     the timeout
    * @throws IllegalStateException if an earlier step failed, or this object or the group is closed
    */
+  @Override
   public void average() {
     guard(
         () -> {
@@ -188,16 +255,7 @@ public final class ModelAveraging implements Stateful, AutoCloseable {
         });
   }
 
-  /**
-   * Verifies that the weights of all ranks are identical, bit for bit, as they are after {@link
-   * #average}. Every rank must call it.
-   *
-   * @return the SHA-256 of the weights, in hexadecimal
-   * @throws IllegalStateException on every rank, if a rank's weights differ from rank 0's (the
-   *     message names that rank); if an earlier step failed, or this object or the group is closed
-   * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
-   *     the timeout
-   */
+  @Override
   public String verifyReplicas() {
     byte[][] digest = new byte[1][];
     guard(
@@ -228,14 +286,14 @@ public final class ModelAveraging implements Stateful, AutoCloseable {
    */
   @Override
   public StateDict stateDict() {
-    requireBetweenSteps();
+    requireBetweenSteps("a state is taken and restored");
     guard(exchange::pause);
     flat.load();
     try (PointerScope scope = new PointerScope()) {
       String json =
           DistributedStateJson.write(
               KIND,
-              layout,
+              layout(),
               out -> {
                 out.writeNumberField("steps", step);
                 out.writeNumberField("exchanges", exchange.exchanges());
@@ -252,9 +310,15 @@ public final class ModelAveraging implements Stateful, AutoCloseable {
     return states;
   }
 
-  private void requireBetweenSteps() {
+  private void requireBetweenSteps(String what) {
     if (isInStep && failure == null) {
-      throw new IllegalStateException("a state is taken and restored between steps, not in one");
+      throw new IllegalStateException(what + " between steps, not in one");
+    }
+  }
+
+  private void requireNotClosed() {
+    if (isClosed) {
+      throw new IllegalStateException("ModelAveraging is closed");
     }
   }
 
@@ -270,14 +334,13 @@ public final class ModelAveraging implements Stateful, AutoCloseable {
    */
   @Override
   public void loadStateDict(StateDict state) {
-    requireBetweenSteps();
-    if (isClosed || step > 0) {
+    requireBetweenSteps("a state is taken and restored");
+    requireNotClosed();
+    if (step > 0) {
       throw new IllegalStateException(
-          isClosed
-              ? "ModelAveraging is closed"
-              : "a state is restored before the first step, got " + step + " steps");
+          "a state is restored before the first step, got " + step + " steps");
     }
-    JsonObject json = DistributedStateJson.read(state, KIND, layout, "steps", "exchanges");
+    JsonObject json = DistributedStateJson.read(state, KIND, layout(), "steps", "exchanges");
     long steps = atLeastZero(json, "steps");
     long exchanges = atLeastZero(json, "exchanges");
     try (PointerScope scope = new PointerScope()) {
@@ -297,9 +360,7 @@ public final class ModelAveraging implements Stateful, AutoCloseable {
   }
 
   private void guard(Runnable body) {
-    if (isClosed) {
-      throw new IllegalStateException("ModelAveraging is closed");
-    }
+    requireNotClosed();
     if (failure != null) {
       throw new IllegalStateException("an earlier step failed: " + failure, failure);
     }

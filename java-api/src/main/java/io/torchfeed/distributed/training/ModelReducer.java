@@ -9,11 +9,11 @@ import io.torchfeed.bindings.ReducerOptions;
 import io.torchfeed.bindings.ReducerState;
 import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.distributed.averaging.Nodes;
 import io.torchfeed.internal.JsonObject;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.IntStream;
@@ -33,23 +33,24 @@ final class ModelReducer {
   private static final String EXCHANGE = "exchange.";
 
   private final NativeHandle<GradientReducer> handle;
-  private final ProcessGroup group;
   private final Module module;
-  private final Set<String> ignored;
+  private final DataParallelOptions options;
+  private ProcessGroup group;
 
   private ModelReducer(
       NativeHandle<GradientReducer> handle,
       ProcessGroup group,
       Module module,
-      Set<String> ignored) {
+      DataParallelOptions options) {
     this.handle = handle;
     this.group = group;
     this.module = module;
-    this.ignored = ignored;
+    this.options = options;
   }
 
   /** Creates the reducer of a module, which is borrowed, as is the group. */
   static ModelReducer of(Module module, ProcessGroup group, DataParallelOptions options) {
+    NativeExchange.requireFits(options.exchange(), group.size());
     try (PointerScope scope = new PointerScope()) {
       ModuleTensors.requireNames(module, options.ignored());
       ModuleTensors parameters = ModuleTensors.parameters(module, options.ignored());
@@ -71,9 +72,9 @@ final class ModelReducer {
                                   ModuleTensors.lines(buffers.names()),
                                   buffers.tensors(),
                                   nativeOptions)));
-      ModelReducer reducer = new ModelReducer(handle, group, module, options.ignored());
+      ModelReducer reducer = new ModelReducer(handle, group, module, options);
       try {
-        reducer.connectExchange(options.exchange().ranksPerNode());
+        reducer.connectExchange();
         return reducer;
       } catch (RuntimeException | Error e) {
         handle.close();
@@ -82,14 +83,32 @@ final class ModelReducer {
     }
   }
 
+  /** See {@link DistributedDataParallel#rebind}. */
+  void rebind(ProcessGroup next) {
+    NativeExchange.requireFits(options.exchange(), next.size());
+    next.core()
+        .make(
+            "rebind",
+            nativeGroup -> {
+              handle.run(reducer -> reducer.rebind(nativeGroup));
+              return true;
+            });
+    group = next;
+    connectExchange();
+  }
+
+  ProcessGroup group() {
+    return group;
+  }
+
   /** Connects the exchange of gradients, if it needs groups of its own. */
-  private void connectExchange(int ranksPerNode) {
+  private void connectExchange() {
     if (!handle.call(GradientReducer::needs_exchange_group)) {
       return;
     }
     int[] all = IntStream.range(0, group.size()).toArray();
     try (ProcessGroup own = group.subgroup(all); // the reducer keeps the native groups
-        Nodes nodes = Nodes.of(group, ranksPerNode)) {
+        Nodes nodes = Nodes.of(group, options.exchange().ranksPerNode())) {
       withNative(own, ranks -> connectExchange(ranks, nodes));
     }
   }
@@ -152,7 +171,7 @@ final class ModelReducer {
     try (PointerScope scope = new PointerScope()) {
       ReducerState state = call("stateDict", GradientReducer::state);
       List<String> names = lines(state.names());
-      Map<String, Tensor> tensors = ModuleTensors.bufferStates(module, ignored);
+      Map<String, Tensor> tensors = ModuleTensors.bufferStates(module, options.ignored());
       for (int i = 0; i < names.size(); i++) {
         tensors.put(EXCHANGE + names.get(i), state.tensors().get(i));
       }
@@ -200,7 +219,7 @@ final class ModelReducer {
           exchanged.keySet().stream().map(name -> name.substring(EXCHANGE.length())).toList();
       StateDict kept = StateDict.of("", buffers);
       try (kept) {
-        Map<String, Tensor> targets = ModuleTensors.bufferStates(module, ignored);
+        Map<String, Tensor> targets = ModuleTensors.bufferStates(module, options.ignored());
         kept.requireFit(targets);
         handle.run(
             reducer ->

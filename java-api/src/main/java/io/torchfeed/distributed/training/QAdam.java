@@ -36,6 +36,9 @@ import org.bytedeco.pytorch.Tensor;
  * the bytes by second moments near zero. Each step must follow one backward pass that averages. To
  * resume, restore {@link #stateDict} and {@link DistributedDataParallel#stateDict}.
  *
+ * <p>Losses must not be scaled, as by {@code GradScaler}: the exchange averages moments that
+ * earlier scales, and gradients that have overflown, would remain in.
+ *
  * <p>Not thread-safe.
  *
  * <p>Source: Bagua, {@code QAdamOptimizer}; {@link GradientExchange#qAdam} says what differs.
@@ -149,7 +152,7 @@ public final class QAdam implements Stateful, AutoCloseable {
      *
      * @return the exchange, for {@link DataParallelOptions#withExchange}
      */
-    public GradientExchange exchange() {
+    public GradientExchange.Momenta exchange() {
       return GradientExchange.qAdam(warmupSteps, beta1);
     }
 

@@ -6,8 +6,8 @@
  * libtorch's own reducer, in the buckets and with the results of Python's class of that name
  * (golden/python_ddp), or in fewer bytes by a {@link
  * io.torchfeed.distributed.training.GradientExchange}. {@link
- * io.torchfeed.distributed.training.Join} is for ranks whose numbers of batches differ, {@link
- * io.torchfeed.distributed.training.ModelAveraging} for exchanging weights instead.
+ * io.torchfeed.distributed.training.UnevenInputs} is for ranks whose numbers of batches differ,
+ * {@link io.torchfeed.distributed.training.ModelAveraging} for exchanging weights instead.
  *
  * <p>If a peer dies or does not respond, the other ranks throw {@link
  * io.torchfeed.distributed.PeerLostException} and never hang beyond the group's timeout. Must not

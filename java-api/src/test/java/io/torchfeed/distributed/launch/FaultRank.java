@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.launch;
 
+import io.torchfeed.distributed.GroupOptions;
 import io.torchfeed.distributed.PeerLostException;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.rendezvous.ParentWatchdog;
@@ -36,7 +37,7 @@ public final class FaultRank {
 
   /** Rank 1 fails and exits slowly; rank 0 loses it and exits immediately. */
   private static void blame() throws InterruptedException {
-    try (ProcessGroup group = ProcessGroup.fromEnvironment(Duration.ofMinutes(2))) {
+    try (ProcessGroup group = ProcessGroup.join(GroupOptions.ofTimeout(Duration.ofMinutes(2)))) {
       if (group.rank() == 1) {
         System.err.println("no PeerLostException, but a rule of the data");
         group.close();

@@ -261,19 +261,31 @@ class GradientExchangeTest {
     var powerSgd = GradientExchange.powerSgd();
     assertThatIllegalArgumentException()
         .isThrownBy(() -> powerSgd.withMatrixApproximationRank(0))
-        .withMessage("rank must be at least 1, got 0");
+        .withMessage("matrixApproximationRank must be at least 1, got 0");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> powerSgd.withStartIteration(-1))
-        .withMessage("passes must be at least 0, got -1");
+        .withMessage("startIteration must be at least 0, got -1");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> powerSgd.withMinCompressionRate(Double.NaN))
-        .withMessage("rate must be above 0, got NaN");
+        .withMessage("minCompressionRate must be above 0, got NaN");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> powerSgd.withOrthogonalizationEpsilon(-1))
-        .withMessage("epsilon must be at least 0, got -1.0");
+        .withMessage("orthogonalizationEpsilon must be at least 0, got -1.0");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> powerSgd.withRandomSeed(1L << 32))
-        .withMessage("seed must be in [0, 2^32), got 4294967296");
+        .withMessage("randomSeed must be in [0, 2^32), got 4294967296");
+  }
+
+  @Test
+  void exchangesAreValues() {
+    assertThat(GradientExchange.powerSgd().withWarmStart(false).withWarmStart(true))
+        .isEqualTo(GradientExchange.powerSgd())
+        .hasSameHashCodeAs(GradientExchange.powerSgd());
+    assertThat(GradientExchange.float16()).isNotEqualTo(GradientExchange.bfloat16());
+    assertThat(GradientExchange.byteGrad().withRanksPerNode(2))
+        .hasToString("Mean[format=BYTE_GRAD, ranksPerNode=2]");
+    assertThat(GradientExchange.qAdam(3, 0.9))
+        .hasToString("Momenta[warmupSteps=3, beta1=0.9, ranksPerNode=1]");
   }
 
   /** The gradient that each element has on a rank, as in {@code python_exchanges.py}. */

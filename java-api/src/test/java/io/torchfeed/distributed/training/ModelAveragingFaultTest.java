@@ -35,7 +35,7 @@ class ModelAveragingFaultTest {
             assertThatIllegalArgumentException()
                 .isThrownBy(
                     () ->
-                        ModelAveraging.of(
+                        ModelAveraging.wrap(
                             new Weights(isLast ? new float[2] : new float[1]),
                             group,
                             AveragingAlgorithm.decentralized()))
@@ -44,14 +44,14 @@ class ModelAveragingFaultTest {
             assertThatIllegalArgumentException()
                 .isThrownBy(
                     () ->
-                        ModelAveraging.of(
+                        ModelAveraging.wrap(
                             new Weights(1),
                             group,
                             AveragingAlgorithm.decentralized().withInterval(isLast ? 2 : 1)))
                 .withMessageContaining("must train alike");
             assertThatIllegalArgumentException()
                 .isThrownBy(
-                    () -> ModelAveraging.of(new Weights(1), group, AveragingAlgorithm.shiftOne()))
+                    () -> ModelAveraging.wrap(new Weights(1), group, AveragingAlgorithm.shiftOne()))
                 .withMessage(
                     "decentralized with one rank, every 1 steps needs an even number of ranks,"
                         + " got 3");
@@ -68,6 +68,9 @@ class ModelAveragingFaultTest {
         .isThrownBy(() -> AveragingAlgorithm.asynchronous(Duration.ofMillis(-1)));
     assertThatIllegalArgumentException().isThrownBy(() -> AveragingAlgorithm.postLocal(-1, 1));
     assertThatIllegalStateException().isThrownBy(() -> AveragingAlgorithm.shiftOne().withWarmup(1));
+    assertThatIllegalStateException()
+        .isThrownBy(() -> AveragingAlgorithm.asynchronous(Duration.ZERO).withInterval(2))
+        .withMessageContaining("has no interval of steps");
     assertThat(AveragingAlgorithm.postLocal(3, 2)).hasToString("post-local, every 2 steps after 3");
     assertThat(AveragingAlgorithm.asynchronous(Duration.ofSeconds(1)).withWarmup(4))
         .hasToString("asynchronous, every PT1S after 4 steps");
@@ -83,13 +86,13 @@ class ModelAveragingFaultTest {
             doubles.to(ScalarType.Double, false);
             assertThatIllegalArgumentException()
                 .isThrownBy(
-                    () -> ModelAveraging.of(doubles, group, AveragingAlgorithm.lowPrecision()))
+                    () -> ModelAveraging.wrap(doubles, group, AveragingAlgorithm.lowPrecision()))
                 .withMessageContaining("needs float32 parameters, got Double");
             Weights none = Weights.frozen(new Weights(1));
             none.first.set_requires_grad(false);
             assertThatIllegalArgumentException()
                 .isThrownBy(
-                    () -> ModelAveraging.of(none, group, AveragingAlgorithm.decentralized()))
+                    () -> ModelAveraging.wrap(none, group, AveragingAlgorithm.decentralized()))
                 .withMessageContaining("at least one parameter must require a gradient");
           }
         });
@@ -102,7 +105,7 @@ class ModelAveragingFaultTest {
         group -> {
           try (PointerScope scope = new PointerScope()) {
             ModelAveraging model =
-                ModelAveraging.of(new Weights(1), group, AveragingAlgorithm.decentralized());
+                ModelAveraging.wrap(new Weights(1), group, AveragingAlgorithm.decentralized());
             assertThatThrownBy(
                     () ->
                         model.step(
@@ -142,7 +145,7 @@ class ModelAveragingFaultTest {
         2,
         group -> {
           try (PointerScope scope = new PointerScope();
-              ModelAveraging model = ModelAveraging.of(new Weights(1), group, algorithm)) {
+              ModelAveraging model = ModelAveraging.wrap(new Weights(1), group, algorithm)) {
             model.step(ModelAveragingFaultTest::nothing, ModelAveragingFaultTest::nothing);
             ready.await();
             if (group.rank() == 1) {

@@ -69,7 +69,7 @@ class ModelAveragingNodesTest {
           try (PointerScope scope = new PointerScope()) {
             Numbers net = new Numbers(0);
             AveragingAlgorithm algorithm = kind.algorithm().withRanksPerNode(2);
-            try (ModelAveraging model = ModelAveraging.of(net, group, algorithm)) {
+            try (ModelAveraging model = ModelAveraging.wrap(net, group, algorithm)) {
               net.set(group.rank());
               model.step(
                   () -> assertThat(net.get()).containsExactly(group.rank()),
@@ -104,7 +104,7 @@ class ModelAveragingNodesTest {
     try (PointerScope scope = new PointerScope()) {
       Numbers net = new Numbers(1, 2, 3);
       int node = group.size() == 8 ? group.rank() / 2 : group.rank();
-      try (ModelAveraging model = ModelAveraging.of(net, group, algorithm)) {
+      try (ModelAveraging model = ModelAveraging.wrap(net, group, algorithm)) {
         for (int step = 0; step < 3; step++) {
           model.step(
               ModelAveragingNodesTest::nothing,
@@ -128,7 +128,7 @@ class ModelAveragingNodesTest {
           try (PointerScope scope = new PointerScope()) {
             Numbers net = new Numbers(0);
             AveragingAlgorithm algorithm = kind.algorithm().withRanksPerNode(3);
-            try (ModelAveraging model = ModelAveraging.of(net, group, algorithm)) {
+            try (ModelAveraging model = ModelAveraging.wrap(net, group, algorithm)) {
               net.set(group.rank());
               model.step(ModelAveragingNodesTest::nothing, ModelAveragingNodesTest::nothing);
               assertThat(net.get()[0]).isCloseTo(1, within(1e-6f));
@@ -146,7 +146,7 @@ class ModelAveragingNodesTest {
           try (PointerScope scope = new PointerScope()) {
             Numbers net = new Numbers(0);
             AveragingAlgorithm algorithm = kind.algorithm().withRanksPerNode(2);
-            try (ModelAveraging model = ModelAveraging.of(net, group, algorithm)) {
+            try (ModelAveraging model = ModelAveraging.wrap(net, group, algorithm)) {
               model.step(ModelAveragingNodesTest::nothing, ModelAveragingNodesTest::nothing);
               Runnable pass =
                   () -> {
@@ -177,7 +177,7 @@ class ModelAveragingNodesTest {
           try (PointerScope scope = new PointerScope()) {
             Numbers net = new Numbers(0);
             AveragingAlgorithm algorithm = kind.algorithm().withRanksPerNode(2);
-            try (ModelAveraging model = ModelAveraging.of(net, group, algorithm)) {
+            try (ModelAveraging model = ModelAveraging.wrap(net, group, algorithm)) {
               if (group.rank() == 0) {
                 aborted.await();
                 return;
@@ -217,11 +217,11 @@ class ModelAveragingNodesTest {
             assertThatIllegalArgumentException()
                 .isThrownBy(
                     () ->
-                        ModelAveraging.of(
+                        ModelAveraging.wrap(
                             net, group, AveragingAlgorithm.decentralized().withRanksPerNode(2)))
                 .withMessage("ranksPerNode must divide the number of ranks, 3, got 2");
             assertThatIllegalArgumentException()
-                .isThrownBy(() -> ModelAveraging.of(net, group, AveragingAlgorithm.shiftOne()))
+                .isThrownBy(() -> ModelAveraging.wrap(net, group, AveragingAlgorithm.shiftOne()))
                 .withMessageContaining("needs an even number of ranks, got 3");
           }
         });

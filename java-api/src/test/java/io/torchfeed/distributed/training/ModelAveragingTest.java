@@ -8,6 +8,9 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.torchfeed.distributed.PeerLostException;
 import io.torchfeed.distributed.ReduceOp;
+import io.torchfeed.distributed.averaging.AsynchronousExchange;
+import io.torchfeed.distributed.averaging.DecentralizedExchange;
+import io.torchfeed.distributed.averaging.FlatTensors;
 import io.torchfeed.testing.LeakCheck;
 import io.torchfeed.testing.RankThreads;
 import java.time.Duration;
@@ -40,7 +43,7 @@ class ModelAveragingTest {
         group -> {
           try (PointerScope scope = new PointerScope()) {
             Weights net = new Weights(group.rank());
-            try (ModelAveraging model = ModelAveraging.of(net, group, algorithm)) {
+            try (ModelAveraging model = ModelAveraging.wrap(net, group, algorithm)) {
               assertThat(net.get()).containsExactly(0);
               net.set(group.rank() == 0 ? 1 : 3);
               double gradient = group.rank() == 0 ? 2 : 4;
@@ -83,7 +86,7 @@ class ModelAveragingTest {
           try (PointerScope scope = new PointerScope()) {
             Weights net = new Weights(0);
             AveragingAlgorithm algorithm = AveragingAlgorithm.shiftOne().withInterval(2);
-            try (ModelAveraging model = ModelAveraging.of(net, group, algorithm)) {
+            try (ModelAveraging model = ModelAveraging.wrap(net, group, algorithm)) {
               net.set(group.rank());
               for (int step = 0; step < 4; step++) {
                 model.step(ModelAveragingTest::nothing, ModelAveragingTest::nothing);
@@ -111,7 +114,8 @@ class ModelAveragingTest {
             Weights net = new Weights(1, 2, 3);
             int rank = group.rank();
             try (ModelAveraging model =
-                ModelAveraging.of(Weights.frozen(net), group, AveragingAlgorithm.lowPrecision())) {
+                ModelAveraging.wrap(
+                    Weights.frozen(net), group, AveragingAlgorithm.lowPrecision())) {
               model.step(
                   ModelAveragingTest::nothing,
                   () -> {
@@ -164,7 +168,7 @@ class ModelAveragingTest {
             Weights net = new Weights(0, 0);
             AveragingAlgorithm algorithm =
                 AveragingAlgorithm.asynchronous(Duration.ofMillis(1)).withWarmup(2);
-            try (ModelAveraging model = ModelAveraging.of(net, group, algorithm)) {
+            try (ModelAveraging model = ModelAveraging.wrap(net, group, algorithm)) {
               for (int round = 0; round < 2; round++) {
                 int steps = 2 + 30 * group.rank();
                 for (int step = 0; step < steps || model.exchanges() <= 5L * round; step++) {
@@ -191,7 +195,7 @@ class ModelAveragingTest {
         group -> {
           try (PointerScope scope = new PointerScope();
               ModelAveraging model =
-                  ModelAveraging.of(
+                  ModelAveraging.wrap(
                       new Weights(1), group, AveragingAlgorithm.asynchronous(Duration.ZERO))) {
             model.step(ModelAveragingTest::nothing, ModelAveragingTest::nothing);
             if (group.rank() == 0) {
@@ -210,7 +214,7 @@ class ModelAveragingTest {
           try (PointerScope scope = new PointerScope()) {
             Weights net = new Weights(1);
             try (ModelAveraging model =
-                ModelAveraging.of(net, group, AveragingAlgorithm.asynchronous(Duration.ZERO))) {
+                ModelAveraging.wrap(net, group, AveragingAlgorithm.asynchronous(Duration.ZERO))) {
               if (group.rank() == 1) {
                 model.step(ModelAveragingTest::nothing, () -> net.add(0, 2));
               }
@@ -234,7 +238,7 @@ class ModelAveragingTest {
           try (PointerScope scope = new PointerScope()) {
             Weights net = new Weights(0);
             try (ModelAveraging model =
-                ModelAveraging.of(net, group, AveragingAlgorithm.postLocal(2, 2))) {
+                ModelAveraging.wrap(net, group, AveragingAlgorithm.postLocal(2, 2))) {
               float[] after = new float[6];
               for (int step = 0; step < after.length; step++) {
                 model.step(
@@ -271,7 +275,7 @@ class ModelAveragingTest {
               }) {
             try (PointerScope scope = new PointerScope()) {
               Weights net = new Weights(1);
-              try (ModelAveraging model = ModelAveraging.of(net, group, algorithm)) {
+              try (ModelAveraging model = ModelAveraging.wrap(net, group, algorithm)) {
                 for (int step = 0; step < 3; step++) {
                   model.step(ModelAveragingTest::nothing, () -> net.add(0, 1));
                 }

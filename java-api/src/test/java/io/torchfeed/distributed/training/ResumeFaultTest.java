@@ -143,7 +143,7 @@ class ResumeFaultTest {
               assertThatIllegalStateException()
                   .isThrownBy(() -> model.loadStateDict(state))
                   .withMessageContaining("before the first backward pass");
-              try (Join join = model.join(0)) {
+              try (UnevenInputs join = model.unevenInputs(0)) {
                 assertThatIllegalStateException()
                     .isThrownBy(model::stateDict)
                     .withMessageContaining("join");
@@ -162,7 +162,7 @@ class ResumeFaultTest {
           try (PointerScope scope = new PointerScope()) {
             ResumeNet net = new ResumeNet(1);
             AveragingAlgorithm algorithm = AveragingAlgorithm.lowPrecision();
-            try (ModelAveraging model = ModelAveraging.of(net, group, algorithm);
+            try (ModelAveraging model = ModelAveraging.wrap(net, group, algorithm);
                 StateDict state = model.stateDict()) {
               model.step(
                   () ->
@@ -174,13 +174,13 @@ class ResumeFaultTest {
                   .isThrownBy(() -> model.loadStateDict(state))
                   .withMessageContaining("before the first step");
               try (ModelAveraging other =
-                  ModelAveraging.of(net, group, algorithm.withInterval(2))) {
+                  ModelAveraging.wrap(net, group, algorithm.withInterval(2))) {
                 assertRefused(
                     other,
                     changed(state, "\"kind\"", "\"kind\""),
                     "the state has decentralized in low precision, every 1 steps");
               }
-              try (ModelAveraging same = ModelAveraging.of(net, group, algorithm)) {
+              try (ModelAveraging same = ModelAveraging.wrap(net, group, algorithm)) {
                 assertRefused(same, changed(state, "\"steps\":0", "\"steps\":-1"), "at least 0");
                 assertRefused(same, without(state, "left"), "tensor left");
               }

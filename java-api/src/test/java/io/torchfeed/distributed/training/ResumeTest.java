@@ -182,9 +182,12 @@ class ResumeTest {
           cases.add(reduced(name, 2, exchange));
           cases.add(reduced(name, 3, exchange));
         });
-    for (String name : List.of("allReduce", "float16", "byteGrad")) {
-      GradientExchange exchange = requireNonNull(exchanges.get(name));
-      cases.add(reduced(name + ", nodes", 4, exchange.withRanksPerNode(2)));
+    for (var exchange :
+        List.of(
+            GradientExchange.allReduce(),
+            GradientExchange.float16(),
+            GradientExchange.byteGrad())) {
+      cases.add(reduced(exchange + ", nodes", 4, exchange.withRanksPerNode(2)));
     }
     assertStopsChangeNothing(cases);
   }
@@ -296,7 +299,7 @@ class ResumeTest {
     Averaged(ResumeNet net, ProcessGroup group, AveragingAlgorithm algorithm) {
       this.net = net;
       this.group = group;
-      model = ModelAveraging.of(net, group, algorithm);
+      model = ModelAveraging.wrap(net, group, algorithm);
       sgd = new Momentum(net);
     }
 

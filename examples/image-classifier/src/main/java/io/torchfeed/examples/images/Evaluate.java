@@ -2,6 +2,7 @@
 package io.torchfeed.examples.images;
 
 import io.torchfeed.data.NativeDataset;
+import io.torchfeed.distributed.GroupOptions;
 import io.torchfeed.distributed.Master;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.sampler.Part;
@@ -36,7 +37,10 @@ final class Evaluate implements Callable<Integer> {
     try (NativeDataset pictures = images.open();
         ResNet net = new ResNet(images.classes().size());
         ProcessGroup alone =
-            ProcessGroup.join(Master.at("127.0.0.1", 1), Part.whole(), Duration.ofMinutes(1))) {
+            ProcessGroup.join(
+                Master.at("127.0.0.1", 1),
+                Part.whole(),
+                GroupOptions.ofTimeout(Duration.ofMinutes(1)))) {
       ModelFile.load(net, model);
       Evaluation evaluation = Evaluation.of(net, pictures, alone, settings);
       System.out.printf(

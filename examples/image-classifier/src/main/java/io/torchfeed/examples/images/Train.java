@@ -77,7 +77,7 @@ final class Train implements Callable<Integer> {
     require(epochs >= 1, "--epochs must be at least 1, got " + epochs);
     require(lr > 0, "--lr must be above 0, got " + lr);
     if (System.getenv("RANK") != null) {
-      try (ProcessGroup group = ProcessGroup.fromEnvironment()) {
+      try (ProcessGroup group = ProcessGroup.join()) {
         new Training(group, settings, new Training.Options(epochs, lr, augmentation, seed, out))
             .run();
       }

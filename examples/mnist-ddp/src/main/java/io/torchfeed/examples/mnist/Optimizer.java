@@ -2,7 +2,9 @@
 package io.torchfeed.examples.mnist;
 
 import io.torchfeed.checkpoint.StateDict;
+import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.distributed.training.QAdam;
+import io.torchfeed.distributed.training.ReplicatedModel;
 import io.torchfeed.examples.common.CommandException;
 import org.bytedeco.pytorch.SGD;
 import org.jspecify.annotations.Nullable;
@@ -26,7 +28,7 @@ interface Optimizer extends AutoCloseable {
    * @param device the device of the model
    */
   static Optimizer of(
-      Net net, Replica model, Settings settings, byte @Nullable [] state, String device) {
+      Net net, ReplicatedModel model, Settings settings, byte @Nullable [] state, String device) {
     if (settings.comm() == Comm.QADAM) {
       if (state != null && state.length == 0) {
         throw CommandException.wrongUse(
@@ -34,7 +36,7 @@ interface Optimizer extends AutoCloseable {
                 + " qadam; start again without --resume",
             null);
       }
-      QAdam adam = model.adam(Comm.adam(settings.lr()));
+      QAdam adam = QAdam.of((DistributedDataParallel) model, Comm.adam(settings.lr()));
       if (state != null) {
         try (StateDict moments = RankState.read(state)) {
           adam.loadStateDict(moments);

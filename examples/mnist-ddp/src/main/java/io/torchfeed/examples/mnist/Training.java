@@ -11,6 +11,10 @@ import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.DataLoaderBuilder;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.distributed.training.DataParallelOptions;
+import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.distributed.training.ModelAveraging;
+import io.torchfeed.distributed.training.ReplicatedModel;
 import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.RankConsistency;
@@ -33,7 +37,7 @@ final class Training {
   private final ProcessGroup group;
   private final TrainingDevice device;
   private final Net net;
-  private final Replica model;
+  private final ReplicatedModel model;
   private final Optimizer optimizer;
   private final DistributedRandomSampler sampler;
   private final DataLoader loader;
@@ -46,7 +50,7 @@ final class Training {
       ProcessGroup group,
       TrainingDevice device,
       Net net,
-      Replica model,
+      ReplicatedModel model,
       Optimizer optimizer,
       DistributedRandomSampler sampler,
       DataLoader loader,
@@ -76,15 +80,22 @@ final class Training {
     // libtorch's own setting does not apply to OpenBLAS, which would use every core.
     openblas_nolapack.blas_set_num_threads(settings.threadsPerRank());
     // Before the data, which may need a download: an invalid environment fails at once.
-    try (ProcessGroup group = join()) {
-      train(settings, verified, group);
+    try (ProcessGroup all = join()) {
+      TrainingDevice device = chosen(settings, all);
+      try (ProcessGroup group = device.connected(all)) {
+        train(settings, verified, group, device);
+      }
     }
     return 0;
   }
 
-  private static void train(Settings settings, boolean verified, ProcessGroup group) {
+  private static TrainingDevice chosen(Settings settings, ProcessGroup group) {
     requireRanks(settings, group);
-    TrainingDevice device = TrainingDevice.of(settings.device(), group);
+    return TrainingDevice.of(settings.device(), group);
+  }
+
+  private static void train(
+      Settings settings, boolean verified, ProcessGroup group, TrainingDevice device) {
     Path data =
         verified
             ? Objects.requireNonNull(settings.data())
@@ -118,7 +129,7 @@ final class Training {
       }
       device.hold(net);
       try (DataLoader loader = loader(settings, device, train, sampler);
-          Replica model = Replica.of(net, group, settings);
+          ReplicatedModel model = replicated(net, group, settings);
           Optimizer optimizer =
               Optimizer.of(
                   net,
@@ -147,11 +158,18 @@ final class Training {
     }
   }
 
+  private static ReplicatedModel replicated(Net net, ProcessGroup group, Settings settings) {
+    return settings.algorithm() == Algorithm.ALLREDUCE
+        ? DistributedDataParallel.wrap(
+            net, group, DataParallelOptions.defaults().withExchange(settings.comm().exchange()))
+        : ModelAveraging.wrap(net, group, settings.algorithm().averaging());
+  }
+
   /** Restores a wrapper's state; there is nothing in a checkpoint of format 1. */
-  private static void restore(Replica model, byte[] state) {
+  private static void restore(ReplicatedModel model, byte[] state) {
     if (state.length > 0) {
       try (StateDict kept = RankState.read(state)) {
-        model.kept().loadStateDict(kept);
+        model.loadStateDict(kept);
       }
     }
   }
@@ -168,7 +186,7 @@ final class Training {
   /** Joins the group given by the environment; reports an invalid environment to the user. */
   private static ProcessGroup join() {
     try {
-      return ProcessGroup.fromEnvironment();
+      return ProcessGroup.join();
     } catch (IllegalArgumentException e) {
       throw CommandException.wrongEnvironment(e);
     } catch (IllegalStateException e) { // another process has this rank, or the port
@@ -206,12 +224,11 @@ final class Training {
     for (int epoch = done + 1; epoch <= settings.epochs(); epoch++) {
       EpochClock clock = trainEpoch(epoch);
       // Reads every parameter on every rank: a difference between ranks ends the run here.
-      String digest = model.agree();
+      model.average();
+      String digest = model.verifyReplicas();
       Evaluation evaluation = Evaluation.of(net, test, group, device);
       files.epochDone(
-          clock.metrics(epoch, group, evaluation, model.overlapShare(), digest),
-          net,
-          gatherStates());
+          clock.metrics(epoch, group, evaluation, overlapShare(), digest), net, gatherStates());
     }
     if (done >= settings.epochs()) {
       files.say("Nothing to do: the checkpoint is already at epoch " + done);
@@ -229,7 +246,7 @@ final class Training {
     boolean isOwn = group.rank() == 0 || settings.algorithm() != Algorithm.ALLREDUCE;
     byte[] optimizers = isOwn ? optimizer.archive() : new byte[0];
     byte[] replica;
-    try (StateDict state = model.kept().stateDict()) {
+    try (StateDict state = model.stateDict()) {
       replica = RankState.write(state);
     }
     byte[][] all = toFirst(optimizers);
@@ -248,7 +265,7 @@ final class Training {
   private EpochClock trainEpoch(int epoch) {
     // Dropout's stream depends only on these, so a resumed run draws the same values.
     manual_seed(streamSeed(settings.seed(), group.rank(), epoch));
-    EpochClock clock = new EpochClock(settings.batchSize() * group.size(), model.reductionNanos());
+    EpochClock clock = new EpochClock(settings.batchSize() * group.size(), reductionNanos());
     // The order of libtorch's sampler depends on the epoch alone; PyTorch's adds the seed.
     long order = settings.seed() + epoch - 1;
     RankConsistency.beforeEpoch(sampler, order, settings.batchSize(), group::allGatherLongs);
@@ -263,9 +280,19 @@ final class Training {
         clock.step(step(batch, clock.steps()));
         progress.step(clock.rowsPerSecond(), clock.recentLoss());
       }
-      clock.stop(batches.waitNanos(), model.reductionNanos());
+      clock.stop(batches.waitNanos(), reductionNanos());
     }
     return clock;
+  }
+
+  /** Returns the time waited for other ranks after the last gradients. */
+  private long reductionNanos() {
+    return model instanceof DistributedDataParallel averaged ? averaged.reductionNanos() : 0;
+  }
+
+  /** Returns the share of the communication that was hidden behind computation, in [0, 1]. */
+  private double overlapShare() {
+    return model instanceof DistributedDataParallel averaged ? averaged.stats().overlapShare() : 0;
   }
 
   /** Trains on a batch; with the last one of {@code --accumulate}, the parameters change. */

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist;
 
+import io.torchfeed.distributed.GroupOptions;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.examples.common.CommandException;
 import java.util.Arrays;
+import java.util.stream.IntStream;
 import org.bytedeco.pytorch.Device;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;
@@ -14,8 +16,9 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
  * The device on which a rank trains.
  *
  * @param name {@code cpu}, or for example {@code cuda:0}
+ * @param isOwn whether no other rank uses it, so that the ranks can send from device to device
  */
-record TrainingDevice(String name) {
+record TrainingDevice(String name, boolean isOwn) {
   static final String CPU = "cpu";
   static final String AUTO = "auto";
   static final String CUDA = "cuda";
@@ -26,8 +29,7 @@ record TrainingDevice(String name) {
   }
 
   /**
-   * Chooses the device of a rank, and lets the ranks send from device to device if each has one of
-   * its own.
+   * Chooses the device of a rank.
    *
    * @param choice the value of {@code --device}
    */
@@ -39,7 +41,7 @@ record TrainingDevice(String name) {
       wanted = Arrays.stream(all).allMatch(rank -> rank[0] > 0) ? CUDA : CPU;
     }
     if (wanted.equals(CPU)) {
-      return new TrainingDevice(CPU);
+      return new TrainingDevice(CPU, false);
     }
     boolean isOwn = wanted.equals(CUDA);
     String name = isOwn ? CUDA + ":" + group.localRank() : wanted;
@@ -55,15 +57,17 @@ record TrainingDevice(String name) {
               + " CUDA devices; java-api/README.md says what a GPU needs",
           null);
     }
-    if (isOwn) {
-      useDevice(group, name);
-    }
-    return new TrainingDevice(name);
+    return new TrainingDevice(name, isOwn);
   }
 
-  private static void useDevice(ProcessGroup group, String name) {
+  /** Returns a group of the same ranks that sends from device to device, or the group itself. */
+  ProcessGroup connected(ProcessGroup group) {
+    if (!isOwn) {
+      return group;
+    }
     try {
-      group.useDevice(name);
+      int[] all = IntStream.range(0, group.size()).toArray();
+      return group.subgroup(GroupOptions.defaults().withDevice(name), all);
     } catch (IllegalStateException e) { // NCCL is missing, here or on another rank
       throw new CommandException(String.valueOf(e.getMessage()), e);
     }

@@ -56,7 +56,7 @@ final class GraphRank {
   /** Joins the group given by the environment; reports an invalid environment to the user. */
   private static ProcessGroup join() {
     try {
-      return ProcessGroup.fromEnvironment();
+      return ProcessGroup.join();
     } catch (IllegalArgumentException e) {
       throw CommandException.wrongEnvironment(e);
     } catch (IllegalStateException e) { // another process has this rank, or the port

@@ -15,7 +15,7 @@ public final class DyingRank {
     CommandLine command = Main.commandLine(System.getenv());
     command.parseArgs(arguments);
     Settings settings = command.<Main>getCommand().settings();
-    try (ProcessGroup group = ProcessGroup.fromEnvironment()) {
+    try (ProcessGroup group = ProcessGroup.join()) {
       GraphRank.Shown shown = (title, whole) -> dying(group.rank() == 1 && title.equals("ranking"));
       new GraphRank(settings, group, shown).run();
     } catch (PeerLostException e) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.distributed.training;
+package io.torchfeed.distributed.averaging;
 
 import io.torchfeed.distributed.PeerLostException;
 import io.torchfeed.distributed.ProcessGroup;
@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Source: Bagua, {@code AsyncModelAverageAlgorithm}.
  */
-final class AsynchronousExchange implements WeightExchange {
+public final class AsynchronousExchange implements WeightExchange {
   private static final Duration LOOK = Duration.ofMillis(100);
 
   private final ProcessGroup group;
@@ -47,7 +47,7 @@ final class AsynchronousExchange implements WeightExchange {
    * @param parameters as the module has them, with gradients
    * @param weights the same, without; borrowed
    */
-  AsynchronousExchange(
+  public AsynchronousExchange(
       ProcessGroup group,
       Tensor[] parameters,
       FlatTensors weights,
@@ -83,6 +83,16 @@ final class AsynchronousExchange implements WeightExchange {
     }
   }
 
+  @Override
+  public void accumulate(Runnable pass) {
+    betweenSteps.lock();
+    try {
+      pass.run();
+    } finally {
+      betweenSteps.unlock();
+    }
+  }
+
   private Averaging started() {
     if (averaging == null) {
       averaging = new Averaging();
@@ -92,7 +102,7 @@ final class AsynchronousExchange implements WeightExchange {
   }
 
   /** Copies the weights, as they are between two steps. */
-  void copy() {
+  public void copy() {
     betweenSteps.lock();
     try (PointerScope scope = new PointerScope()) {
       weights.load();
@@ -103,7 +113,7 @@ final class AsynchronousExchange implements WeightExchange {
   }
 
   /** Adds the difference between the mean of all copies and this rank's copy to the weights. */
-  void apply(Tensor sum) {
+  public void apply(Tensor sum) {
     try (PointerScope scope = new PointerScope()) {
       sum.div_(new Scalar((float) group.size())).sub_(copies);
     }
@@ -116,7 +126,7 @@ final class AsynchronousExchange implements WeightExchange {
     exchanges.incrementAndGet();
   }
 
-  Tensor sum() {
+  public Tensor sum() {
     return weights.values();
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.distributed.training;
+package io.torchfeed.distributed.averaging;
 
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.ReduceOp;
@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * The ranks of a group as nodes of equally many consecutive ranks; the first of them leads. With
  * one rank per node, each leads. Not thread-safe.
  */
-final class Nodes implements AutoCloseable {
+public final class Nodes implements AutoCloseable {
   private final @Nullable ProcessGroup node;
   private final @Nullable ProcessGroup leaders;
   private final int count;
@@ -29,7 +29,7 @@ final class Nodes implements AutoCloseable {
    * @param group borrowed
    * @param ranksPerNode a divisor of the group's size
    */
-  static Nodes of(ProcessGroup group, int ranksPerNode) {
+  public static Nodes of(ProcessGroup group, int ranksPerNode) {
     int count = group.size() / ranksPerNode;
     if (ranksPerNode == 1) {
       return new Nodes(null, group, count);
@@ -51,36 +51,36 @@ final class Nodes implements AutoCloseable {
   }
 
   /** Returns the number of nodes. */
-  int count() {
+  public int count() {
     return count;
   }
 
   /** Returns the ranks of this rank's node, or null if it is alone there. */
-  @Nullable ProcessGroup node() {
+  public @Nullable ProcessGroup node() {
     return node;
   }
 
   /** Returns the leaders: rank i of them leads node i; null if this rank is none of them. */
-  @Nullable ProcessGroup leaders() {
+  public @Nullable ProcessGroup leaders() {
     return leaders;
   }
 
   /** Replaces the values of the leader with their mean over the node. */
-  void averageAtLeader(Tensor values) {
+  public void averageAtLeader(Tensor values) {
     if (node != null) {
       node.unchecked().reduce(values, ReduceOp.MEAN, 0);
     }
   }
 
   /** Copies the values of the leader to the other ranks of the node. */
-  void copyFromLeader(Tensor values) {
+  public void copyFromLeader(Tensor values) {
     if (node != null) {
       node.unchecked().broadcast(values, 0);
     }
   }
 
   /** Wakes the ranks that wait for this one, within the node and between nodes. */
-  void abandon() {
+  public void abandon() {
     if (node != null) {
       node.abort();
       if (leaders != null) {

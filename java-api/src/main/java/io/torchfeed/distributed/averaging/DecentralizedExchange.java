@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.distributed.training;
+package io.torchfeed.distributed.averaging;
 
 import io.torchfeed.distributed.AsyncCollectives;
 import io.torchfeed.distributed.ProcessGroup;
@@ -17,7 +17,7 @@ import org.bytedeco.pytorch.Tensor;
  *
  * <p>Source: Bagua, {@code DecentralizedAlgorithm}.
  */
-final class DecentralizedExchange implements WeightExchange {
+public final class DecentralizedExchange implements WeightExchange {
   private final Nodes nodes;
   private final FlatTensors weights;
   private final boolean withAll;
@@ -31,7 +31,7 @@ final class DecentralizedExchange implements WeightExchange {
    * @param nodes owned
    * @param weights borrowed
    */
-  DecentralizedExchange(Nodes nodes, FlatTensors weights, boolean withAll, long interval) {
+  public DecentralizedExchange(Nodes nodes, FlatTensors weights, boolean withAll, long interval) {
     this.nodes = nodes;
     this.weights = weights;
     this.withAll = withAll;
@@ -48,7 +48,7 @@ final class DecentralizedExchange implements WeightExchange {
    *
    * @param worldSize an even number
    */
-  static int peer(int rank, int worldSize, long exchange) {
+  public static int peer(int rank, int worldSize, long exchange) {
     int half = worldSize / 2;
     return rank < half
         ? (int) Math.floorMod(exchange + rank, (long) half) + half

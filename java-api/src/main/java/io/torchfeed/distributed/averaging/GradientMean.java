@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.distributed.training;
+package io.torchfeed.distributed.averaging;
 
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.ReduceOp;
@@ -8,7 +8,7 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 
 /** The mean of the gradients of all ranks, after a backward pass. */
-final class GradientMean {
+public final class GradientMean {
   private GradientMean() {}
 
   /** Averages the gradients of parameters in place; one that is undefined counts as zeros. */

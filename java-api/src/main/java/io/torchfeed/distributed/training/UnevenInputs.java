@@ -12,13 +12,13 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * are the same on all ranks, bit for bit:
  *
  * <pre>{@code
- * try (Join join = model.join(batches.size())) {
+ * try (UnevenInputs inputs = model.unevenInputs(batches.size())) {
  *   for (Batch batch : batches) {
  *     optimizer.zero_grad();
  *     model.backward(loss(batch));
  *     optimizer.step();
  *   }
- *   join.shadow(optimizer::step);
+ *   inputs.shadow(optimizer::step);
  * }
  * }</pre>
  *
@@ -40,24 +40,25 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * <p>Source: the protocol of PyTorch's {@code Join}, without its all-reduces in every step, and
  * without its copy of rank 0's parameters at the end.
  */
-public final class Join implements AutoCloseable {
+public final class UnevenInputs implements AutoCloseable {
   static final long NOT_COUNTED = -1;
 
   private final ModelReducer reducer;
   private final AtomicBoolean open = new AtomicBoolean(true);
 
-  private Join(ModelReducer reducer) {
+  private UnevenInputs(ModelReducer reducer) {
     this.reducer = reducer;
   }
 
-  static Join begin(ModelReducer reducer, long passes, boolean divideByActive) {
-    reducer.run("join", own -> own.join(passes, divideByActive));
-    return new Join(reducer);
+  static UnevenInputs begin(ModelReducer reducer, long passes, boolean divideByActive) {
+    reducer.run("unevenInputs", own -> own.join(passes, divideByActive));
+    return new UnevenInputs(reducer);
   }
 
   /**
    * Announces a batch of this rank, whose backward pass follows. Needed in a scope of {@link
-   * DistributedDataParallel#joinUncounted} only, before each backward pass that averages gradients.
+   * DistributedDataParallel#unevenInputs()} only, before each backward pass that averages
+   * gradients.
    *
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
    *     the timeout

@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Tests of ranks with different numbers of batches, with threads as ranks. */
 @ExtendWith(LeakCheck.class)
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-class JoinTest {
+class UnevenInputsTest {
   /** The training of one rank: its model, and Adam, whose moments depend on all earlier steps. */
   private record Training(LinearImpl net, DistributedDataParallel model, Adam optimizer)
       implements AutoCloseable {
@@ -63,8 +63,8 @@ class JoinTest {
           try (PointerScope scope = new PointerScope();
               Training training = Training.of(group)) {
             int[] shadowed = new int[1];
-            try (Join join =
-                isCounted ? training.model.join(mine) : training.model.joinUncounted(false)) {
+            try (UnevenInputs join =
+                isCounted ? training.model.unevenInputs(mine) : training.model.unevenInputs()) {
               for (int pass = 0; pass < mine; pass++) {
                 join.announce();
                 training.pass(group.rank(), pass);
@@ -92,7 +92,7 @@ class JoinTest {
           try (PointerScope scope = new PointerScope();
               Training training = Training.of(group)) {
             for (boolean divideByActive : List.of(false, true)) {
-              try (Join join = training.model.join(group.rank(), divideByActive)) {
+              try (UnevenInputs join = training.model.unevenInputs(group.rank(), divideByActive)) {
                 Tensor bias = training.net.bias();
                 if (group.rank() == 1) {
                   training.optimizer.zero_grad();
@@ -122,13 +122,13 @@ class JoinTest {
           try (PointerScope scope = new PointerScope();
               Training training = Training.of(group)) {
             assertThatIllegalArgumentException()
-                .isThrownBy(() -> training.model.join(-1))
+                .isThrownBy(() -> training.model.unevenInputs(-1))
                 .withMessage("passes must be at least 0, got -1");
             assertThatIllegalArgumentException()
-                .isThrownBy(() -> training.model.join(1, group.rank() == 1))
+                .isThrownBy(() -> training.model.unevenInputs(1, group.rank() == 1))
                 .withMessageContaining("all ranks must join alike");
-            Join join = training.model.join(1);
-            assertThatIllegalStateException().isThrownBy(() -> training.model.join(1));
+            UnevenInputs join = training.model.unevenInputs(1);
+            assertThatIllegalStateException().isThrownBy(() -> training.model.unevenInputs(1));
             assertThatIllegalStateException()
                 .isThrownBy(() -> join.shadow(() -> {}))
                 .withMessageContaining("1 backward passes left");
@@ -144,7 +144,7 @@ class JoinTest {
                 .withMessage("the scope is closed");
             assertThatIllegalStateException().isThrownBy(() -> join.shadow(() -> {}));
             training.pass(group.rank(), 1);
-            training.model.join(2).close();
+            training.model.unevenInputs(2).close();
             assertThatIllegalStateException()
                 .isThrownBy(() -> training.pass(group.rank(), 2))
                 .withMessageContaining("left a join in which ranks had passes left");
@@ -159,7 +159,7 @@ class JoinTest {
         group -> {
           try (PointerScope scope = new PointerScope();
               Training training = Training.of(group)) {
-            Join join = training.model.join(1);
+            UnevenInputs join = training.model.unevenInputs(1);
             training.model.close();
             join.close();
           }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.distributed.training;
+package io.torchfeed.distributed.averaging;
 
 import io.torchfeed.bindings.MinMaxCode;
 import io.torchfeed.distributed.AsyncCollectives;
@@ -20,7 +20,7 @@ import org.bytedeco.pytorch.Tensor;
  *
  * <p>Source: Bagua, {@code LowPrecisionDecentralizedAlgorithm}.
  */
-final class LowPrecisionExchange implements WeightExchange {
+public final class LowPrecisionExchange implements WeightExchange {
   private static final int TO_LEFT = 0;
   private static final int TO_RIGHT = 1;
 
@@ -42,7 +42,7 @@ final class LowPrecisionExchange implements WeightExchange {
    * @param nodes owned
    * @param weights borrowed
    */
-  LowPrecisionExchange(Nodes nodes, FlatTensors weights, long interval) {
+  public LowPrecisionExchange(Nodes nodes, FlatTensors weights, long interval) {
     this.nodes = nodes;
     this.weights = weights;
     this.interval = interval;

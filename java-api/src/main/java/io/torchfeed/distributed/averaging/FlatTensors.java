@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.distributed.training;
+package io.torchfeed.distributed.averaging;
 
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -13,7 +13,7 @@ import org.bytedeco.pytorch.global.torch;
  * A copy of several tensors in one block of memory, so that one message holds them all. Not
  * thread-safe.
  */
-final class FlatTensors implements AutoCloseable {
+public final class FlatTensors implements AutoCloseable {
   private final Tensor[] sources;
   private final Tensor flat;
   private final Tensor[] views;
@@ -23,7 +23,7 @@ final class FlatTensors implements AutoCloseable {
    *
    * @param sources at least one; owned by the caller, and must outlive this object
    */
-  FlatTensors(Tensor[] sources) {
+  public FlatTensors(Tensor[] sources) {
     this.sources = sources;
     try (PointerScope scope = new PointerScope()) {
       long elements = Arrays.stream(sources).mapToLong(Tensor::numel).sum();
@@ -42,12 +42,12 @@ final class FlatTensors implements AutoCloseable {
   }
 
   /** Returns all values, one tensor after the other: [elements]. */
-  Tensor values() {
+  public Tensor values() {
     return flat;
   }
 
   /** Copies the tensors into this object. */
-  void load() {
+  public void load() {
     try (PointerScope scope = new PointerScope()) {
       for (int i = 0; i < views.length; i++) {
         views[i].copy_(sources[i]);
@@ -56,7 +56,7 @@ final class FlatTensors implements AutoCloseable {
   }
 
   /** Copies this object into the tensors. */
-  void store() {
+  public void store() {
     try (PointerScope scope = new PointerScope()) {
       for (int i = 0; i < views.length; i++) {
         sources[i].copy_(views[i]);
@@ -65,7 +65,7 @@ final class FlatTensors implements AutoCloseable {
   }
 
   /** Adds the values of this object to the tensors. */
-  void addToSources() {
+  public void addToSources() {
     try (PointerScope scope = new PointerScope()) {
       for (int i = 0; i < views.length; i++) {
         sources[i].add_(views[i]);
@@ -74,7 +74,7 @@ final class FlatTensors implements AutoCloseable {
   }
 
   /** Returns the SHA-256 of the values. */
-  byte[] digest() {
+  public byte[] digest() {
     try (PointerScope scope = new PointerScope()) {
       MessageDigest sha256 = MessageDigest.getInstance("SHA-256");
       sha256.update(new BytePointer(flat.data_ptr()).capacity(flat.nbytes()).asByteBuffer());

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.distributed.training;
+package io.torchfeed.distributed.averaging;
 
 import io.torchfeed.distributed.Work;
 import java.util.List;
 import java.util.Map;
 import org.bytedeco.pytorch.Tensor;
 
-/** An exchange of weights between the ranks of a {@link ModelAveraging}, around training steps. */
-interface WeightExchange extends AutoCloseable {
+/** An exchange of weights between the ranks of a {@code ModelAveraging}, around training steps. */
+public interface WeightExchange extends AutoCloseable {
   /**
    * Runs a training step, with the exchange that belongs to it.
    *
@@ -16,6 +16,11 @@ interface WeightExchange extends AutoCloseable {
    * @param update changes the weights
    */
   void step(long step, Runnable pass, Runnable update);
+
+  /** Runs a backward pass between two steps, whose gradients the next step uses. */
+  default void accumulate(Runnable pass) {
+    pass.run();
+  }
 
   /** Ends the work in the background, on all ranks together. */
   default void pause() {}

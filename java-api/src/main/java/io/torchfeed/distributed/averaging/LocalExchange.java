@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.distributed.training;
+package io.torchfeed.distributed.averaging;
 
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.ReduceOp;
@@ -10,7 +10,7 @@ import org.bytedeco.pytorch.Tensor;
  *
  * <p>Source: PyTorch, {@code PeriodicModelAverager} after {@code post_localSGD_hook}.
  */
-final class LocalExchange implements WeightExchange {
+public final class LocalExchange implements WeightExchange {
   private final ProcessGroup group;
   private final Tensor[] parameters;
   private final FlatTensors weights;
@@ -24,7 +24,7 @@ final class LocalExchange implements WeightExchange {
    * @param parameters as the module has them, with gradients
    * @param weights the same, without; borrowed
    */
-  LocalExchange(
+  public LocalExchange(
       ProcessGroup group, Tensor[] parameters, FlatTensors weights, long start, long period) {
     this.group = group;
     this.parameters = parameters;
