@@ -34,7 +34,7 @@ import org.bytedeco.pytorch.Tensor;
  * reduction and leaves the module as it is. If the pass failed on all ranks for the same reason,
  * for example a parameter without gradient, all ranks may then clear the gradients and wrap the
  * module again on the same group. If it failed on some ranks only, the others wait for them until
- * the timeout of the group, and all ranks need a new group, in which {@link #rebind} continues.
+ * the timeout of the group, and all ranks need a new group: see {@link #rebind}.
  *
  * <p>{@code close} has no effect the second time, and must not be called while another thread runs
  * {@code loss.backward()}. Not thread-safe: one thread at a time.
