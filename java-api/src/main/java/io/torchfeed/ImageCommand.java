@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed;
 
-import io.torchfeed.data.source.ImageFolder;
+import io.torchfeed.data.source.ImageList;
 import io.torchfeed.data.source.ImageRecords;
-import io.torchfeed.image.ImagePlan;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
 import java.nio.file.InvalidPathException;
@@ -48,10 +47,9 @@ final class ImageCommand {
   }
 
   private static int pack(Path root, Path file, PrintStream out) {
-    ImageFolder folder = ImageFolder.open(root, ImagePlan.builder().resize(1, 1).build());
-    ImageRecords.write(folder, file, progress(folder.files().size(), out));
-    out.printf(
-        "wrote %d images of %d classes to %s%n", folder.size(), folder.classes().size(), file);
+    ImageList list = ImageList.of(root);
+    ImageRecords.write(list, file, progress(list.size(), out));
+    out.printf("wrote %d images of %d classes to %s%n", list.size(), list.classes().size(), file);
     return 0;
   }
 

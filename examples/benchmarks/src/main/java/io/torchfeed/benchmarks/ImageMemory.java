@@ -8,6 +8,7 @@ import io.torchfeed.data.Dataset;
 import io.torchfeed.data.NativeDataset;
 import io.torchfeed.data.source.ImageFiles;
 import io.torchfeed.data.source.ImageFolder;
+import io.torchfeed.data.source.ImageList;
 import io.torchfeed.data.source.ImageRecords;
 import io.torchfeed.image.ImagePlan;
 import java.io.IOException;
@@ -40,7 +41,7 @@ final class ImageMemory {
     int copies = Math.toIntExact((PICTURES + folder.size() - 1) / folder.size());
     switch (args[0]) {
       case "native" -> {
-        try (NativeDataset files = ImageFiles.of(folder, plan)) {
+        try (NativeDataset files = ImageFiles.open(Path.of(args[1]), plan)) {
           loadCopies(args[0], files, copies);
         }
       }
@@ -49,7 +50,7 @@ final class ImageMemory {
       case "records" -> {
         Path file = Files.createTempFile("images", ".records");
         try {
-          ImageRecords.write(folder, file, done -> {});
+          ImageRecords.write(ImageList.of(Path.of(args[1])), file, done -> {});
           try (NativeDataset records = ImageRecords.open(file, plan)) {
             loadCopies(args[0], records, copies);
           }

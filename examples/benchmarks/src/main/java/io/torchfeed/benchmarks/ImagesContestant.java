@@ -9,6 +9,7 @@ import io.torchfeed.data.Dataset;
 import io.torchfeed.data.NativeDataset;
 import io.torchfeed.data.source.ImageFiles;
 import io.torchfeed.data.source.ImageFolder;
+import io.torchfeed.data.source.ImageList;
 import io.torchfeed.data.source.ImageRecords;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.image.ImagePlanBuilder;
@@ -91,7 +92,7 @@ public final class ImagesContestant {
               yield DataLoader.over(Dataset.concat(copies(once, once.size(), wanted)));
             }
             case "torchfeed-native", "torchfeed-native-2" ->
-                overCopies(ImageFiles.of(ImageFolder.open(root, plan), plan), wanted);
+                overCopies(ImageFiles.open(root, plan), wanted);
             case "torchfeed-records" -> overCopies(ImageRecords.open(packed(root), plan), wanted);
             default -> throw new IllegalArgumentException(task);
           };
@@ -111,7 +112,7 @@ public final class ImagesContestant {
       if (records == null) {
         records = Files.createTempFile("images", ".records");
         records.toFile().deleteOnExit();
-        ImageRecords.write(ImageFolder.open(root, plan(false)), records, done -> {});
+        ImageRecords.write(ImageList.of(root), records, done -> {});
       }
       return records;
     }

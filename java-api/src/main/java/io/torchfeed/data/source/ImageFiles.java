@@ -11,6 +11,7 @@ import io.torchfeed.image.ImagePlan;
 import io.torchfeed.internal.PathBytes;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
+import java.nio.file.Path;
 import java.util.List;
 import org.bytedeco.javacpp.BytePointer;
 
@@ -19,8 +20,7 @@ import org.bytedeco.javacpp.BytePointer;
  * image, as its {@link ImagePlan} makes it, and the number of its class, int64.
  *
  * <pre>{@code
- * ImageFolder folder = ImageFolder.open(root, plan);
- * try (ImageFiles images = ImageFiles.of(folder, plan);
+ * try (ImageFiles images = ImageFiles.open(root, plan);
  *     DataLoader loader = DataLoader.over(images).batchSize(64).workers(2).seed(1).build();
  *     Batches batches = loader.epoch(0)) {
  *   batches.forEach(batch -> step(batch.tensor(0), batch.tensor(1)));
@@ -33,31 +33,68 @@ import org.bytedeco.javacpp.BytePointer;
  * Thread-safe.
  */
 public final class ImageFiles extends NativeDataset {
-  private ImageFiles(NativeHandle<RowSet> rows, ImagePlan plan) {
+  private final ImageList list;
+
+  private ImageFiles(NativeHandle<RowSet> rows, ImageList list, ImagePlan plan) {
     super(rows, List.of(plan.row(), RowSpec.of(DType.INT64)), true);
+    this.list = list;
   }
 
   /**
-   * Takes over the files and classes of a folder.
+   * Lists the images of a folder: {@code of(ImageList.of(root), plan)}.
    *
-   * @param folder lists the files; its decoder is not used
+   * @param root the folder that contains a folder for each class
+   * @param plan the size and form of the images
+   * @return the dataset; the caller closes it
+   * @throws IllegalArgumentException if there is no class, a class has no image, or the folder is
+   *     not in the default file system
+   * @throws java.io.UncheckedIOException if a folder cannot be read; the message names it
+   * @throws IllegalStateException if the machine has too little memory
+   */
+  public static ImageFiles open(Path root, ImagePlan plan) {
+    requireNonNull(plan, "plan");
+    return of(ImageList.of(root), plan);
+  }
+
+  /**
+   * Takes over the files and classes of a list.
+   *
+   * @param list the files and their classes
    * @param plan the size and form of the images
    * @return the dataset; the caller closes it
    * @throws IllegalArgumentException if a file is not in the default file system
    * @throws IllegalStateException if the machine has too little memory
    */
-  public static ImageFiles of(ImageFolder folder, ImagePlan plan) {
-    requireNonNull(folder, "folder");
+  public static ImageFiles of(ImageList list, ImagePlan plan) {
+    requireNonNull(list, "list");
     requireNonNull(plan, "plan");
-    return new ImageFiles(NativeHandle.create("ImageFiles", () -> rows(folder, plan)), plan);
+    return new ImageFiles(NativeHandle.create("ImageFiles", () -> rows(list, plan)), list, plan);
   }
 
-  /** Lists the files in the {@code PointerScope} of the caller, which frees the temporaries. */
-  private static RowSet rows(ImageFolder folder, ImagePlan plan) {
+  /**
+   * Returns the names of the classes; a label is the index of its class in this list.
+   *
+   * @return the names, as {@link ImageList#classes}
+   */
+  public List<String> classes() {
+    return list.classes();
+  }
+
+  /**
+   * Returns the class of each sample, for example for a sampler that balances classes.
+   *
+   * @return the numbers of the classes by index, a new array
+   */
+  public int[] labels() {
+    return list.labels();
+  }
+
+  /** Adds the files in the {@code PointerScope} of the caller, which frees the temporaries. */
+  private static RowSet rows(ImageList list, ImagePlan plan) {
     NativeImageFiles files = plan.createFiles();
-    for (int i = 0; i < folder.files().size(); i++) {
-      try (BytePointer name = new BytePointer(PathBytes.of(folder.files().get(i)))) {
-        files.add(name, folder.label(i));
+    for (int i = 0; i < list.files().size(); i++) {
+      try (BytePointer name = new BytePointer(PathBytes.of(list.files().get(i)))) {
+        files.add(name, list.label(i));
       }
     }
     return RowSet.of_images(files);

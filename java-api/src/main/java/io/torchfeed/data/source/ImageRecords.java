@@ -23,7 +23,7 @@ import java.util.function.LongConsumer;
  * the number of its class, int64. Only the parts that a crop needs are read and decoded.
  *
  * <pre>{@code
- * ImageRecords.write(ImageFolder.open(root, plan), file, done -> {}); // once
+ * ImageRecords.write(ImageList.of(root), file, done -> {}); // once
  * try (ImageRecords images = ImageRecords.open(file, plan);
  *     DataLoader loader = DataLoader.over(images).batchSize(64).workers(2).seed(1).build();
  *     Batches batches = loader.epoch(0)) {
@@ -99,12 +99,12 @@ public final class ImageRecords extends NativeDataset {
   }
 
   /**
-   * Writes the images of a folder into a record file, each as it would be loaded from the folder,
+   * Writes the images of a list into a record file, each as it would be loaded from its own file,
    * on as many threads as there are processors. The file appears under its name once it is
    * complete; if writing fails, nothing is left, and if the process is killed, a file {@code
    * NAME.partial-...} that can be deleted.
    *
-   * @param folder lists the images; its decoder is not used
+   * @param list the files and their classes
    * @param file the record file; one that exists is replaced at the end. A link to a file is
    *     followed, one to nothing is replaced
    * @param progress receives the number of images written after each image, in this thread
@@ -116,12 +116,12 @@ public final class ImageRecords extends NativeDataset {
    * @throws IllegalStateException if the machine has too little memory, or this thread is
    *     interrupted
    */
-  public static void write(ImageFolder folder, Path file, LongConsumer progress) {
-    requireNonNull(folder, "folder");
+  public static void write(ImageList list, Path file, LongConsumer progress) {
+    requireNonNull(list, "list");
     requireNonNull(file, "file");
     requireNonNull(progress, "progress");
     try {
-      RecordPacker.pack(folder, file, progress);
+      RecordPacker.pack(list, file, progress);
     } catch (NativeException e) {
       throw PictureFiles.unchecked(e);
     }
@@ -156,14 +156,23 @@ public final class ImageRecords extends NativeDataset {
   /**
    * Returns the names of the classes; a label is the index of its class in this list.
    *
-   * @return the names, as in the {@link ImageFolder} that was written
+   * @return the names, as in the {@link ImageList} that was written
    */
   public List<String> classes() {
     return classes;
   }
 
   /**
-   * Returns the class of a sample, for example for a sampler that balances classes.
+   * Returns the class of each sample, for example for a sampler that balances classes.
+   *
+   * @return the numbers of the classes by index, a new array
+   */
+  public int[] labels() {
+    return labels.clone();
+  }
+
+  /**
+   * Returns the class of a sample.
    *
    * @param index the index of the sample, in [0, size())
    * @return the number of the class

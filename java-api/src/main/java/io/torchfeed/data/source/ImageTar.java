@@ -7,6 +7,7 @@ import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.RowSet;
 import io.torchfeed.data.NativeDataset;
 import io.torchfeed.image.ImagePlan;
+import io.torchfeed.internal.Checks;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import java.nio.file.Path;
@@ -28,10 +29,13 @@ import java.util.Objects;
  * Thread-safe.
  */
 public final class ImageTar extends NativeDataset {
+  private final List<String> classes;
   private final int[] labels;
 
-  private ImageTar(NativeHandle<RowSet> rows, ImagePlan plan, int[] labels) {
+  private ImageTar(
+      NativeHandle<RowSet> rows, ImagePlan plan, List<String> classes, int[] labels) {
     super(rows, List.of(plan.row(), RowSpec.of(DType.INT64)), true);
+    this.classes = classes;
     this.labels = labels;
   }
 
@@ -50,12 +54,58 @@ public final class ImageTar extends NativeDataset {
   public static ImageTar open(List<Path> shards, ImagePlan plan) {
     requireNonNull(plan, "plan");
     try (PictureFiles files = PictureFiles.ofTars(shards)) {
-      return new ImageTar(files.rows("ImageTar", plan), plan, files.labels());
+      return new ImageTar(files.rows("ImageTar", plan), plan, List.of(), files.labels());
     }
   }
 
   /**
-   * Returns the label of a sample, for example for a sampler that balances classes.
+   * Opens tar files, whose samples follow one another, and names the classes.
+   *
+   * @param shards at least one uncompressed tar file
+   * @param classes the names of the classes; a label is the index of its class in this list
+   * @param plan the size and form of the images
+   * @return the dataset; the caller closes it
+   * @throws IllegalArgumentException if there is no file, a file is not in the default file system,
+   *     or a label is not the index of a class
+   * @throws java.io.UncheckedIOException as {@link #open(List, ImagePlan)}
+   * @throws IllegalStateException if the machine has too little memory
+   */
+  public static ImageTar open(List<Path> shards, List<String> classes, ImagePlan plan) {
+    requireNonNull(plan, "plan");
+    List<String> names = Checks.copyOf("classes", classes);
+    try (PictureFiles files = PictureFiles.ofTars(shards)) {
+      int[] labels = files.labels();
+      for (int i = 0; i < labels.length; i++) {
+        if (labels[i] >= names.size()) {
+          throw new IllegalArgumentException(
+              "sample %d of %s has the label %d, but there are %d classes"
+                  .formatted(i, shards, labels[i], names.size()));
+        }
+      }
+      return new ImageTar(files.rows("ImageTar", plan), plan, names, labels);
+    }
+  }
+
+  /**
+   * Returns the names of the classes, which tar files do not have.
+   *
+   * @return the names that {@link #open(List, List, ImagePlan)} was given; otherwise empty
+   */
+  public List<String> classes() {
+    return classes;
+  }
+
+  /**
+   * Returns the label of each sample, for example for a sampler that balances classes.
+   *
+   * @return the labels by index, none negative, a new array
+   */
+  public int[] labels() {
+    return labels.clone();
+  }
+
+  /**
+   * Returns the label of a sample.
    *
    * @param index the index of the sample, in [0, size())
    * @return the label, not negative

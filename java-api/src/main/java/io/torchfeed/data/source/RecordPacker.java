@@ -18,32 +18,32 @@ import java.util.function.LongConsumer;
 import org.bytedeco.javacpp.BytePointer;
 
 /**
- * Writes the images of a folder into a record file: threads read and rewrite images, this one
+ * Writes the images of a list into a record file: threads read and rewrite images, this one
  * appends them in order.
  */
 final class RecordPacker implements AutoCloseable {
   private static final int AHEAD_PER_THREAD = 4;
   private static final char UNREADABLE = '\uFFFD';
 
-  private final ImageFolder folder;
+  private final ImageList list;
   private final int threads = Runtime.getRuntime().availableProcessors();
   private final ExecutorService pool = Executors.newFixedThreadPool(threads, RecordPacker::thread);
   private final Queue<Future<NativeHandle<ImageRecord>>> pending = new ArrayDeque<>();
   private int next; // of the images: the first that is not pending yet
 
-  private RecordPacker(ImageFolder folder) {
-    this.folder = folder;
+  private RecordPacker(ImageList list) {
+    this.list = list;
   }
 
-  static void pack(ImageFolder folder, Path file, LongConsumer progress) {
-    requireReadable(folder.classes());
-    try (RecordPacker packer = new RecordPacker(folder);
+  static void pack(ImageList list, Path file, LongConsumer progress) {
+    requireReadable(list.classes());
+    try (RecordPacker packer = new RecordPacker(list);
         BytePointer name = new BytePointer(PathBytes.of(file));
         NativeHandle<ImageRecordWriter> writer =
             NativeHandle.create("ImageRecordWriter", () -> ImageRecordWriter.create(name))) {
-      int size = folder.files().size();
+      int size = list.size();
       for (int i = 0; i < size; i++) {
-        int label = folder.label(i);
+        int label = list.label(i);
         try (NativeHandle<ImageRecord> picture = packer.take()) {
           writer.run(to -> picture.run(from -> to.add(from, label)));
         }
@@ -51,7 +51,7 @@ final class RecordPacker implements AutoCloseable {
       }
       String description =
           RecordDescription.write(
-              folder.classes(), size, writer.callLong(ImageRecordWriter::tiled));
+              list.classes(), size, writer.callLong(ImageRecordWriter::tiled));
       try (BytePointer json = new BytePointer(description.getBytes(StandardCharsets.UTF_8))) {
         writer.run(to -> to.finish(json));
       }
@@ -72,8 +72,8 @@ final class RecordPacker implements AutoCloseable {
 
   /** Returns the next image, which belongs to the caller. */
   private NativeHandle<ImageRecord> take() {
-    while (next < folder.files().size() && pending.size() < threads * AHEAD_PER_THREAD) {
-      Path file = folder.files().get(next++);
+    while (next < list.size() && pending.size() < threads * AHEAD_PER_THREAD) {
+      Path file = list.files().get(next++);
       pending.add(pool.submit(() -> read(file)));
     }
     try {

@@ -74,7 +74,7 @@ final class FileNames {
     report.add("csv " + csv(path(folder, "%C3%A9.csv")));
     report.add("csv " + csv(path(folder, "%FF.csv")));
     report.add("graph " + graph(path(folder, "%C3%A9%FF.graph"), folder));
-    ImageFolder images = ImageFolder.open(folder.resolve("images"), ImageDecoder.imageIo(1, 1));
+    ImageList images = ImageList.of(folder.resolve("images"));
     for (int i = 0; i < images.size(); i++) {
       report.add("image %d %s".formatted(images.label(i), images.files().get(i).toUri()));
     }

@@ -77,8 +77,10 @@ class ImageFilesTest {
   void batchesEqualThoseOfTheFolder(int workers) {
     ImageFolder folder = ImageFolder.open(root, plan);
     List<Object> expected = numbers(DataLoader.over(folder).seed(9));
-    try (ImageFiles images = ImageFiles.of(folder, plan)) {
+    try (ImageFiles images = ImageFiles.open(root, plan)) {
       assertThat(images.columns()).isEqualTo(folder.columns());
+      assertThat(images.classes()).isEqualTo(folder.classes());
+      assertThat(images.labels()).isEqualTo(folder.labels());
       assertThat(numbers(DataLoader.over(images).seed(9).workers(workers)))
           .usingRecursiveComparison()
           .isEqualTo(expected);
@@ -101,7 +103,7 @@ class ImageFilesTest {
     ImageFolder folder = ImageFolder.open(root, plan);
     long[] indices = {4, 4, 2, 1, 0, 5};
     List<Object> expected = numbers(DataLoader.over(folder.subset(indices)).seed(9));
-    try (ImageFiles images = ImageFiles.of(folder, plan);
+    try (ImageFiles images = ImageFiles.open(root, plan);
         NativeDataset part = images.subset(indices)) {
       assertThat(numbers(DataLoader.over(part).seed(9)))
           .usingRecursiveComparison()
@@ -112,9 +114,9 @@ class ImageFilesTest {
   @Test
   void aFileThatCannotBeDecodedCostsOneBatch() throws IOException {
     Path broken = Files.writeString(root.resolve("a").resolve("1.jpg"), "text");
-    ImageFolder folder = ImageFolder.open(root, plan);
-    int index = folder.files().indexOf(broken);
-    try (ImageFiles images = ImageFiles.of(folder, plan);
+    ImageList list = ImageList.of(root);
+    int index = list.files().indexOf(broken);
+    try (ImageFiles images = ImageFiles.of(list, plan);
         DataLoader loader = DataLoader.over(images).batchSize(1).workers(1).build();
         Batches batches = loader.epoch(0)) {
       for (int i = 0; i < index; i++) {
@@ -130,8 +132,7 @@ class ImageFilesTest {
 
   @Test
   void aLoaderOutlivesItsDataset() {
-    ImageFolder folder = ImageFolder.open(root, plan);
-    ImageFiles images = ImageFiles.of(folder, plan);
+    ImageFiles images = ImageFiles.open(root, plan);
     try (DataLoader loader = DataLoader.over(images).build()) {
       images.close();
       images.close();

@@ -82,6 +82,7 @@ class ImageFolderTest {
     ImageFolder folder = ImageFolder.open(root, ImageDecoder.imageIo(1, 2));
     assertThat(folder.classes()).containsExactly("cat", "dog");
     assertThat(folder.label(2)).isEqualTo(1);
+    assertThat(folder.labels()).isEqualTo(ImageList.of(root).labels());
     try (DataLoader loader = DataLoader.over(folder).batchSize(3).build();
         Batches batches = loader.epoch(0)) {
       Batch batch = batches.next();
@@ -145,10 +146,10 @@ class ImageFolderTest {
             .withMessageContaining("/cat/2.png cannot be read as an image: an image must be");
       }
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> ImageFiles.of(folder, plan))
+          .isThrownBy(() -> ImageFiles.of(ImageList.of(files.getPath("/")), plan))
           .withMessageStartingWith("/cat/1.png is not in the default file system");
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> ImageRecords.write(folder, root.resolve("a"), done -> {}))
+          .isThrownBy(() -> ImageRecords.write(ImageList.of(files.getPath("/")), root.resolve("a"), done -> {}))
           .withMessageStartingWith("/cat/1.png is not in the default file system");
       Path inside = files.getPath("/a");
       for (ThrowingCallable opening :

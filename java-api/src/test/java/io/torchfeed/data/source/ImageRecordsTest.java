@@ -65,12 +65,8 @@ class ImageRecordsTest {
     }
   }
 
-  private ImageFolder folder() {
-    return ImageFolder.open(root, plan);
-  }
-
   private void write() {
-    ImageRecords.write(folder(), file, done -> {});
+    ImageRecords.write(ImageList.of(root), file, done -> {});
   }
 
   private static void refuse() {
@@ -109,7 +105,7 @@ class ImageRecordsTest {
   @ValueSource(ints = {0, 2})
   void batchesEqualThoseOfTheFiles(int workers) {
     write();
-    try (ImageFiles files = ImageFiles.of(folder(), plan);
+    try (ImageFiles files = ImageFiles.open(root, plan);
         ImageRecords records = ImageRecords.open(file, plan)) {
       List<Object> expected = numbers(DataLoader.over(files));
       assertThat(records.columns()).isEqualTo(files.columns());
@@ -159,7 +155,7 @@ class ImageRecordsTest {
   @Test
   void aLabelWithoutAClassIsRefused() {
     String description = RecordDescription.write(List.of("cat"), 1, 0);
-    try (BytePointer image = new BytePointer(PathBytes.of(folder().files().get(0)));
+    try (BytePointer image = new BytePointer(PathBytes.of(ImageList.of(root).files().get(0)));
         BytePointer name = new BytePointer(PathBytes.of(file));
         BytePointer json = new BytePointer(description.getBytes(StandardCharsets.UTF_8));
         NativeHandle<ImageRecord> record =
@@ -178,7 +174,7 @@ class ImageRecordsTest {
   void anyNameThatAFileSystemAllowsIsWritten() throws IOException {
     write();
     Path longest = file.resolveSibling("n".repeat(255));
-    ImageRecords.write(folder(), longest, done -> {});
+    ImageRecords.write(ImageList.of(root), longest, done -> {});
     assertThat(longest).hasSameBinaryContentAs(file);
   }
 
@@ -188,11 +184,11 @@ class ImageRecordsTest {
     write();
     long size = Files.size(file);
     Files.writeString(file, "old");
-    ImageRecords.write(folder(), link, done -> {});
+    ImageRecords.write(ImageList.of(root), link, done -> {});
     assertThat(link).isSymbolicLink();
     assertThat(Files.size(file)).isEqualTo(size);
     assertThatExceptionOfType(UncheckedIOException.class)
-        .isThrownBy(() -> ImageRecords.write(folder(), root, done -> refuse()))
+        .isThrownBy(() -> ImageRecords.write(ImageList.of(root), root, done -> refuse()))
         .withMessageContaining(root + " cannot be written: it exists and is not a regular file");
     assertThat(root).isDirectory();
     try (Stream<Path> files = Files.list(file.getParent())) {
@@ -204,12 +200,16 @@ class ImageRecordsTest {
   void filesFollowOneAnother() {
     write();
     try (ImageRecords records = ImageRecords.open(List.of(file, file), plan)) {
-      ImageFolder folder = folder();
+      ImageList list = ImageList.of(root);
       assertThat(records.size()).isEqualTo(12);
-      assertThat(records.classes()).isEqualTo(folder.classes()).hasSize(2);
+      assertThat(records.classes()).isEqualTo(list.classes()).hasSize(2);
       for (int i = 0; i < 12; i++) {
-        assertThat(records.label(i)).isEqualTo(folder.label(i % 6));
+        assertThat(records.label(i)).isEqualTo(list.label(i % 6));
       }
+      int[] labels = records.labels();
+      assertThat(labels).startsWith(list.labels()).endsWith(list.labels()).hasSize(12);
+      labels[0] = 7; // a copy
+      assertThat(records.label(0)).isZero();
     }
     assertThatIllegalArgumentException().isThrownBy(() -> ImageRecords.open(List.of(), plan));
   }
@@ -219,7 +219,7 @@ class ImageRecordsTest {
     write();
     Files.move(root.resolve("a"), root.resolve("c"));
     Path other = file.resolveSibling("other");
-    ImageRecords.write(folder(), other, done -> {});
+    ImageRecords.write(ImageList.of(root), other, done -> {});
     assertThatIllegalArgumentException()
         .isThrownBy(() -> ImageRecords.open(List.of(file, other), plan))
         .withMessageStartingWith("all record files must have the classes of the first, [a, b ")
@@ -229,7 +229,7 @@ class ImageRecordsTest {
   @Test
   void progressCountsTheImages() {
     List<Long> written = new ArrayList<>();
-    ImageRecords.write(folder(), file, written::add);
+    ImageRecords.write(ImageList.of(root), file, written::add);
     List<Long> verified = new ArrayList<>();
     assertThat(ImageRecords.verify(file, verified::add)).isEmpty();
     assertThat(written).isEqualTo(verified).containsExactly(1L, 2L, 3L, 4L, 5L, 6L);
@@ -267,7 +267,7 @@ class ImageRecordsTest {
         .isThrownBy(
             () ->
                 ImageRecords.write(
-                    folder(),
+                    ImageList.of(root),
                     file,
                     done -> {
                       throw new IllegalStateException("enough");

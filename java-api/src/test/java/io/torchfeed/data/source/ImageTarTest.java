@@ -23,7 +23,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.bytedeco.javacpp.BytePointer;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -107,8 +109,23 @@ class ImageTarTest {
           .isEqualTo(numbers(DataLoader.over(expected).sampler(sampler).seed(2).build()));
       for (int i = 0; i < labels.size(); i++) {
         assertThat((long) tar.label(i)).isEqualTo(labels.get(i));
+        assertThat((long) tar.labels()[i]).isEqualTo(labels.get(i));
       }
+      assertThat(tar.classes()).isEmpty();
     }
+  }
+
+  @Test
+  void namesOfClassesCoverTheLabels() {
+    int largest = Math.toIntExact(Collections.max(labels));
+    List<String> names = IntStream.rangeClosed(0, largest).mapToObj("class %d"::formatted).toList();
+    try (ImageTar tar = ImageTar.open(shards, names, plan)) {
+      assertThat(tar.classes()).isEqualTo(names);
+      assertThat(tar.labels()).hasSize(labels.size());
+    }
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> ImageTar.open(shards, names.subList(0, largest), plan))
+        .withMessageContaining("has the label %d, but there are %d classes", largest, largest);
   }
 
   @Test

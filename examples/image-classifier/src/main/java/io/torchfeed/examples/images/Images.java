@@ -3,7 +3,7 @@ package io.torchfeed.examples.images;
 
 import io.torchfeed.data.NativeDataset;
 import io.torchfeed.data.source.ImageFiles;
-import io.torchfeed.data.source.ImageFolder;
+import io.torchfeed.data.source.ImageList;
 import io.torchfeed.data.source.ImageRecords;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.image.ImagePlanBuilder;
@@ -82,8 +82,8 @@ record Images(List<String> classes, ImagePlan plan, Supplier<NativeDataset> sour
         return new Images(records.classes(), plan, () -> ImageRecords.open(file, plan));
       }
     }
-    ImageFolder folder = ImageFolder.open(data.resolve(part), plan);
-    return new Images(folder.classes(), plan, () -> ImageFiles.of(folder, plan));
+    ImageList list = ImageList.of(data.resolve(part));
+    return new Images(list.classes(), plan, () -> ImageFiles.of(list, plan));
   }
 
   private static ImagePlanBuilder augmented(int size, Augmentation augmentation) {

@@ -3,9 +3,8 @@ package io.torchfeed.examples.images;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.torchfeed.data.source.ImageFolder;
+import io.torchfeed.data.source.ImageList;
 import io.torchfeed.data.source.ImageRecords;
-import io.torchfeed.image.ImagePlan;
 import java.awt.Color;
 import java.awt.Graphics2D;
 import java.awt.image.BufferedImage;
@@ -106,10 +105,9 @@ class ClassifierTest {
   void recordsTrainAsTheirFilesDo() throws Exception {
     Path data = data();
     Path packed = Files.createDirectories(folder.resolve("packed"));
-    ImagePlan any = ImagePlan.builder().resize(1, 1).build();
     for (String part : new String[] {"train", "val"}) {
-      ImageFolder images = ImageFolder.open(data.resolve(part), any);
-      ImageRecords.write(images, packed.resolve(part + ".records"), done -> {});
+      ImageList list = ImageList.of(data.resolve(part));
+      ImageRecords.write(list, packed.resolve(part + ".records"), done -> {});
     }
     List<String> metrics = new ArrayList<>();
     for (Path from : List.of(data, packed)) {

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.source;
+
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.internal.Failures;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.FileSystemException;
+import java.nio.file.FileVisitOption;
+import java.nio.file.Files;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.stream.Stream;
+
+/**
+ * The image files in one folder per class, {@code root/class/.../image.png}, and the number of the
+ * class of each. Nothing is decoded; {@link ImageFolder}, {@link ImageFiles} and {@link
+ * ImageRecords#write} take a list.
+ *
+ * <pre>{@code
+ * ImageList list = ImageList.of(root);
+ * Sampler balanced =
+ *     ClassBalancedSampler.ofLabels(list.classes().size(), list.labels()).seed(1).build();
+ * ImageFiles images = ImageFiles.of(list, plan);
+ * }</pre>
+ *
+ * <p>Classes and files are numbered as in torchvision 0.25's {@code ImageFolder}: classes by name,
+ * then the files of each class by folder and name, in code point order, which in UTF-8 is byte
+ * order. Folders within a class belong to it; links are followed. A file is an image if its name
+ * ends in {@code .jpg .jpeg .png .ppm .bmp .pgm .tif .tiff} or {@code .webp}, ignoring case; links
+ * without a target and special files, which torchvision counts as well, are left out.
+ *
+ * <p>The folders are read once, by {@link #of}. Immutable and thread-safe.
+ */
+public final class ImageList {
+  private static final List<String> EXTENSIONS =
+      List.of("jpg", "jpeg", "png", "ppm", "bmp", "pgm", "tif", "tiff", "webp");
+
+  private final List<String> classes;
+  private final List<Path> files;
+  private final int[] labels;
+
+  private ImageList(List<String> classes, List<Path> files, List<Integer> labels) {
+    this.classes = classes;
+    this.files = files;
+    this.labels = labels.stream().mapToInt(Integer::intValue).toArray();
+  }
+
+  /**
+   * Lists the images of a folder, of any file system.
+   *
+   * @param root the folder that contains a folder for each class
+   * @return the list
+   * @throws IllegalArgumentException if there is no class, or a class has no image
+   * @throws UncheckedIOException if a folder cannot be read; the message names it
+   */
+  public static ImageList of(Path root) {
+    requireNonNull(root, "root");
+    List<Path> files = new ArrayList<>();
+    List<Integer> labels = new ArrayList<>();
+    try {
+      List<Path> classes = classes(root);
+      for (int label = 0; label < classes.size(); label++) {
+        List<Path> images = images(classes.get(label));
+        if (images.isEmpty()) {
+          throw new IllegalArgumentException(
+              "each class must have an image (%s), got none in %s"
+                  .formatted(EXTENSIONS, classes.get(label)));
+        }
+        files.addAll(images);
+        for (int i = 0; i < images.size(); i++) {
+          labels.add(label);
+        }
+      }
+      List<String> names = classes.stream().map(ImageList::name).toList();
+      return new ImageList(names, List.copyOf(files), labels);
+    } catch (IOException e) {
+      Object folder = e instanceof FileSystemException at ? at.getFile() : root;
+      throw new UncheckedIOException("cannot read %s: %s".formatted(folder, Failures.reason(e)), e);
+    }
+  }
+
+  /**
+   * Returns the folders of the classes, ordered by the bytes of their names: the same order in
+   * every locale.
+   */
+  private static List<Path> classes(Path root) throws IOException {
+    if (!Files.isDirectory(root)) {
+      throw new NotDirectoryException(root.toString());
+    }
+    try (Stream<Path> entries = Files.list(root)) {
+      List<Path> classes = entries.filter(Files::isDirectory).sorted().toList();
+      if (classes.isEmpty()) {
+        throw new IllegalArgumentException(
+            "a folder for each class is needed, got none in " + root);
+      }
+      return classes;
+    }
+  }
+
+  private static List<Path> images(Path folder) throws IOException {
+    try (Stream<Path> entries = Files.walk(folder, FileVisitOption.FOLLOW_LINKS)) {
+      return entries
+          .filter(ImageList::isImage)
+          .sorted(
+              Comparator.comparing((Path path) -> requireNonNull(path.getParent(), "a folder"))
+                  .thenComparing(Path::getFileName))
+          .toList();
+    } catch (UncheckedIOException e) {
+      throw e.getCause();
+    }
+  }
+
+  private static boolean isImage(Path path) {
+    String name = name(path).toLowerCase(Locale.ROOT);
+    return EXTENSIONS.contains(name.substring(name.lastIndexOf('.') + 1))
+        && name.indexOf('.') >= 0
+        && Files.isRegularFile(path);
+  }
+
+  private static String name(Path path) {
+    return String.valueOf(path.getFileName());
+  }
+
+  /**
+   * Returns the names of the classes; a label is the index of its class in this list.
+   *
+   * @return the names, ascending, with replacement characters where the locale cannot decode them
+   */
+  public List<String> classes() {
+    return classes;
+  }
+
+  /**
+   * Returns the files of the images.
+   *
+   * @return the files by index
+   */
+  public List<Path> files() {
+    return files;
+  }
+
+  /**
+   * Returns the class of each image, for example for a sampler that balances classes.
+   *
+   * @return the numbers of the classes by index, a new array
+   */
+  public int[] labels() {
+    return labels.clone();
+  }
+
+  /**
+   * Returns the class of an image.
+   *
+   * @param index the index of the image, in [0, size())
+   * @return the number of the class
+   * @throws IndexOutOfBoundsException if there is no such image
+   */
+  public int label(long index) {
+    return labels[Math.toIntExact(Objects.checkIndex(index, (long) labels.length))];
+  }
+
+  /**
+   * Returns the number of images.
+   *
+   * @return the number, at least 1
+   */
+  public int size() {
+    return labels.length;
+  }
+}
