@@ -118,7 +118,7 @@ class ArchitectureTest {
               "sampler"),
           entry("distributed.launch", "internal"),
           entry("amp", "bindings", "checkpoint", "internal", "memory"),
-          entry("", "bindings", "data", "data.source", "image", "sampler", "sampler.torch"));
+          entry("", "bindings", "data", "data.source", "sampler", "sampler.torch"));
 
   private static final Pattern IMPORT =
       Pattern.compile("^import (?:static )?[\\w.]+\\.(\\w+);", Pattern.MULTILINE);
