@@ -2,14 +2,16 @@
 #include "core/host_calls.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #if defined(__linux__) && !defined(TORCHFEED_PORTABLE_CALLS)
 #include <sys/uio.h>
 #else
-#include <algorithm>
 #include <limits>
 #endif
 
@@ -50,6 +52,33 @@ int stream_socket(int family) {
     ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
   }
   return descriptor;
+}
+
+#endif
+
+#ifdef __linux__
+
+std::optional<std::chrono::milliseconds> quiet_time(int descriptor) {
+  tcp_info info{};
+  socklen_t length = sizeof(info);
+  if (::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 ||
+      info.tcpi_state != TCP_ESTABLISHED) {
+    return std::nullopt;
+  }
+  return std::chrono::milliseconds(std::min(info.tcpi_last_data_sent, info.tcpi_last_data_recv));
+}
+
+#else
+
+std::optional<std::chrono::milliseconds> quiet_time(int descriptor) {
+  constexpr int kEstablished = 4;  // TCPS_ESTABLISHED, of a header of the kernel
+  tcp_connection_info info{};
+  socklen_t length = sizeof(info);
+  if (::getsockopt(descriptor, IPPROTO_TCP, TCP_CONNECTION_INFO, &info, &length) != 0 ||
+      info.tcpi_state != kEstablished) {
+    return std::nullopt;
+  }
+  return std::chrono::milliseconds(0);
 }
 
 #endif

@@ -5,12 +5,12 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/host_calls.h"
 #include "torch/mesh/gloo_workers.h"
 #include "torchfeed/error.h"
 #include "torchfeed/log_filter.h"
@@ -201,16 +202,10 @@ class OwnDescriptor {
   bool is_open_;
 };
 
-/// Returns the system's data on an established connection; nothing of one that has ended.
-std::optional<tcp_info> established(const Connection& connection) {
-  tcp_info info{};
-  socklen_t length = sizeof(info);
+/// Returns how long an established connection has been quiet; nothing of one that has ended.
+std::optional<std::chrono::milliseconds> established(const Connection& connection) {
   const OwnDescriptor own(connection);
-  if (!own.is_open() || getsockopt(own.get(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0 ||
-      info.tcpi_state != TCP_ESTABLISHED) {
-    return std::nullopt;
-  }
-  return info;
+  return own.is_open() ? quiet_time(own.get()) : std::nullopt;
 }
 
 }  // namespace
@@ -237,10 +232,7 @@ std::vector<int64_t> GroupSockets::lost() const {
 std::chrono::milliseconds GroupSockets::quiet_for() const {
   auto quiet = std::chrono::milliseconds::max();
   for (const auto& connection : connections_) {
-    if (const auto info = established(connection)) {
-      quiet = std::min(quiet, std::chrono::milliseconds(
-                                  std::min(info->tcpi_last_data_sent, info->tcpi_last_data_recv)));
-    }
+    quiet = std::min(quiet, established(connection).value_or(quiet));
   }
   return quiet;
 }
