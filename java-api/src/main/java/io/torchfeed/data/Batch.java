@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
+import static java.util.Objects.checkIndex;
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.data.pass.DeliveredBatch;
+import io.torchfeed.data.task.SampleRandom;
+import io.torchfeed.image.ImagePlan;
+import io.torchfeed.image.ImageTensorPlan;
+import io.torchfeed.image.NvJpegDecoder;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
 import org.bytedeco.pytorch.Tensor;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The samples of one step: a tensor for each column of the dataset.
@@ -16,6 +25,96 @@ import org.bytedeco.pytorch.Tensor;
  * outlive the batch. Not thread-safe.
  */
 public final class Batch implements AutoCloseable {
+  /**
+   * A step that computes other tensors of each batch on its device, when the consumer takes it: see
+   * {@link DataLoaderBuilder#afterTransfer}.
+   *
+   * <pre>{@code
+   * Batch.Step augment = Batch.Step.images(0, plan).andThen(Batch.Step.of(mix));
+   * }</pre>
+   */
+  @FunctionalInterface
+  public interface Step {
+    /**
+     * Computes the tensors of a batch. Called in the consumer's thread, in its current stream, in a
+     * {@code PointerScope} and without recording gradients; passes that run at the same time call
+     * it concurrently.
+     *
+     * @param batch the batch of the loader, which ends with this call unless it is kept; its
+     *     tensors may be written
+     * @param seed the seed of the loader
+     * @return the tensors that {@link Batch#tensor} returns: some of the batch, views of them, or
+     *     new ones, of any number and shape. The loader takes references of its own.
+     * @throws Exception if they cannot be computed; the consumer gets an {@link
+     *     IllegalStateException} with this cause in place of the batch
+     */
+    Tensor[] apply(Batch batch, long seed) throws Exception;
+
+    /**
+     * Returns a step that applies an image plan to a column, by the draws of seed, epoch and index.
+     *
+     * @param column the number of the column of uint8 images, {@code [B, 3, height, width]}
+     * @param plan the steps
+     * @return the step, which leaves the other columns alone
+     */
+    static Step images(int column, ImageTensorPlan plan) {
+      requireNonNull(plan, "plan");
+      return (batch, seed) ->
+          batch.replacing(
+              column, plan.apply(batch.tensor(column), seed, batch.epoch(), batch.indices()));
+    }
+
+    /**
+     * Returns a step that applies a transform. Its random numbers are those that {@link
+     * DataLoaderBuilder#transform} would give it, unless the first sample of a batch was skipped:
+     * they depend on seed, epoch and the first sample that is left.
+     *
+     * @param transform a transform, for example a {@link BatchMix}
+     * @return the step
+     */
+    static Step of(BatchTransform transform) {
+      requireNonNull(transform, "transform");
+      return (batch, seed) -> {
+        SampleRandom random = new SampleRandom();
+        long first = batch.size() == 0 ? -1 : batch.indices()[0];
+        random.begin(~seed, batch.epoch(), first); // as for a transform on the worker
+        return transform.apply(batch.tensors().clone(), random);
+      };
+    }
+
+    /**
+     * Returns a step that decodes JPEGs on a CUDA device. The loader leaves its batches in host
+     * memory, where nvJPEG reads the bytes, so {@link DataLoaderBuilder#device} is not set.
+     *
+     * @param column the number of the column of encoded files, {@link VariableLength#packed}; the
+     *     images take its place
+     * @param offsets the number of the column of its offsets, which stays
+     * @param decoder decodes; the caller closes it after the loader
+     * @param plan may crop, scale, flip, turn and normalize
+     * @return the step
+     */
+    static Step decode(int column, int offsets, NvJpegDecoder decoder, ImagePlan plan) {
+      requireNonNull(decoder, "decoder");
+      requireNonNull(plan, "plan");
+      return (batch, seed) -> {
+        List<byte[]> files = PackedFiles.of(batch.tensor(column), batch.tensor(offsets));
+        return batch.replacing(
+            column, decoder.decode(files, plan, seed, batch.epoch(), batch.indices()));
+      };
+    }
+
+    /**
+     * Returns a step that applies this one and then another one to its results.
+     *
+     * @param next the other step
+     * @return the step
+     */
+    default Step andThen(Step next) {
+      requireNonNull(next, "next");
+      return (batch, seed) -> next.apply(batch.lending(apply(batch, seed)), seed);
+    }
+  }
+
   private final Batches pass; // keeps the pass reachable while one of its batches is in use
   private final DeliveredBatch content;
   private final boolean kept;
@@ -59,6 +158,15 @@ public final class Batch implements AutoCloseable {
    */
   public int size() {
     return content.size;
+  }
+
+  /**
+   * Returns the epoch of the batch.
+   *
+   * @return the number of the epoch, at least 0
+   */
+  public long epoch() {
+    return content.epoch;
   }
 
   /**
@@ -116,7 +224,35 @@ public final class Batch implements AutoCloseable {
     }
   }
 
-  private Tensor[] tensors() {
+  private Tensor[] replacing(int column, Tensor replacement) {
+    Tensor[] all = tensors().clone();
+    all[checkIndex(column, all.length)] = replacement;
+    return all;
+  }
+
+  /** Returns tensors of the same content that no scope closes. */
+  static Tensor[] references(@Nullable Tensor[] others) {
+    for (int i = 0; i < others.length; i++) {
+      Tensor other = others[i];
+      if (other == null || other.isNull() || !other.defined()) {
+        throw new IllegalStateException("the step returned no tensor " + i);
+      }
+    }
+    Tensor[] owned = new Tensor[others.length];
+    for (int i = 0; i < others.length; i++) {
+      Tensor other = requireNonNull(others[i]);
+      owned[i] = NativeHandle.outsideOfScopes(() -> new Tensor(other));
+    }
+    return owned;
+  }
+
+  /** Returns the same batch in tensors that others own and close. */
+  Batch lending(Tensor[] others) {
+    return new Batch(pass, content.in(others), kept);
+  }
+
+  /** Returns the tensors of all columns. */
+  Tensor[] tensors() {
     requireNotEnded();
     return content.tensors;
   }

@@ -102,13 +102,14 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
    *     call can be repeated
    * @throws LoaderWorkerException if a worker died; the call can be repeated
    * @throws IllegalStateException if the batch could not be loaded for another reason, which is the
-   *     cause, and the pass can continue with the next batch; or if the pass is closed, even while
-   *     waiting, or another thread reads it
+   *     cause, and the pass can continue with the next batch, also if the step of {@link
+   *     DataLoaderBuilder#afterTransfer} threw it; or if the pass is closed, even while waiting, or
+   *     another thread reads it
    */
   @Override
   public Batch next() {
     try {
-      return new Batch(this, pass.next());
+      return new Batch(this, pass.next(batch -> loader.finish(this, batch)));
     } finally {
       Reference.reachabilityFence(this);
     }
@@ -120,6 +121,16 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     } finally {
       Reference.reachabilityFence(this);
     }
+  }
+
+  /**
+   * Returns the epoch of this pass.
+   *
+   * @return the number of the epoch, at least 0; a resumed pass continues the epoch of its state,
+   *     or begins the next
+   */
+  public long epoch() {
+    return pass.epoch();
   }
 
   /**

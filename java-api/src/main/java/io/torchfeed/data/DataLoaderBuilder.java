@@ -10,6 +10,7 @@ import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A builder of loaders. Each option may be set once; setting it again throws {@link
@@ -18,6 +19,7 @@ import java.time.Duration;
  */
 public final class DataLoaderBuilder {
   private final LoaderOptions options;
+  private Batch.@Nullable Step afterTransfer;
 
   DataLoaderBuilder(LoaderData data) {
     options = new LoaderOptions(data);
@@ -195,7 +197,8 @@ public final class DataLoaderBuilder {
   /**
    * Sets the seed of {@link SampleWriter#random} and of the random numbers of a transform, which
    * also depend on epoch and index; by default 0. Over tensors and files of rows, only with a
-   * transform. States of a loader do not contain it: a pass is resumed exactly with the same seed.
+   * transform or a step after the transfer. States of a loader do not contain it: a pass is resumed
+   * exactly with the same seed.
    *
    * @param seed any number
    * @return this builder
@@ -259,6 +262,26 @@ public final class DataLoaderBuilder {
   }
 
   /**
+   * Sets a step that runs on the delivered batch, on the device of its tensors; by default none.
+   * The thread that takes a batch runs it within {@link Batches#next}, with both engines; a device
+   * only enqueues its work. It depends on the batch and the seed alone, so a resumed pass gets the
+   * same tensors.
+   *
+   * <pre>{@code
+   * DataLoader.over(images).batchSize(64).seed(1).device("cuda:0")
+   *     .afterTransfer(Batch.Step.images(0, plan).andThen(Batch.Step.of(BatchMix.mixUp(0.2, 10))));
+   * }</pre>
+   *
+   * @param step computes the tensors of the batch
+   * @return this builder
+   */
+  public DataLoaderBuilder afterTransfer(Batch.Step step) {
+    afterTransfer = Once.set("afterTransfer", afterTransfer, requireNonNull(step, "step"));
+    options.drawsAfterTransfer = true;
+    return this;
+  }
+
+  /**
    * Builds the loader and starts its worker threads.
    *
    * @return the loader; the caller closes it
@@ -270,6 +293,6 @@ public final class DataLoaderBuilder {
    *     libtorch cannot use the device; the message names the missing part
    */
   public DataLoader build() {
-    return new DataLoader(options.build());
+    return new DataLoader(options.build(), afterTransfer, options.seedOrDefault());
   }
 }

@@ -53,6 +53,7 @@ final class LoaderOptions {
   @Nullable String device;
   @Nullable String pinnedFor;
   @Nullable BatchTransform transform;
+  boolean drawsAfterTransfer;
 
   LoaderOptions(LoaderData data) {
     this.data = data;
@@ -154,7 +155,7 @@ final class LoaderOptions {
       return javaEngine(IndexTasks.reading(dataset), layout, batchRows, meter);
     }
     LoaderData.Native rows = (LoaderData.Native) data;
-    if (seed != null && transform == null && !rows.takesSeed()) {
+    if (seed != null && transform == null && !drawsAfterTransfer && !rows.takesSeed()) {
       throw new IllegalArgumentException(
           "seed is for datasets implemented in Java, images and transforms; got %d over tensors or"
                   .formatted(seed)
@@ -169,7 +170,7 @@ final class LoaderOptions {
               maxAhead,
               inOrderOrDefault(),
               timeout,
-              seed == null ? 0 : seed,
+              seedOrDefault(),
               meter));
     }
     BatchLayout layout = layout(rows.columns(), List.of(), batchRows);
@@ -191,7 +192,7 @@ final class LoaderOptions {
             new TaskOptions(
                 layout,
                 onFailure == null ? FailurePolicy.report() : onFailure,
-                seed == null ? 0 : seed,
+                seedOrDefault(),
                 meter),
             batchRows,
             workersOrDefault(),
@@ -241,6 +242,10 @@ final class LoaderOptions {
 
   private int batchSizeOrDefault() {
     return batchSize == null ? 1 : batchSize;
+  }
+
+  long seedOrDefault() {
+    return seed == null ? 0 : seed;
   }
 
   private int workersOrDefault() {

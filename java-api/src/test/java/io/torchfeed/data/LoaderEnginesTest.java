@@ -116,7 +116,9 @@ class LoaderEnginesTest {
             factory,
             new IndexSource(plan, 40, inOrder),
             Prefetch.of(prefetch, prefetchBytes, 1),
-            new LoaderMeter(1, false)));
+            new LoaderMeter(1, false)),
+        null,
+        0);
   }
 
   @Test

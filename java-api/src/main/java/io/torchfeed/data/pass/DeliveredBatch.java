@@ -54,19 +54,25 @@ public final class DeliveredBatch {
     this.size = samples.length;
   }
 
-  private DeliveredBatch(DeliveredBatch other, Tensor[] tensors) {
+  private DeliveredBatch(
+      DeliveredBatch other, Tensor[] tensors, long[] indices, @Nullable IndexRequest request) {
     this.epoch = other.epoch;
     this.number = other.number;
-    this.request = null;
+    this.request = request;
     this.tensors = tensors;
     this.elements = other.elements;
-    this.indices = Arrays.copyOf(other.indices, other.size);
+    this.indices = indices;
     this.size = other.size;
+  }
+
+  /** Returns the same batch, which it replaces, in other tensors. */
+  public DeliveredBatch withTensors(Tensor[] others) {
+    return new DeliveredBatch(this, others, indices, request);
   }
 
   /** Returns the same batch in other tensors, with its own copy of the index list. */
   public DeliveredBatch in(Tensor[] others) {
-    return new DeliveredBatch(this, others);
+    return new DeliveredBatch(this, others, Arrays.copyOf(indices, size), null);
   }
 
   public boolean hasEnded() {

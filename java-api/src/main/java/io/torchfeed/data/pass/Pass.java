@@ -8,6 +8,7 @@ import io.torchfeed.data.engine.LoadedBatch;
 import io.torchfeed.data.task.LoaderEvents;
 import java.util.NoSuchElementException;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -63,7 +64,12 @@ public final class Pass {
     }
   }
 
-  public DeliveredBatch next() {
+  /**
+   * Waits for the next batch.
+   *
+   * @param finish returns the batch to deliver, or throws; runs in this thread, inside of the pass
+   */
+  public DeliveredBatch next(UnaryOperator<DeliveredBatch> finish) {
     lifecycle.enter();
     try {
       lifecycle.beginTaking();
@@ -72,11 +78,21 @@ public final class Pass {
       while (true) {
         DeliveredBatch batch = take(ready, event);
         if (batch != null) {
-          return lifecycle.deliver(batch);
+          return lifecycle.deliver(finished(batch, finish));
         }
       }
     } finally {
       lifecycle.exit();
+    }
+  }
+
+  private DeliveredBatch finished(DeliveredBatch batch, UnaryOperator<DeliveredBatch> finish) {
+    try {
+      return finish.apply(batch);
+    } catch (RuntimeException | Error e) {
+      batch.close();
+      scheduler.release(batch);
+      throw e;
     }
   }
 
@@ -130,6 +146,10 @@ public final class Pass {
   public boolean isPadding(long batch, int element) {
     lifecycle.requireNotClosed();
     return scheduler.isPadding(batch, element);
+  }
+
+  public long epoch() {
+    return epoch;
   }
 
   public long position() {

@@ -32,8 +32,7 @@ public final class ImageTar extends NativeDataset {
   private final List<String> classes;
   private final int[] labels;
 
-  private ImageTar(
-      NativeHandle<RowSet> rows, ImagePlan plan, List<String> classes, int[] labels) {
+  private ImageTar(NativeHandle<RowSet> rows, ImagePlan plan, List<String> classes, int[] labels) {
     super(rows, List.of(plan.row(), RowSpec.of(DType.INT64)), true);
     this.classes = classes;
     this.labels = labels;

@@ -18,8 +18,8 @@ import java.util.function.LongConsumer;
 import org.bytedeco.javacpp.BytePointer;
 
 /**
- * Writes the images of a list into a record file: threads read and rewrite images, this one
- * appends them in order.
+ * Writes the images of a list into a record file: threads read and rewrite images, this one appends
+ * them in order.
  */
 final class RecordPacker implements AutoCloseable {
   private static final int AHEAD_PER_THREAD = 4;
@@ -50,8 +50,7 @@ final class RecordPacker implements AutoCloseable {
         progress.accept(i + 1L);
       }
       String description =
-          RecordDescription.write(
-              list.classes(), size, writer.callLong(ImageRecordWriter::tiled));
+          RecordDescription.write(list.classes(), size, writer.callLong(ImageRecordWriter::tiled));
       try (BytePointer json = new BytePointer(description.getBytes(StandardCharsets.UTF_8))) {
         writer.run(to -> to.finish(json));
       }

@@ -149,7 +149,10 @@ class ImageFolderTest {
           .isThrownBy(() -> ImageFiles.of(ImageList.of(files.getPath("/")), plan))
           .withMessageStartingWith("/cat/1.png is not in the default file system");
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> ImageRecords.write(ImageList.of(files.getPath("/")), root.resolve("a"), done -> {}))
+          .isThrownBy(
+              () ->
+                  ImageRecords.write(
+                      ImageList.of(files.getPath("/")), root.resolve("a"), done -> {}))
           .withMessageStartingWith("/cat/1.png is not in the default file system");
       Path inside = files.getPath("/a");
       for (ThrowingCallable opening :

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.javacpp.LongPointer;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+
+/** The files in a column of packed samples. */
+final class PackedFiles {
+  private PackedFiles() {}
+
+  /** Returns the samples of a packed column of bytes. */
+  static List<byte[]> of(Tensor bytes, Tensor offsets) {
+    if (!bytes.is_cpu()
+        || !offsets.is_cpu()
+        || bytes.dim() != 1
+        || offsets.dim() != 1
+        || bytes.scalar_type().intern() != ScalarType.Byte
+        || offsets.scalar_type().intern() != ScalarType.Long) {
+      throw new IllegalArgumentException(
+          "a packed column of uint8 in host memory and its int64 offsets are needed, got %s %s and"
+                  .formatted(bytes.scalar_type(), Arrays.toString(bytes.sizes().vec().get()))
+              + " %s %s"
+                  .formatted(offsets.scalar_type(), Arrays.toString(offsets.sizes().vec().get())));
+    }
+    byte[] all = new byte[Math.toIntExact(bytes.numel())];
+    new BytePointer(bytes.data_ptr()).get(all);
+    long[] bounds = new long[Math.toIntExact(offsets.numel())];
+    new LongPointer(offsets.data_ptr_long()).get(bounds);
+    List<byte[]> files = new ArrayList<>();
+    for (int i = 1; i < bounds.length; i++) {
+      files.add(Arrays.copyOfRange(all, (int) bounds[i - 1], (int) bounds[i]));
+    }
+    return files;
+  }
+}
