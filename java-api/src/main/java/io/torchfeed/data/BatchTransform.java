@@ -10,7 +10,8 @@ import org.bytedeco.pytorch.Tensor;
  *
  * <pre>{@code
  * BatchTransform toFloat =
- *     (tensors, random) -> new Tensor[] {tensors[0].to(ScalarType.Float).div_(255), tensors[1]};
+ *     (tensors, random) ->
+ *         new Tensor[] {tensors[0].to(ScalarType.Float).div_(new Scalar(255)), tensors[1]};
  * }</pre>
  */
 @FunctionalInterface

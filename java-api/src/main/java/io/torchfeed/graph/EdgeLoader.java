@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>{@code
  * EdgeLoader loader = EdgeLoader.over(plan).pattern(LinePattern.EDGES_BY_SOURCE).build();
- * Digraph graph = Digraph.of(loader.load(0, AllToAll.alone()), DuplicatePolicy.LAST);
+ * Edges edges = loader.load(0, AllToAll.alone());
+ * Digraph graph = Digraph.of(edges, EdgeLoader.DuplicatePolicy.LAST);
  * }</pre>
  *
  * <p>A line of two fields is an edge, {@code a,b} of weight 1 or {@code a,b:w} of weight w: the

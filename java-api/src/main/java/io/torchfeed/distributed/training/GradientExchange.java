@@ -95,7 +95,7 @@ public sealed interface GradientExchange permits GradientExchange.Nodal, PowerSg
    *
    * <p>With k the number of the pass, starting from m = v = 0, the optimizer is to compute
    *
-   * <pre>{@code
+   * <pre>{@literal
    * if (k <= w) {
    *   m = beta1 * m + (1 - beta1) * grad;
    *   v = beta2 * v + (1 - beta2) * grad * grad;

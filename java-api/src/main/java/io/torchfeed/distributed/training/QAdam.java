@@ -19,7 +19,8 @@ import org.bytedeco.pytorch.Tensor;
  *
  * <pre>{@code
  * QAdam.Options adam = QAdam.Options.defaults().withWarmupSteps(500);
- * try (var model = wrap(net, group, Options.defaults().withExchange(adam.exchange()));
+ * var options = DataParallelOptions.defaults().withExchange(adam.exchange());
+ * try (var model = DistributedDataParallel.wrap(net, group, options);
  *     QAdam optimizer = QAdam.of(model, adam)) {
  *   for (Batch batch : batches) {
  *     optimizer.zeroGrad();

@@ -12,8 +12,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * are the same on all ranks, bit for bit:
  *
  * <pre>{@code
- * try (UnevenInputs inputs = model.unevenInputs(batches.size())) {
- *   for (Batch batch : batches) {
+ * try (UnevenInputs inputs = model.unevenInputs(loader.batches(epoch))) {
+ *   for (Batch batch : loader.epoch(epoch)) {
  *     optimizer.zero_grad();
  *     model.backward(loss(batch));
  *     optimizer.step();

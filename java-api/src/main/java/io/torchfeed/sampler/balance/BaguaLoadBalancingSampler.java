@@ -26,7 +26,8 @@ import java.util.List;
  * torch 2.10.0. The defaults are Bagua's; other values are set by name:
  *
  * <pre>{@code
- * new BaguaLoadBalancingSampler(costs, new Part(2, 0)).withLevel(0.5).withTail(Tail.DROP)
+ * Sampler sampler =
+ *     new BaguaLoadBalancingSampler(costs, new Part(2, 0)).withLevel(0.5).withTail(Tail.DROP);
  * }</pre>
  *
  * <p>Epoch e is a pass after {@code set_epoch(e)}: its generator is seeded with the low 32 bits of

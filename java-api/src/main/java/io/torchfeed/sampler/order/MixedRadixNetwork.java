@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * of 32 bits, p(i) and q(i): the low and the high half of the key stream's next word. In wrapping
  * 32-bit arithmetic, its function is
  *
- * <pre>{@code
+ * <pre>{@literal
  * f(i, x): x += p(i); x ^= x >>> 16; x *= 0x7feb352d; x ^= x >>> 15; x += q(i); x *= 0x846ca68b
  * }</pre>
  *

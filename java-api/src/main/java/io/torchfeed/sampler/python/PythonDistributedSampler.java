@@ -29,7 +29,8 @@ import java.util.List;
  * in pure Java; golden/python_samplers.py. The defaults are PyTorch's; deviations are set by name:
  *
  * <pre>{@code
- * new PythonDistributedSampler(50_000, new Part(8, rank)).withSeed(42).withTail(Tail.DROP)
+ * Sampler sampler =
+ *     new PythonDistributedSampler(50_000, new Part(8, rank)).withSeed(42).withTail(Tail.DROP);
  * }</pre>
  *
  * <p>Epoch e is a pass after {@code set_epoch(e)}: its generator is seeded with the low 32 bits of

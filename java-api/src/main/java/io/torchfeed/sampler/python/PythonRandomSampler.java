@@ -29,7 +29,8 @@ import io.torchfeed.sampler.cursor.ListCursor;
  *
  * <pre>{@code
  * // DataLoader(data, shuffle=True, generator=torch.Generator().manual_seed(42))
- * new PythonRandomSampler(50_000, 42).withGeneratorUse(PythonGenerator.Use.LOADER)
+ * Sampler sampler =
+ *     new PythonRandomSampler(50_000, 42).withGeneratorUse(PythonGenerator.Use.LOADER);
  * }</pre>
  *
  * <p>An open cursor holds 4 bytes per draw (8 when drawing with replacement from more than
