@@ -100,7 +100,7 @@ public final class Site {
     }
   }
 
-  /** Where a file or folder of the repository is in the site; it is written later. */
+  /** Returns the page of a file or folder of the repository; it is written later. */
   private Path target(Path source) {
     if (met.add(source)) {
       waiting.add(source);
@@ -151,7 +151,7 @@ public final class Site {
     return list.append("</ul>\n").toString();
   }
 
-  /** Lets links point to the pages of files. What is missing stays, for .ci/check-links to find. */
+  /** Lets links point to the pages of files. Missing files stay, for .ci/check-links to find. */
   private String linkFiles(String html, Path source, Path target) {
     return LINK.matcher(html)
         .replaceAll(
