@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 /** Argument checks that several packages share; the C++ classes perform none. */
 public final class Checks {
   /** The maximum world size of a plan whose division takes time and memory for each rank. */
-  private static final int MAX_RANKS = 1 << 16;
+  public static final int FEW_RANKS = 1 << 16;
 
   private Checks() {}
 
@@ -43,7 +43,7 @@ public final class Checks {
   }
 
   public static void requireFewRanks(int worldSize) {
-    requireWorldSize(worldSize, MAX_RANKS);
+    requireWorldSize(worldSize, FEW_RANKS);
   }
 
   public static void requireEpoch(long epoch) {

@@ -12,10 +12,8 @@ import java.util.List;
  * of threads may open cursors.
  *
  * <p>A plan of a whole order needs {@link #epoch} and {@link #parameters} only. A plan that is one
- * rank's part of an order shared by all ranks also overrides {@link #part} and {@link #order};
- * {@link #resume}, if the rest of an epoch can be divided again when the number of ranks changes;
- * {@link #probe}, so that a digest covers samples of the order; and {@link #tail}, if ranks may
- * differ in size.
+ * rank's part of an order shared by all ranks is a {@link DividedPlan}, and overrides {@link
+ * #probe}, so that a digest covers samples of the order.
  *
  * @param <C> the cursors of the plan
  */

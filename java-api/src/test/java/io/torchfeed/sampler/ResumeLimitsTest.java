@@ -214,5 +214,18 @@ class ResumeLimitsTest {
                     new BaguaLoadBalancingSampler(COSTS, new Part(tooMany, 0)), COSTS, 20))
         .forEach(
             made -> assertThatIllegalArgumentException().isThrownBy(made).withMessage(message));
+    List<EpochSegment> empty = List.of(new EpochSegment(tooMany, 0));
+    Part part = new Part(2, 0);
+    Stream.<Plan<?>>of(
+            BlockedSampler.contiguous(SHARDS, part),
+            ShardedSampler.strided(SHARDS, part),
+            TokenBudgetBatchSampler.builder(COSTS, 20).part(part).build(),
+            BaguaLoadBalancingBatchSampler.bySumOfCosts(
+                new BaguaLoadBalancingSampler(COSTS, part), COSTS, 20))
+        .forEach(
+            plan ->
+                assertThatIllegalArgumentException()
+                    .isThrownBy(() -> plan.resume(0, empty))
+                    .withMessage(message));
   }
 }

@@ -4,6 +4,7 @@ package io.torchfeed.testing;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
+import io.torchfeed.sampler.order.BackAndForth;
 import io.torchfeed.sampler.order.ListSampler;
 import io.torchfeed.sampler.order.ShardShuffleSampler;
 import io.torchfeed.sampler.order.ShuffledSampler;
@@ -69,6 +70,10 @@ public final class SamplerFamilies {
               "PythonDistributedSampler",
               ANY,
               (n, part, tail, seed) -> new PythonDistributedSampler(n, part, true, seed, tail)),
+          new Divided(
+              "a user's DividedSampler",
+              EVEN,
+              (n, part, tail, seed) -> new BackAndForth(new ShuffledSampler(n, seed), part, tail)),
           new Divided(
               "ShuffledSampler",
               ANY,

@@ -8,12 +8,12 @@ import io.torchfeed.internal.HeapMemory;
 import io.torchfeed.internal.Quotes;
 import io.torchfeed.sampler.BatchCursor;
 import io.torchfeed.sampler.BatchSampler;
+import io.torchfeed.sampler.DividedPlan;
 import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.sampler.cursor.EpochProgress;
-import io.torchfeed.sampler.cursor.PlanChecks;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -53,7 +53,8 @@ import org.jspecify.annotations.Nullable;
  * dataset and 4 per batch of the rank. {@link io.torchfeed.sampler.Seekable#seek} takes constant
  * time. Immutable except for this cache; any number of threads may open cursors.
  */
-public final class BaguaLoadBalancingBatchSampler implements BatchSampler {
+public final class BaguaLoadBalancingBatchSampler
+    implements BatchSampler, DividedPlan<BatchCursor> {
   private static final int MAX_NAME_LENGTH = 128;
 
   private final BaguaLoadBalancingSampler sampler;
@@ -180,17 +181,6 @@ public final class BaguaLoadBalancingBatchSampler implements BatchSampler {
   /**
    * {@inheritDoc}
    *
-   * @throws IllegalStateException if the batch function returns a size that is less than 1 or more
-   *     than {@link #maxBatchSize}, or sizes whose sum is not the number of indices
-   */
-  @Override
-  public BatchCursor epoch(long epoch) {
-    return resume(epoch, List.of());
-  }
-
-  /**
-   * {@inheritDoc}
-   *
    * <p>The remaining samples are sorted and divided again, like the sampler's, and then cut into
    * batches.
    *
@@ -198,19 +188,19 @@ public final class BaguaLoadBalancingBatchSampler implements BatchSampler {
    *     than {@link #maxBatchSize}, or sizes whose sum is not the number of indices
    */
   @Override
-  public BatchCursor resume(long epoch, List<EpochSegment> delivered) {
-    Checks.requireEpoch(epoch);
-    PlanChecks.requireFewRanks(delivered);
-    EpochProgress<BaguaBatches> progress =
-        EpochProgress.of(new Division(epoch), delivered, part().worldSize());
-    BatchCursor cursor = new BaguaBatchCursor(this, progress.part());
-    cursor.seek(progress.delivered());
-    return cursor;
+  public BatchCursor openPart(long epoch, List<EpochSegment> before) {
+    return new BaguaBatchCursor(
+        this, EpochProgress.rest(new Division(epoch), before, part().worldSize()));
   }
 
   @Override
   public Part part() {
     return sampler.part();
+  }
+
+  @Override
+  public int maxWorldSize() {
+    return Checks.FEW_RANKS;
   }
 
   @Override

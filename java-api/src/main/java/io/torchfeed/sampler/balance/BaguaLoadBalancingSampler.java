@@ -3,9 +3,9 @@ package io.torchfeed.sampler.balance;
 
 import static java.util.Objects.requireNonNull;
 
-import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.HeapMemory;
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.DividedPlan;
 import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
@@ -56,7 +56,7 @@ import java.util.List;
  */
 public record BaguaLoadBalancingSampler(
     Costs costs, Part part, boolean shuffle, long seed, double level, Tail tail)
-    implements Sampler {
+    implements Sampler, DividedPlan<Cursor> {
   /**
    * Creates a plan with every option specified.
    *
@@ -140,22 +140,12 @@ public record BaguaLoadBalancingSampler(
   }
 
   @Override
-  public Cursor epoch(long epoch) {
-    return resume(epoch, List.of());
-  }
-
-  @Override
-  public Cursor resume(long epoch, List<EpochSegment> delivered) {
-    Checks.requireEpoch(epoch);
+  public Cursor openPart(long epoch, List<EpochSegment> before) {
     return HeapMemory.planned(
         this,
         () -> {
-          EpochProgress<BaguaChunks> progress =
-              EpochProgress.of(new Division(epoch), delivered, part.worldSize());
-          BaguaChunks chunks = progress.part();
-          Cursor cursor = new BaguaCursor(this, chunks, chunks.order(), part.rank());
-          cursor.seek(progress.delivered());
-          return cursor;
+          BaguaChunks chunks = EpochProgress.rest(new Division(epoch), before, part.worldSize());
+          return new BaguaCursor(this, chunks, chunks.order(), part.rank());
         });
   }
 
@@ -192,10 +182,5 @@ public record BaguaLoadBalancingSampler(
         .with("seed", seed)
         .with("level", level)
         .with("tail", tail);
-  }
-
-  @Override
-  public PlanParameters parameters() {
-    return order().with(part);
   }
 }

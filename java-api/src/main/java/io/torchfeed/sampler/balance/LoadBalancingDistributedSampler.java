@@ -3,10 +3,10 @@ package io.torchfeed.sampler.balance;
 
 import static java.util.Objects.requireNonNull;
 
-import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.HeapMemory;
 import io.torchfeed.internal.Once;
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.DividedPlan;
 import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
@@ -67,7 +67,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Source: torchfeed's own, based on LPT with equal counts; {@link BaguaLoadBalancingSampler} is
  * the compatible form of Bagua's class of this name.
  */
-public final class LoadBalancingDistributedSampler implements Sampler {
+public final class LoadBalancingDistributedSampler implements Sampler, DividedPlan<Cursor> {
   /** The rule by which a balanced plan groups samples into steps. */
   public enum StepGrouping {
     /**
@@ -139,19 +139,11 @@ public final class LoadBalancingDistributedSampler implements Sampler {
   }
 
   @Override
-  public Cursor epoch(long epoch) {
-    return resume(epoch, List.of());
-  }
-
-  @Override
-  public Cursor resume(long epoch, List<EpochSegment> delivered) {
-    Checks.requireEpoch(epoch);
-    EpochProgress<BalancedPlan> progress =
+  public Cursor openPart(long epoch, List<EpochSegment> before) {
+    BalancedPlan plan =
         HeapMemory.planned(
-            this, () -> EpochProgress.of(new Division(epoch), delivered, part.worldSize()));
-    Cursor cursor = new BalancedCursor(this, progress.part(), part.rank());
-    cursor.seek(progress.delivered());
-    return cursor;
+            this, () -> EpochProgress.rest(new Division(epoch), before, part.worldSize()));
+    return new BalancedCursor(this, plan, part.rank());
   }
 
   @Override
@@ -170,11 +162,6 @@ public final class LoadBalancingDistributedSampler implements Sampler {
   @Override
   public PlanParameters order() {
     return options.parameters();
-  }
-
-  @Override
-  public PlanParameters parameters() {
-    return order().with(part);
   }
 
   private BalancedPlan wholeEpoch(int ranks, long epoch) {

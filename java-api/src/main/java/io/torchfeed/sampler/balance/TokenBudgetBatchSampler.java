@@ -8,11 +8,12 @@ import io.torchfeed.internal.HeapMemory;
 import io.torchfeed.internal.Once;
 import io.torchfeed.sampler.BatchCursor;
 import io.torchfeed.sampler.BatchSampler;
+import io.torchfeed.sampler.DividedPlan;
 import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
+import io.torchfeed.sampler.Tail;
 import io.torchfeed.sampler.cursor.EpochProgress;
-import io.torchfeed.sampler.cursor.PlanChecks;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -47,7 +48,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Source: torchfeed's own. Length-sorted batches under a token budget come from fairseq's {@code
  * max_tokens}; balancing the batches of a step across ranks is new.
  */
-public final class TokenBudgetBatchSampler implements BatchSampler {
+public final class TokenBudgetBatchSampler implements BatchSampler, DividedPlan<BatchCursor> {
   private final Builder options;
   private final TokenBudgetPlan plan;
   private final Part part;
@@ -92,6 +93,16 @@ public final class TokenBudgetBatchSampler implements BatchSampler {
   }
 
   @Override
+  public int maxWorldSize() {
+    return Checks.FEW_RANKS;
+  }
+
+  @Override
+  public Tail tail() {
+    return Tail.PAD;
+  }
+
+  @Override
   public long batches(long epoch) {
     Checks.requireEpoch(epoch);
     return plan.epoch(epoch).steps();
@@ -102,11 +113,6 @@ public final class TokenBudgetBatchSampler implements BatchSampler {
     return maxBatchSize;
   }
 
-  @Override
-  public BatchCursor epoch(long epoch) {
-    return resume(epoch, List.of());
-  }
-
   /**
    * {@inheritDoc}
    *
@@ -114,20 +120,11 @@ public final class TokenBudgetBatchSampler implements BatchSampler {
    * held by the cursor.
    */
   @Override
-  public BatchCursor resume(long epoch, List<EpochSegment> delivered) {
-    Checks.requireEpoch(epoch);
-    PlanChecks.requireFewRanks(delivered);
-    EpochProgress<TokenBudgetPlan.Epoch> progress =
+  public BatchCursor openPart(long epoch, List<EpochSegment> before) {
+    TokenBudgetPlan.Epoch planned =
         HeapMemory.planned(
-            this, () -> EpochProgress.of(plan.division(epoch), delivered, part.worldSize()));
-    BatchCursor cursor = new TokenBudgetCursor(this, progress.part(), part.rank());
-    cursor.seek(progress.delivered());
-    return cursor;
-  }
-
-  @Override
-  public PlanParameters parameters() {
-    return order().with(part);
+            this, () -> EpochProgress.rest(plan.division(epoch), before, part.worldSize()));
+    return new TokenBudgetCursor(this, planned, part.rank());
   }
 
   @Override

@@ -6,13 +6,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of an epoch after its segments. An epoch is divided among the ranks when it begins, and
+ * The progress of an epoch through its segments. It is divided among the ranks when it begins, and
  * its rest is divided again each time the number of ranks changes.
- *
- * @param part the part being delivered, divided among the current ranks
- * @param delivered the amount of the part that each rank has delivered
  */
-public record EpochProgress<P>(P part, long delivered) {
+public final class EpochProgress {
+  private EpochProgress() {}
+
   /** A way to divide an epoch among ranks. */
   public interface Division<P> {
     /** Divides the whole epoch among {@code worldSize} ranks. */
@@ -26,14 +25,14 @@ public record EpochProgress<P>(P part, long delivered) {
   }
 
   /**
-   * Follows an epoch through its segments.
+   * Returns the part that follows the segments, divided among the current ranks: the last
+   * segment's, if as many ranks delivered it.
    *
    * @param worldSize the current number of ranks
    * @throws IllegalArgumentException if a segment is longer than the remainder that the preceding
    *     ones left
    */
-  public static <P> EpochProgress<P> of(
-      Division<P> division, List<EpochSegment> segments, int worldSize) {
+  public static <P> P rest(Division<P> division, List<EpochSegment> segments, int worldSize) {
     @Nullable P part = null;
     int ranks = 0;
     long delivered = 0;
@@ -49,10 +48,8 @@ public record EpochProgress<P>(P part, long delivered) {
       delivered += segment.deliveredByEachRank();
     }
     if (part == null) {
-      return new EpochProgress<>(division.begin(worldSize), 0);
+      return division.begin(worldSize);
     }
-    return ranks == worldSize
-        ? new EpochProgress<>(part, delivered)
-        : new EpochProgress<>(division.divideRest(part, delivered, worldSize), 0);
+    return ranks == worldSize ? part : division.divideRest(part, delivered, worldSize);
   }
 }

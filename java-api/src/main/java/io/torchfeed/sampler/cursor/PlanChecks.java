@@ -3,14 +3,11 @@ package io.torchfeed.sampler.cursor;
 
 import static java.util.Objects.requireNonNull;
 
-import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.BatchSampler;
-import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.Plan;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Seekable;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The checks and descriptions that plans over whole orders have in common. */
@@ -73,11 +70,6 @@ public final class PlanChecks {
         + "["
         + values.substring(1, values.length() - 1)
         + "]";
-  }
-
-  /** Applies {@link Checks#requireFewRanks} to the world size of each segment. */
-  public static void requireFewRanks(List<EpochSegment> segments) {
-    segments.forEach(segment -> Checks.requireFewRanks(segment.worldSize()));
   }
 
   /** Requires that a plan, which may be the caller's own, has returned a cursor. */

@@ -36,10 +36,10 @@ public final class Stride {
   }
 
   /**
-   * Returns how much of the order was delivered: a prefix, since each step delivers the next
-   * positions.
+   * Returns how much of the order the segments delivered: a prefix, since each step delivers the
+   * next positions.
    */
-  private static long prefix(long orderSize, Tail tail, List<EpochSegment> delivered) {
+  public static long prefix(long orderSize, Tail tail, List<EpochSegment> delivered) {
     long prefix = 0;
     for (EpochSegment segment : delivered) {
       long left = orderSize - prefix;

@@ -6,12 +6,12 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.HeapMemory;
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.DividedPlan;
 import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
-import io.torchfeed.sampler.cursor.Continuation;
 import io.torchfeed.sampler.cursor.PlanChecks;
 import io.torchfeed.sampler.cursor.PositionCursor;
 import java.util.List;
@@ -31,7 +31,7 @@ import java.util.List;
  * Time and memory are the order's, plus 16 bytes for each rank of a segment. Immutable; any number
  * of threads may open cursors.
  */
-public final class BlockedSampler implements Sampler {
+public final class BlockedSampler implements Sampler, DividedPlan<Cursor> {
   private final Sampler dataset;
   private final long datasetSize; // cached, since plans may be nested
   private final long blockSize;
@@ -98,34 +98,27 @@ public final class BlockedSampler implements Sampler {
   }
 
   @Override
+  public int maxWorldSize() {
+    return Checks.FEW_RANKS;
+  }
+
+  @Override
   public long size() {
     return deal(IndexRanges.whole(datasetSize), part.worldSize()).size(part.rank());
   }
 
   @Override
-  public Cursor epoch(long epoch) {
-    return resume(epoch, List.of());
-  }
-
-  @Override
-  public Cursor resume(long epoch, List<EpochSegment> delivered) {
-    Checks.requireEpoch(epoch);
-    PlanChecks.requireFewRanks(delivered);
+  public Cursor openPart(long epoch, List<EpochSegment> before) {
     return HeapMemory.planned(
         this,
         () ->
-            Continuation.of(
+            PartitionCursor.open(
                 this,
-                epoch,
-                delivered,
-                before ->
-                    PartitionCursor.open(
-                        this,
-                        () -> PositionCursor.over(dataset, epoch),
-                        IndexRanges.whole(datasetSize),
-                        this::deal,
-                        this::deal,
-                        before)));
+                () -> PositionCursor.over(dataset, epoch),
+                IndexRanges.whole(datasetSize),
+                this::deal,
+                this::deal,
+                before));
   }
 
   @Override
@@ -148,11 +141,6 @@ public final class BlockedSampler implements Sampler {
     return PlanChecks.dividedOrder(dataset, "blocked", "blockSize", "tail")
         .with("blockSize", blockSize)
         .with("tail", tail);
-  }
-
-  @Override
-  public PlanParameters parameters() {
-    return order().with(part);
   }
 
   @Override

@@ -6,6 +6,7 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.BatchCursor;
 import io.torchfeed.sampler.BatchSampler;
+import io.torchfeed.sampler.DividedPlan;
 import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
@@ -31,7 +32,7 @@ import java.util.List;
  *
  * <p>Time and memory are the order's. Immutable; any number of threads may open cursors.
  */
-public final class DistributedBatchSampler implements BatchSampler {
+public final class DistributedBatchSampler implements BatchSampler, DividedPlan<BatchCursor> {
   private final Sampler dataset;
   private final int batchSize;
   private final Part part;
@@ -122,11 +123,6 @@ public final class DistributedBatchSampler implements BatchSampler {
     return batchSize;
   }
 
-  @Override
-  public BatchCursor epoch(long epoch) {
-    return resume(epoch, List.of());
-  }
-
   /**
    * {@inheritDoc}
    *
@@ -134,12 +130,9 @@ public final class DistributedBatchSampler implements BatchSampler {
    * global batch of this plan's size, otherwise one batch of this plan's size per rank.
    */
   @Override
-  public BatchCursor resume(long epoch, List<EpochSegment> delivered) {
-    Checks.requireEpoch(epoch);
-    EpochProgress<Rest> progress = EpochProgress.of(new Division(), delivered, part.worldSize());
-    BatchCursor cursor = new DealtBatches(epoch, progress.part().first);
-    cursor.seek(progress.delivered());
-    return cursor;
+  public BatchCursor openPart(long epoch, List<EpochSegment> before) {
+    Rest rest = EpochProgress.rest(new Division(), before, part.worldSize());
+    return new DealtBatches(epoch, rest.first);
   }
 
   /** The rest of the order from a position on, and the number of ranks that share it. */
@@ -179,11 +172,6 @@ public final class DistributedBatchSampler implements BatchSampler {
   @Override
   public long[] probe(long epoch, int worldSize) {
     return dataset.probe(epoch, 1);
-  }
-
-  @Override
-  public PlanParameters parameters() {
-    return order().with(part);
   }
 
   @Override

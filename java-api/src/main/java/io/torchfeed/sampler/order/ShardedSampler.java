@@ -5,12 +5,12 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.DividedPlan;
 import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
-import io.torchfeed.sampler.cursor.Continuation;
 import io.torchfeed.sampler.cursor.PlanChecks;
 import java.util.Arrays;
 import java.util.List;
@@ -33,7 +33,7 @@ import java.util.List;
  * With s shards, opening a cursor takes O(s) time and some 50 bytes per shard, and reading an index
  * O(log s). Immutable; any number of threads may open cursors.
  */
-public final class ShardedSampler implements Sampler {
+public final class ShardedSampler implements Sampler, DividedPlan<Cursor> {
   private final ShardShuffleSampler dataset;
   private final ShardRule rule;
   private final Part part;
@@ -115,23 +115,17 @@ public final class ShardedSampler implements Sampler {
   }
 
   @Override
+  public int maxWorldSize() {
+    return Checks.FEW_RANKS;
+  }
+
+  @Override
   public long size() {
     return size;
   }
 
   @Override
-  public Cursor epoch(long epoch) {
-    return resume(epoch, List.of());
-  }
-
-  @Override
-  public Cursor resume(long epoch, List<EpochSegment> delivered) {
-    Checks.requireEpoch(epoch);
-    PlanChecks.requireFewRanks(delivered);
-    return Continuation.of(this, epoch, delivered, before -> rest(epoch, before));
-  }
-
-  private Cursor rest(long epoch, List<EpochSegment> before) {
+  public Cursor openPart(long epoch, List<EpochSegment> before) {
     int firstWorldSize = before.isEmpty() ? part.worldSize() : before.get(0).worldSize();
     ShardRanks ranks = new ShardRanks(dataset, rule, firstWorldSize);
     return PartitionCursor.open(
@@ -164,11 +158,6 @@ public final class ShardedSampler implements Sampler {
     return PlanChecks.dividedOrder(dataset, "sharded", "shardsPerBlock", "tail")
         .with("shardsPerBlock", rule.block() == ShardRule.CONTIGUOUS ? "contiguous" : rule.block())
         .with("tail", tail);
-  }
-
-  @Override
-  public PlanParameters parameters() {
-    return order().with(part);
   }
 
   @Override

@@ -5,12 +5,12 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.DividedPlan;
 import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
-import io.torchfeed.sampler.cursor.Continuation;
 import io.torchfeed.sampler.cursor.OrderProbe;
 import io.torchfeed.sampler.cursor.PositionCursor;
 import io.torchfeed.sampler.cursor.Stride;
@@ -34,7 +34,7 @@ import java.util.List;
  * @param tail the rule for a dataset that does not divide evenly among the ranks
  */
 public record ShuffledSampler(long datasetSize, Part part, long seed, Tail tail)
-    implements Sampler {
+    implements Sampler, DividedPlan<Cursor> {
   /**
    * Creates a plan with the given tail.
    *
@@ -85,18 +85,8 @@ public record ShuffledSampler(long datasetSize, Part part, long seed, Tail tail)
   }
 
   @Override
-  public Cursor epoch(long epoch) {
-    return resume(epoch, List.of());
-  }
-
-  @Override
-  public Cursor resume(long epoch, List<EpochSegment> delivered) {
-    Checks.requireEpoch(epoch);
-    return Continuation.of(
-        this,
-        epoch,
-        delivered,
-        before -> Stride.open(this, () -> new Order(this, epoch), datasetSize, before));
+  public Cursor openPart(long epoch, List<EpochSegment> before) {
+    return Stride.open(this, () -> new Order(this, epoch), datasetSize, before);
   }
 
   @Override
@@ -111,11 +101,6 @@ public record ShuffledSampler(long datasetSize, Part part, long seed, Tail tail)
         .with("datasetSize", datasetSize)
         .with("seed", seed)
         .with("tail", tail);
-  }
-
-  @Override
-  public PlanParameters parameters() {
-    return order().with(part);
   }
 
   /** The order of the whole dataset. */

@@ -5,12 +5,12 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.DividedPlan;
 import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
-import io.torchfeed.sampler.cursor.Continuation;
 import io.torchfeed.sampler.cursor.PlanChecks;
 import io.torchfeed.sampler.cursor.PositionCursor;
 import io.torchfeed.sampler.cursor.Stride;
@@ -29,7 +29,8 @@ import java.util.List;
  * @param part the part of this rank
  * @param tail the rule for an order that does not divide evenly among the ranks
  */
-public record StridedSampler(Sampler dataset, Part part, Tail tail) implements Sampler {
+public record StridedSampler(Sampler dataset, Part part, Tail tail)
+    implements Sampler, DividedPlan<Cursor> {
   /**
    * Creates a plan with the given tail.
    *
@@ -64,19 +65,8 @@ public record StridedSampler(Sampler dataset, Part part, Tail tail) implements S
   }
 
   @Override
-  public Cursor epoch(long epoch) {
-    return resume(epoch, List.of());
-  }
-
-  @Override
-  public Cursor resume(long epoch, List<EpochSegment> delivered) {
-    Checks.requireEpoch(epoch);
-    return Continuation.of(
-        this,
-        epoch,
-        delivered,
-        before ->
-            Stride.open(this, () -> PositionCursor.over(dataset, epoch), dataset.size(), before));
+  public Cursor openPart(long epoch, List<EpochSegment> before) {
+    return Stride.open(this, () -> PositionCursor.over(dataset, epoch), dataset.size(), before);
   }
 
   @Override
@@ -92,10 +82,5 @@ public record StridedSampler(Sampler dataset, Part part, Tail tail) implements S
   @Override
   public PlanParameters order() {
     return PlanChecks.dividedOrder(dataset, "strided", "tail").with("tail", tail);
-  }
-
-  @Override
-  public PlanParameters parameters() {
-    return order().with(part);
   }
 }

@@ -16,7 +16,8 @@
  * io.torchfeed.sampler.order.ShardedSampler} data stored in shards, {@link
  * io.torchfeed.sampler.order.DistributedBatchSampler} whole batches; {@link
  * io.torchfeed.sampler.order.FixedSizeBatchSampler} forms batches of any plan. {@link
- * io.torchfeed.sampler.order.ComputedSampler} is the base of samplers of your own.
+ * io.torchfeed.sampler.order.ComputedSampler} is the base of samplers of your own, and {@link
+ * io.torchfeed.sampler.order.DividedSampler} of divisions of your own.
  */
 @NullMarked
 package io.torchfeed.sampler.order;

@@ -8,12 +8,12 @@ import io.torchfeed.internal.IndexList;
 import io.torchfeed.internal.Mt19937;
 import io.torchfeed.internal.Randperm;
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.DividedPlan;
 import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
-import io.torchfeed.sampler.cursor.Continuation;
 import io.torchfeed.sampler.cursor.ListCursor;
 import io.torchfeed.sampler.cursor.OrderProbe;
 import io.torchfeed.sampler.cursor.PositionCursor;
@@ -53,7 +53,8 @@ import java.util.List;
  * @param tail the rule for a dataset whose size is not a multiple of the world size
  */
 public record PythonDistributedSampler(
-    long datasetSize, Part part, boolean shuffle, long seed, Tail tail) implements Sampler {
+    long datasetSize, Part part, boolean shuffle, long seed, Tail tail)
+    implements Sampler, DividedPlan<Cursor> {
   private static final long MAX_IN_ORDER = 1L << 62;
 
   /**
@@ -129,18 +130,14 @@ public record PythonDistributedSampler(
   }
 
   @Override
-  public Cursor epoch(long epoch) {
-    return resume(epoch, List.of());
+  public Cursor resume(long epoch, List<EpochSegment> delivered) {
+    requireEpoch(epoch);
+    return DividedPlan.super.resume(epoch, delivered);
   }
 
   @Override
-  public Cursor resume(long epoch, List<EpochSegment> delivered) {
-    requireEpoch(epoch);
-    return Continuation.of(
-        this,
-        epoch,
-        delivered,
-        before -> Stride.open(this, () -> whole(epoch), datasetSize, before));
+  public Cursor openPart(long epoch, List<EpochSegment> before) {
+    return Stride.open(this, () -> whole(epoch), datasetSize, before);
   }
 
   private void requireEpoch(long epoch) {
@@ -174,10 +171,5 @@ public record PythonDistributedSampler(
         .with("shuffle", shuffle)
         .with("seed", seed)
         .with("tail", tail);
-  }
-
-  @Override
-  public PlanParameters parameters() {
-    return order().with(part);
   }
 }

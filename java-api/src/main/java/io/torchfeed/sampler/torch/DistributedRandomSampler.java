@@ -5,12 +5,12 @@ import io.torchfeed.bindings.IndexCursor;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.HeapMemory;
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.DividedPlan;
 import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
-import io.torchfeed.sampler.cursor.Continuation;
 import io.torchfeed.sampler.cursor.OrderProbe;
 import io.torchfeed.sampler.cursor.Stride;
 import java.util.Arrays;
@@ -46,7 +46,8 @@ import java.util.List;
  * @param part the part of this rank
  * @param tail the rule for a dataset that does not divide evenly among the ranks
  */
-public record DistributedRandomSampler(long datasetSize, Part part, Tail tail) implements Sampler {
+public record DistributedRandomSampler(long datasetSize, Part part, Tail tail)
+    implements Sampler, DividedPlan<Cursor> {
   /**
    * Creates a plan with the given tail.
    *
@@ -81,8 +82,11 @@ public record DistributedRandomSampler(long datasetSize, Part part, Tail tail) i
   }
 
   @Override
-  public Cursor epoch(long epoch) {
-    Checks.requireEpoch(epoch);
+  public Cursor openPart(long epoch, List<EpochSegment> before) {
+    return before.isEmpty() ? whole(epoch) : restInJava(epoch, before);
+  }
+
+  private Cursor whole(long epoch) {
     return NativeCursor.openList(
         this,
         Math.max(datasetSize, size() * part.worldSize()),
@@ -90,15 +94,6 @@ public record DistributedRandomSampler(long datasetSize, Part part, Tail tail) i
         () ->
             IndexCursor.distributed_random(
                 datasetSize, part.worldSize(), part.rank(), tail == Tail.PAD, epoch));
-  }
-
-  @Override
-  public Cursor resume(long epoch, List<EpochSegment> delivered) {
-    return Continuation.of(
-        this,
-        epoch,
-        delivered,
-        before -> before.isEmpty() ? epoch(epoch) : restInJava(epoch, before));
   }
 
   private Cursor restInJava(long epoch, List<EpochSegment> before) {

@@ -6,12 +6,12 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.bindings.IndexCursor;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.DividedPlan;
 import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
-import io.torchfeed.sampler.cursor.Continuation;
 import io.torchfeed.sampler.cursor.OrderProbe;
 import io.torchfeed.sampler.cursor.Stride;
 import java.util.List;
@@ -34,7 +34,7 @@ import java.util.List;
  * @param tail the rule for a dataset that does not divide evenly among the ranks
  */
 public record DistributedSequentialSampler(long datasetSize, Part part, Tail tail)
-    implements Sampler {
+    implements Sampler, DividedPlan<Cursor> {
   /**
    * Creates a plan with the given tail.
    *
@@ -67,20 +67,17 @@ public record DistributedSequentialSampler(long datasetSize, Part part, Tail tai
   }
 
   @Override
-  public Cursor epoch(long epoch) {
-    Checks.requireEpoch(epoch);
+  public Cursor openPart(long epoch, List<EpochSegment> before) {
+    return before.isEmpty() ? whole() : restInJava(before);
+  }
+
+  private Cursor whole() {
     return NativeCursor.open(
         this,
         position -> Long.compareUnsigned(part.rank() * size() + position, datasetSize) >= 0,
         () ->
             IndexCursor.distributed_sequential(
                 datasetSize, part.worldSize(), part.rank(), tail == Tail.PAD));
-  }
-
-  @Override
-  public Cursor resume(long epoch, List<EpochSegment> delivered) {
-    return Continuation.of(
-        this, epoch, delivered, before -> before.isEmpty() ? epoch(epoch) : restInJava(before));
   }
 
   private Cursor restInJava(List<EpochSegment> before) {

@@ -2,12 +2,12 @@
 package io.torchfeed.sampler.torch;
 
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.DividedPlan;
 import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
-import io.torchfeed.sampler.cursor.Continuation;
 import java.util.List;
 
 /**
@@ -16,7 +16,7 @@ import java.util.List;
  * @param plan the plan computed by libtorch
  * @param rest opens this rank's part of the samples that segments left
  */
-record InJava(Sampler plan, Rest rest) implements Sampler {
+record InJava(Sampler plan, Rest rest) implements Sampler, DividedPlan<Cursor> {
   /** A function that opens a cursor in Java. */
   @FunctionalInterface
   interface Rest {
@@ -39,13 +39,8 @@ record InJava(Sampler plan, Rest rest) implements Sampler {
   }
 
   @Override
-  public Cursor epoch(long epoch) {
-    return resume(epoch, List.of());
-  }
-
-  @Override
-  public Cursor resume(long epoch, List<EpochSegment> delivered) {
-    return Continuation.of(this, epoch, delivered, before -> rest.open(epoch, before));
+  public Cursor openPart(long epoch, List<EpochSegment> before) {
+    return rest.open(epoch, before);
   }
 
   @Override

@@ -255,7 +255,7 @@ class LoadBalancingDistributedSamplerTest {
           LoadBalancingDistributedSampler.builder(TWELVE, new Part(2, 0), 2).build();
       assertThatIllegalArgumentException()
           .isThrownBy(() -> plan.resume(0, List.of(new EpochSegment(2, 4), new EpochSegment(2, 3))))
-          .withMessageContaining("can have delivered at most 2");
+          .withMessageContaining("can have delivered at most 6");
       assertThatIllegalArgumentException()
           .isThrownBy(() -> plan.resume(0, List.of(new EpochSegment(3, 4), new EpochSegment(1, 1))))
           .withMessageContaining("can have delivered at most 0");

@@ -206,6 +206,61 @@ class OwnSamplersTest {
   }
 
   @Nested
+  class ADividedSampler {
+    private static final Sampler TEN = new SequentialSampler(10).inJava();
+
+    @Test
+    void deliversItsFunction() {
+      assertThat(new BackAndForth(TEN, new Part(4, 0), Tail.PAD).indices(0))
+          .containsExactly(0L, 7L, 8L);
+      assertThat(new BackAndForth(TEN, new Part(4, 3), Tail.PAD).indices(0))
+          .containsExactly(3L, 4L, 1L);
+      assertThat(new BackAndForth(TEN, new Part(4, 3), Tail.DROP).indices(0))
+          .containsExactly(3L, 4L);
+    }
+
+    @Test
+    void givesTheRestToWhomItsFunctionNames() {
+      Sampler six = new SequentialSampler(6).inJava();
+      assertThat(new BackAndForth(six, new Part(4, 0), Tail.UNEVEN).indices(0)).containsExactly(0L);
+      assertThat(new BackAndForth(six, new Part(4, 3), Tail.UNEVEN).indices(0))
+          .containsExactly(3L, 4L);
+    }
+
+    @Test
+    void isDividedAgainWhenTheWorldSizeChanges() {
+      SamplerState state = SamplerState.of(new BackAndForth(TEN, new Part(2, 0), Tail.PAD), 0, 2);
+      List<Long> rest = new ArrayList<>();
+      for (int rank = 0; rank < 3; rank++) {
+        Sampler plan = new BackAndForth(TEN, new Part(3, rank), Tail.PAD);
+        try (ResumableCursor.OfIndices cursor = state.resume(plan)) {
+          long[] indices = new long[2];
+          assertThat(cursor.next(indices, 0, 2)).isEqualTo(2);
+          rest.addAll(List.of(indices[0], indices[1]));
+        }
+      }
+      assertThat(rest).containsExactly(4L, 9L, 5L, 8L, 6L, 7L);
+    }
+
+    @Test
+    void refusesAPlaceOutsideOfItsStep() {
+      Sampler plan =
+          new DividedSampler("outside", TEN, new Part(2, 1), Tail.PAD) {
+            @Override
+            protected int place(long step, int rank, int worldSize) {
+              return rank + 1;
+            }
+          };
+      try (Cursor cursor = plan.epoch(0)) {
+        assertThatIllegalStateException()
+            .isThrownBy(() -> cursor.next(new long[1], 0, 1))
+            .withMessageStartingWith("place(0, 1, 2) of ")
+            .withMessageEndingWith(" must be in [0, 1], got 2");
+      }
+    }
+  }
+
+  @Nested
   class AStreamOfIndices {
     @Test
     void readsPlansOfAnyKind() {
