@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 # Unpacks the shared libraries of the JavaCPP PyTorch and OpenBLAS presets into the build folder and
 # defines them as LibTorch::cpu and LibTorch::c10, so that the facade links with the same libraries
-# that the JVM will load.
+# that the JVM will load. TORCHFEED_LIBTORCH_LIBRARIES replaces them, for C++ programs without a JVM.
 include(${CMAKE_CURRENT_LIST_DIR}/UnpackJar.cmake)
 set(TORCHFEED_PYTORCH_JAR "" CACHE FILEPATH "Platform jar of the JavaCPP PyTorch presets")
 set(TORCHFEED_OPENBLAS_JAR "" CACHE FILEPATH "Platform jar of the JavaCPP OpenBLAS presets")
+set(TORCHFEED_LIBTORCH_LIBRARIES "" CACHE PATH "Folder of libtorch's shared libraries, in place of the jars")
 
-set(preset "${CMAKE_BINARY_DIR}/preset")
-torchfeed_unpack("${TORCHFEED_PYTORCH_JAR}" "${preset}/pytorch")
-torchfeed_unpack("${TORCHFEED_OPENBLAS_JAR}" "${preset}/openblas")
-set(TORCHFEED_PYTORCH_LIBRARIES "${preset}/pytorch/org/bytedeco/pytorch/${TORCHFEED_PLATFORM}")
-set(TORCHFEED_OPENBLAS_LIBRARIES "${preset}/openblas/org/bytedeco/openblas/${TORCHFEED_PLATFORM}")
+if(TORCHFEED_LIBTORCH_LIBRARIES)
+  set(TORCHFEED_PYTORCH_LIBRARIES "${TORCHFEED_LIBTORCH_LIBRARIES}")
+  set(TORCHFEED_OPENBLAS_LIBRARIES "${TORCHFEED_LIBTORCH_LIBRARIES}")
+else()
+  set(preset "${CMAKE_BINARY_DIR}/preset")
+  torchfeed_unpack("${TORCHFEED_PYTORCH_JAR}" "${preset}/pytorch")
+  torchfeed_unpack("${TORCHFEED_OPENBLAS_JAR}" "${preset}/openblas")
+  set(TORCHFEED_PYTORCH_LIBRARIES "${preset}/pytorch/org/bytedeco/pytorch/${TORCHFEED_PLATFORM}")
+  set(TORCHFEED_OPENBLAS_LIBRARIES "${preset}/openblas/org/bytedeco/openblas/${TORCHFEED_PLATFORM}")
+endif()
 
 foreach(name IN ITEMS cpu c10)
   set(file_name "${name}")

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds CUDA's libraries on this machine, and names those that are missing, broken or of another version."""
+
+import dataclasses
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import typing
+
+from gpu_check import elf
+
+# Of the system, and the same everywhere.
+SYSTEM = re.compile(r"(ld-linux.*|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s|util)\.so\..*)")
+# Found beside libtorch or in jars.
+OWN = re.compile(r"lib(c10|torch|openblas|gomp|jni|leptonica|gfortran|quadmath).*")
+OLDEST_NCCL = 22800
+SYSTEM_FOLDERS = [
+    "/usr/local/cuda/lib64", "/usr/local/cuda-13*/lib64", "/usr/local/cuda*/lib64",
+    "/usr/local/cuda*/targets/x86_64-linux/lib", "/usr/local/nvidia/lib64", "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib64", "/usr/lib/wsl/lib", "/run/opengl-driver/lib", "/opt/cuda/lib64"]
+HINTS = {"libcuda.so.1": "NVIDIA's driver brings it"}
+
+
+@dataclasses.dataclass
+class Found:
+    """What was found of one library that libtorch needs."""
+
+    name: str
+    needed_by: str
+    path: typing.Optional[str] = None
+    source: typing.Optional[str] = None
+    problem: typing.Optional[str] = None
+
+
+def python_folders(python):
+    """Returns the folders of CUDA's libraries that a Python interpreter has as packages."""
+    program = ("import glob, importlib.util as u, json, os\n"
+               "s = u.find_spec('nvidia')\n"
+               "print(json.dumps([f for p in (s.submodule_search_locations if s else [])"
+               " for f in sorted(glob.glob(os.path.join(p, '*', 'lib')))]))")
+    try:
+        result = subprocess.run([python, "-c", program], capture_output=True, text=True, timeout=30, check=True)
+        return json.loads(result.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return []
+
+
+def linker_folders():
+    """Returns the folders of the dynamic linker's cache."""
+    for program in ("ldconfig", "/sbin/ldconfig"):
+        try:
+            output = subprocess.run([program, "-p"], capture_output=True, text=True, timeout=30).stdout
+        except (OSError, subprocess.SubprocessError):
+            continue
+        return sorted({os.path.dirname(line.split("=> ")[1]) for line in output.splitlines()
+                       if "=> " in line and "x86-64" in line})
+    return []
+
+
+def search_folders(pythons, environment=None):
+    """Returns the folders to search, each with the words for its source, in their order."""
+    environment = os.environ if environment is None else environment
+    folders = [(f, "LD_LIBRARY_PATH") for f in environment.get("LD_LIBRARY_PATH", "").split(":") if f]
+    for python in pythons:
+        folders += [(f, f"packages of {python}") for f in python_folders(python)]
+    folders += [(f, "the system") for pattern in SYSTEM_FOLDERS for f in sorted(glob.glob(pattern))]
+    folders += [(f, "the system") for f in linker_folders()]
+    first = {}
+    for folder, source in folders:
+        first.setdefault(folder, source)
+    return list(first.items())
+
+
+def broken(path):
+    """Returns why the file of this path cannot be a library, or None."""
+    try:
+        elf.needed(path)
+    except (elf.ElfError, OSError) as error:
+        return str(error)
+    return None
+
+
+def find(name, needed_by, folders):
+    """Finds one library in the folders."""
+    problems = []
+    for folder, source in folders:
+        path = os.path.join(folder, name)
+        if os.path.lexists(path):
+            reason = broken(path)
+            if reason is None:
+                return Found(name, needed_by, path, source)
+            problems.append(f"broken: {path}: {reason}")
+    if problems:
+        return Found(name, needed_by, problem="; ".join(problems))
+    stem = name.split(".so")[0] + ".so"
+    others = [path for folder, _ in folders for path in sorted(glob.glob(os.path.join(folder, stem + ".[0-9]*")))]
+    if others:
+        return Found(name, needed_by, problem=f"wrong version: there is only {others[0]}")
+    hint = HINTS.get(name)
+    return Found(name, needed_by, problem="missing" + (f" ({hint})" if hint else ""))
+
+
+def resolve(roots, folders, extra=()):
+    """Returns what was found of each library that the root libraries need, and those need, in turn."""
+    found = {}
+    waiting = []
+
+    def ask(path):
+        for name in elf.needed(path):
+            if not SYSTEM.fullmatch(name) and not OWN.match(name):
+                waiting.append((name, os.path.basename(path)))
+
+    for root in roots:
+        ask(root)
+    waiting += extra
+    while waiting:
+        name, needed_by = waiting.pop(0)
+        if name in found:
+            continue
+        found[name] = find(name, needed_by, folders)
+        if found[name].path:
+            ask(found[name].path)
+    return list(found.values())
+
+
+def path_of(found):
+    """Returns the value of LD_LIBRARY_PATH with which the linker finds these libraries."""
+    standard = set(linker_folders())
+    # Others of the same folder are loaded at run time by name, such as cuDNN's.
+    folders = dict.fromkeys(os.path.dirname(f.path) for f in found if f.path)
+    return ":".join(f for f in folders if f not in standard)
+
+
+def run_python(program, path, limit=60):
+    """Runs a Python program in a process of its own; returns its output, or its failure as an exception."""
+    environment = dict(os.environ, LD_LIBRARY_PATH=path)
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                            env=environment, timeout=limit)
+    if result.returncode != 0:
+        last = result.stderr.strip().splitlines()[-1:] or [f"exit status {result.returncode}"]
+        raise RuntimeError(last[0])
+    return result.stdout
+
+
+def version(found, function, form):
+    """Asks a library for its version, a number that a function returns or writes."""
+    program = (f"import ctypes\nlibrary = ctypes.CDLL({found.path!r})\nf = library.{function}\n"
+               + ("v = ctypes.c_int()\nf(ctypes.byref(v))\nprint(v.value)" if form == "writes"
+                  else "f.restype = ctypes.c_size_t\nprint(f())"))
+    return int(run_python(program, path_of([found])))
+
+
+VERSIONS = {
+    "libcuda.so.1": ("cuDriverGetVersion", "writes"),
+    "libcudart.so.13": ("cudaRuntimeGetVersion", "writes"),
+    "libcudart.so.12": ("cudaRuntimeGetVersion", "writes"),
+    "libcudnn.so.9": ("cudnnGetVersion", "returns"),
+    "libnccl.so.2": ("ncclGetVersion", "writes"),
+}
+
+
+def check_versions(found):
+    """Returns the versions of those libraries that have a function for it; notes an older NCCL as a problem."""
+    versions = {}
+    for library in found:
+        if library.path and library.name in VERSIONS:
+            try:
+                versions[library.name] = version(library, *VERSIONS[library.name])
+            except (RuntimeError, ValueError, OSError, subprocess.SubprocessError) as error:
+                versions[library.name] = f"not known: {error}"
+    nccl = versions.get("libnccl.so.2")
+    if isinstance(nccl, int) and nccl < OLDEST_NCCL:
+        for library in found:
+            if library.name == "libnccl.so.2":
+                library.problem = f"wrong version: {library.path} is {nccl}, at least {OLDEST_NCCL} is needed"
+    return versions
+
+
+def load(library, path):
+    """Loads a library as a program would; returns the words of the dynamic linker, or None if it was loaded."""
+    program = ("import ctypes, os\n"
+               f"ctypes.CDLL({str(library)!r}, os.RTLD_NOW | os.RTLD_GLOBAL)")
+    try:
+        run_python(program, path)
+        return None
+    except (RuntimeError, OSError, subprocess.SubprocessError) as error:
+        return str(error)
+
+
+def devices(path):
+    """Returns the number of GPUs that the driver reports, or why there is none, as the second of a pair."""
+    program = ("import ctypes\ncuda = ctypes.CDLL('libcuda.so.1')\nstatus = cuda.cuInit(0)\n"
+               "count = ctypes.c_int()\nstatus = status or cuda.cuDeviceGetCount(ctypes.byref(count))\n"
+               "print(status, count.value)")
+    try:
+        status, count = map(int, run_python(program, path).split())
+    except (RuntimeError, ValueError, OSError, subprocess.SubprocessError) as error:
+        return 0, str(error)
+    if status != 0:
+        return 0, f"the driver's cuInit failed with status {status}"
+    return count, None if count else "the driver reports no GPU"
+
+
+def named(found):
+    """Returns the problems of libraries as lines."""
+    return [f"{f.name}, needed by {f.needed_by}: {f.problem}" for f in found if f.problem]

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parts of a check, for the packed Java and for a Python's libtorch."""
+
+import pathlib
+import re
+
+from gpu_check import parts
+
+JUNIT = "org.junit.platform.console.ConsoleLauncher"
+OPTIONS = ["-XX:+UseSerialGC", "-Xms512m", "-Xmx512m", "-XX:TieredStopAtLevel=1"]
+GROUP = "io.torchfeed.distributed.DeviceGroupTest$OnAGpu"
+# Without a GPU, each test of these is skipped by itself, with its reason.
+GPU_TESTS = {
+    "two ranks on one GPU, over Gloo": [
+        "--select-method=io.torchfeed.distributed.DistributedTest#ranksThatShareAGpuTrainAsThoseOfTheCpu()",
+        f"--select-method={GROUP}#twoRanksExchangeTensorsOfOneGpuThroughHostMemory()"],
+    "NCCL with one rank": [
+        f"--select-method={GROUP}#{test}()" for test in (
+            "collectivesOverNcclLeaveTheValuesOfOneRank", "aModelTrainsOverNcclAsOnTheCpu",
+            "anAbortedGroupRefusesTensorsOfTheDevice")],
+    "mixed precision": [f"--select-method={GROUP}#trainingInMixedPrecisionReducesTheLoss()"],
+    "pinned transfer by the loaders": ["--select-class=io.torchfeed.data.DeviceLoaderTest$OnAGpu"],
+    "pictures normalized on the GPU": ["--select-class=io.torchfeed.image.ImageTensorPlanDeviceTest$OnAGpu"],
+    "nvJPEG": ["--select-class=io.torchfeed.image.NvJpegDecoderTest$OnAGpu"],
+}
+COVERED = re.compile(r"DistributedTest|DeviceGroupTest|DeviceLoaderTest|ImageTensorPlanDeviceTest|NvJpegDecoderTest")
+CPU_CLASSES = ["io.torchfeed.SelfCheckTest", "io.torchfeed.data.TensorDatasetTest", "io.torchfeed.data.NativePassTest",
+               "io.torchfeed.memory.SlabTest", "io.torchfeed.image.ImagePlanTest",
+               "io.torchfeed.distributed.CollectivesTest"]
+BENCHMARKS = {
+    "benchmark transfer": ["[.]TransferBenchmark"],
+    "benchmark of pictures sent and normalized": ["ImageTransferBenchmark"],
+    "benchmark nvjpeg": ["DeviceDecodeBenchmark", "-p", "data={pictures}"],
+}
+CPP_TESTS = ["gpu_transfer_test", "device_transfer_test", "device_group_test", "slab_test", "batch_feed_test",
+             "collectives_test", "reducer_test"]
+
+
+def java_parts(root, work, library_path, obstacle, gpu_obstacle, tests):
+    """Returns the parts that run on the packed Java runtime.
+
+    obstacle: why libtorch cannot be loaded; gpu_obstacle: why there is no device for benchmarks, both
+    empty if there is none; tests: the classes that have tests tagged `gpu`
+    """
+    root = pathlib.Path(root)
+    java = str(root / "jre/bin/java")
+    classes = ["java-api/target/test-classes", "java-api/target/classes", "benchmarks/classes",
+               "native/target/platform"]
+    jars = sorted(str(jar) for jar in (root / "lib").glob("*.jar"))
+    path = ":".join([str(root / name) for name in classes] + jars)
+    environment = {
+        "LD_LIBRARY_PATH": library_path,
+        "JAVA_TOOL_OPTIONS": f"-Dorg.bytedeco.javacpp.cachedir={work}/javacpp -Dorg.bytedeco.javacpp.maxPhysicalBytes=0"}
+    home = str(root / "java-api")
+
+    def part(name, words, limit, judge, skip=""):
+        return parts.Part(name, [java] + OPTIONS + ["-cp", path] + words, limit, judge, environment, home,
+                          obstacle or skip)
+
+    def junit(name, selection, limit, tagged):
+        words = [JUNIT, "execute", "--disable-banner", "--details=summary", "--reports-dir={out}"]
+        return part(name, words + (["--include-tag=gpu"] if tagged else ["--exclude-tag=gpu"]) + selection, limit,
+                    parts.junit)
+
+    made = [part("self-check", ["io.torchfeed.Torchfeed"], 90, parts.self_check)]
+    made += [junit(name, selection, 75, True) for name, selection in GPU_TESTS.items()]
+    others = [name for name in tests if not COVERED.search(name)]
+    if others:
+        made.append(junit("other tests tagged gpu", [f"--select-class={name}" for name in others], 60, True))
+    # One fork, each time short: a first look, not a measurement.
+    times = ["-f", "1", "-wi", "2", "-w", "1", "-i", "3", "-r", "1", "-foe", "true", "-rf", "json", "-rff",
+             "{out}/jmh.json"]
+    for name, words in BENCHMARKS.items():
+        words = [word.replace("{pictures}", str(root / "pictures")) for word in words]
+        made.append(part(name, ["org.openjdk.jmh.Main"] + words + times, 60, parts.jmh, gpu_obstacle))
+    listing = root / "pictures.txt"
+    made.append(parts.Part(
+        "benchmark of images on the CPU",
+        ["sh", "-c", 'for i in 1 2 3; do echo "torchfeed-native train $2 $3"; done | "$0" -Xmx512m -cp "$1" '
+         "io.torchfeed.benchmarks.ImagesContestant torchfeed-native", java, path, str(listing), str(root / "pictures")],
+        45, parts.lines_with_figures, environment, home, obstacle))
+    made.append(junit("CPU tests with this libtorch", [f"--select-class={name}" for name in CPU_CLASSES], 90, False))
+    return made
+
+
+def packed_program(root, libtorch, library_path, obstacle):
+    """Returns the part of the C++ test that was built where the pack was made."""
+    programs = pathlib.Path(root) / "programs"
+    environment = {"LD_LIBRARY_PATH": f"{programs}:{libtorch}:{library_path}"}
+    # As if linked with it: libtorch registers its devices when the library is loaded.
+    command = ["env", f"LD_PRELOAD={libtorch}/libtorch_cuda.so", str(programs / "gpu_transfer_test")]
+    return parts.Part("pinned transfer in C++", command, 60, parts.gtest, environment, None, obstacle)
+
+
+def cpp_parts(root, work, torch, version, library_path, obstacle):
+    """Returns the parts that build the C++ half against a Python's libtorch, and run its tests.
+
+    obstacle: why libtorch's library for CUDA cannot be loaded, empty if it can
+    """
+    root, work, torch = pathlib.Path(root), pathlib.Path(work), pathlib.Path(torch)
+    build, prefix = work / "cpp", work / "googletest"
+    leptonica = next((root / "lib").glob("leptonica-*-linux-x86_64.jar"), root / "lib/leptonica.jar")
+    googletest = ["sh", "-c", 'cmake -S "$0" -B "$1/build" -DCMAKE_BUILD_TYPE=Release -DBUILD_GMOCK=OFF '
+                  '-DCMAKE_INSTALL_PREFIX="$1" -DCMAKE_INSTALL_LIBDIR=lib && '
+                  'cmake --build "$1/build" --parallel && cmake --install "$1/build"',
+                  str(root / "googletest"), str(prefix)]
+    configure = ["cmake", "-S", str(root / "native"), "-B", str(build), "-DCMAKE_BUILD_TYPE=Release",
+                 "-DTORCHFEED_UNITY=ON", f"-DTORCHFEED_LIBTORCH_VERSION={version}", f"-DTORCHFEED_LIBTORCH={torch}",
+                 f"-DTORCHFEED_LIBTORCH_LIBRARIES={torch}/lib", f"-DTORCHFEED_LEPTONICA_JAR={leptonica}",
+                 f"-DGTest_DIR={prefix}/lib/cmake/GTest"]
+    made = [parts.Part("GoogleTest", googletest, 90, parts.plain),
+            parts.Part(f"configuring for libtorch {version}", configure, 60, parts.plain),
+            parts.Part("building the C++ half", ["cmake", "--build", str(build), "--parallel", "--target"] + CPP_TESTS,
+                       300, parts.plain)]
+    leptonica_folder = build / "preset/leptonica/org/bytedeco/leptonica/linux-x86_64"
+    environment = {"LD_LIBRARY_PATH": f"{build}:{torch}/lib:{leptonica_folder}:{library_path}", "OMP_NUM_THREADS": "2"}
+    for name in CPP_TESTS:
+        words = [str(build / "test" / name)]
+        is_gpu = name.startswith("gpu_")
+        if is_gpu:
+            words = ["env", f"LD_PRELOAD={torch}/lib/libtorch_cuda.so"] + words
+        made.append(parts.Part(name, words, 60, parts.gtest, environment, None, obstacle if is_gpu else ""))
+    return made

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests the logic of pack and run with fake libraries and parts: python3 -m unittest, in this folder."""
+
+import contextlib
+import io
+import json
+import os
+import pathlib
+import struct
+import sys
+import tarfile
+import tempfile
+import time
+import unittest
+
+from gpu_check import elf, libraries, pack, parts, pieces, report
+
+
+def fake_library(path, needed=()):
+    """Writes the least that is an x86-64 library: a header, a loaded segment, and names of others."""
+    names = b"\0" + b"".join(name.encode() + b"\0" for name in needed)
+    strings = 64 + 2 * 56
+    dynamic = strings + len(names)
+    entries, at = b"", 1
+    for name in needed:
+        entries += struct.pack("<qQ", elf.DT_NEEDED, at)
+        at += len(name) + 1
+    entries += struct.pack("<qQ", elf.DT_STRTAB, strings) + struct.pack("<qQ", 0, 0)
+    size = dynamic + len(entries)
+    header = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, 0, 0, 64, 56, 2, 0, 0, 0)
+    segments = struct.pack("<IIQQQQQQ", elf.PT_LOAD, 4, 0, 0, 0, size, size, 4096)
+    segments += struct.pack("<IIQQQQQQ", elf.PT_DYNAMIC, 4, dynamic, dynamic, 0, len(entries), len(entries), 8)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(header + segments + names + entries)
+    return path
+
+
+class InAFolder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+
+class FindingLibraries(InAFolder):
+    def setUp(self):
+        super().setUp()
+        self.root = fake_library(self.folder / "own/libtorch_cuda.so", ["libcublas.so.13", "libc10.so", "libc.so.6"])
+        self.folders = [(str(self.folder / "first"), "LD_LIBRARY_PATH"), (str(self.folder / "second"), "the system")]
+
+    def found(self):
+        return libraries.resolve([self.root], self.folders)
+
+    def test_a_library_and_those_that_it_needs_are_found_in_order(self):
+        fake_library(self.folder / "first/libcublas.so.13", ["libcublasLt.so.13"])
+        fake_library(self.folder / "second/libcublas.so.13")
+        fake_library(self.folder / "second/libcublasLt.so.13")
+        found = self.found()
+        self.assertEqual(["libcublas.so.13", "libcublasLt.so.13"], [f.name for f in found])
+        self.assertEqual(["LD_LIBRARY_PATH", "the system"], [f.source for f in found])
+        self.assertEqual([], libraries.named(found))
+        self.assertEqual(f"{self.folder}/first:{self.folder}/second", libraries.path_of(found))
+
+    def test_a_missing_library_is_named_with_the_one_that_needs_it(self):
+        self.assertEqual(["libcublas.so.13, needed by libtorch_cuda.so: missing"], libraries.named(self.found()))
+
+    def test_a_library_of_another_version_is_named(self):
+        other = fake_library(self.folder / "second/libcublas.so.12")
+        self.assertEqual([f"libcublas.so.13, needed by libtorch_cuda.so: wrong version: there is only {other}"],
+                         libraries.named(self.found()))
+
+    def test_a_truncated_library_is_named_and_the_next_one_is_taken(self):
+        path = fake_library(self.folder / "first/libcublas.so.13")
+        path.write_bytes(path.read_bytes()[:-8])
+        self.assertIn(f"broken: {path}: it is truncated", libraries.named(self.found())[0])
+        fake_library(self.folder / "second/libcublas.so.13")
+        self.assertEqual([], libraries.named(self.found()))
+
+    def test_a_file_that_is_no_library_is_named(self):
+        (self.folder / "first").mkdir()
+        (self.folder / "first/libcublas.so.13").write_text("version https://git-lfs.github.com/spec/v1")
+        self.assertIn("it is no ELF file", libraries.named(self.found())[0])
+
+    def test_the_words_of_the_dynamic_linker_are_the_reason(self):
+        path = fake_library(self.folder / "first/libcublas.so.13")
+        path.write_bytes(b"nothing")
+        self.assertIn("libcublas.so.13", libraries.load(path, ""))
+
+    def test_an_older_nccl_is_a_problem(self):
+        nccl = libraries.Found("libnccl.so.2", "libtorch_cuda.so", "/x/libnccl.so.2", "the system")
+        before = libraries.version
+        self.addCleanup(setattr, libraries, "version", before)
+        libraries.version = lambda *_: 22705
+        libraries.check_versions([nccl])
+        self.assertIn("wrong version: /x/libnccl.so.2 is 22705", nccl.problem)
+
+    def test_a_library_of_this_system_is_read(self):
+        self.assertTrue(any("libc.so" in name for name in elf.needed(sys.executable)) or elf.needed(sys.executable) == [])
+
+
+class PiecesOfAFolder(InAFolder):
+    def test_pieces_have_at_most_the_limit_and_together_all_files(self):
+        content, out = self.folder / "content", self.folder / "out"
+        content.mkdir()
+        out.mkdir()
+        data = os.urandom(250_000)
+        (content / "large").write_bytes(data)
+        (content / "small").write_text("x")
+        names = pieces.write(content, out, limit=60_000)
+        sizes = [(out / name).stat().st_size for name in names]
+        self.assertEqual({60_000}, set(sizes[:-1]))
+        self.assertLessEqual(sizes[-1], 60_000)
+        self.assertEqual(len(names), len((out / "SHA256SUMS").read_text().splitlines()))
+        with tarfile.open(fileobj=io.BytesIO(b"".join((out / name).read_bytes() for name in names))) as tar:
+            self.assertEqual(data, tar.extractfile("large").read())
+        self.assertLessEqual(pieces.PIECE, 60_000_000)
+
+    def test_the_libtorch_for_gpus_takes_the_place_of_the_other(self):
+        jars = pack.jars_of(["/m/pytorch-2.10.0-1.5.13-linux-x86_64.jar", "/m/pytorch-2.10.0-1.5.13.jar", "/m/classes",
+                             "/m/torchfeed-0.1.0.jar"], ["/g/pytorch-2.10.0-1.5.13-linux-x86_64-gpu.jar"])
+        self.assertEqual(["pytorch-2.10.0-1.5.13.jar", "pytorch-2.10.0-1.5.13-linux-x86_64-gpu.jar"],
+                         [jar.name for jar in jars])
+
+
+class RunningParts(InAFolder):
+    def run_script(self, script, judge=parts.plain, limit=10, left=100, **more):
+        return parts.run(parts.Part("a part", ["sh", "-c", script], limit, judge, **more), self.folder, left)
+
+    def test_a_part_that_fails_has_its_last_line_as_the_reason(self):
+        result = self.run_script("echo first; echo 'the cause'; exit 3")
+        self.assertEqual((parts.FAILED, "exit status 3: the cause"), (result.status, result.reason))
+
+    def test_a_signal_is_named(self):
+        self.assertEqual("ended by SIGSEGV: no output", self.run_script("kill -SEGV $$").reason)
+
+    def test_a_part_that_is_not_over_is_ended_with_its_children(self):
+        start = time.monotonic()
+        result = self.run_script(f"echo waiting; (sleep 60; touch {self.folder}/late) & wait", limit=1)
+        self.assertEqual(parts.TIMED_OUT, result.status)
+        self.assertIn("last line: waiting", result.reason)
+        self.assertLess(time.monotonic() - start, 8)
+
+    def test_a_program_that_is_missing_fails_its_part_alone(self):
+        result = parts.run(parts.Part("none", ["/no/such/program"], 5, parts.plain), self.folder, 100)
+        self.assertEqual(parts.FAILED, result.status)
+        self.assertIn("/no/such/program", result.reason)
+
+    def test_no_part_begins_after_the_time_of_the_check(self):
+        result = self.run_script(f"touch {self.folder}/begun", left=0)
+        self.assertEqual(parts.SKIPPED, result.status)
+        self.assertFalse((self.folder / "begun").exists())
+
+    def test_junit_reports_are_counted_and_reasons_kept(self):
+        def tests(cases):
+            xml = f"<testsuite>{cases}</testsuite>".replace("'", "\"")
+            return self.run_script(f"cat > '{self.folder}/a-part/TEST-x.xml' <<'END'\n{xml}\nEND\n", parts.junit)
+        skipped = "<testcase name='a'><skipped>org.X: Assumption failed: no device\n at</skipped></testcase>"
+        self.assertEqual((parts.SKIPPED, "no device"), outcome(tests(skipped)))
+        self.assertEqual((parts.PASSED, "skipped: no device"), outcome(tests(skipped + "<testcase name='b'/>")))
+        failed = "<testcase name='c'><failure message='1 is not 2'/></testcase>"
+        self.assertEqual((parts.FAILED, "c: 1 is not 2"), outcome(tests(skipped + failed)))
+        self.assertEqual((parts.FAILED, "no test was found"), outcome(tests("")))
+
+    def test_google_tests_are_counted_and_reasons_kept(self):
+        output = ("[ RUN      ] A.b\nx.cc:1: Skipped\nno device\n[  SKIPPED ] A.b (0 ms)\n"
+                  "[ RUN      ] A.c\n[       OK ] A.c (1 ms)\n")
+        self.assertEqual((parts.PASSED, "skipped: no device"), outcome(parts.gtest(output, 0, None)))
+        output += "[ RUN      ] A.d\nx.cc:1: Failure\n1 is not 2\n[  FAILED  ] A.d (1 ms)\n"
+        self.assertEqual((parts.FAILED, "A.d: 1 is not 2"), outcome(parts.gtest(output, 1, None)))
+
+    def test_a_report_has_each_part_with_its_reason(self):
+        results = [("one", parts.Result(parts.PASSED, figures=["5 GB/s"])), ("two", parts.Result(parts.FAILED, "a|b"))]
+        report.write(self.folder, report.as_json({"system": "x"}, [], ["libx: missing"], results))
+        page = (self.folder / "report.md").read_text()
+        for text in ("| one | passed | 0 |  | 5 GB/s |", "| two | failed | 0 | a\\|b |", "- libx: missing", "not tried"):
+            self.assertIn(text, page)
+        self.assertEqual("failed", json.loads((self.folder / "report.json").read_text())["parts"][1]["status"])
+
+
+class TheScript(InAFolder):
+    def test_a_broken_piece_is_named(self):
+        source = pathlib.Path(__file__).parent / "run"
+        content = self.folder / "content"
+        content.mkdir()
+        (content / "x").write_text("x" * 100_000)
+        pieces.write(content, self.folder, limit=60_000)
+        (self.folder / "run").write_bytes(source.read_bytes())
+        (self.folder / "piece-001").write_bytes(b"")
+        part = parts.Part("the script", ["sh", str(self.folder / "run")], 10, parts.plain)
+        self.assertIn("missing or broken: piece-001; copy again", parts.run(part, self.folder, 100).reason)
+
+
+def outcome(result):
+    """Returns status and reason."""
+    return result.status, result.reason
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt):
+        unittest.main()
