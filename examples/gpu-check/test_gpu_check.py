@@ -92,6 +92,8 @@ class FindingLibraries(InAFolder):
         self.addCleanup(setattr, libraries, "version", before)
         libraries.version = lambda *_: 22705
         libraries.check_versions([nccl])
+        self.assertIsNone(nccl.problem)  # the one that a Python torch has is right for it
+        libraries.check_versions([nccl], libraries.OLDEST_NCCL)
         self.assertIn("wrong version: /x/libnccl.so.2 is 22705", nccl.problem)
 
     def test_a_library_of_this_system_is_read(self):

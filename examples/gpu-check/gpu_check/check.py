@@ -71,7 +71,7 @@ class Check:
         """Runs the parts on the packed Java."""
         libtorch = self.root / "libtorch"
         unpack_libtorch(self.root, libtorch)
-        self.look(libtorch, libraries.search_folders(interpreters), PRESETS)
+        self.look(libtorch, libraries.search_folders(interpreters), PRESETS, libraries.OLDEST_NCCL)
         path = libraries.path_of(self.found)
         cpu = [f for f in libraries.resolve([libtorch / name for name in CPU_ROOTS],
                                             libraries.search_folders(interpreters)) if f.problem]
@@ -103,12 +103,12 @@ class Check:
         self.facts["GPUs"] = count or f"none: {reason}"
         self.run(plan.cpp_parts(self.root, self.out, torch, plain, path, cuda))
 
-    def look(self, libtorch, folders, extra):
+    def look(self, libtorch, folders, extra, oldest_nccl=0):
         """Finds what libtorch needs."""
         roots = [str(path) for path in sorted(libtorch.glob("lib*.so")) if path.name in (
             "libc10.so", "libc10_cuda.so", "libtorch_cpu.so", "libtorch_cuda.so", "libtorch_cuda_linalg.so")]
         self.found = libraries.resolve(roots, folders, extra)
-        versions = libraries.check_versions(self.found)
+        versions = libraries.check_versions(self.found, oldest_nccl)
         self.facts.update({f"version of {name}": value for name, value in versions.items()})
         self.problems += libraries.named(self.found)
         for problem in self.problems:

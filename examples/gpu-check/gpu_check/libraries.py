@@ -16,7 +16,7 @@ from gpu_check import elf
 SYSTEM = re.compile(r"(ld-linux.*|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s|util)\.so\..*)")
 # Found beside libtorch or in jars.
 OWN = re.compile(r"lib(c10|torch|openblas|gomp|jni|leptonica|gfortran|quadmath).*")
-OLDEST_NCCL = 22800
+OLDEST_NCCL = 22800  # of the presets' libtorch; a Python torch has that which it was built for
 SYSTEM_FOLDERS = [
     "/usr/local/cuda/lib64", "/usr/local/cuda-13*/lib64", "/usr/local/cuda*/lib64",
     "/usr/local/cuda*/targets/x86_64-linux/lib", "/usr/local/nvidia/lib64", "/usr/lib/x86_64-linux-gnu",
@@ -162,7 +162,7 @@ VERSIONS = {
 }
 
 
-def check_versions(found):
+def check_versions(found, oldest_nccl=0):
     """Returns the versions of those libraries that have a function for it; notes an older NCCL as a problem."""
     versions = {}
     for library in found:
@@ -172,10 +172,10 @@ def check_versions(found):
             except (RuntimeError, ValueError, OSError, subprocess.SubprocessError) as error:
                 versions[library.name] = f"not known: {error}"
     nccl = versions.get("libnccl.so.2")
-    if isinstance(nccl, int) and nccl < OLDEST_NCCL:
+    if isinstance(nccl, int) and nccl < oldest_nccl:
         for library in found:
             if library.name == "libnccl.so.2":
-                library.problem = f"wrong version: {library.path} is {nccl}, at least {OLDEST_NCCL} is needed"
+                library.problem = f"wrong version: {library.path} is {nccl}, at least {oldest_nccl} is needed"
     return versions
 
 
