@@ -152,6 +152,11 @@ class RunningParts(InAFolder):
         self.assertEqual(parts.SKIPPED, result.status)
         self.assertFalse((self.folder / "begun").exists())
 
+    def test_a_part_is_not_run_after_one_that_it_needs_has_failed(self):
+        part = parts.Part("test", [], 5, parts.plain, needs="build")
+        self.assertEqual("build: timed out", parts.unmet(part, [("build", parts.Result(parts.TIMED_OUT))]))
+        self.assertEqual("", parts.unmet(part, [("build", parts.Result(parts.PASSED))]))
+
     def test_junit_reports_are_counted_and_reasons_kept(self):
         def tests(cases):
             xml = f"<testsuite>{cases}</testsuite>".replace("'", "\"")

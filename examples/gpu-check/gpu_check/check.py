@@ -128,6 +128,7 @@ class Check:
         """Runs the parts, and writes the report after each."""
         for part in made:
             left = SECONDS - (time.time() - self.started)
+            part.skip = part.skip or parts.unmet(part, self.results)
             print(f"run: {part.name} ...", end=" ", flush=True)
             result = parts.run(part, self.out, left)
             print(f"{result.status}{': ' if result.reason else ''}{result.reason}", flush=True)

@@ -41,6 +41,7 @@ class Part:
     environment: typing.Dict[str, str] = dataclasses.field(default_factory=dict)
     directory: typing.Optional[str] = None
     skip: str = ""  # why it is not run at all
+    needs: str = ""  # the part without which it is not run
 
 
 def shortened(text):
@@ -63,6 +64,14 @@ def last_words(output):
     """Returns the last line of an output that is not empty."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     return lines[-1] if lines else "no output"
+
+
+def unmet(part, results):
+    """Returns why a part cannot run after these results, as pairs of name and result; empty if it can."""
+    for name, result in results:
+        if name == part.needs and result.status != PASSED:
+            return f"{name}: {result.status}"
+    return ""
 
 
 def run(part, folder, seconds_left):

@@ -108,10 +108,11 @@ def cpp_parts(root, work, torch, version, library_path, obstacle):
                  "-DTORCHFEED_UNITY=ON", f"-DTORCHFEED_LIBTORCH_VERSION={version}", f"-DTORCHFEED_LIBTORCH={torch}",
                  f"-DTORCHFEED_LIBTORCH_LIBRARIES={torch}/lib", f"-DTORCHFEED_LEPTONICA_JAR={leptonica}",
                  f"-DGTest_DIR={prefix}/lib/cmake/GTest"]
+    configuring, building = f"configuring for libtorch {version}", "building the C++ half"
     made = [parts.Part("GoogleTest", googletest, 90, parts.plain),
-            parts.Part(f"configuring for libtorch {version}", configure, 60, parts.plain),
-            parts.Part("building the C++ half", ["cmake", "--build", str(build), "--parallel", "--target"] + CPP_TESTS,
-                       300, parts.plain)]
+            parts.Part(configuring, configure, 60, parts.plain, needs="GoogleTest"),
+            parts.Part(building, ["cmake", "--build", str(build), "--parallel", "--target"] + CPP_TESTS, 300,
+                       parts.plain, needs=configuring)]
     leptonica_folder = build / "preset/leptonica/org/bytedeco/leptonica/linux-x86_64"
     environment = {"LD_LIBRARY_PATH": f"{build}:{torch}/lib:{leptonica_folder}:{library_path}", "OMP_NUM_THREADS": "2"}
     for name in CPP_TESTS:
@@ -119,5 +120,5 @@ def cpp_parts(root, work, torch, version, library_path, obstacle):
         is_gpu = name.startswith("gpu_")
         if is_gpu:
             words = ["env", f"LD_PRELOAD={torch}/lib/libtorch_cuda.so"] + words
-        made.append(parts.Part(name, words, 60, parts.gtest, environment, None, obstacle if is_gpu else ""))
+        made.append(parts.Part(name, words, 60, parts.gtest, environment, None, obstacle if is_gpu else "", building))
     return made
