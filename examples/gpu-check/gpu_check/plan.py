@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of a check, for the packed Java and for a Python's libtorch."""
 
+import os
 import pathlib
 import re
 
@@ -99,11 +100,12 @@ def cpp_parts(root, work, torch, version, library_path, obstacle):
     """
     root, work, torch = pathlib.Path(root), pathlib.Path(work), pathlib.Path(torch)
     build, prefix = work / "cpp", work / "googletest"
+    jobs = str(os.cpu_count())  # make's own default has no limit
     leptonica = next((root / "lib").glob("leptonica-*-linux-x86_64.jar"), root / "lib/leptonica.jar")
     googletest = ["sh", "-c", 'cmake -S "$0" -B "$1/build" -DCMAKE_BUILD_TYPE=Release -DBUILD_GMOCK=OFF '
                   '-DCMAKE_INSTALL_PREFIX="$1" -DCMAKE_INSTALL_LIBDIR=lib && '
-                  'cmake --build "$1/build" --parallel && cmake --install "$1/build"',
-                  str(root / "googletest"), str(prefix)]
+                  'cmake --build "$1/build" --parallel "$2" && cmake --install "$1/build"',
+                  str(root / "googletest"), str(prefix), jobs]
     configure = ["cmake", "-S", str(root / "native"), "-B", str(build), "-DCMAKE_BUILD_TYPE=Release",
                  "-DTORCHFEED_UNITY=ON", f"-DTORCHFEED_LIBTORCH_VERSION={version}", f"-DTORCHFEED_LIBTORCH={torch}",
                  f"-DTORCHFEED_LIBTORCH_LIBRARIES={torch}/lib", f"-DTORCHFEED_LEPTONICA_JAR={leptonica}",
@@ -111,8 +113,8 @@ def cpp_parts(root, work, torch, version, library_path, obstacle):
     configuring, building = f"configuring for libtorch {version}", "building the C++ half"
     made = [parts.Part("GoogleTest", googletest, 90, parts.plain),
             parts.Part(configuring, configure, 60, parts.plain, needs="GoogleTest"),
-            parts.Part(building, ["cmake", "--build", str(build), "--parallel", "--target"] + CPP_TESTS, 300,
-                       parts.plain, needs=configuring)]
+            parts.Part(building, ["cmake", "--build", str(build), "--parallel", jobs, "--target"] + CPP_TESTS,
+                       300, parts.plain, needs=configuring)]
     leptonica_folder = build / "preset/leptonica/org/bytedeco/leptonica/linux-x86_64"
     environment = {"LD_LIBRARY_PATH": f"{build}:{torch}/lib:{leptonica_folder}:{library_path}", "OMP_NUM_THREADS": "2"}
     for name in CPP_TESTS:
