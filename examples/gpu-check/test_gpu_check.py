@@ -13,7 +13,7 @@ import tempfile
 import time
 import unittest
 
-from gpu_check import elf, libraries, pack, parts, pieces, report
+from gpu_check import elf, libraries, pack, parts, pieces, plan, report
 
 
 def fake_library(path, needed=()):
@@ -182,6 +182,16 @@ class RunningParts(InAFolder):
         for text in ("| one | passed | 0 |  | 5 GB/s |", "| two | failed | 0 | a\\|b |", "- libx: missing", "not tried"):
             self.assertIn(text, page)
         self.assertEqual("failed", json.loads((self.folder / "report.json").read_text())["parts"][1]["status"])
+
+
+class ThePlan(InAFolder):
+    def test_only_tests_with_ranks_of_their_own_get_options_by_a_variable(self):
+        made = plan.java_parts(self.folder, self.folder / "out", "/libraries", "", "", ["io.torchfeed.OtherTest"])
+        with_variable = [part.name for part in made if "JAVA_TOOL_OPTIONS" in part.environment]
+        self.assertEqual(list(plan.GPU_TESTS) + ["other tests tagged gpu"], with_variable)
+        for part in made:
+            self.assertIn(f"-Dorg.bytedeco.javacpp.cachedir={self.folder}/out/javacpp", part.command)
+            self.assertEqual("/libraries", part.environment["LD_LIBRARY_PATH"])
 
 
 class TheScript(InAFolder):

@@ -49,19 +49,20 @@ def java_parts(root, work, library_path, obstacle, gpu_obstacle, tests):
                "native/target/platform"]
     jars = sorted(str(jar) for jar in (root / "lib").glob("*.jar"))
     path = ":".join([str(root / name) for name in classes] + jars)
-    environment = {
-        "LD_LIBRARY_PATH": library_path,
-        "JAVA_TOOL_OPTIONS": f"-Dorg.bytedeco.javacpp.cachedir={work}/javacpp -Dorg.bytedeco.javacpp.maxPhysicalBytes=0"}
+    properties = [f"-Dorg.bytedeco.javacpp.cachedir={work}/javacpp", "-Dorg.bytedeco.javacpp.maxPhysicalBytes=0"]
+    environment = {"LD_LIBRARY_PATH": library_path}
+    # For ranks in JVMs of their own; not for all, since each JVM then prints a line that some tests do not expect.
+    for_children = dict(environment, JAVA_TOOL_OPTIONS=" ".join(properties))
     home = str(root / "java-api")
 
-    def part(name, words, limit, judge, skip=""):
-        return parts.Part(name, [java] + OPTIONS + ["-cp", path] + words, limit, judge, environment, home,
+    def part(name, words, limit, judge, skip="", variables=environment):
+        return parts.Part(name, [java] + OPTIONS + properties + ["-cp", path] + words, limit, judge, variables, home,
                           obstacle or skip)
 
     def junit(name, selection, limit, tagged):
         words = [JUNIT, "execute", "--disable-banner", "--details=summary", "--reports-dir={out}"]
         return part(name, words + (["--include-tag=gpu"] if tagged else ["--exclude-tag=gpu"]) + selection, limit,
-                    parts.junit)
+                    parts.junit, variables=for_children if tagged else environment)
 
     made = [part("self-check", ["io.torchfeed.Torchfeed"], 90, parts.self_check)]
     made += [junit(name, selection, 75, True) for name, selection in GPU_TESTS.items()]
@@ -75,11 +76,12 @@ def java_parts(root, work, library_path, obstacle, gpu_obstacle, tests):
         words = [word.replace("{pictures}", str(root / "pictures")) for word in words]
         made.append(part(name, ["org.openjdk.jmh.Main"] + words + times, 60, parts.jmh, gpu_obstacle))
     listing = root / "pictures.txt"
+    contestant = [java, "-Xmx512m"] + properties + ["-cp", path, "io.torchfeed.benchmarks.ImagesContestant",
+                                                    "torchfeed-native"]
     made.append(parts.Part(
         "benchmark of images on the CPU",
-        ["sh", "-c", 'for i in 1 2 3; do echo "torchfeed-native train $2 $3"; done | "$0" -Xmx512m -cp "$1" '
-         "io.torchfeed.benchmarks.ImagesContestant torchfeed-native", java, path, str(listing), str(root / "pictures")],
-        45, parts.lines_with_figures, environment, home, obstacle))
+        ["sh", "-c", 'for i in 1 2 3; do echo "torchfeed-native train $0 $1"; done | (shift; exec "$@")',
+         str(listing), str(root / "pictures")] + contestant, 45, parts.lines_with_figures, environment, home, obstacle))
     made.append(junit("CPU tests with this libtorch", [f"--select-class={name}" for name in CPU_CLASSES], 90, False))
     return made
 
