@@ -193,6 +193,13 @@ class ThePlan(InAFolder):
             self.assertIn(f"-Dorg.bytedeco.javacpp.cachedir={self.folder}/out/javacpp", part.command)
             self.assertEqual("/libraries", part.environment["LD_LIBRARY_PATH"])
 
+    def test_builds_may_take_longer_with_fewer_than_8_processors(self):
+        self.assertEqual([8, 4, 2, 1, 1], [plan.slowness(processors) for processors in (1, 2, 6, 8, 64)])
+        made = {part.name: part for part in plan.cpp_parts(
+            self.folder, self.folder / "out", self.folder / "torch", "2.10.0", "", "")}
+        self.assertEqual(300 * plan.slowness(os.cpu_count()), made["building the C++ half"].limit)
+        self.assertEqual("building the C++ half", made["slab_test"].needs)
+
 
 class TheScript(InAFolder):
     def test_a_broken_piece_is_named(self):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of a check, for the packed Java and for a Python's libtorch."""
 
+import math
 import os
 import pathlib
 import re
@@ -35,6 +36,13 @@ BENCHMARKS = {
 }
 CPP_TESTS = ["gpu_transfer_test", "device_transfer_test", "device_group_test", "slab_test", "batch_feed_test",
              "collectives_test", "reducer_test"]
+
+BUILD_SECONDS = 300  # for the C++ half, with 8 processors
+
+
+def slowness(processors):
+    """Returns by how much the limits of builds are longer than with 8 processors or more."""
+    return max(1, math.ceil(8 / processors))
 
 
 def java_parts(root, work, library_path, obstacle, gpu_obstacle, tests):
@@ -103,6 +111,7 @@ def cpp_parts(root, work, torch, version, library_path, obstacle):
     root, work, torch = pathlib.Path(root), pathlib.Path(work), pathlib.Path(torch)
     build, prefix = work / "cpp", work / "googletest"
     jobs = str(os.cpu_count())  # make's own default has no limit
+    slower = slowness(os.cpu_count())
     leptonica = next((root / "lib").glob("leptonica-*-linux-x86_64.jar"), root / "lib/leptonica.jar")
     googletest = ["sh", "-c", 'cmake -S "$0" -B "$1/build" -DCMAKE_BUILD_TYPE=Release -DBUILD_GMOCK=OFF '
                   '-DCMAKE_INSTALL_PREFIX="$1" -DCMAKE_INSTALL_LIBDIR=lib && '
@@ -113,10 +122,10 @@ def cpp_parts(root, work, torch, version, library_path, obstacle):
                  f"-DTORCHFEED_LIBTORCH_LIBRARIES={torch}/lib", f"-DTORCHFEED_LEPTONICA_JAR={leptonica}",
                  f"-DGTest_DIR={prefix}/lib/cmake/GTest"]
     configuring, building = f"configuring for libtorch {version}", "building the C++ half"
-    made = [parts.Part("GoogleTest", googletest, 90, parts.plain),
-            parts.Part(configuring, configure, 60, parts.plain, needs="GoogleTest"),
+    made = [parts.Part("GoogleTest", googletest, 90 * slower, parts.plain),
+            parts.Part(configuring, configure, 60 * slower, parts.plain, needs="GoogleTest"),
             parts.Part(building, ["cmake", "--build", str(build), "--parallel", jobs, "--target"] + CPP_TESTS,
-                       300, parts.plain, needs=configuring)]
+                       BUILD_SECONDS * slower, parts.plain, needs=configuring)]
     leptonica_folder = build / "preset/leptonica/org/bytedeco/leptonica/linux-x86_64"
     environment = {"LD_LIBRARY_PATH": f"{build}:{torch}/lib:{leptonica_folder}:{library_path}", "OMP_NUM_THREADS": "2"}
     for name in CPP_TESTS:
