@@ -118,8 +118,9 @@ def cpp_parts(root, work, torch, version, library_path, obstacle):
                   'cmake --build "$1/build" --parallel "$2" && cmake --install "$1/build"',
                   str(root / "googletest"), str(prefix), jobs]
     configure = ["cmake", "-S", str(root / "native"), "-B", str(build), "-DCMAKE_BUILD_TYPE=Release",
-                 "-DTORCHFEED_UNITY=ON", f"-DTORCHFEED_LIBTORCH_VERSION={version}", f"-DTORCHFEED_LIBTORCH={torch}",
-                 f"-DTORCHFEED_LIBTORCH_LIBRARIES={torch}/lib", f"-DTORCHFEED_LEPTONICA_JAR={leptonica}",
+                 "-DTORCHFEED_UNITY=ON", "-DTORCHFEED_PRECOMPILE=ON", f"-DTORCHFEED_LIBTORCH_VERSION={version}",
+                 f"-DTORCHFEED_LIBTORCH={torch}", f"-DTORCHFEED_LIBTORCH_LIBRARIES={torch}/lib",
+                 f"-DTORCHFEED_LEPTONICA_JAR={leptonica}",
                  f"-DGTest_DIR={prefix}/lib/cmake/GTest"]
     configuring, building = f"configuring for libtorch {version}", "building the C++ half"
     made = [parts.Part("GoogleTest", googletest, 90 * slower, parts.plain),
