@@ -137,7 +137,7 @@ class RunningParts(InAFolder):
 
     def test_a_part_that_is_not_over_is_ended_with_its_children(self):
         start = time.monotonic()
-        result = self.run_script(f"echo waiting; (sleep 60; touch {self.folder}/late) & wait", limit=1)
+        result = self.run_script(f"echo waiting; (sleep 60; touch {self.folder}/late) & wait", limit=0.3)
         self.assertEqual(parts.TIMED_OUT, result.status)
         self.assertIn("last line: waiting", result.reason)
         self.assertLess(time.monotonic() - start, 8)

@@ -79,7 +79,7 @@ def run(part, folder, seconds_left):
     if part.skip:
         return Result(SKIPPED, shortened(part.skip))
     limit = min(part.limit, seconds_left)
-    if limit < 1:
+    if seconds_left < 1:
         return Result(SKIPPED, "the time of the whole check was over")
     own = pathlib.Path(folder) / re.sub(r"[^a-z0-9]+", "-", part.name.lower()).strip("-")
     own.mkdir(parents=True, exist_ok=True)
