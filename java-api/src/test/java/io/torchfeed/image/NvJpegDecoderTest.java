@@ -33,8 +33,13 @@ class NvJpegDecoderTest {
     }
   }
 
-  private static boolean hasGpu() {
+  /** Whether libtorch is one for CUDA, with or without a device. */
+  private static boolean isForCuda() {
     return torchfeed.accelerator_name().getString().equals("cuda");
+  }
+
+  private static boolean hasGpu() {
+    return isForCuda() && torchfeed.accelerator_count() > 0;
   }
 
   @Test
@@ -46,15 +51,16 @@ class NvJpegDecoderTest {
 
   @Test
   void aMissingDeviceIsReported() {
-    assumeTrue(!hasGpu());
+    assumeTrue(!hasGpu(), "libtorch sees a CUDA device");
     assertThatExceptionOfType(RuntimeException.class)
         .isThrownBy(() -> NvJpegDecoder.open(new Device("cuda:0")))
-        .withMessageContaining("this libtorch has no cuda");
+        .withMessageContaining(
+            isForCuda() ? "libtorch sees no cuda device" : "this libtorch has no cuda");
   }
 
   @Test
   void aMissingLibraryIsReported() {
-    assumeTrue(!hasGpu());
+    assumeTrue(!isForCuda(), "this libtorch has an accelerator");
     assertThatIllegalStateException()
         .isThrownBy(() -> NvJpegDecoder.open(new Device("cpu"), (device, work) -> 0))
         .withMessageContaining("nvJPEG cannot be loaded")
