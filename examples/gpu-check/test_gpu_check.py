@@ -186,11 +186,11 @@ class RunningParts(InAFolder):
 
 class ThePlan(InAFolder):
     def test_only_tests_with_ranks_of_their_own_get_options_by_a_variable(self):
-        made = plan.java_parts(self.folder, self.folder / "out", "/libraries", "", "", ["io.torchfeed.OtherTest"])
+        made = plan.java_parts(self.folder, "/libraries", "", "", ["io.torchfeed.OtherTest"])
         with_variable = [part.name for part in made if "JAVA_TOOL_OPTIONS" in part.environment]
         self.assertEqual(list(plan.GPU_TESTS) + ["other tests tagged gpu"], with_variable)
         for part in made:
-            self.assertIn(f"-Dorg.bytedeco.javacpp.cachedir={self.folder}/out/javacpp", part.command)
+            self.assertIn(f"-Dorg.bytedeco.javacpp.cachedir={self.folder}/javacpp", part.command)
             self.assertEqual("/libraries", part.environment["LD_LIBRARY_PATH"])
 
     def test_builds_may_take_longer_with_fewer_than_8_processors(self):

@@ -83,7 +83,7 @@ class Check:
         self.facts["GPUs"] = count or f"none: {reason}"
         gpu = "" if count and not cuda else "no usable GPU: " + (cuda or reason)
         tests = json.loads((self.root / "pack.json").read_text())["gpu tests"]
-        made = plan.java_parts(self.root, self.out, path, obstacle, gpu, tests)
+        made = plan.java_parts(self.root, path, obstacle, gpu, tests)
         made.insert(1, plan.packed_program(self.root, libtorch, f"{openblas}:{path}", obstacle or cuda))
         self.run(made)
 

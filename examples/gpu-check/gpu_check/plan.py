@@ -45,7 +45,7 @@ def slowness(processors):
     return max(1, math.ceil(8 / processors))
 
 
-def java_parts(root, work, library_path, obstacle, gpu_obstacle, tests):
+def java_parts(root, library_path, obstacle, gpu_obstacle, tests):
     """Returns the parts that run on the packed Java runtime.
 
     obstacle: why libtorch cannot be loaded; gpu_obstacle: why there is no device for benchmarks, both
@@ -57,7 +57,7 @@ def java_parts(root, work, library_path, obstacle, gpu_obstacle, tests):
                "native/target/platform"]
     jars = sorted(str(jar) for jar in (root / "lib").glob("*.jar"))
     path = ":".join([str(root / name) for name in classes] + jars)
-    properties = [f"-Dorg.bytedeco.javacpp.cachedir={work}/javacpp", "-Dorg.bytedeco.javacpp.maxPhysicalBytes=0"]
+    properties = [f"-Dorg.bytedeco.javacpp.cachedir={root}/javacpp", "-Dorg.bytedeco.javacpp.maxPhysicalBytes=0"]
     environment = {"LD_LIBRARY_PATH": library_path}
     # For ranks in JVMs of their own; not for all, since each JVM then prints a line that some tests do not expect.
     for_children = dict(environment, JAVA_TOOL_OPTIONS=" ".join(properties))
