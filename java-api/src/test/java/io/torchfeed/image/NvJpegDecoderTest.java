@@ -33,7 +33,7 @@ class NvJpegDecoderTest {
     }
   }
 
-  /** Whether libtorch is one for CUDA, with or without a device. */
+  /** Returns true for a libtorch with CUDA, even if it sees no device. */
   private static boolean isForCuda() {
     return torchfeed.accelerator_name().getString().equals("cuda");
   }
