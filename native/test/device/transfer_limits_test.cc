@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
@@ -167,8 +168,10 @@ TEST_F(Transfers, RefusesInvalidDevicesSlotsAndTensors) {
   expect_refused(ErrorCode::kIllegalState, "no streams with events", [&] { create("meta", 2); });
   expect_refused(ErrorCode::kInvalidArgument, "slots must be in [2, 1024], got 1",
                  [&] { create(kDevice, 1); });
-  if (accelerator_name() == "none") {
+  if (!cuda_obstacle().empty()) {
     expect_refused(ErrorCode::kIllegalState, "linux-x86_64-gpu", [&] { create("cuda:0", 2); });
+  } else if (c10::impl::VirtualGuardImpl(c10::kCUDA).deviceCount() == 0) {
+    expect_refused(ErrorCode::kIllegalState, "sees no cuda device", [&] { create("cuda:0", 2); });
   }
   auto transfer = DeviceTransfer::create(kDevice, 2);
   expect_refused(ErrorCode::kInvalidArgument, "at least one tensor", [&] { transfer->send({}); });
