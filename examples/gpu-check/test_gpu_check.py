@@ -157,6 +157,14 @@ class RunningParts(InAFolder):
         self.assertEqual("build: timed out", parts.unmet(part, [("build", parts.Result(parts.TIMED_OUT))]))
         self.assertEqual("", parts.unmet(part, [("build", parts.Result(parts.PASSED))]))
 
+    def test_a_check_succeeds_if_parts_passed_and_the_others_were_skipped(self):
+        def succeeded(*statuses):
+            return parts.succeeded([("a part", parts.Result(status)) for status in statuses])
+        self.assertTrue(succeeded(parts.PASSED, parts.SKIPPED))
+        self.assertFalse(succeeded(parts.SKIPPED))  # such as without any library of CUDA
+        self.assertFalse(succeeded(parts.PASSED, parts.FAILED))
+        self.assertFalse(succeeded(parts.PASSED, parts.TIMED_OUT))
+
     def test_junit_reports_are_counted_and_reasons_kept(self):
         def tests(cases):
             xml = f"<testsuite>{cases}</testsuite>".replace("'", "\"")
