@@ -69,6 +69,8 @@ class ProgramsTest {
       Part part;
       Costs costs, lengths;
       ImagePlan plan;
+      ImageTensorPlan tensorPlan;
+      Dataset dataset;
       List<byte[]> files;
       LineCursor lines;
       long seed, epoch;

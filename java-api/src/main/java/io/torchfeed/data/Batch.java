@@ -30,7 +30,7 @@ public final class Batch implements AutoCloseable {
    * {@link DataLoaderBuilder#afterTransfer}.
    *
    * <pre>{@code
-   * Batch.Step augment = Batch.Step.images(0, plan).andThen(Batch.Step.of(mix));
+   * Batch.Step augment = Batch.Step.images(0, tensorPlan).andThen(Batch.Step.of(BatchMix.mixUp(0.2, 10)));
    * }</pre>
    */
   @FunctionalInterface

@@ -268,8 +268,8 @@ public final class DataLoaderBuilder {
    * same tensors.
    *
    * <pre>{@code
-   * DataLoader.over(images).batchSize(64).seed(1).device("cuda:0")
-   *     .afterTransfer(Batch.Step.images(0, plan).andThen(Batch.Step.of(BatchMix.mixUp(0.2, 10))));
+   * DataLoader.over(dataset).batchSize(64).seed(1).device("cuda:0")
+   *     .afterTransfer(Batch.Step.images(0, tensorPlan).andThen(Batch.Step.of(BatchMix.mixUp(0.2, 10))));
    * }</pre>
    *
    * @param step computes the tensors of the batch
