@@ -14,6 +14,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
@@ -67,6 +69,34 @@ class StreamLoaderTest {
       }
       assertThat(delivered.random().stream().flatMap(List::stream)).doesNotHaveDuplicates();
     }
+  }
+
+  @Test
+  void aBatchThatOvertakesAnotherHasItsOwnIndices() {
+    CountDownLatch overtaken = new CountDownLatch(1);
+    Counters slow =
+        Counters.with(
+            (value, place) -> {
+              if (value == 0) {
+                assertThat(overtaken.await(30, TimeUnit.SECONDS)).isTrue();
+              }
+            },
+            4,
+            6);
+    List<Long> all = new ArrayList<>();
+    try (DataLoader loader = DataLoader.over(slow).batchSize(2).workers(2).inOrder(false).build()) {
+      for (Batch batch : loader.epoch(0)) {
+        List<Long> values = Counters.longs(batch, 0);
+        assertThat(batch.indices())
+            .containsExactly(
+                values.stream().mapToLong(value -> value % 1000 * 2 + value / 1000).toArray());
+        all.addAll(values);
+        overtaken.countDown();
+      }
+    }
+    assertThat(all)
+        .startsWith(1000L)
+        .containsExactlyInAnyOrder(0L, 1L, 2L, 3L, 1000L, 1001L, 1002L, 1003L, 1004L, 1005L);
   }
 
   @Test
