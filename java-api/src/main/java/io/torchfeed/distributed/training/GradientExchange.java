@@ -172,6 +172,8 @@ public sealed interface GradientExchange permits GradientExchange.Nodal, PowerSg
     /**
      * Creates an exchange.
      *
+     * @param format the form of the gradients in messages
+     * @param ranksPerNode the number of consecutive ranks that form a node
      * @throws IllegalArgumentException if {@code ranksPerNode} is below 1
      */
     public Mean {
@@ -196,6 +198,9 @@ public sealed interface GradientExchange permits GradientExchange.Nodal, PowerSg
     /**
      * Creates an exchange.
      *
+     * @param warmupSteps the backward passes that average gradients
+     * @param beta1 the decay of the first moments
+     * @param ranksPerNode the number of consecutive ranks that form a node
      * @throws IllegalArgumentException if an argument is out of range
      */
     public Momenta {

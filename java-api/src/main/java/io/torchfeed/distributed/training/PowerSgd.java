@@ -38,6 +38,14 @@ public record PowerSgd(
    * Creates an exchange; {@link GradientExchange#powerSgd} and the {@code with} methods name the
    * options.
    *
+   * @param matrixApproximationRank the columns of the approximation
+   * @param startIteration how many backward passes average whole gradients before
+   * @param minCompressionRate the factor by which an approximation must be smaller
+   * @param errorFeedback whether the error of an approximation is added to the next gradient
+   * @param warmStart whether an approximation starts from the one before
+   * @param orthogonalizationEpsilon a summand of the norm of a column
+   * @param batchTensorsWithSameShape whether gradients of equal shape are approximated together
+   * @param randomSeed the seed of the random numbers
    * @throws IllegalArgumentException if an argument is out of range
    */
   public PowerSgd {
