@@ -259,6 +259,7 @@ class RebindTest {
               ProcessGroup three = join("three", 3, thread);
               try (Trainer trainer = factory.of(net, three)) {
                 train(trainer, thread);
+                all.barrier(); // a rank that trains in the background ends it with its trainer
                 if (thread == 1) {
                   three.abort();
                   return;
@@ -274,6 +275,7 @@ class RebindTest {
                 ProcessGroup two = join("two", 2, thread / 2);
                 trainer.rebind(two);
                 train(trainer, thread);
+                two.barrier();
                 trainer.close();
                 two.close();
               } finally {
