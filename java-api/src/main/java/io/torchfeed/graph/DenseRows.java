@@ -193,7 +193,7 @@ public final class DenseRows {
    * @throws IndexOutOfBoundsException if there is no such value
    */
   public double value(int row, int column) {
-    return values[row * width + Objects.checkIndex(column, width)];
+    return values[Objects.checkIndex(row, ids.size()) * width + Objects.checkIndex(column, width)];
   }
 
   /**

@@ -240,6 +240,11 @@ class GraphTest {
       assertThat(rows.values()).containsExactly(5, 6, 7, 8);
       assertThat(rows.value(1, 0)).isEqualTo(7);
       assertThatThrownBy(() -> rows.value(0, 2)).isInstanceOf(IndexOutOfBoundsException.class);
+      for (int row : new int[] {-1, 2, 1 << 30, (1 << 30) + 1, Integer.MIN_VALUE}) {
+        assertThatThrownBy(() -> rows.value(row, 1))
+            .isInstanceOf(IndexOutOfBoundsException.class)
+            .hasMessage("Index %d out of bounds for length 2".formatted(row));
+      }
     }
 
     @Test
