@@ -73,15 +73,38 @@ class AbandonedPassesTest {
       }
     }
     assertThat(most).isLessThan(2 * 24);
-    while (torchfeed.live_objects() > objects) {
-      System.gc();
-      Thread.sleep(10);
-    }
+    awaitObjects(objects);
   }
 
   @SuppressWarnings("MustBeClosedChecker")
   private static void drop(RowData data) {
     assertThat(data.over().batchSize(4).workers(2).build().batches()).isEqualTo(SIZE / 4);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"native", "java"})
+  void manyPassesHeldOnceDoNotLetAsManyBeDropped(String kind) throws Exception {
+    long objects = torchfeed.live_objects();
+    long before = ProcessStatus.threads();
+    long most = 0;
+    try (RowData data = data(kind, SIZE);
+        DataLoader loader = data.over().batchSize(4).workers(2).build()) {
+      open(loader, 40).forEach(Batches::close);
+      for (int i = 0; i < 60; i++) {
+        open(loader, 1).forEach(pass -> pass.next().close());
+        most = Math.max(most, ProcessStatus.threads() - before);
+      }
+    }
+    assertThat(most).as("threads of dropped passes").isLessThan(2 * 24);
+    awaitObjects(objects);
+  }
+
+  /** Waits until all dropped passes and loaders are closed. */
+  private static void awaitObjects(long objects) throws InterruptedException {
+    while (torchfeed.live_objects() > objects) {
+      System.gc();
+      Thread.sleep(10);
+    }
   }
 
   private static RowData data(String kind, int size) {

@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
  * dropped without being closed counts until it is collected; its memory and threads take no room in
  * the Java heap, so that might never happen. Therefore, opening one pass too many asks for a
  * garbage collection and waits until the dropped passes are closed. If all of them turn out to be
- * in use, more are allowed without another collection, up to a fixed number. Thread-safe.
+ * in use, more are allowed without another collection, up to a fixed number, until fewer are in
+ * use. Thread-safe.
  *
  * <p>A JVM may be told to ignore requests for collections ({@code -XX:+DisableExplicitGC}). Then
  * each further pass fills the heap with as many bytes of garbage as the pass takes outside of it,
@@ -35,6 +36,7 @@ final class EngineLimit {
   /** Small enough for the young generation of every collector. */
   private static final int PIECE_BYTES = 64 << 10;
 
+  private final int few;
   private final int most;
   private final long bytesOfEach;
 
@@ -47,6 +49,7 @@ final class EngineLimit {
   private int allowed;
 
   private EngineLimit(int few, int most, long bytesOfEach) {
+    this.few = few;
     this.allowed = few;
     this.most = most;
     this.bytesOfEach = bytesOfEach;
@@ -113,9 +116,13 @@ final class EngineLimit {
     }
   }
 
-  /** Notes that an engine is not used any more. */
+  /**
+   * Notes that an engine is not used any more. The number allowed falls with the number in use:
+   * passes that were held once do not let as many be dropped later.
+   */
   synchronized void release() {
     inUse--;
+    allowed = Math.max(few, Math.min(allowed, 2 * inUse));
     notifyAll();
   }
 
