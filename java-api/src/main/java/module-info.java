@@ -18,6 +18,7 @@ module io.torchfeed {
   exports io.torchfeed.data.source;
   exports io.torchfeed.distributed;
   exports io.torchfeed.distributed.launch;
+  exports io.torchfeed.distributed.membership;
   exports io.torchfeed.distributed.training;
   exports io.torchfeed.graph;
   exports io.torchfeed.image;

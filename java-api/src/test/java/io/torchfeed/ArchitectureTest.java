@@ -117,6 +117,7 @@ class ArchitectureTest {
               "internal",
               "sampler"),
           entry("distributed.launch", "internal"),
+          entry("distributed.membership", "internal"),
           entry("amp", "bindings", "checkpoint", "internal", "memory"),
           entry("", "bindings", "data", "data.source", "sampler", "sampler.torch"));
 

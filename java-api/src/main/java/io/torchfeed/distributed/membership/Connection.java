@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.membership;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.SocketChannel;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** A member's connection at the coordinator, which never waits. Not thread-safe. */
+final class Connection {
+  /** More than a member that reads has in flight. */
+  private static final int MAX_QUEUED_BYTES = 1 << 20;
+
+  final long id;
+  final long since;
+  private final SocketChannel channel;
+  private final SelectionKey key;
+  private final Deque<ByteBuffer> outgoing = new ArrayDeque<>();
+  private final ByteBuffer length = ByteBuffer.allocate(Integer.BYTES);
+  private @Nullable ByteBuffer frame;
+  private int queuedBytes;
+  private boolean isEnding;
+  boolean isMember;
+
+  Connection(long id, SocketChannel channel, SelectionKey key, long since) {
+    this.id = id;
+    this.channel = channel;
+    this.key = key;
+    this.since = since;
+  }
+
+  /** Returns the next message, or nothing if it has not arrived whole. */
+  Optional<Message> read() throws IOException {
+    if (frame == null) {
+      fill(length);
+      if (length.hasRemaining()) {
+        return Optional.empty();
+      }
+      int bytes = length.flip().getInt();
+      length.clear();
+      if (bytes < 1 || bytes > Message.MAX_BYTES) {
+        throw new IOException("a message of " + bytes + " bytes");
+      }
+      frame = ByteBuffer.allocate(bytes);
+    }
+    fill(frame);
+    if (frame.hasRemaining()) {
+      return Optional.empty();
+    }
+    byte[] bytes = frame.array();
+    frame = null;
+    return Optional.of(Message.decode(bytes));
+  }
+
+  private void fill(ByteBuffer buffer) throws IOException {
+    if (buffer.hasRemaining() && channel.read(buffer) < 0) {
+      throw new EOFException("its process has ended, or closed the connection");
+    }
+  }
+
+  void send(Message message) throws IOException {
+    ByteBuffer bytes = ByteBuffer.wrap(message.encode());
+    queuedBytes += bytes.remaining();
+    if (queuedBytes > MAX_QUEUED_BYTES) {
+      throw new IOException("it reads no messages");
+    }
+    outgoing.add(bytes);
+    write();
+  }
+
+  /** Writes as much as the system takes now; the rest when the channel is ready for it. */
+  void write() throws IOException {
+    while (!outgoing.isEmpty()) {
+      ByteBuffer first = outgoing.getFirst();
+      queuedBytes -= channel.write(first);
+      if (first.hasRemaining()) {
+        key.interestOps(SelectionKey.OP_READ | SelectionKey.OP_WRITE);
+        return;
+      }
+      outgoing.removeFirst();
+    }
+    key.interestOps(SelectionKey.OP_READ);
+    if (isEnding) {
+      close();
+    }
+  }
+
+  /** Closes the connection as soon as all has been written. */
+  void end() throws IOException {
+    isEnding = true;
+    write();
+  }
+
+  void close() {
+    key.cancel();
+    try {
+      channel.close();
+    } catch (IOException e) {
+      // nothing is left to be lost: all was written, or the peer is gone
+    }
+  }
+}

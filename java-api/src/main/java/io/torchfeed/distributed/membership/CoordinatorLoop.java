@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.membership;
+
+import io.torchfeed.distributed.membership.CoordinatorEvent.Kind;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.StandardSocketOptions;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** The thread of a coordinator: it takes messages to the {@link Roster} and back. */
+final class CoordinatorLoop implements Roster.Wire {
+  /** A connection that has not named its job by then is a stranger's. */
+  private static final Duration GREETING_LIMIT = Duration.ofSeconds(10);
+
+  /** Members give so many signs of life in the limit of silence. */
+  private static final int BEATS = 5;
+
+  private final Selector selector;
+  private final ServerSocketChannel server;
+  private final String job;
+  private final CoordinatorOptions options;
+  private final Consumer<CoordinatorEvent> events;
+  private final Roster roster;
+  private final Thread thread = new Thread(this::run, "torchfeed-coordinator");
+  private final CountDownLatch over = new CountDownLatch(1);
+  private final Map<Long, Connection> connections = new HashMap<>();
+  private final List<Runnable> afterwards = new ArrayList<>();
+  private final int port;
+  private long nextId;
+  private volatile int generation;
+  private volatile boolean isClosed;
+  private volatile @Nullable RuntimeException failure;
+
+  CoordinatorLoop(
+      InetSocketAddress address,
+      String job,
+      CoordinatorOptions options,
+      Consumer<CoordinatorEvent> events)
+      throws IOException {
+    this.job = job;
+    this.options = options;
+    this.events = events;
+    this.roster = new Roster(options, this, events, System.nanoTime());
+    this.selector = Selector.open();
+    this.server = ServerSocketChannel.open();
+    try {
+      server.setOption(StandardSocketOptions.SO_REUSEADDR, true);
+      server.bind(address, 4096);
+      server.configureBlocking(false);
+      server.register(selector, SelectionKey.OP_ACCEPT);
+      port = ((InetSocketAddress) server.getLocalAddress()).getPort();
+    } catch (IOException | RuntimeException e) {
+      closeChannels();
+      throw e;
+    }
+  }
+
+  void start() {
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  int port() {
+    return port;
+  }
+
+  int generation() {
+    return generation;
+  }
+
+  void await() throws InterruptedException {
+    over.await();
+    RuntimeException thrown = failure;
+    if (thrown != null) {
+      throw thrown;
+    }
+  }
+
+  void close() {
+    isClosed = true;
+    selector.wakeup();
+    boolean wasInterrupted = false;
+    while (thread.isAlive() && Thread.currentThread() != thread) {
+      try {
+        thread.join();
+      } catch (InterruptedException e) {
+        wasInterrupted = true; // the thread ends without waiting for anybody
+      }
+    }
+    if (wasInterrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void run() {
+    try {
+      long tickMillis = Math.max(1, options.silence().toMillis() / (2 * BEATS));
+      while (!isClosed) {
+        selector.select(this::handle, tickMillis);
+        long now = System.nanoTime();
+        roster.tick(now);
+        refuseSilentStrangers(now);
+        runAfterwards();
+        generation = roster.generation();
+        if (roster.isOver()) {
+          settle();
+        }
+      }
+    } catch (Throwable e) { // of a listener, or a lack of memory
+      failure = new IllegalStateException("the coordinator failed: " + e, e);
+    } finally {
+      if (!roster.isOver() && failure == null) {
+        failure =
+            new MembershipEndedException(
+                MembershipEndedException.Reason.COORDINATOR_LOST, "the coordinator was closed");
+      }
+      connections.values().forEach(Connection::close);
+      closeChannels();
+      over.countDown();
+    }
+  }
+
+  /** Ends the waits for the end of the job; the thread goes on to tell those that come late. */
+  private void settle() {
+    String reason = roster.failure();
+    if (reason != null && failure == null) {
+      failure =
+          new MembershipEndedException(
+              MembershipEndedException.Reason.FAILED, "the job has failed: " + reason);
+    }
+    over.countDown();
+  }
+
+  private void closeChannels() {
+    try {
+      server.close();
+      selector.close();
+    } catch (IOException e) {
+      // nothing is left to be lost
+    }
+  }
+
+  private void handle(SelectionKey key) {
+    if (key.isValid() && key.isAcceptable()) {
+      accept();
+    } else if (key.attachment() instanceof Connection connection) {
+      serve(connection, key);
+    }
+  }
+
+  private void accept() {
+    try {
+      for (SocketChannel channel; (channel = server.accept()) != null; ) {
+        channel.configureBlocking(false);
+        channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+        SelectionKey key = channel.register(selector, SelectionKey.OP_READ);
+        long id = nextId++;
+        Connection connection = new Connection(id, channel, key, System.nanoTime());
+        key.attach(connection);
+        connections.put(id, connection);
+      }
+    } catch (IOException e) {
+      note(Kind.REFUSED, "a connection could not be accepted: " + e.getMessage());
+    }
+  }
+
+  private void serve(Connection connection, SelectionKey key) {
+    try {
+      if (key.isValid() && key.isWritable()) {
+        connection.write();
+      }
+      if (key.isValid() && key.isReadable()) {
+        Optional<Message> message = connection.read();
+        while (message.isPresent()) {
+          received(connection, message.get());
+          message = key.isValid() ? connection.read() : Optional.empty();
+        }
+      }
+    } catch (IOException | IllegalArgumentException e) {
+      lost(connection, String.valueOf(e.getMessage()));
+    }
+  }
+
+  private void received(Connection connection, Message message) throws IOException {
+    if (connection.isMember) {
+      roster.received(connection.id, message, System.nanoTime());
+      return;
+    }
+    if (!(message instanceof Message.Hello hello)) {
+      throw new IOException("its first message is not a greeting");
+    }
+    if (!hello.job().equals(job)) {
+      String text = "this is the coordinator of job " + job + ", not of " + hello.job();
+      connection.send(new Message.Ended(MembershipEndedException.Reason.FAILED, text));
+      connection.end();
+      connections.remove(connection.id);
+      note(Kind.REFUSED, hello.name() + " belongs to job " + hello.job());
+      return;
+    }
+    connection.isMember = true;
+    int limit = Math.toIntExact(options.silence().toMillis());
+    connection.send(new Message.Welcome(connection.id, Math.max(1, limit / BEATS), limit));
+    roster.connected(connection.id, hello.name(), System.nanoTime());
+  }
+
+  private void lost(Connection connection, String reason) {
+    connection.close();
+    if (connections.remove(connection.id) == null) {
+      return;
+    }
+    if (connection.isMember) {
+      roster.gone(connection.id, reason, System.nanoTime());
+    } else {
+      note(Kind.REFUSED, "a stranger: " + reason);
+    }
+  }
+
+  private void refuseSilentStrangers(long now) {
+    for (Connection each : List.copyOf(connections.values())) {
+      if (!each.isMember && now - each.since > GREETING_LIMIT.toNanos()) {
+        lost(each, "no greeting within " + GREETING_LIMIT.toSeconds() + " s");
+      }
+    }
+  }
+
+  @Override
+  public void send(long id, Message message) {
+    Connection connection = connections.get(id);
+    if (connection == null) {
+      return;
+    }
+    try {
+      connection.send(message);
+    } catch (IOException e) {
+      // The roster is in the middle of a change: it learns of the loss when that is complete.
+      afterwards.add(() -> lost(connection, String.valueOf(e.getMessage())));
+    }
+  }
+
+  @Override
+  public void drop(long id) {
+    Connection connection = connections.remove(id);
+    if (connection != null) {
+      try {
+        connection.end();
+      } catch (IOException e) {
+        connection.close(); // it is to be closed anyway
+      }
+    }
+  }
+
+  private void runAfterwards() {
+    while (!afterwards.isEmpty()) {
+      List<Runnable> now = List.copyOf(afterwards);
+      afterwards.clear();
+      now.forEach(Runnable::run);
+    }
+  }
+
+  private void note(Kind kind, String text) {
+    events.accept(new CoordinatorEvent(kind, roster.generation(), text));
+  }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.membership;
+
+import io.torchfeed.internal.TimeLimit;
+import java.time.Duration;
+
+/**
+ * The number of ranks of a job that comes and goes, and how long they are waited for. Immutable.
+ */
+public final class CoordinatorOptions {
+  private static final Duration DEFAULT_SILENCE = Duration.ofSeconds(1);
+  private static final Duration DEFAULT_START = Duration.ofSeconds(30);
+  private static final Duration DEFAULT_REPLACEMENT = Duration.ofMinutes(5);
+  private static final Duration DEFAULT_RETURN = Duration.ofMinutes(1);
+
+  private final int minRanks;
+  private final int maxRanks;
+  private final Duration silence;
+  private final Duration start;
+  private final Duration replacement;
+  private final Duration back;
+
+  private CoordinatorOptions(
+      int minRanks,
+      int maxRanks,
+      Duration silence,
+      Duration start,
+      Duration replacement,
+      Duration back) {
+    this.minRanks = minRanks;
+    this.maxRanks = maxRanks;
+    this.silence = silence;
+    this.start = start;
+    this.replacement = replacement;
+    this.back = back;
+  }
+
+  /**
+   * Returns options for a number of ranks.
+   *
+   * @param minRanks at least 1; with fewer, training waits for replacements
+   * @param maxRanks at least {@code minRanks}; more ranks wait as spares until one is lost
+   * @return the options
+   */
+  public static CoordinatorOptions of(int minRanks, int maxRanks) {
+    if (minRanks < 1 || maxRanks < minRanks) {
+      throw new IllegalArgumentException(
+          "ranks must be 1 <= minRanks <= maxRanks, got %d and %d".formatted(minRanks, maxRanks));
+    }
+    return new CoordinatorOptions(
+        minRanks, maxRanks, DEFAULT_SILENCE, DEFAULT_START, DEFAULT_REPLACEMENT, DEFAULT_RETURN);
+  }
+
+  /**
+   * Returns these options with a limit after which a rank that gives no sign of life is expelled; 1
+   * second by default. A process that is only slow gives signs: they are sent by a thread of its
+   * own.
+   *
+   * @param silence at least 20 ms
+   * @return the options
+   */
+  public CoordinatorOptions withSilence(Duration silence) {
+    if (TimeLimit.of("silence", silence).toMillis() < 20 || silence.toMillis() > 86_400_000) {
+      throw new IllegalArgumentException("silence must be in [20 ms, 1 day], got " + silence);
+    }
+    return new CoordinatorOptions(minRanks, maxRanks, silence, start, replacement, back);
+  }
+
+  /**
+   * Returns these options with a limit after which the first generation starts with fewer than
+   * {@code maxRanks}; 30 seconds by default, from the first rank that is ready.
+   *
+   * @param start at least 0
+   * @return the options
+   */
+  public CoordinatorOptions withStart(Duration start) {
+    Duration limit = TimeLimit.notNegative("start", start);
+    return new CoordinatorOptions(minRanks, maxRanks, silence, limit, replacement, back);
+  }
+
+  /**
+   * Returns these options with a limit after which a job fails that has fewer than {@code
+   * minRanks}; 5 minutes by default.
+   *
+   * @param replacement at least 0
+   * @return the options
+   */
+  public CoordinatorOptions withReplacement(Duration replacement) {
+    Duration limit = TimeLimit.notNegative("replacement", replacement);
+    return new CoordinatorOptions(minRanks, maxRanks, silence, start, limit, back);
+  }
+
+  /**
+   * Returns these options with a limit after which a rank is expelled that has not left a broken
+   * generation; 1 minute by default. It must be longer than a step and the work between two steps,
+   * such as an evaluation.
+   *
+   * @param back at least 1 ms
+   * @return the options
+   */
+  public CoordinatorOptions withReturn(Duration back) {
+    Duration limit = TimeLimit.atLeastOneMilli("back", back);
+    return new CoordinatorOptions(minRanks, maxRanks, silence, start, replacement, limit);
+  }
+
+  int minRanks() {
+    return minRanks;
+  }
+
+  int maxRanks() {
+    return maxRanks;
+  }
+
+  Duration silence() {
+    return silence;
+  }
+
+  Duration start() {
+    return start;
+  }
+
+  Duration replacement() {
+    return replacement;
+  }
+
+  Duration back() {
+    return back;
+  }
+
+  @Override
+  public String toString() {
+    return "CoordinatorOptions[ranks=%d:%d, silence=%s, start=%s, replacement=%s, return=%s]"
+        .formatted(minRanks, maxRanks, silence, start, replacement, back);
+  }
+}

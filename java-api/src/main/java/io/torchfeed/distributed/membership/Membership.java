@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.membership;
+
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.distributed.membership.MembershipEndedException.Reason;
+import io.torchfeed.internal.TimeLimit;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * This process's place in a job whose ranks come and go.
+ *
+ * <p>The loop of a rank: {@link #next} waits for a world; in it the rank joins a group, takes the
+ * state from rank 0 and trains; after each completed step, {@link #commit} says whether the world
+ * is about to change. When a collective fails, the rank closes its group and calls {@code next}
+ * again, and continues from the state of its last {@code commit}.
+ *
+ * <p>A thread of its own gives the coordinator signs of life, so that steps may take long. One
+ * thread calls {@code next}, {@code commit} and {@code finish}; the others may be called from any.
+ * {@code close} leaves the job: as a failure, unless {@link #leave} or {@link #finish} came before.
+ */
+public final class Membership implements AutoCloseable {
+  private static final Duration DEFAULT_CONNECT = Duration.ofSeconds(30);
+
+  private final CoordinatorLink link;
+  private final Object monitor = new Object();
+
+  // Guarded by the monitor.
+  private Message.@Nullable Formed formed;
+  private Message.@Nullable Master master;
+  private @Nullable String broken;
+  private OptionalLong at = OptionalLong.empty();
+  private OptionalLong stopAfter = OptionalLong.empty();
+  private @Nullable MembershipEndedException end;
+  private @Nullable Runnable whenBroken;
+  private boolean isWelcome;
+
+  /** Whether {@link #commit} must look at the guarded fields. */
+  private volatile boolean isEventful;
+
+  private volatile long step = Message.NO_STEP;
+
+  private Membership(CoordinatorLink link) {
+    this.link = link;
+  }
+
+  /**
+   * Connects to a coordinator, and waits up to 30 seconds for it to listen.
+   *
+   * @param host the name or address of its machine
+   * @param port in [1, 65535]
+   * @param job the name of the job
+   * @param name the name of this process in messages, for example a host and a process id
+   * @return the membership; it has no world yet
+   * @throws MembershipEndedException if nobody listens there, or it is the coordinator of another
+   *     job
+   * @throws InterruptedException if this thread is interrupted
+   */
+  public static Membership join(String host, int port, String job, String name)
+      throws InterruptedException {
+    return join(host, port, job, name, DEFAULT_CONNECT);
+  }
+
+  /**
+   * Connects to a coordinator.
+   *
+   * @param host the name or address of its machine
+   * @param port in [1, 65535]
+   * @param job the name of the job
+   * @param name the name of this process in messages, for example a host and a process id
+   * @param limit how long to wait for it to listen
+   * @return the membership; it has no world yet
+   * @throws MembershipEndedException if nobody listens there, or it is the coordinator of another
+   *     job
+   * @throws InterruptedException if this thread is interrupted
+   */
+  public static Membership join(String host, int port, String job, String name, Duration limit)
+      throws InterruptedException {
+    requireNonNull(job, "job");
+    requireNonNull(name, "name");
+    CoordinatorLink link =
+        CoordinatorLink.connect(
+            requireNonNull(host, "host"), port, TimeLimit.notNegative("limit", limit));
+    Membership membership = new Membership(link);
+    link.start(membership::received, membership::lost, () -> membership.step);
+    try {
+      membership.trySend(new Message.Hello(job, name));
+      membership.awaitWelcome();
+      return membership;
+    } catch (RuntimeException | Error | InterruptedException e) {
+      membership.close();
+      throw e;
+    }
+  }
+
+  private void awaitWelcome() throws InterruptedException {
+    synchronized (monitor) {
+      while (!isWelcome) {
+        requireNotEnded();
+        monitor.wait();
+      }
+    }
+  }
+
+  private void requireNotEnded() {
+    MembershipEndedException ended = end;
+    if (ended != null) {
+      throw new MembershipEndedException(ended.reason(), String.valueOf(ended.getMessage()));
+    }
+  }
+
+  /**
+   * Waits for the next generation.
+   *
+   * <p>Rank 0 of it then listens, and {@linkplain #announce announces} where; the other ranks get
+   * that address in the world.
+   *
+   * @param reason why this rank has left the last one in the middle of a step; empty after {@link
+   *     #commit} returned true, and in the first
+   * @return the world; empty if the job has been completed
+   * @throws MembershipEndedException if the job has failed, this process was expelled, or the
+   *     coordinator is lost
+   * @throws InterruptedException if this thread is interrupted
+   */
+  public Optional<World> next(String reason) throws InterruptedException {
+    String why = requireNonNull(reason, "reason");
+    synchronized (monitor) {
+      while (true) {
+        formed = null;
+        master = null;
+        broken = null;
+        at = OptionalLong.empty();
+        stopAfter = OptionalLong.empty();
+        whenBroken = null;
+        isEventful = false;
+        trySend(new Message.Ready(step, why));
+        while (!isDecided()) {
+          monitor.wait();
+        }
+        if (end != null && end.reason() == Reason.FINISHED) {
+          return Optional.empty();
+        }
+        requireNotEnded();
+        if (broken == null) {
+          return Optional.of(world());
+        }
+        why = broken;
+      }
+    }
+  }
+
+  private boolean isDecided() {
+    return end != null
+        || (formed != null && (broken != null || formed.rank() == 0 || master != null));
+  }
+
+  private World world() {
+    Message.Formed it = requireNonNull(formed);
+    Message.Master at0 = master;
+    return new World(
+        it.generation(),
+        it.rank(),
+        it.size(),
+        it.origin(),
+        it.step() == Message.NO_STEP ? OptionalLong.empty() : OptionalLong.of(it.step()),
+        at0 == null ? link.localHost() : at0.host(),
+        at0 == null ? 0 : at0.port());
+  }
+
+  /**
+   * Tells the other ranks of the world where this one, its rank 0, listens.
+   *
+   * @param host a name or address of this machine; {@link World#host} is the one by which it is
+   *     connected to the coordinator
+   * @param port in [1, 65535]
+   */
+  public void announce(String host, int port) {
+    synchronized (monitor) {
+      if (formed == null || formed.rank() != 0) {
+        throw new IllegalStateException("only rank 0 of a world announces its address");
+      }
+      trySend(new Message.Listening(formed.generation(), requireNonNull(host, "host"), port));
+    }
+  }
+
+  /**
+   * Sets an action for when the world breaks in the middle of a step: it ends the waits of this
+   * rank, for example by aborting the group. Runs once. Runs at once if it is broken already.
+   *
+   * @param action run in a thread of this object; must not wait
+   */
+  public void whenBroken(Runnable action) {
+    requireNonNull(action, "action");
+    boolean isBroken;
+    synchronized (monitor) {
+      isBroken = broken != null || end != null;
+      whenBroken = isBroken ? null : action;
+    }
+    if (isBroken) {
+      action.run();
+    }
+  }
+
+  /**
+   * Notes that this rank holds the whole state after a number of steps. Called at the end of each
+   * step, and when the state has been taken from rank 0 or a checkpoint, not before it is complete.
+   *
+   * @param completed the steps completed, at least 0
+   * @return whether the rank is to leave this world now, and to call {@link #next}
+   * @throws InterruptedException if this thread is interrupted while ranks agree on a last step
+   */
+  public boolean commit(long completed) throws InterruptedException {
+    if (completed < 0) {
+      throw new IllegalArgumentException("completed must be at least 0, got " + completed);
+    }
+    boolean isFirst = step <= 0 && completed > 0;
+    step = completed;
+    if (isFirst) {
+      // At once: if all are lost now, the coordinator must know that there was a state to lose.
+      trySend(new Message.Beat(completed));
+    }
+    return isEventful && mustLeave(completed);
+  }
+
+  private boolean mustLeave(long completed) throws InterruptedException {
+    synchronized (monitor) {
+      while (end == null && broken == null && at.isPresent()) {
+        if (stopAfter.isPresent()) {
+          return completed >= stopAfter.getAsLong();
+        }
+        if (completed <= at.getAsLong()) {
+          return false;
+        }
+        monitor.wait();
+      }
+      return end != null || broken != null;
+    }
+  }
+
+  /**
+   * Waits until all ranks have completed the training.
+   *
+   * @throws WorldChangedException if one was lost before: {@link #next} follows, and the state is
+   *     handed to those that have not completed
+   * @throws MembershipEndedException if the coordinator is lost, or has expelled this process
+   * @throws InterruptedException if this thread is interrupted
+   */
+  public void finish() throws InterruptedException {
+    synchronized (monitor) {
+      if (broken == null) {
+        trySend(new Message.Finished(step));
+      }
+      while (end == null && broken == null) {
+        monitor.wait();
+      }
+      if (end != null && end.reason() == Reason.FINISHED) {
+        return;
+      }
+      requireNotEnded();
+      throw new WorldChangedException(String.valueOf(broken));
+    }
+  }
+
+  /**
+   * Asks the coordinator to let this rank leave at the end of a step: {@link #commit} then returns
+   * true on all ranks, and this one calls {@link #leave}. From any thread, for example of a signal.
+   */
+  public void requestLeave() {
+    trySend(new Message.Leaving());
+  }
+
+  /** Leaves the job as planned; the other ranks continue without this one. */
+  public void leave() {
+    leave("");
+  }
+
+  /**
+   * Leaves the job because this rank cannot continue; the others are told at once.
+   *
+   * @param failure the reason
+   */
+  public void fail(String failure) {
+    leave(failure.isBlank() ? "it failed" : failure);
+  }
+
+  private void leave(String failure) {
+    trySend(new Message.Left(failure));
+    ended(new MembershipEndedException(Reason.LEFT, "this process has left the job"));
+  }
+
+  /**
+   * Returns why the world is no more.
+   *
+   * @return the reason; empty if its ranks still train together
+   */
+  public Optional<String> broken() {
+    synchronized (monitor) {
+      return end != null ? Optional.ofNullable(end.getMessage()) : Optional.ofNullable(broken);
+    }
+  }
+
+  private void trySend(Message message) {
+    try {
+      link.send(message);
+    } catch (IOException e) {
+      lost(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private void received(Message message) {
+    if (message instanceof Message.Welcome welcome) {
+      link.beat(Duration.ofMillis(welcome.beatMillis()), Duration.ofMillis(welcome.limitMillis()));
+      synchronized (monitor) {
+        isWelcome = true;
+        monitor.notifyAll();
+      }
+    } else if (message instanceof Message.Ended ended) {
+      Reason reason = ended.reason();
+      String text = reason == Reason.EXPELLED ? "expelled by the coordinator: " : "";
+      ended(new MembershipEndedException(reason, text + ended.text()));
+    } else {
+      Runnable action = null;
+      synchronized (monitor) {
+        if (message instanceof Message.Formed m) {
+          formed = m;
+        } else if (message instanceof Message.Master m && isCurrent(m.generation())) {
+          master = m;
+        } else if (message instanceof Message.Broken m && isCurrent(m.generation())) {
+          broken = m.reason();
+          action = whenBroken;
+          whenBroken = null;
+        } else if (message instanceof Message.Pause m && isCurrent(m.generation())) {
+          isEventful = true; // before the step is read: a commit after that looks at it
+          long completed = step;
+          at = OptionalLong.of(completed);
+          trySend(new Message.At(m.generation(), completed));
+        } else if (message instanceof Message.StopAfter m && isCurrent(m.generation())) {
+          stopAfter = OptionalLong.of(m.step());
+        }
+        isEventful |= broken != null;
+        monitor.notifyAll();
+      }
+      if (action != null) {
+        action.run();
+      }
+    }
+  }
+
+  private boolean isCurrent(int generation) {
+    return formed != null && formed.generation() == generation;
+  }
+
+  private void lost(String reason) {
+    ended(
+        new MembershipEndedException(
+            Reason.COORDINATOR_LOST, "the coordinator is lost: " + reason));
+  }
+
+  private void ended(MembershipEndedException reason) {
+    Runnable action;
+    synchronized (monitor) {
+      if (end == null) {
+        end = reason;
+      }
+      isEventful = true;
+      action = whenBroken;
+      whenBroken = null;
+      monitor.notifyAll();
+    }
+    if (action != null && reason.reason() != Reason.FINISHED) {
+      action.run();
+    }
+  }
+
+  @Override
+  public void close() {
+    ended(new MembershipEndedException(Reason.LEFT, "this membership is closed"));
+    link.close();
+  }
+}

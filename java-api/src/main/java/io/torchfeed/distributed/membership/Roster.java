@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.membership;
+
+import io.torchfeed.distributed.membership.CoordinatorEvent.Kind;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The rules by which generations are formed, without sockets and clocks: messages and times come
+ * in, messages go out. Not thread-safe.
+ *
+ * <p>A generation is formed when no member of the one before is still in it, from the members that
+ * wait, furthest first. One that has members to lose is never formed in place of one that trains:
+ * who comes or leaves as planned makes the others meet after a step.
+ */
+final class Roster {
+  /** Takes messages to members. */
+  interface Wire {
+    void send(long id, Message message);
+
+    /** Ends the connection when all has been sent. */
+    void drop(long id);
+  }
+
+  /** The activity of a member. */
+  private enum Doing {
+    /** Connected, but not ready: it loads its data. */
+    PREPARING,
+    /** Waiting for a world. */
+    WAITING,
+    /** In the current generation. */
+    TRAINING,
+    /** In the current generation, at the end of the training. */
+    DONE
+  }
+
+  private static final class Member {
+    final long id;
+    final String name;
+    Doing doing = Doing.PREPARING;
+    int rank = -1;
+    long step = Message.NO_STEP;
+    OptionalLong at = OptionalLong.empty();
+    boolean isLeaving;
+    long heard;
+
+    Member(long id, String name, long now) {
+      this.id = id;
+      this.name = name;
+      this.heard = now;
+    }
+
+    boolean isInGeneration() {
+      return doing == Doing.TRAINING || doing == Doing.DONE;
+    }
+
+    @Override
+    public String toString() {
+      return rank < 0 ? name : "rank " + rank + " (" + name + ")";
+    }
+  }
+
+  private enum Phase {
+    FORMING,
+    RUNNING,
+    PAUSING,
+    OVER
+  }
+
+  private final CoordinatorOptions options;
+  private final Wire wire;
+  private final Consumer<CoordinatorEvent> events;
+  private final Map<Long, Member> members = new LinkedHashMap<>();
+  private Phase phase = Phase.FORMING;
+  private int generation;
+  private boolean hasHeldState;
+  private boolean hasLastStep;
+  private long formingSince;
+  private OptionalLong waitingSince = OptionalLong.empty();
+  private OptionalLong shortSince = OptionalLong.empty();
+  private @Nullable String failure;
+  private long now;
+
+  Roster(
+      CoordinatorOptions options, Wire wire, Consumer<CoordinatorEvent> events, long startNanos) {
+    this.options = options;
+    this.wire = wire;
+    this.events = events;
+    this.formingSince = startNanos;
+    this.now = startNanos;
+  }
+
+  int generation() {
+    return generation;
+  }
+
+  boolean isOver() {
+    return phase == Phase.OVER;
+  }
+
+  /** Returns why the job has failed; null if it has not. */
+  @Nullable String failure() {
+    return failure;
+  }
+
+  boolean isEmpty() {
+    return members.isEmpty();
+  }
+
+  void connected(long id, String name, long nanos) {
+    now = nanos;
+    if (phase == Phase.OVER) {
+      wire.send(id, ended());
+      wire.drop(id);
+      return;
+    }
+    members.put(id, new Member(id, name, now));
+    note(Kind.CONNECTED, name + " has connected");
+  }
+
+  /**
+   * Takes a message of a connected member.
+   *
+   * @throws IllegalArgumentException if members do not send such messages at this time
+   */
+  void received(long id, Message message, long nanos) {
+    Member member = members.get(id);
+    if (member == null) {
+      return; // it was expelled, and this was on the way
+    }
+    now = nanos;
+    member.heard = now;
+    if (message instanceof Message.Beat beat) {
+      hasHeldState |= beat.step() > 0;
+      wire.send(id, message);
+    } else if (message instanceof Message.Ready ready) {
+      ready(member, ready);
+    } else if (message instanceof Message.Listening listening) {
+      if (isCurrent(member, listening.generation())) {
+        Message master = new Message.Master(generation, listening.host(), listening.port());
+        ofGeneration().stream().filter(m -> m != member).forEach(m -> wire.send(m.id, master));
+      }
+    } else if (message instanceof Message.At at) {
+      if (isCurrent(member, at.generation()) && phase == Phase.PAUSING) {
+        member.at = OptionalLong.of(at.step());
+        agree();
+      }
+    } else if (message instanceof Message.Leaving) {
+      member.isLeaving = true;
+      if (member.doing == Doing.TRAINING) {
+        pause(member + " is about to leave");
+      }
+    } else if (message instanceof Message.Left left) {
+      wire.drop(id);
+      gone(id, left.failure().isEmpty() ? null : left.failure(), nanos);
+    } else if (message instanceof Message.Finished finished) {
+      member.step = finished.step();
+      if (member.isInGeneration()) {
+        member.doing = Doing.DONE;
+        finishIfAllAreDone();
+      }
+    } else {
+      throw new IllegalArgumentException("members do not send " + message);
+    }
+  }
+
+  private boolean isCurrent(Member member, int generationOfMessage) {
+    return member.isInGeneration() && generationOfMessage == generation;
+  }
+
+  private List<Member> ofGeneration() {
+    return members.values().stream().filter(Member::isInGeneration).toList();
+  }
+
+  private void ready(Member member, Message.Ready ready) {
+    boolean wasIn = member.isInGeneration();
+    boolean isPlanned = phase == Phase.PAUSING && ready.reason().isEmpty();
+    member.doing = Doing.WAITING;
+    member.step = ready.step();
+    hasHeldState |= ready.step() > 0;
+    if (wasIn && !isPlanned && isTraining()) {
+      breakUp(member + " has left the generation: " + ready.reason());
+    } else if (!wasIn && isTraining() && ofGeneration().size() < options.maxRanks()) {
+      pause(member + " has come");
+    }
+    form();
+  }
+
+  private boolean isTraining() {
+    return phase == Phase.RUNNING || phase == Phase.PAUSING;
+  }
+
+  /** Takes the end of a connection; without a reason it was planned. */
+  void gone(long id, @Nullable String reason, long nanos) {
+    now = nanos;
+    Member member = members.remove(id);
+    if (member == null || phase == Phase.OVER) {
+      return;
+    }
+    String text = reason == null ? member + " has left" : member + " was lost: " + reason;
+    note(reason == null ? Kind.LEFT : Kind.LOST, text);
+    boolean isPlanned = reason == null && phase == Phase.PAUSING;
+    if (member.isInGeneration() && isTraining() && !isPlanned) {
+      breakUp(text);
+    }
+    if (phase == Phase.PAUSING) {
+      agree();
+    }
+    finishIfAllAreDone();
+    form();
+  }
+
+  /** Ends a generation in the middle of a step. */
+  private void breakUp(String reason) {
+    note(Kind.BROKEN, reason);
+    phase = Phase.FORMING;
+    formingSince = now;
+    for (Member each : ofGeneration()) {
+      each.doing = Doing.TRAINING; // also one that is done takes part in the next
+      wire.send(each.id, new Message.Broken(generation, reason));
+    }
+  }
+
+  /** Ends a generation after a step on which all agree. */
+  private void pause(String reason) {
+    if (phase != Phase.RUNNING) {
+      return;
+    }
+    note(Kind.PAUSED, reason);
+    phase = Phase.PAUSING;
+    hasLastStep = false;
+    formingSince = now;
+    for (Member each : ofGeneration()) {
+      each.at = OptionalLong.empty();
+      wire.send(each.id, new Message.Pause(generation));
+    }
+  }
+
+  /**
+   * Tells all which step is the last, as soon as all have answered. No member has begun the step
+   * after the next since then, so all reach the step after the furthest one's.
+   */
+  private void agree() {
+    List<Member> training = ofGeneration();
+    if (hasLastStep
+        || training.isEmpty()
+        || training.stream().anyMatch(each -> each.at.isEmpty())) {
+      return;
+    }
+    hasLastStep = true;
+    long last = 1 + training.stream().mapToLong(each -> each.at.getAsLong()).max().getAsLong();
+    for (Member each : training) {
+      wire.send(each.id, new Message.StopAfter(generation, last));
+    }
+  }
+
+  private void finishIfAllAreDone() {
+    List<Member> training = ofGeneration();
+    if (isTraining()
+        && !training.isEmpty()
+        && training.stream().allMatch(each -> each.doing == Doing.DONE)
+        && members.values().stream().noneMatch(each -> isAwaited(each))) {
+      note(Kind.FINISHED, "training has been completed by " + training.size() + " ranks");
+      end();
+    }
+  }
+
+  /** Returns whether it was in the generation, and waits for the next with state to be trained. */
+  private static boolean isAwaited(Member member) {
+    return member.doing == Doing.WAITING && member.rank >= 0 && !member.isLeaving;
+  }
+
+  private void end() {
+    phase = Phase.OVER;
+    members.keySet().forEach(id -> wire.send(id, ended()));
+  }
+
+  private Message ended() {
+    return failure == null
+        ? new Message.Ended(MembershipEndedException.Reason.FINISHED, "")
+        : new Message.Ended(MembershipEndedException.Reason.FAILED, failure);
+  }
+
+  void fail(String reason) {
+    failure = reason;
+    note(Kind.FAILED, reason);
+    end();
+  }
+
+  private void form() {
+    if (phase == Phase.RUNNING || phase == Phase.OVER || !ofGeneration().isEmpty()) {
+      return;
+    }
+    List<Member> waiting =
+        members.values().stream()
+            .filter(each -> each.doing == Doing.WAITING && !each.isLeaving)
+            .sorted(
+                Comparator.comparingLong((Member each) -> -each.step)
+                    .thenComparingLong(each -> each.id))
+            .toList();
+    if (waiting.isEmpty()) {
+      waitingSince = OptionalLong.empty();
+      return;
+    }
+    if (waitingSince.isEmpty()) {
+      waitingSince = OptionalLong.of(now);
+    }
+    boolean isFirst = generation == 0;
+    boolean hasWaited = now - waitingSince.getAsLong() >= options.start().toNanos();
+    int wanted = isFirst && !hasWaited ? options.maxRanks() : options.minRanks();
+    if (waiting.size() >= wanted) {
+      form(waiting.subList(0, Math.min(waiting.size(), options.maxRanks())));
+    }
+  }
+
+  private void form(List<Member> chosen) {
+    generation++;
+    phase = Phase.RUNNING;
+    waitingSince = OptionalLong.empty();
+    shortSince = OptionalLong.empty();
+    members.values().forEach(each -> each.rank = -1);
+    World.Origin origin = origin(chosen.get(0));
+    long step = origin == World.Origin.RANK_ZERO ? chosen.get(0).step : Message.NO_STEP;
+    List<String> names = new ArrayList<>();
+    for (Member each : chosen) {
+      each.rank = names.size();
+      each.doing = Doing.TRAINING;
+      names.add(each.name + (each.step == Message.NO_STEP ? "" : "@" + each.step));
+      wire.send(each.id, new Message.Formed(generation, each.rank, chosen.size(), origin, step));
+    }
+    note(Kind.FORMED, "generation " + generation + " of " + chosen.size() + " ranks: " + names);
+  }
+
+  private World.Origin origin(Member furthest) {
+    if (furthest.step != Message.NO_STEP) {
+      return World.Origin.RANK_ZERO;
+    }
+    return hasHeldState ? World.Origin.CHECKPOINT : World.Origin.START;
+  }
+
+  /** Lets time pass: expels members that give no sign of life, and ends waits that are too long. */
+  void tick(long nanos) {
+    now = nanos;
+    for (Member each : List.copyOf(members.values())) {
+      if (now - each.heard > options.silence().toNanos()) {
+        expel(each, "no sign of life for " + millis(options.silence()));
+      } else if (phase == Phase.FORMING
+          && each.isInGeneration()
+          && now - formingSince > options.back().toNanos()) {
+        expel(each, "it did not leave the broken generation within " + millis(options.back()));
+      }
+    }
+    form();
+    if (phase == Phase.RUNNING || phase == Phase.OVER || !ofGeneration().isEmpty()) {
+      return;
+    }
+    if (shortSince.isEmpty()) {
+      shortSince = OptionalLong.of(now);
+    } else if (now - shortSince.getAsLong() > options.replacement().toNanos()) {
+      fail(
+          "%d of at least %d ranks were there after %s"
+              .formatted(
+                  members.values().stream().filter(m -> m.doing == Doing.WAITING).count(),
+                  options.minRanks(),
+                  millis(options.replacement())));
+    }
+  }
+
+  private static String millis(Duration duration) {
+    return duration.toMillis() + " ms";
+  }
+
+  private void expel(Member member, String reason) {
+    wire.send(member.id, new Message.Ended(MembershipEndedException.Reason.EXPELLED, reason));
+    wire.drop(member.id);
+    gone(member.id, reason, now);
+  }
+
+  private void note(Kind kind, String text) {
+    events.accept(new CoordinatorEvent(kind, generation, text));
+  }
+}

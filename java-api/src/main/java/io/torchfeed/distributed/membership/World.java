@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.membership;
+
+import java.util.OptionalLong;
+
+/**
+ * The place of a rank among those that train together until one of them comes or goes.
+ *
+ * @param generation the number of worlds of this job so far; 1 in the first
+ * @param rank in [0, {@code size})
+ * @param size the number of ranks, the world size
+ * @param origin where the state comes from with which this generation starts
+ * @param step the steps that rank 0 has completed if the state comes from it; else empty
+ * @param host the name or address of the machine of rank 0
+ * @param port the port at which rank 0 listens, or 0 on rank 0 itself
+ */
+public record World(
+    int generation, int rank, int size, Origin origin, OptionalLong step, String host, int port) {
+
+  /** Where the state comes from with which a generation starts. */
+  public enum Origin {
+    /** Nowhere: no rank of this job has completed a step. */
+    START,
+
+    /** Rank 0 holds it; the others take it from there. */
+    RANK_ZERO,
+
+    /**
+     * The last checkpoint: all ranks that held the state are lost. Without a checkpoint, training
+     * cannot continue; to begin again would repeat samples.
+     */
+    CHECKPOINT
+  }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.membership;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.DataOutputStream;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Tests of refused connections, and of many ranks. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class CoordinatorTest extends MembershipFixture {
+  @Test
+  void aRankWithoutSignsOfLifeIsExpelled() throws Exception {
+    Coordinator coordinator =
+        listen(CoordinatorOptions.of(1, 1).withSilence(Duration.ofMillis(300)));
+    try (Socket silent = new Socket(InetAddress.getLoopbackAddress(), coordinator.port())) {
+      silent.getOutputStream().write(new Message.Hello("job", "silent").encode());
+      awaitEvent(CoordinatorEvent.Kind.LOST);
+      assertThat(new String(silent.getInputStream().readAllBytes(), ISO_8859_1))
+          .contains("no sign of life for 300 ms");
+    }
+    assertThat(next(join(coordinator, "a"), "").get().generation()).isEqualTo(1);
+  }
+
+  @Test
+  void membersOfOtherJobsAndStrangersAreRefused() throws Exception {
+    Coordinator coordinator = listen(ranks(1, 1));
+    assertThatThrownBy(
+            () -> Membership.join("127.0.0.1", coordinator.port(), "another", "member of another"))
+        .isInstanceOf(MembershipEndedException.class)
+        .hasMessage("this is the coordinator of job job, not of another");
+    byte[][] strange = {
+      "GET / HTTP/1.1\r\n\r\n".getBytes(UTF_8),
+      {0, 0, 0, 0},
+      {-1, -1, -1, -1},
+      {0, 0, 0, 1, 99},
+      {0, 0, 0, 2, 6, 6},
+      {0, 0, 0, 1, 6},
+      new Message.Ready(5, "").encode()
+    };
+    for (byte[] each : strange) {
+      try (Socket stranger = new Socket(InetAddress.getLoopbackAddress(), coordinator.port());
+          InputStream answer = stranger.getInputStream()) {
+        new DataOutputStream(stranger.getOutputStream()).write(each);
+        assertThat(answer.readAllBytes()).isEmpty();
+      }
+    }
+    assertThat(next(join(coordinator, "a"), "").get().size()).isEqualTo(1);
+  }
+
+  @Test
+  void aThousandRanksLoseAHundredAtOnce() throws Exception {
+    int ranks = 1000;
+    Coordinator coordinator = listen(ranks(1, ranks));
+    List<Membership> members = new ArrayList<>();
+    List<Future<World>> worlds = new ArrayList<>();
+    for (int i = 0; i < ranks; i++) {
+      Membership member = join(coordinator, "m" + i);
+      members.add(member);
+      worlds.add(next(member, ""));
+    }
+    for (Future<World> each : worlds) {
+      assertThat(each.get().size()).isEqualTo(ranks);
+    }
+    for (int i = 0; i < 100; i++) {
+      members.get(i * 10).close();
+    }
+    List<Future<World>> after = new ArrayList<>();
+    for (int i = 0; i < ranks; i++) {
+      if (i % 10 != 0) {
+        after.add(next(members.get(i), "lost"));
+      }
+    }
+    World last = new World(0, 0, 0, World.Origin.START, OptionalLong.empty(), "", 0);
+    for (Future<World> each : after) {
+      last = each.get();
+    }
+    assertThat(last.size()).isEqualTo(900);
+  }
+
+  @Test
+  void optionsRefuseWhatMakesNoSense() {
+    assertThatThrownBy(() -> CoordinatorOptions.of(0, 1)).hasMessageContaining("got 0 and 1");
+    assertThatThrownBy(() -> CoordinatorOptions.of(3, 2)).hasMessageContaining("got 3 and 2");
+    assertThatThrownBy(() -> ranks(1, 1).withSilence(Duration.ofMillis(1)))
+        .hasMessageContaining("silence must be in [20 ms, 1 day], got PT0.001S");
+    assertThat(Optional.of(ranks(1, 2)).map(Object::toString).orElseThrow()).contains("ranks=1:2");
+  }
+}

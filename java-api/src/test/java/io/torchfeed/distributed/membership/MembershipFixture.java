@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.membership;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.junit.jupiter.api.AfterEach;
+
+/** A coordinator and members of it, closed after each test. */
+abstract class MembershipFixture {
+  final BlockingQueue<CoordinatorEvent> events = new LinkedBlockingQueue<>();
+  final ExecutorService threads = Executors.newCachedThreadPool();
+  final List<AutoCloseable> opened = new ArrayList<>();
+
+  @AfterEach
+  void close() throws Exception {
+    for (AutoCloseable each : opened) {
+      each.close();
+    }
+    threads.shutdownNow();
+  }
+
+  Coordinator listen(CoordinatorOptions options) {
+    Coordinator coordinator = Coordinator.listen("127.0.0.1", 0, "job", options, events::add);
+    opened.add(coordinator);
+    return coordinator;
+  }
+
+  static CoordinatorOptions ranks(int min, int max) {
+    return CoordinatorOptions.of(min, max).withSilence(Duration.ofSeconds(30));
+  }
+
+  Membership join(Coordinator coordinator, String name) throws Exception {
+    Membership member = Membership.join("127.0.0.1", coordinator.port(), "job", name);
+    opened.add(member);
+    return member;
+  }
+
+  /** Gets the next world of a rank in a thread of its own; rank 0 announces its address. */
+  Future<World> next(Membership member, String reason) {
+    return threads.submit(
+        () -> {
+          World world = member.next(reason).orElseThrow();
+          if (world.rank() == 0) {
+            member.announce("127.0.0.1", 4000 + world.generation());
+          }
+          return world;
+        });
+  }
+
+  <T> Future<T> start(Callable<T> body) {
+    return threads.submit(body);
+  }
+
+  void awaitEvent(CoordinatorEvent.Kind kind) throws InterruptedException {
+    while (events.take().kind() != kind) {}
+  }
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.membership;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.torchfeed.distributed.membership.MembershipEndedException.Reason;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Tests of coordinator and members over real connections; threads are ranks. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class MembershipTest extends MembershipFixture {
+  @Test
+  void ranksThatCommittedMostComeFirstAndTheOthersLearnItsAddress() throws Exception {
+    Coordinator coordinator = listen(ranks(2, 3));
+    Membership a = join(coordinator, "a");
+    Membership b = join(coordinator, "b");
+    Membership c = join(coordinator, "c");
+    a.commit(4);
+    b.commit(7);
+    Future<World> ofA = next(a, "");
+    Future<World> ofB = next(b, "");
+    Future<World> ofC = next(c, "");
+    assertThat(ofB.get().rank()).isZero();
+    assertThat(ofB.get().origin()).isEqualTo(World.Origin.RANK_ZERO);
+    assertThat(ofA.get().rank()).isEqualTo(1);
+    assertThat(ofC.get().rank()).isEqualTo(2);
+    assertThat(ofC.get().step()).hasValue(7);
+    assertThat(ofC.get().host()).isEqualTo("127.0.0.1");
+    assertThat(ofC.get().port()).isEqualTo(4001);
+  }
+
+  @Test
+  void aLostRankBreaksTheWorldAndTheOthersFormTheNext() throws Exception {
+    Coordinator coordinator = listen(ranks(2, 3));
+    Membership a = join(coordinator, "a");
+    Membership b = join(coordinator, "b");
+    Membership c = join(coordinator, "c");
+    Future<World> ofA = next(a, "");
+    Future<World> ofB = next(b, "");
+    Future<World> ofC = next(c, "");
+    CountDownLatch aborted = new CountDownLatch(2);
+    assertThat(ofA.get().origin()).isEqualTo(World.Origin.START);
+    ofB.get();
+    ofC.get();
+    a.whenBroken(aborted::countDown);
+    b.whenBroken(aborted::countDown);
+    a.commit(1);
+    b.commit(1);
+    c.close();
+    aborted.await();
+    assertThat(a.broken().orElseThrow()).contains("(c) was lost: its process has ended");
+    assertThat(a.commit(2)).as("must leave").isTrue();
+    Future<World> againOfA = next(a, "peer lost");
+    Future<World> againOfB = next(b, "peer lost");
+    assertThat(againOfA.get().generation()).isEqualTo(2);
+    assertThat(againOfA.get().size()).isEqualTo(2);
+    assertThat(againOfA.get().rank()).isZero();
+    assertThat(againOfB.get().step()).hasValue(2);
+  }
+
+  @Test
+  void aRankThatComesMakesTheOthersMeetAfterOneStep() throws Exception {
+    Coordinator coordinator = listen(ranks(1, 3).withStart(Duration.ZERO));
+    Membership a = join(coordinator, "a");
+    Membership b = join(coordinator, "b");
+    a.commit(10);
+    Future<World> ofA = next(a, "");
+    assertThat(ofA.get().size()).isEqualTo(1);
+    Future<World> ofB = next(b, "");
+    awaitEvent(CoordinatorEvent.Kind.PAUSED);
+    long step = 10;
+    while (!a.commit(++step)) {}
+    assertThat(a.broken()).isEmpty();
+    assertThat(next(a, "").get().size()).isEqualTo(2);
+    assertThat(ofB.get().rank()).isEqualTo(1);
+    assertThat(ofB.get().step()).hasValue(step);
+  }
+
+  @Test
+  void ranksThatMeetAgreeOnOneLastStep() throws Exception {
+    for (int round = 0; round < 20; round++) {
+      Coordinator coordinator = listen(ranks(2, 3).withStart(Duration.ZERO));
+      Membership a = join(coordinator, "a");
+      Membership b = join(coordinator, "b");
+      Future<World> ofA = next(a, "");
+      Future<World> ofB = next(b, "");
+      ofA.get();
+      ofB.get();
+      Future<Long> lastOfA = start(() -> lastStep(a));
+      Future<Long> lastOfB = start(() -> lastStep(b));
+      Future<World> ofC = next(join(coordinator, "c"), "");
+      assertThat(lastOfA.get()).isEqualTo(lastOfB.get());
+      Future<World> againOfA = next(a, "");
+      Future<World> againOfB = next(b, "");
+      assertThat(ofC.get().step()).hasValue(lastOfA.get());
+      assertThat(againOfA.get().size()).isEqualTo(3);
+      assertThat(againOfB.get().size()).isEqualTo(3);
+    }
+  }
+
+  private static long lastStep(Membership member) throws InterruptedException {
+    long step = 0;
+    while (!member.commit(++step)) {
+      Thread.onSpinWait();
+    }
+    return step;
+  }
+
+  @Test
+  void aRankLeavesAsPlanned() throws Exception {
+    Coordinator coordinator = listen(ranks(1, 2).withStart(Duration.ofSeconds(30)));
+    Membership a = join(coordinator, "a");
+    Membership b = join(coordinator, "b");
+    Future<World> ofA = next(a, "");
+    Future<World> ofB = next(b, "");
+    ofA.get();
+    ofB.get();
+    b.requestLeave();
+    Future<Long> lastOfA = start(() -> lastStep(a));
+    Future<Long> lastOfB = start(() -> lastStep(b));
+    assertThat(lastOfA.get()).isEqualTo(lastOfB.get());
+    b.leave();
+    assertThat(next(a, "").get().size()).isEqualTo(1);
+    awaitEvent(CoordinatorEvent.Kind.LEFT);
+    assertThatThrownBy(() -> b.next(""))
+        .isInstanceOfSatisfying(
+            MembershipEndedException.class, e -> assertThat(e.reason()).isEqualTo(Reason.LEFT));
+  }
+
+  @Test
+  void aRankThatFailsSaysWhy() throws Exception {
+    Coordinator coordinator = listen(ranks(1, 2));
+    Membership a = join(coordinator, "a");
+    Membership b = join(coordinator, "b");
+    Future<World> ofA = next(a, "");
+    Future<World> ofB = next(b, "");
+    ofA.get();
+    int rankOfB = ofB.get().rank();
+    b.fail("java.lang.ArithmeticException: / by zero");
+    while (a.broken().isEmpty()) {
+      Thread.onSpinWait();
+    }
+    assertThat(a.broken())
+        .contains("rank " + rankOfB + " (b) was lost: java.lang.ArithmeticException: / by zero");
+  }
+
+  @Test
+  void aStateThatWasLostWithItsHoldersIsNotBegunAgain() throws Exception {
+    Coordinator coordinator = listen(ranks(1, 1));
+    Membership a = join(coordinator, "a");
+    next(a, "").get();
+    a.commit(1);
+    a.close();
+    Membership b = join(coordinator, "b");
+    assertThat(next(b, "").get().origin()).isEqualTo(World.Origin.CHECKPOINT);
+  }
+
+  @Test
+  void trainingEndsWhenAllHaveCompletedIt() throws Exception {
+    Coordinator coordinator = listen(ranks(2, 2));
+    Membership a = join(coordinator, "a");
+    Membership b = join(coordinator, "b");
+    Future<World> ofA = next(a, "");
+    Future<World> ofB = next(b, "");
+    ofA.get();
+    ofB.get();
+    a.commit(5);
+    b.commit(5);
+    Future<?> endOfA =
+        start(
+            () -> {
+              a.finish();
+              return 0;
+            });
+    b.finish();
+    endOfA.get();
+    coordinator.await();
+    Membership late = join(coordinator, "late");
+    assertThat(late.next("")).isEmpty();
+  }
+
+  @Test
+  void aRankThatHasCompletedItHandsTheStateToThoseThatHaveNot() throws Exception {
+    Coordinator coordinator = listen(ranks(1, 3));
+    Membership a = join(coordinator, "a");
+    Membership b = join(coordinator, "b");
+    Membership c = join(coordinator, "c");
+    Future<World> ofA = next(a, "");
+    Future<World> ofB = next(b, "");
+    Future<World> ofC = next(c, "");
+    ofA.get();
+    ofB.get();
+    ofC.get();
+    a.commit(5);
+    b.commit(4);
+    Future<?> end =
+        start(
+            () -> {
+              a.finish();
+              return 0;
+            });
+    c.close();
+    assertThatThrownBy(end::get).hasCauseInstanceOf(WorldChangedException.class);
+    Future<World> againOfA = next(a, "");
+    Future<World> againOfB = next(b, "");
+    assertThat(againOfA.get().rank()).isZero();
+    assertThat(againOfB.get().step()).hasValue(5);
+  }
+
+  @Test
+  void aSpareWaitsUntilARankIsLost() throws Exception {
+    Coordinator coordinator = listen(ranks(1, 1));
+    Membership a = join(coordinator, "a");
+    next(a, "").get();
+    Future<World> spare = next(join(coordinator, "spare"), "");
+    assertThat(a.commit(1)).isFalse();
+    assertThat(spare.isDone()).isFalse();
+    a.close();
+    assertThat(spare.get().generation()).isEqualTo(2);
+  }
+
+  @Test
+  void tooFewRanksEndTheJob() throws Exception {
+    Coordinator coordinator = listen(ranks(2, 2).withReplacement(Duration.ofMillis(50)));
+    Membership a = join(coordinator, "a");
+    assertThatThrownBy(() -> a.next(""))
+        .isInstanceOf(MembershipEndedException.class)
+        .hasMessageContaining("1 of at least 2 ranks were there after 50 ms");
+    assertThatThrownBy(coordinator::await)
+        .isInstanceOfSatisfying(
+            MembershipEndedException.class, e -> assertThat(e.reason()).isEqualTo(Reason.FAILED));
+  }
+
+  @Test
+  void aRankThatDoesNotLeaveABrokenWorldIsExpelled() throws Exception {
+    Coordinator coordinator = listen(ranks(1, 3).withReturn(Duration.ofMillis(50)));
+    Membership a = join(coordinator, "a");
+    Membership b = join(coordinator, "b");
+    Membership c = join(coordinator, "c");
+    Future<World> ofA = next(a, "");
+    Future<World> ofB = next(b, "");
+    Future<World> ofC = next(c, "");
+    ofA.get();
+    ofB.get();
+    ofC.get();
+    c.close();
+    assertThat(next(a, "lost").get().size()).isEqualTo(1);
+    assertThatThrownBy(() -> b.next("late"))
+        .isInstanceOfSatisfying(
+            MembershipEndedException.class, e -> assertThat(e.reason()).isEqualTo(Reason.EXPELLED))
+        .hasMessageContaining("did not leave the broken generation within 50 ms");
+  }
+
+  @Test
+  void aLostCoordinatorEndsAllWaits() throws Exception {
+    Coordinator coordinator = listen(ranks(1, 2));
+    Membership a = join(coordinator, "a");
+    Future<World> waiting = next(a, "");
+    coordinator.close();
+    assertThatThrownBy(waiting::get)
+        .cause()
+        .isInstanceOfSatisfying(
+            MembershipEndedException.class,
+            e -> assertThat(e.reason()).isEqualTo(Reason.COORDINATOR_LOST));
+    assertThatThrownBy(coordinator::await).hasMessage("the coordinator was closed");
+    assertThatThrownBy(
+            () ->
+                Membership.join(
+                    "127.0.0.1", coordinator.port(), "job", "late", Duration.ofMillis(10)))
+        .hasMessageContaining("no coordinator at 127.0.0.1:");
+  }
+}
