@@ -27,6 +27,7 @@ import org.bytedeco.javacpp.tools.InfoMapper;
               "torchfeed/log_filter.h",
               "torchfeed/loopback.h",
               "torchfeed/loss_scale.h",
+              "torchfeed/optimizer_state.h",
               "torchfeed/work.h",
               "torchfeed/process_group.h",
               "torchfeed/exchange_options.h",
@@ -63,6 +64,7 @@ public class TorchfeedPreset implements InfoMapper {
     map.put(
         new Info("std::vector<at::Tensor>", "std::vector<torch::Tensor>")
             .pointerTypes("org.bytedeco.pytorch.TensorVector"));
+    map.put(new Info("torch::optim::Optimizer").pointerTypes("org.bytedeco.pytorch.Optimizer"));
     for (String name : NAMES_OF_THE_API) {
       map.put(new Info("torchfeed::" + name).pointerTypes("Native" + name));
     }
