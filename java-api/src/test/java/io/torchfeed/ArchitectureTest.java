@@ -98,7 +98,7 @@ class ArchitectureTest {
               "sampler",
               "text"),
           entry("data.task", "bindings", "data", "image", "internal", "memory"),
-          entry("checkpoint"),
+          entry("checkpoint", "bindings", "internal", "memory"),
           entry(
               "distributed",
               "bindings",

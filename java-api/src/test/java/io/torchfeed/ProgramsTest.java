@@ -90,6 +90,8 @@ class ProgramsTest {
   private static final Map<String, String> OWN_CONTEXT =
       Map.of(
           "BatchMix.java", "Dataset images;",
+          "Checkpoints.java",
+              "Path folder; TrainingState state; long steps; abstract void train(long step);",
           "Collectives.java", "TextPartition plan;",
           "EdgeLoader.java", "TextPartition plan;",
           "FileDataset.java", "Path images, labels;",

@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,7 +32,7 @@ public final class StateDict implements AutoCloseable {
    * @param json all except tensors; its meaning is known to the object
    * @param tensors copied to the CPU
    * @return the state; the caller closes it
-   * @throws IllegalArgumentException if a tensor is undefined
+   * @throws IllegalArgumentException if a tensor is undefined or sparse
    */
   public static StateDict of(String json, Map<String, Tensor> tensors) {
     requireNonNull(json, "json");
@@ -42,6 +43,9 @@ public final class StateDict implements AutoCloseable {
             if (!tensor.defined()) {
               throw new IllegalArgumentException("tensor " + name + " is undefined");
             }
+            if (tensor.layout().intern() != torch.Layout.Strided) {
+              throw new IllegalArgumentException("tensor " + name + " must be dense");
+            }
             state.tensors.put(name, tensor.detach().cpu().contiguous().clone().retainReference());
           });
       return state;
@@ -49,6 +53,11 @@ public final class StateDict implements AutoCloseable {
       state.close();
       throw e;
     }
+  }
+
+  /** Creates a state of contiguous tensors on the CPU, which it closes. */
+  static StateDict owning(String json, Map<String, Tensor> tensors) {
+    return new StateDict(json, tensors);
   }
 
   /**
@@ -109,7 +118,7 @@ public final class StateDict implements AutoCloseable {
     }
   }
 
-  private static String describe(Tensor tensor) {
+  static String describe(Tensor tensor) {
     return tensor.scalar_type() + " " + Arrays.toString(tensor.sizes().vec().get());
   }
 

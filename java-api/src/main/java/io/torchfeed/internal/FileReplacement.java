@@ -67,7 +67,10 @@ public final class FileReplacement {
       }
       throw e;
     }
-    flushFolder(target);
+    Path folder = target.toAbsolutePath().getParent();
+    if (folder != null) {
+      flushFolder(folder);
+    }
   }
 
   /** Returns a name that no other writer has: one that was killed may have left its file. */
@@ -88,10 +91,12 @@ public final class FileReplacement {
     }
   }
 
-  /** Makes the renaming last. Not all platforms and file systems can, so a failure is no error. */
-  private static void flushFolder(Path target) {
-    Path folder = target.toAbsolutePath().getParent();
-    if (folder == null || folder.getFileSystem() != FileSystems.getDefault()) {
+  /**
+   * Makes renamings and new files in a folder last. Not all platforms and file systems can, so a
+   * failure is no error.
+   */
+  public static void flushFolder(Path folder) {
+    if (folder.getFileSystem() != FileSystems.getDefault()) {
       return;
     }
     try (FileChannel channel = FileChannel.open(folder, StandardOpenOption.READ)) {

@@ -120,6 +120,11 @@ public final class JsonObject {
     return this;
   }
 
+  /** Returns the names of the fields, in the order of the text. */
+  public List<String> names() {
+    return List.copyOf(fields.keySet());
+  }
+
   /** Returns whether the object has a field. */
   public boolean has(String name) {
     return fields.containsKey(name);
@@ -152,6 +157,18 @@ public final class JsonObject {
   /** Returns a number with a fraction. */
   public double real(String name) {
     return take(name, Double.class, "a number with a fraction");
+  }
+
+  /** Returns a number, with or without a fraction. */
+  public double decimal(String name) {
+    return take(name, Number.class, "a number").doubleValue();
+  }
+
+  /** Returns an array of numbers, with or without fractions. */
+  public List<Double> decimals(String name) {
+    return elements(name, Number.class, "an array of numbers").stream()
+        .map(Number::doubleValue)
+        .toList();
   }
 
   /** Returns a whole number that is an int. */

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.checkpoint;
+
+import io.torchfeed.checkpoint.CheckpointException.Problem;
+import io.torchfeed.internal.Quotes;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/**
+ * The folder of a run's checkpoints: {@code step-000100}, ..., and {@code LATEST}, which names one.
+ *
+ * @param path the folder; need not exist
+ */
+record CheckpointFolder(Path path) {
+  static final String LATEST = "LATEST";
+
+  private static final String STEP = "step-";
+  private static final Pattern NAME = Pattern.compile(STEP + "(\\d{6,18})");
+
+  static String nameOf(long step) {
+    return STEP + String.format(Locale.ROOT, "%06d", step);
+  }
+
+  Path step(long step) {
+    return path.resolve(nameOf(step));
+  }
+
+  /** Returns the steps that have a checkpoint, newest first. */
+  List<Long> steps() throws IOException {
+    try (Stream<Path> all = Files.list(path)) {
+      return all.map(file -> String.valueOf(file.getFileName()))
+          .filter(name -> NAME.matcher(name).matches())
+          .map(name -> Long.valueOf(name.substring(STEP.length())))
+          .sorted(Comparator.reverseOrder())
+          .toList();
+    } catch (NoSuchFileException e) {
+      return List.of();
+    }
+  }
+
+  /**
+   * Returns the steps to try in order: the one that {@code LATEST} names, and older ones.
+   *
+   * @param skipped receives the problem of a {@code LATEST} that names none
+   * @throws CheckpointException if the folder cannot be read
+   */
+  List<Long> candidates(List<CheckpointException> skipped) {
+    try {
+      List<Long> steps = new ArrayList<>(steps());
+      Path latest = path.resolve(LATEST);
+      if (!Files.exists(latest)) {
+        return steps;
+      }
+      String name = new String(Files.readAllBytes(latest), StandardCharsets.UTF_8).trim();
+      if (!NAME.matcher(name).matches()) {
+        skipped.add(
+            new CheckpointException(
+                latest,
+                Problem.DAMAGED,
+                "it must name a checkpoint, got \"%s\"".formatted(Quotes.shortened(name))));
+        return steps;
+      }
+      long named = Long.parseLong(name.substring(STEP.length()));
+      steps.removeIf(step -> step >= named); // later ones are not complete, or not wanted
+      steps.add(0, named);
+      return steps;
+    } catch (IOException e) {
+      throw CheckpointException.unreadable(path, e);
+    }
+  }
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.checkpoint;
+
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.checkpoint.CheckpointException.Problem;
+import io.torchfeed.checkpoint.TrainingState.Copy;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * The checkpoints of a run in a folder.
+ *
+ * <pre>{@code
+ * try (Checkpoints checkpoints = Checkpoints.open(folder)) {
+ *   Optional<Checkpoint> last = checkpoints.load(state);
+ *   for (long step = last.map(Checkpoint::step).orElse(0L) + 1; step <= steps; step++) {
+ *     train(step);
+ *     if (step % 500 == 0) {
+ *       checkpoints.saveInBackground(step, state);
+ *     }
+ *   }
+ * }
+ * }</pre>
+ *
+ * <p>Each checkpoint is a folder, {@code step-000500}: a safetensors file for each part that has
+ * tensors, such as {@code model.safetensors}, which Python reads without torchfeed; {@code
+ * manifest.json}, with everything else and the SHA-256 of each file; and {@code manifest.sha256}.
+ * It is written under a hidden name, flushed and renamed, and only then {@code LATEST} names it, so
+ * that a kill at any moment and a full disk leave the last good one. Write another name into {@code
+ * LATEST} to go back to an older one.
+ *
+ * <p>A folder must have at most one run at a time. Not thread-safe. {@code close} has no effect the
+ * second time.
+ */
+public final class Checkpoints implements AutoCloseable {
+  private static final long MAX_STEP = 999_999_999_999_999_999L;
+
+  private final CheckpointFolder folder;
+  private final CheckpointWriter writer;
+  private final BackgroundTask background = new BackgroundTask("torchfeed-checkpoint");
+  private boolean isClosed;
+
+  private Checkpoints(Path folder, CheckpointOptions options) {
+    this.folder = new CheckpointFolder(folder);
+    writer = new CheckpointWriter(this.folder, options.kept());
+  }
+
+  /**
+   * Opens a folder with the {@linkplain CheckpointOptions#defaults default} options.
+   *
+   * @param folder created by the first save, if it does not exist
+   * @return the checkpoints; the caller closes them
+   */
+  public static Checkpoints open(Path folder) {
+    return open(folder, CheckpointOptions.defaults());
+  }
+
+  /**
+   * Opens a folder.
+   *
+   * @param folder created by the first save, if it does not exist
+   * @param options how many to keep
+   * @return the checkpoints; the caller closes them
+   */
+  public static Checkpoints open(Path folder, CheckpointOptions options) {
+    return new Checkpoints(requireNonNull(folder, "folder"), requireNonNull(options, "options"));
+  }
+
+  /**
+   * Saves a state; returns when it is on the disk. A checkpoint of the same step is replaced.
+   *
+   * @param step number of the step that has been completed, in [0, 10<sup>18</sup>)
+   * @param state the state to save
+   * @throws IllegalArgumentException if the step is out of range, or a part has a tensor that a
+   *     file cannot have
+   * @throws IllegalStateException if a part has no state at this moment, or this is closed
+   * @throws CheckpointException if it cannot be written: the disk is full, or the folder read-only.
+   *     Earlier checkpoints stay. Or if {@link #saveInBackground} failed before: then nothing is
+   *     saved, and this may be called again
+   */
+  public void save(long step, TrainingState state) {
+    saveInBackground(step, state);
+    background.await();
+  }
+
+  /**
+   * Copies a state and saves the copy while training continues. Takes the time of the copy, and
+   * waits for the save before it. The JVM does not exit before the last one is written.
+   *
+   * @param step number of the step that has been completed, in [0, 10<sup>18</sup>)
+   * @param state the state to save
+   * @throws IllegalArgumentException if the step is out of range
+   * @throws IllegalStateException if a part has no state at this moment, or this is closed
+   * @throws CheckpointException if the save before it failed: then nothing is saved, and this may
+   *     be called again. A failure of this one is thrown by the next save, {@link #await} or {@link
+   *     #close}
+   */
+  public void saveInBackground(long step, TrainingState state) {
+    if (step < 0 || step > MAX_STEP) {
+      throw new IllegalArgumentException(
+          "the step must be in [0, %d], got %d".formatted(MAX_STEP, step));
+    }
+    requireOpen();
+    background.await(); // so that at most one copy is in memory
+    Copy copy = state.copy();
+    background.start(
+        () -> {
+          try (copy) {
+            writer.write(step, copy);
+          }
+        });
+  }
+
+  /**
+   * Waits until everything is on the disk.
+   *
+   * @throws CheckpointException if a save in the background failed
+   */
+  public void await() {
+    background.await();
+  }
+
+  /**
+   * Loads the checkpoint that {@code LATEST} names or, if a file of it is damaged or missing, the
+   * newest good one before it. All files are checked before a part is loaded.
+   *
+   * @param state receives it; must have the parts that were saved
+   * @return the checkpoint; empty if the folder has none
+   * @throws CheckpointException if there are checkpoints but no good one; or if one is of other
+   *     parts, or a part refuses its state, since its names, shapes or options differ: then the
+   *     parts that were loaded before it keep the loaded state
+   * @throws IllegalStateException if a part cannot be loaded at this moment, or this is closed
+   */
+  public Optional<Checkpoint> load(TrainingState state) {
+    requireOpen();
+    background.await();
+    List<CheckpointException> skipped = new ArrayList<>();
+    List<Long> steps = folder.candidates(skipped);
+    for (long step : steps) {
+      StepFolder files = new StepFolder(folder.step(step));
+      try {
+        load(files, files.verify(), state);
+        return Optional.of(new Checkpoint(files.path(), step, skipped));
+      } catch (CheckpointException e) {
+        if (e.problem() == Problem.MISMATCH || e.getCause() instanceof ClosedByInterruptException) {
+          throw e;
+        }
+        skipped.add(e);
+      }
+    }
+    if (skipped.isEmpty()) {
+      return Optional.empty();
+    }
+    CheckpointException none =
+        new CheckpointException(
+            folder.path(),
+            Problem.DAMAGED,
+            "none of its checkpoints is good; the newest: " + skipped.get(0).getMessage(),
+            skipped.get(0));
+    skipped.stream().skip(1).forEach(none::addSuppressed);
+    throw none;
+  }
+
+  private static void load(StepFolder files, Manifest manifest, TrainingState state) {
+    String part = "";
+    try {
+      state.requireNames(manifest.parts().keySet());
+      for (Map.Entry<String, Manifest.Part> saved : manifest.parts().entrySet()) {
+        part = "part " + saved.getKey() + ": ";
+        try (StateDict dict = files.read(saved.getValue())) {
+          state.load(saved.getKey(), dict);
+        }
+      }
+    } catch (IllegalArgumentException e) {
+      throw new CheckpointException(files.path(), Problem.MISMATCH, part + e.getMessage(), e);
+    }
+  }
+
+  private void requireOpen() {
+    if (isClosed) {
+      throw new IllegalStateException("the checkpoints are closed");
+    }
+  }
+
+  /**
+   * Waits until everything is on the disk.
+   *
+   * @throws CheckpointException if a save in the background failed
+   */
+  @Override
+  public void close() {
+    if (!isClosed) {
+      isClosed = true;
+      background.close();
+    }
+  }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.checkpoint;
+
+import io.torchfeed.bindings.NativeException;
+import io.torchfeed.internal.JsonObject;
+import java.util.Map;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Generator;
+import org.bytedeco.pytorch.Tensor;
+
+/**
+ * The state of a generator of random numbers.
+ *
+ * @param generator borrowed
+ */
+record GeneratorState(Generator generator) implements Stateful {
+  private static final String KIND = "Generator";
+  private static final String TENSOR = "state";
+  private static final int VERSION = 1;
+
+  @Override
+  public StateDict stateDict() {
+    try (PointerScope scope = new PointerScope()) {
+      return StateDict.of(
+          "{\"version\":%d,\"kind\":\"%s\"}".formatted(VERSION, KIND),
+          Map.of(TENSOR, generator.get_state()));
+    }
+  }
+
+  @Override
+  public void loadStateDict(StateDict state) {
+    JsonObject json = JsonObject.parse("state of a generator", state.json());
+    ModuleState.requireKind(json, KIND);
+    json.only("version", "kind").requireVersion(VERSION);
+    try (PointerScope scope = new PointerScope()) {
+      state.requireFit(Map.of(TENSOR, generator.get_state()));
+      Tensor saved = state.tensors().values().iterator().next();
+      generator.set_state(saved);
+    } catch (RuntimeException e) {
+      throw refused(e);
+    }
+  }
+
+  /** Returns libtorch's refusal of malformed bytes as the exception of a wrong argument. */
+  private static RuntimeException refused(RuntimeException e) {
+    RuntimeException translated = NativeException.translate(e);
+    return translated instanceof NativeException
+        ? new IllegalArgumentException("the state of the generator: " + translated.getMessage(), e)
+        : translated;
+  }
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.checkpoint;
+
+import static java.util.Objects.requireNonNull;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.checkpoint.CheckpointException.Problem;
+import io.torchfeed.checkpoint.SafetensorsHeader.Entry;
+import io.torchfeed.checkpoint.SafetensorsHeader.MalformedException;
+import io.torchfeed.internal.FileReplacement;
+import io.torchfeed.internal.Quotes;
+import io.torchfeed.internal.RegularFile;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.io.Reader;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.Channels;
+import java.nio.channels.FileChannel;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Collections;
+import java.util.Map;
+import java.util.Set;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.MemoryFormatOptional;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorOptions;
+import org.bytedeco.pytorch.global.torch;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A file of named tensors that Python's {@code safetensors} reads and writes: a JSON header and the
+ * tensors' bytes, without code that reading would run.
+ *
+ * <pre>{@code
+ * Path path = root.resolve("fc.safetensors");
+ * Map<String, Tensor> tensors = Map.of("weight", net.weight(), "bias", net.bias());
+ * SafetensorsFile.write(path, tensors, Map.of("format", "pt"));
+ *
+ * try (SafetensorsFile saved = SafetensorsFile.open(path);
+ *     Tensor weight = saved.read("weight")) {
+ *   net.weight().detach().copy_(weight);
+ * }
+ * }</pre>
+ *
+ * <p>Tensors may have any shape, have more than 2 GiB, and be of all dtypes that the format knows:
+ * bool, integers of 8 to 64 bits with and without sign, float16, bfloat16, float32, float64,
+ * complex64, and float8 e4m3fn, e5m2 and e8m0fnu. Their bytes go from and to the disk without a
+ * copy in the Java heap. A header takes a small multiple of its size, which is limited to 100 MB.
+ *
+ * <p>Not thread-safe. {@code close} has no effect the second time.
+ *
+ * <p>Source: safetensors 0.6, {@code safetensors/src/tensor.rs}.
+ */
+public final class SafetensorsFile implements AutoCloseable {
+  private static final int LENGTH_BYTES = Long.BYTES;
+
+  private final Path path;
+  private final FileChannel channel;
+  private final SafetensorsHeader header;
+  private final long dataStart;
+
+  private SafetensorsFile(
+      Path path, FileChannel channel, SafetensorsHeader header, long dataStart) {
+    this.path = path;
+    this.channel = channel;
+    this.header = header;
+    this.dataStart = dataStart;
+  }
+
+  /**
+   * Opens a file and checks its header: all of it must follow the format, and the tensors must fill
+   * the file without holes or overlaps.
+   *
+   * @param path a regular file
+   * @return the open file; the caller closes it
+   * @throws CheckpointException if it is missing, unreadable or malformed; the message names the
+   *     first violation
+   */
+  public static SafetensorsFile open(Path path) {
+    String kind = RegularFile.otherKind(path);
+    if (kind != null) {
+      throw new CheckpointException(
+          path, Problem.UNREADABLE, "it must be a regular file, got " + kind);
+    }
+    FileChannel channel = null;
+    try {
+      channel = FileChannel.open(path, StandardOpenOption.READ);
+      return open(path, channel);
+    } catch (NoSuchFileException e) {
+      throw new CheckpointException(path, Problem.MISSING, "there is no such file", e);
+    } catch (JsonProcessingException e) {
+      throw closing(
+          channel,
+          damaged(path, "the header is no JSON: " + Quotes.shortened(e.getOriginalMessage()), e));
+    } catch (CharacterCodingException e) {
+      throw closing(channel, damaged(path, "the header is not in UTF-8", e));
+    } catch (MalformedException e) {
+      throw closing(channel, damaged(path, String.valueOf(e.getMessage()), e));
+    } catch (IOException e) {
+      throw closing(channel, CheckpointException.unreadable(path, e));
+    }
+  }
+
+  private static SafetensorsFile open(Path path, FileChannel channel)
+      throws IOException, MalformedException {
+    long size = channel.size();
+    if (size < LENGTH_BYTES) {
+      throw new MalformedException(
+          "it has %d bytes, which is less than the length of a header".formatted(size));
+    }
+    ByteBuffer length = ByteBuffer.allocate(LENGTH_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+    readFully(channel, length, 0);
+    long headerBytes = length.flip().getLong();
+    if (headerBytes < 0 || headerBytes > SafetensorsHeader.MAX_BYTES) {
+      throw new MalformedException(
+          "the header must have at most %d bytes, got %s"
+              .formatted(SafetensorsHeader.MAX_BYTES, Long.toUnsignedString(headerBytes)));
+    }
+    long dataStart = LENGTH_BYTES + headerBytes;
+    if (dataStart > size) {
+      throw new MalformedException(
+          "the header has %d bytes, but the file ends after %d of them"
+              .formatted(headerBytes, size - LENGTH_BYTES));
+    }
+    channel.position(LENGTH_BYTES);
+    // Not from the bytes: Jackson would also take UTF-16 and UTF-32.
+    Reader text =
+        new InputStreamReader(
+            new FirstBytes(Channels.newInputStream(channel), headerBytes),
+            StandardCharsets.UTF_8.newDecoder());
+    return new SafetensorsFile(
+        path, channel, SafetensorsHeader.parse(text, size - dataStart), dataStart);
+  }
+
+  private static CheckpointException damaged(Path path, String detail, Exception cause) {
+    return new CheckpointException(path, Problem.DAMAGED, detail, cause);
+  }
+
+  private static CheckpointException closing(
+      @Nullable FileChannel channel, CheckpointException thrown) {
+    try {
+      if (channel != null) {
+        channel.close();
+      }
+    } catch (IOException e) {
+      thrown.addSuppressed(e);
+    }
+    return thrown;
+  }
+
+  private static void readFully(FileChannel channel, ByteBuffer into, long position)
+      throws IOException {
+    for (long at = position; into.hasRemaining(); ) {
+      int count = channel.read(into, at);
+      if (count < 0) {
+        throw new EOFException("the file became shorter");
+      }
+      at += count;
+    }
+  }
+
+  /** The first bytes of a stream. */
+  private static final class FirstBytes extends InputStream {
+    private final InputStream stream;
+    private long left;
+
+    FirstBytes(InputStream stream, long left) {
+      this.stream = stream;
+      this.left = left;
+    }
+
+    @Override
+    public int read() throws IOException {
+      byte[] one = new byte[1];
+      return read(one, 0, 1) < 0 ? -1 : one[0] & 0xFF;
+    }
+
+    @Override
+    public int read(byte[] into, int from, int length) throws IOException {
+      if (left == 0) {
+        return -1;
+      }
+      int count = stream.read(into, from, (int) Math.min(length, left));
+      left -= Math.max(count, 0);
+      return count;
+    }
+  }
+
+  /**
+   * Returns the texts of the file, which may be anything: Python's have {@code format}, {@code pt}.
+   *
+   * @return an unmodifiable map
+   */
+  public Map<String, String> metadata() {
+    return Collections.unmodifiableMap(header.metadata());
+  }
+
+  /**
+   * Returns the names of the tensors, in the order of their bytes.
+   *
+   * @return an unmodifiable set
+   */
+  public Set<String> names() {
+    return Collections.unmodifiableSet(header.entries().keySet());
+  }
+
+  /**
+   * Reads a tensor.
+   *
+   * @param name one of {@link #names}
+   * @return a new tensor on the CPU, owned by the caller and by no pointer scope
+   * @throws IllegalArgumentException if the file has none of this name
+   * @throws CheckpointException if it cannot be read
+   * @throws IllegalStateException if the file is closed
+   */
+  public Tensor read(String name) {
+    Entry entry = header.entries().get(requireNonNull(name, "name"));
+    if (entry == null) {
+      throw new IllegalArgumentException(
+          "%s has no tensor %s".formatted(path, Quotes.shortened(name)));
+    }
+    if (!channel.isOpen()) {
+      throw new IllegalStateException("the file is closed");
+    }
+    Tensor tensor = NativeHandle.outsideOfScopes(() -> empty(entry));
+    try (PointerScope scope = new PointerScope()) {
+      long[] at = {dataStart + entry.begin()};
+      TensorBytes.forEach(
+          tensor,
+          bytes -> {
+            int count = bytes.remaining();
+            readFully(channel, bytes, at[0]);
+            at[0] += count;
+          });
+      return tensor;
+    } catch (IOException e) {
+      tensor.close();
+      throw CheckpointException.unreadable(path, e);
+    }
+  }
+
+  private static Tensor empty(Entry entry) {
+    try (TensorOptions options = new TensorOptions(entry.dtype().scalarType());
+        MemoryFormatOptional format = new MemoryFormatOptional()) {
+      return torch.empty(entry.sizes(), options, format);
+    }
+  }
+
+  /**
+   * Writes a file, or replaces one as a whole: it is there with all its bytes or not at all, also
+   * after a kill or a power cut.
+   *
+   * @param path the file
+   * @param tensors by name, dense, on any device; copied to the CPU one after the other
+   * @param metadata texts for any use; Python writes {@code format}, {@code pt}
+   * @throws IllegalArgumentException if a tensor is undefined or sparse, has a dtype that the
+   *     format does not know, or is named {@code __metadata__}
+   * @throws CheckpointException if it cannot be written; nothing is left of it
+   */
+  public static void write(Path path, Map<String, Tensor> tensors, Map<String, String> metadata) {
+    SafetensorsWriter writer = new SafetensorsWriter(tensors, metadata);
+    try {
+      FileReplacement.write(path, channel -> writer.write(channel, bytes -> {}));
+    } catch (IOException e) {
+      throw CheckpointException.unwritable(path, e);
+    }
+  }
+
+  @Override
+  public void close() {
+    try {
+      channel.close();
+    } catch (IOException e) {
+      throw CheckpointException.unreadable(path, e);
+    }
+  }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.checkpoint;
+
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.checkpoint.SafetensorsHeader.Entry;
+import io.torchfeed.internal.Quotes;
+import io.torchfeed.memory.DType;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.CharBuffer;
+import java.nio.channels.WritableByteChannel;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
+
+/** The bytes of a safetensors file. */
+final class SafetensorsWriter {
+  private static final int ALIGNMENT = 8;
+
+  private final Map<String, Tensor> tensors;
+  private final ByteBuffer head;
+
+  /**
+   * Makes the header.
+   *
+   * @throws IllegalArgumentException if a tensor, or the header as a whole, does not fit the format
+   */
+  SafetensorsWriter(Map<String, Tensor> tensors, Map<String, String> metadata) {
+    this.tensors = new LinkedHashMap<>();
+    Map<String, DType> dtypes = new TreeMap<>();
+    tensors.forEach((name, tensor) -> dtypes.put(name, dtypeOf(name, tensor)));
+    Map<String, Entry> entries = new LinkedHashMap<>();
+    long at = 0;
+    for (String name : SafetensorsHeader.fileOrder(dtypes)) {
+      Tensor tensor = requireNonNull(tensors.get(name));
+      long end = at + tensor.numel() * tensor.element_size();
+      entries.put(name, new Entry(requireNonNull(dtypes.get(name)), shapeOf(tensor), at, end));
+      this.tensors.put(name, tensor);
+      at = end;
+    }
+    head = head(new SafetensorsHeader(new TreeMap<>(metadata), entries));
+  }
+
+  private static DType dtypeOf(String name, Tensor tensor) {
+    String what = "tensor " + Quotes.shortened(name);
+    if (name.equals(SafetensorsHeader.METADATA)) {
+      throw new IllegalArgumentException(what + " has the name that the format reserves");
+    }
+    if (!tensor.defined()) {
+      throw new IllegalArgumentException(what + " is undefined");
+    }
+    if (tensor.layout().intern() != torch.Layout.Strided) {
+      throw new IllegalArgumentException(what + " must be dense, got " + tensor.layout());
+    }
+    DType dtype = DType.of(tensor.scalar_type());
+    if (SafetensorsHeader.nameOf(dtype) == null) {
+      throw new IllegalArgumentException(
+          "%s has the dtype %s, which the format does not know".formatted(what, dtype));
+    }
+    return dtype;
+  }
+
+  private static List<Long> shapeOf(Tensor tensor) {
+    List<Long> shape = new ArrayList<>();
+    for (long i = 0; i < tensor.dim(); i++) {
+      shape.add(tensor.size(i));
+    }
+    return shape;
+  }
+
+  private static ByteBuffer head(SafetensorsHeader header) {
+    ByteBuffer json;
+    try {
+      json = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(header.toJson()));
+    } catch (CharacterCodingException e) {
+      throw new IllegalArgumentException("a name or a text has half of a surrogate pair", e);
+    } catch (IOException e) {
+      throw new IllegalStateException("writing to a string never fails", e);
+    }
+    int length = (json.remaining() + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (length > SafetensorsHeader.MAX_BYTES) {
+      throw new IllegalArgumentException(
+          "names and texts must fit in a header of %d bytes, got %d"
+              .formatted(SafetensorsHeader.MAX_BYTES, length));
+    }
+    ByteBuffer head =
+        ByteBuffer.allocate(Long.BYTES + length).order(ByteOrder.LITTLE_ENDIAN).putLong(length);
+    head.put(json);
+    while (head.hasRemaining()) {
+      head.put((byte) ' ');
+    }
+    return head.flip();
+  }
+
+  /**
+   * Writes all bytes.
+   *
+   * @param seen is also given each piece, for example for a digest
+   */
+  void write(WritableByteChannel channel, Consumer<ByteBuffer> seen) throws IOException {
+    write(channel, seen, head.duplicate());
+    for (Tensor tensor : tensors.values()) {
+      try (PointerScope scope = new PointerScope()) {
+        Tensor bytes = tensor.detach().resolve_conj().resolve_neg().cpu().contiguous();
+        TensorBytes.forEach(bytes, piece -> write(channel, seen, piece));
+      }
+    }
+  }
+
+  private static void write(
+      WritableByteChannel channel, Consumer<ByteBuffer> seen, ByteBuffer piece) throws IOException {
+    seen.accept(piece.duplicate());
+    while (piece.hasRemaining()) {
+      channel.write(piece);
+    }
+  }
+}

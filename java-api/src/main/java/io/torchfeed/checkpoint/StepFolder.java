@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.checkpoint;
+
+import io.torchfeed.checkpoint.CheckpointException.Problem;
+import io.torchfeed.checkpoint.Manifest.SavedFile;
+import io.torchfeed.internal.FileReplacement;
+import io.torchfeed.internal.RegularFile;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.bytedeco.pytorch.Tensor;
+
+/**
+ * The files of one checkpoint: {@code manifest.json}, its digest, and one file for each part that
+ * has tensors.
+ *
+ * @param path the folder
+ */
+record StepFolder(Path path) {
+  private static final String MANIFEST = "manifest.json";
+
+  /** Has the digest of the manifest in the format of {@code sha256sum}. */
+  private static final String DIGEST = "manifest.sha256";
+
+  private static final int PIECE = 1 << 16;
+  private static final long MAX_MANIFEST_BYTES = 1 << 28;
+
+  /** Writes all files into an empty folder and flushes them. */
+  void write(long step, TrainingState.Copy copy) throws IOException {
+    Map<String, Manifest.Part> parts = new LinkedHashMap<>();
+    for (Map.Entry<String, StateDict> part : copy.parts().entrySet()) {
+      StateDict state = part.getValue();
+      SavedFile file = state.tensors().isEmpty() ? null : write(part.getKey(), state.tensors());
+      parts.put(part.getKey(), new Manifest.Part(state.json(), file));
+    }
+    byte[] manifest = new Manifest(step, parts).toJson().getBytes(StandardCharsets.UTF_8);
+    String digest = HexFormat.of().formatHex(sha256().digest(manifest)) + "  " + MANIFEST + "\n";
+    writeBytes(MANIFEST, manifest);
+    writeBytes(DIGEST, digest.getBytes(StandardCharsets.US_ASCII));
+    FileReplacement.flushFolder(path);
+  }
+
+  private SavedFile write(String part, Map<String, Tensor> tensors) throws IOException {
+    String name = Manifest.fileName(part);
+    SafetensorsWriter writer = new SafetensorsWriter(tensors, Map.of("format", "pt"));
+    MessageDigest digest = sha256();
+    try (FileChannel channel = create(name)) {
+      writer.write(channel, digest::update);
+      channel.force(true);
+      return new SavedFile(name, channel.size(), HexFormat.of().formatHex(digest.digest()));
+    }
+  }
+
+  private void writeBytes(String name, byte[] bytes) throws IOException {
+    try (FileChannel channel = create(name)) {
+      ByteBuffer left = ByteBuffer.wrap(bytes);
+      while (left.hasRemaining()) {
+        channel.write(left);
+      }
+      channel.force(true);
+    }
+  }
+
+  private FileChannel create(String name) throws IOException {
+    return FileChannel.open(
+        path.resolve(name), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+  }
+
+  /**
+   * Reads the manifest and checks the digests of all files.
+   *
+   * @throws CheckpointException if a file is missing or differs
+   */
+  Manifest verify() {
+    byte[] bytes = readSmall(path.resolve(MANIFEST));
+    String expected =
+        new String(readSmall(path.resolve(DIGEST)), StandardCharsets.US_ASCII).split(" ", 2)[0];
+    if (!HexFormat.of().formatHex(sha256().digest(bytes)).equals(expected)) {
+      throw damaged(MANIFEST, "its SHA-256 is not the one in " + DIGEST);
+    }
+    Manifest manifest;
+    try {
+      manifest = Manifest.parse(new String(bytes, StandardCharsets.UTF_8));
+    } catch (IllegalArgumentException e) {
+      // whole, so by another version or writer
+      throw new CheckpointException(
+          path.resolve(MANIFEST), Problem.MISMATCH, String.valueOf(e.getMessage()), e);
+    }
+    for (Manifest.Part part : manifest.parts().values()) {
+      if (part.file() != null) {
+        verify(part.file());
+      }
+    }
+    return manifest;
+  }
+
+  private void verify(SavedFile file) {
+    Path saved = path.resolve(file.name());
+    MessageDigest digest = sha256();
+    requireRegular(saved);
+    try (FileChannel channel = FileChannel.open(saved, StandardOpenOption.READ)) {
+      if (channel.size() != file.bytes()) {
+        throw damaged(
+            file.name(), "it must have %d bytes, got %d".formatted(file.bytes(), channel.size()));
+      }
+      ByteBuffer piece = ByteBuffer.allocate(PIECE);
+      while (channel.read(piece.clear()) >= 0) {
+        digest.update(piece.flip());
+      }
+    } catch (IOException e) {
+      throw unreadable(saved, e);
+    }
+    if (!HexFormat.of().formatHex(digest.digest()).equals(file.sha256())) {
+      throw damaged(file.name(), "its SHA-256 is not the one in " + MANIFEST);
+    }
+  }
+
+  /** Reads a part; the caller closes it. */
+  StateDict read(Manifest.Part part) {
+    Map<String, Tensor> tensors = new LinkedHashMap<>();
+    StateDict state = StateDict.owning(part.json(), tensors);
+    if (part.file() == null) {
+      return state;
+    }
+    try (SafetensorsFile file = SafetensorsFile.open(path.resolve(part.file().name()))) {
+      for (String name : file.names()) {
+        tensors.put(name, file.read(name));
+      }
+      return state;
+    } catch (RuntimeException | Error e) {
+      state.close();
+      throw e;
+    }
+  }
+
+  private byte[] readSmall(Path file) {
+    requireRegular(file);
+    try {
+      long size = Files.size(file);
+      if (size > MAX_MANIFEST_BYTES) {
+        throw damaged(
+            String.valueOf(file.getFileName()),
+            "it must have at most %d bytes, got %d".formatted(MAX_MANIFEST_BYTES, size));
+      }
+      return Files.readAllBytes(file);
+    } catch (IOException e) {
+      throw unreadable(file, e);
+    }
+  }
+
+  private static void requireRegular(Path file) {
+    String kind = RegularFile.otherKind(file);
+    if (kind != null) {
+      throw new CheckpointException(
+          file, Problem.UNREADABLE, "it must be a regular file, got " + kind);
+    }
+  }
+
+  private static CheckpointException unreadable(Path file, IOException e) {
+    return e instanceof NoSuchFileException
+        ? new CheckpointException(file, Problem.MISSING, "there is no such file", e)
+        : CheckpointException.unreadable(file, e);
+  }
+
+  private CheckpointException damaged(String file, String detail) {
+    return new CheckpointException(path.resolve(file), Problem.DAMAGED, detail);
+  }
+
+  private static MessageDigest sha256() {
+    try {
+      return MessageDigest.getInstance("SHA-256");
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every JDK has SHA-256", e);
+    }
+  }
+}

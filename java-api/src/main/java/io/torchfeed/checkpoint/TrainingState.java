@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.checkpoint;
+
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.internal.JsonObject;
+import io.torchfeed.internal.Quotes;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Consumer;
+import java.util.function.LongConsumer;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
+import org.bytedeco.pytorch.Generator;
+import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.Optimizer;
+
+/**
+ * All that a training must have to continue as if it had not stopped, as named parts that {@link
+ * Checkpoints} save and load.
+ *
+ * <pre>{@code
+ * TrainingState state =
+ *     TrainingState.builder()
+ *         .module("model", net)
+ *         .optimizer("optimizer", optimizer, net)
+ *         .part("exchange", model) // a DistributedDataParallel, GradScaler, QAdam, ...
+ *         .generator("dropout", torch.getDefaultCPUGenerator())
+ *         .text("loader", () -> batches.state().toJson(), saved -> checkpoint = saved)
+ *         .number("epoch", () -> epoch, saved -> epoch = saved)
+ *         .build();
+ * }</pre>
+ *
+ * <p>The modules, optimizers and other objects are borrowed and must be open whenever the state is
+ * saved or loaded. Not thread-safe: save and load between two steps, on the thread that trains.
+ */
+public final class TrainingState {
+  private final Map<String, Stateful> parts;
+
+  private TrainingState(Map<String, Stateful> parts) {
+    this.parts = parts;
+  }
+
+  /**
+   * Starts a state without parts.
+   *
+   * @return the builder
+   */
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  /** The parts of a state. Names are unique and also name files. */
+  public static final class Builder {
+    private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_-]{1,64}");
+
+    private final Map<String, Stateful> parts = new LinkedHashMap<>();
+
+    private Builder() {}
+
+    /**
+     * Adds the parameters and buffers of a module. Its file has the names of {@code state_dict} in
+     * Python, which loads it by {@code safetensors.torch.load_file}.
+     *
+     * @param name 1 to 64 letters, digits, hyphens and underscores
+     * @param module borrowed
+     * @return this builder
+     * @throws IllegalArgumentException if the name is malformed or taken
+     */
+    public Builder module(String name, Module module) {
+      return part(name, new ModuleState(requireNonNull(module, "module")));
+    }
+
+    /**
+     * Adds an optimizer of the presets: its tensors for each parameter, under the parameter's name,
+     * and its options, among them the learning rate.
+     *
+     * @param name 1 to 64 letters, digits, hyphens and underscores
+     * @param optimizer an SGD, Adam, AdamW, RMSprop or Adagrad; borrowed
+     * @param module the module that has all its parameters; borrowed
+     * @return this builder
+     * @throws IllegalArgumentException if the name is malformed or taken, the optimizer is of
+     *     another class, or one of its parameters is not of the module
+     */
+    public Builder optimizer(String name, Optimizer optimizer, Module module) {
+      return part(
+          name,
+          new OptimizerParts(
+              requireNonNull(optimizer, "optimizer"), requireNonNull(module, "module")));
+    }
+
+    /**
+     * Adds a generator of random numbers.
+     *
+     * @param name 1 to 64 letters, digits, hyphens and underscores
+     * @param generator borrowed
+     * @return this builder
+     * @throws IllegalArgumentException if the name is malformed or taken
+     */
+    public Builder generator(String name, Generator generator) {
+      return part(name, new GeneratorState(requireNonNull(generator, "generator")));
+    }
+
+    /**
+     * Adds an object that has a state, for example a {@code DistributedDataParallel}, a {@code
+     * ModelAveraging}, a {@code QAdam} or a {@code GradScaler}.
+     *
+     * @param name 1 to 64 letters, digits, hyphens and underscores
+     * @param part borrowed
+     * @return this builder
+     * @throws IllegalArgumentException if the name is malformed or taken
+     */
+    public Builder part(String name, Stateful part) {
+      requireNonNull(part, "part");
+      if (!NAME.matcher(name).matches()) {
+        throw new IllegalArgumentException(
+            "the name of a part must have 1 to 64 letters, digits, hyphens and underscores, got "
+                + Quotes.shortened(name));
+      }
+      if (parts.putIfAbsent(name, part) != null) {
+        throw new IllegalArgumentException("there are two parts named " + name);
+      }
+      return this;
+    }
+
+    /**
+     * Adds a text, for example the position of a loader.
+     *
+     * @param name 1 to 64 letters, digits, hyphens and underscores
+     * @param save returns the text to save
+     * @param load receives the text of a checkpoint
+     * @return this builder
+     * @throws IllegalArgumentException if the name is malformed or taken
+     */
+    public Builder text(String name, Supplier<String> save, Consumer<String> load) {
+      return part(name, new Value.Text(requireNonNull(save, "save"), requireNonNull(load, "load")));
+    }
+
+    /**
+     * Adds a whole number, for example of an epoch.
+     *
+     * @param name 1 to 64 letters, digits, hyphens and underscores
+     * @param save returns the number to save
+     * @param load receives the number of a checkpoint
+     * @return this builder
+     * @throws IllegalArgumentException if the name is malformed or taken
+     */
+    public Builder number(String name, LongSupplier save, LongConsumer load) {
+      return part(
+          name, new Value.WholeNumber(requireNonNull(save, "save"), requireNonNull(load, "load")));
+    }
+
+    /**
+     * Returns the state.
+     *
+     * @return the state, with the parts added so far
+     */
+    public TrainingState build() {
+      return new TrainingState(new LinkedHashMap<>(parts));
+    }
+  }
+
+  /**
+   * Returns the names of the parts.
+   *
+   * @return an unmodifiable set, in the order in which they were added
+   */
+  public Set<String> names() {
+    return Collections.unmodifiableSet(parts.keySet());
+  }
+
+  /** The states of all parts at one moment. */
+  record Copy(Map<String, StateDict> parts) implements AutoCloseable {
+    Copy() {
+      this(new LinkedHashMap<>());
+    }
+
+    @Override
+    public void close() {
+      parts.values().forEach(StateDict::close);
+    }
+  }
+
+  /** Returns a copy of all parts, which the caller closes. */
+  Copy copy() {
+    Copy copy = new Copy();
+    try {
+      parts.forEach(
+          (name, part) -> {
+            StateDict state = part.stateDict();
+            copy.parts.put(name, state);
+            JsonObject.parse("state of the part " + name, state.json()); // goes into the manifest
+          });
+      return copy;
+    } catch (RuntimeException | Error e) {
+      copy.close();
+      throw e;
+    }
+  }
+
+  /**
+   * Checks the names of saved parts.
+   *
+   * @throws IllegalArgumentException if one is missing or unexpected
+   */
+  void requireNames(Set<String> saved) {
+    Set<String> missing = new TreeSet<>(names());
+    missing.removeAll(saved);
+    Set<String> unexpected = new TreeSet<>(saved);
+    unexpected.removeAll(names());
+    if (!missing.isEmpty() || !unexpected.isEmpty()) {
+      throw new IllegalArgumentException(
+          "the checkpoint has other parts: missing %s, unexpected %s"
+              .formatted(missing, unexpected));
+    }
+  }
+
+  /**
+   * Loads a part.
+   *
+   * @throws IllegalArgumentException if the part refuses the state
+   */
+  void load(String name, StateDict state) {
+    requireNonNull(parts.get(name), name).loadStateDict(state);
+  }
+}

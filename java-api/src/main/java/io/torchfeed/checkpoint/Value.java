@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.checkpoint;
+
+import com.fasterxml.jackson.core.io.JsonStringEncoder;
+import io.torchfeed.internal.JsonObject;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.function.LongConsumer;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+
+/** A text or a number of the user, as the state of an object. */
+final class Value {
+  private static final String FIELD = "value";
+
+  private Value() {}
+
+  /** A text. */
+  record Text(Supplier<String> save, Consumer<String> load) implements Stateful {
+    @Override
+    public StateDict stateDict() {
+      return StateDict.of(
+          "{\"%s\":\"%s\"}"
+              .formatted(
+                  FIELD, new String(JsonStringEncoder.getInstance().quoteAsString(save.get()))),
+          Map.of());
+    }
+
+    @Override
+    public void loadStateDict(StateDict state) {
+      state.requireFit(Map.of());
+      load.accept(JsonObject.parse("text", state.json()).only(FIELD).text(FIELD));
+    }
+  }
+
+  /** A whole number. */
+  record WholeNumber(LongSupplier save, LongConsumer load) implements Stateful {
+    @Override
+    public StateDict stateDict() {
+      return StateDict.of("{\"%s\":%d}".formatted(FIELD, save.getAsLong()), Map.of());
+    }
+
+    @Override
+    public void loadStateDict(StateDict state) {
+      state.requireFit(Map.of());
+      load.accept(JsonObject.parse("number", state.json()).only(FIELD).number(FIELD));
+    }
+  }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.checkpoint;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.torchfeed.testing.LeakCheck;
+import io.torchfeed.testing.TestJvm;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Tests of processes that exit, are killed, or cannot write while they save. */
+@ExtendWith(LeakCheck.class)
+class CheckpointProcessTest {
+  private static final String PROGRAM = CheckpointProgram.class.getName();
+  private static final String SAVED = "saved ";
+
+  private final Path folder;
+  private final Path run;
+
+  CheckpointProcessTest(@TempDir Path folder) {
+    this.folder = folder;
+    run = folder.resolve("run");
+  }
+
+  /** Returns the step of the checkpoint, whose numbers must all be of that step. */
+  private long load(boolean isLarge) {
+    CheckpointProgram program = CheckpointProgram.ofSize(isLarge);
+    try (Checkpoints checkpoints = Checkpoints.open(run)) {
+      Checkpoint loaded = checkpoints.load(program.state()).orElseThrow();
+      assertThat(loaded.skipped()).isEmpty();
+      assertThat(program.value()).isEqualTo(loaded.step());
+      return loaded.step();
+    }
+  }
+
+  @Test
+  void theExitOfTheProcessWaitsForTheLastCheckpoint() throws Exception {
+    try (TestJvm jvm =
+        TestJvm.start(folder, Map.of(), List.of(), PROGRAM, run.toString(), "exit")) {
+      assertThat(jvm.exitCode()).as("%s", jvm.output()).isEqualTo(3);
+    }
+    assertThat(load(true)).isEqualTo(5);
+  }
+
+  @Test
+  void aKilledProcessLosesNoCheckpointThatWasSaved() throws Exception {
+    long last = 0;
+    for (int kill = 0; kill < 3; kill++) {
+      int lines = 3 + kill;
+      try (TestJvm jvm =
+          TestJvm.start(folder, Map.of(), List.of(), PROGRAM, run.toString(), "loop")) {
+        jvm.await(output -> output.size() >= lines);
+        jvm.signal("KILL");
+        jvm.exitCode();
+        List<String> saved = jvm.output().stream().filter(line -> line.startsWith(SAVED)).toList();
+        long told = Long.parseLong(saved.get(saved.size() - 1).substring(SAVED.length()));
+        assertThat(told).isGreaterThan(last);
+        last = load(true);
+        assertThat(last).isGreaterThanOrEqualTo(told);
+      }
+    }
+  }
+
+  /** A limit of the file size refuses writes as a full disk does, without needing one. */
+  @Test
+  void aFullDiskLeavesTheLastCheckpointAndNothingElse() throws Exception {
+    List<String> command =
+        new ArrayList<>(List.of("bash", "-c", "ulimit -f 256 && exec \"$0\" \"$@\""));
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(TestJvm.SHORT_LIVED);
+    command.addAll(List.of("-XX:-UsePerfData", "-cp", System.getProperty("java.class.path")));
+    command.addAll(List.of(PROGRAM, run.toString(), "fill"));
+    try (TestJvm jvm = TestJvm.launch(folder, Map.of(), command)) {
+      assertThat(jvm.exitCode()).as("%s", jvm.output()).isZero();
+      assertThat(jvm.output())
+          .singleElement()
+          .asString()
+          .startsWith("UNWRITABLE " + run.resolve("step-000002"))
+          .contains("cannot be written");
+    }
+    assertThat(load(false)).isEqualTo(3);
+    assertThat(run.toFile().list())
+        .containsExactlyInAnyOrder("LATEST", "step-000001", "step-000003");
+  }
+}
