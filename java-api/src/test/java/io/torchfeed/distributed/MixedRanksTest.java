@@ -10,6 +10,7 @@ import io.torchfeed.distributed.rendezvous.PythonProtocol;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.testing.RankThreads;
 import io.torchfeed.testing.TestJvm;
+import io.torchfeed.testing.TestPython;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

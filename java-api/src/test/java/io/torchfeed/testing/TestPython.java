@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.distributed;
+package io.torchfeed.testing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.torchfeed.testing.TestJvm;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -14,14 +13,14 @@ import java.util.Map;
 import java.util.Optional;
 
 /** Python with PyTorch 2.10, where a machine has it. */
-final class TestPython {
+public final class TestPython {
   private static final String VARIABLE = "TORCHFEED_PEER_PYTHON";
   private static final boolean IS_THERE = version().startsWith("2.10.");
 
   private TestPython() {}
 
   /** Skips the test if there is none. */
-  static void assume() {
+  public static void assume() {
     assumeTrue(
         IS_THERE,
         () ->
@@ -32,7 +31,15 @@ final class TestPython {
                 + "requirements.txt, or run examples/benchmarks/peers/compare once to create one");
   }
 
-  static TestJvm start(Path folder, Map<String, String> variables, Path script, String... arguments)
+  /** Skips the test if Python lacks a package. */
+  public static void assumePackage(String name) throws IOException, InterruptedException {
+    assume();
+    Process process = new ProcessBuilder(interpreter(), "-c", "import " + name).start();
+    assumeTrue(process.waitFor() == 0, () -> interpreter() + " has no package " + name);
+  }
+
+  public static TestJvm start(
+      Path folder, Map<String, String> variables, Path script, String... arguments)
       throws IOException {
     assertThat(script).exists();
     List<String> command = new ArrayList<>(List.of(interpreter(), script.toString()));
