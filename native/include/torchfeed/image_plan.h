@@ -4,8 +4,9 @@
 namespace torchfeed {
 
 /// The steps from an encoded picture to a row of a batch. A plan is a list of numbers: each step,
-/// followed by its arguments. One step decides the size. Random steps are drawn in the order crop,
-/// then flips, colors, augmentations and erasing as listed.
+/// followed by its arguments. One step decides the size. The crop is drawn first; then flips,
+/// colors, augmentations, blurs and erasing to a color, drawn and applied in the order of the list;
+/// then erasing to 0.
 enum PlanStep {
   /// Dialect (0 Pillow 13, 1 torchvision's uint8 tensors, 2 Pillow 12.0, 3 torchvision's without
   /// antialiasing) and filter (0 box, 1 bilinear, 2 bicubic, 3 Lanczos; torchvision has bilinear
@@ -44,6 +45,15 @@ enum PlanStep {
   kPlanCrop = 14,
   /// Pixels of the largest picture that is decoded or scaled to, at most 65535^2.
   kPlanMaxPixels = 15,
+  /// The odd side of the square of weights, at most twice each side of the row; least and largest
+  /// standard deviation in pixels.
+  kPlanGaussianBlur = 16,
+  /// The probability that each pixel gets three equal channels.
+  kPlanRandomGrayscale = 17,
+  /// The probability of the steps that follow, and their number, with those inside of them.
+  kPlanRandomApply = 18,
+  /// Each pixel gets three equal channels.
+  kPlanGrayscale = 19,
 };
 
 }  // namespace torchfeed

@@ -154,7 +154,56 @@ PLANS = {
         v2.RandomErasing(0.6, value=(9, 99, 199)),
         v2.RandomErasing(0.5),
     ],
+    "simclr": [
+        v2.RandomHorizontalFlip(),
+        v2.RandomApply([v2.ColorJitter(0.8, 0.8, 0.8, 0.2)], 0.8),
+        v2.RandomGrayscale(0.2),
+        v2.RandomApply([v2.GaussianBlur(23)], 0.5),
+    ],
+    "any_order": [
+        v2.ColorJitter(0.4),
+        v2.RandomHorizontalFlip(),
+        v2.RandomErasing(0.5, value=(9, 99, 199)),
+        v2.GaussianBlur(5, (0.3, 0.9)),
+        v2.RandomErasing(0.5, value=(250, 50, 5)),
+        v2.RandomVerticalFlip(0.6),
+        v2.RandomHorizontalFlip(0.3),
+        v2.ColorJitter(0.2, 0.2),
+        v2.GaussianBlur(9, 1.3),
+        v2.TrivialAugmentWide(),
+        v2.RandomErasing(0.3),
+    ],
+    "nested": [
+        v2.RandomApply([v2.RandomVerticalFlip(), v2.RandomApply([v2.RandomHorizontalFlip()], 0.5)], 0.8),
+        v2.RandomApply(
+            [
+                v2.RandomGrayscale(0.5),
+                v2.RandomApply([v2.GaussianBlur(3, (0.5, 1)), v2.RandomVerticalFlip()], 0.6),
+                v2.RandomApply([v2.RandomApply([v2.RandomApply([v2.RandAugment()], 0.7)], 0.8)], 0.9),
+                v2.RandomErasing(0.5, value=(1, 2, 3)),
+            ],
+            0.7,
+        ),
+        v2.RandomApply([v2.Grayscale(3)], 0.3),
+        v2.RandomApply([v2.ColorJitter(hue=0.3)], 0),
+        v2.RandomHorizontalFlip(),
+    ],
 }
+
+
+def blurs():
+    draw = random.Random(2)
+    sizes = [*SIZES, (64, 7), (224, 224)]
+    for kind, (height, width) in itertools.product(("noise", "smooth", "few", "flat"), sizes):
+        for kernel in (1, 3, 5, 7, 9, 15, 23, 63, 127):
+            if kernel // 2 >= min(height, width) or (kernel > 63 and kind != "noise"):
+                continue
+            drawn = [numpy.float32(draw.uniform(*range)).item() for range in ((0.1, 2), (0.1, 2), (2, 9))]
+            for sigma in (0.001, 0.1, 2.0, 1000.0, *drawn):
+                made = F.gaussian_blur(picture(kind, height, width), [kernel, kernel], [sigma, sigma])
+                print("blur", kernel, sigma, kind, height, width, check_sum(made))
+    made = F.gaussian_blur(picture("noise", 150, 300), [255, 255], [40.0, 40.0])
+    print("blur", 255, 40.0, "noise", 150, 300, check_sum(made))
 
 
 def plans():
@@ -174,4 +223,5 @@ if __name__ == "__main__":
     operations()
     whole_turns()
     centre_crops()
+    blurs()
     plans()

@@ -14,9 +14,11 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/draws/center_box.h"
+#include "core/image/augment/blur.h"
 #include "core/image/augment/fused_target.h"
 #include "image/golden_lines.h"
 #include "image/image_pictures.h"
@@ -72,10 +74,24 @@ void expect_golden_operations() {
 
 TEST(ImageOperations, EqualTorchvisions) { expect_golden_operations(); }
 
+void expect_golden_blurs() {
+  std::vector<uint8_t> spare;
+  for (auto& line : lines("blur")) {
+    const int64_t kernel = line.integer();
+    const double sigma = line.number();
+    Picture made = picture(line);
+    gaussian_blur(made.pixels(), kernel, sigma, spare);
+    EXPECT_EQ(line.integer(), check_sum(made)) << line.text();
+  }
+}
+
+TEST(ImageOperations, BlursEqualTorchvisions) { expect_golden_blurs(); }
+
 TEST(ImageOperations, EqualTorchvisionsOnAProcessorWithoutFusedMultiplyAdds) {
   allow_fused_target(false);
   EXPECT_FALSE(runs_fused_target());
   expect_golden_operations();
+  expect_golden_blurs();
   allow_fused_target(true);
 }
 
@@ -111,6 +127,7 @@ TEST(CenterCrop, EqualsTorchvisionsAndPadsSmallerPictures) {
 const std::map<std::string, std::vector<ImageStep>>& plans() {
   constexpr auto kBilinear = Resampling::Filter::kBilinear;
   constexpr std::array<uint8_t, 3> kFill = {124, 116, 104};
+  constexpr ImageOperation kGray{ImageOperationKind::kGray, 0};
   static const std::map<std::string, std::vector<ImageStep>> plans = {
       {"rand", {RandAugment{}}},
       {"rand_filled",
@@ -137,6 +154,25 @@ const std::map<std::string, std::vector<ImageStep>>& plans() {
                     .hue = Interval{-0.5, 0.5}},
         RandAugment{.operations = 1, .magnitude = 12},
         RandomErasing{.probability = 0.6, .fill = {9, 99, 199}}, RandomErasing{}}},
+      {"simclr",
+       {HorizontalFlip{}, RandomApply{0.8, 1},
+        ColorJitter{.brightness = Interval{1 - 0.8, 1.8},
+                    .contrast = Interval{1 - 0.8, 1.8},
+                    .saturation = Interval{1 - 0.8, 1.8},
+                    .hue = Interval{-0.2, 0.2}},
+        RandomOperation{0.2, kGray}, RandomApply{0.5, 1}, GaussianBlur{23}}},
+      {"any_order",
+       {ColorJitter{.brightness = Interval{1 - 0.4, 1.4}}, HorizontalFlip{},
+        RandomErasing{.fill = {9, 99, 199}}, GaussianBlur{5, {0.3, 0.9}},
+        RandomErasing{.fill = {250, 50, 5}}, VerticalFlip{0.6}, HorizontalFlip{0.3},
+        ColorJitter{.brightness = Interval{0.8, 1.2}, .contrast = Interval{0.8, 1.2}},
+        GaussianBlur{9, {1.3, 1.3}}, TrivialAugmentWide{}, RandomErasing{.probability = 0.3}}},
+      {"nested",
+       {RandomApply{0.8, 3}, VerticalFlip{}, RandomApply{0.5, 1}, HorizontalFlip{},
+        RandomApply{0.7, 9}, RandomOperation{0.5, kGray}, RandomApply{0.6, 2},
+        GaussianBlur{3, {0.5, 1}}, VerticalFlip{}, RandomApply{0.9, 3}, RandomApply{0.8, 2},
+        RandomApply{0.7, 1}, RandAugment{}, RandomErasing{.fill = {1, 2, 3}}, RandomApply{0.3, 1},
+        kGray, RandomApply{0, 1}, ColorJitter{.hue = Interval{-0.3, 0.3}}, HorizontalFlip{}}},
   };
   return plans;
 }
@@ -193,6 +229,8 @@ TEST(ImageSteps, ReportWhetherOnlyFlipsHappen) {
   const RandomOperation gray{1, {ImageOperationKind::kGray, 0}};
   EXPECT_FALSE(ImageSteps({gray}).draw(words, 8, 8).only_flips());
   EXPECT_TRUE(ImageSteps({RandomOperation{0, gray.operation}}).draw(words, 8, 8).only_flips());
+  EXPECT_TRUE(ImageSteps({RandomApply{0.5, 1}, HorizontalFlip{1}}).only_flips());
+  EXPECT_FALSE(ImageSteps({RandomApply{0, 1}, gray, HorizontalFlip{1}}).only_flips());
 }
 
 TEST(ImageSteps, TwoFlipsOfOneKindCancel) {
@@ -211,7 +249,7 @@ void expect_rejected(const std::string& part, const std::function<void()>& call)
   }
 }
 
-TEST(ImageSteps, ParametersAndOrderAreChecked) {
+TEST(ImageSteps, ParametersAreChecked) {
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   const auto rejects = [](const std::string& part, const ImageStep& step) {
     expect_rejected(part, [&] { ImageSteps({step}); });
@@ -232,11 +270,48 @@ TEST(ImageSteps, ParametersAndOrderAreChecked) {
   rejects("bins must be", TrivialAugmentWide{.bins = 0});
   rejects("scale must be", RandomErasing{.scale = {0.5, 1.5}});
   rejects("ratio must be", RandomErasing{.ratio = {0, 1}});
-  expect_rejected("order", [] { ImageSteps({RandomErasing{}, HorizontalFlip{}}); });
-  expect_rejected("order", [] { ImageSteps({ColorJitter{}, VerticalFlip{}}); });
+  rejects("hue must be", ImageOperation{ImageOperationKind::kHue, kNaN});
+  for (const int64_t even : {2, 4, 254}) {
+    rejects("kernel must be odd, got " + std::to_string(even), GaussianBlur{even});
+  }
+  for (const int64_t kernel : {-1, 0, 256, 257}) {
+    rejects("kernel must be in [1, 255], got " + std::to_string(kernel), GaussianBlur{kernel});
+  }
+  for (const Interval sigma : {Interval{0, 1}, Interval{-1, 1}, Interval{1, 0.9}, Interval{1, kNaN},
+                               Interval{kNaN, 1}, Interval{1, 1001}}) {
+    rejects("sigma must be a range within [0.001, 1000]", GaussianBlur{3, sigma});
+  }
   expect_rejected("scale must be", [] { check(RandomResizedCrop{.scale = {-0.1, 1}}); });
   expect_rejected("ratio must be", [] { check(RandomResizedCrop{.ratio = {2, 1}}); });
   EXPECT_NO_THROW(check(RandomResizedCrop{}));
+}
+
+TEST(ImageSteps, ARandomApplyHasStepsInsideOfItsOwn) {
+  const auto rejects = [](const std::string& part, const std::vector<ImageStep>& steps) {
+    expect_rejected(part, [&] { ImageSteps{steps}; });
+  };
+  const HorizontalFlip flip;
+  rejects("probability must be in [0, 1], got nan",
+          {RandomApply{std::numeric_limits<double>::quiet_NaN(), 1}, flip});
+  rejects("probability must be in [0, 1], got 1.5", {RandomApply{1.5, 1}, flip});
+  rejects("steps must be in [1, 0], got 1", {RandomApply{0.5, 1}});
+  rejects("steps must be in [1, 1], got 0", {RandomApply{0.5, 0}, flip});
+  rejects("steps must be in [1, 1], got 2", {RandomApply{0.5, 2}, flip});
+  rejects("steps must be in [1, 1], got 2",
+          {RandomApply{1, 4}, RandomApply{1, 2}, RandomApply{1, 2}, flip, flip});
+  EXPECT_NO_THROW(ImageSteps({RandomApply{1, 4}, RandomApply{1, 3}, RandomApply{1, 1}, flip, flip,
+                              RandomApply{1, 1}, flip}));
+}
+
+TEST(ImageSteps, OfThousandsOfStepsInsideOfEachOtherAreDrawn) {
+  constexpr int64_t kDepth = 100'000;
+  std::vector<ImageStep> steps;
+  for (int64_t left = kDepth; left > 0; --left) {
+    steps.emplace_back(RandomApply{1, left});
+  }
+  steps.emplace_back(HorizontalFlip{1});
+  SampleWords words(0, 0, 0);
+  EXPECT_TRUE(ImageSteps(std::move(steps)).draw(words, 1, 1).flips_horizontally);
 }
 
 }  // namespace

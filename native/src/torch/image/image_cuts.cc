@@ -27,7 +27,7 @@ const ImageRecipe& cut_recipe_of(const double* steps, int64_t numbers) {
 }
 
 void require_cuts(const ImageRecipe& recipe) {
-  if (recipe.last_erasing || !recipe.steps.only_flips()) {
+  if (!recipe.last_erasings.empty() || !recipe.steps.only_flips()) {
     throw Error(ErrorCode::kInvalidArgument,
                 "the plan must only crop, scale, flip and normalize here, but it has a step that "
                 "changes colors or erases");

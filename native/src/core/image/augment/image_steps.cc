@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/image/augment/image_steps.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <sstream>
 #include <string>
 
 #include "core/image/augment/affine.h"
+#include "core/image/augment/blur.h"
 #include "core/image/augment/color.h"
 #include "core/image/augment/erase.h"
 #include "core/image/augment/flip.h"
@@ -41,6 +44,9 @@ constexpr double kMaxFactor = 1e6;
 constexpr double kMaxRatio = 1e6;
 constexpr int64_t kMaxOperations = 1000;
 constexpr int64_t kMaxBins = 1'000'000;
+constexpr int64_t kMaxKernel = 255;
+constexpr double kMinSigma = 1e-3;
+constexpr double kMaxSigma = 1e3;
 
 void check_probability(double probability) { check_within("probability", probability, 0, 1); }
 
@@ -79,9 +85,18 @@ void check_operation(const ImageOperation& operation) {
   }
 }
 
+void check_blur(const GaussianBlur& blur) {
+  check_within("kernel", static_cast<double>(blur.kernel), 1, static_cast<double>(kMaxKernel));
+  if (blur.kernel % 2 == 0) {
+    reject("kernel must be odd, got " + std::to_string(blur.kernel));
+  }
+  check_within("sigma", blur.sigma, kMinSigma, kMaxSigma);
+}
+
 struct Check {
   void operator()(const HorizontalFlip& step) const { check_probability(step.probability); }
   void operator()(const VerticalFlip& step) const { check_probability(step.probability); }
+  void operator()(const ImageOperation& step) const { check_operation(step); }
   void operator()(const RandomOperation& step) const {
     check_probability(step.probability);
     check_operation(step.operation);
@@ -107,28 +122,34 @@ struct Check {
   }
   void operator()(const TrivialAugmentWide& step) const { check_bins(step.bins); }
   void operator()(const RandomErasing& step) const { check(step); }
+  void operator()(const GaussianBlur& step) const { check_blur(step); }
+  void operator()(const RandomApply& step) const { check_probability(step.probability); }
 };
 
-enum class Phase { kFlip, kOperation, kErasing };
-
-struct PhaseOf {
-  Phase operator()(const HorizontalFlip&) const { return Phase::kFlip; }
-  Phase operator()(const VerticalFlip&) const { return Phase::kFlip; }
-  Phase operator()(const RandomErasing&) const { return Phase::kErasing; }
-  template <class Step>
-  Phase operator()(const Step&) const {
-    return Phase::kOperation;
+/// Checks that each `RandomApply` has steps, all of them inside of the one that it is in.
+void check_nesting(const std::vector<ImageStep>& steps) {
+  std::vector<std::size_t> ends = {steps.size()};  // of those that the next step is in
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    while (ends.back() == i) {
+      ends.pop_back();
+    }
+    if (const auto* apply = std::get_if<RandomApply>(&steps[i])) {
+      const auto left = static_cast<double>(ends.back() - i - 1);
+      check_within("steps", static_cast<double>(apply->steps), 1, left);
+      ends.push_back(i + 1 + static_cast<std::size_t>(apply->steps));
+    }
   }
-};
+}
 
 /// Draws the parameters of one step after another.
 struct Draw {
   void operator()(const HorizontalFlip& step) const {
-    drawn.flips_horizontally = drawn.flips_horizontally != draw_event(step.probability, words);
+    reflect(step.probability, Reflection::kHorizontal, drawn.flips_horizontally);
   }
   void operator()(const VerticalFlip& step) const {
-    drawn.flips_vertically = drawn.flips_vertically != draw_event(step.probability, words);
+    reflect(step.probability, Reflection::kVertical, drawn.flips_vertically);
   }
+  void operator()(const ImageOperation& step) const { add({step}, {}); }
   void operator()(const RandomOperation& step) const {
     if (draw_event(step.probability, words)) {
       add({step.operation}, {});
@@ -151,14 +172,29 @@ struct Draw {
   }
   void operator()(const RandomErasing& step) const {
     if (const auto box = draw_erasing(step, words, height, width)) {
-      drawn.erasures.push_back({*box, step.fill});
+      drawn.changes.emplace_back(Erasure{*box, step.fill});
+    }
+  }
+  void operator()(const GaussianBlur& step) const {
+    const float sigma =
+        words.uniform(static_cast<float>(step.sigma.min), static_cast<float>(step.sigma.max));
+    drawn.changes.emplace_back(Blur{step.kernel, sigma});
+  }
+  void operator()(const RandomApply& /*step*/) const {}  // drawn before its steps
+
+  void reflect(double probability, Reflection reflection, bool& flips_first) const {
+    const bool happens = draw_event(probability, words);
+    if (drawn.changes.empty()) {
+      flips_first = flips_first != happens;
+    } else if (happens) {
+      drawn.changes.emplace_back(reflection);
     }
   }
 
   void add(const std::vector<ImageOperation>& operations, const Resampling& resampling) const {
     for (const auto& operation : operations) {
       if (operation.kind != ImageOperationKind::kIdentity) {
-        drawn.operations.push_back({operation, resampling});
+        drawn.changes.emplace_back(DrawnOperation{operation, resampling});
       }
     }
   }
@@ -169,28 +205,47 @@ struct Draw {
   DrawnSteps& drawn;
 };
 
+struct Apply {
+  void operator()(const DrawnOperation& operation) const { apply(operation, pixels, spare); }
+  void operator()(const Blur& blur) const { gaussian_blur(pixels, blur.kernel, blur.sigma, spare); }
+  void operator()(Reflection reflection) const {
+    if (reflection == Reflection::kHorizontal) {
+      flip_horizontally(pixels);
+    } else {
+      flip_vertically(pixels);
+    }
+  }
+  void operator()(const Erasure& erasure) const { erase(pixels, erasure.box, erasure.fill); }
+
+  Pixels pixels;
+  std::vector<uint8_t>& spare;
+};
+
 }  // namespace
 
 ImageSteps::ImageSteps(std::vector<ImageStep> steps) : steps_(std::move(steps)) {
-  Phase reached = Phase::kFlip;
   for (const auto& step : steps_) {
     std::visit(Check{}, step);
-    const Phase phase = std::visit(PhaseOf{}, step);
-    if (phase < reached) {
-      reject("the order of steps must be flips, then operations and augmentations, then erasing");
-    }
-    reached = phase;
   }
+  check_nesting(steps_);
 }
 
 bool ImageSteps::only_flips() const {
-  return steps_.empty() || std::visit(PhaseOf{}, steps_.back()) == Phase::kFlip;
+  return std::all_of(steps_.begin(), steps_.end(), [](const ImageStep& step) {
+    return std::holds_alternative<HorizontalFlip>(step) ||
+           std::holds_alternative<VerticalFlip>(step) || std::holds_alternative<RandomApply>(step);
+  });
 }
 
 DrawnSteps ImageSteps::draw(RandomWords& words, int64_t height, int64_t width) const {
   DrawnSteps drawn;
-  for (const auto& step : steps_) {
-    std::visit(Draw{words, height, width, drawn}, step);
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const auto* apply = std::get_if<RandomApply>(&steps_[i]);
+    if (apply != nullptr && !draw_event(apply->probability, words)) {
+      i += static_cast<std::size_t>(apply->steps);
+      continue;
+    }
+    std::visit(Draw{words, height, width, drawn}, steps_[i]);
   }
   return drawn;
 }
@@ -242,11 +297,8 @@ void apply(const DrawnSteps& drawn, Pixels pixels, std::vector<uint8_t>& spare) 
   if (drawn.flips_vertically) {
     flip_vertically(pixels);
   }
-  for (const auto& operation : drawn.operations) {
-    apply(operation, pixels, spare);
-  }
-  for (const auto& erasure : drawn.erasures) {
-    erase(pixels, erasure.box, erasure.fill);
+  for (const auto& change : drawn.changes) {
+    std::visit(Apply{pixels, spare}, change);
   }
 }
 

@@ -34,8 +34,22 @@ struct RandomOperation {
   ImageOperation operation;
 };
 
-using ImageStep = std::variant<HorizontalFlip, VerticalFlip, RandomOperation, ColorJitter,
-                               RandAugment, TrivialAugmentWide, RandomErasing>;
+/// `GaussianBlur`, with a random standard deviation in pixels.
+struct GaussianBlur {
+  int64_t kernel;  // odd
+  Interval sigma{0.1, 2};
+};
+
+/// `RandomApply` of the steps that follow it.
+struct RandomApply {
+  double probability;
+  int64_t steps;  // how many, those inside of another `RandomApply` included
+};
+
+/// An `ImageOperation` by itself is one for every picture, as `Grayscale`.
+using ImageStep =
+    std::variant<HorizontalFlip, VerticalFlip, ImageOperation, RandomOperation, ColorJitter,
+                 RandAugment, TrivialAugmentWide, RandomErasing, GaussianBlur, RandomApply>;
 
 /// An operation, and its resampling if it is geometric.
 struct DrawnOperation {
@@ -49,22 +63,33 @@ struct Erasure {
   std::array<uint8_t, 3> fill;
 };
 
-/// The drawn parameters of all steps for one picture.
-struct DrawnSteps {
-  bool flips_horizontally = false;
-  bool flips_vertically = false;
-  std::vector<DrawnOperation> operations;  // none is an identity
-  std::vector<Erasure> erasures;
-
-  /// Returns whether nothing but flips happens, which a copy of the pixels can do on its way.
-  [[nodiscard]] bool only_flips() const { return operations.empty() && erasures.empty(); }
+/// A blur and its drawn standard deviation.
+struct Blur {
+  int64_t kernel;
+  double sigma;
 };
 
-/// The random steps of a picture between its resize and its normalization: flips, then operations
-/// and augmentations, then erasing. Immutable and thread-safe.
+enum class Reflection : uint8_t { kHorizontal, kVertical };
+
+using DrawnChange = std::variant<DrawnOperation, Blur, Reflection, Erasure>;
+
+/// The drawn parameters of all steps for one picture.
+struct DrawnSteps {
+  // Before all changes.
+  bool flips_horizontally = false;
+  bool flips_vertically = false;
+  std::vector<DrawnChange> changes;  // no operation is an identity
+
+  /// Returns whether nothing but flips happens, which a copy of the pixels can do on its way.
+  [[nodiscard]] bool only_flips() const { return changes.empty(); }
+};
+
+/// The steps of a picture between its resize and its normalization, in any order. Immutable and
+/// thread-safe.
 class ImageSteps {
  public:
-  /// @throws Error  `kInvalidArgument` if a parameter is out of range, or the order is another one
+  /// @throws Error  `kInvalidArgument` if a parameter is out of range, or a `RandomApply` has no
+  ///                steps or more than follow
   explicit ImageSteps(std::vector<ImageStep> steps);
 
   /// Draws the parameters for a picture of this size, in the order of the steps.

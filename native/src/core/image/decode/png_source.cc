@@ -15,11 +15,11 @@ namespace {
 
 /// The decoder of libpng. Its callbacks leave by `longjmp`, so the functions that call it have no
 /// object with a destructor.
-struct Decoder {
-  Decoder() = default;
-  Decoder(const Decoder&) = delete;
-  Decoder& operator=(const Decoder&) = delete;
-  ~Decoder() { png_destroy_read_struct(&png, &info, nullptr); }
+struct PngDecoder {
+  PngDecoder() = default;
+  PngDecoder(const PngDecoder&) = delete;
+  PngDecoder& operator=(const PngDecoder&) = delete;
+  ~PngDecoder() { png_destroy_read_struct(&png, &info, nullptr); }
 
   png_structp png = nullptr;
   png_infop info = nullptr;
@@ -29,7 +29,7 @@ struct Decoder {
 };
 
 [[noreturn]] void fail(png_structp png, png_const_charp message) {
-  auto& decoder = *static_cast<Decoder*>(png_get_error_ptr(png));
+  auto& decoder = *static_cast<PngDecoder*>(png_get_error_ptr(png));
   std::snprintf(decoder.message.data(), decoder.message.size(), "%s", message);
   std::longjmp(decoder.on_error, 1);
 }
@@ -37,7 +37,7 @@ struct Decoder {
 void ignore(png_structp, png_const_charp) {}
 
 void read(png_structp png, png_bytep target, std::size_t bytes) {
-  auto& decoder = *static_cast<Decoder*>(png_get_io_ptr(png));
+  auto& decoder = *static_cast<PngDecoder*>(png_get_io_ptr(png));
   if (bytes > decoder.rest.size()) {
     png_error(png, "the PNG is cut off");
   }
@@ -45,7 +45,7 @@ void read(png_structp png, png_bytep target, std::size_t bytes) {
   decoder.rest = decoder.rest.subspan(bytes);
 }
 
-bool read_header(Decoder& decoder) {
+bool read_header(PngDecoder& decoder) {
   if (setjmp(decoder.on_error) != 0) {
     return false;
   }
@@ -65,7 +65,7 @@ bool read_header(Decoder& decoder) {
 /// Makes all kinds 8-bit RGB.
 ///
 /// @param interlaced  receives whether the picture must be read as a whole
-bool start(Decoder& decoder, bool& interlaced) {
+bool start(PngDecoder& decoder, bool& interlaced) {
   png_structp png = decoder.png;
   if (setjmp(decoder.on_error) != 0) {
     return false;
@@ -88,7 +88,7 @@ bool start(Decoder& decoder, bool& interlaced) {
   return true;
 }
 
-bool read_row(Decoder& decoder, uint8_t* row) {
+bool read_row(PngDecoder& decoder, uint8_t* row) {
   if (setjmp(decoder.on_error) != 0) {
     return false;
   }
@@ -96,7 +96,7 @@ bool read_row(Decoder& decoder, uint8_t* row) {
   return true;
 }
 
-bool read_all(Decoder& decoder, uint8_t** rows) {
+bool read_all(PngDecoder& decoder, uint8_t** rows) {
   if (setjmp(decoder.on_error) != 0) {
     return false;
   }
@@ -156,7 +156,7 @@ class PngSource final : public ImageSource {
     }
   }
 
-  Decoder decoder_;
+  PngDecoder decoder_;
   bool interlaced_ = false;
   std::size_t row_bytes_ = 0;    // of the picture
   std::size_t next_ = 0;         // offset of the next row of the region

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/image/recipe/image_plan_reader.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,7 @@ namespace {
 
 constexpr int64_t kMaxSide = 65535;
 constexpr int64_t kMaxCount = 1000;
+constexpr ImageOperation kGray{ImageOperationKind::kGray, 0};
 
 Interval next_interval(PlanNumbers& numbers) {
   const double min = numbers.next();
@@ -90,13 +93,14 @@ ImageRecipe read_plan(std::span<const double> steps) {
   ImageRecipe recipe;
   std::vector<ImageStep> image_steps;
   bool has_size = false;
+  int64_t kernel = 1;  // the largest of a blur
   const auto read_size = [&] {
     has_size = true;
     recipe.height = numbers.next_integer(1, kMaxSide);
     recipe.width = numbers.next_integer(1, kMaxSide);
   };
   while (!numbers.is_empty()) {
-    switch (static_cast<PlanStep>(numbers.next_integer(kPlanScaling, kPlanMaxPixels))) {
+    switch (static_cast<PlanStep>(numbers.next_integer(kPlanScaling, kPlanGrayscale))) {
       case kPlanScaling:
         recipe.resize = read_scaling(numbers);
         break;
@@ -147,8 +151,26 @@ ImageRecipe read_plan(std::span<const double> steps) {
         break;
       }
       case kPlanRandomErasingToZero:
-        recipe.last_erasing = read_erasing(numbers);
+        recipe.last_erasings.push_back(read_erasing(numbers));
         break;
+      case kPlanGaussianBlur: {
+        GaussianBlur blur{numbers.next_integer(1, kMaxSide)};
+        blur.sigma = next_interval(numbers);
+        kernel = std::max(kernel, blur.kernel);
+        image_steps.emplace_back(blur);
+        break;
+      }
+      case kPlanGrayscale:
+        image_steps.emplace_back(kGray);
+        break;
+      case kPlanRandomGrayscale:
+        image_steps.emplace_back(RandomOperation{numbers.next(), kGray});
+        break;
+      case kPlanRandomApply: {
+        const double probability = numbers.next();
+        image_steps.emplace_back(RandomApply{probability, numbers.next_integer(1, kMaxCount)});
+        break;
+      }
       case kPlanExifOrientation:
         recipe.follows_orientation = true;
         break;
@@ -161,6 +183,10 @@ ImageRecipe read_plan(std::span<const double> steps) {
   }
   if (!has_size) {
     numbers.refuse("must decide the size of the row");
+  }
+  if (kernel / 2 >= std::min(recipe.height, recipe.width)) {
+    numbers.refuse("must have blurs whose kernel is smaller than twice each side of the row, got " +
+                   std::to_string(kernel));
   }
   recipe.steps = ImageSteps(std::move(image_steps));
   return recipe;

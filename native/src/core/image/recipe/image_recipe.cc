@@ -112,9 +112,8 @@ void make_row(const ImageRecipe& recipe, ImageSource& source, RandomWords& words
   const Placement placement = place(recipe, words, source.height(), source.width());
   const DrawnSteps drawn = recipe.steps.draw(words, recipe.height, recipe.width);
   write(recipe, source, placement, drawn, target, stores);
-  if (recipe.last_erasing) {
-    const auto box = draw_erasing(*recipe.last_erasing, words, recipe.height, recipe.width);
-    if (box) {
+  for (const auto& erasing : recipe.last_erasings) {
+    if (const auto box = draw_erasing(erasing, words, recipe.height, recipe.width)) {
       clear(recipe, *box, target);
     }
   }

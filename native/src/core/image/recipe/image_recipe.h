@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "core/draws/random_draws.h"
 #include "core/draws/random_words.h"
@@ -47,8 +48,8 @@ struct ImageRecipe {
   ImageSteps steps{{}};
   Resize resize;
   std::optional<Normalization> normalization = std::nullopt;
-  /// At last, a rectangle of the row becomes 0.
-  std::optional<RandomErasing> last_erasing = std::nullopt;
+  /// At last, rectangles of the row become 0.
+  std::vector<RandomErasing> last_erasings{};
 };
 
 /// Returns the parts and sizes for a picture of this size; draws the random crop.
