@@ -26,9 +26,9 @@ std::vector<float> products(const std::vector<float>& weights) {
   return products;
 }
 
-/// Returns how much torchvision's sum of a byte may differ from that of two passes. A sum of
-/// products up to `n` times 255 is rounded by at most 2^-24 of itself, and by no more than the
-/// product that is added; two passes round as often as they have weights.
+/// Returns by how much the sum of a byte in two passes and the one in torchvision's order may
+/// differ. There, an addition errs by at most 2^-24 of its result, and by no more than the product
+/// that is added; two passes round as often as they have weights.
 float doubt_of(const std::vector<float>& products, std::size_t kernel) {
   constexpr double kRounding = 0x1p-24;
   constexpr double kMargin = 1.01;  // the weights add up to a little more than 1

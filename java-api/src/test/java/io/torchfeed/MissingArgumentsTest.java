@@ -31,6 +31,7 @@ class MissingArgumentsTest {
     assertNamed("other", () -> BatchMix.mixUp(1, 2).or(null));
     assertNamed("mean", () -> ImagePlan.builder().normalize(null, ONES));
     assertNamed("std", () -> ImagePlan.builder().normalize(ONES, null));
+    assertNamed("steps", () -> ImagePlan.builder().randomApply(0.5, null));
     assertNamed("mean", () -> ImageTensorPlan.normalize(null, ONES));
     assertNamed("std", () -> ImageTensorPlan.normalize(ONES, null));
     assertNamed("mean", () -> RowTransform.builder().normalize(null, ONES));

@@ -23,8 +23,8 @@ import java.util.function.Supplier;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * The steps from an encoded picture to a row of a batch: decode, crop and resize, flip, colors and
- * augmentations, erase, normalize.
+ * The steps from an encoded picture to a row of a batch: decode, crop and resize; flip, change
+ * colors, augment, blur and erase in any order; normalize.
  *
  * <pre>{@code
  * ImagePlan plan =

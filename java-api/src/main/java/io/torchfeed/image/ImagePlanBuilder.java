@@ -1,37 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.image;
 
-import static io.torchfeed.image.PlanArguments.CHANNELS;
 import static io.torchfeed.image.PlanArguments.requireAreas;
 import static io.torchfeed.image.PlanArguments.requireCorner;
-import static io.torchfeed.image.PlanArguments.requireProbability;
 import static io.torchfeed.image.PlanArguments.requireSide;
 
 import io.torchfeed.bindings.torchfeed;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
 
 /**
- * A builder of an {@link ImagePlan}; each step may be added once. Whatever the order of the calls,
- * the picture is cut and scaled first, then reflected, then its colors change in the order of the
- * calls, then a part may be erased, and it is normalized last. Not thread-safe.
+ * A builder of an {@link ImagePlan}. The picture is cut and scaled first, wherever these calls are.
+ * The steps of {@link ImageSteps} follow in the order of the calls, as often as they were called,
+ * and then the normalization. This is the augmentation of SimCLR:
+ *
+ * <pre>{@code
+ * ImagePlan plan =
+ *     ImagePlan.builder()
+ *         .randomResizedCrop(224, 224)
+ *         .horizontalFlip(0.5)
+ *         .randomApply(0.8, steps -> steps.colorJitter(0.8, 0.8, 0.8, 0.2))
+ *         .randomGrayscale(0.2)
+ *         .randomApply(0.5, steps -> steps.gaussianBlur(23, 0.1, 2))
+ *         .build();
+ * }</pre>
+ *
+ * <p>Not thread-safe.
  */
-public final class ImagePlanBuilder {
+public final class ImagePlanBuilder extends ImageSteps<ImagePlanBuilder> {
   private final Set<String> called = new HashSet<>();
   private final PlanScaling scaling = new PlanScaling();
   private final PlanSize size = new PlanSize();
-  private DoubleStream flips = DoubleStream.empty();
-  private DoubleStream colors = DoubleStream.empty();
-  private DoubleStream erasing = DoubleStream.empty();
+  private final List<double[]> lastErasing = new ArrayList<>();
   private DoubleStream normalization = DoubleStream.empty();
   private long maxPixels = PlanArguments.MAX_PIXELS;
-  private boolean isRandom;
+  private boolean isCropRandom;
 
   ImagePlanBuilder() {}
 
@@ -182,86 +193,18 @@ public final class ImagePlanBuilder {
         maxArea,
         3.0 / 4.0,
         4.0 / 3.0);
-    isRandom = true;
+    isCropRandom = true;
     return this;
   }
 
   /**
-   * Reflects pictures left-right: {@code RandomHorizontalFlip(probability)}.
-   *
-   * @param probability of a reflection, in [0, 1]
-   * @return this builder
-   * @throws IllegalArgumentException if it is out of range
-   * @throws IllegalStateException if it was called before
-   */
-  public ImagePlanBuilder horizontalFlip(double probability) {
-    return flip("horizontalFlip", torchfeed.kPlanHorizontalFlip, probability);
-  }
-
-  /**
-   * Reflects pictures top-bottom: {@code RandomVerticalFlip(probability)}.
-   *
-   * @param probability of a reflection, in [0, 1]
-   * @return this builder
-   * @throws IllegalArgumentException if it is out of range
-   * @throws IllegalStateException if it was called before
-   */
-  public ImagePlanBuilder verticalFlip(double probability) {
-    return flip("verticalFlip", torchfeed.kPlanVerticalFlip, probability);
-  }
-
-  /**
-   * Changes the colors by random factors, in a random order: {@code ColorJitter(brightness,
-   * contrast, saturation, hue)}, with the pixels of torchvision on uint8 tensors.
-   *
-   * @param brightness the largest difference of the factor from 1, in [0, 1e6); 0 for no change
-   * @param contrast likewise
-   * @param saturation likewise
-   * @param hue the largest turn of the color circle, in [0, 0.5]; 0 for no change
-   * @return this builder
-   * @throws IllegalArgumentException if a number is out of range
-   * @throws IllegalStateException if it was called before
-   */
-  public ImagePlanBuilder colorJitter(
-      double brightness, double contrast, double saturation, double hue) {
-    return color("colorJitter", PlanArguments.jitter(brightness, contrast, saturation, hue));
-  }
-
-  /**
-   * Applies random operations of one strength: {@code RandAugment(operations, magnitude)}, with the
-   * pixels of torchvision on uint8 tensors.
-   *
-   * @param operations the number of operations, in [0, 100]; 2 in torchvision
-   * @param magnitude the strength, in [0, 30]; 9 in torchvision
-   * @return this builder
-   * @throws IllegalArgumentException if a number is out of range
-   * @throws IllegalStateException if it was called before
-   */
-  public ImagePlanBuilder randAugment(int operations, int magnitude) {
-    return color("randAugment", PlanArguments.augment(operations, magnitude));
-  }
-
-  /**
-   * Applies one random operation of random strength: {@code TrivialAugmentWide()}, with the pixels
-   * of torchvision on uint8 tensors.
-   *
-   * @return this builder
-   * @throws IllegalStateException if it was called before
-   */
-  public ImagePlanBuilder trivialAugmentWide() {
-    return color(
-        "trivialAugmentWide",
-        DoubleStream.of(torchfeed.kPlanTrivialAugmentWide, PlanArguments.BINS));
-  }
-
-  /**
    * Sets a random rectangle of 2 % to 33 % of the result to 0: {@code RandomErasing(probability)}
-   * after the normalization, if there is one, where 0 is the mean color.
+   * after all other steps, where 0 is the mean color if the plan normalizes.
    *
    * @param probability of an erased rectangle, in [0, 1]
    * @return this builder
    * @throws IllegalArgumentException if it is out of range
-   * @throws IllegalStateException if it was called before
+   * @throws IllegalStateException if the plan was built before
    */
   public ImagePlanBuilder randomErasing(double probability) {
     return randomErasing(probability, 0.02, 0.33);
@@ -269,40 +212,20 @@ public final class ImagePlanBuilder {
 
   /**
    * Sets a random rectangle of the result to 0, with a ratio of height to width from 0.3 to 3.3:
-   * {@code RandomErasing(probability, (minArea, maxArea))} after the normalization, if there is
-   * one, where 0 is the mean color.
+   * {@code RandomErasing(probability, (minArea, maxArea))} after all other steps, where 0 is the
+   * mean color if the plan normalizes.
    *
    * @param probability of an erased rectangle, in [0, 1]
    * @param minArea the smallest share of the area of the result, in [0, maxArea]
    * @param maxArea the largest share of the area of the result, in [minArea, 1]
    * @return this builder
    * @throws IllegalArgumentException if a number is out of range
-   * @throws IllegalStateException if it was called before
+   * @throws IllegalStateException if the plan was built before
    */
   public ImagePlanBuilder randomErasing(double probability, double minArea, double maxArea) {
-    return erasing(torchfeed.kPlanRandomErasingToZero, probability, minArea, maxArea);
-  }
-
-  /**
-   * Fills a random rectangle with a color, before the normalization: {@code
-   * RandomErasing(probability, (minArea, maxArea), value=color)} of bytes.
-   *
-   * @param probability of a filled rectangle, in [0, 1]
-   * @param minArea the smallest share of the area of the result, in [0, maxArea]
-   * @param maxArea the largest share of the area of the result, in [minArea, 1]
-   * @param color red, green and blue, each in [0, 255]
-   * @return this builder
-   * @throws IllegalArgumentException if a number is out of range, or there are not three colors
-   * @throws IllegalStateException if it was called before
-   */
-  public ImagePlanBuilder randomErasing(
-      double probability, double minArea, double maxArea, int... color) {
-    if (color.length != CHANNELS || Arrays.stream(color).anyMatch(c -> c < 0 || c > 255)) {
-      throw new IllegalArgumentException(
-          "color must have 3 numbers in [0, 255], got " + Arrays.toString(color));
-    }
-    erasing(torchfeed.kPlanRandomErasing, probability, minArea, maxArea);
-    erasing = DoubleStream.concat(erasing, Arrays.stream(color).asDoubleStream());
+    requireOpen();
+    lastErasing.add(
+        PlanArguments.erasing(torchfeed.kPlanRandomErasingToZero, probability, minArea, maxArea));
     return this;
   }
 
@@ -343,13 +266,15 @@ public final class ImagePlanBuilder {
    * Builds the plan, once.
    *
    * @return the plan
-   * @throws IllegalArgumentException if {@code antialias(false)} does not fit the scaling
+   * @throws IllegalArgumentException if {@code antialias(false)} does not fit the scaling, or a
+   *     blur's kernel has twice as many pixels as a side of the row
    * @throws IllegalStateException if no step decides the size, {@code resizeShortSide} is without a
    *     centerCrop or crop, a row takes 2^31 bytes or more, or the plan was built before
    */
   public ImagePlan build() {
     RowSpec row = size.row(called.contains("normalize") ? DType.FLOAT32 : DType.UINT8);
     DoubleStream scale = scaling.step();
+    requireKernel(row);
     once("build");
     DoubleStream.Builder first = DoubleStream.builder();
     if (called.contains("exifOrientation")) {
@@ -359,42 +284,46 @@ public final class ImagePlanBuilder {
       first.add(torchfeed.kPlanMaxPixels).add((double) maxPixels);
     }
     double[] steps =
-        Stream.of(first.build(), scale, size.steps(), flips, colors, erasing, normalization)
+        Stream.of(
+                first.build(),
+                scale,
+                size.steps(),
+                numbers(),
+                lastErasing.stream().flatMapToDouble(Arrays::stream),
+                normalization)
             .flatMapToDouble(Function.identity())
             .toArray();
+    boolean isRandom = isCropRandom || drawsNumbers() || !lastErasing.isEmpty();
     return new ImagePlan(steps, row, isRandom, maxPixels);
   }
 
-  private void once(String step) {
+  @Override
+  ImagePlanBuilder self() {
+    return this;
+  }
+
+  @Override
+  void requireOpen() {
     if (called.contains("build")) {
       throw new IllegalStateException("the plan was built before; begin with another builder");
     }
-    if (!called.add(step)) {
-      throw new IllegalStateException(step + " was called before");
+  }
+
+  /** A picture is reflected at its borders once. */
+  private void requireKernel(RowSpec row) {
+    long height = row.shape().get(1);
+    long width = row.shape().get(2);
+    if (maxKernel() / 2 >= Math.min(height, width)) {
+      throw new IllegalArgumentException(
+          "the kernel of gaussianBlur must be smaller than twice each side of the row, %dx%d, got %d"
+              .formatted(height, width, maxKernel()));
     }
   }
 
-  private ImagePlanBuilder erasing(int number, double probability, double minArea, double maxArea) {
-    requireProbability(probability);
-    requireAreas(minArea, maxArea);
-    once("randomErasing");
-    isRandom = true;
-    erasing = DoubleStream.of(number, probability, minArea, maxArea, 0.3, 3.3);
-    return this;
-  }
-
-  private ImagePlanBuilder flip(String step, int number, double probability) {
-    requireProbability(probability);
-    once(step);
-    isRandom = true;
-    flips = DoubleStream.concat(flips, DoubleStream.of(number, probability));
-    return this;
-  }
-
-  private ImagePlanBuilder color(String step, DoubleStream numbers) {
-    once(step);
-    isRandom = true;
-    colors = DoubleStream.concat(colors, numbers);
-    return this;
+  private void once(String step) {
+    requireOpen();
+    if (!called.add(step)) {
+      throw new IllegalStateException(step + " was called before");
+    }
   }
 }

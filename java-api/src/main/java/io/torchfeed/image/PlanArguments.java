@@ -18,6 +18,10 @@ final class PlanArguments {
   static final long MAX_PIXELS = 178_956_970;
 
   private static final int MAX_SIDE = 65535;
+  private static final int MAX_KERNEL = 255;
+  private static final double MIN_SIGMA = 0.001;
+  private static final double MAX_SIGMA = 1000;
+  private static final int MAX_APPLIED = 1000;
 
   private PlanArguments() {}
 
@@ -45,7 +49,7 @@ final class PlanArguments {
   }
 
   /** Returns the numbers of a color jitter. */
-  static DoubleStream jitter(double brightness, double contrast, double saturation, double hue) {
+  static double[] jitter(double brightness, double contrast, double saturation, double hue) {
     if (!(hue >= 0 && hue <= 0.5)) {
       throw new IllegalArgumentException("hue must be in [0, 0.5], got " + hue);
     }
@@ -56,17 +60,50 @@ final class PlanArguments {
       double least = factor == 0 ? Double.NaN : Math.max(0, 1 - factor);
       step = DoubleStream.concat(step, DoubleStream.of(least, 1 + factor));
     }
-    return DoubleStream.concat(step, DoubleStream.of(hue == 0 ? Double.NaN : -hue, hue));
+    return DoubleStream.concat(step, DoubleStream.of(hue == 0 ? Double.NaN : -hue, hue)).toArray();
   }
 
   /** Returns the numbers of a random augmentation. */
-  static DoubleStream augment(int operations, int magnitude) {
+  static double[] augment(int operations, int magnitude) {
     if (operations < 0 || operations > 100 || magnitude < 0 || magnitude >= BINS) {
       throw new IllegalArgumentException(
           "operations must be in [0, 100] and magnitude in [0, %d], got %d and %d"
               .formatted(BINS - 1, operations, magnitude));
     }
-    return DoubleStream.of(torchfeed.kPlanRandAugment, operations, magnitude, BINS);
+    return new double[] {torchfeed.kPlanRandAugment, operations, magnitude, BINS};
+  }
+
+  /** Returns the numbers of an erasing, without a color. */
+  static double[] erasing(int number, double probability, double minArea, double maxArea) {
+    requireProbability(probability);
+    requireAreas(minArea, maxArea);
+    return new double[] {number, probability, minArea, maxArea, 0.3, 3.3};
+  }
+
+  static void requireColor(int[] color) {
+    if (color.length != CHANNELS || Arrays.stream(color).anyMatch(c -> c < 0 || c > 255)) {
+      throw new IllegalArgumentException(
+          "color must have 3 numbers in [0, 255], got " + Arrays.toString(color));
+    }
+  }
+
+  static void requireBlur(int kernel, double sigmaMin, double sigmaMax) {
+    if (kernel < 1 || kernel > MAX_KERNEL || kernel % 2 == 0) {
+      throw new IllegalArgumentException(
+          "kernel must be odd and in [1, %d], got %d".formatted(MAX_KERNEL, kernel));
+    }
+    if (!(MIN_SIGMA <= sigmaMin && sigmaMin <= sigmaMax && sigmaMax <= MAX_SIGMA)) {
+      throw new IllegalArgumentException(
+          "sigmaMin and sigmaMax must be ascending in [%s, %s], got %s and %s"
+              .formatted(MIN_SIGMA, MAX_SIGMA, sigmaMin, sigmaMax));
+    }
+  }
+
+  static void requireApplied(int steps) {
+    if (steps < 1 || steps > MAX_APPLIED) {
+      throw new IllegalArgumentException(
+          "randomApply must have from 1 to %d steps, got %d".formatted(MAX_APPLIED, steps));
+    }
   }
 
   static void requireProbability(double probability) {

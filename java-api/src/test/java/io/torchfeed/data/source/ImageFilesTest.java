@@ -35,7 +35,12 @@ class ImageFilesTest {
       List.of("420.jpg", "rgba.png", "lossy.webp", "cmyk.jpg", "grey.jpg", "444_odd.jpg");
 
   private final ImagePlan plan =
-      normalized(ImagePlan.builder().randomResizedCrop(12, 10).horizontalFlip(0.5));
+      normalized(
+          ImagePlan.builder()
+              .randomResizedCrop(12, 10)
+              .randomApply(0.8, steps -> steps.colorJitter(0.8, 0.8, 0.8, 0.2).horizontalFlip(0.5))
+              .randomGrayscale(0.2)
+              .randomApply(0.5, steps -> steps.gaussianBlur(7, 0.1, 2)));
   private Path root;
 
   private static ImagePlan normalized(ImagePlanBuilder builder) {
