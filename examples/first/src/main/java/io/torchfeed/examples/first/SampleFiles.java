@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.first;
+
+import java.awt.Color;
+import java.awt.Graphics2D;
+import java.awt.image.BufferedImage;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Random;
+import javax.imageio.ImageIO;
+
+/** Small files for programs that are started without files of yours; deleted when they end. */
+final class SampleFiles {
+  private static final int SIZE = 48;
+  private static final int STRIPE = 6;
+  private static final int IMAGES = 40;
+
+  private SampleFiles() {}
+
+  /** Returns a new folder with a folder of images for each of two classes: ways of stripes. */
+  static Path images() throws IOException {
+    Path folder = folder();
+    Random random = new Random(1);
+    for (boolean upright : new boolean[] {false, true}) {
+      Path ofClass = Files.createDirectory(folder.resolve(upright ? "upright" : "level"));
+      ofClass.toFile().deleteOnExit();
+      for (int i = 0; i < IMAGES; i++) {
+        Path file = ofClass.resolve(i + ".png");
+        ImageIO.write(stripes(upright, random), "png", file.toFile());
+        file.toFile().deleteOnExit();
+      }
+    }
+    return folder;
+  }
+
+  private static BufferedImage stripes(boolean upright, Random random) {
+    BufferedImage image = new BufferedImage(SIZE, SIZE, BufferedImage.TYPE_INT_RGB);
+    Graphics2D pen = image.createGraphics();
+    for (int at = 0; at < SIZE; at += STRIPE) {
+      pen.setColor(new Color(random.nextInt(1 << 24)));
+      pen.fillRect(upright ? at : 0, upright ? 0 : at, SIZE, SIZE);
+    }
+    pen.dispose();
+    return image;
+  }
+
+  /** Returns a new text file. */
+  static Path text() throws IOException {
+    Path file = folder().resolve("lines.txt");
+    file.toFile().deleteOnExit();
+    return Files.write(
+        file,
+        List.of(
+            "the quick fox jumps over the lazy dog",
+            "the dog sleeps",
+            "a fox runs",
+            "over the hill runs the quick dog",
+            "sleeps a lazy fox"));
+  }
+
+  /** Returns a new empty folder. */
+  static Path folder() throws IOException {
+    Path folder = Files.createTempDirectory("torchfeed-first");
+    folder.toFile().deleteOnExit();
+    return folder;
+  }
+}
