@@ -2,8 +2,9 @@
 package io.torchfeed.benchmarks.loaders;
 
 import io.torchfeed.benchmarks.loaders.PeerProcess.MissingException;
+import io.torchfeed.examples.common.CommandException;
+import io.torchfeed.examples.common.Commands;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,15 +16,11 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** The program that the script {@code loaders} starts. */
 @Command(
     name = "loaders",
-    mixinStandardHelpOptions = true,
     description = {
       "Compares torchfeed's loader with the limits set by memory and with other loaders, in turns:",
       "A  MNIST as floats, B  large images in memory, C  a conversion per sample, D  a file."
@@ -68,8 +65,6 @@ final class Loaders implements Callable<Integer> {
   @Option(names = "--djl", hidden = true)
   private @Nullable String djl;
 
-  private @Spec @Nullable CommandSpec spec;
-
   private Loaders() {}
 
   /**
@@ -82,33 +77,22 @@ final class Loaders implements Callable<Integer> {
   }
 
   static CommandLine commandLine() {
-    return new CommandLine(new Loaders())
-        .setParameterExceptionHandler(
-            (wrong, arguments) -> {
-              PrintWriter err = wrong.getCommandLine().getErr();
-              err.println("error: " + wrong.getMessage());
-              err.println("loaders --help lists the options.");
-              return wrong.getCommandLine().getCommandSpec().exitCodeOnInvalidInput();
-            });
-  }
-
-  private ParameterException usageError(String message) {
-    CommandSpec command = spec == null ? CommandSpec.create() : spec;
-    return new ParameterException(command.commandLine(), message);
+    return Commands.of(new Loaders());
   }
 
   @Override
   public Integer call() throws IOException, InterruptedException {
     int turns = rounds != null ? rounds : quick ? SHORT_ROUNDS : ROUNDS;
     if (turns < 1) {
-      throw usageError("--rounds must be at least 1, got " + turns);
+      throw CommandException.wrongUse("--rounds must be at least 1, got " + turns);
     }
     int milliseconds = quick ? SHORT_MILLISECONDS : MILLISECONDS;
     Files.createDirectories(work);
     try {
       Files.createDirectories(out);
     } catch (IOException e) {
-      throw usageError("--out must be a folder that can be created, got " + out + ": " + e);
+      throw CommandException.wrongUse(
+          "--out must be a folder that can be created, got " + out + ": " + e);
     }
     Programs programs = new Programs(mnist, work, work, peers());
     List<Results> all = new ArrayList<>();

@@ -3,15 +3,13 @@ package io.torchfeed.examples.common;
 
 import io.torchfeed.distributed.launch.LaunchException;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
 
 /** An error that the user can fix: the message suffices, so no stack trace is printed. */
 public final class CommandException extends RuntimeException {
-  static final int FAILED = 1;
-  static final int WRONG_USE = 2;
   private static final long serialVersionUID = 1L;
 
-  /** See {@link #exitCode}. */
-  private final int exitCode;
+  private final boolean isWrongUse;
 
   /**
    * Creates a failure that is no wrong use.
@@ -29,12 +27,12 @@ public final class CommandException extends RuntimeException {
    * @param cause the failure, or null
    */
   public CommandException(String message, @Nullable Throwable cause) {
-    this(message, cause, FAILED);
+    this(message, cause, false);
   }
 
-  private CommandException(String message, @Nullable Throwable cause, int exitCode) {
+  private CommandException(String message, @Nullable Throwable cause, boolean isWrongUse) {
     super(message, cause);
-    this.exitCode = exitCode;
+    this.isWrongUse = isWrongUse;
   }
 
   /**
@@ -52,11 +50,21 @@ public final class CommandException extends RuntimeException {
    * Returns an error in the user's arguments: an option, or a file or folder that it names.
    *
    * @param message a sentence for the user
+   * @return the error
+   */
+  public static CommandException wrongUse(String message) {
+    return wrongUse(message, null);
+  }
+
+  /**
+   * Returns an error in the user's arguments, as {@link #wrongUse(String)} does.
+   *
+   * @param message a sentence for the user
    * @param cause the failure, or null
    * @return the error
    */
   public static CommandException wrongUse(String message, @Nullable Throwable cause) {
-    return new CommandException(message, cause, WRONG_USE);
+    return new CommandException(message, cause, true);
   }
 
   /**
@@ -67,17 +75,17 @@ public final class CommandException extends RuntimeException {
    */
   public static CommandException ofLaunch(LaunchException cause) {
     String message = String.valueOf(cause.getMessage());
-    return cause.exitCode() == WRONG_USE
+    return cause.exitCode() == CommandLine.ExitCode.USAGE
         ? wrongUse(message, cause)
         : new CommandException(message, cause);
   }
 
   /**
-   * Returns the exit status of the program.
+   * Returns whether the user's arguments are to blame.
    *
-   * @return 2 after wrong use, else 1
+   * @return false after another failure
    */
-  public int exitCode() {
-    return exitCode;
+  public boolean isWrongUse() {
+    return isWrongUse;
   }
 }

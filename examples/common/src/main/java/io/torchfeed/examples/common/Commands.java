@@ -3,45 +3,78 @@ package io.torchfeed.examples.common;
 
 import java.util.List;
 import picocli.CommandLine;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
 
-/** Error reports that the command lines of the examples share. */
+/** Command lines of the examples: their help, and how they report errors. */
 public final class Commands {
   private Commands() {}
 
   /**
-   * Lets a command report errors that the user can fix in one line, others with their stack trace,
-   * and exit with status 2 after wrong use and 1 after other failures.
+   * Returns the command line of a command whose errors are all bugs, but for {@link
+   * CommandException}; see {@link #of(Object, List, List)}.
    *
-   * @param command the command
+   * @param command has picocli's annotations
+   * @return the command line
+   */
+  public static CommandLine of(Object command) {
+    return of(command, List.of(), List.of());
+  }
+
+  /**
+   * Returns the command line of a command. It lists options in the order of their declaration, has
+   * {@code --help}, and takes values of enums in any case. An error that the user can fix is
+   * reported in one line, another with its stack trace; the exit status is 2 after wrong use, and 1
+   * after any other failure.
+   *
+   * @param command has picocli's annotations, as have its subcommands
    * @param wrongUse exceptions that are wrong use, besides a {@link CommandException} that is
    * @param expected exceptions whose message suffices, besides {@link CommandException}
-   * @return the command
+   * @return the command line
    */
-  public static CommandLine reporting(
-      CommandLine command,
+  public static CommandLine of(
+      Object command,
       List<Class<? extends Exception>> wrongUse,
       List<Class<? extends Exception>> expected) {
-    return command
-        .setParameterExceptionHandler(
-            (wrong, arguments) -> {
-              CommandLine failed = wrong.getCommandLine();
-              failed.getErr().println("error: " + wrong.getMessage());
-              failed.getErr().println(failed.getCommandName() + " --help lists the options.");
-              return CommandException.WRONG_USE;
-            })
+    CommandLine line = new CommandLine(command);
+    complete(line.getCommandSpec());
+    return line.setCaseInsensitiveEnumValuesAllowed(true)
+        .setParameterExceptionHandler((wrong, arguments) -> wrongUse(wrong.getCommandLine(), wrong))
         .setExecutionExceptionHandler(
             (failure, failed, parsed) -> {
-              boolean isWrongUse = isOneOf(wrongUse, failure);
-              if (isWrongUse || failure instanceof CommandException || isOneOf(expected, failure)) {
+              if (isOneOf(wrongUse, failure) || isWrongUse(failure)) {
+                return wrongUse(failed, failure);
+              }
+              if (failure instanceof CommandException || isOneOf(expected, failure)) {
                 failed.getErr().println("error: " + failure.getMessage());
               } else {
                 failure.printStackTrace(failed.getErr());
               }
-              if (failure instanceof CommandException known) {
-                return known.exitCode();
-              }
-              return isWrongUse ? CommandException.WRONG_USE : CommandException.FAILED;
+              return CommandLine.ExitCode.SOFTWARE;
             });
+  }
+
+  private static void complete(CommandSpec command) {
+    command.usageMessage().sortOptions(false).autoWidth(true);
+    command.addOption(
+        OptionSpec.builder("-h", "--help")
+            .usageHelp(true)
+            .description("Show this help and exit.")
+            .build());
+    command.subcommands().values().forEach(each -> complete(each.getCommandSpec()));
+  }
+
+  private static int wrongUse(CommandLine command, Exception failure) {
+    command
+        .getErr()
+        .printf(
+            "error: %s (%s --help lists the options)%n",
+            failure.getMessage(), command.getCommandName());
+    return CommandLine.ExitCode.USAGE;
+  }
+
+  private static boolean isWrongUse(Exception failure) {
+    return failure instanceof CommandException known && known.isWrongUse();
   }
 
   private static boolean isOneOf(List<Class<? extends Exception>> classes, Exception failure) {

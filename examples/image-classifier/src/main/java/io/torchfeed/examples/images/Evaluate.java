@@ -17,8 +17,6 @@ import picocli.CommandLine.Option;
 /** The command that evaluates a saved net on all test images. */
 @Command(
     name = "evaluate",
-    mixinStandardHelpOptions = true,
-    sortOptions = false,
     description = "Prints the accuracy of a net on the images of val, each seen once.")
 final class Evaluate implements Callable<Integer> {
   @Mixin private Settings settings = new Settings();

@@ -38,7 +38,6 @@ public final class Main {
   }
 
   static CommandLine commandLine() {
-    return Commands.reporting(
-        new CommandLine(new Main()), List.of(IllegalArgumentException.class), EXPECTED);
+    return Commands.of(new Main(), List.of(IllegalArgumentException.class), EXPECTED);
   }
 }

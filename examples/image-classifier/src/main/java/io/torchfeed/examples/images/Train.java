@@ -18,8 +18,6 @@ import picocli.CommandLine.Option;
 /** The command that trains: starts the ranks, or is one of them. */
 @Command(
     name = "train",
-    mixinStandardHelpOptions = true,
-    sortOptions = false,
     description = {
       "Trains a small ResNet on random parts of images.",
       "Writes metrics.csv, metrics.png, samples.png (the net's input) and model.pt to --out."

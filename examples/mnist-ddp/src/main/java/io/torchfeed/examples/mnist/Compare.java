@@ -1,28 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist;
 
+import io.torchfeed.examples.common.CommandException;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 import picocli.CommandLine.Unmatched;
 
 /** The command line that trains the same net in every way, and compares the ways. */
 @Command(
     name = "compare",
-    sortOptions = false,
-    usageHelpAutoWidth = true,
     description = {
       "Trains MNIST once in each way in which ranks can train together, one after the other, and"
           + " prints test accuracy, seconds per epoch and bytes per step as a table.",
@@ -39,15 +35,6 @@ final class Compare implements Callable<Integer> {
       description = "Folder of the comparison (default: ${DEFAULT-VALUE}).")
   private Path out = Path.of("runs", "comparison");
 
-  @Option(
-      names = {"-h", "--help"},
-      usageHelp = true,
-      description = "Show this help and exit.")
-  @SuppressWarnings("UnusedVariable") // read by picocli
-  private boolean help;
-
-  private @Spec @Nullable CommandSpec spec;
-
   @Unmatched private @Nullable List<String> options;
 
   /**
@@ -60,7 +47,7 @@ final class Compare implements Callable<Integer> {
   }
 
   static CommandLine commandLine() {
-    return Main.reporting(new CommandLine(new Compare()));
+    return Main.training(new Compare());
   }
 
   @Override
@@ -106,8 +93,7 @@ final class Compare implements Callable<Integer> {
       Main.commandLine(train).parseArgs(arguments.toArray(new String[0]));
       return train.settings();
     } catch (ParameterException e) {
-      throw new ParameterException(
-          Objects.requireNonNull(spec).commandLine(), String.valueOf(e.getMessage()), e);
+      throw CommandException.wrongUse(String.valueOf(e.getMessage()), e);
     }
   }
 }

@@ -2,22 +2,18 @@
 package io.torchfeed.examples.mnist;
 
 import io.torchfeed.distributed.PeerLostException;
+import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.examples.common.Commands;
+import io.torchfeed.examples.common.OutputFolder;
+import io.torchfeed.examples.common.ProgressMode;
 import java.nio.file.Path;
-import java.time.LocalDateTime;
-import java.time.ZoneId;
-import java.time.format.DateTimeFormatter;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /**
  * The command line. Started by hand, it is the launcher: it downloads the data and starts one
@@ -26,8 +22,6 @@ import picocli.CommandLine.Spec;
  */
 @Command(
     name = "train",
-    sortOptions = false,
-    usageHelpAutoWidth = true,
     description = {
       "Trains PyTorch's MNIST convnet with several Java processes on this machine.",
       "Each process (a rank) sees its own part of the samples; gradients are averaged after each"
@@ -41,16 +35,7 @@ import picocli.CommandLine.Spec;
           + " that cannot be used."
     })
 final class Main implements Callable<Integer> {
-  /** The ways to show progress. */
-  enum ProgressMode {
-    AUTO,
-    BAR,
-    LINES
-  }
-
   private static final String RESUME_LATEST = "";
-
-  private @Spec @Nullable CommandSpec spec;
 
   @Option(
       names = "--ranks",
@@ -188,13 +173,6 @@ final class Main implements Callable<Integer> {
               + " auto).")
   private ProgressMode progress = ProgressMode.AUTO;
 
-  @Option(
-      names = {"-h", "--help"},
-      usageHelp = true,
-      description = "Show this help and exit.")
-  @SuppressWarnings("UnusedVariable") // read by picocli
-  private boolean help;
-
   @Option(names = "--verified-data", hidden = true)
   private @Nullable Path verifiedData;
 
@@ -230,14 +208,12 @@ final class Main implements Callable<Integer> {
   }
 
   static CommandLine commandLine(Main main) {
-    return reporting(new CommandLine(main))
-        .registerConverter(Algorithm.class, Algorithm::of)
-        .setCaseInsensitiveEnumValuesAllowed(true);
+    return training(main).registerConverter(Algorithm.class, Algorithm::of);
   }
 
-  /** Lets a command report errors that the user can mend in one line. */
-  static CommandLine reporting(CommandLine command) {
-    return Commands.reporting(command, List.of(), List.of(PeerLostException.class));
+  /** Returns the command line of a command that trains. */
+  static CommandLine training(Object command) {
+    return Commands.of(command, List.of(), List.of(PeerLostException.class));
   }
 
   @Override
@@ -253,7 +229,8 @@ final class Main implements Callable<Integer> {
     Path resumePath = resumePath();
     Path run = out;
     if (run == null) {
-      run = resumePath == null ? newRun() : CheckpointFolder.runOf(resumePath);
+      run =
+          resumePath == null ? OutputFolder.ofNewRun("mnist") : CheckpointFolder.runOf(resumePath);
     }
     try {
       return new Settings(
@@ -274,10 +251,10 @@ final class Main implements Callable<Integer> {
           threads,
           run,
           resumePath,
-          isBar(),
+          progress.isBar(),
           new Settings.Bench(json, maxSteps, bareSteps));
     } catch (IllegalArgumentException e) {
-      throw usageError(String.valueOf(e.getMessage()));
+      throw CommandException.wrongUse(String.valueOf(e.getMessage()), e);
     }
   }
 
@@ -289,25 +266,9 @@ final class Main implements Callable<Integer> {
       return Path.of(resume);
     }
     if (out == null) {
-      throw usageError("--resume needs a path, or --out with the folder of the run to continue");
+      throw CommandException.wrongUse(
+          "--resume needs a path, or --out with the folder of the run to continue");
     }
     return out;
-  }
-
-  private ParameterException usageError(String message) {
-    CommandSpec command = spec == null ? CommandSpec.create() : spec;
-    return new ParameterException(command.commandLine(), message);
-  }
-
-  private static Path newRun() {
-    DateTimeFormatter format = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss", Locale.ROOT);
-    return Path.of("runs", "mnist-" + LocalDateTime.now(ZoneId.systemDefault()).format(format));
-  }
-
-  /** Asks the script whether this is a terminal, because the JDK's answer differs by version. */
-  private boolean isBar() {
-    return progress == ProgressMode.AUTO
-        ? Boolean.getBoolean("torchfeed.example.terminal")
-        : progress == ProgressMode.BAR;
   }
 }

@@ -187,7 +187,7 @@ class MainTest {
     for (Path out : List.of(file, file.resolve("run"))) {
       assertThatThrownBy(() -> OutputFolder.create(out))
           .isInstanceOfSatisfying(
-              CommandException.class, wrong -> assertThat(wrong.exitCode()).isEqualTo(2))
+              CommandException.class, wrong -> assertThat(wrong.isWrongUse()).isTrue())
           .hasMessageStartingWith(
               "--out must be a folder that can be created and written, got " + out + " (");
     }

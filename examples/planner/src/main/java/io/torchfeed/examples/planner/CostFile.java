@@ -5,6 +5,7 @@ import de.siegmar.fastcsv.reader.CsvParseException;
 import de.siegmar.fastcsv.reader.CsvReader;
 import de.siegmar.fastcsv.reader.CsvRecord;
 import de.siegmar.fastcsv.reader.FieldMismatchStrategy;
+import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.sampler.balance.Costs;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -44,7 +45,7 @@ final class CostFile {
    * Reads a file.
    *
    * @param column the name of a column in the first line, or its number, starting at 1
-   * @throws PlannerException if the file or column is missing, or a cost is not a number, negative
+   * @throws CommandException if the file or column is missing, or a cost is not a number, negative
    *     or not finite
    */
   static Costs read(Path file, String column) {
@@ -55,7 +56,7 @@ final class CostFile {
 
   private void read() {
     if (!Files.isReadable(file) || Files.isDirectory(file)) {
-      throw new PlannerException(
+      throw CommandException.wrongUse(
           "there is no readable file %s; pass the path of a CSV file".formatted(file));
     }
     try (CsvReader<CsvRecord> csv = reader().ofCsvRecord(file)) {
@@ -65,12 +66,13 @@ final class CostFile {
         }
       }
     } catch (CharacterCodingException e) {
-      throw new PlannerException("%s is not UTF-8 text".formatted(file), e);
+      throw CommandException.wrongUse("%s is not UTF-8 text".formatted(file), e);
     } catch (IOException | UncheckedIOException | CsvParseException e) {
-      throw new PlannerException("cannot read %s: %s".formatted(file, e.getMessage()), e);
+      throw CommandException.wrongUse("cannot read %s: %s".formatted(file, e.getMessage()), e);
     }
     if (count == 0) {
-      throw new PlannerException("%s holds no costs; it needs one line per sample".formatted(file));
+      throw CommandException.wrongUse(
+          "%s holds no costs; it needs one line per sample".formatted(file));
     }
   }
 
@@ -100,10 +102,10 @@ final class CostFile {
       if (wanted >= 1 && wanted <= columns) {
         return wanted - 1;
       }
-      throw new PlannerException(
+      throw CommandException.wrongUse(
           "--column must be in [1, %d] in %s, got %s".formatted(columns, file, column));
     }
-    throw new PlannerException(
+    throw CommandException.wrongUse(
         "%s has no column %s; it has %s".formatted(file, column, String.join(", ", names)));
   }
 
@@ -165,14 +167,14 @@ final class CostFile {
     return text.substring(0, Math.min(text.length(), MAX_SHOWN)).replaceAll("\\p{Cntrl}", " ");
   }
 
-  private PlannerException wrong(CsvRecord line, String what) {
-    return new PlannerException(
+  private CommandException wrong(CsvRecord line, String what) {
+    return CommandException.wrongUse(
         "%s, line %d: %s".formatted(file, line.getStartingLineNumber(), what));
   }
 
   private Costs costs() {
     if (isWhole && largest >= MAX_WHOLE) {
-      throw new PlannerException(
+      throw CommandException.wrongUse(
           String.format(Locale.ROOT, "a cost must be below 2^42, got %.0f in %s", largest, file));
     }
     double scale = isWhole || largest == 0 ? 1 : MAX_OF_FRACTIONS / largest;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.planner;
 
+import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.examples.common.Commands;
 import io.torchfeed.sampler.balance.BalanceReport;
 import io.torchfeed.sampler.balance.Costs;
@@ -24,8 +25,6 @@ import picocli.CommandLine.Spec;
  */
 @Command(
     name = "plan",
-    sortOptions = false,
-    usageHelpAutoWidth = true,
     description = {
       "Predicts the balance of each sampler for your samples, before anything is trained.",
       "A step of distributed training lasts as long as its slowest rank. From the cost of each"
@@ -95,13 +94,6 @@ final class Main implements Callable<Integer> {
       description = "PNG file for the chart of the results (default: ${DEFAULT-VALUE}).")
   private Path out = Path.of("plan.png");
 
-  @Option(
-      names = {"-h", "--help"},
-      usageHelp = true,
-      description = "Show this help and exit.")
-  @SuppressWarnings("UnusedVariable") // read by picocli
-  private boolean help;
-
   Main() {}
 
   /**
@@ -114,22 +106,21 @@ final class Main implements Callable<Integer> {
   }
 
   static CommandLine commandLine() {
-    return Commands.reporting(
-        new CommandLine(new Main()), List.of(PlannerException.class), List.of());
+    return Commands.of(new Main());
   }
 
   @Override
   public Integer call() {
     if (sample < 0) {
-      throw new PlannerException("--sample must be at least 0, got " + sample);
+      throw CommandException.wrongUse("--sample must be at least 0, got " + sample);
     }
     Path folder = out.toAbsolutePath().getParent();
     if (folder == null || !Files.isWritable(folder) || !folder.toFile().isDirectory()) {
-      throw new PlannerException(
+      throw CommandException.wrongUse(
           "--out must be a file in an existing folder that can be written, got " + out);
     }
     if (out.toFile().isDirectory()) {
-      throw new PlannerException("--out must be a file, got the folder " + out);
+      throw CommandException.wrongUse("--out must be a file, got the folder " + out);
     }
     Costs all = CostFile.read(file, column);
     Costs costs = Setup.drawn(all, sample, seed);
@@ -151,7 +142,7 @@ final class Main implements Callable<Integer> {
     try {
       ResultChart.write(results, out);
     } catch (IOException e) {
-      throw new PlannerException("--out cannot be written, got " + out + ": " + e, e);
+      throw CommandException.wrongUse("--out cannot be written, got " + out + ": " + e, e);
     }
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.planner;
 
+import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.balance.Costs;
 import io.torchfeed.sampler.order.SeekablePermutation;
@@ -22,7 +23,7 @@ record Setup(Costs costs, int worldSize, int batchSize, long budget, long seed) 
     requireInRange("--budget", budget, (1L << 42) - 1);
     long longest = longest(costs);
     if (budget < longest) {
-      throw new PlannerException(
+      throw CommandException.wrongUse(
           "--budget must hold the largest cost %d, got %d".formatted(longest, budget));
     }
   }
@@ -60,7 +61,8 @@ record Setup(Costs costs, int worldSize, int batchSize, long budget, long seed) 
 
   private static void requireInRange(String option, long value, long most) {
     if (value < 1 || value > most) {
-      throw new PlannerException("%s must be in [1, %d], got %d".formatted(option, most, value));
+      throw CommandException.wrongUse(
+          "%s must be in [1, %d], got %d".formatted(option, most, value));
     }
   }
 }

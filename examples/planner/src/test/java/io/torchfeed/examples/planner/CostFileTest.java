@@ -4,6 +4,7 @@ package io.torchfeed.examples.planner;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.sampler.balance.Costs;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -61,7 +62,7 @@ class CostFileTest {
     "'a,b\n\"1,2\n', a, 'a cost must be a number, got ''1,2 '''"
   })
   void anInvalidCostIsRejected(String text, String column, String message) {
-    assertThatExceptionOfType(PlannerException.class)
+    assertThatExceptionOfType(CommandException.class)
         .isThrownBy(() -> read(text, column))
         .withMessageContaining(message);
   }
@@ -71,7 +72,7 @@ class CostFileTest {
     Path binary = folder.resolve("binary");
     Files.write(binary, new byte[] {(byte) 0xff, (byte) 0xfe, 0, 10, (byte) 0xc0});
     for (Path file : new Path[] {folder.resolve("none.csv"), folder, binary}) {
-      assertThatExceptionOfType(PlannerException.class)
+      assertThatExceptionOfType(CommandException.class)
           .isThrownBy(() -> CostFile.read(file, "1"))
           .withMessageContaining(file.toString());
     }

@@ -2,25 +2,21 @@
 package io.torchfeed.examples.textgraph;
 
 import io.torchfeed.distributed.PeerLostException;
+import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.examples.common.Commands;
+import io.torchfeed.examples.common.OutputFolder;
+import io.torchfeed.examples.common.ProgressMode;
 import io.torchfeed.graph.ExchangeException;
 import io.torchfeed.text.LineException;
 import io.torchfeed.text.TextFileException;
 import java.nio.file.Path;
-import java.time.LocalDateTime;
-import java.time.ZoneId;
-import java.time.format.DateTimeFormatter;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /**
  * The command line. Started by hand, it is the launcher: it generates the edges and starts one
@@ -28,8 +24,6 @@ import picocli.CommandLine.Spec;
  */
 @Command(
     name = "rank",
-    sortOptions = false,
-    usageHelpAutoWidth = true,
     description = {
       "PageRank of a file of edges with several Java processes on this machine.",
       "Each process (a rank) reads its own bytes of the file, sends each edge to the rank that owns"
@@ -42,13 +36,6 @@ import picocli.CommandLine.Spec;
           + " files named by them, or environment variables that cannot be used."
     })
 final class Main implements Callable<Integer> {
-  /** The ways to show progress. */
-  enum ProgressMode {
-    AUTO,
-    BAR,
-    LINES
-  }
-
   /** Failures that the user can fix or that another rank caused; shown without a stack trace. */
   private static final List<Class<? extends Exception>> EXPECTED =
       List.of(
@@ -56,8 +43,6 @@ final class Main implements Callable<Integer> {
           ExchangeException.class,
           LineException.class,
           TextFileException.class);
-
-  private @Spec @Nullable CommandSpec spec;
 
   @Option(
       names = "--ranks",
@@ -127,13 +112,6 @@ final class Main implements Callable<Integer> {
               + " auto).")
   private ProgressMode progress = ProgressMode.AUTO;
 
-  @Option(
-      names = {"-h", "--help"},
-      usageHelp = true,
-      description = "Show this help and exit.")
-  @SuppressWarnings("UnusedVariable") // read by picocli
-  private boolean help;
-
   private final Map<String, String> environment;
 
   Main(Map<String, String> environment) {
@@ -150,9 +128,7 @@ final class Main implements Callable<Integer> {
   }
 
   static CommandLine commandLine(Map<String, String> environment) {
-    CommandLine command = new CommandLine(new Main(environment));
-    return Commands.reporting(command, List.of(), EXPECTED)
-        .setCaseInsensitiveEnumValuesAllowed(true);
+    return Commands.of(new Main(environment), List.of(), EXPECTED);
   }
 
   @Override
@@ -172,24 +148,10 @@ final class Main implements Callable<Integer> {
           iterations,
           damping,
           check,
-          out == null ? newRun() : out,
-          isBar());
+          out == null ? OutputFolder.ofNewRun("text-graph") : out,
+          progress.isBar());
     } catch (IllegalArgumentException e) {
-      CommandSpec command = spec == null ? CommandSpec.create() : spec;
-      throw new ParameterException(command.commandLine(), String.valueOf(e.getMessage()));
+      throw CommandException.wrongUse(String.valueOf(e.getMessage()), e);
     }
-  }
-
-  private static Path newRun() {
-    DateTimeFormatter format = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss", Locale.ROOT);
-    return Path.of(
-        "runs", "text-graph-" + LocalDateTime.now(ZoneId.systemDefault()).format(format));
-  }
-
-  /** Asks the script whether this is a terminal, because the JDK's answer differs by version. */
-  private boolean isBar() {
-    return progress == ProgressMode.AUTO
-        ? Boolean.getBoolean("torchfeed.example.terminal")
-        : progress == ProgressMode.BAR;
   }
 }
