@@ -57,7 +57,7 @@ public final class Starter {
             DataLoader.over(samples)
                 .batchSize(64)
                 .workers(1)
-                .sampler(new ShuffledSampler(samples.size(), Part.whole(), 42))
+                .sampler(ShuffledSampler.of(samples.size(), Part.whole(), 42))
                 .build()) {
       train(loader, steps);
     }

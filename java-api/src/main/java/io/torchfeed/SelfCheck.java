@@ -151,7 +151,7 @@ final class SelfCheck {
     // The order of libtorch 2.10.0 on Linux; algorithm: std::shuffle of libstdc++ with mt19937(0).
     long[] expected = {0, 2, 1, 5, 9, 8, 4, 7, 6, 3};
     long[] order = new long[10];
-    try (Cursor cursor = new DistributedRandomSampler(10, Part.whole()).epoch(0)) {
+    try (Cursor cursor = DistributedRandomSampler.of(10, Part.whole()).epoch(0)) {
       cursor.next(order, 0, order.length);
     }
     boolean equal = Arrays.equals(order, expected);
@@ -177,7 +177,7 @@ final class SelfCheck {
         TensorDataset data = TensorDataset.of(values);
         DataLoader loader =
             DataLoader.over(data)
-                .sampler(new DistributedRandomSampler(5, Part.whole()))
+                .sampler(DistributedRandomSampler.of(5, Part.whole()))
                 .batchSize(2)
                 .workers(1)
                 .build();

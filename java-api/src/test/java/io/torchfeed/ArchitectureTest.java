@@ -241,7 +241,7 @@ class ArchitectureTest {
   }
 
   /** Returns whether users see a type, which may be nested in others that they see. */
-  private static boolean isPublished(JavaClass type) {
+  static boolean isPublished(JavaClass type) {
     return type.getModifiers().contains(PUBLIC)
         && !HIDDEN.contains(relative(type))
         && type.getEnclosingClass().map(ArchitectureTest::isPublished).orElse(true);

@@ -103,7 +103,7 @@ class GuideTest {
         DataLoader loader =
             DataLoader.over(data)
                 .sampler(
-                    new PythonRandomSampler(data.size(), 42)
+                    PythonRandomSampler.of(data.size(), 42)
                         .withGeneratorUse(PythonGenerator.Use.LOADER))
                 .batchSize(4)
                 .dropLast(true)
@@ -193,7 +193,7 @@ class GuideTest {
   @Test
   void theEpochIsAnArgument() {
     // guide: distributed
-    Sampler sampler = new PythonDistributedSampler(10, new Part(2, 0)).withSeed(7); // rank 0 of 2
+    Sampler sampler = PythonDistributedSampler.of(10, new Part(2, 0)).withSeed(7); // rank 0 of 2
     LongStream third = sampler.indices(2); // set_epoch(2)
     // guide: end
     assertThat(third).hasSize(5).doesNotHaveDuplicates();
@@ -204,8 +204,8 @@ class GuideTest {
   void weightsSelectSamples() {
     // guide: weighted
     double[] weights = {0.1, 0.9, 0.4, 0.7, 3.0, 0.6};
-    Sampler python = new WeightedRandomSampler(weights, 8, true, 42);
-    Sampler ofRankZero = new StridedSampler(WeightedSampler.of(weights, 8, 42), new Part(2, 0));
+    Sampler python = WeightedRandomSampler.of(weights, 8, true, 42);
+    Sampler ofRankZero = StridedSampler.of(WeightedSampler.of(weights, 8, 42), new Part(2, 0));
     // guide: end
     assertThat(python.indices(0)).hasSize(8).allMatch(index -> index < weights.length);
     assertThat(ofRankZero.indices(0)).hasSize(4).allMatch(index -> index < weights.length);
@@ -344,7 +344,7 @@ class GuideTest {
     Tensor images = rows(10);
     try (TensorDataset data = TensorDataset.of(images);
         DataLoader loader =
-            DataLoader.over(data).sampler(new PythonRandomSampler(10, 42)).batchSize(2).build()) {
+            DataLoader.over(data).sampler(PythonRandomSampler.of(10, 42)).batchSize(2).build()) {
       // guide: state
       String checkpoint;
       try (Batches batches = loader.epoch(0)) {
@@ -359,7 +359,7 @@ class GuideTest {
       // guide: end
     }
     assertThat(seen)
-        .containsExactlyElementsOf(new PythonRandomSampler(10, 42).indices(0).boxed().toList());
+        .containsExactlyElementsOf(PythonRandomSampler.of(10, 42).indices(0).boxed().toList());
   }
 
   @Test

@@ -40,7 +40,7 @@ public final class GuideTrain {
     try (ProcessGroup group = ProcessGroup.join();
         DistributedDataParallel model = DistributedDataParallel.wrap(net, group);
         TensorDataset data = TensorDataset.of(inputs, targets)) {
-      Sampler sampler = new PythonDistributedSampler(data.size(), group.part()).withSeed(7);
+      Sampler sampler = PythonDistributedSampler.of(data.size(), group.part()).withSeed(7);
       try (DataLoader loader = DataLoader.over(data).sampler(sampler).batchSize(2).build()) {
         for (long epoch = 0; epoch < 3; epoch++) {
           RankConsistency.beforeEpoch(sampler, epoch, 2, group::allGatherLongs); // optional

@@ -81,7 +81,7 @@ final class LegacyLoaders {
   }
 
   private static BatchSampler loaded(Part part) {
-    return new FixedSizeBatchSampler(new ShuffledSampler(ROWS, part, SEED), 4);
+    return FixedSizeBatchSampler.of(ShuffledSampler.of(ROWS, part, SEED), 4);
   }
 
   private static TensorDataset tensors() {

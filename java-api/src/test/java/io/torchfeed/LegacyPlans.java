@@ -61,25 +61,25 @@ final class LegacyPlans {
   static Sampler sampler(String name, Part part) {
     return switch (name) {
       // libtorch's
-      case "sequential" -> new SequentialSampler(SIZE);
-      case "sequential-in-java" -> new SequentialSampler(SIZE).inJava();
-      case "random" -> new RandomSampler(SIZE, SEED);
-      case "random-in-java" -> new RandomSampler(SIZE, SEED).inJava();
-      case "distributed-sequential" -> new DistributedSequentialSampler(SIZE, part);
-      case "distributed-sequential-drop" -> new DistributedSequentialSampler(SIZE, part, Tail.DROP);
-      case "distributed-sequential-in-java" ->
-          new DistributedSequentialSampler(SIZE, part).inJava();
-      case "distributed-random" -> new DistributedRandomSampler(SIZE, part);
-      case "distributed-random-drop" -> new DistributedRandomSampler(SIZE, part, Tail.DROP);
-      case "distributed-random-in-java" -> new DistributedRandomSampler(SIZE, part).inJava();
+      case "sequential" -> SequentialSampler.of(SIZE);
+      case "sequential-in-java" -> SequentialSampler.of(SIZE).inJava();
+      case "random" -> RandomSampler.of(SIZE, SEED);
+      case "random-in-java" -> RandomSampler.of(SIZE, SEED).inJava();
+      case "distributed-sequential" -> DistributedSequentialSampler.of(SIZE, part);
+      case "distributed-sequential-drop" ->
+          DistributedSequentialSampler.of(SIZE, part).withTail(Tail.DROP);
+      case "distributed-sequential-in-java" -> DistributedSequentialSampler.of(SIZE, part).inJava();
+      case "distributed-random" -> DistributedRandomSampler.of(SIZE, part);
+      case "distributed-random-drop" -> DistributedRandomSampler.of(SIZE, part).withTail(Tail.DROP);
+      case "distributed-random-in-java" -> DistributedRandomSampler.of(SIZE, part).inJava();
       // Python's
-      case "python-random" -> new PythonRandomSampler(SIZE, SEED);
-      case "python-random-with-replacement" -> new PythonRandomSampler(SIZE, true, 30, SEED);
-      case "python-random-in-laps" -> new PythonRandomSampler(SIZE, false, 30, SEED);
-      case "python-subset" -> new SubsetRandomSampler(thirds(), SEED);
-      case "python-weighted" -> new WeightedRandomSampler(WEIGHTS, SIZE, SEED);
+      case "python-random" -> PythonRandomSampler.of(SIZE, SEED);
+      case "python-random-with-replacement" -> PythonRandomSampler.of(SIZE, true, 30, SEED);
+      case "python-random-in-laps" -> PythonRandomSampler.of(SIZE, false, 30, SEED);
+      case "python-subset" -> SubsetRandomSampler.of(thirds(), SEED);
+      case "python-weighted" -> WeightedRandomSampler.of(WEIGHTS, SIZE, SEED);
       case "python-weighted-without-replacement" ->
-          new WeightedRandomSampler(WEIGHTS, 12, false, SEED);
+          WeightedRandomSampler.of(WEIGHTS, 12, false, SEED);
       case "python-distributed" -> python(part);
       case "python-distributed-drop" -> python(part).withTail(Tail.DROP);
       case "python-distributed-uneven" -> python(part).withTail(Tail.UNEVEN);
@@ -101,12 +101,12 @@ final class LegacyPlans {
               .samples(20)
               .seed(SEED)
               .build();
-      case "concatenated" -> new ConcatenatedSampler(sources());
+      case "concatenated" -> ConcatenatedSampler.of(sources());
       case "mixed-until-first" -> MixedSampler.untilFirstExhausted(sources(), 7, 2, 1);
       case "mixed-until-all" -> MixedSampler.untilAllExhausted(sources(), 7, 2, 1);
       case "mixed-of-length" -> MixedSampler.ofLength(29, sources(), 3, 2, 2);
-      case "repeated" -> new RepeatedSampler(new ShuffledSampler(9, SEED), 25);
-      case "repeated-endless" -> RepeatedSampler.endless(new ShuffledSampler(9, SEED));
+      case "repeated" -> RepeatedSampler.of(ShuffledSampler.of(9, SEED), 25);
+      case "repeated-endless" -> RepeatedSampler.endless(ShuffledSampler.of(9, SEED));
       case "list" -> ListSampler.inOrder(thirds());
       case "list-shuffled" -> ListSampler.shuffled(SEED, thirds());
       case "shard-shuffle" -> shards();
@@ -115,22 +115,23 @@ final class LegacyPlans {
       case "shuffled" -> shuffled(part, Tail.PAD);
       case "shuffled-drop" -> shuffled(part, Tail.DROP);
       case "shuffled-uneven" -> shuffled(part, Tail.UNEVEN);
-      case "strided-sequential" -> new StridedSampler(new SequentialSampler(SIZE), part);
+      case "strided-sequential" -> StridedSampler.of(SequentialSampler.of(SIZE), part);
       case "strided-random-drop" ->
-          new StridedSampler(new RandomSampler(SIZE, SEED), part, Tail.DROP);
+          StridedSampler.of(RandomSampler.of(SIZE, SEED), part).withTail(Tail.DROP);
       case "strided-list-uneven" ->
-          new StridedSampler(ListSampler.shuffled(SEED, thirds()), part, Tail.UNEVEN);
-      case "strided-subset" -> new StridedSampler(new SubsetRandomSampler(thirds(), SEED), part);
-      case "strided-weighted" -> new StridedSampler(WeightedSampler.of(WEIGHTS, SIZE, SEED), part);
+          StridedSampler.of(ListSampler.shuffled(SEED, thirds()), part).withTail(Tail.UNEVEN);
+      case "strided-subset" -> StridedSampler.of(SubsetRandomSampler.of(thirds(), SEED), part);
+      case "strided-weighted" -> StridedSampler.of(WeightedSampler.of(WEIGHTS, SIZE, SEED), part);
       case "strided-weighted-shuffle" ->
-          new StridedSampler(WeightedShuffleSampler.of(WEIGHTS, SEED), part);
-      case "strided-class-cycling" -> new StridedSampler(cycling().build(), part);
-      case "strided-concatenated" -> new StridedSampler(new ConcatenatedSampler(sources()), part);
+          StridedSampler.of(WeightedShuffleSampler.of(WEIGHTS, SEED), part);
+      case "strided-class-cycling" -> StridedSampler.of(cycling().build(), part);
+      case "strided-concatenated" -> StridedSampler.of(ConcatenatedSampler.of(sources()), part);
       case "strided-mixed" ->
-          new StridedSampler(MixedSampler.untilAllExhausted(sources(), 7, 2, 1), part);
+          StridedSampler.of(MixedSampler.untilAllExhausted(sources(), 7, 2, 1), part);
       case "strided-repeated" ->
-          new StridedSampler(new RepeatedSampler(new RandomSampler(9, SEED), 25), part, Tail.DROP);
-      case "strided-shard-shuffle" -> new StridedSampler(shards(), part);
+          StridedSampler.of(RepeatedSampler.of(RandomSampler.of(9, SEED), 25), part)
+              .withTail(Tail.DROP);
+      case "strided-shard-shuffle" -> StridedSampler.of(shards(), part);
       case "blocked" -> blocked(part);
       case "blocked-drop" -> blocked(part).withTail(Tail.DROP);
       case "blocked-uneven" -> blocked(part).withTail(Tail.UNEVEN);
@@ -169,15 +170,16 @@ final class LegacyPlans {
   /** Returns a plan of batches; plans that are not divided ignore world size and rank. */
   static BatchSampler batches(String name, Part part) {
     return switch (name) {
-      case "fixed-sequential" -> new FixedSizeBatchSampler(new SequentialSampler(SIZE), 4);
+      case "fixed-sequential" -> FixedSizeBatchSampler.of(SequentialSampler.of(SIZE), 4);
       case "fixed-random-drop-last" ->
-          new FixedSizeBatchSampler(new RandomSampler(SIZE, SEED), 4, true);
-      case "fixed-shuffled" -> new FixedSizeBatchSampler(shuffled(part, Tail.PAD), 4);
-      case "fixed-shuffled-by-3" -> new FixedSizeBatchSampler(shuffled(part, Tail.PAD), 3);
-      case "fixed-shuffled-drop" -> new FixedSizeBatchSampler(shuffled(part, Tail.DROP), 4, true);
-      case "fixed-shuffled-uneven" -> new FixedSizeBatchSampler(shuffled(part, Tail.UNEVEN), 4);
-      case "fixed-python" -> new FixedSizeBatchSampler(python(part), 4);
-      case "fixed-balanced" -> new FixedSizeBatchSampler(balanced(COSTS, part).build(), 3);
+          FixedSizeBatchSampler.of(RandomSampler.of(SIZE, SEED), 4).withDropLast(true);
+      case "fixed-shuffled" -> FixedSizeBatchSampler.of(shuffled(part, Tail.PAD), 4);
+      case "fixed-shuffled-by-3" -> FixedSizeBatchSampler.of(shuffled(part, Tail.PAD), 3);
+      case "fixed-shuffled-drop" ->
+          FixedSizeBatchSampler.of(shuffled(part, Tail.DROP), 4).withDropLast(true);
+      case "fixed-shuffled-uneven" -> FixedSizeBatchSampler.of(shuffled(part, Tail.UNEVEN), 4);
+      case "fixed-python" -> FixedSizeBatchSampler.of(python(part), 4);
+      case "fixed-balanced" -> FixedSizeBatchSampler.of(balanced(COSTS, part).build(), 3);
       case "whole-batches" -> wholeBatches(part);
       case "whole-batches-drop" -> wholeBatches(part).withTail(Tail.DROP);
       case "whole-batches-of-class-cycling" ->
@@ -185,10 +187,10 @@ final class LegacyPlans {
       case "global-batches" -> globalBatches(part);
       case "global-batches-drop" -> globalBatches(part).withTail(Tail.DROP);
       case "global-batches-of-random" ->
-          DistributedBatchSampler.ofGlobalBatches(new RandomSampler(SIZE, SEED), 6, part);
-      case "token-budget" -> tokenBudget(COSTS, 60, part).build();
-      case "token-budget-most-samples" -> tokenBudget(COSTS, 60, part).maxSamples(3).build();
-      case "token-budget-clustered" -> tokenBudget(CLUSTERED, 600, part).build();
+          DistributedBatchSampler.ofGlobalBatches(RandomSampler.of(SIZE, SEED), 6, part);
+      case "token-budget" -> tokenBudget(COSTS, 60, part);
+      case "token-budget-most-samples" -> tokenBudget(COSTS, 60, part).withMaxSamples(3);
+      case "token-budget-clustered" -> tokenBudget(CLUSTERED, 600, part);
       case "bagua-batches" -> BaguaLoadBalancingBatchSampler.bySumOfCosts(bagua(part), COSTS, 40);
       case "bagua-batches-drop" ->
           BaguaLoadBalancingBatchSampler.bySumOfCosts(bagua(part), COSTS, 40).withTail(Tail.DROP);
@@ -220,8 +222,7 @@ final class LegacyPlans {
 
   private static List<MixedSampler.Source> sources() {
     return MixedSampler.Source.ofDatasets(
-        List.of(
-            new ShuffledSampler(12, SEED), new SequentialSampler(5), new RandomSampler(4, SEED)),
+        List.of(ShuffledSampler.of(12, SEED), SequentialSampler.of(5), RandomSampler.of(4, SEED)),
         12,
         5,
         4);
@@ -237,15 +238,15 @@ final class LegacyPlans {
   }
 
   private static ShuffledSampler shuffled(Part part, Tail tail) {
-    return new ShuffledSampler(SIZE, part, SEED, tail);
+    return ShuffledSampler.of(SIZE, part, SEED).withTail(tail);
   }
 
   private static PythonDistributedSampler python(Part part) {
-    return new PythonDistributedSampler(SIZE, part).withSeed(SEED);
+    return PythonDistributedSampler.of(SIZE, part).withSeed(SEED);
   }
 
   private static BlockedSampler blocked(Part part) {
-    return BlockedSampler.of(new ShuffledSampler(SIZE, SEED), 3, part);
+    return BlockedSampler.of(ShuffledSampler.of(SIZE, SEED), 3, part);
   }
 
   private static LoadBalancingDistributedSampler.Builder balanced(Costs costs, Part part) {
@@ -261,7 +262,7 @@ final class LegacyPlans {
   }
 
   private static BaguaLoadBalancingSampler bagua(Part part) {
-    return new BaguaLoadBalancingSampler(COSTS, part).withSeed(SEED);
+    return BaguaLoadBalancingSampler.of(COSTS, part).withSeed(SEED);
   }
 
   private static int[] pairs(long[] indices) {
@@ -272,14 +273,14 @@ final class LegacyPlans {
   }
 
   private static DistributedBatchSampler wholeBatches(Part part) {
-    return DistributedBatchSampler.ofWholeBatches(new ShuffledSampler(SIZE, SEED), 4, part);
+    return DistributedBatchSampler.ofWholeBatches(ShuffledSampler.of(SIZE, SEED), 4, part);
   }
 
   private static DistributedBatchSampler globalBatches(Part part) {
-    return DistributedBatchSampler.ofGlobalBatches(new ShuffledSampler(SIZE, SEED), 6, part);
+    return DistributedBatchSampler.ofGlobalBatches(ShuffledSampler.of(SIZE, SEED), 6, part);
   }
 
-  private static TokenBudgetBatchSampler.Builder tokenBudget(Costs costs, long budget, Part part) {
-    return TokenBudgetBatchSampler.builder(costs, budget).part(part).seed(SEED);
+  private static TokenBudgetBatchSampler tokenBudget(Costs costs, long budget, Part part) {
+    return TokenBudgetBatchSampler.of(costs, budget, part).withSeed(SEED);
   }
 }

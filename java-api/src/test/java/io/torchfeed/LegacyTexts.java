@@ -42,9 +42,10 @@ final class LegacyTexts {
   /** Returns the options with which the lines of a text are read. */
   static LineOptions lineOptions(String name) {
     return switch (name) {
-      case "returns-kept" -> LineOptions.DEFAULT.with(LineOptions.CarriageReturn.KEEP);
-      case "small-buffer" -> new LineOptions(LineOptions.CarriageReturn.REMOVE, 64, 1000);
-      default -> LineOptions.DEFAULT;
+      case "returns-kept" ->
+          LineOptions.defaults().withCarriageReturn(LineOptions.CarriageReturn.KEEP);
+      case "small-buffer" -> LineOptions.defaults().withBufferBytes(64).withMaxLineBytes(1000);
+      default -> LineOptions.defaults();
     };
   }
 

@@ -49,7 +49,7 @@ class MissingArgumentsTest {
     assertNamed("parts[0] must not be null", () -> Dataset.concat(Collections.singletonList(null)));
     assertNamed(
         "sources[0] must not be null",
-        () -> new ConcatenatedSampler(Collections.singletonList(null)));
+        () -> ConcatenatedSampler.of(Collections.singletonList(null)));
     assertNamed(
         "paths[0] must not be null",
         () -> ImageRecords.open(Collections.singletonList(null), PLAN));

@@ -34,33 +34,22 @@ public final class GradScaler implements Stateful, AutoCloseable {
   /**
    * The rules by which the scale changes; {@link #defaults} are PyTorch's.
    *
-   * @param initialScale the first scale, a positive float
-   * @param growthFactor by which the scale grows, more than 1
-   * @param backoffFactor by which the scale shrinks, in (0, 1)
-   * @param growthInterval the number of steps without overflow after which it grows, at least 1
+   * <p>Immutable: each {@code with} method returns new options.
    */
-  public record Options(
-      double initialScale, double growthFactor, double backoffFactor, int growthInterval) {
-    /**
-     * Creates options.
-     *
-     * @param initialScale the first scale, a positive float
-     * @param growthFactor by which the scale grows, more than 1
-     * @param backoffFactor by which the scale shrinks, in (0, 1)
-     * @param growthInterval the number of steps without overflow after which it grows, at least 1
-     * @throws IllegalArgumentException if one is out of range
-     */
-    public Options {
-      require(
-          (float) initialScale > 0 && (float) initialScale < Float.POSITIVE_INFINITY,
-          "initialScale must be a positive float, got " + initialScale);
-      require(
-          growthFactor > 1 && growthFactor < Double.POSITIVE_INFINITY,
-          "growthFactor must be more than 1 and finite, got " + growthFactor);
-      require(
-          backoffFactor > 0 && backoffFactor < 1,
-          "backoffFactor must be in (0, 1), got " + backoffFactor);
-      require(growthInterval >= 1, "growthInterval must be at least 1, got " + growthInterval);
+  public static final class Options {
+    private static final Options DEFAULTS = new Options(65_536, 2, 0.5, 2000);
+
+    private final double initialScale;
+    private final double growthFactor;
+    private final double backoffFactor;
+    private final int growthInterval;
+
+    private Options(
+        double initialScale, double growthFactor, double backoffFactor, int growthInterval) {
+      this.initialScale = initialScale;
+      this.growthFactor = growthFactor;
+      this.backoffFactor = backoffFactor;
+      this.growthInterval = growthInterval;
     }
 
     /**
@@ -69,7 +58,95 @@ public final class GradScaler implements Stateful, AutoCloseable {
      * @return a scale of 65536 that is doubled after 2000 steps and halved after an overflow
      */
     public static Options defaults() {
-      return new Options(65_536, 2, 0.5, 2000);
+      return DEFAULTS;
+    }
+
+    /**
+     * Returns these options with another first scale.
+     *
+     * @param scale a positive float
+     * @return the options
+     * @throws IllegalArgumentException if it is out of range
+     */
+    public Options withInitialScale(double scale) {
+      require(
+          (float) scale > 0 && (float) scale < Float.POSITIVE_INFINITY,
+          "initialScale must be a positive float, got " + scale);
+      return new Options(scale, growthFactor, backoffFactor, growthInterval);
+    }
+
+    /**
+     * Returns these options with another factor by which the scale grows.
+     *
+     * @param factor more than 1
+     * @return the options
+     * @throws IllegalArgumentException if it is out of range
+     */
+    public Options withGrowthFactor(double factor) {
+      require(
+          factor > 1 && factor < Double.POSITIVE_INFINITY,
+          "growthFactor must be more than 1 and finite, got " + factor);
+      return new Options(initialScale, factor, backoffFactor, growthInterval);
+    }
+
+    /**
+     * Returns these options with another factor by which the scale shrinks.
+     *
+     * @param factor in (0, 1)
+     * @return the options
+     * @throws IllegalArgumentException if it is out of range
+     */
+    public Options withBackoffFactor(double factor) {
+      require(factor > 0 && factor < 1, "backoffFactor must be in (0, 1), got " + factor);
+      return new Options(initialScale, growthFactor, factor, growthInterval);
+    }
+
+    /**
+     * Returns these options with another number of steps after which the scale grows.
+     *
+     * @param steps the number of steps without overflow, at least 1
+     * @return the options
+     * @throws IllegalArgumentException if it is out of range
+     */
+    public Options withGrowthInterval(int steps) {
+      require(steps >= 1, "growthInterval must be at least 1, got " + steps);
+      return new Options(initialScale, growthFactor, backoffFactor, steps);
+    }
+
+    /**
+     * Returns the first scale.
+     *
+     * @return a positive float
+     */
+    public double initialScale() {
+      return initialScale;
+    }
+
+    /**
+     * Returns the factor by which the scale grows.
+     *
+     * @return more than 1
+     */
+    public double growthFactor() {
+      return growthFactor;
+    }
+
+    /**
+     * Returns the factor by which the scale shrinks.
+     *
+     * @return in (0, 1)
+     */
+    public double backoffFactor() {
+      return backoffFactor;
+    }
+
+    /**
+     * Returns the number of steps without overflow after which the scale grows.
+     *
+     * @return at least 1
+     */
+    public int growthInterval() {
+      return growthInterval;
     }
 
     private static void require(boolean condition, String message) {

@@ -313,7 +313,7 @@ public final class DataLoader implements AutoCloseable {
    * @return a snapshot, available even after the loader is closed
    */
   public LoaderStats stats() {
-    return core.meter().stats(core.prefetch());
+    return new LoaderStats(core.meter().figures(core.prefetch()));
   }
 
   /**

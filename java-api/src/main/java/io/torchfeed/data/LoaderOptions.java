@@ -210,10 +210,9 @@ final class LoaderOptions {
 
   private BatchSampler plan() {
     if (batchSampler == null) {
-      return new FixedSizeBatchSampler(
-          sampler == null ? new SequentialSampler(datasetSize()) : sampler,
-          batchSizeOrDefault(),
-          Boolean.TRUE.equals(dropLast));
+      return FixedSizeBatchSampler.of(
+              sampler == null ? SequentialSampler.of(datasetSize()) : sampler, batchSizeOrDefault())
+          .withDropLast(Boolean.TRUE.equals(dropLast));
     }
     if (sampler != null || batchSize != null || dropLast != null) {
       throw new IllegalArgumentException(

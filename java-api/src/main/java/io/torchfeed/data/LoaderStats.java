@@ -1,51 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
+import io.torchfeed.data.task.LoaderFigures;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
-/**
- * A snapshot of a loader's deliveries and times so far, over all its passes.
- *
- * @param batches batches delivered
- * @param rows samples in these batches
- * @param bytes bytes of the tensors of these batches
- * @param elapsed time in passes, from the opening of each to its last batch; concurrent passes each
- *     count in full
- * @param starting the part of {@code elapsed} in which passes started: the time until the workers
- *     received the first batches, plus the wait for the first batch beyond the time that loading it
- *     took. It is long where libraries are loaded, threads are started or connections are opened
- * @param waited the part of {@code elapsed}, after the start, while {@link Batches#next} waited for
- *     rows or, without workers, loaded them itself
- * @param sampling the part of {@code elapsed} that the order took
- * @param working time that workers spent filling or gathering batches, summed over the workers
- * @param transferring time spent handing batches to the copy stream of a device; zero without a
- *     device
- * @param workers worker threads per pass
- * @param prefetch batches requested ahead
- * @param ready the average number of requested batches that were ready when one was taken
- * @param slowest the slowest sample or, where Java code does not produce samples one by one, the
- *     slowest batch; empty before the first one
- * @param javaCode whether the samples are produced by Java code
- */
-public record LoaderStats(
-    long batches,
-    long rows,
-    long bytes,
-    Duration elapsed,
-    Duration starting,
-    Duration waited,
-    Duration sampling,
-    Duration working,
-    Duration transferring,
-    int workers,
-    int prefetch,
-    double ready,
-    Optional<Slowest> slowest,
-    boolean javaCode) {
+/** A snapshot of a loader's deliveries and times so far, over all its passes. Immutable. */
+public final class LoaderStats {
   private static final double SMALL_SHARE = 0.02;
   private static final double IDLE_SHARE = 0.5;
+
+  private final LoaderFigures figures;
+
+  LoaderStats(LoaderFigures figures) {
+    this.figures = figures;
+  }
 
   /**
    * The sample or batch that took longest.
@@ -58,12 +29,143 @@ public record LoaderStats(
   public record Slowest(String what, long number, long epoch, Duration time) {}
 
   /**
+   * Returns the number of batches delivered.
+   *
+   * @return at least 0
+   */
+  public long batches() {
+    return figures.batches();
+  }
+
+  /**
+   * Returns the number of samples in these batches.
+   *
+   * @return at least 0
+   */
+  public long rows() {
+    return figures.rows();
+  }
+
+  /**
+   * Returns the number of bytes of the tensors of these batches.
+   *
+   * @return at least 0
+   */
+  public long bytes() {
+    return figures.bytes();
+  }
+
+  /**
+   * Returns the time in passes, from the opening of each to its last batch; concurrent passes each
+   * count in full.
+   *
+   * @return the time
+   */
+  public Duration elapsed() {
+    return figures.elapsed();
+  }
+
+  /**
+   * Returns the part of {@link #elapsed} in which passes started: the time until the workers
+   * received the first batches, plus the wait for the first batch beyond the time that loading it
+   * took. It is long where libraries are loaded, threads are started or connections are opened.
+   *
+   * @return the time
+   */
+  public Duration starting() {
+    return figures.starting();
+  }
+
+  /**
+   * Returns the part of {@link #elapsed}, after the start, while {@link Batches#next} waited for
+   * rows or, without workers, loaded them itself.
+   *
+   * @return the time
+   */
+  public Duration waited() {
+    return figures.waited();
+  }
+
+  /**
+   * Returns the part of {@link #elapsed} that the order took.
+   *
+   * @return the time
+   */
+  public Duration sampling() {
+    return figures.sampling();
+  }
+
+  /**
+   * Returns the time that workers spent filling or gathering batches.
+   *
+   * @return the sum over the workers
+   */
+  public Duration working() {
+    return figures.working();
+  }
+
+  /**
+   * Returns the time spent handing batches to the copy stream of a device.
+   *
+   * @return the time; zero without a device
+   */
+  public Duration transferring() {
+    return figures.transferring();
+  }
+
+  /**
+   * Returns the number of worker threads per pass.
+   *
+   * @return at least 0
+   */
+  public int workers() {
+    return figures.workers();
+  }
+
+  /**
+   * Returns the number of batches requested ahead.
+   *
+   * @return at least 1
+   */
+  public int prefetch() {
+    return figures.prefetch();
+  }
+
+  /**
+   * Returns the average number of requested batches that were ready when one was taken.
+   *
+   * @return at least 0
+   */
+  public double ready() {
+    return figures.ready();
+  }
+
+  /**
+   * Returns the slowest sample or, where Java code does not produce samples one by one, the slowest
+   * batch.
+   *
+   * @return the sample or batch; empty before the first one
+   */
+  public Optional<Slowest> slowest() {
+    return figures.slowest();
+  }
+
+  /**
+   * Returns whether the samples are produced by Java code.
+   *
+   * @return true for a {@link Dataset} or {@link StreamDataset}, false for a {@link NativeDataset}
+   */
+  public boolean javaCode() {
+    return figures.javaCode();
+  }
+
+  /**
    * Returns the samples per second of time in passes.
    *
    * @return the rate; 0 before the first batch
    */
   public double rowsPerSecond() {
-    return rate(rows);
+    return rate(rows());
   }
 
   /**
@@ -72,11 +174,11 @@ public record LoaderStats(
    * @return the rate; 0 before the first batch
    */
   public double bytesPerSecond() {
-    return rate(bytes);
+    return rate(bytes());
   }
 
   private double rate(long amount) {
-    return elapsed.isZero() ? 0 : amount / seconds(elapsed);
+    return elapsed().isZero() ? 0 : amount / seconds(elapsed());
   }
 
   /**
@@ -85,7 +187,7 @@ public record LoaderStats(
    * @return in [0, 1]
    */
   public double waitShare() {
-    return share(waited, elapsed);
+    return share(waited(), elapsed());
   }
 
   /**
@@ -94,7 +196,9 @@ public record LoaderStats(
    * @return in [0, 1]; 0 without workers
    */
   public double busyShare() {
-    return workers == 0 ? 0 : share(working, elapsed.minus(starting).multipliedBy(workers));
+    return workers() == 0
+        ? 0
+        : share(working(), elapsed().minus(starting()).multipliedBy(workers()));
   }
 
   /**
@@ -104,22 +208,22 @@ public record LoaderStats(
    *     spent starting, sampling and waiting
    */
   public Bottleneck bottleneck() {
-    if (share(starting.plus(waited).plus(sampling), elapsed) < SMALL_SHARE) {
+    if (share(starting().plus(waited()).plus(sampling()), elapsed()) < SMALL_SHARE) {
       return Bottleneck.CONSUMER;
     }
-    if (starting.compareTo(waited.plus(sampling)) > 0) {
+    if (starting().compareTo(waited().plus(sampling())) > 0) {
       return Bottleneck.START;
     }
-    if (sampling.compareTo(waited) > 0) {
+    if (sampling().compareTo(waited()) > 0) {
       return Bottleneck.SAMPLER;
     }
-    if (transferring.compareTo(working) > 0 && share(transferring, elapsed) > IDLE_SHARE) {
+    if (transferring().compareTo(working()) > 0 && share(transferring(), elapsed()) > IDLE_SHARE) {
       return Bottleneck.TRANSFER;
     }
-    if (workers > 0 && busyShare() < IDLE_SHARE / workers) {
+    if (workers() > 0 && busyShare() < IDLE_SHARE / workers()) {
       return Bottleneck.PREFETCH;
     }
-    return javaCode ? Bottleneck.DATASET : Bottleneck.GATHER;
+    return javaCode() ? Bottleneck.DATASET : Bottleneck.GATHER;
   }
 
   private static double share(Duration part, Duration whole) {
@@ -130,11 +234,22 @@ public record LoaderStats(
     return duration.toNanos() / 1e9;
   }
 
+  @Override
+  @SuppressWarnings("exports") // the annotation is not needed at run time
+  public boolean equals(@Nullable Object other) {
+    return other instanceof LoaderStats that && figures.equals(that.figures);
+  }
+
+  @Override
+  public int hashCode() {
+    return figures.hashCode();
+  }
+
   /** Returns one human-readable line. */
   @Override
   public String toString() {
     String slowestPart =
-        slowest
+        slowest()
             .map(
                 longest ->
                     String.format(
@@ -148,16 +263,16 @@ public record LoaderStats(
         Locale.ROOT,
         "%d batches, %d rows in %.2f s: %.1f thousand rows/s, %.1f MB/s; starting %.2f %%,"
             + " waited %.2f %%, %.1f of %d batches ready, %d workers busy %.0f %%%s; bottleneck: %s",
-        batches,
-        rows,
-        seconds(elapsed),
+        batches(),
+        rows(),
+        seconds(elapsed()),
         rowsPerSecond() / 1e3,
         bytesPerSecond() / 1e6,
-        100 * share(starting, elapsed),
+        100 * share(starting(), elapsed()),
         100 * waitShare(),
-        ready,
-        prefetch,
-        workers,
+        ready(),
+        prefetch(),
+        workers(),
         100 * busyShare(),
         slowestPart,
         bottleneck());

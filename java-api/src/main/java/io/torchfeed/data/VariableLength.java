@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
-import static java.util.Objects.requireNonNull;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A column whose samples differ in length, and their layout in a batch.
@@ -16,15 +17,15 @@ import static java.util.Objects.requireNonNull;
  * declared row, so a batch is contiguous only if it has a sample of full length; packed columns
  * always are.
  *
- * @param column the number of the column
- * @param form the layout of the samples in a batch
- * @param padding the number that pads samples
- * @param padToMax whether padded batches always have the declared length, rather than the length of
- *     their longest sample
- * @param truncate whether longer samples are cut off at the declared length
+ * <p>Immutable; each {@code with} method returns a new description.
  */
-public record VariableLength(
-    int column, Form form, double padding, boolean padToMax, boolean truncate) {
+public final class VariableLength {
+  private final int column;
+  private final Form form;
+  private final double padding;
+  private final boolean padToMax;
+  private final boolean truncate;
+
   /** The layout of samples of different lengths in a batch of n samples. */
   public enum Form {
     /** Padded, {@code [n, longest, ...]}; lengths int64 {@code [n]}. */
@@ -40,19 +41,8 @@ public record VariableLength(
     OFFSETS
   }
 
-  /**
-   * Creates a column of variable length.
-   *
-   * @param column the number of the column
-   * @param form the layout of the samples in a batch
-   * @param padding the number that pads samples
-   * @param padToMax whether padded batches always have the declared length
-   * @param truncate whether longer samples are cut off at the declared length
-   * @throws IllegalArgumentException if {@code column} is negative, or samples are both packed and
-   *     padded
-   */
-  public VariableLength {
-    requireNonNull(form, "form");
+  private VariableLength(
+      int column, Form form, double padding, boolean padToMax, boolean truncate) {
     if (column < 0) {
       throw new IllegalArgumentException("column must be at least 0, got " + column);
     }
@@ -61,6 +51,11 @@ public record VariableLength(
           "a packed column has no padding, got padding %s and padToMax %b"
               .formatted(padding, padToMax));
     }
+    this.column = column;
+    this.form = form;
+    this.padding = padding;
+    this.padToMax = padToMax;
+    this.truncate = truncate;
   }
 
   /**
@@ -68,6 +63,7 @@ public record VariableLength(
    *
    * @param column the number of the column
    * @return the description
+   * @throws IllegalArgumentException if {@code column} is negative
    */
   public static VariableLength padded(int column) {
     return new VariableLength(column, Form.LENGTHS, 0, false, false);
@@ -78,6 +74,7 @@ public record VariableLength(
    *
    * @param column the number of the column
    * @return the description
+   * @throws IllegalArgumentException if {@code column} is negative
    */
   public static VariableLength masked(int column) {
     return new VariableLength(column, Form.MASK, 0, false, false);
@@ -88,6 +85,7 @@ public record VariableLength(
    *
    * @param column the number of the column
    * @return the description
+   * @throws IllegalArgumentException if {@code column} is negative
    */
   public static VariableLength packed(int column) {
     return new VariableLength(column, Form.OFFSETS, 0, false, false);
@@ -99,6 +97,7 @@ public record VariableLength(
    * @param value a number that the dtype of the column holds; a float of 8 or 16 bits must hold it
    *     without rounding
    * @return the new description
+   * @throws IllegalArgumentException if the samples are packed and {@code value} is not 0
    */
   public VariableLength withPadding(double value) {
     return new VariableLength(column, form, value, padToMax, truncate);
@@ -109,6 +108,7 @@ public record VariableLength(
    * fixed shape.
    *
    * @return the new description
+   * @throws IllegalArgumentException if the samples are packed
    */
   public VariableLength paddedToMax() {
     return new VariableLength(column, form, padding, true, truncate);
@@ -121,5 +121,73 @@ public record VariableLength(
    */
   public VariableLength truncated() {
     return new VariableLength(column, form, padding, padToMax, true);
+  }
+
+  /**
+   * Returns the number of the column.
+   *
+   * @return at least 0
+   */
+  public int column() {
+    return column;
+  }
+
+  /**
+   * Returns the layout of the samples in a batch.
+   *
+   * @return the layout
+   */
+  public Form form() {
+    return form;
+  }
+
+  /**
+   * Returns the number that pads samples.
+   *
+   * @return the number; 0 for packed samples
+   */
+  public double padding() {
+    return padding;
+  }
+
+  /**
+   * Returns whether padded batches always have the declared length, rather than the length of their
+   * longest sample.
+   *
+   * @return whether {@link #paddedToMax} was called
+   */
+  public boolean padToMax() {
+    return padToMax;
+  }
+
+  /**
+   * Returns whether longer samples are cut off at the declared length.
+   *
+   * @return whether {@link #truncated} was called
+   */
+  public boolean truncate() {
+    return truncate;
+  }
+
+  @Override
+  @SuppressWarnings("exports") // the annotation is not needed at run time
+  public boolean equals(@Nullable Object other) {
+    return other instanceof VariableLength that
+        && column == that.column
+        && form == that.form
+        && Double.compare(padding, that.padding) == 0
+        && padToMax == that.padToMax
+        && truncate == that.truncate;
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(column, form, padding, padToMax, truncate);
+  }
+
+  @Override
+  public String toString() {
+    return "VariableLength[column=%d, form=%s, padding=%s, padToMax=%b, truncate=%b]"
+        .formatted(column, form, padding, padToMax, truncate);
   }
 }

@@ -52,7 +52,7 @@ public final class DenseRows {
    */
   public static DenseRows read(
       TextPartition plan, int rank, LineParser parser, EdgeLoader.ErrorPolicy onError) {
-    return read(plan, rank, parser, onError, LineOptions.DEFAULT);
+    return read(plan, rank, parser, onError, LineOptions.defaults());
   }
 
   /**

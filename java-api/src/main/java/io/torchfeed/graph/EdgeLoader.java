@@ -302,7 +302,7 @@ public final class EdgeLoader {
               parser == null ? LineParser.separatedBy(",") : parser,
               new ByteSet("valueSeparators", valueSeparators == null ? ":| " : valueSeparators),
               onError == null ? ErrorPolicy.FAIL : onError,
-              lines == null ? LineOptions.DEFAULT : lines,
+              lines == null ? LineOptions.defaults() : lines,
               roundBytes == null ? 1 << 24 : roundBytes),
           progress == null ? bytes -> {} : progress);
     }

@@ -58,11 +58,7 @@ public record LineOptions(CarriageReturn carriageReturn, int bufferBytes, int ma
    */
   public static final int MAX_LINE_BYTES = 0x7fff_0000;
 
-  /**
-   * The default: removes one carriage return, reads 256 KiB at once, and accepts lines of up to 64
-   * MiB, since a compressed file of a few kilobytes may hold a line that fills the heap.
-   */
-  public static final LineOptions DEFAULT =
+  private static final LineOptions DEFAULTS =
       new LineOptions(CarriageReturn.REMOVE, 1 << 18, 1 << 26);
 
   /**
@@ -86,6 +82,28 @@ public record LineOptions(CarriageReturn carriageReturn, int bufferBytes, int ma
   }
 
   /**
+   * Returns the default options. Lines of more than 64 MiB are refused, since a compressed file of
+   * a few kilobytes may hold a line that fills the heap.
+   *
+   * @return options that remove one carriage return, read 256 KiB at once, and accept lines of up
+   *     to 64 MiB
+   */
+  public static LineOptions defaults() {
+    return DEFAULTS;
+  }
+
+  /**
+   * Returns these options with a different size of reads.
+   *
+   * @param bytes the number of bytes read at once, at least 64; the buffer grows for a longer line
+   * @return the options
+   * @throws IllegalArgumentException if it is out of range
+   */
+  public LineOptions withBufferBytes(int bytes) {
+    return new LineOptions(carriageReturn, bytes, maxLineBytes);
+  }
+
+  /**
    * Returns these options with a different limit on the length of a line.
    *
    * @param bytes the maximum length of a line in bytes, without its newline, in [1, {@value
@@ -103,7 +121,7 @@ public record LineOptions(CarriageReturn carriageReturn, int bufferBytes, int ma
    * @param rule how to treat a carriage return at the end of a line
    * @return the options
    */
-  public LineOptions with(CarriageReturn rule) {
+  public LineOptions withCarriageReturn(CarriageReturn rule) {
     return new LineOptions(rule, bufferBytes, maxLineBytes);
   }
 

@@ -177,7 +177,7 @@ public final class TextPartition {
    * @throws IllegalArgumentException if there is no such rank
    */
   public LineCursor open(int rank) {
-    return open(rank, LineOptions.DEFAULT);
+    return open(rank, LineOptions.defaults());
   }
 
   /**

@@ -22,6 +22,8 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.junit.jupiter.api.Test;
 
 class GradScalerTest {
+  private static final GradScaler.Options OPTIONS = GradScaler.Options.defaults();
+
   private static final float[] ROWS = {1, 2, -3, 0.5f};
 
   /** The layer of golden/mixed_precision, and its optimizer. */
@@ -59,11 +61,11 @@ class GradScalerTest {
         scaler.close();
         scaler =
             GradScaler.create(
-                new GradScaler.Options(
-                    Double.parseDouble(words[1]),
-                    Double.parseDouble(words[2]),
-                    Double.parseDouble(words[3]),
-                    Integer.parseInt(words[4])));
+                GradScaler.Options.defaults()
+                    .withInitialScale(Double.parseDouble(words[1]))
+                    .withGrowthFactor(Double.parseDouble(words[2]))
+                    .withBackoffFactor(Double.parseDouble(words[3]))
+                    .withGrowthInterval(Integer.parseInt(words[4])));
         layer = new Layer();
       } else if (words[0].equals("step")) {
         layer.backward(
@@ -116,7 +118,7 @@ class GradScalerTest {
   @Test
   void aRestoredScalerContinues() {
     Layer layer = new Layer();
-    try (GradScaler scaler = GradScaler.create(new GradScaler.Options(4, 2, 0.5, 2))) {
+    try (GradScaler scaler = GradScaler.create(OPTIONS.withInitialScale(4).withGrowthInterval(2))) {
       scaler.restore(new GradScaler.State(8, 1));
       layer.backward(scaler, 1);
       scaler.step(layer.optimizer);
@@ -153,7 +155,8 @@ class GradScalerTest {
   @Test
   void updateForgetsAnUnscaleWhoseStepWasLeftOut() {
     Layer layer = new Layer();
-    try (GradScaler scaler = GradScaler.create(new GradScaler.Options(4, 2, 0.5, 100))) {
+    try (GradScaler scaler =
+        GradScaler.create(OPTIONS.withInitialScale(4).withGrowthInterval(100))) {
       layer.backward(scaler, 1);
       scaler.unscale(layer.optimizer);
       Tensor divided = layer.weight.grad().clone();
@@ -227,17 +230,17 @@ class GradScalerTest {
   @Test
   void optionsOutOfRangeAreRefused() {
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new GradScaler.Options(1e39, 2, 0.5, 1))
+        .isThrownBy(() -> OPTIONS.withInitialScale(1e39))
         .withMessageContaining("initialScale must be a positive float, got 1.0E39");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new GradScaler.Options(1e-300, 2, 0.5, 1))
+        .isThrownBy(() -> OPTIONS.withInitialScale(1e-300))
         .withMessageContaining("initialScale must be a positive float, got 1.0E-300");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new GradScaler.Options(1, Double.POSITIVE_INFINITY, 0.5, 1))
+        .isThrownBy(() -> OPTIONS.withGrowthFactor(Double.POSITIVE_INFINITY))
         .withMessageContaining("growthFactor must be more than 1 and finite");
-    assertThatIllegalArgumentException().isThrownBy(() -> new GradScaler.Options(1, 1, 0.5, 1));
-    assertThatIllegalArgumentException().isThrownBy(() -> new GradScaler.Options(1, 2, 1, 1));
-    assertThatIllegalArgumentException().isThrownBy(() -> new GradScaler.Options(1, 2, 0.5, 0));
+    assertThatIllegalArgumentException().isThrownBy(() -> OPTIONS.withGrowthFactor(1));
+    assertThatIllegalArgumentException().isThrownBy(() -> OPTIONS.withBackoffFactor(1));
+    assertThatIllegalArgumentException().isThrownBy(() -> OPTIONS.withGrowthInterval(0));
   }
 
   @Test

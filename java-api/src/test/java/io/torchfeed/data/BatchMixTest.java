@@ -86,7 +86,7 @@ class BatchMixTest {
 
   private static DataLoaderBuilder over(NativeDataset data, BatchMix mix) {
     return DataLoader.over(data)
-        .sampler(new ShuffledSampler(20, 3))
+        .sampler(ShuffledSampler.of(20, 3))
         .batchSize(4)
         .seed(5)
         .transform(mix);

@@ -3,6 +3,7 @@ package io.torchfeed.data;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.torchfeed.data.task.LoaderFigures;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import java.time.Duration;
@@ -22,20 +23,21 @@ class BottleneckTest {
   private static LoaderStats.Bottleneck of(
       int starting, int waited, int sampling, int working, int transferring, boolean javaCode) {
     return new LoaderStats(
-            100,
-            6400,
-            1 << 20,
-            Duration.ofSeconds(1),
-            Duration.ofMillis(starting),
-            Duration.ofMillis(waited),
-            Duration.ofMillis(sampling),
-            Duration.ofMillis(working),
-            Duration.ofMillis(transferring),
-            2,
-            4,
-            0.5,
-            Optional.empty(),
-            javaCode)
+            new LoaderFigures(
+                100,
+                6400,
+                1 << 20,
+                Duration.ofSeconds(1),
+                Duration.ofMillis(starting),
+                Duration.ofMillis(waited),
+                Duration.ofMillis(sampling),
+                Duration.ofMillis(working),
+                Duration.ofMillis(transferring),
+                2,
+                4,
+                0.5,
+                Optional.empty(),
+                javaCode))
         .bottleneck();
   }
 
@@ -54,20 +56,21 @@ class BottleneckTest {
   void ratesAndSharesAreComputed() {
     LoaderStats stats =
         new LoaderStats(
-            100,
-            6400,
-            3_200_000,
-            Duration.ofSeconds(2),
-            Duration.ofMillis(200),
-            Duration.ofMillis(500),
-            Duration.ZERO,
-            Duration.ofMillis(2700),
-            Duration.ZERO,
-            2,
-            4,
-            0.5,
-            Optional.of(new LoaderStats.Slowest("sample", 7, 0, Duration.ofMillis(12))),
-            true);
+            new LoaderFigures(
+                100,
+                6400,
+                3_200_000,
+                Duration.ofSeconds(2),
+                Duration.ofMillis(200),
+                Duration.ofMillis(500),
+                Duration.ZERO,
+                Duration.ofMillis(2700),
+                Duration.ZERO,
+                2,
+                4,
+                0.5,
+                Optional.of(new LoaderStats.Slowest("sample", 7, 0, Duration.ofMillis(12))),
+                true));
     assertThat(stats.waitShare()).isEqualTo(0.25);
     assertThat(stats.busyShare()).isEqualTo(0.75);
     assertThat(stats)

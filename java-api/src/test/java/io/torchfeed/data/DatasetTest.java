@@ -134,7 +134,7 @@ class DatasetTest {
   @ParameterizedTest
   @ValueSource(ints = {0, 2})
   void aPassResumesAtEachBatchWithOtherWorkersAndTheOtherEngine(int workers) {
-    ShuffledSampler order = new ShuffledSampler(23, 7);
+    ShuffledSampler order = ShuffledSampler.of(23, 7);
     try (TensorDataset tensors = Rows.dataset(23);
         DataLoader first =
             DataLoader.over(tensors).sampler(order).batchSize(4).workers(workers).build();
@@ -167,7 +167,7 @@ class DatasetTest {
     for (int rank = 0; rank < 2; rank++) {
       try (DataLoader loader =
               DataLoader.over(rows)
-                  .sampler(new ShuffledSampler(23, new Part(2, rank), 7))
+                  .sampler(ShuffledSampler.of(23, new Part(2, rank), 7))
                   .batchSize(4)
                   .build();
           Batches batches = loader.epoch(0)) {
@@ -178,7 +178,7 @@ class DatasetTest {
     for (int rank = 0; rank < 3; rank++) {
       try (DataLoader loader =
               DataLoader.over(rows)
-                  .sampler(new ShuffledSampler(23, new Part(3, rank), 7))
+                  .sampler(ShuffledSampler.of(23, new Part(3, rank), 7))
                   .batchSize(3)
                   .build();
           Batches batches = loader.resume(requireNonNull(state))) {
@@ -192,7 +192,7 @@ class DatasetTest {
 
   @Test
   void aFinishedEpochResumesAtTheNextOne() {
-    ShuffledSampler order = new ShuffledSampler(7, 1);
+    ShuffledSampler order = ShuffledSampler.of(7, 1);
     try (DataLoader loader =
         DataLoader.over(new RowData.Samples(7)).sampler(order).batchSize(4).build()) {
       LoaderState state;
@@ -206,7 +206,7 @@ class DatasetTest {
       assertThat(state.finished()).isTrue();
       assertThat(labels(loader.resume(state))).isEqualTo(labels(loader.epoch(1)));
       try (DataLoader other =
-          DataLoader.over(new RowData.Samples(7)).sampler(new ShuffledSampler(7, 2)).build()) {
+          DataLoader.over(new RowData.Samples(7)).sampler(ShuffledSampler.of(7, 2)).build()) {
         assertThatExceptionOfType(ResumeMismatchException.class)
             .isThrownBy(() -> other.resume(state));
       }

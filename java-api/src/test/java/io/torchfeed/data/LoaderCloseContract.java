@@ -39,7 +39,7 @@ abstract class LoaderCloseContract {
 
   private DataLoader loader(int workers) {
     return data.over()
-        .sampler(new DistributedRandomSampler(256, Part.whole()))
+        .sampler(DistributedRandomSampler.of(256, Part.whole()))
         .batchSize(16)
         .workers(workers)
         .build();

@@ -40,7 +40,7 @@ abstract class LoaderContract {
     data = engine.apply(SIZE);
   }
 
-  private final Sampler sampler = new DistributedRandomSampler(SIZE, new Part(2, 1));
+  private final Sampler sampler = DistributedRandomSampler.of(SIZE, new Part(2, 1));
 
   @AfterEach
   void closeData() {
@@ -286,7 +286,7 @@ abstract class LoaderContract {
     @Test
     void paddingIsVisibleWhileThePassIsOpen() {
       Sampler sampler =
-          new DistributedSequentialSampler(10, new Part(4, 3)); // 9, then 0 and 1 as padding
+          DistributedSequentialSampler.of(10, new Part(4, 3)); // 9, then 0 and 1 as padding
       Batch kept;
       try (DataLoader loader = data.over().sampler(sampler).batchSize(2).build()) {
         try (Batches batches = loader.epoch(0)) {

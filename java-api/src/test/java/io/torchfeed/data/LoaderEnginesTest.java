@@ -110,7 +110,7 @@ class LoaderEnginesTest {
             calls.add("close engine");
           }
         };
-    FixedSizeBatchSampler plan = new FixedSizeBatchSampler(new SequentialSampler(40), 4, false);
+    FixedSizeBatchSampler plan = FixedSizeBatchSampler.of(SequentialSampler.of(40), 4);
     return new DataLoader(
         new LoaderCore(
             factory,

@@ -47,7 +47,7 @@ abstract class LoaderSoakContract {
 
   private DataLoader loader(int workers, boolean inOrder) {
     return data.over()
-        .sampler(new DistributedRandomSampler(SIZE, Part.whole()))
+        .sampler(DistributedRandomSampler.of(SIZE, Part.whole()))
         .batchSize(8)
         .workers(workers)
         .inOrder(inOrder)

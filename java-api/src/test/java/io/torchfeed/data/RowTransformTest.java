@@ -59,7 +59,7 @@ class RowTransformTest {
   private static Tensor rows(NativeDataset data, int workers, boolean inJava) {
     DataLoaderBuilder builder =
         DataLoader.over(data)
-            .sampler(new ShuffledSampler(data.size(), 3))
+            .sampler(ShuffledSampler.of(data.size(), 3))
             .batchSize(4)
             .workers(workers);
     if (inJava) { // JVM threads that gather

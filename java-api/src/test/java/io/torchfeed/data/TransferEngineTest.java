@@ -145,7 +145,7 @@ class TransferEngineTest {
     assertTakes(2);
     assertTakes(3);
     assertThat(host.taken).containsExactly(0L, 1L, 2L, 3L); // only batches that were requested
-    assertThat(meter.stats(1).transferring()).isPositive();
+    assertThat(meter.figures(1).transferring()).isPositive();
   }
 
   @Test

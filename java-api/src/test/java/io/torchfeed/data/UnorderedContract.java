@@ -44,7 +44,7 @@ abstract class UnorderedContract {
 
   private DataLoader loader(int workers, boolean inOrder) {
     return data.over()
-        .sampler(new ShuffledSampler(SIZE, 5))
+        .sampler(ShuffledSampler.of(SIZE, 5))
         .batchSize(BATCH)
         .workers(workers)
         .inOrder(inOrder)

@@ -153,14 +153,13 @@ class VariableLengthTest {
       mode = EnumSource.Mode.MATCH_NONE,
       names = {"B?FLOAT(8|16).*", "COMPLEX.*"})
   void everyDtypeIsPaddedAndPacked(DType dtype) {
-    int[] counts = {1, 2};
     VariableLength padded = VariableLength.padded(0).withPadding(1);
     boolean isBool = dtype == DType.BOOL; // any nonzero value is true
-    try (DataLoader loader = loader(words(dtype, padded, 3, counts), 1);
+    try (DataLoader loader = loader(words(dtype, padded, 3, 1, 2), 1);
         Batches batches = loader.epoch(0)) {
       assertHolds(batches.next().tensor(0), shape(2, 2), 0, 1, isBool ? 1 : 10, isBool ? 1 : 11);
     }
-    try (DataLoader loader = loader(words(dtype, VariableLength.packed(0), 3, counts), 1);
+    try (DataLoader loader = loader(words(dtype, VariableLength.packed(0), 3, 1, 2), 1);
         Batches batches = loader.epoch(0)) {
       assertHolds(batches.next().tensor(0), shape(3), 0, isBool ? 1 : 10, isBool ? 1 : 11);
     }
@@ -214,10 +213,17 @@ class VariableLengthTest {
     }
   }
 
+  private static VariableLength of(int column, VariableLength.Form form) {
+    return switch (form) {
+      case LENGTHS -> VariableLength.padded(column);
+      case MASK -> VariableLength.masked(column);
+      case OFFSETS -> VariableLength.packed(column);
+    };
+  }
+
   @ParameterizedTest
   @EnumSource
   void framesAreNotSplit(VariableLength.Form form) {
-    VariableLength rule = new VariableLength(1, form, 0, false, false);
     Dataset frames =
         new Dataset() {
           @Override
@@ -232,7 +238,7 @@ class VariableLengthTest {
 
           @Override
           public List<VariableLength> variableLengths() {
-            return List.of(rule);
+            return List.of(of(1, form));
           }
 
           @Override
@@ -259,8 +265,7 @@ class VariableLengthTest {
   @ParameterizedTest
   @EnumSource
   void aSampleThatIsTooLongIsReportedOrTruncated(VariableLength.Form form) {
-    VariableLength rule = new VariableLength(0, form, 0, false, false);
-    try (DataLoader loader = loader(words(rule, 2, 1, 3, 1), 1);
+    try (DataLoader loader = loader(words(of(0, form), 2, 1, 3, 1), 1);
         Batches batches = loader.epoch(0)) {
       assertThatExceptionOfType(SampleException.class)
           .isThrownBy(batches::next)
@@ -268,7 +273,7 @@ class VariableLengthTest {
           .withMessageContaining("column 0 takes at most 2 elements")
           .withMessageContaining("got 1 after 2");
     }
-    try (DataLoader loader = loader(words(rule.truncated(), 2, 1, 4, 1), 1);
+    try (DataLoader loader = loader(words(of(0, form).truncated(), 2, 1, 4, 1), 1);
         Batches batches = loader.epoch(0)) {
       Tensor values = batches.next().tensor(0);
       if (form == VariableLength.Form.OFFSETS) {
@@ -282,9 +287,8 @@ class VariableLengthTest {
   @ParameterizedTest
   @EnumSource
   void aSkippedSampleLeavesNoTrace(VariableLength.Form form) {
-    Words data = words(new VariableLength(0, form, 0, false, false), 90, 1, 77, 2);
     try (DataLoader loader =
-            DataLoader.over(data)
+            DataLoader.over(words(of(0, form), 90, 1, 77, 2))
                 .batchSize(3)
                 .onFailure(FailurePolicy.skipSample().afterRetries(1))
                 .build();
@@ -319,7 +323,8 @@ class VariableLengthTest {
   @Test
   void subsetsAndConcatenationsKeepTheirRules() {
     Words data = words(VariableLength.packed(0), 5, 2, 0, 3);
-    Dataset both = Dataset.concat(List.of(data.subset(2), data));
+    Words same = words(VariableLength.packed(0), 5, 2, 0, 3);
+    Dataset both = Dataset.concat(List.of(data.subset(2), same));
     try (DataLoader loader = loader(both, 1);
         Batches batches = loader.epoch(0)) {
       assertHolds(batches.next().tensor(2), shape(4), 0, 3, 5, 5);

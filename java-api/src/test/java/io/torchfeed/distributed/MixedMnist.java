@@ -91,7 +91,7 @@ final class MixedMnist extends Module {
     try (FileDataset data = digits("train");
         DataLoader loader =
             DataLoader.over(data)
-                .sampler(new PythonDistributedSampler(TRAINING, group.part()))
+                .sampler(PythonDistributedSampler.of(TRAINING, group.part()))
                 .batchSize(BATCH)
                 .build();
         DistributedDataParallel model = DistributedDataParallel.wrap(this, group, options)) {
@@ -117,7 +117,7 @@ final class MixedMnist extends Module {
     try (NoGradGuard guard = new NoGradGuard();
         FileDataset data = digits("t10k");
         DataLoader loader =
-            DataLoader.over(data).sampler(new SequentialSampler(TEST)).batchSize(TEST).build();
+            DataLoader.over(data).sampler(SequentialSampler.of(TEST)).batchSize(TEST).build();
         Batches batches = loader.epoch(0)) {
       Batch batch = batches.next();
       Tensor guesses = forward(images(batch)).argmax(new LongOptional(1), false);

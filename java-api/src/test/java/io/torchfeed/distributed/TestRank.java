@@ -197,7 +197,7 @@ public final class TestRank {
   }
 
   private static Sampler plan(long seed, ProcessGroup group, int rank) {
-    return new StridedSampler(new RandomSampler(1_000, seed), new Part(group.size(), rank));
+    return StridedSampler.of(RandomSampler.of(1_000, seed), new Part(group.size(), rank));
   }
 
   @SuppressWarnings("try") // guard is not referenced

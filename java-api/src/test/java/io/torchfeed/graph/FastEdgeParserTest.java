@@ -31,7 +31,7 @@ class FastEdgeParserTest {
         LineParser.separatedBy(separators),
         new ByteSet("valueSeparators", value),
         EdgeLoader.ErrorPolicy.FAIL,
-        LineOptions.DEFAULT,
+        LineOptions.defaults(),
         1);
   }
 

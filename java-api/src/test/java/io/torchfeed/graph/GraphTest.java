@@ -269,7 +269,7 @@ class GraphTest {
       TextPartition plan =
           TextPartition.plan(Lines.names(file), 1, LinePattern.ROWS.blocksPerRank());
       LineParser comma = LineParser.separatedBy(",");
-      LineOptions lines = LineOptions.DEFAULT;
+      LineOptions lines = LineOptions.defaults();
       assertThat(
               DenseRows.read(plan, 0, comma, EdgeLoader.ErrorPolicy.FAIL, lines.withMaxLineBytes(5))
                   .values())

@@ -97,7 +97,7 @@ class BatchStepTest {
       FakeDevice.load();
       builder.device(FakeDevice.NAME);
     }
-    return builder.sampler(new ShuffledSampler(SIZE, 5)).batchSize(4).seed(7);
+    return builder.sampler(ShuffledSampler.of(SIZE, 5)).batchSize(4).seed(7);
   }
 
   @AfterEach

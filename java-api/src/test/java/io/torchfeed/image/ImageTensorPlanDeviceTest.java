@@ -38,7 +38,7 @@ class ImageTensorPlanDeviceTest {
     Map<Long, Tensor> results = new HashMap<>();
     DataLoaderBuilder builder =
         DataLoader.over(data)
-            .sampler(new ShuffledSampler(data.size(), 7))
+            .sampler(ShuffledSampler.of(data.size(), 7))
             .batchSize(batchSize)
             .workers(2)
             .device(device);

@@ -51,21 +51,22 @@ class BatchPlansElasticTest {
 
   static Stream<Family> families() {
     List<Integer> all = List.of(1, 2, 3, 4, 5, 6, 7, 11, 17);
-    ShuffledSampler order = new ShuffledSampler(SAMPLES, 5);
+    ShuffledSampler order = ShuffledSampler.of(SAMPLES, 5);
     return Stream.of(
         new Family(
             "fixed batches of shuffled",
             all,
-            part -> new FixedSizeBatchSampler(new ShuffledSampler(SAMPLES, part, 5), 3)),
+            part -> FixedSizeBatchSampler.of(ShuffledSampler.of(SAMPLES, part, 5), 3)),
         new Family(
             "fixed batches of strided",
             all,
-            part -> new FixedSizeBatchSampler(new StridedSampler(order, part, Tail.UNEVEN), 4)),
+            part ->
+                FixedSizeBatchSampler.of(StridedSampler.of(order, part).withTail(Tail.UNEVEN), 4)),
         new Family(
             "fixed batches of balanced",
             all,
             part ->
-                new FixedSizeBatchSampler(
+                FixedSizeBatchSampler.of(
                     LoadBalancingDistributedSampler.builder(COSTS, part, 2).build(), 2)),
         new Family(
             "whole batches", all, part -> DistributedBatchSampler.ofWholeBatches(order, 3, part)),
@@ -74,15 +75,13 @@ class BatchPlansElasticTest {
             List.of(1, 2, 3, 4, 6, 12),
             part -> DistributedBatchSampler.ofGlobalBatches(order, 12, part)),
         new Family(
-            "token budget",
-            all,
-            part -> TokenBudgetBatchSampler.builder(COSTS, 60).part(part).seed(9).build()),
+            "token budget", all, part -> TokenBudgetBatchSampler.of(COSTS, 60, part).withSeed(9)),
         new Family(
             "Bagua's batches",
             all,
             part ->
                 BaguaLoadBalancingBatchSampler.bySumOfCosts(
-                    new BaguaLoadBalancingSampler(COSTS, part), COSTS, 40)));
+                    BaguaLoadBalancingSampler.of(COSTS, part), COSTS, 40)));
   }
 
   @ParameterizedTest
@@ -173,15 +172,15 @@ class BatchPlansElasticTest {
 
   @Test
   void theBatchSizeMayChangeOnResume() {
-    FixedSizeBatchSampler threes = new FixedSizeBatchSampler(new SequentialSampler(20), 3);
+    FixedSizeBatchSampler threes = FixedSizeBatchSampler.of(SequentialSampler.of(20), 3);
     SamplerState state = SamplerState.of(threes, 0, 3);
-    FixedSizeBatchSampler fours = new FixedSizeBatchSampler(new SequentialSampler(20), 4);
+    FixedSizeBatchSampler fours = FixedSizeBatchSampler.of(SequentialSampler.of(20), 4);
     try (ResumableCursor.OfBatches cursor = state.resume(fours)) {
       assertThat(cursor.position()).isZero();
       long[] batch = new long[4];
       assertThat(cursor.next(batch, 0)).isEqualTo(4);
       assertThat(batch).containsExactly(9, 10, 11, 12);
-      assertThat(cursor.state()).isEqualTo(SamplerState.of(new SequentialSampler(20), 0, 13));
+      assertThat(cursor.state()).isEqualTo(SamplerState.of(SequentialSampler.of(20), 0, 13));
       assertThat(cursor.remaining()).isEqualTo(2);
       assertThat(cursor.isPadding(0, 3)).isFalse();
     }
@@ -189,9 +188,9 @@ class BatchPlansElasticTest {
 
   @Test
   void aStateOfTheOrderResumesItsFixedBatches() {
-    Sampler order = new ShuffledSampler(20, new Part(2, 0), 1);
+    Sampler order = ShuffledSampler.of(20, new Part(2, 0), 1);
     SamplerState state = SamplerState.of(order, 4, 6);
-    try (ResumableCursor.OfBatches cursor = state.resume(new FixedSizeBatchSampler(order, 3))) {
+    try (ResumableCursor.OfBatches cursor = state.resume(FixedSizeBatchSampler.of(order, 3))) {
       assertThat(cursor.position()).isEqualTo(2);
       try (ResumableCursor.OfIndices indices = cursor.state().resume(order)) {
         assertThat(indices.position()).isEqualTo(6);
@@ -215,7 +214,7 @@ class BatchPlansElasticTest {
 
           @Override
           public BatchCursor epoch(long epoch) {
-            return new FixedSizeBatchSampler(new SequentialSampler(5), 1).epoch(epoch);
+            return FixedSizeBatchSampler.of(SequentialSampler.of(5), 1).epoch(epoch);
           }
 
           @Override
@@ -237,13 +236,10 @@ class BatchPlansElasticTest {
 
   @Test
   void aDifferentPlanIsReported() {
-    BatchSampler plan = TokenBudgetBatchSampler.builder(COSTS, 60).part(new Part(2, 0)).build();
+    BatchSampler plan = TokenBudgetBatchSampler.of(COSTS, 60, new Part(2, 0));
     SamplerState state = SamplerState.of(plan, 0, 1);
     assertThatExceptionOfType(ResumeMismatchException.class)
-        .isThrownBy(
-            () ->
-                state.resume(
-                    TokenBudgetBatchSampler.builder(COSTS, 61).part(new Part(2, 0)).build()))
+        .isThrownBy(() -> state.resume(TokenBudgetBatchSampler.of(COSTS, 61, new Part(2, 0))))
         .satisfies(e -> assertThat(e.parameter()).isEqualTo("budget"));
   }
 

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 class HostileStateTest {
   private static final int MAX_MESSAGE_LENGTH = 1000;
   private static final String LONG = "x".repeat(10_000_000);
-  private static final Sampler PLAN = new ShuffledSampler(10, new Part(2, 1), 7);
+  private static final Sampler PLAN = ShuffledSampler.of(10, new Part(2, 1), 7);
   private static final SamplerState STATE = SamplerState.of(PLAN, 4, 3);
   private static final String JSON = STATE.toJson();
   private static final byte[] BYTES = STATE.toBytes();
@@ -120,14 +120,14 @@ class HostileStateTest {
 
   @Test
   void undividedPlansReportOnlyOneSegment() {
-    Sampler plan = new SequentialSampler(10).inJava();
+    Sampler plan = SequentialSampler.of(10).inJava();
     SamplerState saved = SamplerState.of(plan, 0, 1);
     List<EpochSegment> segments = new ArrayList<>();
     for (int i = 0; i < 1000; i++) {
       segments.add(new EpochSegment(1 + i % 2, 1));
     }
     SamplerState state = new SamplerState(saved.plan(), 0, segments, false, saved.orderDigest());
-    for (BatchSampler batches : List.of(new FixedSizeBatchSampler(plan, 2), new Undivided(plan))) {
+    for (BatchSampler batches : List.of(FixedSizeBatchSampler.of(plan, 2), new Undivided(plan))) {
       assertThatIllegalArgumentException()
           .isThrownBy(() -> state.resume(batches))
           .satisfies(e -> assertThat(e.getMessage()).hasSizeLessThan(MAX_MESSAGE_LENGTH));
@@ -231,7 +231,7 @@ class HostileStateTest {
   private record Undivided(Sampler plan) implements BatchSampler {
     @Override
     public long batches(long epoch) {
-      return new FixedSizeBatchSampler(plan, 2).batches(epoch);
+      return FixedSizeBatchSampler.of(plan, 2).batches(epoch);
     }
 
     @Override
@@ -241,7 +241,7 @@ class HostileStateTest {
 
     @Override
     public BatchCursor epoch(long epoch) {
-      return new FixedSizeBatchSampler(plan, 2).epoch(epoch);
+      return FixedSizeBatchSampler.of(plan, 2).epoch(epoch);
     }
 
     @Override

@@ -92,7 +92,7 @@ class LyingPlansTest {
             .isThrownBy(() -> cursor.next(new long[9], 0, 4))
             .withMessage("a cursor of Lying must write 0 to 4 indices, got %d at position 0", read);
       }
-      try (BatchCursor cursor = new FixedSizeBatchSampler(plan, 4).epoch(0)) {
+      try (BatchCursor cursor = FixedSizeBatchSampler.of(plan, 4).epoch(0)) {
         assertThatIllegalStateException()
             .isThrownBy(() -> cursor.next(new long[9], 0))
             .withMessageContaining("must write 4 indices at position 0, got " + read);
@@ -107,9 +107,9 @@ class LyingPlansTest {
               () -> ResumableCursor.open(plan, 0),
               () -> plan.indices(0).forEach(index -> {}),
               () -> new SamplerState(plan.parameters(), 0, List.of(), false, 0).resume(plan),
-              () -> new FixedSizeBatchSampler(plan, 4).epoch(0),
-              () -> new FixedSizeBatchSampler(plan, 4).resume(0, List.of()),
-              () -> new StridedSampler(plan, new Part(2, 1)).epoch(0));
+              () -> FixedSizeBatchSampler.of(plan, 4).epoch(0),
+              () -> FixedSizeBatchSampler.of(plan, 4).resume(0, List.of()),
+              () -> StridedSampler.of(plan, new Part(2, 1)).epoch(0));
       for (Runnable use : uses) {
         assertThatIllegalStateException()
             .isThrownBy(use::run)
@@ -122,7 +122,7 @@ class LyingPlansTest {
     void anEarlyEndIsRefusedInsideOtherPlans() {
       for (int read : new int[] {0, -1, 9, 100}) {
         try (Cursor cursor =
-            new StridedSampler(new Samples(8, read, false), new Part(2, 1)).epoch(0)) {
+            StridedSampler.of(new Samples(8, read, false), new Part(2, 1)).epoch(0)) {
           assertThatIllegalStateException()
               .isThrownBy(() -> cursor.next(new long[2], 0, 2))
               .withMessageContaining("a cursor of Lying must write 1 to 8 indices, got " + read);
@@ -136,7 +136,7 @@ class LyingPlansTest {
       assertThat(
               Arrays.asList(
                   org.assertj.core.api.Assertions.catchThrowable(
-                      () -> new ConcatenatedSampler(List.of(source))),
+                      () -> ConcatenatedSampler.of(List.of(source))),
                   org.assertj.core.api.Assertions.catchThrowable(
                       () -> MixedSampler.ofLength(4, List.of(source), 1))))
           .allMatch(IllegalArgumentException.class::isInstance);

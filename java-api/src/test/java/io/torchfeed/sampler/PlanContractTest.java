@@ -43,7 +43,7 @@ class PlanContractTest {
   }
 
   static Stream<Family> families() {
-    ShuffledSampler order = new ShuffledSampler(SAMPLES, 5);
+    ShuffledSampler order = ShuffledSampler.of(SAMPLES, 5);
     ShardShuffleSampler shards = ShardShuffleSampler.of(new long[] {20, 16, 12}, 2, 5);
     return Stream.concat(
         SamplerFamilies.DIVIDED.stream()
@@ -51,25 +51,23 @@ class PlanContractTest {
         Stream.of(
             new Family("blocked", part -> BlockedSampler.of(order, 4, part)),
             new Family("sharded", part -> ShardedSampler.strided(shards, part)),
-            new Family("Bagua", part -> new BaguaLoadBalancingSampler(COSTS, part)),
+            new Family("Bagua", part -> BaguaLoadBalancingSampler.of(COSTS, part)),
             new Family(
                 "Bagua's batches",
                 part ->
                     BaguaLoadBalancingBatchSampler.bySumOfCosts(
-                        new BaguaLoadBalancingSampler(COSTS, part), COSTS, 40)),
+                        BaguaLoadBalancingSampler.of(COSTS, part), COSTS, 40)),
             new Family(
                 "load balancing",
                 part -> LoadBalancingDistributedSampler.builder(COSTS, part, 2).build()),
-            new Family(
-                "token budget",
-                part -> TokenBudgetBatchSampler.builder(COSTS, 60).part(part).build()),
+            new Family("token budget", part -> TokenBudgetBatchSampler.of(COSTS, 60, part)),
             new Family(
                 "whole batches", part -> DistributedBatchSampler.ofWholeBatches(order, 3, part)),
             new Family(
                 "global batches", part -> DistributedBatchSampler.ofGlobalBatches(order, 12, part)),
             new Family(
                 "fixed batches",
-                part -> new FixedSizeBatchSampler(new ShuffledSampler(SAMPLES, part, 5), 3))));
+                part -> FixedSizeBatchSampler.of(ShuffledSampler.of(SAMPLES, part, 5), 3))));
   }
 
   @ParameterizedTest

@@ -33,7 +33,7 @@ class RankConsistencyTest {
   private static final int BATCH = 4;
 
   private static Sampler plan(long datasetSize, long seed, int worldSize, int rank) {
-    return new StridedSampler(new RandomSampler(datasetSize, seed), new Part(worldSize, rank));
+    return StridedSampler.of(RandomSampler.of(datasetSize, seed), new Part(worldSize, rank));
   }
 
   @Nested
@@ -66,10 +66,10 @@ class RankConsistencyTest {
       long n = 1L << 59;
       assertThatCode(
               () -> {
-                RankConsistency.digest(new DistributedRandomSampler(n, new Part(3, 1)), 0, BATCH);
+                RankConsistency.digest(DistributedRandomSampler.of(n, new Part(3, 1)), 0, BATCH);
                 RankConsistency.digest(plan(n, 1, 3, 1), 0, BATCH);
                 RankConsistency.digest(
-                    new DistributedSequentialSampler(n, new Part(3, 1)), 0, BATCH);
+                    DistributedSequentialSampler.of(n, new Part(3, 1)), 0, BATCH);
               })
           .doesNotThrowAnyException();
     }
@@ -85,14 +85,14 @@ class RankConsistencyTest {
     }
 
     private BatchSampler budget(long budget, int rank) {
-      return TokenBudgetBatchSampler.builder(COSTS, budget).part(new Part(2, rank)).build();
+      return TokenBudgetBatchSampler.of(COSTS, budget, new Part(2, rank));
     }
 
     @Test
     void agree() {
       assertThat(check(budget(20, 0), budget(20, 1))).containsOnly("");
-      BaguaLoadBalancingSampler samples = new BaguaLoadBalancingSampler(COSTS, new Part(2, 0));
-      BaguaLoadBalancingSampler others = new BaguaLoadBalancingSampler(COSTS, new Part(2, 1));
+      BaguaLoadBalancingSampler samples = BaguaLoadBalancingSampler.of(COSTS, new Part(2, 0));
+      BaguaLoadBalancingSampler others = BaguaLoadBalancingSampler.of(COSTS, new Part(2, 1));
       assertThat(
               check(
                   BaguaLoadBalancingBatchSampler.bySumOfCosts(samples, COSTS, 20),
@@ -104,11 +104,11 @@ class RankConsistencyTest {
 
     private BatchSampler dealt(int batchSize, int rank) {
       return DistributedBatchSampler.ofWholeBatches(
-          new ShuffledSampler(60, 3), batchSize, new Part(2, rank));
+          ShuffledSampler.of(60, 3), batchSize, new Part(2, rank));
     }
 
     private BatchSampler fixed(int batchSize, int rank) {
-      return new FixedSizeBatchSampler(plan(60, 3, 2, rank), batchSize);
+      return FixedSizeBatchSampler.of(plan(60, 3, 2, rank), batchSize);
     }
 
     @Test
@@ -164,8 +164,8 @@ class RankConsistencyTest {
       differ(
           "differ in kind: rank 0 has libtorch.DistributedRandomSampler, "
               + "rank 1 has libtorch.DistributedSequentialSampler",
-          new DistributedRandomSampler(50, new Part(2, 0)),
-          new DistributedSequentialSampler(50, new Part(2, 1)));
+          DistributedRandomSampler.of(50, new Part(2, 0)),
+          DistributedSequentialSampler.of(50, new Part(2, 1)));
     }
 
     @Test
@@ -178,8 +178,8 @@ class RankConsistencyTest {
     void reportTheTail() {
       differ(
           "differ in tail: rank 0 has PAD, rank 1 has DROP",
-          new DistributedRandomSampler(50, new Part(2, 0)),
-          new DistributedRandomSampler(50, new Part(2, 1), Tail.DROP));
+          DistributedRandomSampler.of(50, new Part(2, 0)),
+          DistributedRandomSampler.of(50, new Part(2, 1)).withTail(Tail.DROP));
     }
 
     @Test
@@ -211,8 +211,8 @@ class RankConsistencyTest {
     void reportTheFirstDifferenceOfAnUnexplainedOrder() {
       differ(
           "differ in the sample at 0/64 of the order: rank 0 has 1, rank 1 has 0",
-          new StridedSampler(new Mislabelled(new SequentialSampler(2), 1), new Part(2, 0)),
-          new StridedSampler(new Mislabelled(new SequentialSampler(2), 0), new Part(2, 1)));
+          StridedSampler.of(new Mislabelled(SequentialSampler.of(2), 1), new Part(2, 0)),
+          StridedSampler.of(new Mislabelled(SequentialSampler.of(2), 0), new Part(2, 1)));
     }
 
     private static void differ(String message, Sampler... plans) {
@@ -242,7 +242,7 @@ class RankConsistencyTest {
 
     @Test
     void anUndividedPlanIsRefusedOnSeveralProcesses() {
-      List<Sampler> plans = List.of(new SequentialSampler(50), new SequentialSampler(50));
+      List<Sampler> plans = List.of(SequentialSampler.of(50), SequentialSampler.of(50));
       assertThat(new GatheringRanks(2).check(plans, 0, BATCH))
           .allMatch(m -> m.endsWith("over 1 ranks, but 2 processes take part"));
     }

@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Tests of stopping and resuming. The order of seed 0, epoch 0 is 4 1 7 5 3 9 0 8 6 2. */
 class ResumableCursorTest {
   private static Sampler plan(int worldSize, int rank) {
-    return new StridedSampler(new RandomSampler(10, 0), new Part(worldSize, rank));
+    return StridedSampler.of(RandomSampler.of(10, 0), new Part(worldSize, rank));
   }
 
   @ParameterizedTest
@@ -146,7 +146,7 @@ class ResumableCursorTest {
 
     @Test
     void theCursorIsClosedIfTheStateDoesNotFit() {
-      Sampler plan = new DistributedSequentialSampler(10, new Part(2, 0));
+      Sampler plan = DistributedSequentialSampler.of(10, new Part(2, 0));
       SamplerState state = SamplerState.of(plan, 0, 5);
       SamplerState more =
           new SamplerState(
@@ -167,11 +167,11 @@ class ResumableCursorTest {
       Costs costs = Costs.of(1, 2, 3, 4);
       for (BatchSampler plan :
           List.of(
-              new FixedSizeBatchSampler(new SequentialSampler(4), 2),
-              DistributedBatchSampler.ofWholeBatches(new SequentialSampler(4), 2, Part.whole()),
-              TokenBudgetBatchSampler.builder(costs, 9).build(),
+              FixedSizeBatchSampler.of(SequentialSampler.of(4), 2),
+              DistributedBatchSampler.ofWholeBatches(SequentialSampler.of(4), 2, Part.whole()),
+              TokenBudgetBatchSampler.of(costs, 9),
               BaguaLoadBalancingBatchSampler.bySumOfCosts(
-                  new BaguaLoadBalancingSampler(costs, Part.whole()), costs, 9),
+                  BaguaLoadBalancingSampler.of(costs, Part.whole()), costs, 9),
               new Pairs(7))) {
         for (BatchCursor cursor : List.of(plan.epoch(0), ResumableCursor.open(plan, 0))) {
           assertThat(cursor.delivered(1)).isPositive();
@@ -191,7 +191,7 @@ class ResumableCursorTest {
 
     @Test
     void deliveredRefusesPositionsOutOfRange() {
-      try (BatchCursor cursor = new FixedSizeBatchSampler(new SequentialSampler(7), 2).epoch(0)) {
+      try (BatchCursor cursor = FixedSizeBatchSampler.of(SequentialSampler.of(7), 2).epoch(0)) {
         assertThat(cursor.delivered(4)).isEqualTo(7);
         for (long position : new long[] {-1, 5, Long.MAX_VALUE}) {
           assertThatIllegalArgumentException()
@@ -249,7 +249,7 @@ class ResumableCursorTest {
 
     @Override
     public BatchCursor epoch(long epoch) {
-      Cursor cursor = new SequentialSampler(batches(epoch)).inJava().epoch(epoch);
+      Cursor cursor = SequentialSampler.of(batches(epoch)).inJava().epoch(epoch);
       return new BatchCursor() {
         @Override
         public int next(long[] into, int from) {

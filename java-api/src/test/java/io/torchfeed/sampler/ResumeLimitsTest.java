@@ -38,7 +38,7 @@ class ResumeLimitsTest {
   private static final ShardShuffleSampler SHARDS =
       ShardShuffleSampler.of(LongStream.range(0, 40).map(i -> 25).toArray(), 3, 5);
   private static final Sampler ENDLESS =
-      RepeatedSampler.endless(new SequentialSampler(SIZE).inJava());
+      RepeatedSampler.endless(SequentialSampler.of(SIZE).inJava());
 
   /** Around the numbers of samples and of the most ranks, and far above. */
   private static final int[] WORLD_SIZES = {
@@ -69,14 +69,14 @@ class ResumeLimitsTest {
   }
 
   private static Kind samples(String name, Sampler plan) {
-    return new Kind(name, new FixedSizeBatchSampler(plan, 4));
+    return new Kind(name, FixedSizeBatchSampler.of(plan, 4));
   }
 
   static Stream<Kind> plansWhoseRanksAreLimited() {
     return Stream.of(
         samples(
             "BlockedSampler",
-            BlockedSampler.of(new ShuffledSampler(SIZE, 3), 7, new Part(RANKS, 1))),
+            BlockedSampler.of(ShuffledSampler.of(SIZE, 3), 7, new Part(RANKS, 1))),
         samples(
             "BlockedSampler, contiguous", BlockedSampler.contiguous(ENDLESS, new Part(RANKS, 1))),
         samples("BlockedSampler, endless", BlockedSampler.of(ENDLESS, 7, new Part(RANKS, 1))),
@@ -87,10 +87,9 @@ class ResumeLimitsTest {
         new Kind(
             "BaguaLoadBalancingBatchSampler",
             BaguaLoadBalancingBatchSampler.bySumOfCosts(
-                new BaguaLoadBalancingSampler(COSTS, new Part(RANKS, 1)), COSTS, 20)),
+                BaguaLoadBalancingSampler.of(COSTS, new Part(RANKS, 1)), COSTS, 20)),
         new Kind(
-            "TokenBudgetBatchSampler",
-            TokenBudgetBatchSampler.builder(COSTS, 20).part(new Part(RANKS, 1)).build()));
+            "TokenBudgetBatchSampler", TokenBudgetBatchSampler.of(COSTS, 20, new Part(RANKS, 1))));
   }
 
   static Stream<Kind> otherPlans() {
@@ -101,7 +100,7 @@ class ResumeLimitsTest {
                 LoadBalancingDistributedSampler.builder(COSTS, new Part(RANKS, 1), 4).build()),
             samples(
                 "BaguaLoadBalancingSampler",
-                new BaguaLoadBalancingSampler(COSTS, new Part(RANKS, 1))),
+                BaguaLoadBalancingSampler.of(COSTS, new Part(RANKS, 1))),
             new Kind(
                 "DistributedBatchSampler of whole batches",
                 DistributedBatchSampler.ofWholeBatches(ENDLESS, 4, new Part(RANKS, 1))),
@@ -208,10 +207,10 @@ class ResumeLimitsTest {
     Stream.<ThrowingCallable>of(
             () -> BlockedSampler.contiguous(SHARDS, new Part(tooMany, 0)),
             () -> ShardedSampler.strided(SHARDS, new Part(tooMany, 0)),
-            () -> TokenBudgetBatchSampler.builder(COSTS, 20).part(new Part(tooMany, 0)),
+            () -> TokenBudgetBatchSampler.of(COSTS, 20, new Part(tooMany, 0)),
             () ->
                 BaguaLoadBalancingBatchSampler.bySumOfCosts(
-                    new BaguaLoadBalancingSampler(COSTS, new Part(tooMany, 0)), COSTS, 20))
+                    BaguaLoadBalancingSampler.of(COSTS, new Part(tooMany, 0)), COSTS, 20))
         .forEach(
             made -> assertThatIllegalArgumentException().isThrownBy(made).withMessage(message));
     List<EpochSegment> empty = List.of(new EpochSegment(tooMany, 0));
@@ -219,9 +218,9 @@ class ResumeLimitsTest {
     Stream.<Plan<?>>of(
             BlockedSampler.contiguous(SHARDS, part),
             ShardedSampler.strided(SHARDS, part),
-            TokenBudgetBatchSampler.builder(COSTS, 20).part(part).build(),
+            TokenBudgetBatchSampler.of(COSTS, 20, part),
             BaguaLoadBalancingBatchSampler.bySumOfCosts(
-                new BaguaLoadBalancingSampler(COSTS, part), COSTS, 20))
+                BaguaLoadBalancingSampler.of(COSTS, part), COSTS, 20))
         .forEach(
             plan ->
                 assertThatIllegalArgumentException()

@@ -36,7 +36,7 @@ class SamplerStateTest {
 
   private static final SamplerState STATE =
       new SamplerState(
-          new DistributedRandomSampler(10, new Part(3, 0)).order(),
+          DistributedRandomSampler.of(10, new Part(3, 0)).order(),
           4,
           List.of(new EpochSegment(3, 2), new EpochSegment(2, 1)),
           false,
@@ -45,12 +45,12 @@ class SamplerStateTest {
   static Stream<Sampler> samplersOfManySamples() {
     long n = 1L << 60;
     return Stream.of(
-        new DistributedRandomSampler(n - (1 << 20), new Part(1 << 20, 7)),
-        new DistributedSequentialSampler(n, new Part(Integer.MAX_VALUE, 7), Tail.DROP),
-        new RandomSampler(n - 1, Long.MIN_VALUE),
-        new SequentialSampler(n),
-        new StridedSampler(
-            new RandomSampler(n - 1, Long.MIN_VALUE), new Part(1 << 20, 7), Tail.UNEVEN));
+        DistributedRandomSampler.of(n - (1 << 20), new Part(1 << 20, 7)),
+        DistributedSequentialSampler.of(n, new Part(Integer.MAX_VALUE, 7)).withTail(Tail.DROP),
+        RandomSampler.of(n - 1, Long.MIN_VALUE),
+        SequentialSampler.of(n),
+        StridedSampler.of(RandomSampler.of(n - 1, Long.MIN_VALUE), new Part(1 << 20, 7))
+            .withTail(Tail.UNEVEN));
   }
 
   @Nested
@@ -230,9 +230,9 @@ class SamplerStateTest {
     void aMismatchReportsTheParameterAndBothValues(
         long datasetSize, long seed, Tail tail, String name, String saved, String present) {
       SamplerState state =
-          SamplerState.of(new StridedSampler(new RandomSampler(10, 5), new Part(2, 0)), 1, 3);
+          SamplerState.of(StridedSampler.of(RandomSampler.of(10, 5), new Part(2, 0)), 1, 3);
       Sampler other =
-          new StridedSampler(new RandomSampler(datasetSize, seed), new Part(2, 0), tail);
+          StridedSampler.of(RandomSampler.of(datasetSize, seed), new Part(2, 0)).withTail(tail);
       assertThatExceptionOfType(ResumeMismatchException.class)
           .isThrownBy(() -> state.resume(other))
           .withMessageStartingWith(
@@ -245,15 +245,15 @@ class SamplerStateTest {
 
     @Test
     void aMismatchReportsTheKindFirst() {
-      SamplerState state = SamplerState.of(new SequentialSampler(10), 1, 3);
+      SamplerState state = SamplerState.of(SequentialSampler.of(10), 1, 3);
       assertThatExceptionOfType(ResumeMismatchException.class)
-          .isThrownBy(() -> state.resume(new RandomSampler(11, 0)))
+          .isThrownBy(() -> state.resume(RandomSampler.of(11, 0)))
           .satisfies(e -> assertThat(e.parameter()).isEqualTo("kind"));
     }
 
     @Test
     void aMismatchReportsAParameterThatOnlyOnePlanHas() {
-      Sampler whole = new SequentialSampler(10);
+      Sampler whole = SequentialSampler.of(10);
       PlanParameters more = whole.parameters().with("more", 1);
       PlanParameters fewer = PlanParameters.of(whole.parameters().kind());
       assertThatExceptionOfType(ResumeMismatchException.class)
@@ -266,31 +266,31 @@ class SamplerStateTest {
 
     @Test
     void aMismatchReportsAPlanThatDividesTheOther() {
-      Sampler whole = new SequentialSampler(10);
+      Sampler whole = SequentialSampler.of(10);
       assertThatExceptionOfType(ResumeMismatchException.class)
           .isThrownBy(
-              () -> SamplerState.of(whole, 1, 3).resume(new StridedSampler(whole, Part.whole())))
+              () -> SamplerState.of(whole, 1, 3).resume(StridedSampler.of(whole, Part.whole())))
           .withMessageContaining("libtorch.SequentialSampler/strided");
     }
 
     @Test
     void aMismatchOfTheOrderAloneIsDetected() {
-      SamplerState good = SamplerState.of(new RandomSampler(10, 5), 1, 3);
+      SamplerState good = SamplerState.of(RandomSampler.of(10, 5), 1, 3);
       SamplerState other =
           new SamplerState(
               good.plan(),
               1,
               good.segments(),
               false,
-              SamplerState.of(new RandomSampler(10, 5), 2, 3).orderDigest());
+              SamplerState.of(RandomSampler.of(10, 5), 2, 3).orderDigest());
       assertThatExceptionOfType(ResumeMismatchException.class)
-          .isThrownBy(() -> other.resume(new RandomSampler(10, 5)))
+          .isThrownBy(() -> other.resume(RandomSampler.of(10, 5)))
           .satisfies(e -> assertThat(e.parameter()).isEqualTo("order digest"));
     }
 
     @Test
     void aPlanInJavaHasTheSameStateAsItsNativePlan() {
-      DistributedRandomSampler plan = new DistributedRandomSampler(10, new Part(3, 0));
+      DistributedRandomSampler plan = DistributedRandomSampler.of(10, new Part(3, 0));
       assertThat(SamplerState.of(plan.inJava(), 1, 2)).isEqualTo(SamplerState.of(plan, 1, 2));
     }
   }
@@ -300,7 +300,7 @@ class SamplerStateTest {
     @ParameterizedTest
     @ValueSource(longs = {-1, 5, Long.MIN_VALUE, Long.MAX_VALUE})
     void positionsOutsideTheEpochAreRefused(long position) {
-      Sampler sampler = new DistributedRandomSampler(10, new Part(3, 1));
+      Sampler sampler = DistributedRandomSampler.of(10, new Part(3, 1));
       String message = "position must be in [0, 4], got " + position;
       assertThatIllegalArgumentException()
           .isThrownBy(() -> SamplerState.of(sampler, 0, position))
@@ -314,47 +314,48 @@ class SamplerStateTest {
 
     @Test
     void negativeEpochsAreRefused() {
-      Sampler sampler = new SequentialSampler(10);
+      Sampler sampler = SequentialSampler.of(10);
       assertThatIllegalArgumentException().isThrownBy(() -> SamplerState.of(sampler, -1, 0));
       assertThatIllegalArgumentException().isThrownBy(() -> ResumableCursor.open(sampler, -1));
     }
 
     @Test
     void aStateBeyondTheEndOfThePlanIsRefused() {
-      Sampler plan = new DistributedRandomSampler(10, new Part(3, 1));
+      Sampler plan = DistributedRandomSampler.of(10, new Part(3, 1));
       SamplerState state = SamplerState.of(plan, 0, 4);
       for (int worldSize : new int[] {3, 2}) {
         SamplerState more =
             new SamplerState(
                 state.plan(), 0, List.of(new EpochSegment(3, 5)), false, state.orderDigest());
         assertThatIllegalArgumentException()
-            .isThrownBy(
-                () -> more.resume(new DistributedRandomSampler(10, new Part(worldSize, 1))));
+            .isThrownBy(() -> more.resume(DistributedRandomSampler.of(10, new Part(worldSize, 1))));
       }
     }
 
     @Test
     void segmentsOfSeveralRanksAreRefusedByAnUndividedPlan() {
-      SamplerState state = SamplerState.of(new SequentialSampler(10), 0, 4);
+      SamplerState state = SamplerState.of(SequentialSampler.of(10), 0, 4);
       SamplerState divided =
           new SamplerState(
               state.plan(), 0, List.of(new EpochSegment(3, 2)), false, state.orderDigest());
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> divided.resume(new SequentialSampler(10)))
+          .isThrownBy(() -> divided.resume(SequentialSampler.of(10)))
           .withMessageContaining("must have worldSize 1");
     }
 
     @Test
     void theLastEpochCannotBeFinished() {
-      PlanParameters plan = new SequentialSampler(10).parameters();
+      PlanParameters plan = SequentialSampler.of(10).parameters();
       assertThatIllegalArgumentException()
           .isThrownBy(() -> new SamplerState(plan, Long.MAX_VALUE, List.of(), true, 0));
     }
 
     @Test
     void ranksOfUnequalSizeShareAStateAtTheEnd() {
-      Sampler longer = new StridedSampler(new SequentialSampler(10), new Part(3, 0), Tail.UNEVEN);
-      Sampler shorter = new StridedSampler(new SequentialSampler(10), new Part(3, 2), Tail.UNEVEN);
+      Sampler longer =
+          StridedSampler.of(SequentialSampler.of(10), new Part(3, 0)).withTail(Tail.UNEVEN);
+      Sampler shorter =
+          StridedSampler.of(SequentialSampler.of(10), new Part(3, 2)).withTail(Tail.UNEVEN);
       try (ResumableCursor.OfIndices cursor = SamplerState.of(longer, 0, 4).resume(shorter)) {
         assertThat(cursor.remaining()).isZero();
       }

@@ -51,7 +51,8 @@ public final class DivisionChecks {
     long[] merged = new long[all.length];
     for (int rank = 0; rank < worldSize; rank++) {
       long[] part =
-          Cursors.indices(new StridedSampler(order, new Part(worldSize, rank), Tail.UNEVEN), epoch);
+          Cursors.indices(
+              StridedSampler.of(order, new Part(worldSize, rank)).withTail(Tail.UNEVEN), epoch);
       for (int i = 0; i < part.length; i++) {
         merged[rank + i * worldSize] = part[i];
       }

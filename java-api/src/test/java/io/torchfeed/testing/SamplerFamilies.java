@@ -34,19 +34,19 @@ public final class SamplerFamilies {
   /** Plans of whole datasets, each sample once; also tested divided by stride. */
   public static final List<Whole> WHOLE =
       List.of(
-          new Whole("RandomSampler", RandomSampler::new),
-          new Whole("RandomSampler in Java", (n, seed) -> new RandomSampler(n, seed).inJava()),
-          new Whole("SequentialSampler", (n, seed) -> new SequentialSampler(n)),
-          new Whole("SequentialSampler in Java", (n, seed) -> new SequentialSampler(n).inJava()),
+          new Whole("RandomSampler", RandomSampler::of),
+          new Whole("RandomSampler in Java", (n, seed) -> RandomSampler.of(n, seed).inJava()),
+          new Whole("SequentialSampler", (n, seed) -> SequentialSampler.of(n)),
+          new Whole("SequentialSampler in Java", (n, seed) -> SequentialSampler.of(n).inJava()),
           new Whole(
               "DistributedRandomSampler of one rank",
-              (n, seed) -> new DistributedRandomSampler(n, Part.whole())),
-          new Whole("ShuffledSampler of one rank", ShuffledSampler::new),
-          new Whole("SubsetRandomSampler", (n, seed) -> new SubsetRandomSampler(range(n), seed)),
+              (n, seed) -> DistributedRandomSampler.of(n, Part.whole())),
+          new Whole("ShuffledSampler of one rank", ShuffledSampler::of),
+          new Whole("SubsetRandomSampler", (n, seed) -> SubsetRandomSampler.of(range(n), seed)),
           new Whole(
               "SubsetRandomSampler of a loader",
               (n, seed) ->
-                  new SubsetRandomSampler(range(n), seed)
+                  SubsetRandomSampler.of(range(n), seed)
                       .withGeneratorUse(PythonGenerator.Use.LOADER)),
           new Whole("ListSampler", (n, seed) -> ListSampler.shuffled(seed, range(n))),
           new Whole(
@@ -69,15 +69,16 @@ public final class SamplerFamilies {
           new Divided(
               "PythonDistributedSampler",
               ANY,
-              (n, part, tail, seed) -> new PythonDistributedSampler(n, part, true, seed, tail)),
+              (n, part, tail, seed) ->
+                  PythonDistributedSampler.of(n, part).withSeed(seed).withTail(tail)),
           new Divided(
               "a user's DividedSampler",
               EVEN,
-              (n, part, tail, seed) -> new BackAndForth(new ShuffledSampler(n, seed), part, tail)),
+              (n, part, tail, seed) -> new BackAndForth(ShuffledSampler.of(n, seed), part, tail)),
           new Divided(
               "ShuffledSampler",
               ANY,
-              (n, part, tail, seed) -> new ShuffledSampler(n, part, seed, tail)));
+              (n, part, tail, seed) -> ShuffledSampler.of(n, part, seed).withTail(tail)));
 
   /** All divided plans. */
   public static final List<Divided> DIVIDED =
@@ -88,14 +89,14 @@ public final class SamplerFamilies {
       Stream.concat(
               OWN_DIVISIONS.stream(),
               Stream.of(
-                  byStride(new Whole("order", (n, seed) -> new SequentialSampler(n).inJava()))))
+                  byStride(new Whole("order", (n, seed) -> SequentialSampler.of(n).inJava()))))
           .toList();
 
   private static Divided byStride(Whole whole) {
     return new Divided(
         whole.name() + " dealt by stride",
         ANY,
-        (n, part, tail, seed) -> new StridedSampler(whole.plans().of(n, seed), part, tail));
+        (n, part, tail, seed) -> StridedSampler.of(whole.plans().of(n, seed), part).withTail(tail));
   }
 
   private static long[] range(long n) {
@@ -103,11 +104,11 @@ public final class SamplerFamilies {
   }
 
   private static DistributedRandomSampler random(long n, Part part, Tail tail, long seed) {
-    return new DistributedRandomSampler(n, part, tail);
+    return DistributedRandomSampler.of(n, part).withTail(tail);
   }
 
   private static DistributedSequentialSampler sequential(long n, Part part, Tail tail, long seed) {
-    return new DistributedSequentialSampler(n, part, tail);
+    return DistributedSequentialSampler.of(n, part).withTail(tail);
   }
 
   /** One kind of plan of a whole dataset. */

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
     disabledReason = "reads a line of 1 GB: -Dtorchfeed.test.huge=true, with -Xmx512m and -Xmx4g")
 class HugeLineTest {
   private static final int MAX_SIZE = 1 << 30;
-  private static final LineOptions OPTIONS = LineOptions.DEFAULT.withMaxLineBytes(MAX_SIZE);
+  private static final LineOptions OPTIONS = LineOptions.defaults().withMaxLineBytes(MAX_SIZE);
   private static final long HEAP_NEEDED = 3L << 30;
 
   private final Path file;

@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class LineCursorTest {
   private static final LineOptions SMALL =
-      new LineOptions(LineOptions.CarriageReturn.REMOVE, 64, 1 << 20);
+      LineOptions.defaults().withBufferBytes(64).withMaxLineBytes(1 << 20);
 
   private final Path folder;
 
@@ -54,7 +54,7 @@ class LineCursorTest {
     @Test
     void aCarriageReturnIsRemovedOrKept() {
       Path file = Lines.file(folder, "windows", "a\r\nb\r\r\n\r\nc\rd\ne\r");
-      assertThat(Lines.of(plan(1, file), 0, LineOptions.DEFAULT))
+      assertThat(Lines.of(plan(1, file), 0, LineOptions.defaults()))
           .containsExactly("a", "b\r", "", "c\rd", "e");
       assertThat(Lines.of(plan(1, file), 0)).containsExactly("a\r", "b\r\r", "\r", "c\rd", "e\r");
     }
@@ -102,7 +102,7 @@ class LineCursorTest {
     void longLinesGrowTheBuffer() {
       String line = "0123456789abcdef".repeat(1 << 18);
       Path file = Lines.file(folder, "long", "a\n" + line + "\nb\n");
-      LineOptions options = new LineOptions(LineOptions.CarriageReturn.REMOVE, 64, 1 << 30);
+      LineOptions options = LineOptions.defaults().withBufferBytes(64).withMaxLineBytes(1 << 30);
       assertThat(Lines.of(plan(1, file), 0, options)).containsExactly("a", line, "b");
       assertThat(Lines.ofEach(plan(3, file), options)).extracting(List::size).contains(2, 0, 1);
     }
@@ -122,7 +122,11 @@ class LineCursorTest {
     @ParameterizedTest
     @ValueSource(strings = {"", "\n", "\nc\n"})
     void lineLengthIsLimitedToTheByte(String end) {
-      LineOptions options = new LineOptions(LineOptions.CarriageReturn.KEEP, 64, 10);
+      LineOptions options =
+          LineOptions.defaults()
+              .withCarriageReturn(LineOptions.CarriageReturn.KEEP)
+              .withBufferBytes(64)
+              .withMaxLineBytes(10);
       Path file = Lines.file(folder, "long", "a\n" + "x".repeat(10) + "\n" + "y".repeat(11) + end);
       try (LineCursor cursor = plan(1, file).open(0, options)) {
         assertThat(cursor.next()).isTrue();
@@ -152,7 +156,7 @@ class LineCursorTest {
                 "a line must have at most 67108864 bytes, got a longer one; raise maxLineBytes"
                     + " of the LineOptions");
       }
-      try (LineCursor cursor = plan.open(0, LineOptions.DEFAULT.withMaxLineBytes(length))) {
+      try (LineCursor cursor = plan.open(0, LineOptions.defaults().withMaxLineBytes(length))) {
         assertThat(cursor.next()).isTrue();
         assertThat(cursor.length()).isEqualTo(length);
         assertThat(cursor.next()).isFalse();
@@ -162,7 +166,7 @@ class LineCursorTest {
     @Test
     void linesBeyondTheLimitAreRefused() {
       Path file = Lines.file(folder, "long", "a\nbb\n" + "x".repeat(5_000) + "\nc\n");
-      LineOptions options = new LineOptions(LineOptions.CarriageReturn.REMOVE, 64, 4_000);
+      LineOptions options = LineOptions.defaults().withBufferBytes(64).withMaxLineBytes(4_000);
       try (LineCursor cursor = plan(1, file).open(0, options)) {
         assertThat(cursor.next()).isTrue();
         assertThat(cursor.next()).isTrue();

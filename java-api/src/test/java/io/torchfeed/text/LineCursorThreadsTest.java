@@ -16,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 class LineCursorThreadsTest {
   private static final LineOptions SMALL =
-      new LineOptions(LineOptions.CarriageReturn.REMOVE, 64, 1 << 20);
+      LineOptions.defaults().withBufferBytes(64).withMaxLineBytes(1 << 20);
 
   @Test
   @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)

@@ -18,7 +18,8 @@ import java.util.zip.GZIPOutputStream;
 
 /** Files and their lines, one char per byte. */
 public final class Lines {
-  static final LineOptions EXACT = LineOptions.DEFAULT.with(LineOptions.CarriageReturn.KEEP);
+  static final LineOptions EXACT =
+      LineOptions.defaults().withCarriageReturn(LineOptions.CarriageReturn.KEEP);
 
   private Lines() {}
 

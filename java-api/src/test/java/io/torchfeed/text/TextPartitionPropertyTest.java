@@ -26,7 +26,10 @@ import net.jqwik.api.lifecycle.BeforeProperty;
 class TextPartitionPropertyTest {
   /** The smallest buffer, so that lines and words cross its end. */
   private static final LineOptions SMALL =
-      new LineOptions(LineOptions.CarriageReturn.KEEP, 64, 1 << 20);
+      LineOptions.defaults()
+          .withCarriageReturn(LineOptions.CarriageReturn.KEEP)
+          .withBufferBytes(64)
+          .withMaxLineBytes(1 << 20);
 
   @SuppressWarnings("NullAway.Init")
   private Path folder;

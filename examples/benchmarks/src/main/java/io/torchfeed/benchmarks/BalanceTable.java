@@ -113,7 +113,7 @@ public final class BalanceTable {
         return equal(
             costs,
             worldSize,
-            rank -> new PythonDistributedSampler(costs.size(), new Part(worldSize, rank)));
+            rank -> PythonDistributedSampler.of(costs.size(), new Part(worldSize, rank)));
       }
     },
     BAGUA("Bagua") {
@@ -122,7 +122,7 @@ public final class BalanceTable {
         return equal(
             costs,
             worldSize,
-            rank -> new BaguaLoadBalancingSampler(costs, new Part(worldSize, rank)));
+            rank -> BaguaLoadBalancingSampler.of(costs, new Part(worldSize, rank)));
       }
     },
     LARGEST_FIRST("LPT") {
@@ -173,10 +173,7 @@ public final class BalanceTable {
         LongSummaryStatistics all = LongStream.range(0, SAMPLES).map(costs::at).summaryStatistics();
         long budget = Math.max(all.getMax(), BATCH_SIZE * all.getSum() / SAMPLES);
         TokenBudgetBatchSampler rank0 =
-            TokenBudgetBatchSampler.builder(costs, budget)
-                .part(new Part(worldSize, 0))
-                .seed(SEED)
-                .build();
+            TokenBudgetBatchSampler.of(costs, budget, new Part(worldSize, 0)).withSeed(SEED);
         return BalanceReport.over(costs, worldSize).batchSamplers(rank0::forRank);
       }
     };

@@ -54,8 +54,7 @@ public final class PlanningTime {
     return switch (name) {
       case "equal-counts" -> equalCounts(costs, LoadBalancingDistributedSampler.StepGrouping.MIXED);
       case "bucketed" -> equalCounts(costs, LoadBalancingDistributedSampler.StepGrouping.BUCKETED);
-      case "token-budget" ->
-          TokenBudgetBatchSampler.builder(costs, budget(costs)).part(new Part(RANKS, 0)).build();
+      case "token-budget" -> TokenBudgetBatchSampler.of(costs, budget(costs), new Part(RANKS, 0));
       default -> throw new IllegalArgumentException("unknown plan \"" + name + '"');
     };
   }
@@ -69,7 +68,7 @@ public final class PlanningTime {
 
   private static BatchSampler equalCounts(
       Costs costs, LoadBalancingDistributedSampler.StepGrouping grouping) {
-    return new FixedSizeBatchSampler(
+    return FixedSizeBatchSampler.of(
         LoadBalancingDistributedSampler.builder(costs, new Part(RANKS, 0), BATCH)
             .grouping(grouping)
             .build(),

@@ -34,7 +34,7 @@ public class SamplerBenchmark {
   private static final int SIZE = 1_000_000;
   private static final int READ = 8192;
 
-  private final DistributedRandomSampler sampler = new DistributedRandomSampler(SIZE, Part.whole());
+  private final DistributedRandomSampler sampler = DistributedRandomSampler.of(SIZE, Part.whole());
   private final long[] indices = new long[READ];
   private final long[] list = new long[SIZE];
   private Cursor cursor;

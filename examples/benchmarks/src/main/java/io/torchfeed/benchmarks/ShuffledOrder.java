@@ -25,10 +25,10 @@ interface ShuffledOrder {
   /** Returns the order with the given name in the benchmark's parameters. */
   static ShuffledOrder of(String name, int size) {
     return switch (name) {
-      case "ShuffledSampler" -> new OfSampler(new ShuffledSampler(size, 1));
-      case "RandomSampler" -> new OfSampler(new RandomSampler(size, 1));
+      case "ShuffledSampler" -> new OfSampler(ShuffledSampler.of(size, 1));
+      case "RandomSampler" -> new OfSampler(RandomSampler.of(size, 1));
       case "DistributedRandomSampler" ->
-          new OfSampler(new DistributedRandomSampler(size, Part.whole()));
+          new OfSampler(DistributedRandomSampler.of(size, Part.whole()));
       case "plainJava" -> new ShuffledArray(size);
       case "presetsRandom" -> new OfPresets(new org.bytedeco.pytorch.RandomSampler(size));
       case "presetsDistributed" ->

@@ -51,7 +51,7 @@ public final class TextLines implements ObjectStreamDataset<TextLines.TextLine> 
    * @throws IllegalArgumentException if {@code shards} is below 1
    */
   public static TextLines of(List<String> paths, int shards) {
-    return of(TextPartition.plan(paths, shards), LineOptions.DEFAULT);
+    return of(TextPartition.plan(paths, shards), LineOptions.defaults());
   }
 
   /**

@@ -75,8 +75,8 @@ public final class LoaderMeter {
     transferNanos += nanos;
   }
 
-  public synchronized LoaderStats stats(int prefetch) {
-    return new LoaderStats(
+  public synchronized LoaderFigures figures(int prefetch) {
+    return new LoaderFigures(
         batches,
         rows,
         bytes,

@@ -27,7 +27,7 @@ import java.util.List;
  *
  * <pre>{@code
  * Sampler sampler =
- *     new BaguaLoadBalancingSampler(costs, new Part(2, 0)).withLevel(0.5).withTail(Tail.DROP);
+ *     BaguaLoadBalancingSampler.of(costs, new Part(2, 0)).withLevel(0.5).withTail(Tail.DROP);
  * }</pre>
  *
  * <p>Epoch e is a pass after {@code set_epoch(e)}: its generator is seeded with the low 32 bits of
@@ -86,10 +86,11 @@ public record BaguaLoadBalancingSampler(
    *
    * @param costs the cost of each sample of the dataset
    * @param part the part of this rank
+   * @return the plan
    * @throws IllegalArgumentException if an argument is out of range
    */
-  public BaguaLoadBalancingSampler(Costs costs, Part part) {
-    this(costs, part, true, 0, 0, Tail.PAD);
+  public static BaguaLoadBalancingSampler of(Costs costs, Part part) {
+    return new BaguaLoadBalancingSampler(costs, part, true, 0, 0, Tail.PAD);
   }
 
   /**

@@ -17,7 +17,7 @@ import java.util.function.IntFunction;
  * <pre>{@code
  * BalanceReport report =
  *     BalanceReport.over(costs, 8)
- *         .samplers(32, rank -> new ShuffledSampler(costs.size(), new Part(8, rank), 42));
+ *         .samplers(32, rank -> ShuffledSampler.of(costs.size(), new Part(8, rank), 42));
  * System.out.println(report.table());
  * }</pre>
  *
@@ -187,7 +187,7 @@ public record BalanceReport(
       if (batchSize < 1) {
         throw new IllegalArgumentException("batchSize must be at least 1, got " + batchSize);
       }
-      return batchSamplers(rank -> new FixedSizeBatchSampler(plan.apply(rank), batchSize));
+      return batchSamplers(rank -> FixedSizeBatchSampler.of(plan.apply(rank), batchSize));
     }
 
     /**

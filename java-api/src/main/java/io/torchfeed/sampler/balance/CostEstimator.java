@@ -17,7 +17,7 @@ import java.util.Objects;
  * observations stays close to the average. Earlier batches may count less ({@link #forget}).
  *
  * <pre>{@code
- * CostEstimator estimator = new CostEstimator(lengths, 16);
+ * CostEstimator estimator = CostEstimator.of(lengths, 16);
  * estimator.add(indices, batchSize, seconds); // after each batch
  * Costs costs = estimator.estimate(); // after the epoch
  * }</pre>
@@ -42,15 +42,7 @@ public final class CostEstimator {
   private final double[] sums; // the matrix row by row, the right side, the number of batches
   private final double[] ofBatch;
 
-  /**
-   * Creates an estimator without measurements.
-   *
-   * @param prior the assumed cost of each sample, such as its length; 0 counts as 1
-   * @param buckets maximum number of buckets, in [1, 256]; they hold about the same number of
-   *     samples, and samples of equal prior cost share one
-   * @throws IllegalArgumentException if there are no samples, or {@code buckets} is out of range
-   */
-  public CostEstimator(Costs prior, int buckets) {
+  private CostEstimator(Costs prior, int buckets) {
     this.prior = requireNonNull(prior, "prior");
     if (prior.size() == 0) {
       throw new IllegalArgumentException("prior must have at least 1 cost, got none");
@@ -63,6 +55,19 @@ public final class CostEstimator {
     unknowns = limits.length + 1;
     sums = new double[unknowns * unknowns + unknowns + 1];
     ofBatch = new double[unknowns];
+  }
+
+  /**
+   * Creates an estimator without measurements.
+   *
+   * @param prior the assumed cost of each sample, such as its length; 0 counts as 1
+   * @param buckets maximum number of buckets, in [1, 256]; they hold about the same number of
+   *     samples, and samples of equal prior cost share one
+   * @return the estimator
+   * @throws IllegalArgumentException if there are no samples, or {@code buckets} is out of range
+   */
+  public static CostEstimator of(Costs prior, int buckets) {
+    return new CostEstimator(prior, buckets);
   }
 
   /**

@@ -5,7 +5,6 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.HeapMemory;
-import io.torchfeed.internal.Once;
 import io.torchfeed.sampler.BatchCursor;
 import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.DividedPlan;
@@ -15,8 +14,6 @@ import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.sampler.cursor.EpochProgress;
 import java.util.List;
-import java.util.Objects;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Batches of as many samples as fit a budget: count times longest sample, the cost of a batch
@@ -49,30 +46,105 @@ import org.jspecify.annotations.Nullable;
  * max_tokens}; balancing the batches of a step across ranks is new.
  */
 public final class TokenBudgetBatchSampler implements BatchSampler, DividedPlan<BatchCursor> {
-  private final Builder options;
+  private final Costs costs;
+  private final long budget;
+  private final int maxSamples;
+  private final long seed;
   private final TokenBudgetPlan plan;
   private final Part part;
   private final int maxBatchSize;
 
-  private TokenBudgetBatchSampler(
-      Builder options, TokenBudgetPlan plan, Part part, int maxBatchSize) {
-    this.options = options;
-    this.plan = plan;
+  private TokenBudgetBatchSampler(Costs costs, long budget, Part part, int maxSamples, long seed) {
+    Checks.requireFewRanks(part.worldSize());
+    this.costs = costs;
+    this.budget = budget;
     this.part = part;
-    this.maxBatchSize = maxBatchSize;
+    this.maxSamples = maxSamples;
+    this.seed = seed;
+    maxBatchSize = maxBatchSize(costs, budget, maxSamples);
+    plan = new TokenBudgetPlan(costs, part.worldSize(), budget, maxBatchSize, seed);
+  }
+
+  private TokenBudgetBatchSampler(TokenBudgetBatchSampler other, int rank) {
+    costs = other.costs;
+    budget = other.budget;
+    part = new Part(other.part.worldSize(), rank);
+    maxSamples = other.maxSamples;
+    seed = other.seed;
+    maxBatchSize = other.maxBatchSize;
+    plan = other.plan;
+  }
+
+  private static int maxBatchSize(Costs costs, long budget, int maxSamples) {
+    long shortest = budget;
+    for (int i = 0; i < costs.size(); i++) {
+      shortest = Math.min(shortest, Math.max(1, costs.at(i)));
+    }
+    long most = Math.min(budget / shortest, Math.max(1, costs.size()));
+    return (int) Math.min(most, maxSamples);
   }
 
   /**
-   * Returns a builder of samplers; the defaults are one rank, no limit on samples, and seed 0.
+   * Creates a plan of the whole dataset.
    *
    * @param costs the length of each sample
    * @param budget the maximum cost of a batch, count times longest, in [1, 2^42)
-   * @return a new builder
+   * @return the plan, with seed 0
    * @throws IllegalArgumentException if the budget is out of range, or a sample is longer than the
    *     budget
    */
-  public static Builder builder(Costs costs, long budget) {
-    return new Builder(costs, budget);
+  public static TokenBudgetBatchSampler of(Costs costs, long budget) {
+    return of(costs, budget, Part.whole());
+  }
+
+  /**
+   * Creates one rank's plan.
+   *
+   * @param costs the length of each sample
+   * @param budget the maximum cost of a batch, count times longest, in [1, 2^42)
+   * @param part the part of this rank, one of at most 65536
+   * @return the plan, with seed 0
+   * @throws IllegalArgumentException if the budget is out of range, a sample is longer than the
+   *     budget, or there are more ranks
+   */
+  public static TokenBudgetBatchSampler of(Costs costs, long budget, Part part) {
+    requireNonNull(costs, "costs");
+    requireNonNull(part, "part");
+    if (budget < 1 || budget >= Costs.LIMIT) {
+      throw new IllegalArgumentException("budget must be in [1, 2^42), got " + budget);
+    }
+    for (int i = 0; i < costs.size(); i++) {
+      if (costs.at(i) > budget) {
+        throw new IllegalArgumentException(
+            "every sample must fit the budget %d, got cost %d at index %d; raise the budget or shorten the sample"
+                .formatted(budget, costs.at(i), i));
+      }
+    }
+    return new TokenBudgetBatchSampler(costs, budget, part, Integer.MAX_VALUE, 0);
+  }
+
+  /**
+   * Returns this plan with a limit on the number of samples in a batch.
+   *
+   * @param maxSamples the maximum number of samples, at least 1
+   * @return the new plan
+   * @throws IllegalArgumentException if it is less than 1
+   */
+  public TokenBudgetBatchSampler withMaxSamples(int maxSamples) {
+    if (maxSamples < 1) {
+      throw new IllegalArgumentException("maxSamples must be at least 1, got " + maxSamples);
+    }
+    return new TokenBudgetBatchSampler(costs, budget, part, maxSamples, seed);
+  }
+
+  /**
+   * Returns this plan with another seed: all random choices depend on it and on the epoch.
+   *
+   * @param seed any value; all 64 bits count
+   * @return the new plan
+   */
+  public TokenBudgetBatchSampler withSeed(long seed) {
+    return new TokenBudgetBatchSampler(costs, budget, part, maxSamples, seed);
   }
 
   /**
@@ -83,8 +155,7 @@ public final class TokenBudgetBatchSampler implements BatchSampler, DividedPlan<
    * @throws IllegalArgumentException if {@code rank} is out of range
    */
   public TokenBudgetBatchSampler forRank(int rank) {
-    return new TokenBudgetBatchSampler(
-        options, plan, new Part(part.worldSize(), rank), maxBatchSize);
+    return new TokenBudgetBatchSampler(this, rank);
   }
 
   @Override
@@ -130,125 +201,15 @@ public final class TokenBudgetBatchSampler implements BatchSampler, DividedPlan<
   @Override
   public PlanParameters order() {
     return PlanParameters.of("torchfeed.TokenBudgetBatchSampler")
-        .with("costs", options.costs.digest())
-        .with("datasetSize", options.costs.size())
-        .with("budget", options.budget)
-        .with("mostSamples", options.maxSamples())
-        .with("seed", options.seed());
+        .with("costs", costs.digest())
+        .with("datasetSize", costs.size())
+        .with("budget", budget)
+        .with("mostSamples", maxSamples)
+        .with("seed", seed);
   }
 
   @Override
   public String toString() {
     return "TokenBudgetBatchSampler" + parameters().values();
-  }
-
-  /** A builder of {@link TokenBudgetBatchSampler}; each option can be set at most once. */
-  public static final class Builder {
-    private final Costs costs;
-    private final long budget;
-    private @Nullable Part part;
-    private @Nullable Integer maxSamples;
-    private @Nullable Long seed;
-
-    private Builder(Costs costs, long budget) {
-      this.costs = requireNonNull(costs, "costs");
-      this.budget = budget;
-      if (budget < 1 || budget >= Costs.LIMIT) {
-        throw new IllegalArgumentException("budget must be in [1, 2^42), got " + budget);
-      }
-      for (int i = 0; i < costs.size(); i++) {
-        if (costs.at(i) > budget) {
-          throw new IllegalArgumentException(
-              "every sample must fit the budget %d, got cost %d at index %d; raise the budget or shorten the sample"
-                  .formatted(budget, costs.at(i), i));
-        }
-      }
-    }
-
-    private Builder(Builder other) {
-      costs = other.costs;
-      budget = other.budget;
-      part = other.part;
-      maxSamples = other.maxSamples;
-      seed = other.seed;
-    }
-
-    /**
-     * Sets the part of this rank; by default the whole dataset.
-     *
-     * @param part the part of this rank, one of at most 65536
-     * @return this builder
-     * @throws IllegalArgumentException if there are more ranks
-     * @throws IllegalStateException if it was already set
-     */
-    public Builder part(Part part) {
-      Checks.requireFewRanks(part.worldSize());
-      this.part = Once.set("part", this.part, part);
-      return this;
-    }
-
-    /**
-     * Limits the number of samples in a batch.
-     *
-     * @param maxSamples the maximum number of samples, at least 1
-     * @return this builder
-     * @throws IllegalArgumentException if it is less than 1
-     * @throws IllegalStateException if it was already set
-     */
-    public Builder maxSamples(int maxSamples) {
-      Once.requireUnset("maxSamples", this.maxSamples);
-      if (maxSamples < 1) {
-        throw new IllegalArgumentException("maxSamples must be at least 1, got " + maxSamples);
-      }
-      this.maxSamples = maxSamples;
-      return this;
-    }
-
-    /**
-     * Sets the seed: all random choices depend on it and on the epoch.
-     *
-     * @param seed any value; all 64 bits count
-     * @return this builder
-     * @throws IllegalStateException if it was already set
-     */
-    public Builder seed(long seed) {
-      Once.requireUnset("seed", this.seed);
-      this.seed = seed;
-      return this;
-    }
-
-    /**
-     * Returns a sampler with these options.
-     *
-     * @return a new sampler
-     */
-    public TokenBudgetBatchSampler build() {
-      Builder options = new Builder(this);
-      int largest = options.maxBatchSize();
-      TokenBudgetPlan plan =
-          new TokenBudgetPlan(costs, options.part().worldSize(), budget, largest, options.seed());
-      return new TokenBudgetBatchSampler(options, plan, options.part(), largest);
-    }
-
-    private Part part() {
-      return Objects.requireNonNullElse(part, Part.whole());
-    }
-
-    private int maxSamples() {
-      return Objects.requireNonNullElse(maxSamples, Integer.MAX_VALUE);
-    }
-
-    private long seed() {
-      return Objects.requireNonNullElse(seed, 0L);
-    }
-
-    private int maxBatchSize() {
-      long shortest = budget;
-      for (int i = 0; i < costs.size(); i++) {
-        shortest = Math.min(shortest, Math.max(1, costs.at(i)));
-      }
-      long most = Math.min(budget / shortest, Math.max(1, costs.size()));
-      return (int) Math.min(most, maxSamples());
-    }
   }
 }

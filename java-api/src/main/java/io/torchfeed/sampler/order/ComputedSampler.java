@@ -31,7 +31,7 @@ import io.torchfeed.sampler.cursor.PlanChecks;
  *   }
  * }
  *
- * Sampler ofThisRank = new StridedSampler(new EveryOther(1000), part);
+ * Sampler ofThisRank = StridedSampler.of(new EveryOther(1000), part);
  * }</pre>
  *
  * <p>Subclasses are immutable; any number of threads may open cursors and read them. Opening an

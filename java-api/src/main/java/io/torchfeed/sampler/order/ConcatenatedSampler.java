@@ -25,14 +25,7 @@ public final class ConcatenatedSampler implements Sampler {
   private final String hash; // cached, since sources may be nested and shared
   private final int depth;
 
-  /**
-   * Creates a plan.
-   *
-   * @param sources the plans, in order; at least one; copied
-   * @throws IllegalArgumentException if there is no source, a source has a negative size, or the
-   *     sum of their sizes is above 2<sup>62</sup>
-   */
-  public ConcatenatedSampler(List<MixedSampler.Source> sources) {
+  private ConcatenatedSampler(List<MixedSampler.Source> sources) {
     this.sources = Checks.copyOf("sources", sources);
     if (sources.isEmpty()) {
       throw new IllegalArgumentException("sources must not be empty");
@@ -49,6 +42,18 @@ public final class ConcatenatedSampler implements Sampler {
     }
     this.hash = MixedSampler.Source.hash(this.sources);
     this.depth = MixedSampler.Source.depth(this.sources);
+  }
+
+  /**
+   * Creates a plan.
+   *
+   * @param sources the plans, in order; at least one; copied
+   * @return the plan
+   * @throws IllegalArgumentException if there is no source, a source has a negative size, or the
+   *     sum of their sizes is above 2<sup>62</sup>
+   */
+  public static ConcatenatedSampler of(List<MixedSampler.Source> sources) {
+    return new ConcatenatedSampler(sources);
   }
 
   /**

@@ -48,10 +48,21 @@ public record FixedSizeBatchSampler(Sampler sampler, int batchSize, boolean drop
    *
    * @param sampler the order
    * @param batchSize number of indices in a full batch, at least 1
+   * @return the plan
    * @throws IllegalArgumentException if {@code batchSize} is less than 1
    */
-  public FixedSizeBatchSampler(Sampler sampler, int batchSize) {
-    this(sampler, batchSize, false);
+  public static FixedSizeBatchSampler of(Sampler sampler, int batchSize) {
+    return new FixedSizeBatchSampler(sampler, batchSize, false);
+  }
+
+  /**
+   * Returns this plan with or without a last batch that is not full; it is kept by default.
+   *
+   * @param dropLast whether a last batch that is not full is left out
+   * @return the new plan
+   */
+  public FixedSizeBatchSampler withDropLast(boolean dropLast) {
+    return new FixedSizeBatchSampler(sampler, batchSize, dropLast);
   }
 
   private Batching batching(long samples) {

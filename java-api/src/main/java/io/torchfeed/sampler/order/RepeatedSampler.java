@@ -41,6 +41,20 @@ public record RepeatedSampler(Sampler plan, long samples) implements Sampler {
   }
 
   /**
+   * Creates a plan.
+   *
+   * @param plan the plan to repeat, of at least one index
+   * @param samples number of indices in an epoch, in [0, 2<sup>62</sup>]; steps times batch size
+   *     times world size if an epoch is a number of steps
+   * @return the plan
+   * @throws IllegalArgumentException if {@code samples} is out of range, or {@code plan} is empty
+   *     or one rank's plan
+   */
+  public static RepeatedSampler of(Sampler plan, long samples) {
+    return new RepeatedSampler(plan, samples);
+  }
+
+  /**
    * Returns a plan whose epoch 0 is in effect endless: 2<sup>62</sup> indices.
    *
    * @param plan the plan to repeat, of at least one index

@@ -62,10 +62,11 @@ public record ShuffledSampler(long datasetSize, Part part, long seed, Tail tail)
    * @param datasetSize number of samples in the dataset, in [0, 2<sup>62</sup>]
    * @param part the part of this rank
    * @param seed any value
+   * @return the plan
    * @throws IllegalArgumentException if an argument is out of range
    */
-  public ShuffledSampler(long datasetSize, Part part, long seed) {
-    this(datasetSize, part, seed, Tail.PAD);
+  public static ShuffledSampler of(long datasetSize, Part part, long seed) {
+    return new ShuffledSampler(datasetSize, part, seed, Tail.PAD);
   }
 
   /**
@@ -73,10 +74,21 @@ public record ShuffledSampler(long datasetSize, Part part, long seed, Tail tail)
    *
    * @param datasetSize number of samples in the dataset, in [0, 2<sup>62</sup>]
    * @param seed any value
+   * @return the plan
    * @throws IllegalArgumentException if {@code datasetSize} is out of range
    */
-  public ShuffledSampler(long datasetSize, long seed) {
-    this(datasetSize, Part.whole(), seed);
+  public static ShuffledSampler of(long datasetSize, long seed) {
+    return of(datasetSize, Part.whole(), seed);
+  }
+
+  /**
+   * Returns this plan with another tail; {@link Tail#PAD} by default.
+   *
+   * @param tail the rule for a dataset that does not divide evenly among the ranks
+   * @return the new plan
+   */
+  public ShuffledSampler withTail(Tail tail) {
+    return new ShuffledSampler(datasetSize, part, seed, tail);
   }
 
   @Override
@@ -92,7 +104,7 @@ public record ShuffledSampler(long datasetSize, Part part, long seed, Tail tail)
   @Override
   public long[] probe(long epoch, int worldSize) {
     Checks.requireEpoch(epoch);
-    return OrderProbe.of(new ShuffledSampler(datasetSize, seed), epoch);
+    return OrderProbe.of(of(datasetSize, seed), epoch);
   }
 
   @Override

@@ -52,11 +52,22 @@ public record StridedSampler(Sampler dataset, Part part, Tail tail)
    *
    * @param dataset the plan of the whole, undivided order
    * @param part the part of this rank
+   * @return the plan
    * @throws IllegalArgumentException if an argument is out of range, or {@code dataset} is already
    *     one rank's plan
    */
-  public StridedSampler(Sampler dataset, Part part) {
-    this(dataset, part, Tail.PAD);
+  public static StridedSampler of(Sampler dataset, Part part) {
+    return new StridedSampler(dataset, part, Tail.PAD);
+  }
+
+  /**
+   * Returns this plan with another tail; {@link Tail#PAD} by default.
+   *
+   * @param tail the rule for an order that does not divide evenly among the ranks
+   * @return the new plan
+   */
+  public StridedSampler withTail(Tail tail) {
+    return new StridedSampler(dataset, part, tail);
   }
 
   @Override

@@ -30,7 +30,7 @@ import java.util.List;
  *
  * <pre>{@code
  * Sampler sampler =
- *     new PythonDistributedSampler(50_000, new Part(8, rank)).withSeed(42).withTail(Tail.DROP);
+ *     PythonDistributedSampler.of(50_000, new Part(8, rank)).withSeed(42).withTail(Tail.DROP);
  * }</pre>
  *
  * <p>Epoch e is a pass after {@code set_epoch(e)}: its generator is seeded with the low 32 bits of
@@ -85,10 +85,11 @@ public record PythonDistributedSampler(
    *
    * @param datasetSize number of samples in the dataset, in [0, 2147483639]
    * @param part the part of this rank
+   * @return the plan
    * @throws IllegalArgumentException if an argument is outside of its range
    */
-  public PythonDistributedSampler(long datasetSize, Part part) {
-    this(datasetSize, part, true, 0, Tail.PAD);
+  public static PythonDistributedSampler of(long datasetSize, Part part) {
+    return new PythonDistributedSampler(datasetSize, part, true, 0, Tail.PAD);
   }
 
   /**

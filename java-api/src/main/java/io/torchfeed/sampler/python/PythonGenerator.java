@@ -23,7 +23,7 @@ import java.util.function.IntFunction;
  * be ported line by line:
  *
  * <pre>{@code
- * PythonGenerator generator = new PythonGenerator(42);    // torch.Generator().manual_seed(42)
+ * PythonGenerator generator = PythonGenerator.of(42);    // torch.Generator().manual_seed(42)
  * int[] order = generator.randperm(10);                   // 2 6 1 8 4 5 0 9 3 7
  * long[] crops = generator.randint(0, 32, 10);            // torch.randint(0, 32, (10,), ...)
  * }</pre>
@@ -51,7 +51,7 @@ import java.util.function.IntFunction;
  * try (PointerScope scope = new PointerScope()) {
  *   seed = torch.tensor(0L).random_().item_long();
  * }
- * Sampler sampler = new PythonRandomSampler(50_000, seed);
+ * Sampler sampler = PythonRandomSampler.of(50_000, seed);
  * }</pre>
  *
  * <p>This advances the process-wide generator as in Python, and epoch 0 of the plan is the order
@@ -75,11 +75,11 @@ public final class PythonGenerator {
    *
    * <pre>{@code
    * // DataLoader(data, shuffle=True, generator=torch.Generator().manual_seed(42))
-   * new PythonRandomSampler(50_000, 42).withGeneratorUse(PythonGenerator.Use.LOADER);
+   * PythonRandomSampler.of(50_000, 42).withGeneratorUse(PythonGenerator.Use.LOADER);
    *
    * // torch.manual_seed(42)
    * // DataLoader(data, shuffle=True)
-   * new PythonRandomSampler(50_000, 42).withGeneratorUse(PythonGenerator.Use.PROCESS_LOADER);
+   * PythonRandomSampler.of(50_000, 42).withGeneratorUse(PythonGenerator.Use.PROCESS_LOADER);
    * }</pre>
    *
    * <p>The orders match a program in which nothing else draws from that generator after it is
@@ -184,9 +184,10 @@ public final class PythonGenerator {
    *
    * @param seed any number; only its low 32 bits determine the stream. Python's seeds from
    *     2<sup>63</sup> to 2<sup>64</sup> - 1 are the negative ones
+   * @return the generator
    */
-  public PythonGenerator(long seed) {
-    this(GeneratorState.seeded(seed));
+  public static PythonGenerator of(long seed) {
+    return new PythonGenerator(GeneratorState.seeded(seed));
   }
 
   /**

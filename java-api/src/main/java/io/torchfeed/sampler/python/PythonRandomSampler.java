@@ -30,7 +30,7 @@ import io.torchfeed.sampler.cursor.ListCursor;
  * <pre>{@code
  * // DataLoader(data, shuffle=True, generator=torch.Generator().manual_seed(42))
  * Sampler sampler =
- *     new PythonRandomSampler(50_000, 42).withGeneratorUse(PythonGenerator.Use.LOADER);
+ *     PythonRandomSampler.of(50_000, 42).withGeneratorUse(PythonGenerator.Use.LOADER);
  * }</pre>
  *
  * <p>An open cursor holds 4 bytes per draw (8 when drawing with replacement from more than
@@ -82,10 +82,13 @@ public record PythonRandomSampler(
    * @param replacement whether a sample can be drawn more than once
    * @param numSamples number of draws in an epoch, in [1, 2147483639]; may exceed datasetSize
    * @param seed the seed of the generator, any number; only its low 32 bits are used
+   * @return the plan
    * @throws IllegalArgumentException if an argument is outside of its range
    */
-  public PythonRandomSampler(long datasetSize, boolean replacement, long numSamples, long seed) {
-    this(datasetSize, replacement, numSamples, seed, PythonGenerator.Use.SAMPLER);
+  public static PythonRandomSampler of(
+      long datasetSize, boolean replacement, long numSamples, long seed) {
+    return new PythonRandomSampler(
+        datasetSize, replacement, numSamples, seed, PythonGenerator.Use.SAMPLER);
   }
 
   /**
@@ -93,10 +96,11 @@ public record PythonRandomSampler(
    *
    * @param datasetSize number of samples in the dataset, in [1, 2147483639]
    * @param seed the seed of the generator, any number; only its low 32 bits are used
+   * @return the plan
    * @throws IllegalArgumentException if {@code datasetSize} is outside of its range
    */
-  public PythonRandomSampler(long datasetSize, long seed) {
-    this(datasetSize, false, datasetSize, seed);
+  public static PythonRandomSampler of(long datasetSize, long seed) {
+    return of(datasetSize, false, datasetSize, seed);
   }
 
   /**

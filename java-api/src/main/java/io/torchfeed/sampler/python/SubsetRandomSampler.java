@@ -32,14 +32,7 @@ public final class SubsetRandomSampler implements Sampler {
   private final PythonGenerator.Use generatorUse;
   private final PlanParameters parameters; // without the generator use
 
-  /**
-   * Creates a plan. The indices are copied.
-   *
-   * @param indices dataset indices, each at least 0; may be empty and may hold an index twice
-   * @param seed the seed of the generator, any value; only its low 32 bits count
-   * @throws IllegalArgumentException if an index is negative
-   */
-  public SubsetRandomSampler(long[] indices, long seed) {
+  private SubsetRandomSampler(long[] indices, long seed) {
     for (int i = 0; i < indices.length; i++) {
       if (indices[i] < 0) {
         throw new IllegalArgumentException(
@@ -54,6 +47,18 @@ public final class SubsetRandomSampler implements Sampler {
             .with("indices", new ContentHash().add(this.indices).hex())
             .with("size", indices.length)
             .with("seed", seed);
+  }
+
+  /**
+   * Creates a plan. The indices are copied.
+   *
+   * @param indices dataset indices, each at least 0; may be empty and may hold an index twice
+   * @param seed the seed of the generator, any value; only its low 32 bits count
+   * @return the plan
+   * @throws IllegalArgumentException if an index is negative
+   */
+  public static SubsetRandomSampler of(long[] indices, long seed) {
+    return new SubsetRandomSampler(indices, seed);
   }
 
   private SubsetRandomSampler(SubsetRandomSampler other, PythonGenerator.Use generatorUse) {

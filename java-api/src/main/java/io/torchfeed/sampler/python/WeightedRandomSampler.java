@@ -25,7 +25,7 @@ import io.torchfeed.sampler.cursor.ListCursor;
  *
  * <p>Epoch e is pass e, counted from 0, over a sampler whose generator was seeded once, with {@code
  * seed}; {@link #withGeneratorUse} covers the passes of a {@code DataLoader} and those without a
- * generator. PyTorch checks weights when it draws; here the constructor does.
+ * generator. PyTorch checks weights when it draws; here {@link #of} does.
  *
  * <p>Immutable; any number of threads may open cursors. The plan takes 8 bytes per weight and an
  * open cursor 4 bytes per draw; without replacement, opening takes 16 more bytes per weight and one
@@ -42,18 +42,7 @@ public final class WeightedRandomSampler implements Sampler {
   private final PythonGenerator.Use generatorUse;
   private final PlanParameters parameters; // without the generator use
 
-  /**
-   * Creates a plan. The weights are copied.
-   *
-   * @param weights one weight per sample of the dataset, [1, 2<sup>24</sup>] of them; each finite
-   *     and at least 0, not all 0, and with a finite sum, which need not be 1
-   * @param numSamples number of draws in an epoch, in [1, 2147483639]; without replacement at most
-   *     the number of weights
-   * @param replacement whether a drawn index can be drawn again
-   * @param seed the seed of the generator, any value; only its low 32 bits count
-   * @throws IllegalArgumentException if an argument is out of range
-   */
-  public WeightedRandomSampler(double[] weights, long numSamples, boolean replacement, long seed) {
+  private WeightedRandomSampler(double[] weights, long numSamples, boolean replacement, long seed) {
     this.weights = weights.clone();
     Multinomial.requireWeights(this.weights);
     Multinomial.requireSamples(numSamples, weights.length, replacement);
@@ -69,6 +58,23 @@ public final class WeightedRandomSampler implements Sampler {
             .with("seed", seed);
     this.generatorUse = PythonGenerator.Use.SAMPLER;
     Multinomial.prepare(this.weights, replacement, numSamples);
+  }
+
+  /**
+   * Creates a plan. The weights are copied.
+   *
+   * @param weights one weight per sample of the dataset, [1, 2<sup>24</sup>] of them; each finite
+   *     and at least 0, not all 0, and with a finite sum, which need not be 1
+   * @param numSamples number of draws in an epoch, in [1, 2147483639]; without replacement at most
+   *     the number of weights
+   * @param replacement whether a drawn index can be drawn again
+   * @param seed the seed of the generator, any value; only its low 32 bits count
+   * @return the plan
+   * @throws IllegalArgumentException if an argument is out of range
+   */
+  public static WeightedRandomSampler of(
+      double[] weights, long numSamples, boolean replacement, long seed) {
+    return new WeightedRandomSampler(weights, numSamples, replacement, seed);
   }
 
   private WeightedRandomSampler(WeightedRandomSampler other, PythonGenerator.Use generatorUse) {
@@ -87,10 +93,11 @@ public final class WeightedRandomSampler implements Sampler {
    *     and at least 0, not all 0, and with a finite sum, which need not be 1
    * @param numSamples number of draws in an epoch, in [1, 2147483639]
    * @param seed the seed of the generator, any value; only its low 32 bits count
+   * @return the plan
    * @throws IllegalArgumentException if an argument is out of range
    */
-  public WeightedRandomSampler(double[] weights, long numSamples, long seed) {
-    this(weights, numSamples, true, seed);
+  public static WeightedRandomSampler of(double[] weights, long numSamples, long seed) {
+    return new WeightedRandomSampler(weights, numSamples, true, seed);
   }
 
   /**

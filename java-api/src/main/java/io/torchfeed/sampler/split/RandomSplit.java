@@ -18,7 +18,7 @@ import java.util.List;
  *
  * <pre>{@code
  * List<long[]> parts = RandomSplit.byFractions(50_000, new double[] {0.9, 0.1}, 42);
- * Sampler training = new SubsetRandomSampler(parts.get(0), 42);
+ * Sampler training = SubsetRandomSampler.of(parts.get(0), 42);
  * }</pre>
  *
  * <p>Datasets have at most 2147483639 samples. A split takes 12 bytes per sample and one shuffle.
@@ -71,7 +71,7 @@ public final class RandomSplit {
   }
 
   private static List<long[]> cut(long[] lengths, int datasetSize, long seed) {
-    int[] order = new PythonGenerator(seed).randperm(datasetSize);
+    int[] order = PythonGenerator.of(seed).randperm(datasetSize);
     List<long[]> parts = new ArrayList<>();
     int start = 0;
     for (long length : lengths) {

@@ -70,10 +70,23 @@ public record DistributedRandomSampler(long datasetSize, Part part, Tail tail)
    * @param datasetSize number of samples in the dataset; at least 0, and at most 2<sup>60</sup> - 1
    *     after padding
    * @param part the part of this rank
+   * @return the plan
    * @throws IllegalArgumentException if an argument is out of range
    */
-  public DistributedRandomSampler(long datasetSize, Part part) {
-    this(datasetSize, part, Tail.PAD);
+  public static DistributedRandomSampler of(long datasetSize, Part part) {
+    return new DistributedRandomSampler(datasetSize, part, Tail.PAD);
+  }
+
+  /**
+   * Returns this plan with another tail; {@link Tail#PAD} by default.
+   *
+   * @param tail the rule for a dataset that does not divide evenly among the ranks; {@link
+   *     Tail#PAD} or {@link Tail#DROP}
+   * @return the new plan
+   * @throws IllegalArgumentException if it is {@link Tail#UNEVEN}
+   */
+  public DistributedRandomSampler withTail(Tail tail) {
+    return new DistributedRandomSampler(datasetSize, part, tail);
   }
 
   @Override

@@ -55,10 +55,23 @@ public record DistributedSequentialSampler(long datasetSize, Part part, Tail tai
    *
    * @param datasetSize number of samples in the dataset, at least 0
    * @param part the part of this rank
+   * @return the plan
    * @throws IllegalArgumentException if an argument is out of range
    */
-  public DistributedSequentialSampler(long datasetSize, Part part) {
-    this(datasetSize, part, Tail.PAD);
+  public static DistributedSequentialSampler of(long datasetSize, Part part) {
+    return new DistributedSequentialSampler(datasetSize, part, Tail.PAD);
+  }
+
+  /**
+   * Returns this plan with another tail; {@link Tail#PAD} by default.
+   *
+   * @param tail the rule for a dataset that does not divide evenly among the ranks; {@link
+   *     Tail#PAD} or {@link Tail#DROP}
+   * @return the new plan
+   * @throws IllegalArgumentException if it is {@link Tail#UNEVEN}
+   */
+  public DistributedSequentialSampler withTail(Tail tail) {
+    return new DistributedSequentialSampler(datasetSize, part, tail);
   }
 
   @Override

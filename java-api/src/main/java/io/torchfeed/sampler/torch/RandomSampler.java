@@ -40,6 +40,18 @@ public record RandomSampler(long datasetSize, long seed) implements Sampler {
     LibtorchChecks.requireListable(datasetSize, 1, Tail.PAD);
   }
 
+  /**
+   * Creates a plan.
+   *
+   * @param datasetSize number of samples in the dataset, in [0, 2<sup>60</sup> - 1]
+   * @param seed any number
+   * @return the plan
+   * @throws IllegalArgumentException if {@code datasetSize} is outside of its range
+   */
+  public static RandomSampler of(long datasetSize, long seed) {
+    return new RandomSampler(datasetSize, seed);
+  }
+
   @Override
   public long size() {
     return datasetSize;

@@ -30,6 +30,17 @@ public record SequentialSampler(long datasetSize) implements Sampler {
     Checks.requireDatasetSize(datasetSize);
   }
 
+  /**
+   * Creates a plan.
+   *
+   * @param datasetSize number of samples in the dataset, at least 0
+   * @return the plan
+   * @throws IllegalArgumentException if {@code datasetSize} is negative
+   */
+  public static SequentialSampler of(long datasetSize) {
+    return new SequentialSampler(datasetSize);
+  }
+
   @Override
   public long size() {
     return datasetSize;

@@ -67,7 +67,7 @@ class FileDatasetTest {
 
   /** Asserts that the batches of both are equal, in random orders, with and without workers. */
   private static void assertEqualRows(FileDataset files, Tensor... tensors) {
-    Sampler sampler = new DistributedRandomSampler(files.size(), Part.whole());
+    Sampler sampler = DistributedRandomSampler.of(files.size(), Part.whole());
     for (int workers : new int[] {0, 2}) {
       try (TensorDataset data = TensorDataset.of(tensors);
           DataLoader expected =

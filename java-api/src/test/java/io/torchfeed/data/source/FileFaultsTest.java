@@ -55,7 +55,7 @@ class FileFaultsTest {
 
   private static DataLoader loader(FileDataset data, int workers) {
     return DataLoader.over(data)
-        .sampler(new DistributedRandomSampler(SIZE, Part.whole()))
+        .sampler(DistributedRandomSampler.of(SIZE, Part.whole()))
         .batchSize(BATCH)
         .workers(workers)
         .build();

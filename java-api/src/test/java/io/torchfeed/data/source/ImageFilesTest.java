@@ -62,7 +62,7 @@ class ImageFilesTest {
   private static List<Object> numbers(DataLoaderBuilder builder) {
     List<Object> all = new ArrayList<>();
     try (DataLoader loader =
-        builder.sampler(new ShuffledSampler(NAMES.size(), 5)).batchSize(4).build()) {
+        builder.sampler(ShuffledSampler.of(NAMES.size(), 5)).batchSize(4).build()) {
       for (int epoch = 0; epoch < 2; epoch++) {
         try (Batches batches = loader.epoch(epoch)) {
           for (Batch batch : batches) {

@@ -85,7 +85,7 @@ class ImageRecordsTest {
   }
 
   private static DataLoader loader(DataLoaderBuilder builder) {
-    return builder.sampler(new ShuffledSampler(NAMES.size(), 5)).batchSize(2).seed(9).build();
+    return builder.sampler(ShuffledSampler.of(NAMES.size(), 5)).batchSize(2).seed(9).build();
   }
 
   /** Returns the numbers of all batches of two epochs. */

@@ -102,7 +102,7 @@ class ImageTarTest {
             sample.putLong(1, labels.get((int) index));
           }
         };
-    ShuffledSampler sampler = new ShuffledSampler(images.size(), 5);
+    ShuffledSampler sampler = ShuffledSampler.of(images.size(), 5);
     try (ImageTar tar = ImageTar.open(shards, plan)) {
       assertThat(numbers(DataLoader.over(tar).sampler(sampler).seed(2).workers(workers).build()))
           .usingRecursiveComparison()

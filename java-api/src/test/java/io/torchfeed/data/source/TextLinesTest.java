@@ -234,7 +234,7 @@ class TextLinesTest {
   void aLineThatIsTooLongEndsOnlyItsShard() throws IOException {
     Path file = folder.resolve("long.txt");
     Files.writeString(file, "1,0.5,-1\n" + "9".repeat(500) + "\n");
-    LineOptions options = new LineOptions(LineOptions.DEFAULT.carriageReturn(), 64, 100);
+    LineOptions options = LineOptions.defaults().withBufferBytes(64).withMaxLineBytes(100);
     TextLines lines = TextLines.of(TextPartition.plan(List.of(file.toString()), 1), options);
     for (ObjectStreamDataset<TextLines.TextLine> stream : List.of(lines, lines.shuffled(10, 1))) {
       try (DataLoader loader = DataLoader.over(rows(stream)).build();

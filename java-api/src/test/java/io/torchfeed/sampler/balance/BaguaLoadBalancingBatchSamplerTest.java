@@ -346,7 +346,7 @@ class BaguaLoadBalancingBatchSamplerTest {
   }
 
   private static BaguaLoadBalancingSampler samples(Costs costs, int worldSize, int rank) {
-    return new BaguaLoadBalancingSampler(costs, new Part(worldSize, rank));
+    return BaguaLoadBalancingSampler.of(costs, new Part(worldSize, rank));
   }
 
   private static BaguaLoadBalancingBatchSampler batches(

@@ -135,7 +135,7 @@ class BaguaLoadBalancingSamplerTest {
   }
 
   private static BaguaLoadBalancingSampler plan(Costs costs, int worldSize, int rank) {
-    return new BaguaLoadBalancingSampler(costs, new Part(worldSize, rank));
+    return BaguaLoadBalancingSampler.of(costs, new Part(worldSize, rank));
   }
 
   private static long[][] ranks(int worldSize, long epoch, IntFunction<? extends Sampler> plan) {

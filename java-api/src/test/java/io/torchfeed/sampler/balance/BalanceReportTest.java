@@ -158,7 +158,7 @@ class BalanceReportTest {
     Costs costs = Costs.of(5, 5, 5, 5, 5, 5);
     BalanceReport report =
         BalanceReport.over(costs, 1)
-            .batchSamplers(rank -> new FixedSizeBatchSampler(listed(5, 4, 3, 2, 1, 0), 2));
+            .batchSamplers(rank -> FixedSizeBatchSampler.of(listed(5, 4, 3, 2, 1, 0), 2));
     assertThat(report.samples()).isEqualTo(6);
     assertThat(report.slowestPaddedCost()).isEqualTo(3 * 10);
   }

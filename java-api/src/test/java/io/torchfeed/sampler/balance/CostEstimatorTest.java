@@ -25,7 +25,7 @@ class CostEstimatorTest {
 
   @Test
   void theOverheadPerBatchIsNotAttributedToSamples() {
-    CostEstimator estimator = new CostEstimator(Costs.of(2, 4, 1), 1);
+    CostEstimator estimator = CostEstimator.of(Costs.of(2, 4, 1), 1);
     estimator.add(new long[] {0}, 1, 3);
     estimator.add(new long[] {1}, 1, 5);
     Costs costs = estimator.estimate();
@@ -36,21 +36,21 @@ class CostEstimatorTest {
 
   @Test
   void ratesOfBucketsAreFound() {
-    CostEstimator estimator = new CostEstimator(LENGTHS, 2);
+    CostEstimator estimator = CostEstimator.of(LENGTHS, 2);
     measure(estimator, 1, 0);
     assertRatios(estimator.estimate(), 1e-5);
   }
 
   @Test
   void noiseAveragesOut() {
-    CostEstimator estimator = new CostEstimator(LENGTHS, 8);
+    CostEstimator estimator = CostEstimator.of(LENGTHS, 8);
     measure(estimator, 2, 0.05);
     assertRatios(estimator.estimate(), 0.1);
   }
 
   @Test
   void anUnseenBucketHasTheAverageRate() {
-    CostEstimator estimator = new CostEstimator(Costs.of(10, 1000), 2);
+    CostEstimator estimator = CostEstimator.of(Costs.of(10, 1000), 2);
     estimator.add(new long[] {0}, 1, 5);
     estimator.add(new long[] {0, 0}, 2, 10);
     Costs costs = estimator.estimate();
@@ -59,9 +59,9 @@ class CostEstimatorTest {
 
   @Test
   void ranksThatShareTheirSumsHaveEqualEstimates() {
-    CostEstimator whole = new CostEstimator(LENGTHS, 4);
-    CostEstimator first = new CostEstimator(LENGTHS, 4);
-    CostEstimator second = new CostEstimator(LENGTHS, 4);
+    CostEstimator whole = CostEstimator.of(LENGTHS, 4);
+    CostEstimator first = CostEstimator.of(LENGTHS, 4);
+    CostEstimator second = CostEstimator.of(LENGTHS, 4);
     measure(first, 3, 0.1);
     measure(second, 4, 0.1);
     whole.addSums(first.sums());
@@ -72,7 +72,7 @@ class CostEstimatorTest {
 
   @Test
   void forgottenMeasurementsAreIgnored() {
-    CostEstimator estimator = new CostEstimator(Costs.of(10, 20), 2);
+    CostEstimator estimator = CostEstimator.of(Costs.of(10, 20), 2);
     estimator.add(new long[] {0}, 1, 100);
     estimator.add(new long[] {1}, 1, 1);
     estimator.forget(1);
@@ -86,7 +86,7 @@ class CostEstimatorTest {
 
   @Test
   void recentEpochsWeighMoreWhenEarlierOnesFade() {
-    CostEstimator estimator = new CostEstimator(LENGTHS, 1);
+    CostEstimator estimator = CostEstimator.of(LENGTHS, 1);
     for (int i = 0; i < 50; i++) {
       estimator.add(new long[] {i}, 1, 10.0 + LENGTHS.at(i));
     }
@@ -97,7 +97,7 @@ class CostEstimatorTest {
 
   @Test
   void ratesStayPositive() {
-    CostEstimator estimator = new CostEstimator(Costs.of(10, 20), 2);
+    CostEstimator estimator = CostEstimator.of(Costs.of(10, 20), 2);
     estimator.add(new long[] {0}, 1, 100);
     estimator.add(new long[] {0, 1}, 2, 1);
     estimator.add(new long[] {1}, 1, 50);
@@ -108,7 +108,7 @@ class CostEstimatorTest {
 
   @Test
   void samplesWithoutPriorCostCountAsOne() {
-    CostEstimator estimator = new CostEstimator(Costs.of(0, 1), 3);
+    CostEstimator estimator = CostEstimator.of(Costs.of(0, 1), 3);
     estimator.add(new long[] {0, 1}, 2, 4);
     Costs costs = estimator.estimate();
     assertThat(costs.at(0)).isEqualTo(costs.at(1));
@@ -117,7 +117,7 @@ class CostEstimatorTest {
   @ParameterizedTest
   @ValueSource(doubles = {0, -1, Double.NaN, Double.POSITIVE_INFINITY})
   void invalidTimesAreRefused(double time) {
-    CostEstimator estimator = new CostEstimator(LENGTHS, 2);
+    CostEstimator estimator = CostEstimator.of(LENGTHS, 2);
     assertThatIllegalArgumentException()
         .isThrownBy(() -> estimator.add(new long[] {0}, 1, time))
         .withMessageContaining("time must be positive and finite, got " + time);
@@ -126,7 +126,7 @@ class CostEstimatorTest {
 
   @Test
   void overflowingTimesYieldNoEstimate() {
-    CostEstimator estimator = new CostEstimator(LENGTHS, 2);
+    CostEstimator estimator = CostEstimator.of(LENGTHS, 2);
     estimator.add(new long[] {0}, 1, 1e308);
     estimator.add(new long[] {1}, 1, 1e308);
     assertThatIllegalStateException()
@@ -136,12 +136,12 @@ class CostEstimatorTest {
 
   @Test
   void invalidArgumentsAreRefused() {
-    CostEstimator estimator = new CostEstimator(LENGTHS, 256);
+    CostEstimator estimator = CostEstimator.of(LENGTHS, 256);
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new CostEstimator(LENGTHS, 257))
+        .isThrownBy(() -> CostEstimator.of(LENGTHS, 257))
         .withMessageContaining("buckets must be in [1, 256], got 257");
-    assertThatIllegalArgumentException().isThrownBy(() -> new CostEstimator(LENGTHS, 0));
-    assertThatIllegalArgumentException().isThrownBy(() -> new CostEstimator(Costs.of(), 1));
+    assertThatIllegalArgumentException().isThrownBy(() -> CostEstimator.of(LENGTHS, 0));
+    assertThatIllegalArgumentException().isThrownBy(() -> CostEstimator.of(Costs.of(), 1));
     assertThatIllegalArgumentException().isThrownBy(() -> estimator.add(new long[1], 0, 1));
     assertThatIllegalArgumentException().isThrownBy(() -> estimator.forget(1.1));
     assertThatIllegalArgumentException().isThrownBy(() -> estimator.forget(Double.NaN));

@@ -61,7 +61,7 @@ class EvenPaddingTest {
               costs,
               worldSize,
               batchSize,
-              rank -> new BaguaLoadBalancingSampler(costs, new Part(worldSize, rank)).withSeed(s));
+              rank -> BaguaLoadBalancingSampler.of(costs, new Part(worldSize, rank)).withSeed(s));
       assertThat(bagua).isEqualTo(1);
       for (LoadBalancingDistributedSampler.StepGrouping grouping :
           LoadBalancingDistributedSampler.StepGrouping.values()) {

@@ -40,11 +40,9 @@ class TokenBudgetBatchSamplerTest {
       @ForAll @LongRange(max = 3) long epoch) {
     Costs costs = Costs.computed(lengths.size(), index -> lengths.get((int) index));
     TokenBudgetBatchSampler first =
-        TokenBudgetBatchSampler.builder(costs, budget)
-            .part(new Part(worldSize, 0))
-            .maxSamples(maxSamples)
-            .seed(seed)
-            .build();
+        TokenBudgetBatchSampler.of(costs, budget, new Part(worldSize, 0))
+            .withMaxSamples(maxSamples)
+            .withSeed(seed);
     List<Long> once = new ArrayList<>();
     int padding = 0;
     for (int rank = 0; rank < worldSize; rank++) {
@@ -78,8 +76,7 @@ class TokenBudgetBatchSamplerTest {
       @ForAll long seed,
       @ForAll @IntRange(max = 1000) int permille) {
     Costs costs = Costs.computed(lengths.size(), index -> lengths.get((int) index));
-    BatchSampler sampler =
-        TokenBudgetBatchSampler.builder(costs, 100).part(new Part(3, 1)).seed(seed).build();
+    BatchSampler sampler = TokenBudgetBatchSampler.of(costs, 100, new Part(3, 1)).withSeed(seed);
     List<long[]> all = batches(sampler, 5);
     int position = all.size() * permille / 1000;
     try (BatchCursor cursor = sampler.epoch(5)) {
@@ -110,10 +107,7 @@ class TokenBudgetBatchSamplerTest {
   void stepsAreBalancedWithLittlePaddingAndBatchMatesChange(String load, int worldSize) {
     Costs costs = load(load);
     TokenBudgetBatchSampler sampler =
-        TokenBudgetBatchSampler.builder(costs, budget(costs))
-            .part(new Part(worldSize, 0))
-            .seed(7)
-            .build();
+        TokenBudgetBatchSampler.of(costs, budget(costs), new Part(worldSize, 0)).withSeed(7);
     BalanceReport report = BalanceReport.over(costs, worldSize).batchSamplers(sampler::forRank);
     assertThat(report.samples()).isEqualTo(SAMPLES);
     assertThat(report.padded().mean()).isLessThanOrEqualTo(1.008);
@@ -128,8 +122,7 @@ class TokenBudgetBatchSamplerTest {
   void anEpochMayHaveManyWindows() {
     int samples = 700_000;
     Costs costs = Costs.computed(samples, index -> 1 + (Hash64.mix(index) >>> 57));
-    TokenBudgetBatchSampler sampler =
-        TokenBudgetBatchSampler.builder(costs, 1000).part(new Part(2, 0)).build();
+    TokenBudgetBatchSampler sampler = TokenBudgetBatchSampler.of(costs, 1000, new Part(2, 0));
     BalanceReport report = BalanceReport.over(costs, 2).batchSamplers(sampler::forRank);
     assertThat(report.samples()).isEqualTo(samples);
     assertThat(report.paddingSamples()).isZero();
@@ -148,12 +141,9 @@ class TokenBudgetBatchSamplerTest {
   @Test
   void batchesAreReproducibleAndDifferBySeed() {
     Costs costs = Costs.computed(1000, index -> 1 + index % 37);
-    TokenBudgetBatchSampler.Builder options =
-        TokenBudgetBatchSampler.builder(costs, 200).part(new Part(2, 1));
-    BatchSampler sampler = options.build();
-    BatchSampler same =
-        TokenBudgetBatchSampler.builder(costs, 200).part(new Part(2, 0)).build().forRank(1);
-    BatchSampler other = options.seed(1L << 40).build();
+    TokenBudgetBatchSampler sampler = TokenBudgetBatchSampler.of(costs, 200, new Part(2, 1));
+    BatchSampler same = TokenBudgetBatchSampler.of(costs, 200, new Part(2, 0)).forRank(1);
+    BatchSampler other = sampler.withSeed(1L << 40);
     assertThat(same.digest()).isEqualTo(sampler.digest()).isNotEqualTo(other.digest());
     assertThat(batches(sampler, 3)).usingRecursiveComparison().isEqualTo(batches(same, 3));
     assertThat(flat(batches(sampler, 3)))
@@ -165,8 +155,7 @@ class TokenBudgetBatchSamplerTest {
   class AtTheLimits {
     @Test
     void anEmptyDatasetHasNoBatches() {
-      BatchSampler sampler =
-          TokenBudgetBatchSampler.builder(Costs.of(), 1).part(new Part(3, 2)).build();
+      BatchSampler sampler = TokenBudgetBatchSampler.of(Costs.of(), 1, new Part(3, 2));
       assertThat(sampler.batches(0)).isZero();
       assertThat(sampler.maxBatchSize()).isEqualTo(1);
       assertThat(batches(sampler, 0)).isEmpty();
@@ -175,7 +164,7 @@ class TokenBudgetBatchSamplerTest {
     @Test
     void fewerSamplesThanRanksAreRepeatedAndFlagged() {
       TokenBudgetBatchSampler sampler =
-          TokenBudgetBatchSampler.builder(Costs.of(4, 9), 9).part(new Part(5, 0)).build();
+          TokenBudgetBatchSampler.of(Costs.of(4, 9), 9, new Part(5, 0));
       int flagged = 0;
       for (int rank = 0; rank < 5; rank++) {
         assertThat(batches(sampler.forRank(rank), 0))
@@ -190,7 +179,7 @@ class TokenBudgetBatchSamplerTest {
 
     @Test
     void zeroCostSamplesFillBatchesUpToTheBudget() {
-      BatchSampler sampler = TokenBudgetBatchSampler.builder(Costs.of(0, 0, 0, 0, 0), 2).build();
+      BatchSampler sampler = TokenBudgetBatchSampler.of(Costs.of(0, 0, 0, 0, 0), 2);
       assertThat(batches(sampler, 0)).hasSize(3).allMatch(batch -> batch.length <= 2);
     }
 
@@ -198,7 +187,7 @@ class TokenBudgetBatchSamplerTest {
     void theLargestCostsAndBudgetDoNotOverflow() {
       long most = (1L << 42) - 1;
       BatchSampler sampler =
-          TokenBudgetBatchSampler.builder(Costs.of(most, most, 1, 1, most - 1, 2), most).build();
+          TokenBudgetBatchSampler.of(Costs.of(most, most, 1, 1, most - 1, 2), most);
       assertThat(batches(sampler, 0)).hasSize(4);
     }
 
@@ -206,43 +195,39 @@ class TokenBudgetBatchSamplerTest {
     void invalidArgumentsAreRefused() {
       Costs costs = Costs.of(3, 12, 5);
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> TokenBudgetBatchSampler.builder(costs, 11))
+          .isThrownBy(() -> TokenBudgetBatchSampler.of(costs, 11))
           .withMessageContaining("budget 11, got cost 12 at index 1");
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> TokenBudgetBatchSampler.builder(costs, 0))
+          .isThrownBy(() -> TokenBudgetBatchSampler.of(costs, 0))
           .withMessageContaining("budget must be in [1, 2^42), got 0");
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> TokenBudgetBatchSampler.builder(costs, 1L << 42))
+          .isThrownBy(() -> TokenBudgetBatchSampler.of(costs, 1L << 42))
           .withMessageContaining("got 4398046511104");
-      TokenBudgetBatchSampler.Builder options = TokenBudgetBatchSampler.builder(costs, 12);
-      assertThatIllegalArgumentException().isThrownBy(() -> options.part(new Part(0, 0)));
-      assertThatIllegalArgumentException().isThrownBy(() -> options.part(new Part(2, 2)));
-      assertThatIllegalArgumentException().isThrownBy(() -> options.part(new Part(65_537, 2)));
-      assertThatIllegalArgumentException().isThrownBy(() -> options.maxSamples(0));
-      BatchSampler sampler = options.build();
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> TokenBudgetBatchSampler.of(costs, 12, new Part(65_537, 2)))
+          .withMessageContaining("got 65537");
+      TokenBudgetBatchSampler sampler = TokenBudgetBatchSampler.of(costs, 12);
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> sampler.withMaxSamples(0))
+          .withMessageContaining("maxSamples must be at least 1, got 0");
       assertThatIllegalArgumentException().isThrownBy(() -> sampler.epoch(-1));
       assertThatIllegalArgumentException().isThrownBy(() -> sampler.batches(-1));
     }
 
     @Test
-    void eachOptionIsSetOnce() {
-      TokenBudgetBatchSampler.Builder options =
-          TokenBudgetBatchSampler.builder(Costs.of(1), 2)
-              .part(new Part(2, 1))
-              .maxSamples(1)
-              .seed(3);
-      assertThatIllegalStateException().isThrownBy(() -> options.part(new Part(2, 1)));
-      assertThatIllegalStateException()
-          .isThrownBy(() -> options.maxSamples(9))
-          .withMessageContaining("maxSamples was already set to 1");
-      assertThatIllegalStateException().isThrownBy(() -> options.seed(3));
+    void optionsLeaveTheOthersAsTheyAre() {
+      TokenBudgetBatchSampler plan = TokenBudgetBatchSampler.of(Costs.of(1), 2, new Part(2, 1));
+      assertThat(plan.withMaxSamples(1).withSeed(3).parameters())
+          .isEqualTo(plan.withSeed(3).withMaxSamples(1).parameters())
+          .isNotEqualTo(plan.withSeed(3).parameters())
+          .isNotEqualTo(plan.withMaxSamples(1).parameters());
+      assertThat(plan.withMaxSamples(1).forRank(0).withSeed(3).part()).isEqualTo(new Part(2, 0));
     }
   }
 
   @Nested
   class ACursor {
-    private final BatchSampler sampler =
-        TokenBudgetBatchSampler.builder(Costs.of(5, 5, 5, 5), 10).build();
+    private final BatchSampler sampler = TokenBudgetBatchSampler.of(Costs.of(5, 5, 5, 5), 10);
 
     @Test
     void doesNotMoveIfTheBatchDoesNotFit() {

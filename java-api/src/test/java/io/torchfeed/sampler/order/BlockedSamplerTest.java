@@ -81,7 +81,7 @@ class BlockedSamplerTest {
       for (int worldSize = 1; worldSize <= 7; worldSize++) {
         for (int rank = 0; rank < worldSize; rank++) {
           StridedSampler strided =
-              new StridedSampler(sequence(20), new Part(worldSize, rank), tail);
+              StridedSampler.of(sequence(20), new Part(worldSize, rank)).withTail(tail);
           Sampler blocked = blocks(20, 1, tail).of(new Part(worldSize, rank));
           assertThat(Cursors.indices(blocked, 0)).isEqualTo(Cursors.indices(strided, 0));
         }
@@ -227,7 +227,7 @@ class BlockedSamplerTest {
                       BlockedSampler.of(sequence(10), 2, new Part(3, 2)),
                       plan.withTail(Tail.DROP),
                       BlockedSampler.contiguous(sequence(10), new Part(3, 1)),
-                      new StridedSampler(sequence(10), new Part(3, 1)))
+                      StridedSampler.of(sequence(10), new Part(3, 1)))
                   .map(Sampler::digest)
                   .distinct())
           .hasSize(8);

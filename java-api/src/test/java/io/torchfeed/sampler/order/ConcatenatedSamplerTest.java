@@ -42,15 +42,15 @@ class ConcatenatedSamplerTest {
             5,
             7,
             2);
-    assertThat(Cursors.indices(new ConcatenatedSampler(sources), 0)).containsExactly(2, 0, 13, 13);
+    assertThat(Cursors.indices(ConcatenatedSampler.of(sources), 0)).containsExactly(2, 0, 13, 13);
   }
 
   @Test
   void everySourceHasItsOwnEpoch() {
     Sampler first = shuffled(30, 1);
-    Sampler second = new RandomSampler(40, 2);
+    Sampler second = RandomSampler.of(40, 2);
     Sampler both =
-        new ConcatenatedSampler(MixedSampler.Source.ofDatasets(List.of(first, second), 30, 40));
+        ConcatenatedSampler.of(MixedSampler.Source.ofDatasets(List.of(first, second), 30, 40));
     long[] expected = Cursors.indices(second, 6);
     Arrays.setAll(expected, i -> expected[i] + 30);
     assertThat(Cursors.indices(both, 6)).isEqualTo(joined(Cursors.indices(first, 6), expected));
@@ -67,7 +67,7 @@ class ConcatenatedSamplerTest {
             .ints(count, 0, 30)
             .mapToObj(size -> new MixedSampler.Source(shuffled(size, seed), 100))
             .toList();
-    Sampler plan = new ConcatenatedSampler(sources);
+    Sampler plan = ConcatenatedSampler.of(sources);
     DivisionChecks.ranksTakeTurns(plan, 3, worldSize);
     DivisionChecks.seekEqualsSkipAtEveryPosition(plan, 3);
   }
@@ -77,7 +77,7 @@ class ConcatenatedSamplerTest {
       @ForAll @IntRange(min = 1, max = 20) int size,
       @ForAll @IntRange(min = 0, max = 90) int samples,
       @ForAll @IntRange(min = 1, max = 17) int worldSize) {
-    Sampler plan = new RepeatedSampler(shuffled(size, samples), samples);
+    Sampler plan = RepeatedSampler.of(shuffled(size, samples), samples);
     DivisionChecks.ranksTakeTurns(plan, 3, worldSize);
     DivisionChecks.seekEqualsSkipAtEveryPosition(plan, 3);
   }
@@ -86,7 +86,7 @@ class ConcatenatedSamplerTest {
   void paddingInASourceIsPaddingInTheList() {
     Sampler padded = new ListedSampler(new long[] {4, ~4});
     Sampler plan =
-        new ConcatenatedSampler(
+        ConcatenatedSampler.of(
             List.of(
                 new MixedSampler.Source(ListSampler.inOrder(8), 0),
                 new MixedSampler.Source(padded, 0)));
@@ -100,7 +100,7 @@ class ConcatenatedSamplerTest {
   @Test
   void invalidSourcesAreRefused() {
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new ConcatenatedSampler(List.of()))
+        .isThrownBy(() -> ConcatenatedSampler.of(List.of()))
         .withMessage("sources must not be empty");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> MixedSampler.Source.ofDatasets(List.of(ListSampler.inOrder()), 1, 2))
@@ -114,9 +114,9 @@ class ConcatenatedSamplerTest {
     MixedSampler.Source endless =
         new MixedSampler.Source(RepeatedSampler.endless(ListSampler.inOrder(1)), 0);
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new ConcatenatedSampler(List.of(endless, endless)))
+        .isThrownBy(() -> ConcatenatedSampler.of(List.of(endless, endless)))
         .withMessageEndingWith("at source 1");
-    DivisionChecks.negativeEpochsAreRefused(new ConcatenatedSampler(List.of(endless)));
+    DivisionChecks.negativeEpochsAreRefused(ConcatenatedSampler.of(List.of(endless)));
   }
 
   @Test
@@ -130,7 +130,7 @@ class ConcatenatedSamplerTest {
     MixedSampler.Source source = new MixedSampler.Source(last, 6);
     for (Sampler plan :
         List.of(
-            new ConcatenatedSampler(List.of(source)),
+            ConcatenatedSampler.of(List.of(source)),
             MixedSampler.untilAllExhausted(List.of(source), 1))) {
       try (Cursor cursor = plan.epoch(0)) {
         assertThat(Cursors.next(cursor, 1)).containsExactly(9);
@@ -141,15 +141,15 @@ class ConcatenatedSamplerTest {
                 Long.MAX_VALUE, Long.MAX_VALUE - 5, last);
       }
     }
-    Sampler fits = new ConcatenatedSampler(List.of(new MixedSampler.Source(last, 5)));
+    Sampler fits = ConcatenatedSampler.of(List.of(new MixedSampler.Source(last, 5)));
     assertThat(Cursors.indices(fits, 0)).containsExactly(8, Long.MAX_VALUE);
   }
 
   @Test
   void closingClosesTheSources() {
     Sampler plan =
-        new ConcatenatedSampler(
-            MixedSampler.Source.ofDatasets(List.of(new RandomSampler(40, 2)), 40));
+        ConcatenatedSampler.of(
+            MixedSampler.Source.ofDatasets(List.of(RandomSampler.of(40, 2)), 40));
     Cursor cursor = plan.epoch(0);
     Cursors.next(cursor, 3);
     cursor.close();
@@ -166,7 +166,7 @@ class ConcatenatedSamplerTest {
     @ValueSource(longs = {1, 3, 10, 17, 20, 35})
     void epochsAreCutFromTheStreamOfAllEpochs(long samples) {
       Sampler plan = shuffled(10, 4);
-      Sampler repeated = new RepeatedSampler(plan, samples);
+      Sampler repeated = RepeatedSampler.of(plan, samples);
       long[] stream = new long[0];
       for (long lap = 0; lap < 20; lap++) {
         stream = joined(stream, Cursors.indices(plan, lap));
@@ -197,7 +197,7 @@ class ConcatenatedSamplerTest {
       Sampler endless = RepeatedSampler.endless(plan);
       long[][] parts = new long[3][];
       for (int rank = 0; rank < 3; rank++) {
-        try (Cursor cursor = new StridedSampler(endless, new Part(3, rank)).epoch(0)) {
+        try (Cursor cursor = StridedSampler.of(endless, new Part(3, rank)).epoch(0)) {
           parts[rank] = Cursors.next(cursor, 10);
         }
       }
@@ -211,8 +211,8 @@ class ConcatenatedSamplerTest {
 
     @Test
     void libtorchPlansMayBeRepeated() {
-      Sampler plan = new RandomSampler(50, 4);
-      assertThat(Cursors.indices(new RepeatedSampler(plan, 100), 1))
+      Sampler plan = RandomSampler.of(50, 4);
+      assertThat(Cursors.indices(RepeatedSampler.of(plan, 100), 1))
           .isEqualTo(joined(Cursors.indices(plan, 2), Cursors.indices(plan, 3)));
     }
 
@@ -220,21 +220,21 @@ class ConcatenatedSamplerTest {
     void invalidArgumentsAreRefused() {
       Sampler plan = shuffled(10, 4);
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> new RepeatedSampler(ListSampler.inOrder(), 1))
+          .isThrownBy(() -> RepeatedSampler.of(ListSampler.inOrder(), 1))
           .withMessageContaining("got an empty one");
       for (long samples : new long[] {-1, (1L << 62) + 1}) {
         assertThatIllegalArgumentException()
-            .isThrownBy(() -> new RepeatedSampler(plan, samples))
+            .isThrownBy(() -> RepeatedSampler.of(plan, samples))
             .withMessageEndingWith("got " + samples);
       }
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> new RepeatedSampler(new StridedSampler(plan, new Part(2, 0)), 1))
+          .isThrownBy(() -> RepeatedSampler.of(StridedSampler.of(plan, new Part(2, 0)), 1))
           .withMessageStartingWith("plan must be a plan of the whole order");
-      DivisionChecks.negativeEpochsAreRefused(new RepeatedSampler(plan, 1));
+      DivisionChecks.negativeEpochsAreRefused(RepeatedSampler.of(plan, 1));
       assertThatIllegalArgumentException()
           .isThrownBy(() -> RepeatedSampler.endless(plan).epoch(1))
           .withMessage("epoch must be at most 0 with epochs of %d samples, got 1", 1L << 62);
-      assertThat(Cursors.indices(new RepeatedSampler(plan, 0), Long.MAX_VALUE)).isEmpty();
+      assertThat(Cursors.indices(RepeatedSampler.of(plan, 0), Long.MAX_VALUE)).isEmpty();
     }
   }
 }

@@ -199,7 +199,7 @@ class DistributedBatchSamplerTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> plan.resume(0, List.of(new EpochSegment(2, 3))))
         .withMessageStartingWith("each rank of a segment can have delivered at most 2");
-    Sampler half = new StridedSampler(order, new Part(2, 0));
+    Sampler half = StridedSampler.of(order, new Part(2, 0));
     assertThatIllegalArgumentException()
         .isThrownBy(() -> DistributedBatchSampler.ofWholeBatches(half, 4, new Part(2, 1)))
         .withMessageContaining("rank 0 of 2");

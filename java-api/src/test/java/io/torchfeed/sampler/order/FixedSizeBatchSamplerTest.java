@@ -17,12 +17,12 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class FixedSizeBatchSamplerTest {
-  private static final Sampler TEN = new PythonRandomSampler(10, 42);
+  private static final Sampler TEN = PythonRandomSampler.of(10, 42);
 
   @Test
   void batchesAreGroupsOfTheOrder() {
     long[] into = new long[5];
-    try (BatchCursor cursor = new FixedSizeBatchSampler(TEN, 4).epoch(0)) {
+    try (BatchCursor cursor = FixedSizeBatchSampler.of(TEN, 4).epoch(0)) {
       assertThat(cursor.next(into, 1)).isEqualTo(4);
       assertThat(into).containsExactly(0, 2, 6, 1, 8);
       cursor.seek(2);
@@ -35,7 +35,7 @@ class FixedSizeBatchSamplerTest {
 
   @Test
   void aBatchThatDoesNotFitDoesNotMoveTheCursor() {
-    try (BatchCursor cursor = new FixedSizeBatchSampler(TEN, 4).epoch(0)) {
+    try (BatchCursor cursor = FixedSizeBatchSampler.of(TEN, 4).epoch(0)) {
       assertThatExceptionOfType(IndexOutOfBoundsException.class)
           .isThrownBy(() -> cursor.next(new long[4], 1));
       assertThat(cursor.position()).isZero();
@@ -44,7 +44,7 @@ class FixedSizeBatchSamplerTest {
 
   @Test
   void anIncompleteLastBatchIsDroppedOnRequest() {
-    var plan = new FixedSizeBatchSampler(TEN, 4, true);
+    var plan = FixedSizeBatchSampler.of(TEN, 4).withDropLast(true);
     assertThat(plan.batches(5)).isEqualTo(2);
     try (BatchCursor cursor = plan.epoch(0)) {
       cursor.seek(2);
@@ -59,15 +59,15 @@ class FixedSizeBatchSamplerTest {
 
   @Test
   void theLargestBatchIsNoLongerThanTheOrder() {
-    assertThat(new FixedSizeBatchSampler(TEN, 4).maxBatchSize()).isEqualTo(4);
-    assertThat(new FixedSizeBatchSampler(TEN, Integer.MAX_VALUE).maxBatchSize()).isEqualTo(10);
-    assertThat(new FixedSizeBatchSampler(new SequentialSampler(0), 4).maxBatchSize()).isEqualTo(1);
+    assertThat(FixedSizeBatchSampler.of(TEN, 4).maxBatchSize()).isEqualTo(4);
+    assertThat(FixedSizeBatchSampler.of(TEN, Integer.MAX_VALUE).maxBatchSize()).isEqualTo(10);
+    assertThat(FixedSizeBatchSampler.of(SequentialSampler.of(0), 4).maxBatchSize()).isEqualTo(1);
   }
 
   @Test
   void batchesReportWhichIndicesArePadding() {
     try (BatchCursor cursor =
-        new FixedSizeBatchSampler(new PythonDistributedSampler(10, new Part(3, 2)), 3).epoch(0)) {
+        FixedSizeBatchSampler.of(PythonDistributedSampler.of(10, new Part(3, 2)), 3).epoch(0)) {
       assertThat(cursor.isPadding(0, 2)).isFalse();
       assertThat(cursor.isPadding(1, 0)).isTrue();
       assertThatExceptionOfType(IndexOutOfBoundsException.class)
@@ -79,7 +79,7 @@ class FixedSizeBatchSamplerTest {
 
   @Test
   void aClosedCursorIsRefused() {
-    BatchCursor cursor = new FixedSizeBatchSampler(TEN, 4).epoch(0);
+    BatchCursor cursor = FixedSizeBatchSampler.of(TEN, 4).epoch(0);
     cursor.close();
     cursor.close();
     assertThatIllegalStateException().isThrownBy(() -> cursor.next(new long[4], 0));
@@ -93,18 +93,18 @@ class FixedSizeBatchSamplerTest {
   void everyParameterDistinguishesPlans() {
     Set<String> digests = new HashSet<>();
     digests.add(TEN.digest());
-    digests.add(new FixedSizeBatchSampler(TEN, 4).digest());
-    digests.add(new FixedSizeBatchSampler(TEN, 5).digest());
-    digests.add(new FixedSizeBatchSampler(TEN, 4, true).digest());
-    digests.add(new FixedSizeBatchSampler(new PythonRandomSampler(10, 43), 4).digest());
+    digests.add(FixedSizeBatchSampler.of(TEN, 4).digest());
+    digests.add(FixedSizeBatchSampler.of(TEN, 5).digest());
+    digests.add(FixedSizeBatchSampler.of(TEN, 4).withDropLast(true).digest());
+    digests.add(FixedSizeBatchSampler.of(PythonRandomSampler.of(10, 43), 4).digest());
     assertThat(digests).hasSize(5);
   }
 
   @Test
   void argumentsOutOfRangeAreRefused() {
-    assertRefused(() -> new FixedSizeBatchSampler(TEN, 0), "batchSize", "got 0");
-    assertRefused(() -> new FixedSizeBatchSampler(TEN, 4).batches(-1), "epoch");
-    assertRefused(() -> new FixedSizeBatchSampler(TEN, 4).epoch(-1), "epoch");
+    assertRefused(() -> FixedSizeBatchSampler.of(TEN, 0), "batchSize", "got 0");
+    assertRefused(() -> FixedSizeBatchSampler.of(TEN, 4).batches(-1), "epoch");
+    assertRefused(() -> FixedSizeBatchSampler.of(TEN, 4).epoch(-1), "epoch");
   }
 
   private static void assertRefused(Runnable call, String... parts) {

@@ -196,7 +196,7 @@ class MixedSamplerTest {
 
   @Test
   void paddingInASourceIsPaddingInTheMix() {
-    Sampler padded = new StridedSampler(ListSampler.inOrder(4, 5, 6), Part.whole());
+    Sampler padded = StridedSampler.of(ListSampler.inOrder(4, 5, 6), Part.whole());
     MixedSampler mixed = MixedSampler.ofLength(4, List.of(new MixedSampler.Source(padded, 0)), 1);
     try (Cursor cursor = mixed.epoch(0)) {
       assertThat(cursor.isPadding(3)).isFalse();
@@ -220,7 +220,7 @@ class MixedSamplerTest {
         .isThrownBy(
             () ->
                 new MixedSampler.Source(
-                    new StridedSampler(ListSampler.inOrder(1), new Part(2, 0)), 0))
+                    StridedSampler.of(ListSampler.inOrder(1), new Part(2, 0)), 0))
         .withMessageContaining("rank 0 of 2");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> new MixedSampler.Source(ListSampler.inOrder(1), -1))

@@ -44,9 +44,9 @@ class NestedPlansTest {
             ShardedSampler.blocked(SHARDS, 2, new Part(2, 0)),
             BlockedSampler.of(SHARDS, 2, new Part(2, 0)),
             BlockedSampler.of(BlockedSampler.of(SHARDS, 2, Part.whole()), 2, new Part(2, 0)),
-            new StridedSampler(SHARDS, new Part(2, 0)),
-            new StridedSampler(balanced(costs, 1, Tail.DROP), new Part(2, 0)),
-            new StridedSampler(balanced(costs, 1, Tail.PAD), new Part(2, 0)),
+            StridedSampler.of(SHARDS, new Part(2, 0)),
+            StridedSampler.of(balanced(costs, 1, Tail.DROP), new Part(2, 0)),
+            StridedSampler.of(balanced(costs, 1, Tail.PAD), new Part(2, 0)),
             balanced(costs, 2, Tail.PAD));
     Set<String> parameters = new HashSet<>();
     Set<String> digests = new HashSet<>();
@@ -62,9 +62,9 @@ class NestedPlansTest {
   @Test
   void batchesOfAPlanKeepTheParametersOfThePlan() {
     Sampler plan = balanced(Costs.of(1, 2, 3, 4), 1, Tail.PAD);
-    assertThat(new FixedSizeBatchSampler(plan, 2).digest())
-        .isNotEqualTo(new FixedSizeBatchSampler(plan, 3).digest());
-    assertThat(new FixedSizeBatchSampler(plan, 2).parameters().values().values())
+    assertThat(FixedSizeBatchSampler.of(plan, 2).digest())
+        .isNotEqualTo(FixedSizeBatchSampler.of(plan, 3).digest());
+    assertThat(FixedSizeBatchSampler.of(plan, 2).parameters().values().values())
         .containsAll(plan.parameters().values().values());
   }
 
@@ -83,7 +83,7 @@ class NestedPlansTest {
 
   @Test
   void positionsBeyondTheLongestRankAreRefused() {
-    Sampler plan = new StridedSampler(SHARDS, new Part(3, 2), Tail.UNEVEN);
+    Sampler plan = StridedSampler.of(SHARDS, new Part(3, 2)).withTail(Tail.UNEVEN);
     SamplerState state =
         new SamplerState(
             plan.order(),
@@ -98,10 +98,10 @@ class NestedPlansTest {
 
   static Stream<UnaryOperator<Sampler>> wrappers() {
     return Stream.of(
-        plan -> new ConcatenatedSampler(List.of(new MixedSampler.Source(plan, 0))),
+        plan -> ConcatenatedSampler.of(List.of(new MixedSampler.Source(plan, 0))),
         plan -> MixedSampler.untilAllExhausted(List.of(new MixedSampler.Source(plan, 0)), 1),
-        plan -> new RepeatedSampler(plan, 5),
-        plan -> new StridedSampler(plan, Part.whole()),
+        plan -> RepeatedSampler.of(plan, 5),
+        plan -> StridedSampler.of(plan, Part.whole()),
         plan -> BlockedSampler.of(plan, 2, Part.whole()));
   }
 
@@ -145,7 +145,7 @@ class NestedPlansTest {
     for (UnaryOperator<Sampler> twice :
         List.<UnaryOperator<Sampler>>of(
             plan ->
-                new ConcatenatedSampler(
+                ConcatenatedSampler.of(
                     List.of(new MixedSampler.Source(plan, 0), new MixedSampler.Source(plan, 0))),
             plan ->
                 MixedSampler.untilAllExhausted(
@@ -169,13 +169,13 @@ class NestedPlansTest {
   @Test
   void ordersTooLongToBeDividedAreRefused() {
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new StridedSampler(new SequentialSampler(Long.MAX_VALUE), new Part(3, 2)))
+        .isThrownBy(() -> StridedSampler.of(SequentialSampler.of(Long.MAX_VALUE), new Part(3, 2)))
         .withMessageContaining("at most " + (1L << 62));
   }
 
   @Test
   void aStateOfBatchesWithSegmentsOfRanksIsRefused() {
-    BatchSampler plan = new FixedSizeBatchSampler(SHARDS, 5);
+    BatchSampler plan = FixedSizeBatchSampler.of(SHARDS, 5);
     SamplerState saved = SamplerState.of(plan, 0, 2);
     SamplerState other =
         new SamplerState(

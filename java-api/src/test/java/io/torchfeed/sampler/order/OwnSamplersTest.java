@@ -71,12 +71,12 @@ class OwnSamplersTest {
 
     @Test
     void isDividedAgainWhenTheWorldSizeChanges() {
-      Sampler two = new StridedSampler(new EveryOther(24), new Part(2, 0));
+      Sampler two = StridedSampler.of(new EveryOther(24), new Part(2, 0));
       SamplerState state = SamplerState.of(two, 0, 3);
       List<Long> rest = new ArrayList<>();
       for (int rank = 0; rank < 3; rank++) {
         try (ResumableCursor.OfIndices cursor =
-            state.resume(new StridedSampler(new EveryOther(24), new Part(3, rank)))) {
+            state.resume(StridedSampler.of(new EveryOther(24), new Part(3, rank)))) {
           long[] indices = new long[2];
           assertThat(cursor.next(indices, 0, 2)).isEqualTo(2);
           rest.addAll(List.of(indices[0], indices[1]));
@@ -103,8 +103,8 @@ class OwnSamplersTest {
       assertThatExceptionOfType(ResumeMismatchException.class)
           .isThrownBy(() -> state.resume(other))
           .withMessageContaining("order digest");
-      assertThat(RankConsistency.digest(new StridedSampler(plan, Part.whole()), 0, 2))
-          .isNotEqualTo(RankConsistency.digest(new StridedSampler(other, Part.whole()), 0, 2));
+      assertThat(RankConsistency.digest(StridedSampler.of(plan, Part.whole()), 0, 2))
+          .isNotEqualTo(RankConsistency.digest(StridedSampler.of(other, Part.whole()), 0, 2));
     }
 
     @Test
@@ -150,11 +150,11 @@ class OwnSamplersTest {
 
     @Override
     public Cursor epoch(long epoch) {
-      return new StridedSampler(order(datasetSize), part, Tail.UNEVEN).epoch(epoch);
+      return StridedSampler.of(order(datasetSize), part).withTail(Tail.UNEVEN).epoch(epoch);
     }
 
     private static Sampler order(long datasetSize) {
-      return new ShuffledSampler(datasetSize, 7);
+      return ShuffledSampler.of(datasetSize, 7);
     }
 
     @Override
@@ -207,7 +207,7 @@ class OwnSamplersTest {
 
   @Nested
   class ADividedSampler {
-    private static final Sampler TEN = new SequentialSampler(10).inJava();
+    private static final Sampler TEN = SequentialSampler.of(10).inJava();
 
     @Test
     void deliversItsFunction() {
@@ -221,7 +221,7 @@ class OwnSamplersTest {
 
     @Test
     void givesTheRestToWhomItsFunctionNames() {
-      Sampler six = new SequentialSampler(6).inJava();
+      Sampler six = SequentialSampler.of(6).inJava();
       assertThat(new BackAndForth(six, new Part(4, 0), Tail.UNEVEN).indices(0)).containsExactly(0L);
       assertThat(new BackAndForth(six, new Part(4, 3), Tail.UNEVEN).indices(0))
           .containsExactly(3L, 4L);
@@ -266,10 +266,10 @@ class OwnSamplersTest {
     void readsPlansOfAnyKind() {
       for (Sampler plan :
           List.of(
-              new ShuffledSampler(3000, 3),
-              new RandomSampler(2500, 1),
-              new ShuffledSampler(0, 1),
-              new StridedSampler(new SequentialSampler(10), new Part(3, 2)))) {
+              ShuffledSampler.of(3000, 3),
+              RandomSampler.of(2500, 1),
+              ShuffledSampler.of(0, 1),
+              StridedSampler.of(SequentialSampler.of(10), new Part(3, 2)))) {
         long[] expected = new long[(int) plan.size()];
         try (Cursor cursor = plan.epoch(4)) {
           if (expected.length > 0) {
@@ -285,7 +285,7 @@ class OwnSamplersTest {
 
     @Test
     void opensTheEpochWhenItIsRead() {
-      LongStream stream = new ShuffledSampler(3, 0).indices(-1);
+      LongStream stream = ShuffledSampler.of(3, 0).indices(-1);
       assertThatIllegalArgumentException().isThrownBy(stream::sum);
     }
   }

@@ -43,7 +43,7 @@ class ShuffledSamplerPropertyTest {
       @ForAll @LongRange(min = 0, max = 9_000) long datasetSize,
       @ForAll @IntRange(min = 1, max = 64) int worldSize,
       @ForAll long seed) {
-    long[] order = Cursors.indices(new ShuffledSampler(datasetSize, seed), 1);
+    long[] order = Cursors.indices(ShuffledSampler.of(datasetSize, seed), 1);
     long dropped = datasetSize - datasetSize % worldSize;
     long padded = dropped == datasetSize ? dropped : dropped + worldSize;
     assertThat(dealt(datasetSize, worldSize, seed, Tail.DROP))
@@ -58,7 +58,7 @@ class ShuffledSamplerPropertyTest {
       @ForAll @IntRange(min = 1, max = 64) int worldSize,
       @ForAll long seed,
       @ForAll @LongRange(min = 0, max = 9_000) long anyPosition) {
-    Sampler sampler = new ShuffledSampler(datasetSize, new Part(worldSize, worldSize - 1), seed);
+    Sampler sampler = ShuffledSampler.of(datasetSize, new Part(worldSize, worldSize - 1), seed);
     int position = (int) (anyPosition % (sampler.size() + 1));
     long[] all = Cursors.indices(sampler, 0);
     try (Cursor cursor = sampler.epoch(0)) {
@@ -73,7 +73,7 @@ class ShuffledSamplerPropertyTest {
       @ForAll @IntRange(min = 1, max = 17) int worldSize,
       @ForAll long seed) {
     ShuffledSampler sampler =
-        new ShuffledSampler(datasetSize, new Part(worldSize, 0), seed, Tail.DROP);
+        ShuffledSampler.of(datasetSize, new Part(worldSize, 0), seed).withTail(Tail.DROP);
     long[] all = Cursors.indices(sampler, 5);
     for (int position = 0; position <= all.length; position++) {
       try (Cursor rest = sampler.resume(5, List.of(new EpochSegment(worldSize, position)))) {
@@ -90,17 +90,16 @@ class ShuffledSamplerPropertyTest {
       @ForAll @LongRange(min = 0, max = 5_000) long anyPosition,
       @ForAll long seed) {
     long position =
-        anyPosition % (new ShuffledSampler(datasetSize, new Part(before, 0), seed).size() + 1);
+        anyPosition % (ShuffledSampler.of(datasetSize, new Part(before, 0), seed).size() + 1);
     List<EpochSegment> delivered = List.of(new EpochSegment(before, position));
     LongStream.Builder seen = LongStream.builder();
     for (int rank = 0; rank < before; rank++) {
-      try (Cursor cursor =
-          new ShuffledSampler(datasetSize, new Part(before, rank), seed).epoch(2)) {
+      try (Cursor cursor = ShuffledSampler.of(datasetSize, new Part(before, rank), seed).epoch(2)) {
         add(seen, cursor, position);
       }
     }
     for (int rank = 0; rank < after; rank++) {
-      ShuffledSampler sampler = new ShuffledSampler(datasetSize, new Part(after, rank), seed);
+      ShuffledSampler sampler = ShuffledSampler.of(datasetSize, new Part(after, rank), seed);
       try (Cursor cursor = sampler.resume(2, delivered)) {
         add(seen, cursor, cursor.remaining());
       }
@@ -123,7 +122,9 @@ class ShuffledSamplerPropertyTest {
   private static Stream<ShuffledSampler> ranks(
       long datasetSize, int worldSize, long seed, Tail tail) {
     return IntStream.range(0, worldSize)
-        .mapToObj(rank -> new ShuffledSampler(datasetSize, new Part(worldSize, rank), seed, tail));
+        .mapToObj(
+            rank ->
+                ShuffledSampler.of(datasetSize, new Part(worldSize, rank), seed).withTail(tail));
   }
 
   /** Returns the indices of all ranks, step by step; the ranks have equal sizes. */

@@ -24,7 +24,7 @@ class ShuffledSamplerTest {
 
   @Test
   void theOrderIsThePermutationOfSeedAndEpoch() {
-    Sampler sampler = new ShuffledSampler(10, 42);
+    Sampler sampler = ShuffledSampler.of(10, 42);
     assertThat(sampler.size()).isEqualTo(10);
     assertThat(Cursors.indices(sampler, 0)).containsExactly(0, 3, 9, 2, 7, 4, 8, 5, 1, 6);
     assertThat(Cursors.indices(sampler, 1)).containsExactly(6, 5, 1, 3, 2, 9, 7, 8, 4, 0);
@@ -52,7 +52,7 @@ class ShuffledSamplerTest {
   @EnumSource(Tail.class)
   void anEmptyDatasetIsEmptyOnEveryRank(Tail tail) {
     for (int rank = 0; rank < 3; rank++) {
-      Sampler sampler = new ShuffledSampler(0, new Part(3, rank), 1, tail);
+      Sampler sampler = ShuffledSampler.of(0, new Part(3, rank), 1).withTail(tail);
       assertThat(sampler.size()).isZero();
       assertThat(Cursors.indices(sampler, 0)).isEmpty();
     }
@@ -62,7 +62,7 @@ class ShuffledSamplerTest {
   void aBillionSamplesAreReadFromAnyPosition() {
     long n = 1_000_000_000;
     var permutation = SeekablePermutation.of(n, 1, 3);
-    try (Cursor cursor = new ShuffledSampler(n, new Part(8, 5), 1).epoch(3)) {
+    try (Cursor cursor = ShuffledSampler.of(n, new Part(8, 5), 1).epoch(3)) {
       for (long position : new long[] {124_999_999, 0, 77_777_777}) {
         cursor.seek(position);
         assertThat(Cursors.next(cursor, 1)).containsExactly(permutation.at(8 * position + 5));
@@ -74,7 +74,7 @@ class ShuffledSamplerTest {
   @ParameterizedTest
   @ValueSource(ints = {1, 3, Integer.MAX_VALUE})
   void theLargestDatasetIsReadToItsEnd(int worldSize) {
-    Sampler sampler = new ShuffledSampler(MAX_SIZE, new Part(worldSize, worldSize - 1), 9);
+    Sampler sampler = ShuffledSampler.of(MAX_SIZE, new Part(worldSize, worldSize - 1), 9);
     var permutation = SeekablePermutation.of(MAX_SIZE, 9, 0);
     try (Cursor cursor = sampler.epoch(0)) {
       cursor.seek(sampler.size() - 1);
@@ -86,16 +86,16 @@ class ShuffledSamplerTest {
 
   @Test
   void aStridedWholePlanEqualsTheDividedPlan() {
-    Sampler whole = new ShuffledSampler(1000, 4);
+    Sampler whole = ShuffledSampler.of(1000, 4);
     for (int rank = 0; rank < 7; rank++) {
-      assertThat(Cursors.indices(new StridedSampler(whole, new Part(7, rank)), 2))
-          .isEqualTo(Cursors.indices(new ShuffledSampler(1000, new Part(7, rank), 4), 2));
+      assertThat(Cursors.indices(StridedSampler.of(whole, new Part(7, rank)), 2))
+          .isEqualTo(Cursors.indices(ShuffledSampler.of(1000, new Part(7, rank), 4), 2));
     }
   }
 
   @Test
   void parametersIncludeEverythingThatDeterminesTheOrder() {
-    ShuffledSampler sampler = new ShuffledSampler(10, new Part(3, 1), -7, Tail.DROP);
+    ShuffledSampler sampler = ShuffledSampler.of(10, new Part(3, 1), -7).withTail(Tail.DROP);
     assertThat(sampler.parameters())
         .isEqualTo(
             PlanParameters.of("seekable.ShuffledSampler")
@@ -105,13 +105,13 @@ class ShuffledSamplerTest {
                 .with("worldSize", 3)
                 .with("rank", 1));
     assertThat(sampler.order())
-        .isEqualTo(new ShuffledSampler(10, new Part(5, 4), -7, Tail.DROP).order())
-        .isNotEqualTo(new ShuffledSampler(10, new Part(3, 1), -8, Tail.DROP).order());
+        .isEqualTo(ShuffledSampler.of(10, new Part(5, 4), -7).withTail(Tail.DROP).order())
+        .isNotEqualTo(ShuffledSampler.of(10, new Part(3, 1), -8).withTail(Tail.DROP).order());
   }
 
   @Test
   void aClosedCursorIsRefused() {
-    Cursor cursor = new ShuffledSampler(10, 1).epoch(0);
+    Cursor cursor = ShuffledSampler.of(10, 1).epoch(0);
     cursor.close();
     cursor.close();
     assertThatThrownBy(() -> cursor.next(new long[1], 0, 1))
@@ -122,23 +122,23 @@ class ShuffledSamplerTest {
   @Test
   void argumentsOutOfRangeAreRefused() {
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new ShuffledSampler(-1, 0))
+        .isThrownBy(() -> ShuffledSampler.of(-1, 0))
         .withMessage("datasetSize must be at least 0, got -1");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new ShuffledSampler(MAX_SIZE + 1, 0))
+        .isThrownBy(() -> ShuffledSampler.of(MAX_SIZE + 1, 0))
         .withMessage("datasetSize must be in [0, 4611686018427387904], got 4611686018427387905");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new ShuffledSampler(10, 0).epoch(-1))
+        .isThrownBy(() -> ShuffledSampler.of(10, 0).epoch(-1))
         .withMessage("epoch must be at least 0, got -1");
   }
 
   private static long[] part(int rank, Tail tail) {
-    return Cursors.indices(new ShuffledSampler(10, new Part(3, rank), 42, tail), 0);
+    return Cursors.indices(ShuffledSampler.of(10, new Part(3, rank), 42).withTail(tail), 0);
   }
 
   private static long[] rest(int worldSize, int rank, List<EpochSegment> delivered) {
     try (Cursor cursor =
-        new ShuffledSampler(10, new Part(worldSize, rank), 42).resume(0, delivered)) {
+        ShuffledSampler.of(10, new Part(worldSize, rank), 42).resume(0, delivered)) {
       return Cursors.rest(cursor);
     }
   }

@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests of orders distributed over ranks by stride. */
 class StridedSamplerTest {
-  private static final Sampler TEN = new SequentialSampler(10);
+  private static final Sampler TEN = SequentialSampler.of(10);
 
   @Test
   void ranksTakeTurns() {
@@ -38,7 +38,7 @@ class StridedSamplerTest {
 
   @Test
   void moreRanksThanSamplesRepeatTheWholeOrder() {
-    assertThat(parts(new SequentialSampler(2), 5, Tail.PAD))
+    assertThat(parts(SequentialSampler.of(2), 5, Tail.PAD))
         .containsExactly(
             new long[] {0}, new long[] {1}, new long[] {0}, new long[] {1}, new long[] {0});
   }
@@ -46,16 +46,16 @@ class StridedSamplerTest {
   @ParameterizedTest
   @EnumSource(Tail.class)
   void anEmptyOrderIsEmptyOnEveryRank(Tail tail) {
-    assertThat(parts(new SequentialSampler(0), 3, tail)).allMatch(part -> part.length == 0);
+    assertThat(parts(SequentialSampler.of(0), 3, tail)).allMatch(part -> part.length == 0);
   }
 
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 3, 7, 23})
   void everySampleIsDeliveredOnceApartFromPadding(int worldSize) {
-    Sampler order = new RandomSampler(20, 5);
+    Sampler order = RandomSampler.of(20, 5);
     long[] seen =
         IntStream.range(0, worldSize)
-            .mapToObj(rank -> new StridedSampler(order, new Part(worldSize, rank)))
+            .mapToObj(rank -> StridedSampler.of(order, new Part(worldSize, rank)))
             .flatMapToLong(sampler -> LongStream.of(Cursors.withoutPadding(sampler, 1)))
             .sorted()
             .toArray();
@@ -64,9 +64,9 @@ class StridedSamplerTest {
 
   @Test
   void libtorchOrdersAreReadThroughTheirCursor() {
-    Sampler order = new RandomSampler(50_000, 3);
+    Sampler order = RandomSampler.of(50_000, 3);
     long[] whole = Cursors.indices(order, 2);
-    long[] part = Cursors.indices(new StridedSampler(order, new Part(7, 5), Tail.DROP), 2);
+    long[] part = Cursors.indices(StridedSampler.of(order, new Part(7, 5)).withTail(Tail.DROP), 2);
     long[] expected = new long[part.length];
     for (int i = 0; i < expected.length; i++) {
       expected[i] = whole[5 + 7 * i];
@@ -93,16 +93,17 @@ class StridedSamplerTest {
 
   @Test
   void anAlreadyDividedPlanIsRefused() {
-    Sampler half = new StridedSampler(TEN, new Part(2, 0));
+    Sampler half = StridedSampler.of(TEN, new Part(2, 0));
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new StridedSampler(half, new Part(2, 0)))
+        .isThrownBy(() -> StridedSampler.of(half, new Part(2, 0)))
         .withMessageContaining("rank 0 of 2");
   }
 
   private static List<long[]> parts(Sampler order, int worldSize, Tail tail) {
     List<long[]> parts = new ArrayList<>();
     for (int rank = 0; rank < worldSize; rank++) {
-      parts.add(Cursors.indices(new StridedSampler(order, new Part(worldSize, rank), tail), 0));
+      parts.add(
+          Cursors.indices(StridedSampler.of(order, new Part(worldSize, rank)).withTail(tail), 0));
     }
     return parts;
   }
@@ -111,7 +112,7 @@ class StridedSamplerTest {
     long[][] parts = new long[worldSize][];
     for (int rank = 0; rank < worldSize; rank++) {
       try (Cursor cursor =
-          new StridedSampler(order, new Part(worldSize, rank)).resume(0, delivered)) {
+          StridedSampler.of(order, new Part(worldSize, rank)).resume(0, delivered)) {
         parts[rank] = Cursors.rest(cursor);
       }
     }

@@ -77,7 +77,7 @@ class ProcessGeneratorTest {
 
   @Test
   void theStateOfACopyCanBeRestored() {
-    PythonGenerator generator = new PythonGenerator(7);
+    PythonGenerator generator = PythonGenerator.of(7);
     generator.rand(700);
     setState(generator.getState());
     assertThat(state()).isEqualTo(generator.getState());
@@ -91,11 +91,11 @@ class ProcessGeneratorTest {
     assertThat(drawnSeed()).isEqualTo(900450186894289455L);
     long seed = drawnSeed();
     assertThat(seed).isEqualTo(3969543146641149120L);
-    assertThat(Cursors.indices(new PythonRandomSampler(10, seed), 0))
+    assertThat(Cursors.indices(PythonRandomSampler.of(10, seed), 0))
         .containsExactly(6, 7, 1, 4, 2, 0, 9, 8, 3, 5)
         .isEqualTo(
             Cursors.indices(
-                new PythonRandomSampler(10, 0).withGeneratorUse(PythonGenerator.Use.PROCESS_LOADER),
+                PythonRandomSampler.of(10, 0).withGeneratorUse(PythonGenerator.Use.PROCESS_LOADER),
                 0));
   }
 
@@ -104,9 +104,9 @@ class ProcessGeneratorTest {
     torch.manual_seed(3);
     byte[] seeded = state();
     for (PythonGenerator.Use use : PythonGenerator.Use.values()) {
-      Cursors.indices(new PythonRandomSampler(10, 42).withGeneratorUse(use), 1);
+      Cursors.indices(PythonRandomSampler.of(10, 42).withGeneratorUse(use), 1);
     }
-    Cursors.indices(new RandomSampler(10, 42), 1);
+    Cursors.indices(RandomSampler.of(10, 42), 1);
     assertThat(state()).isEqualTo(seeded);
   }
 }

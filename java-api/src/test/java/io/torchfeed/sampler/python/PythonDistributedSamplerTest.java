@@ -43,7 +43,7 @@ class PythonDistributedSamplerTest {
     String[] ranks = expected.split(", ?", -1);
     for (int rank = 0; rank < worldSize; rank++) {
       Sampler plan =
-          new PythonDistributedSampler(datasetSize, new Part(worldSize, rank)).withTail(tail);
+          PythonDistributedSampler.of(datasetSize, new Part(worldSize, rank)).withTail(tail);
       assertThat(indices(plan, epoch)).isEqualTo(parsed(ranks[rank]));
     }
   }
@@ -59,14 +59,14 @@ class PythonDistributedSamplerTest {
   @ParameterizedTest
   @CsvSource({"2, 51, 52", "3, 34, 35", "4, 26, 27"})
   void sizesMatchThePublishedOnes(int worldSize, long dropped, long padded) {
-    var plan = new PythonDistributedSampler(100 + worldSize + 1, new Part(worldSize, 0));
+    var plan = PythonDistributedSampler.of(100 + worldSize + 1, new Part(worldSize, 0));
     assertThat(plan.withTail(Tail.DROP).size()).isEqualTo(dropped);
     assertThat(plan.size()).isEqualTo(padded);
   }
 
   @Test
   void onlyTheLow32BitsOfSeedPlusEpochMatter() {
-    var plan = new PythonDistributedSampler(100, Part.whole());
+    var plan = PythonDistributedSampler.of(100, Part.whole());
     long[] second = indices(plan, 1);
     assertThat(indices(plan.withSeed(1), 0)).isEqualTo(second);
     assertThat(indices(plan.withSeed(1L << 32), 1)).isEqualTo(second);
@@ -84,34 +84,34 @@ class PythonDistributedSamplerTest {
 
   private static long[] rest(int worldSize, int rank, List<EpochSegment> delivered) {
     try (Cursor cursor =
-        new PythonDistributedSampler(10, new Part(worldSize, rank)).resume(0, delivered)) {
+        PythonDistributedSampler.of(10, new Part(worldSize, rank)).resume(0, delivered)) {
       return Cursors.rest(cursor);
     }
   }
 
   @Test
   void everyParameterExceptRankAndWorldSizeDeterminesTheOrder() {
-    var plan = new PythonDistributedSampler(10, new Part(3, 1));
-    assertThat(plan.order()).isEqualTo(new PythonDistributedSampler(10, new Part(4, 2)).order());
+    var plan = PythonDistributedSampler.of(10, new Part(3, 1));
+    assertThat(plan.order()).isEqualTo(PythonDistributedSampler.of(10, new Part(4, 2)).order());
     assertDistinct(
         plan,
         plan.withSeed(1),
         plan.withTail(Tail.DROP),
         PythonDistributedSampler.inOrder(10, new Part(3, 1)),
-        new PythonDistributedSampler(11, new Part(3, 1)),
-        new PythonDistributedSampler(10, new Part(4, 1)),
-        new PythonDistributedSampler(10, new Part(3, 2)));
+        PythonDistributedSampler.of(11, new Part(3, 1)),
+        PythonDistributedSampler.of(10, new Part(4, 1)),
+        PythonDistributedSampler.of(10, new Part(3, 2)));
   }
 
   @Test
   void argumentsOutOfRangeAreRefused() {
-    assertRefused(() -> new PythonDistributedSampler(-1, new Part(3, 0)), "datasetSize", "-1");
+    assertRefused(() -> PythonDistributedSampler.of(-1, new Part(3, 0)), "datasetSize", "-1");
     assertRefused(
-        () -> new PythonDistributedSampler(MAX_SIZE + 1L, new Part(3, 0)),
+        () -> PythonDistributedSampler.of(MAX_SIZE + 1L, new Part(3, 0)),
         "[0, 2147483639] with shuffle");
     assertRefused(
         () -> PythonDistributedSampler.inOrder((1L << 62) + 1, new Part(3, 0)), "without shuffle");
-    assertRefused(() -> indices(new PythonDistributedSampler(10, new Part(3, 0)), -1), "epoch");
+    assertRefused(() -> indices(PythonDistributedSampler.of(10, new Part(3, 0)), -1), "epoch");
   }
 
   @Test
@@ -127,7 +127,7 @@ class PythonDistributedSamplerTest {
   @Test
   void anOrderThatExceedsTheHeapIsRefused() {
     assertThatIllegalStateException()
-        .isThrownBy(() -> new PythonDistributedSampler(MAX_SIZE, new Part(3, 0)).epoch(0))
+        .isThrownBy(() -> PythonDistributedSampler.of(MAX_SIZE, new Part(3, 0)).epoch(0))
         .withMessageContaining("8589934556 bytes")
         .withMessageContaining("-Xmx");
   }

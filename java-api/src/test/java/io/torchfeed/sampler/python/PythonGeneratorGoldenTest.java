@@ -83,7 +83,7 @@ class PythonGeneratorGoldenTest {
   private static PythonGenerator generator(GoldenLine call) {
     return call.has("state")
         ? PythonGenerator.fromState(Base64.getDecoder().decode(call.text("state")))
-        : new PythonGenerator(call.number("seed"));
+        : PythonGenerator.of(call.number("seed"));
   }
 
   private static long[] values(PythonGenerator generator, GoldenLine call) {

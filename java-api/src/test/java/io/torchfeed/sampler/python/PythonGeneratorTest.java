@@ -18,7 +18,7 @@ class PythonGeneratorTest {
 
   @Test
   void aGeneratorRestoredFromAStateIsIndependent() {
-    PythonGenerator generator = new PythonGenerator(42);
+    PythonGenerator generator = PythonGenerator.of(42);
     generator.rand(1000);
     byte[] state = generator.getState();
     PythonGenerator copy = PythonGenerator.fromState(state);
@@ -51,7 +51,7 @@ class PythonGeneratorTest {
     "1, 1, -1"
   })
   void damagedStatesAreRefused(int left, int seeded, long next) {
-    byte[] state = new PythonGenerator(42).getState();
+    byte[] state = PythonGenerator.of(42).getState();
     ByteBuffer.wrap(state)
         .order(ByteOrder.LITTLE_ENDIAN)
         .putInt(8, left)
@@ -65,25 +65,25 @@ class PythonGeneratorTest {
 
   @Test
   void anEmptyResultDrawsNothing() {
-    PythonGenerator generator = new PythonGenerator(1);
+    PythonGenerator generator = PythonGenerator.of(1);
     assertThat(generator.randperm(0)).isEmpty();
     assertThat(generator.randperm(1)).containsExactly(0);
     assertThat(generator.randint(5, 0)).isEmpty();
     assertThat(generator.rand(0)).isEmpty();
-    assertThat(generator.getState()).isEqualTo(new PythonGenerator(1).getState());
+    assertThat(generator.getState()).isEqualTo(PythonGenerator.of(1).getState());
   }
 
   @Test
   void theWeightsOfTheCallerAreNotModified() {
     double[] weights = {1, 2, 3};
-    new PythonGenerator(1).multinomial(weights, 5, true);
-    new PythonGenerator(1).multinomial(weights, 3, false);
+    PythonGenerator.of(1).multinomial(weights, 5, true);
+    PythonGenerator.of(1).multinomial(weights, 3, false);
     assertThat(weights).containsExactly(1, 2, 3);
   }
 
   @Test
   void argumentsOutOfRangeAreRefused() {
-    PythonGenerator generator = new PythonGenerator(1);
+    PythonGenerator generator = PythonGenerator.of(1);
     assertRefused(() -> generator.randperm(-1), "randperm", "[0, 2147483639]", "got -1");
     assertRefused(() -> generator.rand(MAX_SIZE + 1), "rand", "got 2147483640");
     assertRefused(() -> generator.randint(0, 1), "low 0", "high 0");
@@ -95,12 +95,12 @@ class PythonGeneratorTest {
 
   @Test
   void aResultThatExceedsTheHeapIsRefused() {
-    PythonGenerator generator = new PythonGenerator(1);
+    PythonGenerator generator = PythonGenerator.of(1);
     assertThatIllegalStateException()
         .isThrownBy(() -> generator.random(MAX_SIZE))
         .withMessageContaining("the result of random takes 17179869112 bytes")
         .withMessageContaining("-Xmx");
-    assertThat(generator.getState()).isEqualTo(new PythonGenerator(1).getState());
+    assertThat(generator.getState()).isEqualTo(PythonGenerator.of(1).getState());
   }
 
   private static void assertRefused(Runnable call, String... parts) {

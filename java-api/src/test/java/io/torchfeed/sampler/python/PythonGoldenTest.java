@@ -80,9 +80,9 @@ class PythonGoldenTest {
     if (pass.has("first")) {
       // A few draws need no list of the dataset, which would not fit in memory here.
       return Cursors.indices(
-          new PythonRandomSampler(n, false, pass.number("first"), pass.number("seed")), 0);
+          PythonRandomSampler.of(n, false, pass.number("first"), pass.number("seed")), 0);
     }
-    PythonGenerator generator = new PythonGenerator(pass.number("seed"));
+    PythonGenerator generator = PythonGenerator.of(pass.number("seed"));
     int[] values = generator.randperm(n);
     checkAfter(pass, generator, Randperm.outputs(n));
     return Arrays.stream(values).asLongStream().toArray();
@@ -90,7 +90,7 @@ class PythonGoldenTest {
 
   private static long[] randint(GoldenLine pass) {
     long high = pass.number("high");
-    PythonGenerator generator = new PythonGenerator(pass.number("seed"));
+    PythonGenerator generator = PythonGenerator.of(pass.number("seed"));
     long[] values = generator.randint(high, pass.integer("count"));
     checkAfter(pass, generator, pass.number("count") * Randint.outputs(high));
     return values;
@@ -98,7 +98,7 @@ class PythonGoldenTest {
 
   private static long[] multinomial(GoldenLine pass) {
     double[] weights = pass.decimals("weights");
-    PythonGenerator generator = new PythonGenerator(pass.number("seed"));
+    PythonGenerator generator = PythonGenerator.of(pass.number("seed"));
     int[] values = generator.multinomial(weights, pass.integer("draws"), pass.replacement());
     checkAfter(
         pass, generator, Multinomial.outputs(pass.replacement(), values.length, weights.length));
@@ -127,7 +127,7 @@ class PythonGoldenTest {
   private static long[] batches(GoldenLine pass) {
     int batchSize = pass.integer("batchSize");
     FixedSizeBatchSampler plan =
-        new FixedSizeBatchSampler(sampler(pass), batchSize, pass.dropLast());
+        FixedSizeBatchSampler.of(sampler(pass), batchSize).withDropLast(pass.dropLast());
     long[] all = new long[pass.integer("count")];
     int done = 0;
     int full = 0;
@@ -150,28 +150,29 @@ class PythonGoldenTest {
     long seed = pass.number("seed");
     long draws = pass.number("draws");
     return switch (pass.name()) {
-      case "SequentialSampler" -> new SequentialSampler(n);
-      case "RandomSampler" -> new PythonRandomSampler(n, pass.replacement(), draws, seed);
-      case "SubsetRandomSampler" -> new SubsetRandomSampler(pass.list("indices"), seed);
+      case "SequentialSampler" -> SequentialSampler.of(n);
+      case "RandomSampler" -> PythonRandomSampler.of(n, pass.replacement(), draws, seed);
+      case "SubsetRandomSampler" -> SubsetRandomSampler.of(pass.list("indices"), seed);
       case "WeightedRandomSampler" ->
-          new WeightedRandomSampler(pass.decimals("weights"), draws, pass.replacement(), seed);
+          WeightedRandomSampler.of(pass.decimals("weights"), draws, pass.replacement(), seed);
       case "DistributedSampler" -> distributed(pass);
       case "BatchSampler" ->
           pass.has("worldSize")
-              ? new PythonDistributedSampler(
+              ? PythonDistributedSampler.of(
                       n, new Part(pass.integer("worldSize"), pass.integer("rank")))
                   .withSeed(seed)
-              : new PythonRandomSampler(n, seed);
+              : PythonRandomSampler.of(n, seed);
       default -> throw new AssertionError(pass.line());
     };
   }
 
   private static Sampler distributed(GoldenLine pass) {
-    return new PythonDistributedSampler(
-        pass.number("n"),
-        new Part(pass.integer("worldSize"), pass.integer("rank")),
-        pass.number("shuffle") == 1,
-        pass.number("seed"),
-        pass.number("drop_last") == 1 ? Tail.DROP : Tail.PAD);
+    Part part = new Part(pass.integer("worldSize"), pass.integer("rank"));
+    PythonDistributedSampler plan =
+        pass.number("shuffle") == 1
+            ? PythonDistributedSampler.of(pass.number("n"), part)
+            : PythonDistributedSampler.inOrder(pass.number("n"), part);
+    return plan.withSeed(pass.number("seed"))
+        .withTail(pass.number("drop_last") == 1 ? Tail.DROP : Tail.PAD);
   }
 }

@@ -56,12 +56,12 @@ class PythonLoaderGoldenTest {
     long draws = pass.number("draws");
     return switch (pass.name()) {
       case "RandomSampler" ->
-          new PythonRandomSampler(n, pass.replacement(), draws, seed).withGeneratorUse(use);
+          PythonRandomSampler.of(n, pass.replacement(), draws, seed).withGeneratorUse(use);
       case "SubsetRandomSampler" ->
-          new SubsetRandomSampler(LongStream.range(0, n).map(i -> 7919 * i).toArray(), seed)
+          SubsetRandomSampler.of(LongStream.range(0, n).map(i -> 7919 * i).toArray(), seed)
               .withGeneratorUse(use);
       case "WeightedRandomSampler" ->
-          new WeightedRandomSampler(weights(n), draws, pass.replacement(), seed)
+          WeightedRandomSampler.of(weights(n), draws, pass.replacement(), seed)
               .withGeneratorUse(use);
       default -> throw new AssertionError(pass.line());
     };
@@ -78,7 +78,7 @@ class PythonLoaderGoldenTest {
     for (GoldenLine pass : passes) {
       long seed = pass.number("seed");
       long epoch = pass.number("epoch");
-      var plan = new PythonDistributedSampler(pass.number("n"), new Part(3, 1)).withSeed(seed);
+      var plan = PythonDistributedSampler.of(pass.number("n"), new Part(3, 1)).withSeed(seed);
       assertThatIllegalArgumentException()
           .isThrownBy(() -> plan.epoch(epoch))
           .withMessageContaining("epoch must be at least 0, got " + epoch)

@@ -80,15 +80,15 @@ class PythonSamplerPropertyTest {
     long[] indices = LongStream.range(0, datasetSize).map(i -> i * i * i).toArray();
     for (Sampler order :
         List.of(
-            new PythonRandomSampler(datasetSize, seed),
-            new PythonRandomSampler(datasetSize, true, 2L * datasetSize, seed),
-            new SubsetRandomSampler(indices, seed),
-            new WeightedRandomSampler(weights, 100, seed),
-            new WeightedRandomSampler(weights, datasetSize, false, seed),
-            new PythonDistributedSampler(datasetSize, Part.whole()).withSeed(seed))) {
+            PythonRandomSampler.of(datasetSize, seed),
+            PythonRandomSampler.of(datasetSize, true, 2L * datasetSize, seed),
+            SubsetRandomSampler.of(indices, seed),
+            WeightedRandomSampler.of(weights, 100, seed),
+            WeightedRandomSampler.of(weights, datasetSize, false, seed),
+            PythonDistributedSampler.of(datasetSize, Part.whole()).withSeed(seed))) {
       long[] whole = Cursors.indices(order, epoch);
       for (int rank = 0; rank < worldSize; rank++) {
-        long[] part = Cursors.indices(new StridedSampler(order, new Part(worldSize, rank)), epoch);
+        long[] part = Cursors.indices(StridedSampler.of(order, new Part(worldSize, rank)), epoch);
         assertThat(part).isEqualTo(everyNth(whole, worldSize, rank));
       }
     }
@@ -104,12 +104,21 @@ class PythonSamplerPropertyTest {
     Tail tail = uneven ? Tail.UNEVEN : Tail.PAD;
     long[] seen =
         IntStream.range(0, worldSize)
-            .mapToObj(rank -> new PythonDistributedSampler(datasetSize, new Part(worldSize, rank)))
+            .mapToObj(rank -> PythonDistributedSampler.of(datasetSize, new Part(worldSize, rank)))
             .map(plan -> plan.withSeed(seed).withTail(tail))
             .flatMapToLong(plan -> LongStream.of(Cursors.withoutPadding(plan, epoch)))
             .sorted()
             .toArray();
     assertThat(seen).isEqualTo(LongStream.range(0, datasetSize).toArray());
+  }
+
+  private static PythonDistributedSampler uneven(
+      int datasetSize, Part part, boolean shuffle, long seed) {
+    PythonDistributedSampler plan =
+        shuffle
+            ? PythonDistributedSampler.of(datasetSize, part)
+            : PythonDistributedSampler.inOrder(datasetSize, part);
+    return plan.withSeed(seed).withTail(Tail.UNEVEN);
   }
 
   @Property(tries = 200)
@@ -120,15 +129,13 @@ class PythonSamplerPropertyTest {
       @ForAll @IntRange(max = 300) int steps,
       @ForAll boolean shuffle,
       @ForAll long seed) {
-    var plan = new PythonDistributedSampler(datasetSize, Part.whole(), shuffle, seed, Tail.UNEVEN);
+    var plan = uneven(datasetSize, Part.whole(), shuffle, seed);
     long[] whole = Cursors.indices(plan, 3);
     long each = Math.min(steps, Stride.sizeOfLongestRank(datasetSize, before, Tail.UNEVEN));
     long[] left =
         Arrays.copyOfRange(whole, (int) Math.min(datasetSize, each * before), datasetSize);
     for (int rank = 0; rank < after; rank++) {
-      var part =
-          new PythonDistributedSampler(
-              datasetSize, new Part(after, rank), shuffle, seed, Tail.UNEVEN);
+      var part = uneven(datasetSize, new Part(after, rank), shuffle, seed);
       try (Cursor cursor = part.resume(3, List.of(new EpochSegment(before, each)))) {
         assertThat(Cursors.rest(cursor)).isEqualTo(unpadded(left, after, rank));
       }
@@ -141,9 +148,9 @@ class PythonSamplerPropertyTest {
       @ForAll @IntRange(min = 1, max = 50) int batchSize,
       @ForAll boolean dropLast,
       @ForAll long seed) {
-    Sampler order = new PythonRandomSampler(datasetSize, seed);
+    Sampler order = PythonRandomSampler.of(datasetSize, seed);
     long[] whole = Cursors.indices(order, 1);
-    FixedSizeBatchSampler plan = new FixedSizeBatchSampler(order, batchSize, dropLast);
+    FixedSizeBatchSampler plan = FixedSizeBatchSampler.of(order, batchSize).withDropLast(dropLast);
     long[] batch = new long[plan.maxBatchSize()];
     try (BatchCursor cursor = plan.epoch(1)) {
       for (long number = plan.batches(1); --number >= 0; ) {
@@ -175,7 +182,7 @@ class PythonSamplerPropertyTest {
       @ForAll boolean replacement,
       @ForAll long seed) {
     Mt19937 generator = new Mt19937(seed);
-    Sampler plan = new PythonRandomSampler(datasetSize, replacement, numSamples, seed);
+    Sampler plan = PythonRandomSampler.of(datasetSize, replacement, numSamples, seed);
     for (long epoch = 0; epoch < 4; epoch++) {
       long[] pass =
           replacement

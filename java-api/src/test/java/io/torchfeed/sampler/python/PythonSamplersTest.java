@@ -28,22 +28,22 @@ class PythonSamplersTest {
   class Random {
     @Test
     void thePassesOfOneGeneratorAreEverySecondPermutation() {
-      Sampler plan = new PythonRandomSampler(10, 42);
+      Sampler plan = PythonRandomSampler.of(10, 42);
       assertThat(indices(plan, 0)).isEqualTo(parsed("2 6 1 8 4 5 0 9 3 7"));
       assertThat(indices(plan, 1)).isEqualTo(parsed("7 5 0 3 1 6 9 8 4 2"));
     }
 
     @Test
     void drawingMoreThanAllSamplesYieldsSeveralPermutations() {
-      assertThat(indices(new PythonRandomSampler(10, false, 25, 42), 0))
+      assertThat(indices(PythonRandomSampler.of(10, false, 25, 42), 0))
           .isEqualTo(parsed("2 6 1 8 4 5 0 9 3 7 3 5 8 9 4 6 1 0 7 2 7 5 0 3 1"));
     }
 
     @Test
     void drawsWithReplacementMatchThePublishedOnes() {
-      assertThat(indices(new PythonRandomSampler(10, true, 12, 7), 0))
+      assertThat(indices(PythonRandomSampler.of(10, true, 12, 7), 0))
           .isEqualTo(parsed("5 2 1 6 3 7 7 9 8 1 8 1"));
-      assertThat(indices(new PythonRandomSampler(100, true, 37, 42), 0))
+      assertThat(indices(PythonRandomSampler.of(100, true, 37, 42), 0))
           .isEqualTo(
               parsed(
                   "42 67 76 14 26 35 20 24 50 13 78 14 10 54 31 72 15 95 67 6 49 76 73 11 99 13"
@@ -62,20 +62,20 @@ class PythonSamplersTest {
           "-1|1 4 6 2 0 5 8 7 9 3",
         })
     void permutationsMatchThePublishedOnes(long seed, String expected) {
-      assertThat(indices(new PythonRandomSampler(10, seed), 0)).isEqualTo(parsed(expected));
+      assertThat(indices(PythonRandomSampler.of(10, seed), 0)).isEqualTo(parsed(expected));
     }
 
     @Test
     void longPermutationsMatchThePublishedOnes() {
-      long[] order = indices(new PythonRandomSampler(1_000_000, 0), 0);
+      long[] order = indices(PythonRandomSampler.of(1_000_000, 0), 0);
       assertThat(Cursors.hash(order)).isEqualTo(-6523075623344306310L);
-      assertThat(Arrays.copyOf(indices(new PythonRandomSampler(100, 0), 0), 12))
+      assertThat(Arrays.copyOf(indices(PythonRandomSampler.of(100, 0), 0), 12))
           .isEqualTo(parsed("44 19 93 90 71 69 37 95 53 91 81 42"));
     }
 
     @Test
     void drawsFromDatasetsLargerThanAnIntStayInRange() {
-      long[] drawn = indices(new PythonRandomSampler(1L << 40, true, 1000, 0), 3);
+      long[] drawn = indices(PythonRandomSampler.of(1L << 40, true, 1000, 0), 3);
       assertThat(LongStream.of(drawn)).allMatch(index -> index >= 0 && index < 1L << 40);
       assertThat(LongStream.of(drawn)).anyMatch(index -> index > Integer.MAX_VALUE);
     }
@@ -83,36 +83,36 @@ class PythonSamplersTest {
     @ParameterizedTest
     @EnumSource
     void anyEpochOpens(PythonGenerator.Use use) {
-      Sampler plan = new PythonRandomSampler(10, 42).withGeneratorUse(use);
+      Sampler plan = PythonRandomSampler.of(10, 42).withGeneratorUse(use);
       assertThat(indices(plan, Long.MAX_VALUE)).containsExactlyInAnyOrder(indices(plan, 0));
-      assertThat(indices(new PythonRandomSampler(1, 42), Long.MAX_VALUE)).containsExactly(0);
+      assertThat(indices(PythonRandomSampler.of(1, 42), Long.MAX_VALUE)).containsExactly(0);
     }
 
     @Test
     void everyParameterDistinguishesPlans() {
       assertDistinct(
-          new PythonRandomSampler(10, 42),
-          new PythonRandomSampler(11, 42),
-          new PythonRandomSampler(10, 43),
-          new PythonRandomSampler(10, true, 10, 42),
-          new PythonRandomSampler(10, false, 11, 42),
-          new PythonRandomSampler(10, 42).withGeneratorUse(PythonGenerator.Use.LOADER),
-          new PythonRandomSampler(10, 42).withGeneratorUse(PythonGenerator.Use.PROCESS_LOADER));
+          PythonRandomSampler.of(10, 42),
+          PythonRandomSampler.of(11, 42),
+          PythonRandomSampler.of(10, 43),
+          PythonRandomSampler.of(10, true, 10, 42),
+          PythonRandomSampler.of(10, false, 11, 42),
+          PythonRandomSampler.of(10, 42).withGeneratorUse(PythonGenerator.Use.LOADER),
+          PythonRandomSampler.of(10, 42).withGeneratorUse(PythonGenerator.Use.PROCESS_LOADER));
     }
 
     @Test
     void argumentsOutOfRangeAreRefused() {
-      assertRefused(() -> new PythonRandomSampler(0, 1), "datasetSize", "[1, ", "got 0");
+      assertRefused(() -> PythonRandomSampler.of(0, 1), "datasetSize", "[1, ", "got 0");
       assertRefused(
-          () -> new PythonRandomSampler(MAX_SIZE + 1L, false, 5, 1),
+          () -> PythonRandomSampler.of(MAX_SIZE + 1L, false, 5, 1),
           "[1, 2147483639] without replacement");
       for (long numSamples : new long[] {-1, 0, MAX_SIZE + 1L}) {
         assertRefused(
-            () -> new PythonRandomSampler(10, true, numSamples, 1),
+            () -> PythonRandomSampler.of(10, true, numSamples, 1),
             "numSamples",
             "got " + numSamples);
       }
-      assertRefused(() -> indices(new PythonRandomSampler(10, 1), -1), "epoch");
+      assertRefused(() -> indices(PythonRandomSampler.of(10, 1), -1), "epoch");
     }
   }
 
@@ -121,7 +121,7 @@ class PythonSamplersTest {
     @Test
     void indicesFollowThePermutationsOfOneGenerator() {
       long[] indices = {100, 101, 102, 103, 104, 105, 106, 107, 108, 1L << 40};
-      Sampler plan = new SubsetRandomSampler(indices, 42);
+      Sampler plan = SubsetRandomSampler.of(indices, 42);
       assertThat(indices(plan, 0))
           .isEqualTo(parsed("102 106 101 108 104 105 100 1099511627776 103 107"));
       assertThat(indices(plan, 1))
@@ -131,7 +131,7 @@ class PythonSamplersTest {
     @Test
     void theArrayIsCopied() {
       long[] indices = {5};
-      Sampler plan = new SubsetRandomSampler(indices, 0);
+      Sampler plan = SubsetRandomSampler.of(indices, 0);
       indices[0] = 6;
       assertThat(indices(plan, 0)).containsExactly(5);
     }
@@ -139,18 +139,17 @@ class PythonSamplersTest {
     @Test
     void everyParameterDistinguishesPlans() {
       assertDistinct(
-          new SubsetRandomSampler(new long[] {1, 2}, 0),
-          new SubsetRandomSampler(new long[] {1, 2}, 1),
-          new SubsetRandomSampler(new long[] {2, 1}, 0),
-          new SubsetRandomSampler(new long[] {1, 1L << 40}, 0),
-          new SubsetRandomSampler(new long[] {1, 2}, 0)
-              .withGeneratorUse(PythonGenerator.Use.LOADER),
-          new SubsetRandomSampler(new long[] {}, 0));
+          SubsetRandomSampler.of(new long[] {1, 2}, 0),
+          SubsetRandomSampler.of(new long[] {1, 2}, 1),
+          SubsetRandomSampler.of(new long[] {2, 1}, 0),
+          SubsetRandomSampler.of(new long[] {1, 1L << 40}, 0),
+          SubsetRandomSampler.of(new long[] {1, 2}, 0).withGeneratorUse(PythonGenerator.Use.LOADER),
+          SubsetRandomSampler.of(new long[] {}, 0));
     }
 
     @Test
     void listsAreHashedInTheParameters() {
-      Sampler plan = new SubsetRandomSampler(LongStream.range(0, 100_000).toArray(), 7);
+      Sampler plan = SubsetRandomSampler.of(LongStream.range(0, 100_000).toArray(), 7);
       assertThat(plan.parameters().values().get("indices")).hasSize(16);
       assertThat(plan)
           .hasToString("SubsetRandomSampler[size=100000, seed=7, generatorUse=SAMPLER]");
@@ -158,8 +157,8 @@ class PythonSamplersTest {
 
     @Test
     void negativeIndicesAndEpochsAreRefused() {
-      assertRefused(() -> new SubsetRandomSampler(new long[] {0, -1}, 0), "-1 at position 1");
-      assertRefused(() -> indices(new SubsetRandomSampler(new long[] {0}, 0), -1), "epoch");
+      assertRefused(() -> SubsetRandomSampler.of(new long[] {0, -1}, 0), "-1 at position 1");
+      assertRefused(() -> indices(SubsetRandomSampler.of(new long[] {0}, 0), -1), "epoch");
     }
   }
 
@@ -184,20 +183,20 @@ class PythonSamplersTest {
         })
     void drawsMatchThePublishedOnes(
         boolean replacement, int numSamples, long seed, String expected) {
-      assertThat(indices(new WeightedRandomSampler(WEIGHTS, numSamples, replacement, seed), 0))
+      assertThat(indices(WeightedRandomSampler.of(WEIGHTS, numSamples, replacement, seed), 0))
           .isEqualTo(parsed(expected));
     }
 
     @Test
     void replacementIsTheDefault() {
-      assertThat(indices(new WeightedRandomSampler(new double[] {1, 2, 3, 4}, 8, 5), 0))
+      assertThat(indices(WeightedRandomSampler.of(new double[] {1, 2, 3, 4}, 8, 5), 0))
           .isEqualTo(parsed("3 1 2 2 1 3 2 3"));
     }
 
     @Test
     void zeroWeightsComeLastInIndexOrder() {
       double[] weights = {0, 0, Double.MIN_VALUE, 0, 1e300, 0};
-      assertThat(indices(new WeightedRandomSampler(weights, 6, false, 3), 0))
+      assertThat(indices(WeightedRandomSampler.of(weights, 6, false, 3), 0))
           .isEqualTo(parsed("4 2 0 1 3 5"));
     }
 
@@ -205,20 +204,20 @@ class PythonSamplersTest {
     void zeroWeightsComeAfterQuotientsThatRoundToZero() {
       double[] weights = new double[40];
       Arrays.fill(weights, 1, 39, Double.MIN_VALUE);
-      long[] order = indices(new WeightedRandomSampler(weights, 40, false, 3), 0);
+      long[] order = indices(WeightedRandomSampler.of(weights, 40, false, 3), 0);
       assertThat(order).endsWith(0, 39);
     }
 
     @Test
     void zeroWeightsAreNeverDrawnWithReplacement() {
       double[] weights = {0, 1, 0, 2, 0};
-      assertThat(indices(new WeightedRandomSampler(weights, 10_000, 1), 0)).containsOnly(1, 3);
+      assertThat(indices(WeightedRandomSampler.of(weights, 10_000, 1), 0)).containsOnly(1, 3);
     }
 
     @Test
     void theArrayIsCopied() {
       double[] weights = {0, 1};
-      Sampler plan = new WeightedRandomSampler(weights, 1, 0);
+      Sampler plan = WeightedRandomSampler.of(weights, 1, 0);
       weights[0] = 1e9;
       assertThat(indices(plan, 0)).containsExactly(1);
       assertThat(weights).containsExactly(1e9, 1);
@@ -228,35 +227,35 @@ class PythonSamplersTest {
     @ValueSource(doubles = {-1, Double.NaN, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY})
     void invalidWeightsAreRefused(double weight) {
       assertRefused(
-          () -> new WeightedRandomSampler(new double[] {1, weight}, 1, 0),
+          () -> WeightedRandomSampler.of(new double[] {1, weight}, 1, 0),
           weight + " at position 1");
     }
 
     @Test
     void otherArgumentsOutOfRangeAreRefused() {
-      assertRefused(() -> new WeightedRandomSampler(new double[3], 1, 0), "sum", "got 0.0");
+      assertRefused(() -> WeightedRandomSampler.of(new double[3], 1, 0), "sum", "got 0.0");
       assertRefused(
-          () -> new WeightedRandomSampler(new double[] {1e308, 1e308}, 1, 0), "sum", "Infinity");
-      assertRefused(() -> new WeightedRandomSampler(new double[0], 1, 0), "[1, 16777216]", "got 0");
+          () -> WeightedRandomSampler.of(new double[] {1e308, 1e308}, 1, 0), "sum", "Infinity");
+      assertRefused(() -> WeightedRandomSampler.of(new double[0], 1, 0), "[1, 16777216]", "got 0");
       assertRefused(
-          () -> new WeightedRandomSampler(new double[(1 << 24) + 1], 1, 0), "got 16777217");
-      assertRefused(() -> new WeightedRandomSampler(WEIGHTS, 0, 0), "numSamples", "got 0");
+          () -> WeightedRandomSampler.of(new double[(1 << 24) + 1], 1, 0), "got 16777217");
+      assertRefused(() -> WeightedRandomSampler.of(WEIGHTS, 0, 0), "numSamples", "got 0");
       assertRefused(
-          () -> new WeightedRandomSampler(WEIGHTS, MAX_SIZE + 1L, 0), "numSamples", "2147483640");
-      assertRefused(() -> new WeightedRandomSampler(WEIGHTS, 7, false, 0), "(6)", "got 7");
-      assertRefused(() -> indices(new WeightedRandomSampler(WEIGHTS, 1, 0), -1), "epoch");
+          () -> WeightedRandomSampler.of(WEIGHTS, MAX_SIZE + 1L, 0), "numSamples", "2147483640");
+      assertRefused(() -> WeightedRandomSampler.of(WEIGHTS, 7, false, 0), "(6)", "got 7");
+      assertRefused(() -> indices(WeightedRandomSampler.of(WEIGHTS, 1, 0), -1), "epoch");
     }
 
     @Test
     void everyParameterDistinguishesPlans() {
       assertDistinct(
-          new WeightedRandomSampler(WEIGHTS, 6, 0),
-          new WeightedRandomSampler(WEIGHTS, 6, 1),
-          new WeightedRandomSampler(WEIGHTS, 5, 0),
-          new WeightedRandomSampler(WEIGHTS, 6, false, 0),
-          new WeightedRandomSampler(WEIGHTS, 6, 0).withGeneratorUse(PythonGenerator.Use.LOADER),
-          new WeightedRandomSampler(new double[] {0.1, 0.9, 0.4, 0.7, 3, 0.5}, 6, 0));
-      assertThat(new WeightedRandomSampler(WEIGHTS, 6, 0))
+          WeightedRandomSampler.of(WEIGHTS, 6, 0),
+          WeightedRandomSampler.of(WEIGHTS, 6, 1),
+          WeightedRandomSampler.of(WEIGHTS, 5, 0),
+          WeightedRandomSampler.of(WEIGHTS, 6, false, 0),
+          WeightedRandomSampler.of(WEIGHTS, 6, 0).withGeneratorUse(PythonGenerator.Use.LOADER),
+          WeightedRandomSampler.of(new double[] {0.1, 0.9, 0.4, 0.7, 3, 0.5}, 6, 0));
+      assertThat(WeightedRandomSampler.of(WEIGHTS, 6, 0))
           .hasToString(
               "WeightedRandomSampler[datasetSize=6, numSamples=6, replacement=true, seed=0, generatorUse=SAMPLER]");
     }
@@ -264,14 +263,14 @@ class PythonSamplersTest {
 
   @Test
   void theDefaultGeneratorUseIsOmittedFromTheParameters() {
-    assertThat(new PythonRandomSampler(10, 42).parameters().values())
+    assertThat(PythonRandomSampler.of(10, 42).parameters().values())
         .containsOnlyKeys("datasetSize", "replacement", "numSamples", "seed");
     for (Sampler plan :
         List.of(
-            new SubsetRandomSampler(new long[] {1, 2}, 0)
+            SubsetRandomSampler.of(new long[] {1, 2}, 0)
                 .withGeneratorUse(PythonGenerator.Use.LOADER)
                 .withGeneratorUse(PythonGenerator.Use.SAMPLER),
-            new WeightedRandomSampler(WEIGHTS, 6, 0)
+            WeightedRandomSampler.of(WEIGHTS, 6, 0)
                 .withGeneratorUse(PythonGenerator.Use.LOADER)
                 .withGeneratorUse(PythonGenerator.Use.SAMPLER))) {
       assertThat(plan.parameters().values()).doesNotContainKey("generatorUse");

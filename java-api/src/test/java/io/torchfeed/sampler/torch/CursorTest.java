@@ -31,11 +31,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 class CursorTest {
   static Stream<Sampler> samplers() {
     return Stream.of(
-        new DistributedRandomSampler(20_001, new Part(2, 1)),
-        new DistributedRandomSampler(2, new Part(5, 1)),
-        new DistributedSequentialSampler(20_001, new Part(2, 1)),
-        new RandomSampler(20_001, 9),
-        new SequentialSampler(20_001));
+        DistributedRandomSampler.of(20_001, new Part(2, 1)),
+        DistributedRandomSampler.of(2, new Part(5, 1)),
+        DistributedSequentialSampler.of(20_001, new Part(2, 1)),
+        RandomSampler.of(20_001, 9),
+        SequentialSampler.of(20_001));
   }
 
   @ParameterizedTest
@@ -86,7 +86,7 @@ class CursorTest {
 
   @Test
   void indicesAreWrittenOnlyToTheRequestedRange() {
-    try (Cursor cursor = new SequentialSampler(5).epoch(0)) {
+    try (Cursor cursor = SequentialSampler.of(5).epoch(0)) {
       long[] into = LongStream.generate(() -> -1).limit(8).toArray();
       assertThat(cursor.next(into, 2, 3)).isEqualTo(3);
       assertThat(into).containsExactly(-1, -1, 0, 1, 2, -1, -1, -1);
@@ -99,7 +99,7 @@ class CursorTest {
   @ParameterizedTest
   @CsvSource({"-1, 1", "0, 5", "4, 1", "2, 3", "2147483647, 1", "0, -1"})
   void rangesThatDoNotFitTheArrayAreRefused(int from, int count) {
-    try (Cursor cursor = new SequentialSampler(5).epoch(0)) {
+    try (Cursor cursor = SequentialSampler.of(5).epoch(0)) {
       assertThatThrownBy(() -> cursor.next(new long[4], from, count))
           .isInstanceOf(IndexOutOfBoundsException.class);
       assertThat(cursor.position()).isZero();
@@ -108,7 +108,7 @@ class CursorTest {
 
   @Test
   void readingZeroIndicesIsRefused() {
-    try (Cursor cursor = new SequentialSampler(5).epoch(0)) {
+    try (Cursor cursor = SequentialSampler.of(5).epoch(0)) {
       assertThatIllegalArgumentException()
           .isThrownBy(() -> cursor.next(new long[4], 0, 0))
           .withMessage("count must be at least 1, got 0");
@@ -118,7 +118,7 @@ class CursorTest {
   @ParameterizedTest
   @ValueSource(longs = {-1, 6, Long.MIN_VALUE, Long.MAX_VALUE})
   void positionsOutsideTheEpochAreRefused(long position) {
-    try (Cursor cursor = new SequentialSampler(5).epoch(0)) {
+    try (Cursor cursor = SequentialSampler.of(5).epoch(0)) {
       assertThatIllegalArgumentException()
           .isThrownBy(() -> cursor.seek(position))
           .withMessage("position must be in [0, 5], got " + position);
@@ -127,14 +127,14 @@ class CursorTest {
 
   @Test
   void closingTwiceIsSilent() {
-    Cursor cursor = new RandomSampler(5, 0).epoch(0);
+    Cursor cursor = RandomSampler.of(5, 0).epoch(0);
     cursor.close();
     cursor.close();
   }
 
   @Test
   void everyCallAfterCloseReportsWhichCursorIsClosed() {
-    Cursor cursor = new RandomSampler(5, 7).epoch(0);
+    Cursor cursor = RandomSampler.of(5, 7).epoch(0);
     cursor.close();
     for (Consumer<Cursor> call :
         Stream.<Consumer<Cursor>>of(
@@ -170,7 +170,7 @@ class CursorTest {
     ExecutorService reader = Executors.newSingleThreadExecutor();
     try {
       for (int round = 0; round < 200; round++) {
-        Cursor cursor = new DistributedRandomSampler(50_000, Part.whole()).epoch(round);
+        Cursor cursor = DistributedRandomSampler.of(50_000, Part.whole()).epoch(round);
         CountDownLatch reading = new CountDownLatch(1);
         Future<?> end = reader.submit(() -> readIndefinitely(cursor, reading));
         reading.await();

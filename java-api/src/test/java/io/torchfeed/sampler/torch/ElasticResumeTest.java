@@ -55,11 +55,11 @@ class ElasticResumeTest {
   @Test
   void libtorchSlicesLeaveTheirTailsInListOrder() {
     List<EpochSegment> delivered = List.of(new EpochSegment(2, 2));
-    assertThat(rests(3, delivered, rank -> new DistributedRandomSampler(10, new Part(3, rank))))
+    assertThat(rests(3, delivered, rank -> DistributedRandomSampler.of(10, new Part(3, rank))))
         .containsExactly(List.of(1L, 5L), List.of(9L, 7L), List.of(6L, 3L));
-    assertThat(rests(1, delivered, rank -> new DistributedRandomSampler(10, new Part(1, rank))))
+    assertThat(rests(1, delivered, rank -> DistributedRandomSampler.of(10, new Part(1, rank))))
         .containsExactly(List.of(1L, 5L, 9L, 7L, 6L, 3L));
-    assertThat(rests(3, delivered, rank -> new DistributedSequentialSampler(10, new Part(3, rank))))
+    assertThat(rests(3, delivered, rank -> DistributedSequentialSampler.of(10, new Part(3, rank))))
         .containsExactly(List.of(2L, 3L), List.of(4L, 7L), List.of(8L, 9L));
   }
 
@@ -67,14 +67,14 @@ class ElasticResumeTest {
   @Test
   void oldPaddingIsDiscardedAndTheNewEndIsPaddedFromTheStart() {
     List<EpochSegment> delivered = List.of(new EpochSegment(3, 1));
-    IntFunction<Sampler> four = rank -> new DistributedRandomSampler(10, new Part(4, rank));
+    IntFunction<Sampler> four = rank -> DistributedRandomSampler.of(10, new Part(4, rank));
     assertThat(rests(4, delivered, four))
         .containsExactly(List.of(2L, 1L), List.of(5L, 4L), List.of(7L, 3L), List.of(8L, 0L));
     assertThat(padding(four.apply(2), delivered)).containsExactly(false, false);
     assertThat(padding(four.apply(3), delivered)).containsExactly(false, true);
     assertThat(
             rests(
-                4, delivered, rank -> new DistributedRandomSampler(10, new Part(4, rank)).inJava()))
+                4, delivered, rank -> DistributedRandomSampler.of(10, new Part(4, rank)).inJava()))
         .isEqualTo(rests(4, delivered, four));
   }
 
@@ -86,20 +86,20 @@ class ElasticResumeTest {
             rests(
                 2,
                 delivered,
-                rank -> new DistributedRandomSampler(10, new Part(2, rank), Tail.DROP)))
+                rank -> DistributedRandomSampler.of(10, new Part(2, rank)).withTail(Tail.DROP)))
         .containsExactly(List.of(6L, 1L), List.of(7L, 9L));
     assertThat(
             rests(
                 2,
                 delivered,
-                rank -> new DistributedSequentialSampler(10, new Part(2, rank), Tail.DROP)))
+                rank -> DistributedSequentialSampler.of(10, new Part(2, rank)).withTail(Tail.DROP)))
         .containsExactly(List.of(2L, 5L), List.of(8L, 9L));
   }
 
   @Test
   void segmentsAreAppliedInOrder() {
     List<EpochSegment> delivered = List.of(new EpochSegment(2, 2), new EpochSegment(3, 1));
-    assertThat(rests(2, delivered, rank -> new DistributedRandomSampler(10, new Part(2, rank))))
+    assertThat(rests(2, delivered, rank -> DistributedRandomSampler.of(10, new Part(2, rank))))
         .containsExactly(List.of(5L, 7L), List.of(3L, 0L));
   }
 
@@ -109,7 +109,7 @@ class ElasticResumeTest {
             rests(
                 2,
                 List.of(new EpochSegment(7, 0)),
-                rank -> new DistributedRandomSampler(10, new Part(2, rank))))
+                rank -> DistributedRandomSampler.of(10, new Part(2, rank))))
         .containsExactly(List.of(0L, 2L, 1L, 5L, 9L), List.of(8L, 4L, 7L, 6L, 3L));
   }
 
@@ -119,8 +119,8 @@ class ElasticResumeTest {
     List<EpochSegment> tooLong = List.of(new EpochSegment(worldSize, delivered));
     for (Sampler plan :
         List.of(
-            new DistributedRandomSampler(10, new Part(4, 1)),
-            new DistributedSequentialSampler(10, new Part(4, 1)))) {
+            DistributedRandomSampler.of(10, new Part(4, 1)),
+            DistributedSequentialSampler.of(10, new Part(4, 1)))) {
       assertThatIllegalArgumentException()
           .isThrownBy(() -> plan.resume(0, tooLong))
           .withMessageContaining("can have delivered at most " + most);
@@ -131,8 +131,8 @@ class ElasticResumeTest {
   void negativeEpochsAreRefused() {
     for (Sampler plan :
         List.of(
-            new DistributedRandomSampler(10, new Part(4, 1)),
-            new DistributedSequentialSampler(10, new Part(4, 1)))) {
+            DistributedRandomSampler.of(10, new Part(4, 1)),
+            DistributedSequentialSampler.of(10, new Part(4, 1)))) {
       assertThatIllegalArgumentException().isThrownBy(() -> plan.resume(-1, List.of()));
     }
   }
@@ -145,7 +145,7 @@ class ElasticResumeTest {
     List<EpochSegment> delivered =
         List.of(new EpochSegment(7, seventh - 2), new EpochSegment(5, 1));
     assertThat(
-            rests(4, delivered, rank -> new DistributedSequentialSampler(most, new Part(4, rank))))
+            rests(4, delivered, rank -> DistributedSequentialSampler.of(most, new Part(4, rank))))
         .containsExactly(
             List.of(seventh - 1, 2 * seventh - 2, 3 * seventh - 2),
             List.of(3 * seventh - 1, 4 * seventh - 1, 5 * seventh - 2),
@@ -157,7 +157,7 @@ class ElasticResumeTest {
   @Test
   void paddingIsRecognizedPastTheLargestLong() {
     DistributedSequentialSampler plan =
-        new DistributedSequentialSampler(Long.MAX_VALUE, new Part(3, 2));
+        DistributedSequentialSampler.of(Long.MAX_VALUE, new Part(3, 2));
     for (Sampler each : List.of(plan, plan.inJava())) {
       try (Cursor cursor = each.epoch(0)) {
         long end = plan.size();
@@ -171,7 +171,7 @@ class ElasticResumeTest {
   @ParameterizedTest
   @ValueSource(longs = {Integer.MAX_VALUE - 6L, 1L << 40, (1L << 60) - 100})
   void ordersThatDoNotFitAnArrayAreRefused(long datasetSize) {
-    DistributedRandomSampler plan = new DistributedRandomSampler(datasetSize, new Part(2, 1));
+    DistributedRandomSampler plan = DistributedRandomSampler.of(datasetSize, new Part(2, 1));
     for (Sampler each : List.of(plan, plan.inJava())) {
       assertThatThrownBy(() -> each.resume(0, List.of(new EpochSegment(3, 1))))
           .isInstanceOf(IllegalStateException.class)

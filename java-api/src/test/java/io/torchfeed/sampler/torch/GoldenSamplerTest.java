@@ -193,12 +193,12 @@ class GoldenSamplerTest {
       int rank = (int) number("rank");
       Tail tail = number("pad") == 0 ? Tail.DROP : Tail.PAD;
       return switch (text("name")) {
-        case "SequentialSampler" -> new SequentialSampler(n);
-        case "RandomSampler" -> new RandomSampler(n, number("seed"));
+        case "SequentialSampler" -> SequentialSampler.of(n);
+        case "RandomSampler" -> RandomSampler.of(n, number("seed"));
         case "DistributedSequentialSampler" ->
-            new DistributedSequentialSampler(n, new Part(worldSize, rank), tail);
+            DistributedSequentialSampler.of(n, new Part(worldSize, rank)).withTail(tail);
         case "DistributedRandomSampler" ->
-            new DistributedRandomSampler(n, new Part(worldSize, rank), tail);
+            DistributedRandomSampler.of(n, new Part(worldSize, rank)).withTail(tail);
         default -> throw new AssertionError(line);
       };
     }

@@ -46,7 +46,7 @@ class SamplerPropertyTest {
       @ForAll @LongRange(min = 0, max = 5_000) long datasetSize,
       @ForAll long seed,
       @ForAll @LongRange(min = 0, max = Long.MAX_VALUE) long epoch) {
-    long[] seen = Cursors.indices(new RandomSampler(datasetSize, seed), epoch);
+    long[] seen = Cursors.indices(RandomSampler.of(datasetSize, seed), epoch);
     Arrays.sort(seen);
     assertThat(seen).isEqualTo(LongStream.range(0, datasetSize).toArray());
   }
@@ -58,7 +58,7 @@ class SamplerPropertyTest {
     long[] seen =
         IntStream.range(0, worldSize)
             .mapToObj(
-                rank -> new DistributedSequentialSampler(datasetSize, new Part(worldSize, rank)))
+                rank -> DistributedSequentialSampler.of(datasetSize, new Part(worldSize, rank)))
             .flatMapToLong(sampler -> LongStream.of(Cursors.indices(sampler, 0)))
             .toArray();
     assertThat(seen)
@@ -70,7 +70,7 @@ class SamplerPropertyTest {
       @ForAll @LongRange(min = 0, max = 3_000) long datasetSize,
       @ForAll @IntRange(min = 1, max = 700) int batchSize,
       @ForAll long seed) {
-    Sampler sampler = new RandomSampler(datasetSize, seed);
+    Sampler sampler = RandomSampler.of(datasetSize, seed);
     long[] all = Cursors.indices(sampler, 0);
     try (Cursor cursor = sampler.epoch(0)) {
       for (int start = 0; start < all.length; start += batchSize) {
@@ -92,8 +92,8 @@ class SamplerPropertyTest {
             .mapToObj(
                 rank ->
                     random
-                        ? new DistributedRandomSampler(datasetSize, new Part(worldSize, rank))
-                        : new DistributedSequentialSampler(datasetSize, new Part(worldSize, rank)))
+                        ? DistributedRandomSampler.of(datasetSize, new Part(worldSize, rank))
+                        : DistributedSequentialSampler.of(datasetSize, new Part(worldSize, rank)))
             .flatMapToLong(sampler -> LongStream.of(Cursors.withoutPadding(sampler, epoch)))
             .sorted()
             .toArray();
@@ -103,7 +103,8 @@ class SamplerPropertyTest {
   private static long[] visits(long datasetSize, int worldSize, Tail tail, long epoch) {
     return IntStream.range(0, worldSize)
         .mapToObj(
-            rank -> new DistributedRandomSampler(datasetSize, new Part(worldSize, rank), tail))
+            rank ->
+                DistributedRandomSampler.of(datasetSize, new Part(worldSize, rank)).withTail(tail))
         .flatMapToLong(sampler -> LongStream.of(Cursors.indices(sampler, epoch)))
         .toArray();
   }

@@ -55,7 +55,7 @@ class SamplerTest {
           "11|0|10 4 6 0 5 1 9 3 7 8 2",
         })
     void oneRankDeliversTheShuffledDataset(long datasetSize, long epoch, String expected) {
-      assertThat(indices(new DistributedRandomSampler(datasetSize, Part.whole()), epoch))
+      assertThat(indices(DistributedRandomSampler.of(datasetSize, Part.whole()), epoch))
           .isEqualTo(parsed(expected));
     }
 
@@ -74,7 +74,9 @@ class SamplerTest {
       String[] ranks = expected.split(", ", -1);
       for (int rank = 0; rank < worldSize; rank++) {
         assertThat(
-                indices(new DistributedRandomSampler(10, new Part(worldSize, rank), tail), epoch))
+                indices(
+                    DistributedRandomSampler.of(10, new Part(worldSize, rank)).withTail(tail),
+                    epoch))
             .isEqualTo(parsed(ranks[rank]));
       }
     }
@@ -86,29 +88,29 @@ class SamplerTest {
       "70000, 7630271839221228120"
     })
     void largeDatasetsHaveThePublishedHash(long datasetSize, long hash) {
-      DistributedRandomSampler sampler = new DistributedRandomSampler(datasetSize, Part.whole());
+      DistributedRandomSampler sampler = DistributedRandomSampler.of(datasetSize, Part.whole());
       assertThat(hash(indices(sampler, 0))).isEqualTo(hash);
       assertThat(hash(indices(sampler.inJava(), 0))).isEqualTo(hash);
     }
 
     @Test
     void sequentialRanksTakeContiguousSlicesAndWrap() {
-      assertThat(indices(new DistributedSequentialSampler(10, new Part(3, 0)), 0))
+      assertThat(indices(DistributedSequentialSampler.of(10, new Part(3, 0)), 0))
           .isEqualTo(order(0, 1, 2, 3));
-      assertThat(indices(new DistributedSequentialSampler(10, new Part(3, 2)), 5))
+      assertThat(indices(DistributedSequentialSampler.of(10, new Part(3, 2)), 5))
           .isEqualTo(order(8, 9, 0, 1));
-      assertThat(indices(new DistributedSequentialSampler(10, new Part(3, 2), Tail.DROP), 0))
+      assertThat(
+              indices(DistributedSequentialSampler.of(10, new Part(3, 2)).withTail(Tail.DROP), 0))
           .isEqualTo(order(6, 7, 8));
     }
 
     @Test
     void randomOrdersAreThePermutationOfSeedPlusEpoch() {
-      assertThat(indices(new RandomSampler(10, 0), 0)).isEqualTo(parsed("4 1 7 5 3 9 0 8 6 2"));
-      assertThat(indices(new RandomSampler(10, 40), 2)).isEqualTo(parsed("2 6 1 8 4 5 0 9 3 7"));
-      assertThat(indices(new RandomSampler(10, -1), 0)).isEqualTo(parsed("1 4 6 2 0 5 8 7 9 3"));
-      assertThat(indices(new RandomSampler(10, -1), 1)).isEqualTo(parsed("4 1 7 5 3 9 0 8 6 2"));
-      assertThat(hash(indices(new RandomSampler(1_000_000, 0), 0)))
-          .isEqualTo(-6523075623344306310L);
+      assertThat(indices(RandomSampler.of(10, 0), 0)).isEqualTo(parsed("4 1 7 5 3 9 0 8 6 2"));
+      assertThat(indices(RandomSampler.of(10, 40), 2)).isEqualTo(parsed("2 6 1 8 4 5 0 9 3 7"));
+      assertThat(indices(RandomSampler.of(10, -1), 0)).isEqualTo(parsed("1 4 6 2 0 5 8 7 9 3"));
+      assertThat(indices(RandomSampler.of(10, -1), 1)).isEqualTo(parsed("4 1 7 5 3 9 0 8 6 2"));
+      assertThat(hash(indices(RandomSampler.of(1_000_000, 0), 0))).isEqualTo(-6523075623344306310L);
     }
 
     private static long[] parsed(String text) {
@@ -143,8 +145,8 @@ class SamplerTest {
                 IntStream.range(0, worldSize)
                     .mapToObj(
                         rank ->
-                            new DistributedRandomSampler(
-                                datasetSize, new Part(worldSize, rank), tail))
+                            DistributedRandomSampler.of(datasetSize, new Part(worldSize, rank))
+                                .withTail(tail))
                     .map(sampler -> indices(sampler, 0).length)
                     .distinct())
             .hasSize(1);
@@ -165,15 +167,16 @@ class SamplerTest {
       assertThat(
               IntStream.range(0, 5)
                   .mapToLong(
-                      rank ->
-                          indices(new DistributedSequentialSampler(2, new Part(5, rank)), 0)[0]))
+                      rank -> indices(DistributedSequentialSampler.of(2, new Part(5, rank)), 0)[0]))
           .containsExactly(0L, 1L, 0L, 1L, 0L);
     }
 
     private static long[] visits(long datasetSize, int worldSize, Tail tail, long epoch) {
       return IntStream.range(0, worldSize)
           .mapToObj(
-              rank -> new DistributedRandomSampler(datasetSize, new Part(worldSize, rank), tail))
+              rank ->
+                  DistributedRandomSampler.of(datasetSize, new Part(worldSize, rank))
+                      .withTail(tail))
           .flatMapToLong(sampler -> LongStream.of(indices(sampler, epoch)))
           .toArray();
     }
@@ -187,15 +190,15 @@ class SamplerTest {
   class Epochs {
     @Test
     void epochsCountModuloTwoToThe32() {
-      DistributedRandomSampler sampler = new DistributedRandomSampler(100, new Part(2, 1));
+      DistributedRandomSampler sampler = DistributedRandomSampler.of(100, new Part(2, 1));
       assertThat(indices(sampler, (1L << 32) + 3)).isEqualTo(indices(sampler, 3));
-      RandomSampler random = new RandomSampler(100, 5);
+      RandomSampler random = RandomSampler.of(100, 5);
       assertThat(indices(random, (1L << 32) + 3)).isEqualTo(indices(random, 3));
     }
 
     @Test
     void epochsDifferAndAreReproducible() {
-      RandomSampler sampler = new RandomSampler(1000, 5);
+      RandomSampler sampler = RandomSampler.of(1000, 5);
       assertThat(indices(sampler, 1)).isEqualTo(indices(sampler, 1));
       assertThat(indices(sampler, 1)).isNotEqualTo(indices(sampler, 2));
     }
@@ -219,10 +222,10 @@ class SamplerTest {
       String message = "datasetSize must be at least 0, got " + datasetSize;
       for (Runnable constructor :
           List.<Runnable>of(
-              () -> new DistributedRandomSampler(datasetSize, Part.whole()),
-              () -> new DistributedSequentialSampler(datasetSize, Part.whole()),
-              () -> new RandomSampler(datasetSize, 0),
-              () -> new SequentialSampler(datasetSize))) {
+              () -> DistributedRandomSampler.of(datasetSize, Part.whole()),
+              () -> DistributedSequentialSampler.of(datasetSize, Part.whole()),
+              () -> RandomSampler.of(datasetSize, 0),
+              () -> SequentialSampler.of(datasetSize))) {
         assertThatIllegalArgumentException().isThrownBy(constructor::run).withMessage(message);
       }
     }
@@ -230,21 +233,22 @@ class SamplerTest {
     @Test
     void datasetsTooLargeForLibtorchAreRefused() {
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> new RandomSampler(MAX_SIZE + 1, 0))
+          .isThrownBy(() -> RandomSampler.of(MAX_SIZE + 1, 0))
           .withMessageContainingAll("[0, " + MAX_SIZE + "]", "got " + (MAX_SIZE + 1));
       assertThatIllegalArgumentException()
           .isThrownBy(
-              () -> new DistributedRandomSampler(Long.MAX_VALUE, new Part(2, 0), Tail.DROP));
+              () ->
+                  DistributedRandomSampler.of(Long.MAX_VALUE, new Part(2, 0)).withTail(Tail.DROP));
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> new DistributedRandomSampler(MAX_SIZE, new Part(2, 0)))
+          .isThrownBy(() -> DistributedRandomSampler.of(MAX_SIZE, new Part(2, 0)))
           .withMessageContaining("[0, " + (MAX_SIZE - 1) + "]");
-      assertThatCode(() -> new DistributedRandomSampler(MAX_SIZE - 1, new Part(2, 0)))
+      assertThatCode(() -> DistributedRandomSampler.of(MAX_SIZE - 1, new Part(2, 0)))
           .doesNotThrowAnyException();
     }
 
     @Test
     void aNullTailIsRefused() {
-      assertThatThrownBy(() -> new DistributedRandomSampler(1, Part.whole(), nothing()))
+      assertThatThrownBy(() -> DistributedRandomSampler.of(1, Part.whole()).withTail(nothing()))
           .isInstanceOf(NullPointerException.class)
           .hasMessage("tail");
     }
@@ -261,9 +265,9 @@ class SamplerTest {
     void listsTooLargeForMemoryAreRefusedOnOpening() {
       for (Sampler sampler :
           List.of(
-              new RandomSampler(MAX_SIZE, 0),
-              new DistributedRandomSampler(1L << 50, new Part(3, 0)),
-              new DistributedRandomSampler(1L << 50, new Part(3, 0), Tail.DROP))) {
+              RandomSampler.of(MAX_SIZE, 0),
+              DistributedRandomSampler.of(1L << 50, new Part(3, 0)),
+              DistributedRandomSampler.of(1L << 50, new Part(3, 0)).withTail(Tail.DROP))) {
         assertThatThrownBy(() -> sampler.epoch(0))
             .isInstanceOf(IllegalStateException.class)
             .hasMessageContainingAll(sampler.toString(), "bytes of memory are available", "use a");
@@ -273,7 +277,7 @@ class SamplerTest {
     /** Memory may be available when checked and gone when libtorch allocates it. */
     @Test
     void listsThatLibtorchCannotAllocateAreRefusedOnOpening() {
-      Sampler sampler = new RandomSampler(1L << 59, 0);
+      Sampler sampler = RandomSampler.of(1L << 59, 0);
       assertThatThrownBy(
               () ->
                   NativeCursor.openList(
@@ -289,13 +293,12 @@ class SamplerTest {
 
     @Test
     void sequencesMayBeAsLongAsALong() {
-      assertThat(tail(new SequentialSampler(1L << 62)))
+      assertThat(tail(SequentialSampler.of(1L << 62)))
           .containsExactly((1L << 62) - 2, (1L << 62) - 1);
-      assertThat(tail(new DistributedSequentialSampler(Long.MAX_VALUE, new Part(2, 1))))
+      assertThat(tail(DistributedSequentialSampler.of(Long.MAX_VALUE, new Part(2, 1))))
           .containsExactly(Long.MAX_VALUE - 1, 0);
       assertThat(
-              tail(
-                  new DistributedSequentialSampler(Long.MAX_VALUE, new Part(Integer.MAX_VALUE, 0))))
+              tail(DistributedSequentialSampler.of(Long.MAX_VALUE, new Part(Integer.MAX_VALUE, 0))))
           .hasSize(2);
     }
 
@@ -303,10 +306,10 @@ class SamplerTest {
     void emptyDatasetsHaveEmptyEpochs() {
       for (Sampler sampler :
           List.of(
-              new DistributedRandomSampler(0, new Part(3, 2)),
-              new DistributedSequentialSampler(0, new Part(3, 2), Tail.DROP),
-              new RandomSampler(0, 1),
-              new SequentialSampler(0))) {
+              DistributedRandomSampler.of(0, new Part(3, 2)),
+              DistributedSequentialSampler.of(0, new Part(3, 2)).withTail(Tail.DROP),
+              RandomSampler.of(0, 1),
+              SequentialSampler.of(0))) {
         assertThat(sampler.size()).isZero();
         try (Cursor cursor = sampler.epoch(1)) {
           assertThat(cursor.next(new long[4], 0, 4)).isZero();
@@ -328,27 +331,27 @@ class SamplerTest {
   class Digests {
     @Test
     void digestsAreStable() {
-      assertThat(new SequentialSampler(10).digest())
+      assertThat(SequentialSampler.of(10).digest())
           .isEqualTo("3a838bd66ddfbba0f81f38293592b7b5d831e955838fbf12298462b062a7a989");
-      assertThat(new DistributedRandomSampler(10, new Part(3, 1)).digest())
-          .isEqualTo(new DistributedRandomSampler(10, new Part(3, 1), Tail.PAD).digest());
+      assertThat(DistributedRandomSampler.of(10, new Part(3, 1)).digest())
+          .isEqualTo(DistributedRandomSampler.of(10, new Part(3, 1)).digest());
     }
 
     @Test
     void digestsDifferByKindAndEachParameter() {
       Set<String> digests = new HashSet<>();
       Stream.of(
-              new DistributedRandomSampler(10, new Part(3, 1)),
-              new DistributedRandomSampler(11, new Part(3, 1)),
-              new DistributedRandomSampler(10, new Part(2, 1)),
-              new DistributedRandomSampler(10, new Part(3, 2)),
-              new DistributedRandomSampler(10, new Part(3, 1), Tail.DROP),
-              new DistributedSequentialSampler(10, new Part(3, 1)),
-              new RandomSampler(10, 3),
-              new RandomSampler(10, 31),
-              new RandomSampler(103, 1),
-              new SequentialSampler(10),
-              new SequentialSampler(11))
+              DistributedRandomSampler.of(10, new Part(3, 1)),
+              DistributedRandomSampler.of(11, new Part(3, 1)),
+              DistributedRandomSampler.of(10, new Part(2, 1)),
+              DistributedRandomSampler.of(10, new Part(3, 2)),
+              DistributedRandomSampler.of(10, new Part(3, 1)).withTail(Tail.DROP),
+              DistributedSequentialSampler.of(10, new Part(3, 1)),
+              RandomSampler.of(10, 3),
+              RandomSampler.of(10, 31),
+              RandomSampler.of(103, 1),
+              SequentialSampler.of(10),
+              SequentialSampler.of(11))
           .forEach(sampler -> assertThat(digests.add(sampler.digest())).isTrue());
     }
   }
@@ -356,18 +359,18 @@ class SamplerTest {
   @Test
   void ranksOfUnequalSizeAreRefusedByLibtorchPlans() {
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new DistributedRandomSampler(10, new Part(3, 1), Tail.UNEVEN))
+        .isThrownBy(() -> DistributedRandomSampler.of(10, new Part(3, 1)).withTail(Tail.UNEVEN))
         .withMessageStartingWith("tail must be PAD or DROP");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new DistributedSequentialSampler(10, new Part(3, 1), Tail.UNEVEN))
+        .isThrownBy(() -> DistributedSequentialSampler.of(10, new Part(3, 1)).withTail(Tail.UNEVEN))
         .withMessageStartingWith("tail must be PAD or DROP");
   }
 
   private static List<Sampler> oneOfEachKind() {
     return List.of(
-        new DistributedRandomSampler(10, new Part(3, 1)),
-        new DistributedSequentialSampler(10, new Part(3, 1)),
-        new RandomSampler(10, 3),
-        new SequentialSampler(10));
+        DistributedRandomSampler.of(10, new Part(3, 1)),
+        DistributedSequentialSampler.of(10, new Part(3, 1)),
+        RandomSampler.of(10, 3),
+        SequentialSampler.of(10));
   }
 }

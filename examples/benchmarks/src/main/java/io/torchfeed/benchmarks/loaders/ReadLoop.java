@@ -25,7 +25,7 @@ final class ReadLoop implements Contestant {
   ReadLoop(RowData data) throws IOException {
     row = data.row();
     channel = FileChannel.open(data.file(), StandardOpenOption.READ);
-    sampler = new ShuffledSampler(row.rows(), TorchfeedLoading.SEED);
+    sampler = ShuffledSampler.of(row.rows(), TorchfeedLoading.SEED);
     // aligned like the loader's memory, which makes copies faster
     buffer = ByteBuffer.allocateDirect(row.batch() * row.width() + LINE).alignedSlice(LINE);
     order = new long[row.batch()];

@@ -36,7 +36,7 @@ final class TorchfeedLoading implements Contestant {
   private TorchfeedLoading(DataLoaderBuilder builder, Row row, int workers, boolean labelled) {
     loader =
         builder
-            .sampler(new ShuffledSampler(row.rows(), SEED))
+            .sampler(ShuffledSampler.of(row.rows(), SEED))
             .batchSize(row.batch())
             .workers(workers)
             .build();

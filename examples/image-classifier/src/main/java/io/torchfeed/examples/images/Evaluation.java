@@ -30,7 +30,8 @@ record Evaluation(long correct, long pictures) {
   @SuppressWarnings("try") // a scope works by being open
   static Evaluation of(ResNet net, NativeDataset pictures, ProcessGroup group, Settings settings) {
     StridedSampler sampler =
-        new StridedSampler(new SequentialSampler(pictures.size()), group.part(), Tail.UNEVEN);
+        StridedSampler.of(SequentialSampler.of(pictures.size()), group.part())
+            .withTail(Tail.UNEVEN);
     long[] counts = new long[2];
     net.eval();
     try (NoGradGuard guard = new NoGradGuard();

@@ -29,7 +29,7 @@ final class SampleSheet {
     try (NativeDataset images = pictures.open();
         DataLoader loader =
             DataLoader.over(images)
-                .sampler(new RandomSampler(images.size(), seed))
+                .sampler(RandomSampler.of(images.size(), seed))
                 .batchSize((int) Math.min(images.size(), (long) COLUMNS * ROWS))
                 .workers(1)
                 .seed(seed)

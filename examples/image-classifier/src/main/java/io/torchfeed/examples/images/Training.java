@@ -68,7 +68,7 @@ final class Training {
         SGD optimizer = new SGD(parameters, rates());
         DataLoader loader =
             DataLoader.over(pictures)
-                .sampler(new DistributedRandomSampler(pictures.size(), group.part()))
+                .sampler(DistributedRandomSampler.of(pictures.size(), group.part()))
                 .batchSize(settings.batchSize())
                 .workers(settings.workers())
                 .seed(options.seed())

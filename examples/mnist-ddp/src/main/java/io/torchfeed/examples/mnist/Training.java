@@ -108,9 +108,9 @@ final class Training {
     MnistTensors train = MnistTensors.open(data, MnistFile.TRAIN_IMAGES, MnistFile.TRAIN_LABELS);
     MnistTensors test = MnistTensors.open(data, MnistFile.TEST_IMAGES, MnistFile.TEST_LABELS);
     try (Net net = new Net()) {
-      DistributedRandomSampler sampler = new DistributedRandomSampler(train.size(), group.part());
+      DistributedRandomSampler sampler = DistributedRandomSampler.of(train.size(), group.part());
       // A digest includes the rank; the digest of rank 0 represents the run.
-      String order = new DistributedRandomSampler(train.size(), new Part(group.size(), 0)).digest();
+      String order = DistributedRandomSampler.of(train.size(), new Part(group.size(), 0)).digest();
       String digest = settings.augment() ? "augmented " + order : order;
       if (settings.accumulate() > 1) {
         digest = "accumulated " + settings.accumulate() + ' ' + digest;

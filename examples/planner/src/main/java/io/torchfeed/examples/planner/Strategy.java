@@ -43,7 +43,7 @@ record Strategy(String name, String meaning, Function<Setup, BalanceReport> repo
     return BalanceReport.over(setup.costs(), setup.worldSize())
         .samplers(
             setup.batchSize(),
-            rank -> new ShuffledSampler(setup.costs().size(), setup.part(rank), setup.seed()));
+            rank -> ShuffledSampler.of(setup.costs().size(), setup.part(rank), setup.seed()));
   }
 
   private static BalanceReport bagua(Setup setup) {
@@ -51,7 +51,7 @@ record Strategy(String name, String meaning, Function<Setup, BalanceReport> repo
         .samplers(
             setup.batchSize(),
             rank ->
-                new BaguaLoadBalancingSampler(setup.costs(), setup.part(rank))
+                BaguaLoadBalancingSampler.of(setup.costs(), setup.part(rank))
                     .withSeed(setup.seed()));
   }
 
@@ -68,10 +68,8 @@ record Strategy(String name, String meaning, Function<Setup, BalanceReport> repo
 
   private static BalanceReport tokenBudget(Setup setup) {
     TokenBudgetBatchSampler first =
-        TokenBudgetBatchSampler.builder(setup.costs(), setup.budget())
-            .part(setup.part(0))
-            .seed(setup.seed())
-            .build();
+        TokenBudgetBatchSampler.of(setup.costs(), setup.budget(), setup.part(0))
+            .withSeed(setup.seed());
     return BalanceReport.over(setup.costs(), setup.worldSize()).batchSamplers(first::forRank);
   }
 }
