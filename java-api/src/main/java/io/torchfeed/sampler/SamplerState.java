@@ -20,14 +20,14 @@ import java.util.Set;
  * <pre>{@code
  * try (ResumableCursor.OfIndices cursor = state.resume(sampler)) {
  *   cursor.next(indices, 0, batchSize);
- *   byte[] checkpoint = cursor.state().toBytes();
+ *   String checkpoint = cursor.state().toJson();
  * }
  * }</pre>
  *
  * <p>A state holds the parameters of the plan and a few numbers, but no indices and no permutation:
- * it stays under 1 KB at any dataset size, and grows by 12 bytes ({@link #toBytes}) or about 50
- * ({@link #toJson}) each time the number of ranks changes within one epoch. It is independent of
- * workers and prefetching: a position counts deliveries to the consumer.
+ * it stays under 1 KB at any dataset size, and grows by about 50 bytes each time the number of
+ * ranks changes within one epoch. It is independent of workers and prefetching: a position counts
+ * deliveries to the consumer.
  *
  * <p>The state of a divided plan holds neither its rank nor its world size, so ranks that have
  * delivered equally much have equal states, and any of them may save it ({@link
@@ -239,18 +239,9 @@ public record SamplerState(
   }
 
   /**
-   * Returns the state as bytes, with a checksum.
+   * Restores a state that was saved as bytes, as torchfeed did before it saved JSON only.
    *
-   * @return a new array; {@link #fromBytes} restores an equal state
-   */
-  public byte[] toBytes() {
-    return StateBytes.write(this);
-  }
-
-  /**
-   * Restores a state from bytes.
-   *
-   * @param bytes a result of {@link #toBytes}
+   * @param bytes the bytes
    * @return the state
    * @throws IllegalArgumentException if the bytes are damaged, too few or too many, or the version
    *     is unknown

@@ -14,48 +14,17 @@ import java.util.Map;
 import java.util.zip.CRC32C;
 
 /**
- * Sampler states as bytes, big-endian: "tfSt", version (int16), kind, number of parameters (int32),
- * names and values, epoch (int64), finished (int8), order digest (int64), number of segments
- * (int32), world size (int32) and delivered (int64) of each, CRC-32C of all preceding bytes. A
- * string is its length in bytes (int32) followed by UTF-8.
+ * The form in which sampler states were saved before 0.1, big-endian: "tfSt", version (int16),
+ * kind, number of parameters (int32), names and values, epoch (int64), finished (int8), order
+ * digest (int64), number of segments (int32), world size (int32) and delivered (int64) of each,
+ * CRC-32C of all preceding bytes. A string is its length in bytes (int32) followed by UTF-8.
  */
 final class StateBytes {
   private static final int MAGIC = 0x74665374;
   private static final short VERSION = 1;
   private static final int HEADER_BYTES = Integer.BYTES + Short.BYTES;
-  private static final int FIXED_BYTES = HEADER_BYTES + 3 * Integer.BYTES + 2 * Long.BYTES + 1;
-  private static final int SEGMENT_BYTES = Integer.BYTES + Long.BYTES;
 
   private StateBytes() {}
-
-  static byte[] write(SamplerState state) {
-    List<byte[]> texts = new ArrayList<>();
-    texts.add(state.plan().kind().getBytes(UTF_8));
-    state
-        .plan()
-        .values()
-        .forEach(
-            (name, value) -> {
-              texts.add(name.getBytes(UTF_8));
-              texts.add(value.getBytes(UTF_8));
-            });
-    int textBytes = texts.stream().mapToInt(text -> Integer.BYTES + text.length).sum();
-    int size = FIXED_BYTES + textBytes + state.segments().size() * SEGMENT_BYTES;
-    ByteBuffer out = ByteBuffer.allocate(size).putInt(MAGIC).putShort(VERSION);
-    put(out, texts.get(0));
-    out.putInt(state.plan().values().size());
-    texts.subList(1, texts.size()).forEach(text -> put(out, text));
-    out.putLong(state.epoch()).put((byte) (state.finished() ? 1 : 0)).putLong(state.orderDigest());
-    out.putInt(state.segments().size());
-    for (EpochSegment segment : state.segments()) {
-      out.putInt(segment.worldSize()).putLong(segment.deliveredByEachRank());
-    }
-    return out.putInt(checksum(out.array(), out.position())).array();
-  }
-
-  private static void put(ByteBuffer out, byte[] text) {
-    out.putInt(text.length).put(text);
-  }
 
   static SamplerState read(byte[] bytes) {
     ByteBuffer in = ByteBuffer.wrap(bytes);

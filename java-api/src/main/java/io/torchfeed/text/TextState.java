@@ -7,8 +7,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The ranges that one rank has still to read: the checkpoint of a {@link LineCursor}. Takes 13
- * bytes plus 24 per range; a rank of a new plan has at most one range. Immutable.
+ * The ranges that one rank has still to read: the checkpoint of a {@link LineCursor}. A rank of a
+ * new plan has at most one range. Immutable.
  *
  * <p>{@link TextPartition#resume} continues from the states of all ranks.
  *
@@ -40,22 +40,9 @@ public record TextState(long filesDigest, List<ByteRange> rest) {
   }
 
   /**
-   * Returns the state in binary form, big-endian: version 1 (int8), digest (int64), number of
-   * ranges (int32), and for each range its start, end and text offset (int64 each).
-   *
-   * @return the bytes
-   */
-  public byte[] toBytes() {
-    ByteBuffer bytes = ByteBuffer.allocate(HEAD_BYTES + rest.size() * RANGE_BYTES);
-    bytes.put(VERSION).putLong(filesDigest).putInt(rest.size());
-    for (ByteRange range : rest) {
-      bytes.putLong(range.start()).putLong(range.end()).putLong(range.textOffset());
-    }
-    return bytes.array();
-  }
-
-  /**
-   * Returns the state that {@link #toBytes} wrote.
+   * Returns a state that was saved as bytes, as torchfeed did before it saved JSON only: version 1
+   * (int8), digest (int64), number of ranges (int32), and for each range its start, end and text
+   * offset (int64 each), all big-endian.
    *
    * @param bytes all bytes of the state
    * @return the state

@@ -111,8 +111,8 @@ class BatchPlansElasticTest {
         List<long[]> all = rest(plan.epoch(EPOCH));
         for (int position = 0; position <= all.size(); position++) {
           SamplerState state = SamplerState.of(plan, EPOCH, position);
-          byte[] saved = state.toBytes();
-          ResumableCursor.OfBatches cursor = SamplerState.fromBytes(saved).resume(plan);
+          String saved = state.toJson();
+          ResumableCursor.OfBatches cursor = SamplerState.fromJson(saved).resume(plan);
           assertThat(cursor.state()).isEqualTo(state);
           assertThat(cursor.epoch()).isEqualTo(EPOCH);
           assertThat(rest(cursor).toArray(long[][]::new))

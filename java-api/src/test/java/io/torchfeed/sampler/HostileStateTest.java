@@ -11,6 +11,7 @@ import io.torchfeed.sampler.torch.SequentialSampler;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Random;
 import java.util.function.Supplier;
@@ -27,7 +28,21 @@ class HostileStateTest {
   private static final Sampler PLAN = ShuffledSampler.of(10, new Part(2, 1), 7);
   private static final SamplerState STATE = SamplerState.of(PLAN, 4, 3);
   private static final String JSON = STATE.toJson();
-  private static final byte[] BYTES = STATE.toBytes();
+
+  /** The state as bytes, as they were written before 0.1; and one without parameters. */
+  private static final byte[] BYTES =
+      HexFormat.of()
+          .parseHex(
+              "746653740001000000187365656b61626c652e53687566666c656453616d706c6572000000030000"
+                  + "000b6461746173657453697a6500000002313000000004736565640000000137000000047461696c"
+                  + "00000003504144000000000000000400a9004846f645a86d00000001000000020000000000000003"
+                  + "0153c987");
+
+  private static final byte[] EMPTY =
+      HexFormat.of()
+          .parseHex(
+              "746653740001000000016b000000000000000000000004000000000000000000000000004a216551");
+
   private static final long[] INTS = {
     0, 1, 2, 3, 65_536, 65_537, 1 << 24, Integer.MAX_VALUE, -1, Integer.MIN_VALUE
   };
@@ -136,13 +151,13 @@ class HostileStateTest {
 
   @Test
   void negativeCountsAreRefused() {
-    SamplerState empty = new SamplerState(PlanParameters.of("k"), 4, List.of(), false, 0);
-    byte[] bytes = empty.toBytes();
+    assertThat(SamplerState.fromBytes(EMPTY))
+        .isEqualTo(new SamplerState(PlanParameters.of("k"), 4, List.of(), false, 0));
     int parameters = 6 + 4 + 1; // magic, version, and the kind with its length
     int segments = parameters + 4 + 8 + 1 + 8;
     for (int at : new int[] {parameters, segments}) {
       for (int count : new int[] {-1, Integer.MIN_VALUE}) {
-        byte[] damaged = bytes.clone();
+        byte[] damaged = EMPTY.clone();
         ByteBuffer.wrap(damaged).putInt(at, count);
         assertThatIllegalArgumentException()
             .isThrownBy(() -> SamplerState.fromBytes(withChecksum(damaged)))
@@ -151,7 +166,7 @@ class HostileStateTest {
     }
   }
 
-  /** An unpaired surrogate has no UTF-8, so bytes and digest would contain a different text. */
+  /** An unpaired surrogate has no UTF-8, so digests would contain a different text. */
   @Test
   void invalidUnicodeIsRefused() {
     for (String text : List.of("\ud83d", "a\ude00", "\ude00\ud83d")) {
@@ -213,7 +228,6 @@ class HostileStateTest {
     try {
       SamplerState state = source.get();
       assertThat(SamplerState.fromJson(state.toJson())).isEqualTo(state);
-      assertThat(SamplerState.fromBytes(state.toBytes())).isEqualTo(state);
       state.resume(PLAN).close();
     } catch (IllegalArgumentException e) {
       assertThat(e).isNotInstanceOf(NumberFormatException.class);

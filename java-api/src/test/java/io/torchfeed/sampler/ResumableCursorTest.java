@@ -206,7 +206,7 @@ class ResumableCursorTest {
       Pairs plan = new Pairs(7);
       for (long position = 0; position <= 4; position++) {
         SamplerState state = SamplerState.of(plan, 3, position);
-        try (BatchCursor cursor = SamplerState.fromBytes(state.toBytes()).resume(plan)) {
+        try (BatchCursor cursor = SamplerState.fromJson(state.toJson()).resume(plan)) {
           assertThat(cursor.position()).isEqualTo(position);
         }
       }

@@ -161,7 +161,7 @@ class SamplerContractTest {
     stopped.deliver(third, Long.MAX_VALUE).requireLaw(stopped, third);
   }
 
-  /** Saves each position as bytes and text, restores it and reads the rest of the epoch. */
+  /** Saves each position, restores it and reads the rest of the epoch. */
   private static void requireResumable(Sampler plan, long epoch) {
     try (ResumableCursor.OfIndices cursor = ResumableCursor.open(plan, epoch)) {
       for (int position = 0; position <= plan.size(); position++) {
@@ -169,7 +169,7 @@ class SamplerContractTest {
         SamplerState state = cursor.state();
         assertThat(state).isEqualTo(SamplerState.of(plan, epoch, position));
         try (ResumableCursor.OfIndices resumed =
-            SamplerState.fromBytes(state.toBytes()).resume(plan)) {
+            SamplerState.fromJson(state.toJson()).resume(plan)) {
           assertThat(resumed.state()).isEqualTo(state);
           assertThat(resumed.position()).isEqualTo(position);
           assertThat(Cursors.rest(resumed)).isEqualTo(Cursors.rest(cursor));

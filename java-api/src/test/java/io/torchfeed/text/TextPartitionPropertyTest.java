@@ -131,7 +131,7 @@ class TextPartitionPropertyTest {
         for (int i = 0; i < delivered + rank && cursor.next(); i++) {
           seen.add(Lines.text(cursor));
         }
-        states.add(TextState.fromBytes(cursor.state().toBytes()));
+        states.add(TextState.fromJson(cursor.state().toJson()));
       }
     }
     return states;

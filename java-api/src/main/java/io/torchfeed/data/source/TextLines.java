@@ -4,10 +4,12 @@ package io.torchfeed.data.source;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.sampler.PlanParameters;
+import io.torchfeed.text.ByteRange;
 import io.torchfeed.text.LineCursor;
 import io.torchfeed.text.LineOptions;
 import io.torchfeed.text.TextPartition;
 import io.torchfeed.text.TextState;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Base64;
 import java.util.HexFormat;
@@ -40,7 +42,7 @@ public final class TextLines implements ObjectStreamDataset<TextLines.TextLine> 
 
   /**
    * Returns the lines of files, divided into blocks of equal size and read with {@link
-   * LineOptions#DEFAULT}.
+   * LineOptions#defaults}.
    *
    * @param paths files, directories and patterns, as in {@link TextPartition#plan(List, int)}
    * @param shards the number of blocks, at least 1; it belongs to the data, see {@link
@@ -92,6 +94,10 @@ public final class TextLines implements ObjectStreamDataset<TextLines.TextLine> 
   }
 
   private record Lines(LineCursor cursor) implements ObjectStreamDataset.ObjectStream<TextLine> {
+    private static final byte VERSION = 1;
+    private static final int HEAD_BYTES = 1 + Long.BYTES + Integer.BYTES;
+    private static final int RANGE_BYTES = 3 * Long.BYTES;
+
     @Override
     public @Nullable TextLine next() {
       return cursor.next() ? new TextLine(cursor.path(), cursor.offset(), cursor.text()) : null;
@@ -99,7 +105,17 @@ public final class TextLines implements ObjectStreamDataset<TextLines.TextLine> 
 
     @Override
     public String position() {
-      return Base64.getUrlEncoder().withoutPadding().encodeToString(cursor.state().toBytes());
+      return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes(cursor.state()));
+    }
+
+    /** Writes the form that is read by {@link TextState#fromBytes}; shuffles draw from its text. */
+    private static byte[] bytes(TextState state) {
+      ByteBuffer bytes = ByteBuffer.allocate(HEAD_BYTES + state.rest().size() * RANGE_BYTES);
+      bytes.put(VERSION).putLong(state.filesDigest()).putInt(state.rest().size());
+      for (ByteRange range : state.rest()) {
+        bytes.putLong(range.start()).putLong(range.end()).putLong(range.textOffset());
+      }
+      return bytes.array();
     }
 
     @Override
