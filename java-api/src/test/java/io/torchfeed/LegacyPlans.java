@@ -9,6 +9,7 @@ import io.torchfeed.sampler.balance.BaguaLoadBalancingBatchSampler;
 import io.torchfeed.sampler.balance.BaguaLoadBalancingSampler;
 import io.torchfeed.sampler.balance.Costs;
 import io.torchfeed.sampler.balance.LoadBalancingDistributedSampler;
+import io.torchfeed.sampler.balance.StepGrouping;
 import io.torchfeed.sampler.balance.TokenBudgetBatchSampler;
 import io.torchfeed.sampler.order.BlockedSampler;
 import io.torchfeed.sampler.order.ClassBalancedSampler;
@@ -150,14 +151,8 @@ final class LegacyPlans {
       case "balanced-mixed-clustered" -> mixed(CLUSTERED, part).build();
       case "balanced-mixed-windows" ->
           mixed(CLUSTERED, part).window(3).jitter(0.25).tail(Tail.DROP).build();
-      case "balanced-karmarkar-karp" ->
-          balanced(COSTS, part)
-              .assignment(LoadBalancingDistributedSampler.StepAssignment.KARMARKAR_KARP)
-              .build();
-      case "balanced-mixed-karmarkar-karp" ->
-          mixed(CLUSTERED, part)
-              .assignment(LoadBalancingDistributedSampler.StepAssignment.KARMARKAR_KARP)
-              .build();
+      case "balanced-karmarkar-karp" -> balanced(COSTS, part).build();
+      case "balanced-mixed-karmarkar-karp" -> mixed(CLUSTERED, part).build();
       // Bagua's
       case "bagua" -> bagua(part);
       case "bagua-drop" -> bagua(part).withTail(Tail.DROP);
@@ -251,13 +246,13 @@ final class LegacyPlans {
 
   private static LoadBalancingDistributedSampler.Builder balanced(Costs costs, Part part) {
     return LoadBalancingDistributedSampler.builder(costs, part, 3)
-        .grouping(LoadBalancingDistributedSampler.StepGrouping.BUCKETED)
+        .grouping(StepGrouping.BUCKETED)
         .seed(SEED);
   }
 
   private static LoadBalancingDistributedSampler.Builder mixed(Costs costs, Part part) {
     return LoadBalancingDistributedSampler.builder(costs, part, 3)
-        .grouping(LoadBalancingDistributedSampler.StepGrouping.MIXED)
+        .grouping(StepGrouping.MIXED)
         .seed(SEED);
   }
 

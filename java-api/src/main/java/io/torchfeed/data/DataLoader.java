@@ -12,7 +12,6 @@ import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Failures;
 import java.lang.ref.Reference;
 import java.util.List;
-import java.util.concurrent.Flow;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import org.bytedeco.javacpp.PointerScope;
@@ -168,19 +167,6 @@ public final class DataLoader implements AutoCloseable {
    */
   public Batches epoch(long epoch, long fromBatch) {
     return open(() -> core.source().at(epoch, fromBatch));
-  }
-
-  /**
-   * Returns a publisher of the batches of an epoch. Each subscriber has its own pass and thread and
-   * receives batches as it requests them. A batch is valid only during its call of {@code onNext},
-   * unless it is kept. An exception thrown by a pass, or because the pass cannot be opened, goes to
-   * {@code onError} and ends the subscription; this method itself does not check the epoch.
-   *
-   * @param epoch the number of the epoch, at least 0
-   * @return the publisher; subscriptions end with the loader
-   */
-  public Flow.Publisher<Batch> publisher(long epoch) {
-    return new BatchPublisher(() -> epoch(epoch));
   }
 
   /**

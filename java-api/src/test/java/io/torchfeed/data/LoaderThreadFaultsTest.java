@@ -12,7 +12,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.random.RandomGenerator;
@@ -339,25 +338,6 @@ class LoaderThreadFaultsTest {
       assertThat(consumer.isAlive()).isFalse();
       go.countDown();
       assertThat(Rows.longs(batches.next().tensor(0))).containsExactly(0);
-    }
-  }
-
-  @Test
-  void aKilledPublisherReportsItAndLeaksNothing() throws Exception {
-    Thread[] publisher = new Thread[1];
-    try (DataLoader loader = loader(NOWHERE, 1)) {
-      BatchTaker taker = new BatchTaker(0, 1, false);
-      loader.publisher(0).subscribe(taker);
-      assertThat(taker.first.await(20, TimeUnit.SECONDS)).isTrue();
-      for (Thread thread : Thread.getAllStackTraces().keySet()) {
-        publisher[0] = thread.getName().equals("torchfeed-publisher") ? thread : publisher[0];
-      }
-      while (!isIn(publisher[0], "wait")) {
-        Thread.sleep(1);
-      }
-      ThreadStop.stop(publisher[0]);
-      assertThat(taker.end.get(20, TimeUnit.SECONDS)).isEqualTo("null"); // ThreadDeath has none
-      assertEpochWorks(loader, 1);
     }
   }
 }

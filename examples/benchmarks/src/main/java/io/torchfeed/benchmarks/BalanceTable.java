@@ -7,6 +7,7 @@ import io.torchfeed.sampler.balance.BaguaLoadBalancingSampler;
 import io.torchfeed.sampler.balance.BalanceReport;
 import io.torchfeed.sampler.balance.Costs;
 import io.torchfeed.sampler.balance.LoadBalancingDistributedSampler;
+import io.torchfeed.sampler.balance.StepGrouping;
 import io.torchfeed.sampler.balance.TokenBudgetBatchSampler;
 import io.torchfeed.sampler.python.PythonDistributedSampler;
 import java.io.PrintStream;
@@ -131,34 +132,14 @@ public final class BalanceTable {
         return equal(
             costs,
             worldSize,
-            balanced(
-                builder(costs, worldSize)
-                    .grouping(LoadBalancingDistributedSampler.StepGrouping.MIXED)
-                    .window(1)));
-      }
-    },
-    KARMARKAR_KARP("Karmarkar-Karp") {
-      @Override
-      BalanceReport report(Costs costs, int worldSize) {
-        return equal(
-            costs,
-            worldSize,
-            balanced(
-                builder(costs, worldSize)
-                    .grouping(LoadBalancingDistributedSampler.StepGrouping.MIXED)
-                    .window(1)
-                    .assignment(LoadBalancingDistributedSampler.StepAssignment.KARMARKAR_KARP)));
+            balanced(builder(costs, worldSize).grouping(StepGrouping.MIXED).window(1)));
       }
     },
     MIXED("(a) equal counts") {
       @Override
       BalanceReport report(Costs costs, int worldSize) {
         return equal(
-            costs,
-            worldSize,
-            balanced(
-                builder(costs, worldSize)
-                    .grouping(LoadBalancingDistributedSampler.StepGrouping.MIXED)));
+            costs, worldSize, balanced(builder(costs, worldSize).grouping(StepGrouping.MIXED)));
       }
     },
     BUCKETED("(b) bucketed") {

@@ -6,6 +6,7 @@ import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.balance.Costs;
 import io.torchfeed.sampler.balance.LoadBalancingDistributedSampler;
+import io.torchfeed.sampler.balance.StepGrouping;
 import io.torchfeed.sampler.balance.TokenBudgetBatchSampler;
 import io.torchfeed.sampler.order.FixedSizeBatchSampler;
 import java.io.PrintStream;
@@ -52,8 +53,8 @@ public final class PlanningTime {
 
   private static BatchSampler plan(String name, Costs costs) {
     return switch (name) {
-      case "equal-counts" -> equalCounts(costs, LoadBalancingDistributedSampler.StepGrouping.MIXED);
-      case "bucketed" -> equalCounts(costs, LoadBalancingDistributedSampler.StepGrouping.BUCKETED);
+      case "equal-counts" -> equalCounts(costs, StepGrouping.MIXED);
+      case "bucketed" -> equalCounts(costs, StepGrouping.BUCKETED);
       case "token-budget" -> TokenBudgetBatchSampler.of(costs, budget(costs), new Part(RANKS, 0));
       default -> throw new IllegalArgumentException("unknown plan \"" + name + '"');
     };
@@ -66,8 +67,7 @@ public final class PlanningTime {
     return Math.max(all.getMax(), (long) (all.getAverage() * BATCH));
   }
 
-  private static BatchSampler equalCounts(
-      Costs costs, LoadBalancingDistributedSampler.StepGrouping grouping) {
+  private static BatchSampler equalCounts(Costs costs, StepGrouping grouping) {
     return FixedSizeBatchSampler.of(
         LoadBalancingDistributedSampler.builder(costs, new Part(RANKS, 0), BATCH)
             .grouping(grouping)

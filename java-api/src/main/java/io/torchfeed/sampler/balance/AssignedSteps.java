@@ -30,12 +30,7 @@ final class AssignedSteps {
    *     first one in its group comes first. The array is kept and reordered
    * @param costs the cost of each position
    */
-  AssignedSteps(
-      int worldSize,
-      int batchSize,
-      int[] members,
-      LoadBalancingDistributedSampler.StepAssignment dealing,
-      Costs costs) {
+  AssignedSteps(int worldSize, int batchSize, int[] members, StepAssignment dealing, Costs costs) {
     this.worldSize = worldSize;
     this.batchSize = batchSize;
     this.costs = costs;
@@ -63,7 +58,7 @@ final class AssignedSteps {
     System.arraycopy(cells, start(group, seat), into, from, batchSize);
   }
 
-  private void deal(LoadBalancingDistributedSampler.StepAssignment dealing) {
+  private void deal(StepAssignment dealing) {
     int size = worldSize * batchSize;
     StepPartition partition = new StepPartition(worldSize, batchSize);
     int[] members = new int[size];

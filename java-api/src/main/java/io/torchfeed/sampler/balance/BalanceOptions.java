@@ -4,13 +4,14 @@ package io.torchfeed.sampler.balance;
 import io.torchfeed.internal.CounterRandom;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Tail;
+import java.util.stream.Stream;
 
 /** The parameters of a balanced order, apart from the ranks that share it. */
 record BalanceOptions(
     Costs costs,
     int batchSize,
-    LoadBalancingDistributedSampler.StepGrouping grouping,
-    LoadBalancingDistributedSampler.StepAssignment dealing,
+    StepGrouping grouping,
+    StepAssignment dealing,
     int window,
     double jitter,
     long seed,
@@ -82,10 +83,17 @@ record BalanceOptions(
     return (int) steps;
   }
 
-  /** Returns these options with the padding of earlier versions. */
-  BalanceOptions withHeadPadding() {
+  /** Returns these options with the padding and the assignment of earlier versions. */
+  Stream<BalanceOptions> olderForms() {
+    return Stream.of(
+        with(StepAssignment.LARGEST_FIRST, Padding.HEAD),
+        with(StepAssignment.KARMARKAR_KARP, Padding.HEAD),
+        with(StepAssignment.KARMARKAR_KARP, Padding.EVEN));
+  }
+
+  private BalanceOptions with(StepAssignment assignment, Padding lastStep) {
     return new BalanceOptions(
-        costs, batchSize, grouping, dealing, window, jitter, seed, tail, Padding.HEAD);
+        costs, batchSize, grouping, assignment, window, jitter, seed, tail, lastStep);
   }
 
   PlanParameters parameters() {

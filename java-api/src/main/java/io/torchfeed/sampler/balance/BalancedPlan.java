@@ -140,7 +140,7 @@ final class BalancedPlan {
   private AssignedSteps dealt(long number, int[] samples) {
     Costs costs = Costs.computed(samples.length, i -> options.costs().at(samples[(int) i]));
     int[] members =
-        options.grouping() == LoadBalancingDistributedSampler.StepGrouping.BUCKETED
+        options.grouping() == StepGrouping.BUCKETED
             ? jittered(costs, number * window * group)
             : layered(costs, samples.length / group, windowSeed(number));
     AssignedSteps groups =

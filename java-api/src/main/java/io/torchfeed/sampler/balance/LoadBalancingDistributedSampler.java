@@ -39,10 +39,11 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Algorithm.</b> The samples come in a random base order (a seekable permutation). One window
  * of steps at a time is sorted by cost and cut into one group per step; the groups come in random
- * order. The samples of each group are assigned to the ranks by {@link StepAssignment}, and swaps
- * improve the result. A group that equal counts leave uneven by more than 0.4 % (because costs are
- * few and far between) exchanges samples with other groups of the window. The most expensive batch
- * of each step goes to the rank with the smallest total in the window so far.
+ * order. The samples of each group are assigned to the ranks, the largest first, each to the rank
+ * with the smallest sum that still needs samples; swaps improve the result. A group that equal
+ * counts leave uneven by more than 0.4 % (because costs are few and far between) exchanges samples
+ * with other groups of the window. The most expensive batch of each step goes to the rank with the
+ * smallest total in the window so far.
  *
  * <p><b>Padding.</b> The last step is filled with samples from the start of the epoch's base order.
  * If that makes a step uneven because costs have gaps (for example, if each of two clusters gets an
@@ -68,21 +69,6 @@ import org.jspecify.annotations.Nullable;
  * the compatible form of Bagua's class of this name.
  */
 public final class LoadBalancingDistributedSampler implements Sampler, DividedPlan<Cursor> {
-  /** The rule by which a balanced plan groups samples into steps. */
-  public enum StepGrouping {
-    /**
-     * Samples of all costs: every step has about the same mix of cheap and expensive ones, drawn
-     * again in each epoch, so that all steps take equally long.
-     */
-    MIXED,
-
-    /**
-     * Samples of similar cost, so that little padding to the longest sample of a batch is needed;
-     * the steps themselves come in random order.
-     */
-    BUCKETED
-  }
-
   private final BalanceOptions options;
   private final Part part;
   private final AtomicReference<@Nullable Epoch> latest;
@@ -153,10 +139,12 @@ public final class LoadBalancingDistributedSampler implements Sampler, DividedPl
 
   @Override
   public LoadBalancingDistributedSampler asSaved(PlanParameters saved) {
-    BalanceOptions older = options.withHeadPadding();
-    return saved.equals(older.parameters())
-        ? new LoadBalancingDistributedSampler(older, part, new AtomicReference<>())
-        : this;
+    return options
+        .olderForms()
+        .filter(older -> saved.equals(older.parameters()))
+        .findFirst()
+        .map(older -> new LoadBalancingDistributedSampler(older, part, new AtomicReference<>()))
+        .orElse(this);
   }
 
   @Override
@@ -210,7 +198,6 @@ public final class LoadBalancingDistributedSampler implements Sampler, DividedPl
     private final Part part;
     private final int batchSize;
     private @Nullable StepGrouping grouping;
-    private @Nullable StepAssignment assignment;
     private @Nullable Integer window;
     private @Nullable Double jitter;
     private @Nullable Long seed;
@@ -230,17 +217,6 @@ public final class LoadBalancingDistributedSampler implements Sampler, DividedPl
      */
     public Builder grouping(StepGrouping grouping) {
       this.grouping = Once.set("grouping", this.grouping, requireNonNull(grouping, "grouping"));
-      return this;
-    }
-
-    /**
-     * Sets how the samples of a step are assigned to the ranks; by default the largest first.
-     *
-     * @param method the method
-     * @return this builder
-     */
-    public Builder assignment(StepAssignment method) {
-      this.assignment = Once.set("assignment", assignment, requireNonNull(method, "assignment"));
       return this;
     }
 
@@ -309,7 +285,7 @@ public final class LoadBalancingDistributedSampler implements Sampler, DividedPl
               costs,
               batchSize,
               grouping == null ? StepGrouping.BUCKETED : grouping,
-              assignment == null ? StepAssignment.LARGEST_FIRST : assignment,
+              StepAssignment.LARGEST_FIRST,
               window == null ? 256 : window,
               jitter == null ? 0.005 : jitter,
               seed == null ? 0 : seed,
@@ -318,23 +294,5 @@ public final class LoadBalancingDistributedSampler implements Sampler, DividedPl
       options.windowOf(costs.size(), part.worldSize());
       return new LoadBalancingDistributedSampler(options, part, new AtomicReference<>());
     }
-  }
-
-  /**
-   * The method of dividing the samples of a step over the ranks. Either is followed by swaps
-   * between the most and the least expensive rank, until none brings them closer.
-   */
-  public enum StepAssignment {
-    /**
-     * The largest sample left goes to the rank with the smallest sum that still needs samples: LPT,
-     * <i>longest processing time first</i>, with equal counts.
-     */
-    LARGEST_FIRST,
-
-    /**
-     * The differencing method of Karmarkar and Karp with equal counts, as in verl's {@code
-     * seqlen_balancing.py}. For comparison: it is slower.
-     */
-    KARMARKAR_KARP
   }
 }

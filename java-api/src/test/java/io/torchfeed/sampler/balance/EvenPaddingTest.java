@@ -34,11 +34,7 @@ class EvenPaddingTest {
   private static final int SIZE = 1000;
 
   private static LoadBalancingDistributedSampler plan(
-      Costs costs,
-      int worldSize,
-      int batchSize,
-      LoadBalancingDistributedSampler.StepGrouping grouping,
-      long seed) {
+      Costs costs, int worldSize, int batchSize, StepGrouping grouping, long seed) {
     return LoadBalancingDistributedSampler.builder(costs, new Part(worldSize, 0), batchSize)
         .grouping(grouping)
         .seed(seed)
@@ -63,8 +59,7 @@ class EvenPaddingTest {
               batchSize,
               rank -> BaguaLoadBalancingSampler.of(costs, new Part(worldSize, rank)).withSeed(s));
       assertThat(bagua).isEqualTo(1);
-      for (LoadBalancingDistributedSampler.StepGrouping grouping :
-          LoadBalancingDistributedSampler.StepGrouping.values()) {
+      for (StepGrouping grouping : StepGrouping.values()) {
         var plan = plan(costs, worldSize, batchSize, grouping, seed);
         assertThat(p99(costs, worldSize, batchSize, plan::forRank)).as("%s", plan).isEqualTo(1);
       }
@@ -90,8 +85,7 @@ class EvenPaddingTest {
       Random random = new Random(seed);
       double share = 0.2 + 0.6 * random.nextDouble();
       Costs costs = Costs.computed(size, i -> random.nextDouble() < share ? 100 : 1000);
-      for (LoadBalancingDistributedSampler.StepGrouping grouping :
-          LoadBalancingDistributedSampler.StepGrouping.values()) {
+      for (StepGrouping grouping : StepGrouping.values()) {
         var plan = plan(costs, worldSize, batchSize, grouping, seed);
         assertThat(p99(costs, worldSize, batchSize, plan::forRank))
             .as("%s", plan.parameters())
@@ -114,8 +108,7 @@ class EvenPaddingTest {
                 long centre = centres[random.nextInt(3)];
                 return centre + random.nextInt((int) centre / 25);
               });
-      for (LoadBalancingDistributedSampler.StepGrouping grouping :
-          LoadBalancingDistributedSampler.StepGrouping.values()) {
+      for (StepGrouping grouping : StepGrouping.values()) {
         var plan = plan(costs, worldSize, batchSize, grouping, seed);
         assertThat(p99(costs, worldSize, batchSize, plan::forRank))
             .as("%s", plan.parameters())
@@ -127,8 +120,7 @@ class EvenPaddingTest {
   @Test
   void everySampleIsDeliveredOnceApartFromPadding() {
     Costs costs = Costs.computed(SIZE, i -> i % 10 == 0 ? 1000 : 100);
-    LoadBalancingDistributedSampler plan =
-        plan(costs, 2, 8, LoadBalancingDistributedSampler.StepGrouping.BUCKETED, 3);
+    LoadBalancingDistributedSampler plan = plan(costs, 2, 8, StepGrouping.BUCKETED, 3);
     long[] seen =
         IntStream.range(0, 2)
             .mapToObj(plan::forRank)
@@ -137,17 +129,13 @@ class EvenPaddingTest {
             .toArray();
     assertThat(seen).isEqualTo(LongStream.range(0, SIZE).toArray());
     Elastic.assertEverySampleOnce(
-        plan::forRank,
-        plan(costs, 3, 8, LoadBalancingDistributedSampler.StepGrouping.BUCKETED, 3)::forRank,
-        SIZE,
-        100);
+        plan::forRank, plan(costs, 3, 8, StepGrouping.BUCKETED, 3)::forRank, SIZE, 100);
   }
 
   @Test
   void paddingOfEvenStepsIsTheStartOfTheBaseOrder() {
     Costs costs = Costs.computed(SIZE, i -> 1000 + i % 7);
-    LoadBalancingDistributedSampler plan =
-        plan(costs, 4, 8, LoadBalancingDistributedSampler.StepGrouping.BUCKETED, 3);
+    LoadBalancingDistributedSampler plan = plan(costs, 4, 8, StepGrouping.BUCKETED, 3);
     SeekablePermutation order = SeekablePermutation.of(SIZE, 3, 2);
     assertThat(padding(plan, 2))
         .containsExactlyInAnyOrderElementsOf(
@@ -174,13 +162,7 @@ class EvenPaddingTest {
   /** States without the parameter were saved when the head of the base order was the padding. */
   @Test
   void statesOfTheOlderPaddingAreContinuedByItsRule() {
-    Sampler plan =
-        plan(
-            Costs.of(1, 2, 3, 100, 101),
-            2,
-            1,
-            LoadBalancingDistributedSampler.StepGrouping.BUCKETED,
-            0);
+    Sampler plan = plan(Costs.of(1, 2, 3, 100, 101), 2, 1, StepGrouping.BUCKETED, 0);
     Sampler older = plan.asSaved(withoutPadding(plan.order()));
     assertThat(older.parameters().values()).doesNotContainKey("padding");
     SamplerState state = SamplerState.of(older, 0, 1);
@@ -198,8 +180,7 @@ class EvenPaddingTest {
 
   @Test
   void statesWithAnUnknownPaddingAreRefused() {
-    Sampler plan =
-        plan(Costs.of(1, 2, 3), 2, 1, LoadBalancingDistributedSampler.StepGrouping.BUCKETED, 0);
+    Sampler plan = plan(Costs.of(1, 2, 3), 2, 1, StepGrouping.BUCKETED, 0);
     SamplerState state = SamplerState.of(plan, 0, 1);
     SamplerState unknown =
         new SamplerState(

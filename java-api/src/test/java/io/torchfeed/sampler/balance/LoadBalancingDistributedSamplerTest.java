@@ -31,9 +31,7 @@ class LoadBalancingDistributedSamplerTest {
   void anOptionIsSetOnce() {
     List<UnaryOperator<LoadBalancingDistributedSampler.Builder>> options =
         List.of(
-            builder -> builder.grouping(LoadBalancingDistributedSampler.StepGrouping.MIXED),
-            builder ->
-                builder.assignment(LoadBalancingDistributedSampler.StepAssignment.KARMARKAR_KARP),
+            builder -> builder.grouping(StepGrouping.MIXED),
             builder -> builder.window(2),
             builder -> builder.jitter(0.1),
             builder -> builder.seed(3),
@@ -89,9 +87,7 @@ class LoadBalancingDistributedSamplerTest {
   @Test
   void zeroCostsAndTheLargestCostsAreBalanced() {
     Costs costs = Costs.computed(64, i -> i % 2 == 0 ? 0 : (1L << 42) - 1);
-    BalanceReport report =
-        report(
-            costs, 4, 4, plan -> plan.grouping(LoadBalancingDistributedSampler.StepGrouping.MIXED));
+    BalanceReport report = report(costs, 4, 4, plan -> plan.grouping(StepGrouping.MIXED));
     assertThat(report.real().max()).isEqualTo(1);
     assertThat(report(costs, 4, 4, plan -> plan.jitter(0.5)).rankSpread()).isZero();
   }
@@ -143,11 +139,7 @@ class LoadBalancingDistributedSamplerTest {
     @EnumSource(Load.class)
     void mixedStepsAreBalanced(Load load) {
       BalanceReport report =
-          report(
-              load.costs(),
-              WORLD_SIZE,
-              BATCH_SIZE,
-              plan -> plan.grouping(LoadBalancingDistributedSampler.StepGrouping.MIXED));
+          report(load.costs(), WORLD_SIZE, BATCH_SIZE, plan -> plan.grouping(StepGrouping.MIXED));
       load.assertBalanced(report);
       assertThat(report.randomness().batchMates()).isLessThan(0.02);
     }
@@ -169,19 +161,14 @@ class LoadBalancingDistributedSamplerTest {
       assertThat(report.real().max()).isLessThan(1.005);
     }
 
-    @ParameterizedTest
-    @EnumSource(LoadBalancingDistributedSampler.StepAssignment.class)
-    void randomStepsAreBalancedByEitherPartition(
-        LoadBalancingDistributedSampler.StepAssignment dealing) {
+    @Test
+    void randomStepsAreBalanced() {
       BalanceReport report =
           report(
               Load.UNIFORM.costs(),
               WORLD_SIZE,
               BATCH_SIZE,
-              plan ->
-                  plan.grouping(LoadBalancingDistributedSampler.StepGrouping.MIXED)
-                      .window(1)
-                      .assignment(dealing));
+              plan -> plan.grouping(StepGrouping.MIXED).window(1));
       assertThat(report.real().mean()).isLessThan(1.005);
     }
 

@@ -29,7 +29,7 @@ class LoadBalancingPropertyTest {
       @ForAll @IntRange(min = 1, max = 17) int worldSize,
       @ForAll @IntRange(min = 1, max = 7) int batchSize,
       @ForAll @IntRange(min = 1, max = 9) int window,
-      @ForAll LoadBalancingDistributedSampler.StepGrouping grouping,
+      @ForAll StepGrouping grouping,
       @ForAll @LongRange(min = 0, max = Long.MAX_VALUE) long epoch) {
     LoadBalancingDistributedSampler plan =
         plan(costs(size, epoch), worldSize, batchSize, window, grouping, Tail.PAD);
@@ -50,7 +50,7 @@ class LoadBalancingPropertyTest {
       @ForAll @IntRange(min = 0, max = 600) int size,
       @ForAll @IntRange(min = 1, max = 17) int worldSize,
       @ForAll @IntRange(min = 1, max = 7) int batchSize,
-      @ForAll LoadBalancingDistributedSampler.StepGrouping grouping,
+      @ForAll StepGrouping grouping,
       @ForAll @LongRange(min = 0, max = 1000) long epoch) {
     LoadBalancingDistributedSampler plan =
         plan(costs(size, epoch), worldSize, batchSize, 5, grouping, Tail.DROP);
@@ -67,7 +67,7 @@ class LoadBalancingPropertyTest {
       @ForAll @IntRange(min = 1, max = 150) int size,
       @ForAll @IntRange(min = 1, max = 5) int worldSize,
       @ForAll @IntRange(min = 1, max = 4) int window,
-      @ForAll LoadBalancingDistributedSampler.StepGrouping grouping) {
+      @ForAll StepGrouping grouping) {
     Elastic.assertSeekEqualsSkip(plan(costs(size, 1), worldSize, 3, window, grouping, Tail.PAD), 2);
   }
 
@@ -79,7 +79,7 @@ class LoadBalancingPropertyTest {
       @ForAll @IntRange(min = 1, max = 3) int batchSize,
       @ForAll @IntRange(min = 1, max = 9) int window,
       @ForAll @IntRange(min = 0, max = 400) int delivered,
-      @ForAll LoadBalancingDistributedSampler.StepGrouping grouping) {
+      @ForAll StepGrouping grouping) {
     Costs costs = costs(size, delivered);
     Elastic.assertEverySampleOnce(
         plan(costs, before, batchSize, window, grouping, Tail.PAD)::forRank,
@@ -104,13 +104,7 @@ class LoadBalancingPropertyTest {
       int worldSize = List.of(first, second, third).get(part);
       int count = List.of(delivered, 5, Integer.MAX_VALUE).get(part);
       LoadBalancingDistributedSampler plan =
-          plan(
-              costs,
-              worldSize,
-              2,
-              window,
-              LoadBalancingDistributedSampler.StepGrouping.BUCKETED,
-              Tail.PAD);
+          plan(costs, worldSize, 2, window, StepGrouping.BUCKETED, Tail.PAD);
       for (int rank = 0; rank < worldSize; rank++) {
         try (Cursor cursor = plan.forRank(rank).resume(0, segments.subList(0, part))) {
           long start = cursor.position();
@@ -148,12 +142,7 @@ class LoadBalancingPropertyTest {
   }
 
   private static LoadBalancingDistributedSampler plan(
-      Costs costs,
-      int worldSize,
-      int batchSize,
-      int window,
-      LoadBalancingDistributedSampler.StepGrouping grouping,
-      Tail tail) {
+      Costs costs, int worldSize, int batchSize, int window, StepGrouping grouping, Tail tail) {
     return LoadBalancingDistributedSampler.builder(costs, new Part(worldSize, 0), batchSize)
         .grouping(grouping)
         .window(window)

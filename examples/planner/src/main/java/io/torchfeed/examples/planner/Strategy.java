@@ -4,6 +4,7 @@ package io.torchfeed.examples.planner;
 import io.torchfeed.sampler.balance.BaguaLoadBalancingSampler;
 import io.torchfeed.sampler.balance.BalanceReport;
 import io.torchfeed.sampler.balance.LoadBalancingDistributedSampler;
+import io.torchfeed.sampler.balance.StepGrouping;
 import io.torchfeed.sampler.balance.TokenBudgetBatchSampler;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import java.util.List;
@@ -28,11 +29,11 @@ record Strategy(String name, String meaning, Function<Setup, BalanceReport> repo
         new Strategy(
             "balanced",
             "equal counts; each step mixes all costs, assigned so that ranks are equal",
-            setup -> balanced(setup, LoadBalancingDistributedSampler.StepGrouping.MIXED)),
+            setup -> balanced(setup, StepGrouping.MIXED)),
         new Strategy(
             "bucketed",
             "equal counts; each step has similar costs, assigned so that ranks are equal",
-            setup -> balanced(setup, LoadBalancingDistributedSampler.StepGrouping.BUCKETED)),
+            setup -> balanced(setup, StepGrouping.BUCKETED)),
         new Strategy(
             "token budget",
             "batches of varying size whose padded cost is at most the budget",
@@ -55,8 +56,7 @@ record Strategy(String name, String meaning, Function<Setup, BalanceReport> repo
                     .withSeed(setup.seed()));
   }
 
-  private static BalanceReport balanced(
-      Setup setup, LoadBalancingDistributedSampler.StepGrouping grouping) {
+  private static BalanceReport balanced(Setup setup, StepGrouping grouping) {
     LoadBalancingDistributedSampler first =
         LoadBalancingDistributedSampler.builder(setup.costs(), setup.part(0), setup.batchSize())
             .grouping(grouping)
