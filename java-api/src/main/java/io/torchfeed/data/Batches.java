@@ -2,11 +2,13 @@
 package io.torchfeed.data;
 
 import io.torchfeed.data.pass.Abandoned;
+import io.torchfeed.data.pass.DeliveredBatch;
 import io.torchfeed.data.pass.Pass;
 import java.lang.ref.Reference;
 import java.util.Iterator;
 import java.util.Spliterator;
 import java.util.Spliterators;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
@@ -33,11 +35,13 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   private final DataLoader loader;
   private final Pass pass;
   private final Abandoned.Watch watch;
+  private final UnaryOperator<DeliveredBatch> finish;
 
   Batches(DataLoader loader, Pass pass) {
     this.loader = loader;
     this.pass = pass;
     this.watch = loader.watch(this, pass);
+    this.finish = batch -> loader.finish(this, batch);
   }
 
   /**
@@ -109,7 +113,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   @Override
   public Batch next() {
     try {
-      return new Batch(this, pass.next(batch -> loader.finish(this, batch)));
+      return new Batch(this, pass.next(finish));
     } finally {
       Reference.reachabilityFence(this);
     }

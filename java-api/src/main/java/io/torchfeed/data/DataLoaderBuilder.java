@@ -277,7 +277,6 @@ public final class DataLoaderBuilder {
    */
   public DataLoaderBuilder afterTransfer(Batch.Step step) {
     afterTransfer = Once.set("afterTransfer", afterTransfer, requireNonNull(step, "step"));
-    options.drawsAfterTransfer = true;
     return this;
   }
 
@@ -293,6 +292,7 @@ public final class DataLoaderBuilder {
    *     libtorch cannot use the device; the message names the missing part
    */
   public DataLoader build() {
-    return new DataLoader(options.build(), afterTransfer, options.seedOrDefault());
+    return new DataLoader(
+        options.build(afterTransfer != null), afterTransfer, options.seedOrDefault());
   }
 }

@@ -53,14 +53,17 @@ final class LoaderOptions {
   @Nullable String device;
   @Nullable String pinnedFor;
   @Nullable BatchTransform transform;
-  boolean drawsAfterTransfer;
 
   LoaderOptions(LoaderData data) {
     this.data = data;
   }
 
-  /** Checks the options, and starts the worker threads. */
-  LoaderCore build() {
+  /**
+   * Checks the options, and starts the worker threads.
+   *
+   * @param drawsAfterTransfer whether a step after the transfer may use the seed
+   */
+  LoaderCore build(boolean drawsAfterTransfer) {
     requireRange("workers", workersOrDefault(), 0, MAX_WORKERS);
     requireWorkersFor("prefetch", prefetch);
     requireWorkersFor("prefetchBytes", prefetchBytes);
@@ -82,7 +85,7 @@ final class LoaderOptions {
       requireIndicesFit(plan.maxBatchSize(), prefetchBytes == null ? ahead.least() : 1);
       source = new IndexSource(plan, datasetSize(), inOrderOrDefault());
       requireUsableDevice();
-      host = engine(Math.max(1, plan.maxBatchSize()), ahead.most(), meter);
+      host = engine(Math.max(1, plan.maxBatchSize()), ahead.most(), meter, drawsAfterTransfer);
     }
     BatchEngineFactory engine = delivering(host, meter);
     try {
@@ -148,7 +151,8 @@ final class LoaderOptions {
     return javaEngine(null, layout, batchRows, meter);
   }
 
-  private BatchEngineFactory engine(int batchRows, int maxAhead, LoaderMeter meter) {
+  private BatchEngineFactory engine(
+      int batchRows, int maxAhead, LoaderMeter meter, boolean drawsAfterTransfer) {
     if (data instanceof LoaderData.Indexed indexed) {
       Dataset dataset = indexed.dataset();
       BatchLayout layout = layout(dataset.columns(), dataset.variableLengths(), batchRows);

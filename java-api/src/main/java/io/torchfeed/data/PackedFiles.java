@@ -13,6 +13,13 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 final class PackedFiles {
   private PackedFiles() {}
 
+  private static void requireInside(long start, long end, long size) {
+    if (start < 0 || end < start || end > size) {
+      throw new IllegalArgumentException(
+          "offsets must ascend in [0, %d], got %d followed by %d".formatted(size, start, end));
+    }
+  }
+
   /** Returns the samples of a packed column of bytes. */
   static List<byte[]> of(Tensor bytes, Tensor offsets) {
     if (!bytes.is_cpu()
@@ -27,13 +34,16 @@ final class PackedFiles {
               + " %s %s"
                   .formatted(offsets.scalar_type(), Arrays.toString(offsets.sizes().vec().get())));
     }
-    byte[] all = new byte[Math.toIntExact(bytes.numel())];
-    new BytePointer(bytes.data_ptr()).get(all);
     long[] bounds = new long[Math.toIntExact(offsets.numel())];
     new LongPointer(offsets.data_ptr_long()).get(bounds);
+    BytePointer all = new BytePointer(bytes.data_ptr());
+    long size = bytes.numel();
     List<byte[]> files = new ArrayList<>();
     for (int i = 1; i < bounds.length; i++) {
-      files.add(Arrays.copyOfRange(all, (int) bounds[i - 1], (int) bounds[i]));
+      requireInside(bounds[i - 1], bounds[i], size);
+      byte[] file = new byte[Math.toIntExact(bounds[i] - bounds[i - 1])];
+      all.position(bounds[i - 1]).get(file);
+      files.add(file);
     }
     return files;
   }
