@@ -35,7 +35,7 @@ public final class DenseRows {
   }
 
   /**
-   * Reads the rows of one rank with {@link LineOptions#DEFAULT}.
+   * Reads the rows of one rank with {@link LineOptions#defaults}.
    *
    * @param plan assigns the bytes to ranks, with the pattern {@link LinePattern#ROWS}
    * @param rank this rank, in [0, worldSize - 1]
@@ -51,7 +51,7 @@ public final class DenseRows {
    * @throws IllegalStateException if there are too many values for a Java array
    */
   public static DenseRows read(
-      TextPartition plan, int rank, LineParser parser, EdgeLoader.ErrorPolicy onError) {
+      TextPartition plan, int rank, LineParser parser, ErrorPolicy onError) {
     return read(plan, rank, parser, onError, LineOptions.defaults());
   }
 
@@ -73,11 +73,7 @@ public final class DenseRows {
    * @throws IllegalStateException if there are too many values for a Java array
    */
   public static DenseRows read(
-      TextPartition plan,
-      int rank,
-      LineParser parser,
-      EdgeLoader.ErrorPolicy onError,
-      LineOptions lines) {
+      TextPartition plan, int rank, LineParser parser, ErrorPolicy onError, LineOptions lines) {
     LineParser.Fields fields = new LineParser.Fields();
     int width = width(plan, parser, fields, lines);
     List<String> ids = new ArrayList<>();

@@ -234,7 +234,7 @@ public final class EdgeLoader {
     }
 
     /**
-     * Sets how lines are read; {@link LineOptions#DEFAULT} by default.
+     * Sets how lines are read; {@link LineOptions#defaults} by default.
      *
      * @param value the options
      * @return this builder
@@ -306,17 +306,5 @@ public final class EdgeLoader {
               roundBytes == null ? 1 << 24 : roundBytes),
           progress == null ? bytes -> {} : progress);
     }
-  }
-
-  /** The policy for malformed lines: lines that break a rule. */
-  public enum ErrorPolicy {
-    /** Reading fails with a {@link io.torchfeed.text.LineException}, on all ranks. */
-    FAIL,
-
-    /** The line is skipped and counted. */
-    SKIP,
-
-    /** The line is skipped and counted, and the first 10,000 of each rank are also listed. */
-    COLLECT
   }
 }

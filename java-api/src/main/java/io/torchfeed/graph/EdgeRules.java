@@ -24,7 +24,7 @@ record EdgeRules(
     IdMap.Hash hash,
     LineParser parser,
     ByteSet valueSeparators,
-    EdgeLoader.ErrorPolicy errors,
+    ErrorPolicy errors,
     LineOptions lines,
     int roundBytes) {
 

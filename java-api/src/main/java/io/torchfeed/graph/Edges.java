@@ -172,8 +172,8 @@ public final class Edges {
    * The lines that one rank skipped.
    *
    * @param count the number of lines
-   * @param listed the first of these lines: up to 10,000 with {@link
-   *     EdgeLoader.ErrorPolicy#COLLECT}, otherwise none
+   * @param listed the first of these lines: up to 10,000 with {@link ErrorPolicy#COLLECT},
+   *     otherwise none
    */
   public record LineErrors(long count, List<LineOptions.LineError> listed) {
     /**

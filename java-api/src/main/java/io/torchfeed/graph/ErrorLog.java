@@ -11,11 +11,11 @@ import java.util.List;
 final class ErrorLog {
   private static final int MAX_LISTED = 10_000;
 
-  private final EdgeLoader.ErrorPolicy policy;
+  private final ErrorPolicy policy;
   private final List<LineOptions.LineError> listed = new ArrayList<>();
   private long count;
 
-  ErrorLog(EdgeLoader.ErrorPolicy policy) {
+  ErrorLog(ErrorPolicy policy) {
     this.policy = policy;
   }
 
@@ -26,10 +26,10 @@ final class ErrorLog {
    */
   void add(LineCursor line, LineParser.MalformedLineException problem) {
     String rule = String.valueOf(problem.getMessage());
-    if (policy == EdgeLoader.ErrorPolicy.FAIL) {
+    if (policy == ErrorPolicy.FAIL) {
       throw new LineException(line.error(rule), problem);
     }
-    if (policy == EdgeLoader.ErrorPolicy.COLLECT && listed.size() < MAX_LISTED) {
+    if (policy == ErrorPolicy.COLLECT && listed.size() < MAX_LISTED) {
       listed.add(line.error(rule));
     }
     count++;

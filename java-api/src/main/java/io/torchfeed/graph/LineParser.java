@@ -13,7 +13,7 @@ import java.util.Arrays;
 public interface LineParser {
   /**
    * Thrown by a {@link LineParser} when the text of a line breaks a rule. The reader adds the file,
-   * the line number and the offset, and applies the {@link EdgeLoader.ErrorPolicy}.
+   * the line number and the offset, and applies the {@link ErrorPolicy}.
    */
   public static final class MalformedLineException extends RuntimeException {
     private static final long serialVersionUID = 1L;

@@ -8,8 +8,7 @@
  * io.torchfeed.graph.GraphFile} stores.
  *
  * <p>Lines that cannot be parsed and ranks that fail cause typed exceptions that name the location;
- * nothing is skipped silently, unless {@link io.torchfeed.graph.EdgeLoader.ErrorPolicy} asks for
- * it.
+ * nothing is skipped silently, unless {@link io.torchfeed.graph.ErrorPolicy} asks for it.
  *
  * <p>Graphs and matrices are immutable and may be used by any number of threads.
  *

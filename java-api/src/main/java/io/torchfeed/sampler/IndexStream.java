@@ -4,6 +4,7 @@ package io.torchfeed.sampler;
 import java.util.Spliterator;
 import java.util.Spliterators;
 import java.util.function.LongConsumer;
+import java.util.function.Supplier;
 import java.util.stream.LongStream;
 import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
@@ -13,22 +14,28 @@ final class IndexStream extends Spliterators.AbstractLongSpliterator {
   private static final int CHUNK = 1024;
   private static final long[] NONE = {};
 
-  private final Sampler sampler;
-  private final long epoch;
-  private ResumableCursor.@Nullable OfIndices cursor; // checks its input
+  private final Supplier<? extends Cursor> opener;
+  private final int size; // of a chunk
+  private @Nullable Cursor cursor;
   private long[] chunk = NONE;
   private int read;
   private int next;
   private boolean ended;
 
-  private IndexStream(Sampler sampler, long epoch) {
-    super(sampler.size(), Spliterator.ORDERED | Spliterator.SIZED | Spliterator.NONNULL);
-    this.sampler = sampler;
-    this.epoch = epoch;
+  private IndexStream(long size, Supplier<? extends Cursor> opener) {
+    super(size, Spliterator.ORDERED | Spliterator.SIZED | Spliterator.NONNULL);
+    this.opener = opener;
+    this.size = (int) Math.min(CHUNK, Math.max(1, size));
   }
 
-  static LongStream of(Sampler sampler, long epoch) {
-    IndexStream stream = new IndexStream(sampler, epoch);
+  /**
+   * Returns the indices of a cursor.
+   *
+   * @param size their number
+   * @param opener opens a cursor that checks its input
+   */
+  static LongStream of(long size, Supplier<? extends Cursor> opener) {
+    IndexStream stream = new IndexStream(size, opener);
     return StreamSupport.longStream(stream, false).onClose(stream::end);
   }
 
@@ -45,11 +52,11 @@ final class IndexStream extends Spliterators.AbstractLongSpliterator {
     if (ended) {
       return false;
     }
-    ResumableCursor.OfIndices source = cursor;
+    Cursor source = cursor;
     if (source == null) {
-      source = ResumableCursor.open(sampler, epoch);
+      source = opener.get();
       cursor = source;
-      chunk = new long[(int) Math.min(CHUNK, Math.max(1, sampler.size()))];
+      chunk = new long[size];
     }
     next = 0;
     read = source.next(chunk, 0, chunk.length);
@@ -61,7 +68,7 @@ final class IndexStream extends Spliterators.AbstractLongSpliterator {
 
   private void end() {
     ended = true;
-    ResumableCursor.OfIndices open = cursor;
+    Cursor open = cursor;
     if (open != null) {
       open.close();
     }

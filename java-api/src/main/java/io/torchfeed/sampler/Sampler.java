@@ -30,7 +30,7 @@ public interface Sampler extends Plan<Cursor> {
    *     is read
    */
   default LongStream indices(long epoch) {
-    return IndexStream.of(this, epoch);
+    return IndexStream.of(size(), () -> ResumableCursor.open(this, epoch));
   }
 
   /**

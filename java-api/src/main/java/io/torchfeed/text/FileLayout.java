@@ -4,7 +4,6 @@ package io.torchfeed.text;
 import io.torchfeed.internal.Hash64;
 import io.torchfeed.internal.PathBytes;
 import io.torchfeed.text.TextPartition.RankShare;
-import io.torchfeed.text.TextPartition.TextFile;
 import java.util.Arrays;
 import java.util.List;
 

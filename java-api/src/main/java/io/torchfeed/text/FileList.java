@@ -24,14 +24,14 @@ import java.util.stream.Stream;
 final class FileList {
   private static final Pattern MAGIC = Pattern.compile("[*?\\[{]");
 
-  private final List<TextPartition.TextFile> files = new ArrayList<>();
+  private final List<TextFile> files = new ArrayList<>();
 
   /** The directories being listed, from the given path inwards, with links resolved. */
   private final Deque<Path> open = new ArrayDeque<>();
 
   private FileList() {}
 
-  static List<TextPartition.TextFile> of(List<String> paths) {
+  static List<TextFile> of(List<String> paths) {
     FileList list = new FileList();
     for (String path : paths) {
       list.addPath(path);
@@ -106,7 +106,7 @@ final class FileList {
       throw new TextFileException(path, Problem.UNREADABLE, "must be readable, but is not");
     }
     files.add(
-        new TextPartition.TextFile(
+        new TextFile(
             path,
             attributes.size(),
             attributes.lastModifiedTime(),

@@ -193,7 +193,7 @@ final class LineReader implements AutoCloseable {
    * Returns whether the file has bytes and is not a compressed file that begins before the range.
    */
   private boolean holdsLinesOfOurs() {
-    TextPartition.TextFile next = layout.files().get(file);
+    TextFile next = layout.files().get(file);
     return next.bytes() > 0
         && (next.isSplittable() || layout.startOf(file) >= ranges.get(range).start());
   }
@@ -203,7 +203,7 @@ final class LineReader implements AutoCloseable {
   }
 
   private void open(ByteRange bytes) {
-    TextPartition.TextFile next = layout.files().get(file);
+    TextFile next = layout.files().get(file);
     long offset = Math.max(0, bytes.start() - layout.startOf(file));
     TextSource opened = TextSource.open(next, options.bufferBytes());
     if (buffer.length == 0) {

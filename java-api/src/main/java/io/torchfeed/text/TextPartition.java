@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.text;
 
-import static java.util.Objects.requireNonNull;
-
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Hash64;
-import java.nio.file.Path;
-import java.nio.file.attribute.FileTime;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -333,44 +329,6 @@ public final class TextPartition {
      */
     public RankShare {
       ranges = List.copyOf(ranges);
-    }
-  }
-
-  /**
-   * A file as it was at planning time.
-   *
-   * @param path the path of the file
-   * @param bytes its length in bytes, as stored, at least 0
-   * @param modified the time of its last modification
-   * @param compression the compression of its text
-   */
-  public record TextFile(
-      Path path, long bytes, FileTime modified, LineOptions.Compression compression) {
-    /**
-     * Creates a description of a file.
-     *
-     * @param path the path of the file
-     * @param bytes its length in bytes, as stored, at least 0
-     * @param modified the time of its last modification
-     * @param compression the compression of its text
-     * @throws IllegalArgumentException if the length is negative
-     */
-    public TextFile {
-      requireNonNull(path, "path");
-      requireNonNull(modified, "modified");
-      requireNonNull(compression, "compression");
-      if (bytes < 0) {
-        throw new IllegalArgumentException("bytes must be at least 0, got " + bytes);
-      }
-    }
-
-    /**
-     * Returns whether several ranks may share the file.
-     *
-     * @return true if a reader can begin in its middle
-     */
-    public boolean isSplittable() {
-      return compression == LineOptions.Compression.NONE;
     }
   }
 }

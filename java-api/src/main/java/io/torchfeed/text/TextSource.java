@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * refused.
  */
 final class TextSource implements AutoCloseable {
-  private final TextPartition.TextFile file;
+  private final TextFile file;
   private final FileChannel channel;
 
   /** The decompressed text; null if the file is not compressed. */
@@ -33,17 +33,14 @@ final class TextSource implements AutoCloseable {
   private long position;
 
   private TextSource(
-      TextPartition.TextFile file,
-      FileChannel channel,
-      @Nullable InputStream unpacked,
-      int mostBytes) {
+      TextFile file, FileChannel channel, @Nullable InputStream unpacked, int mostBytes) {
     this.file = file;
     this.channel = channel;
     this.unpacked = unpacked;
     this.mostBytes = mostBytes;
   }
 
-  static TextSource open(TextPartition.TextFile file, int mostBytes) {
+  static TextSource open(TextFile file, int mostBytes) {
     String otherKind = RegularFile.otherKind(file.path());
     if (otherKind != null) {
       throw new TextFileException(
@@ -81,8 +78,7 @@ final class TextSource implements AutoCloseable {
     }
   }
 
-  private static void requireAsPlanned(TextPartition.TextFile file, FileChannel channel)
-      throws IOException {
+  private static void requireAsPlanned(TextFile file, FileChannel channel) throws IOException {
     long bytes = channel.size();
     if (bytes != file.bytes()) {
       throw new TextFileException(
@@ -157,8 +153,7 @@ final class TextSource implements AutoCloseable {
     return failed(file, position, e);
   }
 
-  private static TextFileException failed(
-      TextPartition.TextFile file, long position, IOException e) {
+  private static TextFileException failed(TextFile file, long position, IOException e) {
     return e instanceof NoSuchFileException
         ? new TextFileException(
             file.path(), Problem.MISSING, "no longer exists, but did when it was planned", e)

@@ -159,7 +159,7 @@ class EdgeLoaderTest {
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 5})
     void wrongLinesAreCountedAndSkipped(int worldSize) {
-      EdgeLoader loader = over(worldSize, CONTENT).onError(EdgeLoader.ErrorPolicy.SKIP).build();
+      EdgeLoader loader = over(worldSize, CONTENT).onError(ErrorPolicy.SKIP).build();
       List<Edges> edges = LocalRanks.run(worldSize, loader::load);
       assertThat(edges.stream().mapToLong(Edges::size).sum()).isEqualTo(2);
       assertThat(edges.stream().mapToLong(e -> e.errors().count()).sum()).isEqualTo(6);
@@ -169,7 +169,7 @@ class EdgeLoaderTest {
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 5})
     void wrongLinesAreListedWithTheirPositions(int worldSize) {
-      EdgeLoader loader = over(worldSize, CONTENT).onError(EdgeLoader.ErrorPolicy.COLLECT).build();
+      EdgeLoader loader = over(worldSize, CONTENT).onError(ErrorPolicy.COLLECT).build();
       List<LineOptions.LineError> errors =
           LocalRanks.run(worldSize, loader::load).stream()
               .flatMap(e -> e.errors().listed().stream())
@@ -236,9 +236,7 @@ class EdgeLoaderTest {
     void aWrongLineYieldsNoEdge() {
       assertThat(
               alone(
-                  over(1, "1,2:1,3:x\n")
-                      .pattern(LinePattern.ADJACENCY)
-                      .onError(EdgeLoader.ErrorPolicy.SKIP)))
+                  over(1, "1,2:1,3:x\n").pattern(LinePattern.ADJACENCY).onError(ErrorPolicy.SKIP)))
           .isEmpty();
     }
   }

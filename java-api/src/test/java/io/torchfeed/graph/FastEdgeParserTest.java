@@ -30,7 +30,7 @@ class FastEdgeParserTest {
         IdMap.Hash.FNV_MIX,
         LineParser.separatedBy(separators),
         new ByteSet("valueSeparators", value),
-        EdgeLoader.ErrorPolicy.FAIL,
+        ErrorPolicy.FAIL,
         LineOptions.defaults(),
         1);
   }

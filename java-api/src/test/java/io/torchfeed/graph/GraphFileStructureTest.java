@@ -73,8 +73,7 @@ class GraphFileStructureTest {
           TextPartition plan =
               TextPartition.plan(Lines.names(file), 1, LinePattern.ROWS.blocksPerRank());
           GraphFile.save(
-              DenseRows.read(plan, 0, LineParser.separatedBy(","), EdgeLoader.ErrorPolicy.FAIL),
-              saved);
+              DenseRows.read(plan, 0, LineParser.separatedBy(","), ErrorPolicy.FAIL), saved);
         }
       }
       return Files.readAllBytes(saved);

@@ -107,7 +107,7 @@ class GraphFileTest {
             TextPartition.plan(Lines.names(file), 1, LinePattern.ROWS.blocksPerRank()),
             0,
             LineParser.separatedBy(","),
-            EdgeLoader.ErrorPolicy.FAIL);
+            ErrorPolicy.FAIL);
     GraphFile.save(rows, saved);
     DenseRows loaded = GraphFile.loadDense(saved);
     assertThat(loaded.ids()).isEqualTo(rows.ids());

@@ -222,8 +222,7 @@ class GraphTest {
 
   @Nested
   class DenseRowsOfFvec {
-    private DenseRows rows(
-        int worldSize, int rank, EdgeLoader.ErrorPolicy onError, String content) {
+    private DenseRows rows(int worldSize, int rank, ErrorPolicy onError, String content) {
       Path file = Lines.file(folder, "rows", content);
       TextPartition plan =
           TextPartition.plan(Lines.names(file), worldSize, LinePattern.ROWS.blocksPerRank());
@@ -233,7 +232,7 @@ class GraphTest {
     @Test
     void rowsAreTheLinesOfTheRank() {
       String content = "a,1,2\nb,3,4\nc,5,6\nb,7,8\n";
-      DenseRows rows = rows(2, 1, EdgeLoader.ErrorPolicy.FAIL, content);
+      DenseRows rows = rows(2, 1, ErrorPolicy.FAIL, content);
       assertThat(rows.ids()).containsExactly("c", "b");
       assertThat(rows.rows()).isEqualTo(2);
       assertThat(rows.width()).isEqualTo(2);
@@ -250,17 +249,17 @@ class GraphTest {
     @Test
     void allRowsHaveTheWidthOfTheFirstLine() {
       String content = "a,1,2\nb,3\nc,5,6,7\nd,x,1\n\ne,8,9\n";
-      DenseRows rows = rows(1, 0, EdgeLoader.ErrorPolicy.COLLECT, content);
+      DenseRows rows = rows(1, 0, ErrorPolicy.COLLECT, content);
       assertThat(rows.ids()).containsExactly("a", "e");
       assertThat(rows.errors().listed())
           .extracting(LineOptions.LineError::lineNumber)
           .containsExactly(2L, 3L, 4L, 5L);
-      assertThat(rows(3, 2, EdgeLoader.ErrorPolicy.SKIP, content).width()).isEqualTo(2);
-      assertThatThrownBy(() -> rows(1, 0, EdgeLoader.ErrorPolicy.FAIL, content))
+      assertThat(rows(3, 2, ErrorPolicy.SKIP, content).width()).isEqualTo(2);
+      assertThatThrownBy(() -> rows(1, 0, ErrorPolicy.FAIL, content))
           .isInstanceOf(LineException.class)
           .hasMessageContaining(
               "line 2, byte 6: a row must have 2 values, like the first one, got 1");
-      assertThat(rows(2, 0, EdgeLoader.ErrorPolicy.FAIL, "").rows()).isZero();
+      assertThat(rows(2, 0, ErrorPolicy.FAIL, "").rows()).isZero();
     }
 
     @Test
@@ -271,13 +270,10 @@ class GraphTest {
       LineParser comma = LineParser.separatedBy(",");
       LineOptions lines = LineOptions.defaults();
       assertThat(
-              DenseRows.read(plan, 0, comma, EdgeLoader.ErrorPolicy.FAIL, lines.withMaxLineBytes(5))
-                  .values())
+              DenseRows.read(plan, 0, comma, ErrorPolicy.FAIL, lines.withMaxLineBytes(5)).values())
           .containsExactly(1, 2, 3, 4);
       assertThatThrownBy(
-              () ->
-                  DenseRows.read(
-                      plan, 0, comma, EdgeLoader.ErrorPolicy.SKIP, lines.withMaxLineBytes(4)))
+              () -> DenseRows.read(plan, 0, comma, ErrorPolicy.SKIP, lines.withMaxLineBytes(4)))
           .isInstanceOf(LineException.class)
           .hasMessageContaining("a line must have at most 4 bytes");
     }

@@ -10,6 +10,7 @@ import io.torchfeed.graph.CsrMatrix;
 import io.torchfeed.graph.DenseRows;
 import io.torchfeed.graph.EdgeLoader;
 import io.torchfeed.graph.Edges;
+import io.torchfeed.graph.ErrorPolicy;
 import io.torchfeed.graph.LineParser;
 import io.torchfeed.graph.LinePattern;
 import io.torchfeed.graph.SparseMatrix;
@@ -105,8 +106,7 @@ class GraphTensorsTest {
   @Test
   void featureRowsBecomeADenseTensor() throws IOException {
     TextPartition plan = plan("a,1,2,3\nb,4,5,6.5\n", LinePattern.ROWS);
-    DenseRows rows =
-        DenseRows.read(plan, 0, LineParser.separatedBy(","), EdgeLoader.ErrorPolicy.FAIL);
+    DenseRows rows = DenseRows.read(plan, 0, LineParser.separatedBy(","), ErrorPolicy.FAIL);
     try (Tensor dense = GraphTensors.dense(rows)) {
       assertThat(dense.sizes().vec().get()).containsExactly(2, 3);
       assertThat(doubles(dense)).containsExactly(1, 2, 3, 4, 5, 6.5);
