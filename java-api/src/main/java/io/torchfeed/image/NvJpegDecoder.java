@@ -19,7 +19,7 @@ import org.bytedeco.pytorch.global.torch;
  * device decodes, crops, scales, flips and normalizes.
  *
  * <pre>{@code
- * try (NvJpegDecoder decoder = NvJpegDecoder.open(new Device("cuda:0"))) {
+ * try (NvJpegDecoder decoder = NvJpegDecoder.open("cuda:0")) {
  *   try (Tensor images = decoder.decode(files, plan, seed, epoch, indices)) { // [B, 3, 224, 224]
  *     ...
  *   }
@@ -50,26 +50,25 @@ public final class NvJpegDecoder implements AutoCloseable {
   /**
    * Opens a decoder.
    *
-   * @param device a CUDA device
+   * @param device a CUDA device, such as {@code "cuda:0"}
    * @return the decoder
    * @throws IllegalArgumentException if it is no CUDA device
    * @throws IllegalStateException if libtorch sees no such device, or nvJPEG or the classes of the
    *     presets for CUDA are missing; the message says which
    */
-  public static NvJpegDecoder open(Device device) {
-    if (!device.is_cuda()) {
-      throw new IllegalArgumentException(
-          "device must be a CUDA device like cuda:0, got " + device.str().getString());
+  public static NvJpegDecoder open(String device) {
+    if (!device.startsWith("cuda")) {
+      throw new IllegalArgumentException("device must be a CUDA device like cuda:0, got " + device);
     }
     try {
-      String unused = torchfeed.device_name(device.str().getString());
+      String unused = torchfeed.device_name(device);
     } catch (RuntimeException e) {
       throw NativeException.translate(e);
     }
     return open(device, NvJpeg::onDefaultStream);
   }
 
-  static NvJpegDecoder open(Device device, NvJpeg.Queue queue) {
+  static NvJpegDecoder open(String device, NvJpeg.Queue queue) {
     Device own = NativeHandle.outsideOfScopes(() -> new Device(device));
     try {
       return new NvJpegDecoder(own, NvJpeg.open(own, queue));

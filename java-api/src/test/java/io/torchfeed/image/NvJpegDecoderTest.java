@@ -16,7 +16,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.LongStream;
-import org.bytedeco.pytorch.Device;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.junit.jupiter.api.Nested;
@@ -45,7 +44,7 @@ class NvJpegDecoderTest {
   @Test
   void aDeviceOtherThanCudaIsRefused() {
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> NvJpegDecoder.open(new Device("cpu")))
+        .isThrownBy(() -> NvJpegDecoder.open("cpu"))
         .withMessage("device must be a CUDA device like cuda:0, got cpu");
   }
 
@@ -53,7 +52,7 @@ class NvJpegDecoderTest {
   void aMissingDeviceIsReported() {
     assumeTrue(!hasGpu(), "libtorch sees a CUDA device");
     assertThatExceptionOfType(RuntimeException.class)
-        .isThrownBy(() -> NvJpegDecoder.open(new Device("cuda:0")))
+        .isThrownBy(() -> NvJpegDecoder.open("cuda:0"))
         .withMessageContaining(
             isForCuda() ? "libtorch sees no cuda device" : "this libtorch has no cuda");
   }
@@ -62,7 +61,7 @@ class NvJpegDecoderTest {
   void aMissingLibraryIsReported() {
     assumeTrue(!isForCuda(), "this libtorch has an accelerator");
     assertThatIllegalStateException()
-        .isThrownBy(() -> NvJpegDecoder.open(new Device("cpu"), (device, work) -> 0))
+        .isThrownBy(() -> NvJpegDecoder.open("cpu", (device, work) -> 0))
         .withMessageContaining("nvJPEG cannot be loaded")
         .withMessageContaining("add org.bytedeco:cuda to the class path");
   }
@@ -76,7 +75,7 @@ class NvJpegDecoderTest {
 
     private NvJpegDecoder open() {
       assumeTrue(hasGpu(), "libtorch sees no CUDA device");
-      return NvJpegDecoder.open(new Device("cuda:0"));
+      return NvJpegDecoder.open("cuda:0");
     }
 
     private static byte[] bytes(Tensor tensor) {

@@ -15,7 +15,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.bytedeco.javacpp.PointerScope;
-import org.bytedeco.pytorch.Device;
 import org.bytedeco.pytorch.Tensor;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -78,9 +77,7 @@ public class DeviceDecodeBenchmark {
     }
     transfer = DeviceTransfer.to(device, 2);
     slab = Slab.allocatePinned(List.of(PLAN.row()), PICTURES, device);
-    try (Device target = new Device(device)) {
-      decoder = NvJpegDecoder.open(target);
-    }
+    decoder = NvJpegDecoder.open(device);
   }
 
   /** Frees everything. */
