@@ -10,6 +10,7 @@ import java.security.NoSuchAlgorithmException;
 import java.util.Collections;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
 
@@ -108,12 +109,34 @@ public record PlanParameters(String kind, Map<String, String> values) {
     }
   }
 
+  /**
+   * Checks that the plan or the data that continues a saved order has these parameters.
+   *
+   * @param present the parameters of today
+   * @throws ResumeMismatchException if a parameter differs; it names the first one, or the kind
+   */
+  public void requireSame(PlanParameters present) {
+    requireSame("kind", kind, present.kind);
+    Set<String> names = new LinkedHashSet<>(values.keySet());
+    names.addAll(present.values.keySet());
+    for (String name : names) {
+      requireSame(
+          name, values.getOrDefault(name, "none"), present.values.getOrDefault(name, "none"));
+    }
+  }
+
+  private static void requireSame(String parameter, String saved, String present) {
+    if (!saved.equals(present)) {
+      throw new ResumeMismatchException(parameter, saved, present);
+    }
+  }
+
   private static void requireText(String text) {
     if (text.contains(SEPARATOR)) {
       throw new IllegalArgumentException(
           "kind, names and values must not contain '|', got " + Quotes.shortened(text));
     }
-    if (!UTF_8.newEncoder().canEncode(text)) { // bytes and digest would hold a different text
+    if (!UTF_8.newEncoder().canEncode(text)) { // a digest would be of a different text
       throw new IllegalArgumentException(
           "kind, names and values must not contain an unpaired surrogate, got "
               + Quotes.shortened(text));

@@ -8,10 +8,7 @@ import io.torchfeed.internal.Hash64;
 import io.torchfeed.sampler.cursor.Segments;
 import java.util.ArrayList;
 import java.util.HexFormat;
-import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
 
 /**
  * The progress of an epoch, to be kept in a checkpoint, so that {@link #resume} continues exactly
@@ -170,7 +167,7 @@ public record SamplerState(
    */
   public ResumableCursor.OfIndices resume(Sampler sampler) {
     Sampler saved = sampler.asSaved(plan);
-    requireSamePlan(saved.order());
+    plan.requireSame(saved.order());
     if (isBetweenEpochs()) {
       return ResumableCursor.open(saved, nextEpoch());
     }
@@ -192,7 +189,7 @@ public record SamplerState(
    */
   public ResumableCursor.OfBatches resume(BatchSampler sampler) {
     BatchSampler saved = sampler.asSaved(plan);
-    requireSamePlan(saved.order());
+    plan.requireSame(saved.order());
     if (isBetweenEpochs()) {
       return ResumableCursor.open(saved, nextEpoch());
     }
@@ -264,24 +261,9 @@ public record SamplerState(
     return digest;
   }
 
-  private void requireSamePlan(PlanParameters present) {
-    requireSame("kind", plan.kind(), present.kind());
-    Map<String, String> saved = plan.values();
-    Set<String> names = new LinkedHashSet<>(saved.keySet());
-    names.addAll(present.values().keySet());
-    for (String name : names) {
-      requireSame(
-          name, saved.getOrDefault(name, "none"), present.values().getOrDefault(name, "none"));
-    }
-  }
-
   private void requireSameOrder(long present) {
-    requireSame("order digest", hex(orderDigest), hex(present));
-  }
-
-  private static void requireSame(String parameter, String saved, String present) {
-    if (!saved.equals(present)) {
-      throw new ResumeMismatchException(parameter, saved, present);
+    if (orderDigest != present) {
+      throw new ResumeMismatchException("order digest", hex(orderDigest), hex(present));
     }
   }
 

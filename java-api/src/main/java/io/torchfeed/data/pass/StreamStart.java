@@ -5,14 +5,10 @@ import io.torchfeed.data.LoaderState;
 import io.torchfeed.data.StreamDataset;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.Part;
-import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.ResumeMismatchException;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -100,23 +96,9 @@ public record StreamStart(
   }
 
   private static void requireSame(LoaderState.StreamState state, StreamDataset dataset) {
-    PlanParameters saved = state.dataset();
-    PlanParameters present = dataset.parameters();
-    requireSame("kind", saved.kind(), present.kind());
-    Set<String> names = new LinkedHashSet<>(saved.values().keySet());
-    names.addAll(present.values().keySet());
-    for (String name : new ArrayList<>(names)) {
-      requireSame(
-          name,
-          saved.values().getOrDefault(name, "none"),
-          present.values().getOrDefault(name, "none"));
-    }
-    requireSame("shards", "" + state.shards(), "" + dataset.shards());
-  }
-
-  private static void requireSame(String parameter, String saved, String present) {
-    if (!saved.equals(present)) {
-      throw new ResumeMismatchException(parameter, saved, present);
+    state.dataset().requireSame(dataset.parameters());
+    if (state.shards() != dataset.shards()) {
+      throw new ResumeMismatchException("shards", "" + state.shards(), "" + dataset.shards());
     }
   }
 }
