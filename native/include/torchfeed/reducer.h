@@ -78,9 +78,9 @@ class TORCHFEED_API GradientReducer {
   /// joins has no others. Also after a backward pass that failed, and when the group before is
   /// closed or aborted.
   ///
-  /// Fails between the passes of a step or a join, and if QAdam's group gets or loses its second
-  /// rank. If it fails after the comparison, the reducer is unusable until it is rebound.
-  /// `needs_exchange_group` then holds again.
+  /// Fails between the passes of a step or during uneven inputs, and if QAdam's group gets or loses
+  /// its second rank. If it fails after the comparison, the reducer is unusable until it is
+  /// rebound. `needs_exchange_group` then holds again.
   void rebind(const ProcessGroup& group);
 
   /// Sets whether the backward passes that begin from now on average gradients; otherwise they
@@ -114,7 +114,7 @@ class TORCHFEED_API GradientReducer {
   /// @param passes  how many this rank will run; -1 on all ranks if none knows
   /// @param divides_by_active  whether a gradient is the mean over the ranks that have an input,
   ///     rather than the sum of their gradients by the number of all ranks
-  void join(int64_t passes, bool divides_by_active);
+  void begin_uneven_inputs(int64_t passes, bool divides_by_active);
   /// Announces one more backward pass of this rank, if passes are not counted; else, checks that it
   /// has one left.
   void announce();
@@ -124,7 +124,7 @@ class TORCHFEED_API GradientReducer {
   /// @return whether there was one
   bool shadow();
   /// Ends that time. If ranks have passes left, the reducer is unusable from then on.
-  void leave();
+  void end_uneven_inputs();
 
   /// Returns the nanoseconds from the last gradient's arrival to the end of the reduction, summed
   /// over all backward passes.

@@ -293,10 +293,11 @@ TEST(ReducerRebind, IsRefusedInTheMiddleOfAStep) {
   expect_error(ErrorCode::kIllegalState, "gradients have been accumulated",
                [&] { reducer->rebind(*next); });
   reducer->backward(model.loss(rows(0, 3)));
-  reducer->join(1, false);
-  expect_error(ErrorCode::kIllegalState, "outside of join", [&] { reducer->rebind(*next); });
+  reducer->begin_uneven_inputs(1, false);
+  expect_error(ErrorCode::kIllegalState, "outside of uneven inputs",
+               [&] { reducer->rebind(*next); });
   reducer->backward(model.loss(rows(0, 3)));
-  reducer->leave();
+  reducer->end_uneven_inputs();
   reducer->rebind(*next);
 }
 

@@ -91,8 +91,8 @@ void GradientReducer::restore(const ReducerState& state) {
   guarded([&] { impl_->restore(state); });
 }
 
-void GradientReducer::join(int64_t passes, bool divides_by_active) {
-  detail::guarded_collective([&] { impl_->join(passes, divides_by_active); });
+void GradientReducer::begin_uneven_inputs(int64_t passes, bool divides_by_active) {
+  detail::guarded_collective([&] { impl_->begin_uneven_inputs(passes, divides_by_active); });
 }
 
 void GradientReducer::announce() {
@@ -103,7 +103,7 @@ bool GradientReducer::shadow() {
   return detail::guarded_collective([&] { return impl_->shadow(); });
 }
 
-void GradientReducer::leave() { impl_->leave(); }
+void GradientReducer::end_uneven_inputs() { impl_->end_uneven_inputs(); }
 
 int64_t GradientReducer::reduction_nanos() const { return impl_->reduction_nanos(); }
 

@@ -56,10 +56,10 @@ class GradientReducer::Impl {
   [[nodiscard]] ReducerState state();
   void restore(const ReducerState& state);
 
-  void join(int64_t passes, bool divides_by_active);
+  void begin_uneven_inputs(int64_t passes, bool divides_by_active);
   void announce();
   bool shadow();
-  void leave();
+  void end_uneven_inputs();
 
   [[nodiscard]] int64_t reduction_nanos() const;
   [[nodiscard]] int64_t communication_nanos() const;
@@ -100,7 +100,7 @@ class GradientReducer::Impl {
   void broadcast_active_buffers();
   /// Tells the others whether this rank has an input for the next pass.
   void vote(bool has_input);
-  void check_static_graph_can_join();
+  void check_static_graph_has_inputs();
   void end_inputs();
   void run_without_input();
 

@@ -147,7 +147,8 @@ void GradientReducer::Impl::check_between_steps() {
 
 void GradientReducer::Impl::refuse_open_step(const std::string& what) const {
   if (uneven_) {
-    throw Error(ErrorCode::kIllegalState, what + " outside of join; close the scope first");
+    throw Error(ErrorCode::kIllegalState,
+                what + " outside of uneven inputs; close the scope first");
   }
   if (accumulated_) {
     throw Error(

@@ -27,7 +27,7 @@ void UnevenInputs::announce(std::vector<int64_t> inputs) {
 void UnevenInputs::check_input() const {
   if (own() == 0) {
     throw Error(ErrorCode::kIllegalState,
-                are_counted_ ? "this rank has run all backward passes with which it joined"
+                are_counted_ ? "this rank has run all backward passes of its uneven inputs"
                              : "the rank must announce a batch before each backward pass");
   }
 }

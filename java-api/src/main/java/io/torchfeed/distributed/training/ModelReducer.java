@@ -161,7 +161,7 @@ final class ModelReducer {
 
   void leave() {
     if (!handle.isClosed()) {
-      handle.run(GradientReducer::leave);
+      handle.run(GradientReducer::end_uneven_inputs);
     }
   }
 

@@ -51,7 +51,7 @@ public final class UnevenInputs implements AutoCloseable {
   }
 
   static UnevenInputs begin(ModelReducer reducer, long passes, boolean divideByActive) {
-    reducer.run("unevenInputs", own -> own.join(passes, divideByActive));
+    reducer.run("unevenInputs", own -> own.begin_uneven_inputs(passes, divideByActive));
     return new UnevenInputs(reducer);
   }
 

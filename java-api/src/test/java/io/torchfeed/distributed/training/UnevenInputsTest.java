@@ -126,7 +126,7 @@ class UnevenInputsTest {
                 .withMessage("passes must be at least 0, got -1");
             assertThatIllegalArgumentException()
                 .isThrownBy(() -> training.model.unevenInputs(1, group.rank() == 1))
-                .withMessageContaining("all ranks must join alike");
+                .withMessageContaining("all ranks must begin uneven inputs alike");
             UnevenInputs join = training.model.unevenInputs(1);
             assertThatIllegalStateException().isThrownBy(() -> training.model.unevenInputs(1));
             assertThatIllegalStateException()
@@ -135,7 +135,7 @@ class UnevenInputsTest {
             training.pass(group.rank(), 0);
             assertThatIllegalStateException()
                 .isThrownBy(() -> training.pass(group.rank(), 1))
-                .withMessageContaining("all backward passes with which it joined");
+                .withMessageContaining("all backward passes of its uneven inputs");
             join.shadow(() -> {});
             join.close();
             join.close();
@@ -147,7 +147,7 @@ class UnevenInputsTest {
             training.model.unevenInputs(2).close();
             assertThatIllegalStateException()
                 .isThrownBy(() -> training.pass(group.rank(), 2))
-                .withMessageContaining("left a join in which ranks had passes left");
+                .withMessageContaining("in which ranks had passes left");
           }
         });
   }

@@ -105,26 +105,26 @@ void train(GradientReducer& reducer, Replica& replica, int64_t rank, int64_t pas
   }
 }
 
-struct Join {
+struct Inputs {
   bool is_counted = true;
   bool divides_by_active = false;
   ReducerOptions options = Replica::small_buckets();
 };
 
-void expect_equal_replicas(const std::vector<int64_t>& passes, const Join& join) {
+void expect_equal_replicas(const std::vector<int64_t>& passes, const Inputs& inputs) {
   const auto ranks = static_cast<int>(passes.size());
   std::vector<Replica> replicas(passes.size());
   on_ranks(ranks, [&](ProcessGroup& group, auto&) {
     const auto rank = static_cast<size_t>(group.rank());
     auto& replica = replicas[rank];
-    const auto reducer = replica.reduce(group, join.options);
-    reducer->join(join.is_counted ? passes[rank] : -1, join.divides_by_active);
-    train(*reducer, replica, group.rank(), passes[rank], !join.is_counted);
-    reducer->leave();
+    const auto reducer = replica.reduce(group, inputs.options);
+    reducer->begin_uneven_inputs(inputs.is_counted ? passes[rank] : -1, inputs.divides_by_active);
+    train(*reducer, replica, group.rank(), passes[rank], !inputs.is_counted);
+    reducer->end_uneven_inputs();
     EXPECT_EQ("", reducer->failure());
     EXPECT_FALSE(replica.unused.grad().defined());
   });
-  const Replica one = expected(passes, join.divides_by_active);
+  const Replica one = expected(passes, inputs.divides_by_active);
   for (const auto& replica : replicas) {
     EXPECT_EQ(one.steps, replica.steps);
     EXPECT_TRUE(at::equal(replicas[0].first, replica.first));
@@ -152,41 +152,41 @@ void for_each_split(size_t ranks, int64_t limit,
   }
 }
 
-TEST(ReducerJoin, EverySplitOverTwoRanksGivesEqualReplicas) {
+TEST(UnevenInputs, EverySplitOverTwoRanksGivesEqualReplicas) {
   for_each_split(2, 5, [](const auto& passes) { expect_equal_replicas(passes, {}); });
 }
 
-TEST(ReducerJoin, EverySplitOverFourRanksGivesEqualReplicas) {
+TEST(UnevenInputs, EverySplitOverFourRanksGivesEqualReplicas) {
   for_each_split(4, 5, [](const auto& passes) { expect_equal_replicas(passes, {}); });
 }
 
-TEST(ReducerJoin, RanksMayAnnounceTheirPasses) {
+TEST(UnevenInputs, RanksMayAnnounceTheirPasses) {
   for_each_split(3, 3, [](const auto& passes) { expect_equal_replicas(passes, {false}); });
 }
 
-TEST(ReducerJoin, SumsMayBeDividedByTheActiveRanks) {
+TEST(UnevenInputs, SumsMayBeDividedByTheActiveRanks) {
   for_each_split(3, 2, [](const auto& passes) { expect_equal_replicas(passes, {true, true}); });
 }
 
-TEST(ReducerJoin, BuffersComeFromTheLowestRankWithInput) {
+TEST(UnevenInputs, BuffersComeFromTheLowestRankWithInput) {
   for (const int mode : {ReducerOptions::kBeforeForward, ReducerOptions::kAfterBackward}) {
     for (const bool is_counted : {false, true}) {
-      Join join{is_counted};
-      join.options.buffer_mode = mode;
-      for_each_split(2, 3, [&](const auto& passes) { expect_equal_replicas(passes, join); });
+      Inputs inputs{is_counted};
+      inputs.options.buffer_mode = mode;
+      for_each_split(2, 3, [&](const auto& passes) { expect_equal_replicas(passes, inputs); });
     }
   }
   on_ranks(3, [](ProcessGroup& group, auto&) {
     Replica replica;
     const auto reducer = replica.reduce(group);
     const std::vector<int64_t> passes = {1, 3, 2};
-    reducer->join(passes[static_cast<size_t>(group.rank())], false);
+    reducer->begin_uneven_inputs(passes[static_cast<size_t>(group.rank())], false);
     train(*reducer, replica, group.rank(), passes[static_cast<size_t>(group.rank())], false);
     EXPECT_EQ(21, replica.mean[0].item<int64_t>());
   });
 }
 
-TEST(ReducerJoin, AllGradientsMayBeRequiredOrViewsOfBuckets) {
+TEST(UnevenInputs, AllGradientsMayBeRequiredOrViewsOfBuckets) {
   for (const bool views : {false, true}) {
     on_ranks(2, [&](ProcessGroup& group, auto&) {
       ReducerOptions options;
@@ -196,16 +196,16 @@ TEST(ReducerJoin, AllGradientsMayBeRequiredOrViewsOfBuckets) {
       const auto reducer =
           GradientReducer::create(group, "first\nsecond\n", replica.parameters(), "", {}, options);
       const int64_t passes = 1 + 2 * group.rank();
-      reducer->join(passes, false);
+      reducer->begin_uneven_inputs(passes, false);
       train(*reducer, replica, group.rank(), passes, false);
-      reducer->leave();
+      reducer->end_uneven_inputs();
       const Replica one = expected({1, 3}, false);
       EXPECT_TRUE(at::allclose(one.first, replica.first, 1e-5, 1e-6));
     });
   }
 }
 
-TEST(ReducerJoin, AStaticGraphIsRecordedFromInput) {
+TEST(UnevenInputs, AStaticGraphIsRecordedFromInput) {
   on_ranks(2, [](ProcessGroup& group, auto&) {
     ReducerOptions options = Replica::small_buckets();
     options.find_unused_parameters = false;
@@ -213,22 +213,22 @@ TEST(ReducerJoin, AStaticGraphIsRecordedFromInput) {
     Replica replica;
     const auto reducer = replica.reduce(group, options);
     expect_error(ErrorCode::kIllegalState, "every rank must have an input for the first",
-                 [&] { reducer->join(2 * group.rank(), false); });
+                 [&] { reducer->begin_uneven_inputs(2 * group.rank(), false); });
     const int64_t passes = 1 + 2 * group.rank();
-    reducer->join(passes, false);
+    reducer->begin_uneven_inputs(passes, false);
     train(*reducer, replica, group.rank(), passes, false);
-    reducer->leave();
+    reducer->end_uneven_inputs();
     EXPECT_TRUE(at::allclose(expected({1, 3}, false).first, replica.first, 1e-5, 1e-6));
   });
 }
 
-TEST(ReducerJoin, SparseGradientsAreShadowed) {
+TEST(UnevenInputs, SparseGradientsAreShadowed) {
   on_gloo(2, [](ProcessGroup& group) {  // refuses layouts that differ
     ReducerOptions options;
     options.sparse_names = "table\n";
     const at::Tensor table = at::arange(6, at::kFloat).reshape({3, 2}).requires_grad_(true);
     const auto reducer = GradientReducer::create(group, "table\n", {table}, "", {}, options);
-    reducer->join(group.rank(), false);
+    reducer->begin_uneven_inputs(group.rank(), false);
     const at::Tensor row = at::full({1}, 2, at::kLong);
     if (group.rank() == 1) {
       reducer->backward(at::embedding(table, row, -1, false, /*sparse=*/true).sum());
@@ -242,12 +242,12 @@ TEST(ReducerJoin, SparseGradientsAreShadowed) {
   });
 }
 
-TEST(ReducerJoin, AccumulatedPassesDoNotCount) {
+TEST(UnevenInputs, AccumulatedPassesDoNotCount) {
   on_ranks(2, [](ProcessGroup& group, auto&) {
     Replica replica;
     const auto reducer = replica.reduce(group);
     const int64_t passes = 1 + group.rank();
-    reducer->join(passes, false);
+    reducer->begin_uneven_inputs(passes, false);
     for (int64_t pass = 0; pass < passes; ++pass) {
       replica.clear();
       reducer->set_synchronized(false);
@@ -260,62 +260,65 @@ TEST(ReducerJoin, AccumulatedPassesDoNotCount) {
     while (reducer->shadow()) {
       replica.step();
     }
-    reducer->leave();
+    reducer->end_uneven_inputs();
     EXPECT_EQ(2, replica.steps);
     EXPECT_EQ(2, reducer->reductions());
   });
 }
 
-TEST(ReducerJoin, OneRankHasNobodyToShadow) {
+TEST(UnevenInputs, OneRankShadowsNoOther) {
   const auto group = ProcessGroup::adopt(0, 0, 1);
   Replica replica;
   const auto reducer = replica.reduce(*group);
   for (const bool is_counted : {true, false}) {
-    reducer->join(is_counted ? 3 : -1, false);
+    reducer->begin_uneven_inputs(is_counted ? 3 : -1, false);
     train(*reducer, replica, 0, 3, !is_counted);
-    reducer->leave();
+    reducer->end_uneven_inputs();
   }
   EXPECT_EQ(6, replica.steps);
 }
 
-TEST(ReducerJoin, MisuseIsRefused) {
+TEST(UnevenInputs, MisuseIsRefused) {
   on_ranks(2, [](ProcessGroup& group, auto&) {
     Replica replica;
     const auto reducer = replica.reduce(group);
-    expect_error(ErrorCode::kIllegalState, "have not joined", [&] { reducer->shadow(); });
-    expect_error(ErrorCode::kIllegalState, "have not joined", [&] { reducer->announce(); });
+    expect_error(ErrorCode::kIllegalState, "no scope of uneven inputs is open",
+                 [&] { reducer->shadow(); });
+    expect_error(ErrorCode::kIllegalState, "no scope of uneven inputs is open",
+                 [&] { reducer->announce(); });
     expect_error(ErrorCode::kInvalidArgument, "at least 0, got -2",
-                 [&] { reducer->join(-2, false); });
+                 [&] { reducer->begin_uneven_inputs(-2, false); });
     expect_error(ErrorCode::kInvalidArgument,
                  "rank 0 with announced passes, sums divided by all ranks, rank 1 with counted",
-                 [&] { reducer->join(group.rank() - 1, false); });
-    reducer->join(1, false);
-    expect_error(ErrorCode::kIllegalState, "joined already", [&] { reducer->join(1, false); });
+                 [&] { reducer->begin_uneven_inputs(group.rank() - 1, false); });
+    reducer->begin_uneven_inputs(1, false);
+    expect_error(ErrorCode::kIllegalState, "is open already",
+                 [&] { reducer->begin_uneven_inputs(1, false); });
     expect_error(ErrorCode::kIllegalState, "1 backward passes left", [&] { reducer->shadow(); });
     reducer->backward(replica.loss(group.rank(), 0));
-    expect_error(ErrorCode::kIllegalState, "run all backward passes with which it joined",
+    expect_error(ErrorCode::kIllegalState, "run all backward passes of its uneven inputs",
                  [&] { reducer->backward(replica.loss(group.rank(), 1)); });
     EXPECT_FALSE(reducer->shadow());
-    reducer->leave();
-    reducer->join(-1, false);
+    reducer->end_uneven_inputs();
+    reducer->begin_uneven_inputs(-1, false);
     expect_error(ErrorCode::kIllegalState, "must announce a batch",
                  [&] { reducer->backward(replica.loss(group.rank(), 1)); });
     EXPECT_FALSE(reducer->shadow());
     expect_error(ErrorCode::kIllegalState, "no rank has inputs left", [&] { reducer->announce(); });
-    reducer->leave();
+    reducer->end_uneven_inputs();
     reducer->backward(replica.loss(group.rank(), 1));
-    reducer->join(2, false);
-    reducer->leave();
-    expect_error(ErrorCode::kIllegalState, "left a join in which ranks had passes left",
+    reducer->begin_uneven_inputs(2, false);
+    reducer->end_uneven_inputs();
+    expect_error(ErrorCode::kIllegalState, "in which ranks had passes left",
                  [&] { reducer->backward(replica.loss(group.rank(), 1)); });
   });
 }
 
-TEST(ReducerJoin, ARankThatIsLostWhileOthersShadowIsReported) {
+TEST(UnevenInputs, ARankThatIsLostWhileOthersShadowIsReported) {
   on_gloo(3, [](ProcessGroup& group) {
     Replica replica;
     const auto reducer = replica.reduce(group);
-    reducer->join(group.rank() == 2 ? 5 : 1, false);
+    reducer->begin_uneven_inputs(group.rank() == 2 ? 5 : 1, false);
     if (group.rank() == 2) {
       for (int pass = 0; pass < 2; ++pass) {
         reducer->backward(replica.loss(2, pass));

@@ -38,21 +38,21 @@ at::Tensor no_gradient(const at::Tensor& table) {
                                           table.options().layout(at::kSparse));
 }
 
-std::string describe_join(bool is_counted, bool divides_by_active) {
+std::string describe_inputs(bool is_counted, bool divides_by_active) {
   return std::string(is_counted ? "counted" : "announced") + " passes, sums divided by " +
          (divides_by_active ? "the ranks that have an input" : "all ranks");
 }
 
 }  // namespace
 
-void GradientReducer::Impl::join(int64_t passes, bool divides_by_active) {
+void GradientReducer::Impl::begin_uneven_inputs(int64_t passes, bool divides_by_active) {
   if (passes < kNotCounted) {
     throw Error(ErrorCode::kInvalidArgument,
                 "passes must be at least 0, got " + std::to_string(passes));
   }
   if (group_->has_python_ranks()) {
     throw Error(ErrorCode::kInvalidArgument,
-                "Python ranks join by another protocol, which is not supported");
+                "uneven inputs of Python ranks have another protocol, which is not supported");
   }
   if (divides_by_active && options_.exchange.kind != ExchangeOptions::kAllReduce) {
     throw Error(ErrorCode::kInvalidArgument,
@@ -63,20 +63,20 @@ void GradientReducer::Impl::join(int64_t passes, bool divides_by_active) {
     note_interruption();
     refuse_if_failed();
     if (uneven_) {
-      throw Error(ErrorCode::kIllegalState, "the ranks have joined already");
+      throw Error(ErrorCode::kIllegalState, "a scope of uneven inputs is open already");
     }
   }
   group_->barrier();  // reports a rank that calls something else
-  const std::string mine = describe_join(passes != kNotCounted, divides_by_active);
+  const std::string mine = describe_inputs(passes != kNotCounted, divides_by_active);
   const auto texts = group_->gather_texts(std::to_string(passes) + ' ' + mine);
   std::vector<int64_t> counts;
   for (size_t rank = 0; rank < texts.size(); ++rank) {
     const auto blank = texts[rank].find(' ');
     if (texts[rank].substr(blank + 1) != texts[0].substr(texts[0].find(' ') + 1)) {
-      throw Error(ErrorCode::kInvalidArgument, "all ranks must join alike: rank 0 with " +
-                                                   texts[0].substr(texts[0].find(' ') + 1) +
-                                                   ", rank " + std::to_string(rank) + " with " +
-                                                   texts[rank].substr(blank + 1));
+      throw Error(ErrorCode::kInvalidArgument,
+                  "all ranks must begin uneven inputs alike: rank 0 with " +
+                      texts[0].substr(texts[0].find(' ') + 1) + ", rank " + std::to_string(rank) +
+                      " with " + texts[rank].substr(blank + 1));
     }
     counts.push_back(std::stoll(texts[rank]));
   }
@@ -86,12 +86,12 @@ void GradientReducer::Impl::join(int64_t passes, bool divides_by_active) {
   const std::lock_guard lock(mutex_);
   uneven_.emplace(std::move(counts), group_->rank(), group_->world_size(), divides_by_active);
   if (passes != kNotCounted) {
-    check_static_graph_can_join();
+    check_static_graph_has_inputs();
   }
 }
 
 /// Throws on all ranks if one of them would shadow the pass in which a static graph is recorded.
-void GradientReducer::Impl::check_static_graph_can_join() {
+void GradientReducer::Impl::check_static_graph_has_inputs() {
   if (options_.static_graph && used_.empty() && !uneven_->are_exhausted() &&
       uneven_->active() < group_->world_size()) {
     uneven_.reset();
@@ -111,7 +111,7 @@ void GradientReducer::Impl::vote(bool has_input) {
   const std::lock_guard lock(mutex_);
   uneven_->announce({first, first + votes.numel()});
   end_inputs();
-  check_static_graph_can_join();
+  check_static_graph_has_inputs();
 }
 
 /// Copies the latest buffers to all ranks: the next forward pass takes rank 0's, which may have run
@@ -125,10 +125,11 @@ void GradientReducer::Impl::end_inputs() {
 void GradientReducer::Impl::announce() {
   (void)check_usable();
   if (!uneven_) {
-    throw Error(ErrorCode::kIllegalState, "the ranks have not joined");
+    throw Error(ErrorCode::kIllegalState, "no scope of uneven inputs is open");
   }
   if (uneven_->are_exhausted()) {
-    throw Error(ErrorCode::kIllegalState, "no rank has inputs left; the ranks must join again");
+    throw Error(ErrorCode::kIllegalState,
+                "no rank has inputs left; begin another scope of uneven inputs");
   }
   if (uneven_->are_counted()) {
     uneven_->check_input();
@@ -141,7 +142,7 @@ void GradientReducer::Impl::announce() {
 bool GradientReducer::Impl::shadow() {
   (void)check_usable();
   if (!uneven_) {
-    throw Error(ErrorCode::kIllegalState, "the ranks have not joined");
+    throw Error(ErrorCode::kIllegalState, "no scope of uneven inputs is open");
   }
   uneven_->check_no_input();
   if (!synchronized_) {
@@ -191,13 +192,13 @@ void GradientReducer::Impl::run_without_input() {
       /*accumulate_grad=*/true);
 }
 
-void GradientReducer::Impl::leave() {
+void GradientReducer::Impl::end_uneven_inputs() {
   const std::lock_guard lock(mutex_);
   if (!uneven_) {
     return;
   }
   if (!uneven_->are_exhausted() && group_->world_size() > 1 && failure_.empty()) {
-    failure_ = "this rank left a join in which ranks had passes left";
+    failure_ = "this rank closed a scope of uneven inputs in which ranks had passes left";
   }
   if (reducer_ && uneven_->divides_by_active()) {
     reducer_->divide_by(group_->world_size());
