@@ -120,7 +120,7 @@ ErrorCode code_of(const std::exception_ptr& failure) {
   }
 }
 
-TEST(GroupSocketsTest, ADescriptorThatIsUsedAnewIsNotShutDown) {
+TEST(GroupSocketsTest, AReusedDescriptorIsNotShutDown) {
   const Connection connection;
   const GroupSockets sockets({connection.to(1)});
   closed_before_shutdown = connection.own();

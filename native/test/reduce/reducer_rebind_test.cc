@@ -136,27 +136,27 @@ ReducerState joined(const ReducerState& other) {
 }
 
 /// Trains a rebound replica, and another that is wrapped again with the same parameters and states.
-void expect_as_wrapped_anew(const Meetings& meetings, const std::string& name, int64_t rank,
-                            int64_t ranks, Replica& rebound, ReducerState state) {
+void expect_as_new_wrapper(const Meetings& meetings, const std::string& name, int64_t rank,
+                           int64_t ranks, Replica& rebound, ReducerState state) {
   const Group group = meetings.join(name, rank, ranks);
-  const Group other = meetings.join(name + "/anew", rank, ranks);
-  Replica anew(rebound.options);
+  const Group other = meetings.join(name + "/fresh", rank, ranks);
+  Replica fresh(rebound.options);
   if (rebound.reducer) {
     rebound.rebind(meetings, name, *group);
   } else {
     rebound.wrap(meetings, name, *group);
   }
-  anew.load(rebound);
-  anew.wrap(meetings, name + "/anew", *other);
+  fresh.load(rebound);
+  fresh.wrap(meetings, name + "/fresh", *other);
   state.buckets.clear();
   state.uses.clear();
-  anew.reducer->restore(state);
+  fresh.reducer->restore(state);
   rebound.train(rank, 4);
-  anew.train(rank, 4);
-  rebound.expect_equal(anew);
+  fresh.train(rank, 4);
+  rebound.expect_equal(fresh);
 }
 
-void expect_goes_on(const ReducerOptions& options) {
+void expect_continues(const ReducerOptions& options) {
   std::vector<ReducerState> states(3);  // of the threads, written by one and read by another
   on_threads(3, [&](int64_t thread, const Meetings& meetings) {
     const Group all = meetings.join("all", thread, 3);
@@ -170,34 +170,34 @@ void expect_goes_on(const ReducerOptions& options) {
       states[static_cast<size_t>(thread)] = mine;
     }
     (void)all->barrier();
-    expect_as_wrapped_anew(meetings, "three", thread, 3, replica,
-                           thread < 2 ? mine : joined(states[0]));
+    expect_as_new_wrapper(meetings, "three", thread, 3, replica,
+                          thread < 2 ? mine : joined(states[0]));
     ReducerState after = replica.reducer->state();
     (void)all->barrier();
     if (thread != 0) {
-      expect_as_wrapped_anew(meetings, "two again", thread - 1, 2, replica, after);
+      expect_as_new_wrapper(meetings, "two again", thread - 1, 2, replica, after);
     }
   });
 }
 
-TEST(ReducerRebind, TrainsAsIfWrappedAnewWithTheSameState) {
+TEST(ReducerRebind, TrainsLikeANewWrapperWithTheSameState) {
   for (const auto kind : {Kind::kAllReduce, Kind::kFloat16, Kind::kBFloat16, Kind::kByteGrad,
                           Kind::kPowerSgd, Kind::kQAdam}) {
-    expect_goes_on(options_of(kind));
+    expect_continues(options_of(kind));
   }
 }
 
 TEST(ReducerRebind, KeepsTheFormsOfTheReducer) {
   ReducerOptions options = small_buckets();
   options.static_graph = true;
-  expect_goes_on(options);
+  expect_continues(options);
   options.static_graph = false;
   options.find_unused_parameters = true;
-  expect_goes_on(options);
+  expect_continues(options);
   options.find_unused_parameters = false;
   options.gradient_as_bucket_view = true;
   options.buffer_mode = ReducerOptions::kBeforeForward;
-  expect_goes_on(options);
+  expect_continues(options);
 }
 
 TEST(ReducerRebind, ARankThatJoinsAsTheFirstGetsTheOthersValues) {

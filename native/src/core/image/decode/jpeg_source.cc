@@ -282,7 +282,7 @@ class JpegSource final : public ImageSource {
     decode_huffman_fast(*decoder_);
     JDIMENSION first = 0;
     if (!go_to(*decoder_, region_, first)) {
-      first = begin_anew();
+      first = restart_with_libjpeg();
     }
     const auto components = static_cast<std::size_t>(decoder_->info.output_components);
     skipped_ = (static_cast<std::size_t>(region.left) - first) * components;
@@ -296,7 +296,7 @@ class JpegSource final : public ImageSource {
 
   const uint8_t* next_row() override {
     if (!read_row(*decoder_, row_)) {
-      begin_anew();
+      restart_with_libjpeg();
       for (int64_t row = 0; row <= rows_; ++row) {
         check(read_row(*decoder_, row_));
       }
@@ -320,7 +320,7 @@ class JpegSource final : public ImageSource {
   /// it decodes more kinds, and has the messages for all others.
   ///
   /// @return the number of the first column decoded
-  JDIMENSION begin_anew() {
+  JDIMENSION restart_with_libjpeg() {
     if (!decoder_->huffman || !decoder_->huffman->has_given_up) {
       throw_unreadable(decoder_->message.data());
     }

@@ -117,8 +117,9 @@ final class FastEdgeParser {
       value = value * Numbers.powerOfTen(count) + number(word, count);
     }
     int next = from + count;
-    boolean goesOn = count == Long.BYTES && next < end && line[next] >= '0' && line[next] <= '9';
-    return goesOn ? TOO_MANY : Long.BYTES + count;
+    boolean hasMoreDigits =
+        count == Long.BYTES && next < end && line[next] >= '0' && line[next] <= '9';
+    return hasMoreDigits ? TOO_MANY : Long.BYTES + count;
   }
 
   /** Returns the number of leading bytes that are below ten. */

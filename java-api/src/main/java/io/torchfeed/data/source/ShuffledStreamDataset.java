@@ -122,17 +122,17 @@ record ShuffledStreamDataset<T>(ObjectStreamDataset<T> objects, int window, long
         isFilling = true;
       }
       String place = start;
-      boolean goesOn = true;
-      while (goesOn && slots.size() < rule.window()) {
+      boolean hasMore = true;
+      while (hasMore && slots.size() < rule.window()) {
         try {
           T object = stream.next();
-          goesOn = object != null && slots.add(new Slot<>(object, null));
+          hasMore = object != null && slots.add(new Slot<>(object, null));
         } catch (InterruptedException e) {
           throw e;
         } catch (Exception e) {
           slots.add(new Slot<>(null, e));
           String now = stream.position();
-          goesOn = !now.equals(place);
+          hasMore = !now.equals(place);
           place = now;
         }
       }

@@ -116,15 +116,15 @@ final class AssignedSteps {
   private boolean isUneven(int group) {
     double total = total(group);
     return (double) top(group) * worldSize > (1 + TOLERANCE) * total
-        && (double) dearestSample(group) * worldSize < total;
+        && (double) largestSampleCost(group) * worldSize < total;
   }
 
-  private long dearestSample(int group) {
-    long dearest = 0;
+  private long largestSampleCost(int group) {
+    long largest = 0;
     for (int seat = 0; seat < worldSize; seat++) {
-      dearest = Math.max(dearest, cost(start(group, seat) + batchSize - 1));
+      largest = Math.max(largest, cost(start(group, seat) + batchSize - 1));
     }
-    return dearest;
+    return largest;
   }
 
   private boolean raiseCheapestSeat(int group) {
@@ -158,12 +158,12 @@ final class AssignedSteps {
    */
   private Exchange best(Exchange known, int lowStart, int group, long limit) {
     Exchange best = known;
-    int dearest = 0;
+    int mostExpensive = 0;
     for (int seat = 1; seat < worldSize; seat++) {
-      dearest = sum(group, seat) > sum(group, dearest) ? seat : dearest;
+      mostExpensive = sum(group, seat) > sum(group, mostExpensive) ? seat : mostExpensive;
     }
     for (int i = 0; i < worldSize && best.gain < limit; i++) {
-      int start = start(group, (dearest + i) % worldSize);
+      int start = start(group, (mostExpensive + i) % worldSize);
       int above = start;
       for (int own = lowStart; own < lowStart + batchSize; own++) {
         while (above < start + batchSize && cost(above) - cost(own) <= limit) {

@@ -135,14 +135,14 @@ class RebindTest {
   }
 
   /** Trains, beside a net that is the same now and whose trainer is new. */
-  private void assertTrainsAsAnew(
+  private void assertTrainsLikeANewWrapper(
       String name, Trainer trainer, ResumeNet net, TrainerFactory factory, ProcessGroup group) {
     ResumeNet other = copyOf(net);
-    try (ProcessGroup beside = join(name + " anew", group.size(), group.rank());
-        Trainer anew = factory.of(other, beside)) {
+    try (ProcessGroup beside = join(name + " fresh", group.size(), group.rank());
+        Trainer fresh = factory.of(other, beside)) {
       assertThat(other.bits()).as("%s: values when it starts", name).isEqualTo(net.bits());
       train(trainer, group.rank());
-      train(anew, group.rank());
+      train(fresh, group.rank());
       assertThat(other.bits().equals(net.bits()))
           .as("%s: equal weights on rank %d", name, group.rank())
           .isTrue();
@@ -150,7 +150,7 @@ class RebindTest {
   }
 
   /** Trains on two ranks, then on more, then on the last two of these. */
-  private void assertGoesOn(String name, int ranks, TrainerFactory factory) throws Exception {
+  private void assertContinues(String name, int ranks, TrainerFactory factory) throws Exception {
     RankThreads.run(
         ranks,
         all -> {
@@ -169,11 +169,11 @@ class RebindTest {
               } else {
                 trainer = factory.of(net, more);
               }
-              assertTrainsAsAnew(name + " more", trainer, net, factory, more);
+              assertTrainsLikeANewWrapper(name + " more", trainer, net, factory, more);
               if (thread >= ranks - 2) {
                 try (ProcessGroup left = join(name + " left", 2, thread - ranks + 2)) {
                   trainer.rebind(left);
-                  assertTrainsAsAnew(name + " left", trainer, net, factory, left);
+                  assertTrainsLikeANewWrapper(name + " left", trainer, net, factory, left);
                   trainer.close();
                 }
               }
@@ -191,20 +191,20 @@ class RebindTest {
             GradientExchange.float16(),
             GradientExchange.bfloat16(),
             GradientExchange.byteGrad())) {
-      assertGoesOn(exchange.toString(), 3, averaging(exchange));
+      assertContinues(exchange.toString(), 3, averaging(exchange));
     }
-    assertGoesOn("nodes", 4, averaging(GradientExchange.byteGrad().withRanksPerNode(2)));
+    assertContinues("nodes", 4, averaging(GradientExchange.byteGrad().withRanksPerNode(2)));
   }
 
   @Test
   void weightsAreAveragedAsByANewObject() throws Exception {
-    assertGoesOn("all", 3, averaging(AveragingAlgorithm.decentralized()));
-    assertGoesOn("interval", 3, averaging(AveragingAlgorithm.decentralized().withInterval(2)));
-    assertGoesOn("shift", 4, averaging(AveragingAlgorithm.shiftOne()));
-    assertGoesOn("low", 3, averaging(AveragingAlgorithm.lowPrecision()));
-    assertGoesOn("nodes", 4, averaging(AveragingAlgorithm.lowPrecision().withRanksPerNode(2)));
-    assertGoesOn("local", 3, averaging(AveragingAlgorithm.postLocal(0, 2)));
-    assertGoesOn(
+    assertContinues("all", 3, averaging(AveragingAlgorithm.decentralized()));
+    assertContinues("interval", 3, averaging(AveragingAlgorithm.decentralized().withInterval(2)));
+    assertContinues("shift", 4, averaging(AveragingAlgorithm.shiftOne()));
+    assertContinues("low", 3, averaging(AveragingAlgorithm.lowPrecision()));
+    assertContinues("nodes", 4, averaging(AveragingAlgorithm.lowPrecision().withRanksPerNode(2)));
+    assertContinues("local", 3, averaging(AveragingAlgorithm.postLocal(0, 2)));
+    assertContinues(
         "warm-up", 3, averaging(AveragingAlgorithm.asynchronous(Duration.ZERO).withWarmup(99)));
   }
 
