@@ -4,10 +4,10 @@ package io.torchfeed;
 import static org.bytedeco.pytorch.global.torch.mse_loss;
 
 import io.torchfeed.distributed.GroupOptions;
-import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.distributed.PythonProcessGroup;
 import io.torchfeed.distributed.training.DataParallelOptions;
 import io.torchfeed.distributed.training.DataParallelOptions.BufferMode;
-import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.distributed.training.PythonDataParallel;
 import java.time.Duration;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.LinearImpl;
@@ -28,8 +28,8 @@ public final class GuideMixed {
     DataParallelOptions options =
         DataParallelOptions.defaults().withBufferMode(BufferMode.BEFORE_FORWARD);
     GroupOptions limit = GroupOptions.ofTimeout(Duration.ofMinutes(5));
-    try (ProcessGroup group = ProcessGroup.joinPython(limit);
-        DistributedDataParallel model = DistributedDataParallel.wrap(net, group, options)) {
+    try (PythonProcessGroup group = PythonProcessGroup.join(limit);
+        PythonDataParallel model = PythonDataParallel.wrap(net, group, options)) {
       for (int step = 0; step < 10; step++) {
         try (PointerScope scope = new PointerScope()) {
           Tensor input = torch.randn(8, 4);

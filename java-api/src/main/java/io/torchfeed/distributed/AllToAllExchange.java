@@ -33,7 +33,6 @@ final class AllToAllExchange {
   }
 
   byte[][] exchange(byte[][] messages) {
-    calls.core().requireJavaRanks("an exchange of bytes");
     String problem = Checks.problemOfMessages(messages, worldSize);
     long[] lengths = new long[worldSize];
     Arrays.setAll(lengths, to -> problem == null ? messages[to].length : REFUSED);

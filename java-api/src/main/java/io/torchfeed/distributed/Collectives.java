@@ -4,14 +4,8 @@ package io.torchfeed.distributed;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * The collective operations of a {@link ProcessGroup}, named as in {@code torch.distributed}.
- *
- * <p>All ranks must call the same operations in the same order, with arguments that fit. Tensors
- * may have any strides, and be on the CPU or a device: see {@link GroupOptions#withDevice}; one
- * call's are on one device. An operation on a device ends when the device has done it; messages and
- * bitwise reductions go through host memory. Thread-safe: the operations of a group run one at a
- * time, in the order of the calls, whether blocking or {@linkplain #async asynchronous}; messages
- * by {@link #send} and {@link #recv} wait only for others of the same tag and peer.
+ * The collective operations of a {@link ProcessGroup}: {@link TensorCollectives}, and operations on
+ * lists of tensors, bytes and strings.
  *
  * <p><b>Checks.</b> Each operation begins with one message from each rank to each other, of the
  * same form for all operations: the rank's call (operation, reduction, shapes, dtypes and root; of
@@ -22,19 +16,11 @@ import org.bytedeco.pytorch.Tensor;
  * of this message alone, and reduce in rank order, which gives the same bits on all ranks; others
  * begin after it, and {@link #unchecked} leaves it out. A rank sends as many of these messages as
  * there are other ranks; their cost was measured with two ranks only. With {@link #send} and {@link
- * #recv}, only the receiver compares, and only it throws. In a group with {@linkplain
- * ProcessGroup#joinPython Python ranks} nothing is compared.
- *
- * <p>Every method throws {@link IllegalArgumentException} if an argument is invalid, or does not
- * fit the other ranks'; {@link PeerLostException} if a rank is lost or does not respond within the
- * timeout; and {@link IllegalStateException} if the group is closed or aborted, also during the
- * call.
+ * #recv}, only the receiver compares, and only it throws.
  */
-public sealed class Collectives permits ProcessGroup {
-  final GroupCalls calls;
-
+public sealed class Collectives extends TensorCollectives permits ProcessGroup {
   Collectives(GroupCalls calls) {
-    this.calls = calls;
+    super(calls);
   }
 
   /**
@@ -42,6 +28,7 @@ public sealed class Collectives permits ProcessGroup {
    *
    * @return a view of the group, with the checks of this one
    */
+  @Override
   public AsyncCollectives async() {
     return new AsyncCollectives(calls);
   }
@@ -58,133 +45,6 @@ public sealed class Collectives permits ProcessGroup {
     return new Collectives(calls.withChecks(false));
   }
 
-  /** Waits until every rank has called this method. */
-  public void barrier() {
-    calls.run(Operation.barrier());
-  }
-
-  /**
-   * Replaces the tensor on every rank with its reduction over all ranks.
-   *
-   * @param tensor of any shape; float32, float64, float16, bfloat16, int8, uint8, int32 or int64;
-   *     updated in place, without recording for autograd
-   * @param op how the values are combined
-   */
-  public void allReduce(Tensor tensor, ReduceOp op) {
-    calls.run(Operation.allReduce(tensor, op));
-  }
-
-  /**
-   * Reduces several tensors in one message, each as {@link #allReduce} does.
-   *
-   * @param tensors at least one, all of one dtype; updated in place
-   * @param op how the values are combined
-   */
-  public void allReduceCoalesced(Tensor[] tensors, ReduceOp op) {
-    calls.run(Operation.allReduceCoalesced(tensors, op));
-  }
-
-  /**
-   * Replaces the tensor on one rank with its reduction over all ranks.
-   *
-   * @param tensor as for {@link #allReduce}; not modified on the other ranks
-   * @param op how the values are combined
-   * @param root the rank that receives the result, in [0, size)
-   */
-  public void reduce(Tensor tensor, ReduceOp op, int root) {
-    calls.run(Operation.reduce(tensor, op, root));
-  }
-
-  /**
-   * Reduces the inputs of all ranks, and gives each rank its part of the result.
-   *
-   * @param output receives part {@code rank} of the result; as many elements as a part
-   * @param input one part for each rank, in rank order; not modified; dtypes as for {@link
-   *     #allReduce}
-   * @param op how the values are combined
-   */
-  public void reduceScatterTensor(Tensor output, Tensor input, ReduceOp op) {
-    calls.run(Operation.reduceScatterTensor(output, input, op));
-  }
-
-  /**
-   * Reduces several inputs in one message, each as {@link #reduceScatterTensor} does.
-   *
-   * @param outputs at least one, all of one dtype
-   * @param inputs as many as outputs
-   * @param op how the values are combined
-   */
-  public void reduceScatterCoalesced(Tensor[] outputs, Tensor[] inputs, ReduceOp op) {
-    calls.run(Operation.reduceScatterCoalesced(outputs, inputs, op));
-  }
-
-  /**
-   * Replaces the tensor on every rank with one rank's.
-   *
-   * @param tensor of any shape and dtype; updated in place, without recording for autograd
-   * @param root the rank whose values are sent to all, in [0, size)
-   */
-  public void broadcast(Tensor tensor, int root) {
-    calls.run(Operation.broadcast(tensor, root));
-  }
-
-  /**
-   * Gives each rank one of the tensors of the root.
-   *
-   * @param output of any shape and dtype, the same on all ranks; receives input {@code rank} of the
-   *     root
-   * @param inputs at the root, one tensor for each rank, all like the output; elsewhere, an empty
-   *     array
-   * @param root the rank whose inputs are sent, in [0, size)
-   */
-  public void scatter(Tensor output, Tensor[] inputs, int root) {
-    calls.run(Operation.scatter(output, inputs, root));
-  }
-
-  /**
-   * Returns the tensors of all ranks.
-   *
-   * @param tensor of any shape and dtype, the same on all ranks; not modified
-   * @return one tensor per rank, in rank order, all views of one block of memory; the caller owns
-   *     them
-   */
-  public Tensor[] allGather(Tensor tensor) {
-    return calls.run(Operation.allGather(tensor));
-  }
-
-  /**
-   * Gathers several tensors in one message, each as {@link #allGather} does.
-   *
-   * @param tensors at least one, of any shapes and dtypes, the same on all ranks; not modified
-   * @return for each of the tensors, one per rank, in rank order; the caller owns them
-   */
-  public Tensor[][] allGatherCoalesced(Tensor[] tensors) {
-    return calls.run(Operation.allGatherCoalesced(tensors));
-  }
-
-  /**
-   * Writes the tensors of all ranks into one.
-   *
-   * @param output receives the inputs one after the other, in rank order; as many elements as all
-   *     of them
-   * @param input of any shape and dtype, the same on all ranks; not modified
-   */
-  public void allGatherIntoTensor(Tensor output, Tensor input) {
-    calls.run(Operation.allGatherIntoTensor(output, input));
-  }
-
-  /**
-   * Returns the tensors of all ranks on one rank.
-   *
-   * @param tensor of any shape and dtype, the same on all ranks; not modified
-   * @param root the rank that receives them, in [0, size)
-   * @return at the root, one tensor per rank, in rank order, which the caller owns; elsewhere, an
-   *     empty array
-   */
-  public Tensor[] gather(Tensor tensor, int root) {
-    return calls.run(Operation.gather(tensor, root));
-  }
-
   /**
    * Sends a tensor to every rank and receives one from each.
    *
@@ -193,55 +53,6 @@ public sealed class Collectives permits ProcessGroup {
    */
   public void allToAll(Tensor[] outputs, Tensor[] inputs) {
     calls.run(Operation.allToAll(outputs, inputs));
-  }
-
-  /**
-   * Sends equally many rows of a tensor to every rank.
-   *
-   * @param output receives the rows of all ranks, in rank order; as many rows as the input
-   * @param input the same number of rows (dimension 0) for each rank, in rank order; rows of one
-   *     shape and dtype on all ranks
-   */
-  public void allToAllSingle(Tensor output, Tensor input) {
-    calls.run(Operation.allToAllSingle(output, input, null, null));
-  }
-
-  /**
-   * Sends different numbers of rows of a tensor to the ranks.
-   *
-   * @param output receives the rows of all ranks, in rank order
-   * @param input the rows (dimension 0) for each rank, in rank order; rows of one shape and dtype
-   *     on all ranks
-   * @param outputSplits how many rows come from each rank; their sum is the rows of the output
-   * @param inputSplits how many rows go to each rank; their sum is the rows of the input
-   */
-  public void allToAllSingle(Tensor output, Tensor input, long[] outputSplits, long[] inputSplits) {
-    calls.run(
-        Operation.allToAllSingle(
-            output, input, calls.splits(outputSplits), calls.splits(inputSplits)));
-  }
-
-  /**
-   * Sends a tensor to one rank. Messages of one tag arrive in the order in which they were sent;
-   * messages of different tags may overtake each other.
-   *
-   * @param tensor of any shape and dtype
-   * @param to a rank other than this one, in [0, size)
-   * @param tag in [0, 2<sup>27</sup>)
-   */
-  public void send(Tensor tensor, int to, int tag) {
-    calls.run(Operation.send(tensor, to, tag));
-  }
-
-  /**
-   * Receives a tensor from one rank.
-   *
-   * @param tensor of the shape and dtype that is sent; updated in place
-   * @param from a rank other than this one, in [0, size)
-   * @param tag the tag with which it is sent
-   */
-  public void recv(Tensor tensor, int from, int tag) {
-    calls.run(Operation.recv(tensor, from, tag));
   }
 
   /**
@@ -284,21 +95,6 @@ public sealed class Collectives permits ProcessGroup {
    */
   public String broadcastString(String mine, int root) {
     return calls.run(Operation.broadcastString(mine, root));
-  }
-
-  /**
-   * Returns the numbers of all ranks; has the signature that the samplers' {@code RankConsistency}
-   * expects:
-   *
-   * <pre>{@code
-   * RankConsistency.beforeEpoch(sampler, epoch, batchSize, group::allGatherLongs);
-   * }</pre>
-   *
-   * @param mine the numbers of this rank, at least one, and equally many on all ranks; not modified
-   * @return one new array per rank, in rank order
-   */
-  public long[][] allGatherLongs(long[] mine) {
-    return calls.run(Operation.allGatherLongs(mine));
   }
 
   /**

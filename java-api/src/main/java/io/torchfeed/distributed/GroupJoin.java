@@ -12,40 +12,58 @@ import io.torchfeed.sampler.Part;
 import java.util.Map;
 import java.util.OptionalInt;
 
-/** The ways into a {@link ProcessGroup}: of Java's ranks, or of ranks that are also Python's. */
-final class GroupJoin {
-  private GroupJoin() {}
-
+/**
+ * The ways into a {@link ProcessGroup} of Java's ranks, and into a {@link PythonProcessGroup}.
+ *
+ * @param listener the open socket of rank 0, if it has one
+ */
+record GroupJoin(Environment environment, Map<String, String> variables, OptionalInt listener) {
   /** Joins the group that the environment variables describe. */
-  static ProcessGroup fromEnvironment(
-      Map<String, String> variables, boolean hasPythonRanks, GroupOptions options) {
-    check(options, hasPythonRanks);
-    Environment environment = Environment.of(variables);
-    ParentWatchdog.start(variables);
-    return join(environment, variables, OptionalInt.empty(), hasPythonRanks, options);
+  static ProcessGroup fromEnvironment(Map<String, String> variables, GroupOptions options) {
+    requireNonNull(options, "options");
+    return of(variables).java(options);
   }
 
   /** Joins ranks that meet at a given address. */
-  static ProcessGroup at(Master master, Part part, boolean hasPythonRanks, GroupOptions options) {
-    check(options, hasPythonRanks);
-    return join(
-        environment(requireNonNull(master, "master"), requireNonNull(part, "part")),
-        System.getenv(),
-        listener(master, part),
-        hasPythonRanks,
-        options);
+  static ProcessGroup at(Master master, Part part, GroupOptions options) {
+    requireNonNull(options, "options");
+    return of(master, part).java(options);
   }
 
-  private static void check(GroupOptions options, boolean hasPythonRanks) {
-    if (requireNonNull(options, "options").hasDevice() && hasPythonRanks) {
+  /** Like {@link #fromEnvironment}, with ranks of Python. */
+  static PythonProcessGroup pythonFromEnvironment(
+      Map<String, String> variables, GroupOptions options) {
+    requireNoDevice(options);
+    return of(variables).python(options);
+  }
+
+  /** Like {@link #at}, with ranks of Python. */
+  static PythonProcessGroup pythonAt(Master master, Part part, GroupOptions options) {
+    requireNoDevice(options);
+    return of(master, part).python(options);
+  }
+
+  private static void requireNoDevice(GroupOptions options) {
+    if (requireNonNull(options, "options").hasDevice()) {
       throw new IllegalArgumentException(
           "a group with Python ranks sends tensors of a device through host memory, got "
               + options);
     }
   }
 
-  private static Environment environment(Master master, Part part) {
-    return new Environment(part, part.rank(), master.host(), master.port(), false, "");
+  private static GroupJoin of(Map<String, String> variables) {
+    Environment environment = Environment.of(variables);
+    ParentWatchdog.start(variables);
+    return new GroupJoin(environment, variables, OptionalInt.empty());
+  }
+
+  private static GroupJoin of(Master master, Part part) {
+    requireNonNull(master, "master");
+    requireNonNull(part, "part");
+    return new GroupJoin(
+        new Environment(part, part.rank(), master.host(), master.port(), false, ""),
+        System.getenv(),
+        listener(master, part));
   }
 
   /** Leaves an open socket to rank 0, which may be another thread of this process. */
@@ -53,25 +71,28 @@ final class GroupJoin {
     return part.rank() == 0 ? master.takeListener() : OptionalInt.empty();
   }
 
-  private static ProcessGroup join(
-      Environment environment,
-      Map<String, String> variables,
-      OptionalInt listener,
-      boolean hasPythonRanks,
-      GroupOptions options) {
-    if (hasPythonRanks) {
-      PythonProtocol.check(variables);
-    }
-    String networkInterface = variables.getOrDefault("GLOO_SOCKET_IFNAME", "").strip();
-    Environment named =
-        options.name().isEmpty() ? environment : environment.withJob(options.name());
-    Rendezvous.Joined joined =
-        new Rendezvous(named, networkInterface, listener, hasPythonRanks, options.timeout()).join();
-    ProcessGroup group = new ProcessGroup(joined, environment, networkInterface, options);
-    if (!hasPythonRanks) {
-      group.completed();
-    }
+  private ProcessGroup java(GroupOptions options) {
+    ProcessGroup group = new ProcessGroup(member(false, options), networkInterface()).completed();
     LossNote.clear();
     return group;
+  }
+
+  private PythonProcessGroup python(GroupOptions options) {
+    PythonProtocol.check(variables);
+    PythonProcessGroup group = new PythonProcessGroup(member(true, options));
+    LossNote.clear();
+    return group;
+  }
+
+  private String networkInterface() {
+    return variables.getOrDefault("GLOO_SOCKET_IFNAME", "").strip();
+  }
+
+  private Membership member(boolean hasPythonRanks, GroupOptions options) {
+    Environment named =
+        options.name().isEmpty() ? environment : environment.withJob(options.name());
+    Rendezvous rendezvous =
+        new Rendezvous(named, networkInterface(), listener, hasPythonRanks, options.timeout());
+    return new Membership(rendezvous.join(), environment, options);
   }
 }

@@ -6,7 +6,6 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.NativeProcessGroup;
 import io.torchfeed.bindings.NativeWork;
-import io.torchfeed.distributed.rendezvous.PythonProtocol;
 import java.nio.charset.StandardCharsets;
 import java.util.OptionalInt;
 import java.util.function.Function;
@@ -168,7 +167,6 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
     return inPlace(
         AllToAllExchange.OPERATION,
         (group, mode) -> {
-          PythonProtocol.requireJavaRanks("all-to-all of lists", group.has_python_ranks());
           try (TensorVector to = new TensorVector(written);
               TensorVector from = new TensorVector(read)) {
             return group.all_to_all(to, from, mode);
@@ -203,7 +201,7 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
         Operation::nothing);
   }
 
-  /** As {@link #recv}, also with tags that users may not take. */
+  /** Like {@link #recv}, but allows reserved tags. */
   static Operation<Void> receive(Tensor tensor, int from, int tag) {
     return new Operation<>(
         "recv",
@@ -217,7 +215,6 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
     return new Operation<>(
         "all-gather",
         (group, mode) -> {
-          PythonProtocol.requireJavaRanks("an exchange of bytes", group.has_python_ranks());
           try (Tensor bytes = tensorOf(sent)) {
             return group.all_gather_bytes(bytes, mode);
           }
@@ -236,7 +233,6 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
     return new Operation<>(
         "broadcast",
         (group, mode) -> {
-          PythonProtocol.requireJavaRanks("an exchange of bytes", group.has_python_ranks());
           try (Tensor bytes = tensorOf(sent)) {
             return group.broadcast_bytes(bytes, root, mode);
           }

@@ -3,7 +3,6 @@ package io.torchfeed.distributed;
 
 import static java.util.Objects.requireNonNull;
 
-import io.torchfeed.bindings.NativeProcessGroup;
 import io.torchfeed.distributed.rendezvous.Environment;
 import io.torchfeed.distributed.rendezvous.GroupCore;
 import io.torchfeed.distributed.rendezvous.MeetingPoint;
@@ -15,13 +14,11 @@ import io.torchfeed.sampler.Part;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicBoolean;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The ranks that train together, over Gloo, and on GPUs over NCCL. {@link Collectives} has their
  * operations on tensors; here are joining and leaving, the device, sub-groups, and a store of small
- * values.
+ * values. With ranks of Python, see {@link PythonProcessGroup}.
  *
  * <p>Thread-safe. However, no collective may run concurrently with a backward pass of a {@link
  * io.torchfeed.distributed.training.DistributedDataParallel} on the same group, since the ranks
@@ -36,30 +33,20 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   /** The default time that an operation waits for the other ranks: 30 minutes. */
   public static final Duration DEFAULT_TIMEOUT = Duration.ofMinutes(30);
 
+  private final Membership membership;
   private final Environment environment;
   private final GroupCore core;
   private final String networkInterface;
-  private final String prefix;
   private final Map<String, Integer> madeBefore = new HashMap<>();
-  private final AtomicBoolean isReleased = new AtomicBoolean();
   private final GroupOptions options;
-  private @Nullable StoreConnection store;
 
-  ProcessGroup(
-      Rendezvous.Joined joined,
-      Environment environment,
-      String networkInterface,
-      GroupOptions options) {
-    super(
-        new GroupCalls(
-            GroupCore.of(joined.group(), environment.part(), options.timeout()),
-            options.isChecked()));
-    this.options = options;
-    core = calls.core();
-    this.environment = environment;
+  ProcessGroup(Membership membership, String networkInterface) {
+    super(membership.calls(membership.options().isChecked()));
+    this.membership = membership;
     this.networkInterface = networkInterface;
-    prefix = joined.prefix();
-    store = joined.store();
+    environment = membership.environment();
+    core = membership.core();
+    options = membership.options();
   }
 
   /**
@@ -94,7 +81,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @throws PeerLostException if not all ranks join within the timeout
    */
   public static ProcessGroup join(GroupOptions options) {
-    return GroupJoin.fromEnvironment(System.getenv(), false, options);
+    return GroupJoin.fromEnvironment(System.getenv(), options);
   }
 
   /**
@@ -114,49 +101,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @throws PeerLostException if not all ranks join within the timeout
    */
   public static ProcessGroup join(Master master, Part part, GroupOptions options) {
-    return GroupJoin.at(master, part, false, options);
-  }
-
-  /**
-   * Joins a group in which other ranks may be Python's: the default group of PyTorch 2.10, which
-   * they join by {@code torch.distributed.init_process_group("gloo")}. This process may be rank 0
-   * or any other. The environment variables of {@link #join(GroupOptions)} apply, which Python
-   * reads too.
-   *
-   * <p>Operations of the group send the same data as Python's of the same name, and are never
-   * checked. A {@link io.torchfeed.distributed.training.DistributedDataParallel} on it needs a
-   * {@linkplain io.torchfeed.distributed.training.DataParallelOptions.BufferMode#BEFORE_FORWARD
-   * buffer mode of Python's} and calls of {@link
-   * io.torchfeed.distributed.training.DistributedDataParallel#beforeForward}. Operations without a
-   * Python counterpart, or pickled there, throw {@link UnsupportedOperationException}: sub-groups,
-   * {@link #monitoredBarrier}, exchanges of bytes and strings, and all-to-all of lists. {@link
-   * #store} has the keys of the store of Python's default group.
-   *
-   * @param options without a device; the ranks never check their calls, and need no name
-   * @return the group, connected to all ranks; the caller closes it
-   * @throws IllegalArgumentException if a variable is missing or invalid, or asks Python's ranks
-   *     for features that this process lacks ({@code TORCH_DISTRIBUTED_DEBUG=DETAIL}, {@code
-   *     TORCH_DIST_INIT_BARRIER}, {@code TORCH_GLOO_LAZY_INIT}, several network interfaces), or the
-   *     options have a device
-   * @throws PeerLostException if not all ranks join within the timeout
-   */
-  public static ProcessGroup joinPython(GroupOptions options) {
-    return GroupJoin.fromEnvironment(System.getenv(), true, options);
-  }
-
-  /**
-   * Like {@link #joinPython(GroupOptions)}, with arguments instead of environment variables.
-   *
-   * @param master where rank 0 listens, which takes over the socket if that is open already
-   * @param part the number of ranks, and the rank of this process
-   * @param options without a device; the ranks never check their calls, and need no name
-   * @return the group, connected to all ranks; the caller closes it
-   * @throws IllegalArgumentException if the environment asks Python's ranks for features that this
-   *     process lacks, or the options have a device
-   * @throws PeerLostException if not all ranks join within the timeout
-   */
-  public static ProcessGroup joinPython(Master master, Part part, GroupOptions options) {
-    return GroupJoin.at(master, part, true, options);
+    return GroupJoin.at(master, part, options);
   }
 
   /** Awaits all ranks, connects their devices, and closes the group if that fails. */
@@ -222,7 +167,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
     DeviceAgreement.require(this, NcclBackend.obstacle(core.handle(), name, connects));
     if (connects) {
       NcclBackend backend =
-          new NcclBackend(storeConnection(), prefix + "nccl", part(), core.timeout());
+          new NcclBackend(membership.store(), membership.key("nccl"), part(), core.timeout());
       backend.connect(core.handle(), name);
     }
   }
@@ -235,7 +180,6 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @throws IllegalArgumentException if a rank is out of range or repeated, or this one is missing
    * @throws PeerLostException if not all of them call this method within the timeout
    * @throws IllegalStateException if the group is closed or aborted
-   * @throws UnsupportedOperationException if Python ranks are in the group
    */
   public ProcessGroup subgroup(int... ranks) {
     return subgroup(options, ranks);
@@ -253,18 +197,16 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @throws PeerLostException if not all of them call this method within the timeout
    * @throws IllegalStateException if the group is closed or aborted, or a rank cannot use its
    *     device
-   * @throws UnsupportedOperationException if Python ranks are in the group
    */
   public ProcessGroup subgroup(GroupOptions options, int... ranks) {
-    core.requireJavaRanks("subgroup");
     return subgroup(requireNonNull(options, "options"), Members.of(ranks, rank(), size()));
   }
 
   private ProcessGroup subgroup(GroupOptions options, Members members) {
     String name = members.name();
-    String key = MeetingPoint.prefix(prefix + "group/" + name + "/" + countMade(name) + "/");
+    String key = MeetingPoint.prefix(membership.key("group/" + name + "/" + countMade(name) + "/"));
     Environment there = environment.with(members.part());
-    StoreConnection shared = storeConnection().share();
+    StoreConnection shared = membership.store().share();
     Rendezvous.Joined joined;
     try {
       MeetingPoint point =
@@ -281,7 +223,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
       shared.release();
       throw e;
     }
-    return new ProcessGroup(joined, there, networkInterface, options).completed();
+    return new ProcessGroup(new Membership(joined, there, options), networkInterface).completed();
   }
 
   private synchronized int countMade(String name) {
@@ -297,36 +239,20 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @return the sub-group of this rank's color; the caller closes it
    * @throws PeerLostException if not all ranks call this method within the timeout
    * @throws IllegalStateException if the group is closed or aborted
-   * @throws UnsupportedOperationException if Python ranks are in the group
    */
   public ProcessGroup split(int color, int key) {
-    core.requireJavaRanks("split");
     long[][] all = allGatherLongs(new long[] {color, key});
     return subgroup(options, Members.ofColor(all, color, rank()));
   }
 
   /**
-   * Returns the small values that the ranks of this group share; in a group with Python ranks, the
-   * values in the store of their default group, Gloo's own among them.
+   * Returns the small values that the ranks of this group share.
    *
    * @return a view, usable until the group is closed
    * @throws IllegalStateException if the group is closed or aborted
    */
   public KeyValueStore store() {
-    StoreConnection connection = storeConnection();
-    return new KeyValueStore(
-        connection,
-        core.hasPythonRanks() ? prefix : prefix + "user/",
-        core::requireOpen,
-        core.timeout());
-  }
-
-  private synchronized StoreConnection storeConnection() {
-    core.requireOpen();
-    if (store == null) {
-      store = StoreConnection.alone(core.timeout());
-    }
-    return store;
+    return membership.values("user/");
   }
 
   /**
@@ -338,13 +264,11 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @throws PeerLostException if a rank has not called this method within the limit of every other;
    *     then that rank's call throws, too
    * @throws IllegalStateException if the group is closed or aborted
-   * @throws UnsupportedOperationException if Python ranks are in the group
    */
   public void monitoredBarrier(Duration limit) {
-    core.requireJavaRanks("monitoredBarrier");
     Duration counted = TimeLimit.atLeastOneMilli("limit", limit);
-    String round = prefix + "barrier/" + countMade("barrier") + "/";
-    new KeyValueStore(storeConnection(), round, core::requireOpen, counted)
+    String round = membership.key("barrier/" + countMade("barrier") + "/");
+    new KeyValueStore(membership.store(), round, core::requireOpen, counted)
         .barrier(part(), counted);
   }
 
@@ -360,16 +284,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
 
   @Override
   public void close() {
-    if (!isReleased.compareAndSet(false, true)) {
-      return;
-    }
-    core.handle().run(NativeProcessGroup::abort_if_busy);
-    core.handle().close();
-    synchronized (this) {
-      if (store != null) {
-        store.release();
-      }
-    }
+    membership.close();
   }
 
   /**

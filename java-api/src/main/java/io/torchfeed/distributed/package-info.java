@@ -5,10 +5,9 @@
  * <p>{@link io.torchfeed.distributed.ProcessGroup} is joined by environment variables or by
  * arguments. It has the operations of {@link io.torchfeed.distributed.Collectives}; {@link
  * io.torchfeed.distributed.AsyncCollectives} has the same ones without waiting. Ranks of Python and
- * of Java train in one job in a group that is joined by {@link
- * io.torchfeed.distributed.ProcessGroup#joinPython(GroupOptions)}. Models are trained by {@link
- * io.torchfeed.distributed.training}; {@link io.torchfeed.distributed.launch} starts the ranks of
- * one machine.
+ * of Java work in one job in a {@link io.torchfeed.distributed.PythonProcessGroup}. Models are
+ * trained by {@link io.torchfeed.distributed.training}; {@link io.torchfeed.distributed.launch}
+ * starts the ranks of one machine.
  *
  * <p>Collectives use Gloo, and NCCL between the GPUs of a group that is joined {@linkplain
  * io.torchfeed.distributed.GroupOptions#withDevice with devices}. If a peer dies or does not

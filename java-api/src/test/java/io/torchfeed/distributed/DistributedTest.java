@@ -148,7 +148,7 @@ class DistributedTest {
               PeerLostException.class,
               () ->
                   GroupJoin.fromEnvironment(
-                      variables, false, GroupOptions.ofTimeout(Duration.ofMillis(300))));
+                      variables, GroupOptions.ofTimeout(Duration.ofMillis(300))));
       assertThat(failure.operation()).isEqualTo("rendezvous");
       assertThat(failure.waited()).isBetween(Duration.ofMillis(300), Duration.ofMillis(1_300));
       assertThat(failure)
@@ -166,7 +166,7 @@ class DistributedTest {
               PeerLostException.class,
               () ->
                   GroupJoin.fromEnvironment(
-                      variables, false, GroupOptions.ofTimeout(Duration.ofSeconds(1))));
+                      variables, GroupOptions.ofTimeout(Duration.ofSeconds(1))));
       assertThat(failure)
           .hasMessageContaining(
               "no process serves the store at 127.0.0.1:" + variables.get("MASTER_PORT"));
@@ -183,7 +183,7 @@ class DistributedTest {
               PeerLostException.class,
               () ->
                   GroupJoin.fromEnvironment(
-                      variables, false, GroupOptions.ofTimeout(Duration.ofMillis(300))));
+                      variables, GroupOptions.ofTimeout(Duration.ofMillis(300))));
       assertThat(failure).hasMessageContaining("does not respond");
       assertThat(failure.waited()).isBetween(Duration.ofMillis(300), Duration.ofMillis(1_800));
     }
@@ -199,7 +199,7 @@ class DistributedTest {
           .isThrownBy(
               () ->
                   GroupJoin.fromEnvironment(
-                      variables, false, GroupOptions.ofTimeout(Duration.ofMinutes(1))))
+                      variables, GroupOptions.ofTimeout(Duration.ofMinutes(1))))
           .withMessageContaining("interrupted");
       assertThat(Thread.interrupted()).isTrue();
       awaitTheEndOf("torchfeed-rendezvous");

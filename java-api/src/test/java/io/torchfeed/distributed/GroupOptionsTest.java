@@ -84,7 +84,7 @@ class GroupOptionsTest {
     Master master = Master.at("127.0.0.1", 1);
     assertThatIllegalArgumentException()
         .isThrownBy(
-            () -> ProcessGroup.joinPython(master, new Part(2, 1), LIMIT.withDevice("cuda:0")))
+            () -> PythonProcessGroup.join(master, new Part(2, 1), LIMIT.withDevice("cuda:0")))
         .withMessageContaining("through host memory")
         .withMessageContaining("device=cuda:0");
   }

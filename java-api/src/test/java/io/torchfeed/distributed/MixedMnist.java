@@ -10,7 +10,7 @@ import io.torchfeed.data.source.FileColumn;
 import io.torchfeed.data.source.FileDataset;
 import io.torchfeed.distributed.training.DataParallelOptions;
 import io.torchfeed.distributed.training.DataParallelOptions.BufferMode;
-import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.distributed.training.PythonDataParallel;
 import io.torchfeed.sampler.python.PythonDistributedSampler;
 import io.torchfeed.sampler.torch.SequentialSampler;
 import java.nio.file.Files;
@@ -85,7 +85,7 @@ final class MixedMnist extends Module {
     return batch.tensor(1).to(ScalarType.Long);
   }
 
-  void train(ProcessGroup group) {
+  void train(PythonProcessGroup group) {
     DataParallelOptions options =
         DataParallelOptions.defaults().withBufferMode(BufferMode.OFF); // there are none
     try (FileDataset data = digits("train");
@@ -94,7 +94,7 @@ final class MixedMnist extends Module {
                 .sampler(PythonDistributedSampler.of(TRAINING, group.part()))
                 .batchSize(BATCH)
                 .build();
-        DistributedDataParallel model = DistributedDataParallel.wrap(this, group, options)) {
+        PythonDataParallel model = PythonDataParallel.wrap(this, group, options)) {
       SGDOptions rates = new SGDOptions(0.03);
       rates.momentum().put(0.9);
       SGD sgd = new SGD(parameters(), rates);

@@ -6,7 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.torchfeed.distributed.training.DataParallelOptions;
 import io.torchfeed.distributed.training.DataParallelOptions.BufferMode;
-import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.distributed.training.GradientExchange;
+import io.torchfeed.distributed.training.PythonDataParallel;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -37,11 +38,11 @@ public final class MixedRank {
   private static final int STEPS = 8;
   private static final int BATCH = 6;
 
-  private final ProcessGroup group;
+  private final PythonProcessGroup group;
   private final int rank;
   private final int size;
 
-  MixedRank(ProcessGroup group) {
+  MixedRank(PythonProcessGroup group) {
     this.group = group;
     rank = group.rank();
     size = group.size();
@@ -49,8 +50,8 @@ public final class MixedRank {
 
   /** All-reduces until a rank is lost, as a rank of the environment. */
   public static void main(String[] args) {
-    try (ProcessGroup group =
-        ProcessGroup.joinPython(GroupOptions.ofTimeout(Duration.ofMinutes(1)))) {
+    try (PythonProcessGroup group =
+        PythonProcessGroup.join(GroupOptions.ofTimeout(Duration.ofMinutes(1)))) {
       new MixedRank(group).repeat();
     }
   }
@@ -190,34 +191,29 @@ public final class MixedRank {
     sent.forEach(Work::await);
   }
 
-  /** Calls that Python's ranks could not answer throw, and send nothing. */
+  /** Options that Python's ranks could not follow are refused, and send nothing. */
   void refusals() {
     try (PointerScope scope = new PointerScope()) {
-      Tensor[] lists = {floats(1), floats(1)};
-      unsupported(() -> group.subgroup(0, 1));
-      unsupported(() -> group.split(0, 0));
-      unsupported(() -> group.monitoredBarrier(Duration.ofSeconds(1)));
-      unsupported(() -> group.allToAll(lists, lists));
-      unsupported(() -> group.allToAll(new byte[2][3]));
-      unsupported(() -> group.allGatherBytes(new byte[2]));
-      unsupported(() -> group.async().broadcastString("text", 0));
       LinearImpl layer = new LinearImpl(3, 2);
       for (BufferMode mode : List.of(BufferMode.ON_REQUEST, BufferMode.AFTER_BACKWARD)) {
         assertThatExceptionOfType(IllegalArgumentException.class)
             .isThrownBy(
                 () ->
-                    DistributedDataParallel.wrap(
+                    PythonDataParallel.wrap(
                         layer, group, DataParallelOptions.defaults().withBufferMode(mode)))
             .withMessageContaining("must be BEFORE_FORWARD or OFF")
             .withMessageContaining(mode.name());
       }
+      for (GradientExchange exchange :
+          List.of(GradientExchange.float16(), GradientExchange.allReduce().withRanksPerNode(2))) {
+        assertThatExceptionOfType(IllegalArgumentException.class)
+            .isThrownBy(
+                () ->
+                    PythonDataParallel.wrap(
+                        layer, group, DataParallelOptions.defaults().withExchange(exchange)))
+            .withMessageContaining("averaged by all-reduce only");
+      }
     }
-  }
-
-  private static void unsupported(Runnable call) {
-    assertThatExceptionOfType(UnsupportedOperationException.class)
-        .isThrownBy(call::run)
-        .withMessageContaining("in a group with Python ranks");
   }
 
   /** The net of mixed_ranks.py. */
@@ -254,8 +250,7 @@ public final class MixedRank {
     try (PointerScope scope = new PointerScope()) {
       torch.manual_seed(100 + rank); // the values of rank 0 count
       Net net = new Net(options.contains("norm"));
-      try (DistributedDataParallel model =
-          DistributedDataParallel.wrap(net, group, ddpOptions(options))) {
+      try (PythonDataParallel model = PythonDataParallel.wrap(net, group, ddpOptions(options))) {
         SGDOptions rates = new SGDOptions(0.1);
         rates.momentum().put(0.9);
         SGD sgd = new SGD(net.parameters(), rates);
@@ -300,8 +295,7 @@ public final class MixedRank {
     return options.contains("buckets") ? chosen.withBucketBytes(1048) : chosen;
   }
 
-  private static void backward(
-      DistributedDataParallel model, Net net, int number, boolean withExtra) {
+  private static void backward(PythonDataParallel model, Net net, int number, boolean withExtra) {
     try (PointerScope scope = new PointerScope()) {
       Tensor x = values(1000L * number, BATCH, 1, 6, 6);
       Tensor y = values(500L * number, BATCH, 5);
@@ -311,7 +305,7 @@ public final class MixedRank {
   }
 
   @SuppressWarnings("try") // guard is not referenced
-  private static void evaluate(DistributedDataParallel model, Net net) {
+  private static void evaluate(PythonDataParallel model, Net net) {
     net.eval();
     try (NoGradGuard guard = new NoGradGuard()) {
       model.beforeForward();
@@ -342,7 +336,7 @@ public final class MixedRank {
     try (PointerScope scope = new PointerScope()) {
       Net net = new Net(false);
       assertThatExceptionOfType(IllegalArgumentException.class)
-          .isThrownBy(() -> DistributedDataParallel.wrap(net, group, ddpOptions(Set.of())))
+          .isThrownBy(() -> PythonDataParallel.wrap(net, group, ddpOptions(Set.of())))
           .withMessageContaining("DDP expects same model");
     }
   }

@@ -94,7 +94,7 @@ class MixedRanksTest {
   void aPythonRankThatDiesIsNoticed(int ranks, int javaRank) throws Exception {
     Pythons pythons = new Pythons(ranks, javaRank, "repeat");
     try (pythons;
-        ProcessGroup group = pythons.join()) {
+        PythonProcessGroup group = pythons.join()) {
       Thread killer = new Thread(pythons::killLastWhenSteady);
       killer.start();
       PeerLostException lost =
@@ -109,7 +109,7 @@ class MixedRanksTest {
   void pythonNoticesAnAbort() throws Exception {
     Pythons pythons = new Pythons(2, 0, "repeat");
     try (pythons;
-        ProcessGroup group = pythons.join()) {
+        PythonProcessGroup group = pythons.join()) {
       pythons.awaitSteady();
       group.abort();
       pythons.expectExit(LOST);
@@ -155,7 +155,7 @@ class MixedRanksTest {
     RankThreads.run(
         3,
         rank ->
-            ProcessGroup.joinPython(
+            PythonProcessGroup.join(
                 rank == 0 ? master : Master.at("127.0.0.1", master.port()),
                 new Part(3, rank),
                 GroupOptions.ofTimeout(MINUTE)),
@@ -183,14 +183,14 @@ class MixedRanksTest {
 
   @FunctionalInterface
   private interface Body {
-    void run(ProcessGroup group) throws Exception;
+    void run(PythonProcessGroup group) throws Exception;
   }
 
   private void run(int ranks, int javaRank, int exitCode, Body body, String... program)
       throws Exception {
     Pythons pythons = new Pythons(ranks, javaRank, program);
     try (pythons;
-        ProcessGroup group = pythons.join()) {
+        PythonProcessGroup group = pythons.join()) {
       try {
         body.run(group);
       } catch (RuntimeException | AssertionError e) {
@@ -239,8 +239,8 @@ class MixedRanksTest {
           "lo");
     }
 
-    ProcessGroup join() {
-      return ProcessGroup.joinPython(
+    PythonProcessGroup join() {
+      return PythonProcessGroup.join(
           master, new Part(ranks, javaRank), GroupOptions.ofTimeout(MINUTE));
     }
 

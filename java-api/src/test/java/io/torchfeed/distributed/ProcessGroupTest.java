@@ -370,7 +370,6 @@ class ProcessGroupTest {
               "True",
               "TORCHELASTIC_RESTART_COUNT", // of each agent; those of two machines differ
               String.valueOf(rank)),
-          false,
           GroupOptions.ofTimeout(timeout));
     }
 

@@ -33,7 +33,6 @@ class RendezvousFaultTest {
             "127.0.0.1",
             "MASTER_PORT",
             Integer.toString(port.number())),
-        false,
         GroupOptions.ofTimeout(Duration.ofMinutes(10)));
   }
 

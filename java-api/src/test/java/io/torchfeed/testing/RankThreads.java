@@ -18,17 +18,21 @@ public final class RankThreads {
   private RankThreads() {}
 
   @FunctionalInterface
-  public interface Body {
-    void run(ProcessGroup group) throws Exception;
+  public interface GroupBody<G> {
+    void run(G group) throws Exception;
   }
 
   @FunctionalInterface
-  public interface Join {
-    ProcessGroup as(int rank) throws Exception;
+  public interface Body extends GroupBody<ProcessGroup> {}
+
+  @FunctionalInterface
+  public interface Join<G> {
+    G as(int rank) throws Exception;
   }
 
   /** Joins each rank in a thread of its own, runs the body and closes; throws the first failure. */
-  public static void run(int ranks, Join join, Body body) throws Exception {
+  public static <G extends AutoCloseable> void run(int ranks, Join<G> join, GroupBody<G> body)
+      throws Exception {
     ExecutorService threads = Executors.newCachedThreadPool();
     try {
       List<Future<?>> all = new ArrayList<>();
@@ -37,7 +41,7 @@ public final class RankThreads {
         all.add(
             threads.submit(
                 () -> {
-                  try (ProcessGroup group = join.as(rank)) {
+                  try (G group = join.as(rank)) {
                     body.run(group);
                   }
                   return null;

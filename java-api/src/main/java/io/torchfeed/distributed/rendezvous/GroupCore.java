@@ -17,15 +17,10 @@ import java.util.function.Function;
  * @param timeout how long an operation waits for the other ranks
  */
 public record GroupCore(
-    NativeHandle<NativeProcessGroup> handle,
-    Part part,
-    AtomicBoolean isAborted,
-    Duration timeout,
-    boolean hasPythonRanks) {
+    NativeHandle<NativeProcessGroup> handle, Part part, AtomicBoolean isAborted, Duration timeout) {
   /** Takes ownership of a native group. */
   public static GroupCore of(NativeHandle<NativeProcessGroup> handle, Part part, Duration timeout) {
-    boolean hasPythonRanks = handle.call(NativeProcessGroup::has_python_ranks);
-    return new GroupCore(handle, part, new AtomicBoolean(), timeout, hasPythonRanks);
+    return new GroupCore(handle, part, new AtomicBoolean(), timeout);
   }
 
   /** Ends the group at once; has no effect once it is closed. */
@@ -47,11 +42,6 @@ public record GroupCore(
     if (handle.isClosed() || wasAborted) {
       throw new IllegalStateException("ProcessGroup " + (wasAborted ? "was aborted" : "is closed"));
     }
-  }
-
-  /** Throws if Python ranks are in the group. */
-  public void requireJavaRanks(String operation) {
-    PythonProtocol.requireJavaRanks(operation, hasPythonRanks);
   }
 
   /** Creates a native object on this group; {@code maker} throws as {@link NativeHandle} does. */

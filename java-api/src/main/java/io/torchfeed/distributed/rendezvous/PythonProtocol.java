@@ -46,12 +46,4 @@ public final class PythonProtocol {
         "environment variable %s must not be '%s' on any rank of a group with Python ranks"
             .formatted(name, value));
   }
-
-  /** Throws if Python ranks are in the group. */
-  public static void requireJavaRanks(String operation, boolean hasPythonRanks) {
-    if (hasPythonRanks) {
-      throw new UnsupportedOperationException(
-          operation + " is not possible in a group with Python ranks, which have no equal of it");
-    }
-  }
 }

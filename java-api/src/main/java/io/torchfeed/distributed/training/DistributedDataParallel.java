@@ -6,7 +6,6 @@ import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.distributed.ProcessGroup;
 import java.util.HexFormat;
 import java.util.Objects;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;
@@ -51,10 +50,12 @@ public final class DistributedDataParallel implements ReplicatedModel {
 
   private final ModelReducer reducer;
   private final Module module;
+  private ProcessGroup group;
 
-  private DistributedDataParallel(ModelReducer reducer, Module module) {
+  private DistributedDataParallel(ModelReducer reducer, Module module, ProcessGroup group) {
     this.reducer = reducer;
     this.module = module;
+    this.group = group;
   }
 
   /**
@@ -78,11 +79,7 @@ public final class DistributedDataParallel implements ReplicatedModel {
    * @return the wrapper; the caller closes it
    * @throws IllegalArgumentException if no parameter requires a gradient, a name to ignore is
    *     unknown, the exchange does not take the gradients of a parameter, or the ranks' modules or
-   *     options differ; the latter is thrown on every rank and names the first difference. With
-   *     Python ranks in the group, also if the buffer mode is neither {@link
-   *     DataParallelOptions.BufferMode#BEFORE_FORWARD} nor {@link
-   *     DataParallelOptions.BufferMode#OFF}; only the parts of the modules that Python compares are
-   *     compared, and no options
+   *     options differ; the latter is thrown on every rank and names the first difference
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
    *     the timeout
    * @throws IllegalStateException if the group is closed or aborted
@@ -90,11 +87,11 @@ public final class DistributedDataParallel implements ReplicatedModel {
   public static DistributedDataParallel wrap(
       Module module, ProcessGroup group, DataParallelOptions options) {
     Objects.requireNonNull(options, "options");
-    return new DistributedDataParallel(ModelReducer.of(module, group, options), module);
+    return new DistributedDataParallel(ModelReducer.of(module, group, options), module, group);
   }
 
   ProcessGroup group() {
-    return reducer.group();
+    return group;
   }
 
   /**
@@ -124,6 +121,7 @@ public final class DistributedDataParallel implements ReplicatedModel {
   public void rebind(ProcessGroup group) {
     Objects.requireNonNull(group, "group");
     reducer.rebind(group);
+    this.group = group;
   }
 
   @Override
@@ -152,14 +150,8 @@ public final class DistributedDataParallel implements ReplicatedModel {
    *     backward pass has not been run yet
    */
   public NoSync noSync() {
-    boolean outer = reducer.handle().call(GradientReducer::is_synchronized);
-    reducer.handle().run(own -> own.set_synchronized(false));
-    AtomicBoolean open = new AtomicBoolean(true);
-    return () -> {
-      if (open.getAndSet(false) && !reducer.handle().isClosed()) {
-        reducer.handle().run(own -> own.set_synchronized(outer));
-      }
-    };
+    Runnable end = reducer.noSync();
+    return end::run;
   }
 
   /**
@@ -240,16 +232,12 @@ public final class DistributedDataParallel implements ReplicatedModel {
    * if the module is in evaluation mode or gradients are disabled, so that one rank may evaluate
    * alone.
    *
-   * <p>In a group with {@linkplain ProcessGroup#joinPython Python ranks}, it is to be called before
-   * each forward pass that those run through their wrapper, also to evaluate: the first one without
-   * gradients after training copies the buffers.
-   *
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
    *     the timeout
    * @throws IllegalStateException if an earlier backward pass failed, or the wrapper is closed
    */
   public void beforeForward() {
-    if (module.is_training() || group().core().hasPythonRanks()) {
+    if (module.is_training()) {
       reducer.run("beforeForward", GradientReducer::before_forward);
     }
   }
@@ -258,14 +246,12 @@ public final class DistributedDataParallel implements ReplicatedModel {
    * Copies the buffers of rank 0 to all ranks, in any {@linkplain DataParallelOptions.BufferMode
    * buffer mode}. Every rank must call it.
    *
-   * @throws UnsupportedOperationException if Python ranks are in the group
    * @throws IllegalArgumentException on every rank, if a rank calls another operation of the group
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
    *     the timeout
    * @throws IllegalStateException if the wrapper is closed
    */
   public void broadcastBuffers() {
-    group().core().requireJavaRanks("broadcastBuffers");
     reducer.run("broadcastBuffers", GradientReducer::broadcast_buffers);
   }
 
@@ -285,8 +271,7 @@ public final class DistributedDataParallel implements ReplicatedModel {
    *     earlier backward pass failed, or the wrapper is closed
    */
   public void backward(Tensor loss) {
-    Objects.requireNonNull(loss, "loss");
-    reducer.run("backward", own -> own.backward(loss));
+    reducer.backward(loss);
   }
 
   @Override
@@ -346,14 +331,13 @@ public final class DistributedDataParallel implements ReplicatedModel {
    * @throws IllegalStateException if the wrapper is closed
    */
   public String digest() {
-    return HexFormat.of().formatHex(ReplicaDigest.of(reducer.handle()));
+    return reducer.digest();
   }
 
   @Override
   public String verifyReplicas() {
-    group().core().requireJavaRanks("verifyReplicas");
     byte[] mine = ReplicaDigest.of(reducer.handle());
-    ReplicaDigest.requireEqual(mine, group());
+    ReplicaDigest.requireEqual(mine, group);
     return HexFormat.of().formatHex(mine);
   }
 
@@ -368,7 +352,6 @@ public final class DistributedDataParallel implements ReplicatedModel {
    * @throws IllegalStateException if gradients have been accumulated and not been averaged since, a
    *     {@link #unevenInputs} scope is open, an earlier backward pass failed, or the wrapper is
    *     closed
-   * @throws UnsupportedOperationException if Python ranks are in the group
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
    *     the timeout
    */

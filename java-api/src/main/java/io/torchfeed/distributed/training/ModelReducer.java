@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.training;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.bindings.GradientReducer;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
@@ -9,11 +11,15 @@ import io.torchfeed.bindings.ReducerOptions;
 import io.torchfeed.bindings.ReducerState;
 import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.distributed.PythonProcessGroup;
 import io.torchfeed.distributed.averaging.Nodes;
+import io.torchfeed.distributed.rendezvous.GroupCore;
 import io.torchfeed.internal.JsonObject;
+import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.IntStream;
@@ -35,11 +41,11 @@ final class ModelReducer {
   private final NativeHandle<GradientReducer> handle;
   private final Module module;
   private final DataParallelOptions options;
-  private ProcessGroup group;
+  private GroupCore group;
 
   private ModelReducer(
       NativeHandle<GradientReducer> handle,
-      ProcessGroup group,
+      GroupCore group,
       Module module,
       DataParallelOptions options) {
     this.handle = handle;
@@ -51,35 +57,48 @@ final class ModelReducer {
   /** Creates the reducer of a module, which is borrowed, as is the group. */
   static ModelReducer of(Module module, ProcessGroup group, DataParallelOptions options) {
     NativeExchange.requireFits(options.exchange(), group.size());
+    ModelReducer reducer = of(module, group.core(), options);
+    try {
+      reducer.connectExchange(group);
+      return reducer;
+    } catch (RuntimeException | Error e) {
+      reducer.handle.close();
+      throw e;
+    }
+  }
+
+  /** Like {@link #of}, for gradients that Python's ranks average, too. */
+  static ModelReducer ofPython(
+      Module module, PythonProcessGroup group, DataParallelOptions options) {
+    if (!options.exchange().equals(GradientExchange.allReduce())) {
+      throw new IllegalArgumentException(
+          "with Python ranks, gradients are averaged by all-reduce only, got "
+              + options.exchange());
+    }
+    return of(module, group.core(), options);
+  }
+
+  private static ModelReducer of(Module module, GroupCore group, DataParallelOptions options) {
     try (PointerScope scope = new PointerScope()) {
       ModuleTensors.requireNames(module, options.ignored());
       ModuleTensors parameters = ModuleTensors.parameters(module, options.ignored());
       ModuleTensors buffers = ModuleTensors.buffers(module, options.ignored());
       ReducerOptions nativeOptions = options.toNative(module);
       NativeHandle<GradientReducer> handle =
-          group
-              .core()
-              .make(
-                  "wrap",
-                  nativeGroup ->
-                      NativeHandle.create(
-                          "DistributedDataParallel",
-                          () ->
-                              GradientReducer.create(
-                                  nativeGroup,
-                                  ModuleTensors.lines(parameters.names()),
-                                  parameters.tensors(),
-                                  ModuleTensors.lines(buffers.names()),
-                                  buffers.tensors(),
-                                  nativeOptions)));
-      ModelReducer reducer = new ModelReducer(handle, group, module, options);
-      try {
-        reducer.connectExchange();
-        return reducer;
-      } catch (RuntimeException | Error e) {
-        handle.close();
-        throw e;
-      }
+          group.make(
+              "wrap",
+              nativeGroup ->
+                  NativeHandle.create(
+                      "DistributedDataParallel",
+                      () ->
+                          GradientReducer.create(
+                              nativeGroup,
+                              ModuleTensors.lines(parameters.names()),
+                              parameters.tensors(),
+                              ModuleTensors.lines(buffers.names()),
+                              buffers.tensors(),
+                              nativeOptions)));
+      return new ModelReducer(handle, group, module, options);
     }
   }
 
@@ -93,16 +112,12 @@ final class ModelReducer {
               handle.run(reducer -> reducer.rebind(nativeGroup));
               return true;
             });
-    group = next;
-    connectExchange();
-  }
-
-  ProcessGroup group() {
-    return group;
+    group = next.core();
+    connectExchange(next);
   }
 
   /** Connects the exchange of gradients, if it needs groups of its own. */
-  private void connectExchange() {
+  private void connectExchange(ProcessGroup group) {
     if (!handle.call(GradientReducer::needs_exchange_group)) {
       return;
     }
@@ -155,8 +170,30 @@ final class ModelReducer {
     try {
       return handle.call(body);
     } catch (NativeException e) {
-      throw group.core().failure(operation, start, e);
+      throw group.failure(operation, start, e);
     }
+  }
+
+  /** Lets backward passes accumulate gradients; returns the end of that, which runs once. */
+  Runnable noSync() {
+    boolean outer = handle.call(GradientReducer::is_synchronized);
+    handle.run(own -> own.set_synchronized(false));
+    AtomicBoolean open = new AtomicBoolean(true);
+    return () -> {
+      if (open.getAndSet(false) && !handle.isClosed()) {
+        handle.run(own -> own.set_synchronized(outer));
+      }
+    };
+  }
+
+  void backward(Tensor loss) {
+    requireNonNull(loss, "loss");
+    run("backward", own -> own.backward(loss));
+  }
+
+  /** Returns the SHA-256 of the parameters, in hexadecimal. */
+  String digest() {
+    return HexFormat.of().formatHex(ReplicaDigest.of(handle));
   }
 
   void leave() {
@@ -167,7 +204,6 @@ final class ModelReducer {
 
   /** See {@link DistributedDataParallel#stateDict}. */
   StateDict stateDict() {
-    group.core().requireJavaRanks("stateDict");
     try (PointerScope scope = new PointerScope()) {
       ReducerState state = call("stateDict", GradientReducer::state);
       List<String> names = lines(state.names());

@@ -66,7 +66,6 @@ public sealed interface ReplicatedModel extends Stateful, AutoCloseable
    * @return the SHA-256 of the parameters that are trained together, in hexadecimal
    * @throws IllegalStateException on every rank, if a rank's parameters differ from rank 0's (the
    *     message names that rank); if an earlier step failed, or this object or the group is closed
-   * @throws UnsupportedOperationException if Python ranks are in the group
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
    *     the timeout
    */

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed;
+
+import io.torchfeed.bindings.NativeProcessGroup;
+import io.torchfeed.distributed.rendezvous.Environment;
+import io.torchfeed.distributed.rendezvous.GroupCore;
+import io.torchfeed.distributed.rendezvous.Rendezvous;
+import io.torchfeed.distributed.rendezvous.StoreConnection;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/** The place of this process in a group, with the native group and the store; owns both. */
+final class Membership implements AutoCloseable {
+  private final Environment environment;
+  private final GroupCore core;
+  private final String prefix;
+  private final GroupOptions options;
+  private final AtomicBoolean isReleased = new AtomicBoolean();
+  private @Nullable StoreConnection store;
+
+  Membership(Rendezvous.Joined joined, Environment environment, GroupOptions options) {
+    this.environment = environment;
+    this.options = options;
+    core = GroupCore.of(joined.group(), environment.part(), options.timeout());
+    prefix = joined.prefix();
+    store = joined.store();
+  }
+
+  Environment environment() {
+    return environment;
+  }
+
+  GroupCore core() {
+    return core;
+  }
+
+  GroupOptions options() {
+    return options;
+  }
+
+  /** Returns the way of operations into the group. */
+  GroupCalls calls(boolean isChecked) {
+    return new GroupCalls(core, isChecked);
+  }
+
+  /** Returns a key of the group in the store. */
+  String key(String name) {
+    return prefix + name;
+  }
+
+  /** Returns the values whose keys have a prefix in the group. */
+  KeyValueStore values(String name) {
+    return new KeyValueStore(store(), key(name), core::requireOpen, core.timeout());
+  }
+
+  /** Returns the store; a group of one rank connects to one of its own. */
+  synchronized StoreConnection store() {
+    core.requireOpen();
+    if (store == null) {
+      store = StoreConnection.alone(core.timeout());
+    }
+    return store;
+  }
+
+  @Override
+  public void close() {
+    if (!isReleased.compareAndSet(false, true)) {
+      return;
+    }
+    core.handle().run(NativeProcessGroup::abort_if_busy);
+    core.handle().close();
+    synchronized (this) {
+      if (store != null) {
+        store.release();
+      }
+    }
+  }
+}
