@@ -83,6 +83,10 @@ class TORCHFEED_API GradientReducer {
   /// rebound. `needs_exchange_group` then holds again.
   void rebind(const ProcessGroup& group);
 
+  /// Multiplies the momenta that the exchange keeps by a factor, between backward passes:
+  /// the scale of the losses has changed by it.
+  void rescale_exchange(double factor);
+
   /// Sets whether the backward passes that begin from now on average gradients; otherwise they
   /// accumulate gradients on this rank, to be averaged by the next pass that averages.
   void set_synchronized(bool synchronized);

@@ -64,6 +64,8 @@ std::vector<at::Tensor> GradientExchange::shared(
   return {};
 }
 
+void GradientExchange::rescale(double /*factor*/) {}
+
 void GradientExchange::begin_after(int64_t /*steps*/, const std::string& /*random*/,
                                    const std::vector<NamedTensor>& /*parameters*/) {}
 

@@ -74,6 +74,9 @@ class GradientExchange {
   /// same buckets in the same order.
   virtual void run(ExchangeRanks& ranks, const GradientBucket& bucket) = 0;
 
+  /// Multiplies the momenta that it keeps by a factor, when the scale of losses changes.
+  virtual void rescale(double factor);
+
   /// Returns the backward passes so far; 0 if the exchange does not count them.
   [[nodiscard]] virtual int64_t steps() const { return 0; }
   /// Returns the state of the random numbers; empty if the exchange draws none.

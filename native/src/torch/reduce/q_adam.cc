@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/ATen.h>
 
+#include <utility>
+
 #include "torch/reduce/gradient_exchange.h"
 
 namespace torchfeed::detail {
@@ -9,7 +11,8 @@ namespace {
 /// Averages gradients at first, and then the momentum of an Adam optimizer, as bytes.
 ///
 /// Source: Bagua, `QAdam`, except that the momentum takes in every gradient of the warm-up; Bagua
-/// drops the last one.
+/// drops the last one. A pass that ends with a gradient that is not finite, which all ranks see, is
+/// not counted and leaves the momentum as it was: an optimizer skips its step.
 class QAdam : public GradientExchange {
  public:
   explicit QAdam(const ExchangeOptions& options)
@@ -17,6 +20,10 @@ class QAdam : public GradientExchange {
 
   void run(ExchangeRanks& ranks, const GradientBucket& bucket) override {
     const bool is_warm = steps_ >= warmup_steps_;
+    if (is_first_) {
+      before_ = momenta_;
+      is_finite_ = true;
+    }
     if (!is_warm) {
       average(ranks, bucket.flat);
     }
@@ -26,7 +33,17 @@ class QAdam : public GradientExchange {
       bucket.flat.copy_(momenta);
     }
     keep(bucket, momenta);
-    steps_ += bucket.is_last ? 1 : 0;
+    is_finite_ = is_finite_ && are_finite(bucket.flat);
+    is_first_ = bucket.is_last;
+    if (bucket.is_last) {
+      end_pass();
+    }
+  }
+
+  void rescale(double factor) override {
+    for (const auto& [parameter, momentum] : momenta_) {
+      momentum.mul_(factor);
+    }
   }
 
   [[nodiscard]] int64_t steps() const override { return steps_; }
@@ -34,9 +51,10 @@ class QAdam : public GradientExchange {
   [[nodiscard]] std::vector<NamedTensor> kept(
       const std::vector<NamedTensor>& parameters) const override {
     std::vector<NamedTensor> kept;
+    const auto& momenta = is_first_ ? momenta_ : before_;  // of the last pass that ended
     for (const auto& [name, parameter] : parameters) {
       if (steps_ > 0) {
-        kept.push_back({"momentum." + name, momenta_.at(parameter.unsafeGetTensorImpl())});
+        kept.push_back({"momentum." + name, momenta.at(parameter.unsafeGetTensorImpl())});
       }
     }
     return kept;
@@ -54,6 +72,7 @@ class QAdam : public GradientExchange {
   void begin_after(int64_t steps, const std::string& /*random*/,
                    const std::vector<NamedTensor>& parameters) override {
     steps_ = steps;
+    is_first_ = true;
     momenta_.clear();
     for (const auto& [name, parameter] : parameters) {
       if (steps > 0) {
@@ -63,6 +82,19 @@ class QAdam : public GradientExchange {
   }
 
  private:
+  static bool are_finite(const at::Tensor& numbers) {
+    return numbers.isfinite().all().item<bool>();
+  }
+
+  void end_pass() {
+    if (is_finite_) {
+      ++steps_;
+    } else {
+      momenta_ = std::move(before_);
+    }
+    before_.clear();
+  }
+
   /// Returns the momenta of the bucket's parameters with their gradients taken in.
   at::Tensor updated(const GradientBucket& bucket) const {
     at::Tensor momenta = bucket.flat.to(at::kFloat, /*non_blocking=*/false, /*copy=*/true);
@@ -90,6 +122,9 @@ class QAdam : public GradientExchange {
   double beta1_;
   int64_t steps_ = 0;
   PerParameter<at::Tensor> momenta_;
+  PerParameter<at::Tensor> before_;  // the momenta at the start of a pass
+  bool is_first_ = true;             // whether the next bucket begins a pass
+  bool is_finite_ = true;            // whether the gradients of this pass are
 };
 
 }  // namespace

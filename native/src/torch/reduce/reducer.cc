@@ -63,6 +63,10 @@ void GradientReducer::rebind(const ProcessGroup& group) {
   detail::guarded_collective([&] { impl_->rebind(group.impl_); });
 }
 
+void GradientReducer::rescale_exchange(double factor) {
+  guarded([&] { impl_->rescale_exchange(factor); });
+}
+
 void GradientReducer::set_synchronized(bool synchronized) {
   guarded([&] { impl_->set_synchronized(synchronized); });
 }

@@ -12,6 +12,7 @@ namespace {
 
 using detail::ExchangeNode;
 using detail::ExchangeRanks;
+using detail::GradientExchange;
 
 template <class Group>
 void with_operations(const std::shared_ptr<Group>& group,
@@ -80,6 +81,14 @@ void GradientReducer::Impl::exchange_over(const ExchangeImpls& groups) {
     }
   };
   reducer_->exchange_over({.run = run, .abort = abort}, exchange_);
+}
+
+void GradientReducer::Impl::rescale_exchange(double factor) {
+  const std::lock_guard lock(mutex_);
+  if (GradientExchange* exchange = reducer_ ? reducer_->exchange() : nullptr) {
+    const at::NoGradGuard no_grad;
+    exchange->rescale(factor);
+  }
 }
 
 }  // namespace torchfeed

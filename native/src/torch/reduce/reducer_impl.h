@@ -45,6 +45,7 @@ class GradientReducer::Impl {
   [[nodiscard]] bool needs_exchange_group() const;
   void exchange_over(const ExchangeImpls& groups);
   void rebind(std::shared_ptr<ProcessGroup::Impl> group);
+  void rescale_exchange(double factor);
 
   void set_synchronized(bool synchronized);
   [[nodiscard]] bool is_synchronized() const;

@@ -109,6 +109,7 @@ class ArchitectureTest {
           entry("distributed.averaging", "bindings", "distributed", "distributed.rendezvous"),
           entry(
               "distributed.training",
+              "amp",
               "bindings",
               "checkpoint",
               "distributed",

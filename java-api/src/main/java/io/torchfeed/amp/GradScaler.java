@@ -13,7 +13,6 @@ import java.util.HashMap;
 import java.util.Map;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Optimizer;
-import org.bytedeco.pytorch.OptimizerParamGroupVector;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 
@@ -22,7 +21,7 @@ import org.bytedeco.pytorch.TensorVector;
  * divides gradients before an optimizer uses them. If a gradient overflows, the optimizer's step is
  * skipped, and the factor shrinks; after a number of steps without overflow it grows.
  *
- * <p>After an exception between {@link #unscale} and {@link #step}, call {@link #update} before the
+ * <p>After an exception between {@code unscale} and {@code step}, call {@link #update} before the
  * next batch: otherwise its gradients count as divided already. A scale of 0, after some 170
  * overflows in a row, means that the losses or the gradients are never finite.
  *
@@ -176,7 +175,7 @@ public final class GradScaler implements Stateful, AutoCloseable {
   }
 
   private final NativeHandle<LossScale> handle;
-  private final Map<Long, Stage> stages = new HashMap<>();
+  private final Map<TrainingOptimizer, Stage> stages = new HashMap<>();
 
   private final int growthInterval;
 
@@ -230,50 +229,42 @@ public final class GradScaler implements Stateful, AutoCloseable {
 
   /**
    * Divides the gradients of an optimizer's parameters by the scale, so that they can be clipped
-   * before {@link #step}, which otherwise does it.
+   * before {@link #step(Optimizer)}, which otherwise does it.
    *
    * @param optimizer the optimizer, whose parameters are not of float16
-   * @throws IllegalStateException if this or {@link #step} has been called for the optimizer since
+   * @throws IllegalStateException if this or {@code step} has been called for the optimizer since
    *     the last {@link #update}, or no parameter has a gradient
    * @throws IllegalArgumentException if a gradient is of float16, or the optimizer is closed
    */
   public void unscale(Optimizer optimizer) {
-    requireOpen(optimizer);
-    Stage stage = stages.get(optimizer.address());
-    if (stage != null) {
+    unscale(new LibtorchOptimizer(optimizer));
+  }
+
+  /**
+   * Like {@link #unscale(Optimizer)}.
+   *
+   * @param optimizer the optimizer, whose parameters are not of float16
+   * @throws IllegalStateException as there, or if it keeps earlier gradients of another scale
+   * @throws IllegalArgumentException if a gradient is of float16, or the optimizer is closed
+   */
+  public void unscale(TrainingOptimizer optimizer) {
+    if (stages.containsKey(optimizer)) {
       throw new IllegalStateException(
           "unscale was called after unscale or step of this optimizer; call update first");
     }
     try (PointerScope scope = new PointerScope()) {
-      TensorVector parameters = parameters(optimizer);
+      TensorVector parameters = optimizer.parameters();
+      optimizer.requireLossScale(state().scale());
       boolean isFinite = handle.call(scale -> scale.unscale(parameters));
-      stages.put(optimizer.address(), isFinite ? Stage.FINITE : Stage.OVERFLOWN);
+      stages.put(optimizer, isFinite ? Stage.FINITE : Stage.OVERFLOWN);
     } catch (NativeException e) {
       throw new IllegalStateException(e.getMessage(), e);
     }
   }
 
-  private static void requireOpen(Optimizer optimizer) {
-    if (optimizer.isNull()) {
-      throw new IllegalArgumentException("the optimizer is closed");
-    }
-  }
-
-  private static TensorVector parameters(Optimizer optimizer) {
-    TensorVector all = new TensorVector();
-    OptimizerParamGroupVector groups = optimizer.param_groups();
-    for (long i = 0; i < groups.size(); i++) {
-      TensorVector parameters = groups.get(i).params();
-      for (long j = 0; j < parameters.size(); j++) {
-        all.push_back(parameters.get(j));
-      }
-    }
-    return all;
-  }
-
   /**
-   * Divides the gradients by the scale, unless {@link #unscale} has, and makes a step of the
-   * optimizer, unless a gradient is infinite or not a number.
+   * Divides the gradients by the scale, unless {@link #unscale(Optimizer)} has, and makes a step of
+   * the optimizer, unless a gradient is infinite or not a number.
    *
    * @param optimizer the optimizer, whose parameters are not of float16 and whose step needs no
    *     closure (LBFGS's does)
@@ -283,24 +274,31 @@ public final class GradScaler implements Stateful, AutoCloseable {
    * @throws IllegalArgumentException if a gradient is of float16, or the optimizer is closed
    */
   public boolean step(Optimizer optimizer) {
-    requireOpen(optimizer);
-    long key = optimizer.address();
-    if (stages.get(key) == Stage.STEPPED_FINITE || stages.get(key) == Stage.STEPPED_OVERFLOWN) {
+    return step(new LibtorchOptimizer(optimizer));
+  }
+
+  /**
+   * Like {@link #step(Optimizer)}.
+   *
+   * @param optimizer the optimizer, whose parameters are not of float16
+   * @return whether the step was made
+   * @throws IllegalStateException as there, or if it keeps earlier gradients of another scale
+   * @throws IllegalArgumentException if a gradient is of float16, or the optimizer is closed
+   */
+  public boolean step(TrainingOptimizer optimizer) {
+    Stage stage = stages.get(optimizer);
+    if (stage == Stage.STEPPED_FINITE || stage == Stage.STEPPED_OVERFLOWN) {
       throw new IllegalStateException(
           "step was called after step of this optimizer; call update first");
     }
-    if (!stages.containsKey(key)) {
+    if (stage == null) {
       unscale(optimizer);
     }
-    boolean isFinite = stages.get(key) == Stage.FINITE;
+    boolean isFinite = stages.get(optimizer) == Stage.FINITE;
     if (isFinite) {
-      try {
-        optimizer.step().close();
-      } catch (RuntimeException e) {
-        throw NativeException.translate(e);
-      }
+      optimizer.step();
     }
-    stages.put(key, isFinite ? Stage.STEPPED_FINITE : Stage.STEPPED_OVERFLOWN);
+    stages.put(optimizer, isFinite ? Stage.STEPPED_FINITE : Stage.STEPPED_OVERFLOWN);
     return isFinite;
   }
 
@@ -308,8 +306,8 @@ public final class GradScaler implements Stateful, AutoCloseable {
    * Changes the scale according to the optimizers' gradients; to be called once after the steps of
    * all optimizers.
    *
-   * @throws IllegalStateException if neither {@link #step} nor {@link #unscale} has been called
-   *     since the last update
+   * @throws IllegalStateException if neither {@code step} nor {@code unscale} has been called since
+   *     the last update
    */
   public void update() {
     if (handle.isClosed()) {
@@ -321,6 +319,8 @@ public final class GradScaler implements Stateful, AutoCloseable {
     boolean hasOverflown =
         stages.containsValue(Stage.OVERFLOWN) || stages.containsValue(Stage.STEPPED_OVERFLOWN);
     handle.run(scale -> scale.update(hasOverflown));
+    double scale = state().scale();
+    stages.keySet().forEach(optimizer -> optimizer.setLossScale(scale));
     stages.clear();
   }
 

@@ -3,7 +3,8 @@
  * Training in mixed precision, on one process or many: {@link io.torchfeed.amp.Autocast} computes
  * tolerant operations in 16 bits, and {@link io.torchfeed.amp.GradScaler} keeps small gradients of
  * float16 from becoming zero. The classes follow Python's {@code torch.amp}. They work with any
- * module and optimizer of the presets, so the package knows nothing of process groups.
+ * module and optimizer of the presets, and other optimizers by {@link
+ * io.torchfeed.amp.TrainingOptimizer}; the package knows nothing of process groups.
  *
  * <pre>{@code
  * GradScaler scaler = GradScaler.create();

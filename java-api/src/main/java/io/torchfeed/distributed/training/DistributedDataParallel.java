@@ -94,6 +94,11 @@ public final class DistributedDataParallel implements ReplicatedModel {
     return group;
   }
 
+  /** Multiplies the momenta that the exchange keeps by a factor. */
+  void rescaleExchange(double factor) {
+    reducer.handle().run(own -> own.rescale_exchange(factor));
+  }
+
   /**
    * Continues in another group, of the ranks that are left and those that join: those that have a
    * wrapper call this method, those that join {@link #wrap} their module with the same options. The

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.training;
 
+import io.torchfeed.amp.TrainingOptimizer;
 import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.checkpoint.Stateful;
+import io.torchfeed.internal.JsonObject;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -12,6 +14,7 @@ import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.ScalarOptional;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorVector;
 
 /**
  * The optimizer for {@link GradientExchange#qAdam}: Adam whose second moments are fixed after a
@@ -37,14 +40,16 @@ import org.bytedeco.pytorch.Tensor;
  * the bytes by second moments near zero. Each step must follow one backward pass that averages. To
  * resume, restore {@link #stateDict} and {@link DistributedDataParallel#stateDict}.
  *
- * <p>Losses must not be scaled, as by {@code GradScaler}: the exchange averages moments that
- * earlier scales, and gradients that have overflown, would remain in.
+ * <p>Losses may be scaled by {@link io.torchfeed.amp.GradScaler}, whose {@code step} and {@code
+ * update} take this optimizer: the moments that the exchange keeps are multiplied whenever the
+ * scale changes, and neither they nor this object count a pass whose gradients overflow. A scaler
+ * that is first used later, or no longer, needs {@link #setLossScale} before.
  *
  * <p>Not thread-safe.
  *
  * <p>Source: Bagua, {@code QAdamOptimizer}; {@link GradientExchange#qAdam} says what differs.
  */
-public final class QAdam implements Stateful, AutoCloseable {
+public final class QAdam implements TrainingOptimizer, Stateful {
   /**
    * The options of the optimizer, the same on all ranks.
    *
@@ -167,17 +172,19 @@ public final class QAdam implements Stateful, AutoCloseable {
   private static final String KIND = "QAdam";
 
   private final Options options;
-  private final boolean isAlone;
+  private final DistributedDataParallel model;
   private final List<String> names;
   private final Tensor[] parameters; // without history
   private final Tensor[] sources;
   private final Tensor[] firstMoments;
   private final Tensor[] secondMoments;
   private long steps;
+  private double lossScale = 1;
 
-  private QAdam(Options options, boolean isAlone, List<String> names, Tensor[] sources) {
+  private QAdam(
+      Options options, DistributedDataParallel model, List<String> names, Tensor[] sources) {
     this.options = options;
-    this.isAlone = isAlone;
+    this.model = model;
     this.names = names;
     this.sources = sources;
     parameters = new Tensor[sources.length];
@@ -205,11 +212,11 @@ public final class QAdam implements Stateful, AutoCloseable {
       for (int i = 0; i < sources.length; i++) {
         sources[i] = new Tensor(all.tensors().get(i)).retainReference(); // outlives the vector
       }
-      return new QAdam(options, model.group().size() == 1, all.names(), sources);
+      return new QAdam(options, model, all.names(), sources);
     }
   }
 
-  /** Makes the gradients of all parameters undefined. */
+  @Override
   public void zeroGrad() {
     try (PointerScope scope = new PointerScope()) {
       for (Tensor source : sources) {
@@ -218,7 +225,35 @@ public final class QAdam implements Stateful, AutoCloseable {
     }
   }
 
+  @Override
+  public TensorVector parameters() {
+    return new TensorVector(sources);
+  }
+
+  @Override
+  public void requireLossScale(double scale) {
+    if (steps > 0 && scale != lossScale) {
+      throw new IllegalStateException(
+          "the moments are of losses multiplied by %s, but this one by %s; call setLossScale before"
+                  .formatted(lossScale, scale)
+              + " the backward pass");
+    }
+    lossScale = scale;
+  }
+
+  @Override
+  public void setLossScale(double scale) {
+    if (!(scale > 0)) {
+      throw new IllegalArgumentException("scale must be above 0, got " + scale);
+    }
+    if (scale != lossScale) {
+      model.rescaleExchange(scale / lossScale);
+      lossScale = scale;
+    }
+  }
+
   /** Changes the parameters by what the last backward pass has left as their gradients. */
+  @Override
   public void step() {
     steps++;
     try (PointerScope scope = new PointerScope()) {
@@ -235,7 +270,7 @@ public final class QAdam implements Stateful, AutoCloseable {
     Tensor first = firstMoments[i];
     Tensor second = secondMoments[i];
     boolean isWarmingUp = steps <= options.warmupSteps;
-    if (isWarmingUp || isAlone) {
+    if (isWarmingUp || model.group().size() == 1) {
       first.mul_(new Scalar(options.beta1)).add_(gradient, new Scalar(1 - options.beta1));
     } else {
       first.copy_(gradient);
@@ -271,16 +306,22 @@ public final class QAdam implements Stateful, AutoCloseable {
   }
 
   /**
-   * Returns the number of steps and both moments of each parameter. They are the same on all ranks,
-   * so that one of them may store them. The exchange has a state of its own on each rank, which is
-   * part of {@link DistributedDataParallel#stateDict}.
+   * Returns the number of steps, the scale of losses, and both moments of each parameter. They are
+   * the same on all ranks, so that one of them may store them. The exchange has a state of its own
+   * on each rank, which is part of {@link DistributedDataParallel#stateDict}.
    *
    * @return the state; the caller closes it
    */
   @Override
   public StateDict stateDict() {
     String json =
-        DistributedStateJson.write(KIND, layout(), out -> out.writeNumberField("steps", steps));
+        DistributedStateJson.write(
+            KIND,
+            layout(),
+            out -> {
+              out.writeNumberField("steps", steps);
+              out.writeNumberField("lossScale", lossScale);
+            });
     return StateDict.of(json, moments());
   }
 
@@ -309,12 +350,18 @@ public final class QAdam implements Stateful, AutoCloseable {
    */
   @Override
   public void loadStateDict(StateDict state) {
-    long restored = DistributedStateJson.read(state, KIND, layout(), "steps").number("steps");
+    JsonObject json = DistributedStateJson.read(state, KIND, layout(), "steps", "lossScale");
+    long restored = json.number("steps");
     if (restored < 0) {
       throw new IllegalArgumentException("steps must be at least 0, got " + restored);
     }
+    double scale = json.has("lossScale") ? json.real("lossScale") : 1; // older states
+    if (!(scale > 0)) {
+      throw new IllegalArgumentException("lossScale must be above 0, got " + scale);
+    }
     state.copyTo(moments());
     steps = restored;
+    lossScale = scale;
   }
 
   @Override
