@@ -38,7 +38,7 @@ final class Training {
   private final TrainingDevice device;
   private final Net net;
   private final ReplicatedModel model;
-  private final Optimizer optimizer;
+  private final Optimizers optimizers;
   private final DistributedRandomSampler sampler;
   private final DataLoader loader;
   private final RunFiles files;
@@ -51,7 +51,7 @@ final class Training {
       TrainingDevice device,
       Net net,
       ReplicatedModel model,
-      Optimizer optimizer,
+      Optimizers optimizers,
       DistributedRandomSampler sampler,
       DataLoader loader,
       RunFiles files,
@@ -61,7 +61,7 @@ final class Training {
     this.device = device;
     this.net = net;
     this.model = model;
-    this.optimizer = optimizer;
+    this.optimizers = optimizers;
     this.sampler = sampler;
     this.loader = loader;
     this.files = files;
@@ -130,8 +130,8 @@ final class Training {
       device.hold(net);
       try (DataLoader loader = loader(settings, device, train, sampler);
           ReplicatedModel model = replicated(net, group, settings);
-          Optimizer optimizer =
-              Optimizer.of(
+          Optimizers optimizers =
+              Optimizers.of(
                   net,
                   model,
                   settings,
@@ -148,7 +148,7 @@ final class Training {
                 device,
                 net,
                 model,
-                optimizer,
+                optimizers,
                 sampler,
                 loader,
                 files,
@@ -244,12 +244,12 @@ final class Training {
   private List<RankState> gatherStates() {
     // Where gradients are averaged, all ranks have the same optimizer.
     boolean isOwn = group.rank() == 0 || settings.algorithm() != Algorithm.ALLREDUCE;
-    byte[] optimizers = isOwn ? optimizer.archive() : new byte[0];
+    byte[] own = isOwn ? optimizers.archive().get() : new byte[0];
     byte[] replica;
     try (StateDict state = model.stateDict()) {
       replica = RankState.write(state);
     }
-    byte[][] all = toFirst(optimizers);
+    byte[][] all = toFirst(own);
     byte[][] replicas = toFirst(replica);
     return IntStream.range(0, group.size())
         .mapToObj(rank -> new RankState(all[rank], replicas[rank]))
@@ -303,7 +303,7 @@ final class Training {
     double[] value = new double[1];
     try (PointerScope scope = new PointerScope()) {
       if (done == first) {
-        optimizer.zeroGrad();
+        optimizers.training().zeroGrad();
       }
       Supplier<Tensor> share =
           () -> {
@@ -314,7 +314,7 @@ final class Training {
       if (done - first < together - 1) {
         model.accumulate(share);
       } else {
-        model.step(share, optimizer::step);
+        model.step(share, optimizers.training()::step);
       }
     }
     return value[0];
