@@ -57,7 +57,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Not thread-safe. {@code close} has no effect the second time.
  *
- * <p>Source: safetensors 0.6, {@code safetensors/src/tensor.rs}.
+ * <p>The format of the safetensors package for Python, compared with its version 0.8.0.
  */
 public final class SafetensorsFile implements AutoCloseable {
   private static final int LENGTH_BYTES = Long.BYTES;
