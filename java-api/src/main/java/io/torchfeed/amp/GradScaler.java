@@ -10,6 +10,7 @@ import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.checkpoint.Stateful;
 import io.torchfeed.internal.JsonObject;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Optimizer;
@@ -319,9 +320,12 @@ public final class GradScaler implements Stateful, AutoCloseable {
     boolean hasOverflown =
         stages.containsValue(Stage.OVERFLOWN) || stages.containsValue(Stage.STEPPED_OVERFLOWN);
     handle.run(scale -> scale.update(hasOverflown));
-    double scale = state().scale();
-    stages.keySet().forEach(optimizer -> optimizer.setLossScale(scale));
+    List<TrainingOptimizer> optimizers = List.copyOf(stages.keySet());
     stages.clear();
+    double scale = state().scale();
+    if (scale > 0) {
+      optimizers.forEach(optimizer -> optimizer.setLossScale(scale));
+    }
   }
 
   /**

@@ -19,6 +19,7 @@ import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
+import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -242,6 +243,24 @@ class QAdamScalingTest {
             assertThatIllegalArgumentException()
                 .isThrownBy(() -> run.optimizer.setLossScale(0))
                 .withMessageContaining("above 0, got 0.0");
+          }
+        });
+  }
+
+  @Test
+  void aScaleThatFallsToZeroSkipsAllSteps() throws Exception {
+    RankThreads.run(
+        2,
+        group -> {
+          try (PointerScope scope = new PointerScope();
+              Run run = new Run(group, scale(Float.MIN_VALUE))) {
+            for (int step = 0; step < 3; step++) {
+              run.model.backward(run.scaler.scale(run.net.values.sum().div(new Scalar(0f))));
+              assertThat(run.scaler.step(run.optimizer)).isFalse();
+              run.scaler.update();
+              assertThat(run.scaler.state().scale()).isZero();
+            }
+            assertThat(run.optimizer.steps()).isZero();
           }
         });
   }
