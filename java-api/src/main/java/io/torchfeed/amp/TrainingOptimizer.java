@@ -11,10 +11,15 @@ import org.bytedeco.pytorch.TensorVector;
  * {@code QAdam}.
  *
  * <pre>{@code
- * optimizer.zeroGrad();
- * model.backward(scaler.scale(loss));
- * scaler.step(optimizer);
- * scaler.update();
+ * try (GradScaler scaler = GradScaler.create();
+ *     TrainingOptimizer updates = TrainingOptimizer.of(optimizer)) {
+ *   for (Batch batch : batches) {
+ *     updates.zeroGrad();
+ *     model.backward(scaler.scale(loss(batch)));
+ *     scaler.step(updates);
+ *     scaler.update();
+ *   }
+ * }
  * }</pre>
  *
  * <p>Not thread-safe. {@code close} has no effect the second time.
