@@ -127,7 +127,7 @@ class QAdamScalingTest {
   }
 
   private static GradScaler.Options scale(double initial) {
-    return new GradScaler.Options(initial, 2, 0.5, 2);
+    return GradScaler.Options.defaults().withInitialScale(initial).withGrowthInterval(2);
   }
 
   @ParameterizedTest

@@ -34,7 +34,7 @@ final class DdpWithAccumulation {
         var data = TensorDataset.of(inputs, inputs.sum(1).unsqueeze(1));
         var loader =
             DataLoader.over(data)
-                .sampler(new ShuffledSampler(data.size(), group.part(), 42)) // this rank's half
+                .sampler(ShuffledSampler.of(data.size(), group.part(), 42)) // this rank's half
                 .batchSize(8)
                 .build()) {
       for (int epoch = 0; epoch < 5; epoch++) {

@@ -3,7 +3,7 @@ package io.torchfeed.examples.first;
 
 import io.torchfeed.distributed.GroupOptions;
 import io.torchfeed.distributed.Master;
-import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.distributed.PythonProcessGroup;
 import io.torchfeed.distributed.ReduceOp;
 import io.torchfeed.sampler.Part;
 import java.io.IOException;
@@ -40,7 +40,7 @@ final class JavaAndPython {
                 "GLOO_SOCKET_IFNAME", "lo"));
     Process other = python.start();
     GroupOptions limit = GroupOptions.ofTimeout(Duration.ofMinutes(2));
-    try (var group = ProcessGroup.joinPython(master, new Part(2, 0), limit)) {
+    try (var group = PythonProcessGroup.join(master, new Part(2, 0), limit)) {
       Tensor tensor = torch.tensor(1.0f, 2.0f);
       group.allReduce(tensor, ReduceOp.SUM);
       float[] sums = new float[2];

@@ -32,7 +32,7 @@ final class StopAndResume {
     var inputs = torch.randn(40, 2);
     try (var data = TensorDataset.of(inputs, inputs.sum(1).unsqueeze(1));
         var loader =
-            DataLoader.over(data).sampler(new ShuffledSampler(40, 42)).batchSize(4).build();
+            DataLoader.over(data).sampler(ShuffledSampler.of(40, 42)).batchSize(4).build();
         var batches =
             Files.exists(position)
                 ? loader.resume(LoaderState.fromJson(Files.readString(position)))

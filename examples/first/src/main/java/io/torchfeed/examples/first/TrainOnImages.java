@@ -31,7 +31,7 @@ final class TrainOnImages {
     try (var images = ImageFiles.open(folder, plan);
         var loader =
             DataLoader.over(images)
-                .sampler(new ShuffledSampler(images.size(), 42))
+                .sampler(ShuffledSampler.of(images.size(), 42))
                 .batchSize(16)
                 .workers(2) // native threads, which read and decode the files
                 .seed(42) // of the crops and flips
