@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "torch/group/call_signature.h"
 
+#include <ATen/MemoryOverlap.h>
 #include <c10/core/ScalarType.h>
 
 #include <algorithm>
@@ -162,6 +163,15 @@ void check_tensors(const std::vector<at::Tensor>& tensors) {
     }
   }
   check_one_device(tensors);
+}
+
+void check_written(const std::vector<at::Tensor>& tensors) {
+  for (const auto& tensor : tensors) {
+    if (at::has_internal_overlap(tensor) == at::MemOverlap::Yes) {
+      refuse("a tensor that is written must have memory for each element, got one of shape " +
+             shape_text(tensor.sizes()) + " with strides " + shape_text(tensor.strides()));
+    }
+  }
 }
 
 void check_reducible(const at::Tensor& tensor, int32_t op) {

@@ -253,6 +253,7 @@ void Collectives::all_reduce(const Tensors& tensors, int32_t op) {
   const auto exchange = agree(
       [&] {
         check_tensors(tensors);
+        detail::check_written(tensors);
         detail::check_reducible(tensors[0], op);
       },
       [&] { return signature(Operation::kAllReduce, tensors).op(op); },
@@ -289,6 +290,9 @@ void Collectives::reduce(const at::Tensor& tensor, int32_t op, int64_t root) {
         check_tensor(tensor);
         detail::check_reducible(tensor, op);
         detail::check_rank("root", root, world_size_);
+        if (rank_ == root) {
+          detail::check_written({tensor});
+        }
       },
       [&] { return signature(Operation::kReduce, {tensor}).op(op).root(root); },
       [&](int64_t to) {
@@ -378,6 +382,7 @@ void Collectives::reduce_scatter(const Tensors& outputs, const Tensors& inputs, 
 void Collectives::check_parts(const Tensors& outputs, const Tensors& inputs, int32_t op) const {
   check_tensors(outputs);
   check_tensors(inputs);
+  detail::check_written(outputs);
   detail::check_reducible(inputs[0], op);
   if (inputs.size() != outputs.size() || inputs[0].scalar_type() != outputs[0].scalar_type()) {
     detail::refuse("inputs and outputs must be equally many and of one dtype");

@@ -127,6 +127,7 @@ void Collectives::all_to_all(const Tensors& outputs, const Tensors& inputs) {
         }
         check_tensors(inputs);
         check_tensors(outputs);
+        detail::check_written(outputs);
         check_tensors({inputs[0], outputs[0]});
       },
       [&] {
@@ -163,6 +164,7 @@ void Collectives::all_to_all_single(const at::Tensor& output, const at::Tensor& 
   agree_on_exchange(
       [&] {
         check_tensors({output, input});
+        detail::check_written({output});
         check_rows("output", output, output_rows, world_size_);
         check_rows("input", input, input_rows, world_size_);
         if (output.sizes().slice(1) != input.sizes().slice(1)) {

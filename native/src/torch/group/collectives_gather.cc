@@ -91,6 +91,9 @@ void Collectives::broadcast(const at::Tensor& tensor, int64_t root) {
       [&] {
         check_tensor(tensor);
         detail::check_rank("root", root, world_size_);
+        if (rank_ != root) {
+          detail::check_written({tensor});
+        }
       },
       [&] { return signature(Operation::kBroadcast, {tensor}).root(root); },
       [&](int64_t) {
@@ -111,7 +114,9 @@ void Collectives::broadcast(const at::Tensor& tensor, int64_t root) {
   c10d::BroadcastOptions options;
   options.rootRank = root;
   await(copy, backend_of(copy).broadcast(sent, options), rooted(Needs::Pattern::kTree, root));
-  detail::copy_back(tensor, copy);
+  if (rank_ != root) {
+    detail::copy_back(tensor, copy);
+  }
 }
 
 void Collectives::scatter(const at::Tensor& output, const Tensors& inputs, int64_t root) {
@@ -119,6 +124,7 @@ void Collectives::scatter(const at::Tensor& output, const Tensors& inputs, int64
   const auto exchange = agree(
       [&] {
         check_tensor(output);
+        detail::check_written({output});
         detail::check_rank("root", root, world_size_);
         const auto needed = rank_ == root ? static_cast<size_t>(world_size_) : 0;
         if (inputs.size() != needed) {
@@ -208,6 +214,7 @@ void Collectives::all_gather_into(const at::Tensor& output, const at::Tensor& in
   const auto exchange = agree(
       [&] {
         check_tensors({output, input});
+        detail::check_written({output});
         if (output.numel() != world_size_ * input.numel()) {
           detail::refuse("the output must hold the input of each of " +
                          std::to_string(world_size_) + " ranks, got " +

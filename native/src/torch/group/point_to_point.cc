@@ -54,6 +54,7 @@ void Collectives::send(const at::Tensor& tensor, int64_t to, int64_t tag) {
 void Collectives::receive(const at::Tensor& tensor, int64_t from, int64_t tag) {
   const at::NoGradGuard no_grad;
   check_tensor(tensor);
+  detail::check_written({tensor});
   check_peer("source", from, tag);
   const auto peer = static_cast<int>(from);
   if (is_checked()) {

@@ -197,6 +197,34 @@ class CollectivesTest {
   }
 
   @Test
+  void tensorsThatCannotBeWrittenAreRefusedBeforeTheExchange() throws Exception {
+    for (long size : new long[] {5, 50_000}) { // carried with the checks, and not
+      RankThreads.run(
+          2,
+          group -> {
+            try (PointerScope scope = new PointerScope()) {
+              boolean isExpanded = group.rank() == 1;
+              String reason =
+                  isExpanded
+                      ? "must have memory for each element, got one of shape [%d] with strides [0]"
+                          .formatted(size)
+                      : "rank 1 rejected its own arguments";
+              Tensor tensor = isExpanded ? longs(1).expand(size) : longs(2).repeat(size);
+              assertThatIllegalArgumentException()
+                  .isThrownBy(() -> group.allReduce(tensor, ReduceOp.SUM))
+                  .withMessageContaining(reason);
+              assertThatIllegalArgumentException()
+                  .isThrownBy(() -> group.broadcast(tensor, 0))
+                  .withMessageContaining(reason);
+              expect(tensor.narrow(0, 0, 1), isExpanded ? 1 : 2);
+              group.broadcast(tensor, 1); // the root only reads it
+              expect(tensor.narrow(0, size - 1, 1), 1);
+            }
+          });
+    }
+  }
+
+  @Test
   void withoutChecksTheSameCallsWork() throws Exception {
     RankThreads.run(
         2,
