@@ -85,10 +85,11 @@ public final class GroupOptions {
 
   /**
    * Returns these options with a name that the ranks of the group have in common and other groups
-   * do not, so that a process that meets another group at the master's address is refused. By
-   * default the job's, if the environment has one.
+   * do not, so that a process that meets another group at the master's address is refused, also if
+   * only one of the two has a name. By default the job's, if the environment has one. Groups with
+   * Python ranks have no names.
    *
-   * @param name any text
+   * @param name any text; empty for none
    * @return the options
    */
   public GroupOptions withName(String name) {

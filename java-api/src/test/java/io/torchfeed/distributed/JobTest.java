@@ -15,6 +15,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Tests of ranks that are not of one job, or do not agree on the number of ranks. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -59,16 +61,22 @@ class JobTest {
     }
   }
 
-  @Test
-  void aRankOfAnotherJobIsRefusedAndTheJobGoesOn() throws Exception {
+  @ParameterizedTest
+  @CsvSource({
+    "first, second, 'job first, and this is job second'",
+    "first, '', 'job first, and this is a job without a name'",
+    "'', second, 'a job without a name, and this is job second'",
+  })
+  void aRankOfAnotherJobIsRefusedAndTheJobStarts(String job, String other, String message)
+      throws Exception {
     ExecutorService threads = Executors.newCachedThreadPool();
     try (ReservedPort port = ReservedPort.open()) {
-      Future<ProcessGroup> first = threads.submit(() -> join(0, 2, "first", port));
-      Future<ProcessGroup> stranger = threads.submit(() -> join(1, 2, "second", port));
+      Future<ProcessGroup> first = threads.submit(() -> join(0, 2, job, port));
+      Future<ProcessGroup> stranger = threads.submit(() -> join(1, 2, other, port));
       assertThat(failureOf(stranger))
           .contains("IllegalStateException")
-          .contains("127.0.0.1:" + port.number() + " is used by job first, and this is job second");
-      try (ProcessGroup own = join(1, 2, "first", port);
+          .contains("127.0.0.1:" + port.number() + " is used by " + message);
+      try (ProcessGroup own = join(1, 2, job, port);
           ProcessGroup joined = first.get()) {
         assertThat(own.size()).isEqualTo(joined.size());
       }

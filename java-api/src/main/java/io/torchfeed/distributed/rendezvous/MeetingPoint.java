@@ -114,7 +114,7 @@ public final class MeetingPoint {
   boolean isOfThisJob(boolean isReused) {
     try {
       String job = store.getText(prefix + "job");
-      if (!isReused && !job.isEmpty() && !environment.job().isEmpty()) {
+      if (!isReused) {
         requireSameJob(job);
       }
       String ranks = store.getText(prefix + "ranks");
@@ -134,9 +134,13 @@ public final class MeetingPoint {
   private void requireSameJob(String job) {
     if (!job.equals(environment.job())) {
       throw new IllegalStateException(
-          "the port %s is used by job %s, and this is job %s; each job needs a port of its own"
-              .formatted(environment.master(), job, environment.job()));
+          "the port %s is used by %s, and this is %s; each job needs a port of its own"
+              .formatted(environment.master(), named(job), named(environment.job())));
     }
+  }
+
+  private static String named(String job) {
+    return job.isEmpty() ? "a job without a name" : "job " + job;
   }
 
   /**
