@@ -47,6 +47,8 @@ public final class KeyValueStore {
   private static final int MAX_VALUE_BYTES = 8 << 20;
   private static final int MAX_KEYS = 128 << 10;
 
+  private static final Duration MIN_LINGER = Duration.ofSeconds(1);
+
   // Keys of a barrier, besides the numbers of the ranks.
   private static final String OUTCOME = "outcome";
   private static final String LEFT = "left";
@@ -269,6 +271,13 @@ public final class KeyValueStore {
     return call(() -> connection.keys(prefix).size());
   }
 
+  /** Returns how long rank 0 waits for a rank that is lost after all were there. */
+  private static Duration lingerOf(long start, Duration limit) {
+    Duration left = limit.minusNanos(System.nanoTime() - start);
+    Duration most = left.compareTo(MeetingPoint.MAX_LINGER) < 0 ? left : MeetingPoint.MAX_LINGER;
+    return most.compareTo(MIN_LINGER) < 0 ? MIN_LINGER : most;
+  }
+
   /**
    * Waits until every rank has called this method for this prefix. Either all ranks pass, or none
    * that comes before or after the first has given up. If they pass, rank 0, whose process may
@@ -293,8 +302,7 @@ public final class KeyValueStore {
     boolean removesKeys =
         isPassed
             ? part.rank() == 0
-                && MeetingPoint.linger(
-                    () -> add(LEFT, 0), part.worldSize(), MeetingPoint.MAX_LINGER)
+                && MeetingPoint.linger(() -> add(LEFT, 0), part.worldSize(), lingerOf(start, limit))
             : isLast;
     if (removesKeys) {
       all.forEach(this::delete);
