@@ -19,7 +19,7 @@ using testing::Trainer;
 
 /// Returns the results of five passes of rank 0.
 ///
-/// @param overflow  what rank 0 adds to a gradient in passes of its own between them; 0 for none
+/// @param overflow  added by rank 0 to a gradient in passes of its own between them; 0 for none
 Tensors results_beside_overflows(int64_t warmup, double overflow) {
   auto options = options_of(Kind::kQAdam, 16);
   options.exchange.warmup_steps = warmup;

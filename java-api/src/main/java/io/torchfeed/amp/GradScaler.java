@@ -31,14 +31,8 @@ import org.bytedeco.pytorch.TensorVector;
  * <p>Source: torch 2.10.0, {@code torch/amp/grad_scaler.py}; golden/mixed_precision.
  */
 public final class GradScaler implements Stateful, AutoCloseable {
-  /**
-   * The rules by which the scale changes; {@link #defaults} are PyTorch's.
-   *
-   * <p>Immutable: each {@code with} method returns new options.
-   */
+  /** The rules by which the scale changes; {@link #defaults} are PyTorch's. Immutable. */
   public static final class Options {
-    private static final Options DEFAULTS = new Options(65_536, 2, 0.5, 2000);
-
     private final double initialScale;
     private final double growthFactor;
     private final double backoffFactor;
@@ -58,7 +52,7 @@ public final class GradScaler implements Stateful, AutoCloseable {
      * @return a scale of 65536 that is doubled after 2000 steps and halved after an overflow
      */
     public static Options defaults() {
-      return DEFAULTS;
+      return new Options(65_536, 2, 0.5, 2000);
     }
 
     /**

@@ -146,7 +146,7 @@ class ResumeFaultTest {
               try (UnevenInputs join = model.unevenInputs(0)) {
                 assertThatIllegalStateException()
                     .isThrownBy(model::stateDict)
-                    .withMessageContaining("join");
+                    .withMessageContaining("outside of uneven inputs");
               }
             }
             assertThatIllegalStateException().isThrownBy(model::stateDict);
