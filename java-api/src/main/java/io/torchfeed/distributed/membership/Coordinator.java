@@ -12,10 +12,10 @@ import java.util.function.Consumer;
  * Numbers the ranks of one job while they come and go.
  *
  * <p>It runs in a process that outlives ranks: a launcher, a cluster's driver, or a program of its
- * own. Ranks connect as {@link Membership}. When one is lost, the others are told at once, and
+ * own. Ranks connect as {@link Membership}. When one is lost, the others learn it at once, and
  * those that are left form the next generation as soon as each of them has left the last one; when
  * one comes, or wants to leave, they meet at the end of a step first, so that no step is lost. A
- * rank that gives no sign of life is expelled, and is told so if it wakes.
+ * rank that gives no sign of life is expelled, and learns it if it wakes.
  *
  * <p>One thread serves all ranks. Thread-safe. {@code close} ends it; ranks then throw {@link
  * MembershipEndedException}.
@@ -23,7 +23,7 @@ import java.util.function.Consumer;
  * <pre>{@code
  * try (Coordinator coordinator =
  *     Coordinator.listen("127.0.0.1", 0, "job", CoordinatorOptions.of(2, 4), System.out::println)) {
- *   startRanks(coordinator.port());
+ *   System.out.println("ranks join at port " + coordinator.port());
  *   coordinator.await();
  * }
  * }</pre>

@@ -142,7 +142,7 @@ final class CoordinatorLink {
   }
 
   /**
-   * Ends the connection. The reader goes on until the coordinator has ended it too, for at most a
+   * Ends the connection. The reader continues until the coordinator has ended it too, for at most a
    * second: to close a socket with unread bytes would take back the last messages.
    */
   void close() {

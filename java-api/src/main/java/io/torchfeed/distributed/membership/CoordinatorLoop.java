@@ -24,7 +24,7 @@ final class CoordinatorLoop implements Roster.Wire {
   /** A connection that has not named its job by then is a stranger's. */
   private static final Duration GREETING_LIMIT = Duration.ofSeconds(10);
 
-  /** Members give so many signs of life in the limit of silence. */
+  /** The signs of life that members give within the limit of silence. */
   private static final int BEATS = 5;
 
   private final Selector selector;
@@ -132,7 +132,7 @@ final class CoordinatorLoop implements Roster.Wire {
     }
   }
 
-  /** Ends the waits for the end of the job; the thread goes on to tell those that come late. */
+  /** Ends the waits for the end of the job; the thread continues, for those that come late. */
   private void settle() {
     String reason = roster.failure();
     if (reason != null && failure == null) {

@@ -39,7 +39,7 @@ public final class Membership implements AutoCloseable {
   private @Nullable Runnable whenBroken;
   private boolean isWelcome;
 
-  /** Whether {@link #commit} must look at the guarded fields. */
+  /** True if {@link #commit} must look at the guarded fields. */
   private volatile boolean isEventful;
 
   private volatile long step = Message.NO_STEP;
@@ -56,8 +56,7 @@ public final class Membership implements AutoCloseable {
    * @param job the name of the job
    * @param name the name of this process in messages, for example a host and a process id
    * @return the membership; it has no world yet
-   * @throws MembershipEndedException if nobody listens there, or it is the coordinator of another
-   *     job
+   * @throws MembershipEndedException if no coordinator listens there, or one of another job
    * @throws InterruptedException if this thread is interrupted
    */
   public static Membership join(String host, int port, String job, String name)
@@ -74,8 +73,7 @@ public final class Membership implements AutoCloseable {
    * @param name the name of this process in messages, for example a host and a process id
    * @param limit how long to wait for it to listen
    * @return the membership; it has no world yet
-   * @throws MembershipEndedException if nobody listens there, or it is the coordinator of another
-   *     job
+   * @throws MembershipEndedException if no coordinator listens there, or one of another job
    * @throws InterruptedException if this thread is interrupted
    */
   public static Membership join(String host, int port, String job, String name, Duration limit)
@@ -279,7 +277,7 @@ public final class Membership implements AutoCloseable {
   }
 
   /**
-   * Leaves the job because this rank cannot continue; the others are told at once.
+   * Leaves the job because this rank cannot continue; the others are notified at once.
    *
    * @param failure the reason
    */

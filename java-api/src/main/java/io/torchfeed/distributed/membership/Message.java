@@ -36,9 +36,7 @@ sealed interface Message {
   /** Rank 0 of a generation listens at this address. */
   record Listening(int generation, String host, int port) implements Message {}
 
-  /**
-   * The member has completed so many steps, and waits with the next but one for {@link StopAfter}.
-   */
+  /** The member has completed these steps; it begins the next but one after {@link StopAfter}. */
   record At(int generation, long step) implements Message {}
 
   /** The member wants to leave after a step. */
@@ -59,7 +57,7 @@ sealed interface Message {
   record Formed(int generation, int rank, int size, World.Origin origin, long step)
       implements Message {}
 
-  /** Where rank 0 of a generation listens. */
+  /** The address at which rank 0 of a generation listens. */
   record Master(int generation, String host, int port) implements Message {}
 
   /** The generation is no more: the member ends its group and gets {@link Ready}. */

@@ -17,7 +17,7 @@ import java.util.OptionalLong;
 public record World(
     int generation, int rank, int size, Origin origin, OptionalLong step, String host, int port) {
 
-  /** Where the state comes from with which a generation starts. */
+  /** The source of the state with which a generation starts. */
   public enum Origin {
     /** Nowhere: no rank of this job has completed a step. */
     START,

@@ -41,7 +41,7 @@ class RosterTest {
       this.id = id;
     }
 
-    /** Whether it may begin another step. */
+    /** Returns whether it may begin another step. */
     boolean isFree() {
       boolean holds = at != Long.MAX_VALUE && stopAfter == Long.MAX_VALUE && step > at;
       return isIn && !isBroken && !isDone && !holds && step < stopAfter;
