@@ -6,6 +6,7 @@
 #include <torch/types.h>
 
 #include <condition_variable>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -58,7 +59,7 @@ Gate gate;
 
 }  // namespace
 
-/// Takes precedence over the C library's function, also for the library under test.
+/// These take precedence over the C library's functions, also for the library under test.
 extern "C" __attribute__((visibility("default"))) ssize_t preadv2(int file, const iovec* parts,
                                                                   int count, off_t position,
                                                                   int flags) {
@@ -66,6 +67,15 @@ extern "C" __attribute__((visibility("default"))) ssize_t preadv2(int file, cons
   using Read = ssize_t (*)(int, const iovec*, int, off_t, int);
   static const auto read = reinterpret_cast<Read>(::dlsym(RTLD_NEXT, "preadv2"));
   return read(file, parts, count, position, flags);
+}
+
+/// The call where the system cannot say which parts of a file are in memory.
+extern "C" __attribute__((visibility("default"))) ssize_t pread(int file, void* target,
+                                                                std::size_t bytes, off_t position) {
+  gate.pass(position);
+  using Read = ssize_t (*)(int, void*, std::size_t, off_t);
+  static const auto read = reinterpret_cast<Read>(::dlsym(RTLD_NEXT, "pread"));
+  return read(file, target, bytes, position);
 }
 
 namespace torchfeed {
