@@ -24,6 +24,7 @@ final class Connection {
   private final ByteBuffer length = ByteBuffer.allocate(Integer.BYTES);
   private @Nullable ByteBuffer frame;
   private int queuedBytes;
+  private long endingSince;
   private boolean isEnding;
   boolean isMember;
 
@@ -86,14 +87,37 @@ final class Connection {
     }
     key.interestOps(SelectionKey.OP_READ);
     if (isEnding) {
-      close();
+      channel.shutdownOutput();
     }
   }
 
-  /** Closes the connection as soon as all has been written. */
-  void end() throws IOException {
+  /**
+   * Ends the connection on this side as soon as all has been written. It is closed when the member
+   * has ended it too: to close a socket with unread bytes would take back the last messages.
+   */
+  void end(long nanos) throws IOException {
     isEnding = true;
+    endingSince = nanos;
     write();
+  }
+
+  boolean isEnding() {
+    return isEnding;
+  }
+
+  /** Returns the time since {@link #end}. */
+  long endingFor(long nanos) {
+    return nanos - endingSince;
+  }
+
+  /** Drops received bytes; returns false if the member has ended the connection. */
+  boolean discard() throws IOException {
+    ByteBuffer unread = ByteBuffer.allocate(1 << 10);
+    int count = channel.read(unread);
+    while (count > 0) {
+      count = channel.read(unread.clear());
+    }
+    return count == 0;
   }
 
   void close() {

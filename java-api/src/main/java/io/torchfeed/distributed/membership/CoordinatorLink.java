@@ -98,8 +98,10 @@ final class CoordinatorLink {
         send(new Message.Beat(requireNonNull(step).getAsLong()));
         Thread.sleep(intervalMillis);
       }
-    } catch (IOException | InterruptedException e) {
-      closeQuietly(socket); // the reader reports it
+    } catch (IOException e) {
+      // The reader notices it too, after the last messages of the coordinator: they say why.
+    } catch (InterruptedException e) {
+      closeQuietly(socket); // not expected; without signs of life the coordinator would expel us
     }
   }
 
@@ -143,7 +145,8 @@ final class CoordinatorLink {
 
   /**
    * Ends the connection. The reader continues until the coordinator has ended it too, for at most a
-   * second: to close a socket with unread bytes would take back the last messages.
+   * second once it reads again: to close a socket with unread bytes would take back the last
+   * messages.
    */
   void close() {
     isClosed = true;

@@ -12,17 +12,20 @@ import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The thread of a coordinator: it takes messages to the {@link Roster} and back. */
 final class CoordinatorLoop implements Roster.Wire {
-  /** A connection that has not named its job by then is a stranger's. */
-  private static final Duration GREETING_LIMIT = Duration.ofSeconds(10);
+  /** A connection that has not named its job by then, or has not ended by then, is closed. */
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   /** The signs of life that members give within the limit of silence. */
   private static final int BEATS = 5;
@@ -36,6 +39,7 @@ final class CoordinatorLoop implements Roster.Wire {
   private final Thread thread = new Thread(this::run, "torchfeed-coordinator");
   private final CountDownLatch over = new CountDownLatch(1);
   private final Map<Long, Connection> connections = new HashMap<>();
+  private final Set<Connection> ending = new HashSet<>();
   private final List<Runnable> afterwards = new ArrayList<>();
   private final int port;
   private long nextId;
@@ -107,11 +111,15 @@ final class CoordinatorLoop implements Roster.Wire {
   private void run() {
     try {
       long tickMillis = Math.max(1, options.silence().toMillis() / (2 * BEATS));
+      long next = System.nanoTime();
       while (!isClosed) {
         selector.select(this::handle, tickMillis);
         long now = System.nanoTime();
-        roster.tick(now);
-        refuseSilentStrangers(now);
+        if (now - next >= 0) { // not at each message: it looks at all members
+          roster.tick(now);
+          closeSilent(now);
+          next = now + TimeUnit.MILLISECONDS.toNanos(tickMillis);
+        }
         runAfterwards();
         generation = roster.generation();
         if (roster.isOver()) {
@@ -126,7 +134,6 @@ final class CoordinatorLoop implements Roster.Wire {
             new MembershipEndedException(
                 MembershipEndedException.Reason.COORDINATOR_LOST, "the coordinator was closed");
       }
-      connections.values().forEach(Connection::close);
       closeChannels();
       over.countDown();
     }
@@ -145,6 +152,9 @@ final class CoordinatorLoop implements Roster.Wire {
 
   private void closeChannels() {
     try {
+      for (SelectionKey key : selector.keys()) { // also those that are dropped but not yet written
+        key.channel().close();
+      }
       server.close();
       selector.close();
     } catch (IOException e) {
@@ -181,11 +191,15 @@ final class CoordinatorLoop implements Roster.Wire {
       if (key.isValid() && key.isWritable()) {
         connection.write();
       }
-      if (key.isValid() && key.isReadable()) {
+      if (connection.isEnding()) {
+        if (key.isValid() && key.isReadable() && !connection.discard()) {
+          forget(connection);
+        }
+      } else if (key.isValid() && key.isReadable()) {
         Optional<Message> message = connection.read();
         while (message.isPresent()) {
           received(connection, message.get());
-          message = key.isValid() ? connection.read() : Optional.empty();
+          message = connection.isEnding() ? Optional.empty() : connection.read();
         }
       }
     } catch (IOException | IllegalArgumentException e) {
@@ -204,8 +218,7 @@ final class CoordinatorLoop implements Roster.Wire {
     if (!hello.job().equals(job)) {
       String text = "this is the coordinator of job " + job + ", not of " + hello.job();
       connection.send(new Message.Ended(MembershipEndedException.Reason.FAILED, text));
-      connection.end();
-      connections.remove(connection.id);
+      drop(connection.id);
       note(Kind.REFUSED, hello.name() + " belongs to job " + hello.job());
       return;
     }
@@ -216,7 +229,7 @@ final class CoordinatorLoop implements Roster.Wire {
   }
 
   private void lost(Connection connection, String reason) {
-    connection.close();
+    forget(connection);
     if (connections.remove(connection.id) == null) {
       return;
     }
@@ -227,10 +240,15 @@ final class CoordinatorLoop implements Roster.Wire {
     }
   }
 
-  private void refuseSilentStrangers(long now) {
+  private void closeSilent(long now) {
     for (Connection each : List.copyOf(connections.values())) {
-      if (!each.isMember && now - each.since > GREETING_LIMIT.toNanos()) {
-        lost(each, "no greeting within " + GREETING_LIMIT.toSeconds() + " s");
+      if (!each.isMember && now - each.since > PATIENCE.toNanos()) {
+        lost(each, "no greeting within " + PATIENCE.toSeconds() + " s");
+      }
+    }
+    for (Connection each : List.copyOf(ending)) {
+      if (each.endingFor(now) > PATIENCE.toNanos()) {
+        forget(each);
       }
     }
   }
@@ -253,12 +271,18 @@ final class CoordinatorLoop implements Roster.Wire {
   public void drop(long id) {
     Connection connection = connections.remove(id);
     if (connection != null) {
+      ending.add(connection);
       try {
-        connection.end();
+        connection.end(System.nanoTime());
       } catch (IOException e) {
-        connection.close(); // it is to be closed anyway
+        forget(connection); // it is to be closed anyway
       }
     }
+  }
+
+  private void forget(Connection connection) {
+    ending.remove(connection);
+    connection.close();
   }
 
   private void runAfterwards() {

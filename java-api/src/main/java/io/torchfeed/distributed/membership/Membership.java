@@ -305,7 +305,7 @@ public final class Membership implements AutoCloseable {
     try {
       link.send(message);
     } catch (IOException e) {
-      lost(String.valueOf(e.getMessage()));
+      // The reader notices it too, after the last messages of the coordinator: they say why.
     }
   }
 

@@ -7,6 +7,7 @@ import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
 
 /**
  * A message between a coordinator and a member: a frame of at most {@link #MAX_BYTES} bytes, behind
@@ -82,10 +83,7 @@ sealed interface Message {
       out.writeInt(0);
       write(out);
       byte[] frame = bytes.toByteArray();
-      int length = frame.length - Integer.BYTES;
-      for (int i = 0; i < Integer.BYTES; i++) {
-        frame[i] = (byte) (length >>> (8 * (Integer.BYTES - 1 - i)));
-      }
+      ByteBuffer.wrap(frame).putInt(frame.length - Integer.BYTES);
       return frame;
     } catch (IOException e) {
       throw new UncheckedIOException(e); // memory has no faults

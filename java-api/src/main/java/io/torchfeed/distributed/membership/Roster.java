@@ -2,6 +2,7 @@
 package io.torchfeed.distributed.membership;
 
 import io.torchfeed.distributed.membership.CoordinatorEvent.Kind;
+import io.torchfeed.distributed.membership.Member.Doing;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -10,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,44 +29,6 @@ final class Roster {
 
     /** Ends the connection when all has been sent. */
     void drop(long id);
-  }
-
-  /** The activity of a member. */
-  private enum Doing {
-    /** Connected, but not ready: it loads its data. */
-    PREPARING,
-    /** Waiting for a world. */
-    WAITING,
-    /** In the current generation. */
-    TRAINING,
-    /** In the current generation, at the end of the training. */
-    DONE
-  }
-
-  private static final class Member {
-    final long id;
-    final String name;
-    Doing doing = Doing.PREPARING;
-    int rank = -1;
-    long step = Message.NO_STEP;
-    OptionalLong at = OptionalLong.empty();
-    boolean isLeaving;
-    long heard;
-
-    Member(long id, String name, long now) {
-      this.id = id;
-      this.name = name;
-      this.heard = now;
-    }
-
-    boolean isInGeneration() {
-      return doing == Doing.TRAINING || doing == Doing.DONE;
-    }
-
-    @Override
-    public String toString() {
-      return rank < 0 ? name : "rank " + rank + " (" + name + ")";
-    }
   }
 
   private enum Phase {
@@ -110,10 +74,6 @@ final class Roster {
     return failure;
   }
 
-  boolean isEmpty() {
-    return members.isEmpty();
-  }
-
   void connected(long id, String name, long nanos) {
     now = nanos;
     if (phase == Phase.OVER) {
@@ -156,6 +116,8 @@ final class Roster {
       member.isLeaving = true;
       if (member.doing == Doing.TRAINING) {
         pause(member + " is about to leave");
+      } else if (!member.isInGeneration()) {
+        release(member);
       }
     } else if (message instanceof Message.Left left) {
       wire.drop(id);
@@ -190,7 +152,21 @@ final class Roster {
     } else if (!wasIn && isTraining() && ofGeneration().size() < options.maxRanks()) {
       pause(member + " has come");
     }
+    if (member.isLeaving) {
+      release(member);
+    }
     form();
+  }
+
+  /** Lets a member go that is in no generation and has asked to leave. */
+  private void release(Member member) {
+    dismiss(member, MembershipEndedException.Reason.LEFT, "this process has asked to leave");
+    gone(member.id, null, now);
+  }
+
+  private void dismiss(Member member, MembershipEndedException.Reason reason, String text) {
+    wire.send(member.id, new Message.Ended(reason, text));
+    wire.drop(member.id);
   }
 
   private boolean isTraining() {
@@ -288,7 +264,7 @@ final class Roster {
         : new Message.Ended(MembershipEndedException.Reason.FAILED, failure);
   }
 
-  void fail(String reason) {
+  private void fail(String reason) {
     failure = reason;
     note(Kind.FAILED, reason);
     end();
@@ -299,8 +275,7 @@ final class Roster {
       return;
     }
     List<Member> waiting =
-        members.values().stream()
-            .filter(each -> each.doing == Doing.WAITING && !each.isLeaving)
+        waiting()
             .sorted(
                 Comparator.comparingLong((Member each) -> -each.step)
                     .thenComparingLong(each -> each.id))
@@ -318,6 +293,10 @@ final class Roster {
     if (waiting.size() >= wanted) {
       form(waiting.subList(0, Math.min(waiting.size(), options.maxRanks())));
     }
+  }
+
+  private Stream<Member> waiting() {
+    return members.values().stream().filter(each -> each.doing == Doing.WAITING && !each.isLeaving);
   }
 
   private void form(List<Member> chosen) {
@@ -361,15 +340,15 @@ final class Roster {
     if (phase == Phase.RUNNING || phase == Phase.OVER || !ofGeneration().isEmpty()) {
       return;
     }
-    if (shortSince.isEmpty()) {
+    long ready = waiting().count();
+    if (ready >= options.minRanks()) {
+      shortSince = OptionalLong.empty(); // the first generation waits for more
+    } else if (shortSince.isEmpty()) {
       shortSince = OptionalLong.of(now);
     } else if (now - shortSince.getAsLong() > options.replacement().toNanos()) {
       fail(
           "%d of at least %d ranks were there after %s"
-              .formatted(
-                  members.values().stream().filter(m -> m.doing == Doing.WAITING).count(),
-                  options.minRanks(),
-                  millis(options.replacement())));
+              .formatted(ready, options.minRanks(), millis(options.replacement())));
     }
   }
 
@@ -378,8 +357,7 @@ final class Roster {
   }
 
   private void expel(Member member, String reason) {
-    wire.send(member.id, new Message.Ended(MembershipEndedException.Reason.EXPELLED, reason));
-    wire.drop(member.id);
+    dismiss(member, MembershipEndedException.Reason.EXPELLED, reason);
     gone(member.id, reason, now);
   }
 

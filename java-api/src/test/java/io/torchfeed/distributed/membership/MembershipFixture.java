@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.membership;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -52,6 +54,21 @@ abstract class MembershipFixture {
           }
           return world;
         });
+  }
+
+  /** Joins members and waits until they are in one world. */
+  List<Membership> together(Coordinator coordinator, String... names) throws Exception {
+    List<Membership> members = new ArrayList<>();
+    List<Future<World>> worlds = new ArrayList<>();
+    for (String name : names) {
+      Membership member = join(coordinator, name);
+      members.add(member);
+      worlds.add(next(member, ""));
+    }
+    for (Future<World> each : worlds) {
+      assertThat(each.get().size()).isEqualTo(names.length);
+    }
+    return members;
   }
 
   <T> Future<T> start(Callable<T> body) {
