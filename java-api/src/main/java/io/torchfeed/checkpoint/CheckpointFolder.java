@@ -5,13 +5,16 @@ import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.internal.Quotes;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.UUID;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
@@ -24,7 +27,14 @@ record CheckpointFolder(Path path) {
   static final String LATEST = "LATEST";
 
   private static final String STEP = "step-";
-  private static final Pattern NAME = Pattern.compile(STEP + "(\\d{6,18})");
+  // As nameOf gives them: no zero before seven digits.
+  private static final Pattern NAME = Pattern.compile(STEP + "(\\d{6}|[1-9]\\d{6,17})");
+
+  /** Follows the name of a step in the hidden name of a folder that is not complete. */
+  static final String PARTIAL = ".partial-";
+
+  /** The same for one that another takes the place of. */
+  static final String REPLACED = ".replaced-";
 
   static String nameOf(long step) {
     return STEP + String.format(Locale.ROOT, "%06d", step);
@@ -32,6 +42,34 @@ record CheckpointFolder(Path path) {
 
   Path step(long step) {
     return path.resolve(nameOf(step));
+  }
+
+  /** Returns a new hidden name. */
+  Path hidden(long step, String kind) {
+    return path.resolve("." + nameOf(step) + kind + UUID.randomUUID());
+  }
+
+  /** Returns the hidden folders of a kind. */
+  List<Path> hidden(String kind) throws IOException {
+    List<Path> all = new ArrayList<>();
+    try (DirectoryStream<Path> found =
+        Files.newDirectoryStream(path, "." + STEP + "*" + kind + "*")) {
+      found.forEach(all::add);
+    } catch (NoSuchFileException e) {
+      return List.of();
+    }
+    return all;
+  }
+
+  /** Gives checkpoints their names back that a process was replacing when it was killed. */
+  void restoreReplaced() throws IOException {
+    for (Path each : hidden(REPLACED)) {
+      String name = String.valueOf(each.getFileName());
+      Path place = path.resolve(name.substring(1, name.indexOf(REPLACED)));
+      if (!Files.exists(place)) {
+        Files.move(each, place, StandardCopyOption.ATOMIC_MOVE);
+      }
+    }
   }
 
   /** Returns the steps that have a checkpoint, newest first. */
@@ -55,6 +93,7 @@ record CheckpointFolder(Path path) {
    */
   List<Long> candidates(List<CheckpointException> skipped) {
     try {
+      restoreReplaced();
       List<Long> steps = new ArrayList<>(steps());
       Path latest = path.resolve(LATEST);
       if (!Files.exists(latest)) {

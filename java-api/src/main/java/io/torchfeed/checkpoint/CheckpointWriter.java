@@ -4,18 +4,20 @@ package io.torchfeed.checkpoint;
 import io.torchfeed.checkpoint.TrainingState.Copy;
 import io.torchfeed.internal.FileReplacement;
 import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.Comparator;
 import java.util.List;
-import java.util.UUID;
+import java.util.stream.Stream;
 
 /** Writes checkpoints into a folder, each under a hidden name until it is complete. */
 final class CheckpointWriter {
-  private static final String PARTIAL = ".partial-";
+  private static final Logger LOGGER = System.getLogger("io.torchfeed.checkpoint");
 
   private final CheckpointFolder folder;
   private final int kept;
@@ -34,12 +36,16 @@ final class CheckpointWriter {
   void write(long step, Copy copy) {
     Path path = folder.path();
     try {
-      Files.createDirectories(path);
+      if (!Files.isDirectory(path)) {
+        Files.createDirectories(path);
+      }
       if (!isClean) {
-        deletePartial(path); // of a process that was killed
+        folder.restoreReplaced();
+        deleteHidden(CheckpointFolder.PARTIAL); // of a process that was killed
+        deleteHidden(CheckpointFolder.REPLACED);
         isClean = true;
       }
-      Path partial = Files.createDirectory(hidden(step));
+      Path partial = Files.createDirectory(folder.hidden(step, CheckpointFolder.PARTIAL));
       try {
         new StepFolder(partial).write(step, copy);
         replace(partial, step);
@@ -55,21 +61,24 @@ final class CheckpointWriter {
     }
   }
 
-  private Path hidden(long step) {
-    return folder.path().resolve("." + CheckpointFolder.nameOf(step) + PARTIAL + UUID.randomUUID());
-  }
-
   private void replace(Path partial, long step) throws IOException {
     Path target = folder.step(step);
-    Path replaced = null;
-    if (Files.exists(target)) {
-      replaced = hidden(step);
+    Path replaced = folder.hidden(step, CheckpointFolder.REPLACED);
+    boolean replaces = Files.exists(target);
+    if (replaces) {
       Files.move(target, replaced, StandardCopyOption.ATOMIC_MOVE);
     }
-    Files.move(partial, target, StandardCopyOption.ATOMIC_MOVE);
+    try {
+      Files.move(partial, target, StandardCopyOption.ATOMIC_MOVE);
+    } catch (IOException e) {
+      if (replaces) {
+        Files.move(replaced, target, StandardCopyOption.ATOMIC_MOVE);
+      }
+      throw e;
+    }
     FileReplacement.flushFolder(folder.path());
-    if (replaced != null) {
-      delete(replaced);
+    if (replaces) {
+      deleteIfPossible(replaced);
     }
   }
 
@@ -77,28 +86,38 @@ final class CheckpointWriter {
   private void prune(long step) throws IOException {
     List<Long> steps = folder.steps().stream().filter(other -> other <= step).toList();
     for (long old : steps.subList(Math.min(kept, steps.size()), steps.size())) {
-      Path hidden = hidden(old);
+      Path hidden = folder.hidden(old, CheckpointFolder.PARTIAL);
       Files.move(folder.step(old), hidden, StandardCopyOption.ATOMIC_MOVE); // never seen in part
-      delete(hidden);
+      deleteIfPossible(hidden);
     }
   }
 
-  private static void deletePartial(Path folder) throws IOException {
-    try (DirectoryStream<Path> all = Files.newDirectoryStream(folder, ".step-*" + PARTIAL + "*")) {
-      for (Path partial : all) {
-        delete(partial);
-      }
+  private void deleteHidden(String kind) throws IOException {
+    for (Path each : folder.hidden(kind)) {
+      deleteIfPossible(each);
     }
   }
 
-  /** Deletes a folder of files. */
+  /**
+   * Deletes a hidden folder. The checkpoints are complete without that: if a file of it is in use
+   * or protected, the next process tries again.
+   */
+  private static void deleteIfPossible(Path folder) {
+    try {
+      delete(folder);
+    } catch (IOException e) {
+      LOGGER.log(Level.WARNING, "{0} cannot be deleted: {1}", folder, e.toString());
+    }
+  }
+
   private static void delete(Path folder) throws IOException {
-    try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
-      for (Path file : files) {
-        Files.delete(file);
-      }
+    List<Path> all;
+    try (Stream<Path> files = Files.walk(folder)) {
+      all = files.sorted(Comparator.reverseOrder()).toList(); // a folder after its files
     }
-    Files.delete(folder);
+    for (Path each : all) {
+      Files.delete(each);
+    }
   }
 
   private static void deleteQuietly(Path folder, Throwable cause) {

@@ -32,7 +32,7 @@ import java.util.Optional;
  * manifest.json}, with everything else and the SHA-256 of each file; and {@code manifest.sha256}.
  * It is written under a hidden name, flushed and renamed, and only then {@code LATEST} names it, so
  * that a kill at any moment and a full disk leave the last good one. Write another name into {@code
- * LATEST} to go back to an older one.
+ * LATEST} to go back to an older one, and delete the later ones, which count as the new run's else.
  *
  * <p>A folder must have at most one run at a time. Not thread-safe. {@code close} has no effect the
  * second time.
@@ -72,7 +72,8 @@ public final class Checkpoints implements AutoCloseable {
   }
 
   /**
-   * Saves a state; returns when it is on the disk. A checkpoint of the same step is replaced.
+   * Saves a state; returns when it is on the disk. It is copied first, as by {@link
+   * #saveInBackground}. A checkpoint of the same step is replaced.
    *
    * @param step number of the step that has been completed, in [0, 10<sup>18</sup>)
    * @param state the state to save
@@ -108,12 +109,17 @@ public final class Checkpoints implements AutoCloseable {
     requireOpen();
     background.await(); // so that at most one copy is in memory
     Copy copy = state.copy();
-    background.start(
-        () -> {
-          try (copy) {
-            writer.write(step, copy);
-          }
-        });
+    try {
+      background.start(
+          () -> {
+            try (copy) {
+              writer.write(step, copy);
+            }
+          });
+    } catch (RuntimeException | Error e) { // the JVM exits, or has no more threads
+      copy.close();
+      throw e;
+    }
   }
 
   /**

@@ -22,7 +22,7 @@ record GeneratorState(Generator generator) implements Stateful {
   public StateDict stateDict() {
     try (PointerScope scope = new PointerScope()) {
       return StateDict.of(
-          "{\"version\":%d,\"kind\":\"%s\"}".formatted(VERSION, KIND),
+          "{\"version\":%s,\"kind\":\"%s\"}".formatted(VERSION, KIND),
           Map.of(TENSOR, generator.get_state()));
     }
   }
@@ -30,7 +30,7 @@ record GeneratorState(Generator generator) implements Stateful {
   @Override
   public void loadStateDict(StateDict state) {
     JsonObject json = JsonObject.parse("state of a generator", state.json());
-    ModuleState.requireKind(json, KIND);
+    json.requireKind(KIND);
     json.only("version", "kind").requireVersion(VERSION);
     try (PointerScope scope = new PointerScope()) {
       state.requireFit(Map.of(TENSOR, generator.get_state()));

@@ -250,7 +250,7 @@ final class OptimizerParts implements Stateful {
   /** Returns the options of each group of a state with the same groups. */
   private List<double[]> options(String text, List<Group> groups) {
     JsonObject json = JsonObject.parse("state of an optimizer", text);
-    ModuleState.requireKind(json, kindName);
+    json.requireKind(kindName);
     json.only("version", "kind", "param_groups").requireVersion(VERSION);
     List<JsonObject> saved = json.objects("param_groups");
     if (saved.size() != groups.size()) {
@@ -273,6 +273,7 @@ final class OptimizerParts implements Stateful {
 
   private double[] options(JsonObject group) {
     List<String> known = new ArrayList<>(kind.options());
+    known.removeIf(name -> name.startsWith("beta")); // these are one field
     known.addAll(List.of(PARAMS, BETAS));
     group.only(known.toArray(String[]::new));
     double[] values = new double[kind.options().size()];

@@ -244,6 +244,9 @@ public final class SafetensorsFile implements AutoCloseable {
     } catch (IOException e) {
       tensor.close();
       throw CheckpointException.unreadable(path, e);
+    } catch (RuntimeException | Error e) {
+      tensor.close();
+      throw e;
     }
   }
 

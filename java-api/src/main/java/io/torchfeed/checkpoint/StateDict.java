@@ -3,14 +3,16 @@ package io.torchfeed.checkpoint;
 
 import static java.util.Objects.requireNonNull;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The state of a {@link Stateful} object: named tensors on the CPU, and all else as JSON.
@@ -83,17 +85,35 @@ public final class StateDict implements AutoCloseable {
    * Checks that {@link #copyTo} can copy.
    *
    * @param targets where an object keeps the tensors, on any device
-   * @throws IllegalArgumentException if names, dtypes or shapes differ; the message names the first
-   *     difference
+   * @throws IllegalArgumentException if names, dtypes or shapes differ; the message has all
+   *     differences
    */
   public void requireFit(Map<String, Tensor> targets) {
-    for (String name : tensors.keySet()) {
-      if (!targets.containsKey(name)) {
-        throw new IllegalArgumentException("the state has a tensor that has no place: " + name);
-      }
-    }
+    List<String> differences = new ArrayList<>();
+    addNames("missing names: ", targets.keySet(), tensors.keySet(), differences);
+    addNames("unexpected names: ", tensors.keySet(), targets.keySet(), differences);
     try (PointerScope scope = new PointerScope()) {
-      targets.forEach((name, target) -> requireFit(name, tensors.get(name), target));
+      targets.forEach(
+          (name, target) -> {
+            Tensor tensor = tensors.get(name);
+            if (tensor != null && !describe(tensor).equals(describe(target))) {
+              differences.add(
+                  "tensor %s must be %s, got %s"
+                      .formatted(name, describe(target), describe(tensor)));
+            }
+          });
+    }
+    if (!differences.isEmpty()) {
+      throw new IllegalArgumentException(
+          "the state does not fit: " + String.join("; ", differences));
+    }
+  }
+
+  private static void addNames(
+      String problem, Set<String> names, Set<String> others, List<String> differences) {
+    List<String> lone = names.stream().filter(name -> !others.contains(name)).toList();
+    if (!lone.isEmpty()) {
+      differences.add(problem + String.join(", ", lone));
     }
   }
 
@@ -107,14 +127,6 @@ public final class StateDict implements AutoCloseable {
     requireFit(targets);
     try (PointerScope scope = new PointerScope()) {
       targets.forEach((name, target) -> target.detach().copy_(requireNonNull(tensors.get(name))));
-    }
-  }
-
-  private static void requireFit(String name, @Nullable Tensor tensor, Tensor target) {
-    String got = tensor == null ? "none" : describe(tensor);
-    if (!got.equals(describe(target))) {
-      throw new IllegalArgumentException(
-          "tensor %s of the state must be %s, got %s".formatted(name, describe(target), got));
     }
   }
 

@@ -18,6 +18,7 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.TreeMap;
 import org.bytedeco.pytorch.Tensor;
 
 /**
@@ -62,6 +63,11 @@ record StepFolder(Path path) {
   }
 
   private void writeBytes(String name, byte[] bytes) throws IOException {
+    if (bytes.length > MAX_MANIFEST_BYTES) {
+      throw new IOException(
+          "%s must have at most %d bytes, got %d"
+              .formatted(name, MAX_MANIFEST_BYTES, bytes.length));
+    }
     try (FileChannel channel = create(name)) {
       ByteBuffer left = ByteBuffer.wrap(bytes);
       while (left.hasRemaining()) {
@@ -127,7 +133,7 @@ record StepFolder(Path path) {
 
   /** Reads a part; the caller closes it. */
   StateDict read(Manifest.Part part) {
-    Map<String, Tensor> tensors = new LinkedHashMap<>();
+    Map<String, Tensor> tensors = new TreeMap<>();
     StateDict state = StateDict.owning(part.json(), tensors);
     if (part.file() == null) {
       return state;

@@ -37,7 +37,7 @@ final class Value {
   record WholeNumber(LongSupplier save, LongConsumer load) implements Stateful {
     @Override
     public StateDict stateDict() {
-      return StateDict.of("{\"%s\":%d}".formatted(FIELD, save.getAsLong()), Map.of());
+      return StateDict.of("{\"%s\":%s}".formatted(FIELD, save.getAsLong()), Map.of());
     }
 
     @Override

@@ -139,6 +139,14 @@ public final class JsonObject {
     }
   }
 
+  /** Requires that the field {@code kind} has a value. */
+  public void requireKind(String expected) {
+    if (!text("kind").equals(expected)) {
+      throw new IllegalArgumentException(
+          "the state must be of a %s, got a %s".formatted(expected, text("kind")));
+    }
+  }
+
   /** Returns a string. */
   public String text(String name) {
     return take(name, String.class, "a string");

@@ -138,6 +138,55 @@ class CheckpointsTest {
   }
 
   @Test
+  void aCheckpointThatAKilledProcessWasReplacingIsRestored() throws IOException {
+    try (Checkpoints checkpoints = Checkpoints.open(folder)) {
+      save(checkpoints, 3);
+    }
+    // As a kill between two renames leaves it.
+    Files.move(folder.resolve("step-000003"), folder.resolve(".step-000003.replaced-x"));
+    Files.createDirectories(folder.resolve(".step-000003.partial-x"));
+    assertLoads(3);
+    try (Checkpoints checkpoints = Checkpoints.open(folder)) {
+      save(checkpoints, 4);
+    }
+    assertThat(names()).containsExactly("LATEST", "step-000003", "step-000004");
+  }
+
+  @Test
+  void foldersInsideOfOldCheckpointsAreDeletedWithThem() throws IOException {
+    try (Checkpoints checkpoints =
+        Checkpoints.open(folder, CheckpointOptions.defaults().withKept(1))) {
+      save(checkpoints, 1);
+      Files.createFile(
+          Files.createDirectories(folder.resolve("step-000001/.notes")).resolve("file"));
+      save(checkpoints, 2);
+    }
+    assertThat(names()).containsExactly("LATEST", "step-000002");
+  }
+
+  @Test
+  void theFolderMayBeALink() throws IOException {
+    Path target = Files.createDirectories(folder.resolve("disk"));
+    Path link = Files.createSymbolicLink(folder.resolve("link"), target);
+    try (Checkpoints checkpoints = Checkpoints.open(link)) {
+      save(checkpoints, 1);
+    }
+    assertThat(target.resolve("step-000001")).isDirectory();
+  }
+
+  @Test
+  void foldersWithZerosBeforeSevenDigitsAreNoCheckpoints() throws IOException {
+    try (Checkpoints checkpoints = Checkpoints.open(folder)) {
+      save(checkpoints, 1);
+      Files.createDirectory(folder.resolve("step-0000100"));
+      save(checkpoints, 101);
+      save(checkpoints, 102);
+      save(checkpoints, 103);
+    }
+    assertLoads(103);
+  }
+
+  @Test
   void withoutLatestTheHighestStepIsLoaded() throws IOException {
     saveTwo();
     Files.delete(folder.resolve("LATEST"));

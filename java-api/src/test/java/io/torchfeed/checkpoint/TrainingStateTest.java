@@ -10,6 +10,7 @@ import io.torchfeed.amp.GradScaler;
 import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.testing.LeakCheck;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import org.bytedeco.pytorch.Adagrad;
@@ -169,9 +170,9 @@ class TrainingStateTest {
       String before = wide.values();
       assertThatExceptionOfType(CheckpointException.class)
           .isThrownBy(() -> checkpoints.load(TrainingState.builder().module("model", wide).build()))
-          .withMessageContaining("part model: the state does not fit the module: ")
+          .withMessageContaining("part model: the state does not fit: ")
           .withMessageContaining("missing names: seen; unexpected names: last.bias, last.weight; ")
-          .withMessageContaining("first.weight is Float [8, 4] in the state and Float [9, 4] in")
+          .withMessageContaining("tensor first.weight must be Float [9, 4], got Float [8, 4]; ")
           .satisfies(e -> assertThat(e.problem()).isEqualTo(Problem.MISMATCH));
       assertThat(wide.values()).isEqualTo(before);
     }
@@ -302,7 +303,28 @@ class TrainingStateTest {
     try (StateDict state = part.stateDict()) {
       Tensor zeros = torch.zeros_like(state.tensors().get("state"));
       assertRefused(part, StateDict.of(state.json(), Map.of("state", zeros)), "generator");
-      assertRefused(part, StateDict.of(state.json(), Map.of()), "must be Byte");
+      assertRefused(part, StateDict.of(state.json(), Map.of()), "missing names: state");
+    }
+  }
+
+  @Test
+  void statesHaveTheDigitsOfJsonInEveryLocale() {
+    Locale before = Locale.getDefault();
+    Locale.setDefault(Locale.forLanguageTag("ar-EG-u-nu-arab"));
+    try (Checkpoints checkpoints = Checkpoints.open(folder)) {
+      long[] number = {7};
+      TrainingState state =
+          TrainingState.builder()
+              .module("model", new SmallNet())
+              .generator("random", torch.getDefaultCPUGenerator())
+              .number("number", () -> number[0], loaded -> number[0] = loaded)
+              .build();
+      checkpoints.save(5, state);
+      number[0] = 0;
+      assertThat(checkpoints.load(state)).isPresent();
+      assertThat(number[0]).isEqualTo(7);
+    } finally {
+      Locale.setDefault(before);
     }
   }
 }
