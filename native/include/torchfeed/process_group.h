@@ -78,7 +78,6 @@ class TORCHFEED_API ProcessGroup {
 
   [[nodiscard]] int64_t rank() const;
   [[nodiscard]] int64_t world_size() const;
-  [[nodiscard]] bool has_python_ranks() const;
 
   /// Ends the connections: operations in flight, and all later ones, fail with `ILLEGAL_STATE`, and
   /// the other ranks' with `PEER_LOST`. Never waits. Of an adopted backend, only operations on a

@@ -60,7 +60,7 @@ void check_tensor(const at::Tensor& tensor);
 void check_one_device(const std::vector<at::Tensor>& tensors);
 /// Checks each, and that all of them have one dtype and are on one device.
 void check_tensors(const std::vector<at::Tensor>& tensors);
-/// Checks that no two elements of a tensor that is written share memory, as an expanded one's do.
+/// Refuses expanded tensors, whose elements share memory; other overlaps are not found.
 void check_written(const std::vector<at::Tensor>& tensors);
 void check_reducible(const at::Tensor& tensor, int32_t op);
 void check_rank(const char* name, int64_t rank, int64_t world_size);

@@ -150,8 +150,6 @@ int64_t ProcessGroup::rank() const { return impl_->rank(); }
 
 int64_t ProcessGroup::world_size() const { return impl_->world_size(); }
 
-bool ProcessGroup::has_python_ranks() const { return impl_->has_python_ranks(); }
-
 int64_t ProcessGroup::lost_rank() const { return impl_->lost_rank(); }
 
 bool ProcessGroup::is_lost(int64_t rank) const { return impl_->is_lost(rank); }

@@ -22,7 +22,7 @@ class QAdam : public GradientExchange {
     const bool is_warm = steps_ >= warmup_steps_;
     if (is_first_) {
       before_ = momenta_;
-      is_finite_ = true;
+      finite_ = at::Tensor();
     }
     if (!is_warm) {
       average(ranks, bucket.flat);
@@ -33,7 +33,8 @@ class QAdam : public GradientExchange {
       bucket.flat.copy_(momenta);
     }
     keep(bucket, momenta);
-    is_finite_ = is_finite_ && are_finite(bucket.flat);
+    const at::Tensor finite = bucket.flat.isfinite().all();
+    finite_ = finite_.defined() ? finite_.logical_and(finite) : finite;
     is_first_ = bucket.is_last;
     if (bucket.is_last) {
       end_pass();
@@ -82,12 +83,8 @@ class QAdam : public GradientExchange {
   }
 
  private:
-  static bool are_finite(const at::Tensor& numbers) {
-    return numbers.isfinite().all().item<bool>();
-  }
-
   void end_pass() {
-    if (is_finite_) {
+    if (!finite_.defined() || finite_.item<bool>()) {
       ++steps_;
     } else {
       momenta_ = std::move(before_);
@@ -124,7 +121,7 @@ class QAdam : public GradientExchange {
   PerParameter<at::Tensor> momenta_;
   PerParameter<at::Tensor> before_;  // the momenta at the start of a pass
   bool is_first_ = true;             // whether the next bucket begins a pass
-  bool is_finite_ = true;            // whether the gradients of this pass are
+  at::Tensor finite_;                // whether the gradients of this pass are, on their device
 };
 
 }  // namespace

@@ -358,7 +358,7 @@ public final class GradScaler implements Stateful, AutoCloseable {
     requireUpdated();
     State now = state();
     return StateDict.of(
-        "{\"version\":%d,\"kind\":\"%s\",\"scale\":%s,\"steps\":%d}"
+        "{\"version\":%s,\"kind\":\"%s\",\"scale\":%s,\"steps\":%s}"
             .formatted(VERSION, KIND, now.scale(), now.steps()),
         Map.of());
   }
@@ -381,10 +381,7 @@ public final class GradScaler implements Stateful, AutoCloseable {
   public void loadStateDict(StateDict state) {
     requireUpdated();
     JsonObject json = JsonObject.parse("state of a " + KIND, state.json());
-    if (!json.text("kind").equals(KIND)) {
-      throw new IllegalArgumentException(
-          "the state must be of a " + KIND + ", got a " + json.text("kind"));
-    }
+    json.requireKind(KIND);
     json.only("version", "kind", "scale", "steps").requireVersion(VERSION);
     state.requireFit(Map.of());
     restore(new State(json.real("scale"), json.number("steps")));

@@ -50,7 +50,8 @@ public interface TrainingOptimizer extends AutoCloseable {
 
   /**
    * Verifies that the gradients of the last backward pass can be divided by a scale; {@link
-   * GradScaler#unscale(TrainingOptimizer)} calls it first.
+   * GradScaler#unscale(TrainingOptimizer)} calls it first. An optimizer that has made no step
+   * adopts the scale.
    *
    * @param scale by which the loss was multiplied
    * @throws IllegalStateException if they also contain earlier gradients, of another scale

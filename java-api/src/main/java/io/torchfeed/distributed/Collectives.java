@@ -37,7 +37,7 @@ public sealed class Collectives extends TensorCollectives permits ProcessGroup {
    * Returns the same operations without the checks, for the hot path of tensors of more than 16
    * KiB: a mismatch between ranks may then end in an unrelated error, a timeout, or the end of the
    * process. All ranks must use the same view for the same operation. With smaller tensors this
-   * view is not faster.
+   * view may be slower.
    *
    * @return a view of the group
    */

@@ -258,7 +258,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   /**
    * Waits until every rank has called this method, and if not, names those that have not. It goes
    * through the store, so it takes milliseconds; for finding a rank that hangs. If a rank is lost
-   * after all were there, rank 0 stays until the limit, for one second at least.
+   * after all were there, rank 0 stays until the limit, but between one and ten seconds.
    *
    * @param limit how long to wait, at least 1 ms
    * @throws IllegalArgumentException if the limit is shorter

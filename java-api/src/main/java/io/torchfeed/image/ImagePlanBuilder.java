@@ -267,7 +267,7 @@ public final class ImagePlanBuilder extends ImageSteps<ImagePlanBuilder> {
    *
    * @return the plan
    * @throws IllegalArgumentException if {@code antialias(false)} does not fit the scaling, or a
-   *     blur's kernel has twice as many pixels as a side of the row
+   *     blur's kernel has more than twice as many pixels as a side of the row
    * @throws IllegalStateException if no step decides the size, {@code resizeShortSide} is without a
    *     centerCrop or crop, a row takes 2^31 bytes or more, or the plan was built before
    */

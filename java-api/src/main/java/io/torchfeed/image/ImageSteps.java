@@ -22,7 +22,6 @@ public abstract sealed class ImageSteps<S extends ImageSteps<S>>
     permits ImagePlanBuilder, ImageSteps.Group {
   private final List<double[]> steps = new ArrayList<>();
   private boolean drawsNumbers;
-  private int maxKernel = 1;
 
   ImageSteps() {}
 
@@ -182,9 +181,7 @@ public abstract sealed class ImageSteps<S extends ImageSteps<S>>
    */
   public S gaussianBlur(int kernel, double sigmaMin, double sigmaMax) {
     PlanArguments.requireBlur(kernel, sigmaMin, sigmaMax);
-    S self = random(torchfeed.kPlanGaussianBlur, kernel, sigmaMin, sigmaMax);
-    maxKernel = Math.max(maxKernel, kernel);
-    return self;
+    return random(torchfeed.kPlanGaussianBlur, kernel, sigmaMin, sigmaMax);
   }
 
   /**
@@ -209,7 +206,6 @@ public abstract sealed class ImageSteps<S extends ImageSteps<S>>
     PlanArguments.requireApplied(added.size());
     S self = random(torchfeed.kPlanRandomApply, probability, added.size());
     this.steps.addAll(added);
-    maxKernel = Math.max(maxKernel, group.maxKernel());
     return self;
   }
 
@@ -229,7 +225,11 @@ public abstract sealed class ImageSteps<S extends ImageSteps<S>>
 
   /** Returns the kernel of the widest blur. */
   int maxKernel() {
-    return maxKernel;
+    return steps.stream()
+        .filter(step -> step[0] == torchfeed.kPlanGaussianBlur)
+        .mapToInt(step -> (int) step[1])
+        .max()
+        .orElse(1);
   }
 
   private S event(int number, double probability) {

@@ -39,6 +39,22 @@ class TimeLimitsTest {
   }
 
   @Test
+  void rankZeroLeavesABarrierAtItsLimitThoughAnotherDoesNot() throws Exception {
+    RankThreads.run(
+        2,
+        group -> {
+          KeyValueStore store = group.store();
+          if (group.rank() == 0) {
+            store.barrier(group.part(), Duration.ofSeconds(1));
+            store.set("passed", "yes");
+          } else {
+            store.set("1", ""); // is there, and is lost before it leaves
+            assertThat(store.getString("passed", Duration.ofSeconds(8))).isEqualTo("yes");
+          }
+        });
+  }
+
+  @Test
   @SuppressWarnings("NullAway") // callers may have no null checks
   void limitsThatAllowNoWaitAreNamed() throws Exception {
     RankThreads.run(

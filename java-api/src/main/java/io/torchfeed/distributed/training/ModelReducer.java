@@ -196,7 +196,7 @@ final class ModelReducer {
     return HexFormat.of().formatHex(ReplicaDigest.of(handle));
   }
 
-  void leave() {
+  void endUnevenInputs() {
     if (!handle.isClosed()) {
       handle.run(GradientReducer::end_uneven_inputs);
     }

@@ -43,7 +43,8 @@ import org.bytedeco.pytorch.TensorVector;
  * <p>Losses may be scaled by {@link io.torchfeed.amp.GradScaler}, whose {@code step} and {@code
  * update} take this optimizer: the moments that the exchange keeps are multiplied whenever the
  * scale changes, and neither they nor this object count a pass whose gradients overflow. A scaler
- * that is first used later, or no longer, needs {@link #setLossScale} before.
+ * that is first used later, or no longer, needs {@link #setLossScale} before; so does a change of
+ * the scale by an {@code update} before which this optimizer made no {@code step}.
  *
  * <p>Not thread-safe.
  *

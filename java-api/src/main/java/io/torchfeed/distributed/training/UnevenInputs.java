@@ -101,7 +101,7 @@ public final class UnevenInputs implements AutoCloseable {
   @Override
   public void close() {
     if (open.getAndSet(false)) {
-      reducer.leave();
+      reducer.endUnevenInputs();
     }
   }
 }

@@ -182,7 +182,7 @@ class ResumeFaultTest {
               }
               try (ModelAveraging same = ModelAveraging.wrap(net, group, algorithm)) {
                 assertRefused(same, changed(state, "\"steps\":0", "\"steps\":-1"), "at least 0");
-                assertRefused(same, without(state, "left"), "tensor left");
+                assertRefused(same, without(state, "left"), "missing names: left");
               }
             }
           }
