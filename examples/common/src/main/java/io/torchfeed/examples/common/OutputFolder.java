@@ -39,7 +39,7 @@ public final class OutputFolder {
           rule + " (" + e.getClass().getSimpleName() + ": " + e.getMessage() + ")", e);
     }
     if (!Files.isWritable(out)) {
-      throw CommandException.wrongUse(rule + " (permission denied)", null);
+      throw CommandException.wrongUse(rule + " (permission denied)");
     }
   }
 }

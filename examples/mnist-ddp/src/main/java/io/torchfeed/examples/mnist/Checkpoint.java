@@ -165,13 +165,11 @@ final class Checkpoint {
       byte[] format = file.readNBytes(FORMAT_2.length);
       boolean isFormat1 = Arrays.equals(format, FORMAT_1);
       if (!isFormat1 && !Arrays.equals(format, FORMAT_2)) {
-        throw CommandException.wrongUse(
-            path + " is not a checkpoint of this program and version", null);
+        throw CommandException.wrongUse(path + " is not a checkpoint of this program and version");
       }
       if (!isWhole(file)) {
         throw CommandException.wrongUse(
-            "The checkpoint " + path + " is damaged or truncated: its SHA-256 does not match",
-            null);
+            "The checkpoint " + path + " is damaged or truncated: its SHA-256 does not match");
       }
       file.getChannel().position(FORMAT_2.length);
       return read(new DataInputStream(new BufferedInputStream(file)), isFormat1);

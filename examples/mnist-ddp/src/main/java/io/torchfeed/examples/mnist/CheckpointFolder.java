@@ -82,7 +82,7 @@ record CheckpointFolder(Path folder) {
         warnings.accept(e.getMessage() + "; using the one before it");
       }
     }
-    throw CommandException.wrongUse("There is no good checkpoint in " + folder, null);
+    throw CommandException.wrongUse("There is no good checkpoint in " + folder);
   }
 
   private List<Path> newestFirst() {

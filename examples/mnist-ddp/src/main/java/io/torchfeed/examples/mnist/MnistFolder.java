@@ -102,8 +102,7 @@ final class MnistFolder {
       Path path = file.in(folder);
       if (!Files.isRegularFile(path)) {
         throw CommandException.wrongUse(
-            "--data " + folder + " has no file " + file.fileName() + " (uncompressed idx format)",
-            null);
+            "--data " + folder + " has no file " + file.fileName() + " (uncompressed idx format)");
       }
       try {
         verify(file, path);
