@@ -81,6 +81,15 @@ class Connection {
   [[nodiscard]] GroupSockets::Connection to(int64_t rank) const {
     return {rank, own_, own_address_, peer_address_};
   }
+  /// Sends a byte from the peer, which then ends the connection.
+  void end_after_byte() {
+    EXPECT_EQ(1, send(peer_, "1", 1, 0));
+    close_peer();
+  }
+  void read_byte() const {
+    char byte = 0;
+    EXPECT_EQ(1, recv(own_, &byte, 1, 0));
+  }
   void close_peer() {
     if (peer_ >= 0) {
       close(std::exchange(peer_, -1));
@@ -143,6 +152,35 @@ TEST(InFlightTest, ACallbackOfAFailureMayCallTheGroup) {
   ASSERT_EQ(std::future_status::ready, is_idle.wait_for(kPatience));
   EXPECT_TRUE(is_idle.get());
   EXPECT_EQ(ErrorCode::kPeerLost, code_of(work->exception()));
+}
+
+TEST(InFlightTest, AnOperationIsNotGivenUpWhileBytesOfTheLostRankAreUnread) {
+  Connection connection;
+  const GroupSockets sockets({connection.to(1)});
+  InFlight in_flight(sockets, 0, 2, {.lap = milliseconds(5), .long_quiet = kPatience});
+  Works kept;
+  const auto work = in_flight.watched(endless_work(kept));
+  connection.end_after_byte();
+  std::this_thread::sleep_for(milliseconds(100));  // 20 laps
+  EXPECT_EQ(std::vector<int64_t>{1}, sockets.lost());
+  EXPECT_FALSE(work->getFuture()->completed());
+  connection.read_byte();
+  std::promise<void> ended;
+  work->getFuture()->addCallback([&](auto&) { ended.set_value(); });
+  ASSERT_EQ(std::future_status::ready, ended.get_future().wait_for(kPatience));
+  EXPECT_EQ(ErrorCode::kPeerLost, code_of(work->exception()));
+}
+
+TEST(InFlightTest, UnreadBytesDelayAFailureOnlyForAWhile) {
+  Connection connection;
+  const GroupSockets sockets({connection.to(1)});
+  InFlight in_flight(sockets, 0, 2, {.lap = milliseconds(5), .long_quiet = milliseconds(50)});
+  Works kept;
+  const auto work = in_flight.watched(endless_work(kept));
+  connection.end_after_byte();
+  std::promise<void> ended;
+  work->getFuture()->addCallback([&](auto&) { ended.set_value(); });
+  ASSERT_EQ(std::future_status::ready, ended.get_future().wait_for(kPatience));
 }
 
 TEST(InFlightTest, WhatMayWaitForALateRankEndsLastAfterALossButBeforeTheTimeout) {

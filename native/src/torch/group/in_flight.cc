@@ -258,6 +258,10 @@ void InFlight::watch() {
     // Losses that Gloo reports by itself, it reports within a lap.
     const auto lost_before = std::exchange(lost, is_idle ? std::vector<detail::Loss>() : losses());
     note_culprit(lost);
+    if (is_read_behind(!lost.empty())) {
+      lost.clear();
+      continue;
+    }
     if (!lost_before.empty() && !lost.empty()) {
       end_messages_without(lost);
       const auto failures = end_operations_without(lost, Clock::now());
@@ -268,6 +272,18 @@ void InFlight::watch() {
       lock.lock();
     }
   }
+}
+
+/// Returns whether bytes of a rank that has left are still to be read, since this process is short
+/// of processor time: they may complete an operation. The caller holds the lock.
+bool InFlight::is_read_behind(bool has_lost) {
+  if (!has_lost || !sockets_.has_unread_end()) {
+    unread_since_.reset();
+    return false;
+  }
+  const auto now = Clock::now();
+  unread_since_ = unread_since_.value_or(now);
+  return now - *unread_since_ < limits_.long_quiet;
 }
 
 /// Ends operations of the device once it has finished them, or their backend has noted a failure.

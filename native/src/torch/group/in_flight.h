@@ -123,6 +123,7 @@ class InFlight {
       const c10::intrusive_ptr<c10d::Work>& device_work);
   [[nodiscard]] std::vector<std::shared_ptr<Operation>> pending();
   void watch();
+  [[nodiscard]] bool is_read_behind(bool has_lost);
   void poll_device();
   void abort_device();
   [[nodiscard]] bool await_next(Batch& batch);
@@ -151,6 +152,7 @@ class InFlight {
   std::unique_ptr<detail::Departures> departures_;  // null unless the ranks tell each other
   std::vector<std::weak_ptr<Operation>> operations_;
   std::set<Batch*> batches_;
+  std::optional<Clock::time_point> unread_since_;
   c10::intrusive_ptr<c10d::Backend> device_backend_;  // null without one, and once aborted
   std::optional<c10::Device> device_;
   bool is_device_aborted_ = false;

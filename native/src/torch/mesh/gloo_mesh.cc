@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -227,6 +228,15 @@ std::vector<int64_t> GroupSockets::lost() const {
     }
   }
   return ranks;
+}
+
+bool GroupSockets::has_unread_end() const {
+  return std::any_of(connections_.begin(), connections_.end(), [](const Connection& connection) {
+    const OwnDescriptor own(connection);
+    int unread = 0;
+    return own.is_open() && !quiet_time(own.get()) && ioctl(own.get(), FIONREAD, &unread) == 0 &&
+           unread > 0;
+  });
 }
 
 std::chrono::milliseconds GroupSockets::quiet_for() const {

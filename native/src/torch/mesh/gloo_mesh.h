@@ -34,6 +34,8 @@ class GroupSockets {
   void shut_down() const;
   /// Returns the ranks whose connections have ended.
   [[nodiscard]] std::vector<int64_t> lost() const;
+  /// Returns whether bytes that came before the end of a connection are still to be read.
+  [[nodiscard]] bool has_unread_end() const;
   /// Returns the time since a byte was sent or received on a connection that has not ended.
   [[nodiscard]] std::chrono::milliseconds quiet_for() const;
 
