@@ -61,7 +61,7 @@ record GroupCalls(GroupCore core, boolean isChecked) {
     try {
       result = perform(operation);
     } catch (RuntimeException e) {
-      throw wait.isInterrupted() ? new CollectiveInterruptedException(operation.name(), e) : e;
+      throw wait.isInterrupted() ? CollectiveInterruptedException.during(operation.name(), e) : e;
     } catch (Error e) {
       wait.isInterrupted();
       throw e;

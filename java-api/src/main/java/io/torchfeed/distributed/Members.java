@@ -63,6 +63,11 @@ final class Members {
     return IntStream.of(ranks).mapToObj(String::valueOf).collect(Collectors.joining("-"));
   }
 
+  /** Returns the rank in the group of one of the sub-group. */
+  int inGroup(int rank) {
+    return ranks[rank];
+  }
+
   /** Returns whether another rank of the sub-group is lost, by what is known in the group. */
   IntPredicate isLost(IntPredicate isLostInGroup) {
     return i -> i != own && isLostInGroup.test(ranks[i]);

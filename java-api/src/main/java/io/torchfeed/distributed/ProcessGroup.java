@@ -3,12 +3,15 @@ package io.torchfeed.distributed;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.NativeProcessGroup;
 import io.torchfeed.distributed.rendezvous.Environment;
 import io.torchfeed.distributed.rendezvous.GroupCore;
 import io.torchfeed.distributed.rendezvous.MeetingPoint;
 import io.torchfeed.distributed.rendezvous.NcclBackend;
 import io.torchfeed.distributed.rendezvous.Rendezvous;
 import io.torchfeed.distributed.rendezvous.StoreConnection;
+import io.torchfeed.distributed.rendezvous.SubgroupMeeting;
 import io.torchfeed.internal.TimeLimit;
 import io.torchfeed.sampler.Part;
 import java.time.Duration;
@@ -178,7 +181,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @param ranks as for {@link #subgroup(GroupOptions, int...)}
    * @return the sub-group, which may outlive this one; the caller closes it
    * @throws IllegalArgumentException if a rank is out of range or repeated, or this one is missing
-   * @throws PeerLostException if not all of them call this method within the timeout
+   * @throws PeerLostException as for {@link #subgroup(GroupOptions, int...)}
    * @throws IllegalStateException if the group is closed or aborted
    */
   public ProcessGroup subgroup(int... ranks) {
@@ -194,7 +197,11 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @param ranks different ranks of this group, this one among them; the first becomes rank 0
    * @return the sub-group, which may outlive this one; the caller closes it
    * @throws IllegalArgumentException if a rank is out of range or repeated, or this one is missing
-   * @throws PeerLostException if not all of them call this method within the timeout
+   * @throws PeerLostException if not all of them call this method within the timeout, or one of
+   *     them leaves: its process ends, its group is closed or aborted, or its thread interrupted;
+   *     names ranks of this group
+   * @throws CollectiveInterruptedException if the thread is interrupted while it waits for them;
+   *     this group is as before
    * @throws IllegalStateException if the group is closed or aborted, or a rank cannot use its
    *     device
    */
@@ -209,21 +216,34 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
     StoreConnection shared = membership.store().share();
     Rendezvous.Joined joined;
     try {
-      MeetingPoint point =
-          new MeetingPoint(
-              shared, key, there, networkInterface, options.timeout(), System.nanoTime());
-      joined =
-          new Rendezvous.Joined(
-              members.part().worldSize() == 1
-                  ? MeetingPoint.alone()
-                  : point.meet(core::requireOpen, members.isLost(core::isLost)),
-              shared,
-              key);
+      joined = new Rendezvous.Joined(meet(options, members, key, shared), shared, key);
     } catch (RuntimeException | Error e) {
       shared.release();
+      if (e.getCause() instanceof InterruptedException) {
+        throw CollectiveInterruptedException.ofSubgroup(e);
+      }
       throw e;
     }
     return new ProcessGroup(new Membership(joined, there, options), networkInterface).completed();
+  }
+
+  private NativeHandle<NativeProcessGroup> meet(
+      GroupOptions options, Members members, String key, StoreConnection shared) {
+    if (members.part().worldSize() == 1) {
+      return MeetingPoint.alone();
+    }
+    MeetingPoint point =
+        new MeetingPoint(
+            shared,
+            key,
+            environment.with(members.part()),
+            networkInterface,
+            options.timeout(),
+            System.nanoTime(),
+            members::inGroup);
+    return new SubgroupMeeting(
+            point, shared, members.part(), options.timeout(), members.isLost(core::isLost))
+        .await(core::requireOpen);
   }
 
   private synchronized int countMade(String name) {

@@ -12,8 +12,7 @@ import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.OptionalInt;
-import java.util.concurrent.TimeoutException;
-import java.util.function.IntPredicate;
+import java.util.function.IntUnaryOperator;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -27,8 +26,6 @@ import org.jspecify.annotations.Nullable;
 public final class MeetingPoint {
   /** Extra time for the timeouts of the store and of Gloo, whose messages are more specific. */
   public static final Duration GRACE = Duration.ofMillis(500);
-
-  private static final Duration LOST_AFTER = Duration.ofSeconds(1);
 
   /** Time in which rank 0 waits for others that still need the store. */
   public static final Duration MAX_LINGER = Duration.ofSeconds(10);
@@ -45,12 +42,25 @@ public final class MeetingPoint {
   private final String networkInterface;
   private final Duration timeout;
   private final long start;
+  private final IntUnaryOperator number;
+
+  /** Creates the meeting point of all ranks. */
+  MeetingPoint(
+      StoreConnection store,
+      String prefix,
+      Environment environment,
+      String networkInterface,
+      Duration timeout,
+      long start) {
+    this(store, prefix, environment, networkInterface, timeout, start, rank -> rank);
+  }
 
   /**
-   * Creates a meeting point.
+   * Creates the meeting point of some ranks.
    *
-   * @param environment the rank in the group, and the master, which serves the store
+   * @param environment the rank among them, and the master, which serves the store
    * @param start when the ranks began to wait, as of {@link System#nanoTime}
+   * @param number returns the number by which messages and exceptions name one of the ranks
    */
   public MeetingPoint(
       StoreConnection store,
@@ -58,13 +68,15 @@ public final class MeetingPoint {
       Environment environment,
       String networkInterface,
       Duration timeout,
-      long start) {
+      long start,
+      IntUnaryOperator number) {
     this.store = store;
     this.prefix = prefix;
     this.environment = environment;
     this.networkInterface = networkInterface;
     this.timeout = timeout;
     this.start = start;
+    this.number = number;
   }
 
   /** Loads the classes that connecting needs. */
@@ -90,7 +102,7 @@ public final class MeetingPoint {
       store.add(prefix + "joined", 1);
       return true;
     } catch (NativeException e) {
-      throw storeLost(environment, start, e);
+      throw storeLost(e);
     }
   }
 
@@ -101,7 +113,7 @@ public final class MeetingPoint {
       String ranks = Integer.toString(environment.worldSize());
       store.set(prefix + "ranks", ranks.getBytes(StandardCharsets.UTF_8));
     } catch (NativeException e) {
-      throw storeLost(environment, start, e);
+      throw storeLost(e);
     }
   }
 
@@ -127,7 +139,7 @@ public final class MeetingPoint {
       store.set(prefix + "conflict", both.getBytes(StandardCharsets.UTF_8));
       return false;
     } catch (NativeException e) {
-      throw storeLost(environment, start, e);
+      throw storeLost(e);
     }
   }
 
@@ -166,7 +178,7 @@ public final class MeetingPoint {
       }
       throw new IllegalArgumentException("WORLD_SIZE must be the same on all ranks, got " + both);
     } catch (NativeException e) {
-      throw storeLost(environment, start, e);
+      throw storeLost(e);
     }
   }
 
@@ -198,7 +210,7 @@ public final class MeetingPoint {
         Rendezvous.sleep(pause);
       }
     } catch (NativeException e) {
-      throw storeLost(environment, start, e);
+      throw storeLost(e);
     }
   }
 
@@ -206,7 +218,7 @@ public final class MeetingPoint {
     try {
       store.set(prefix + "complete", new byte[0]);
     } catch (NativeException e) {
-      throw storeLost(environment, start, e);
+      throw storeLost(e);
     }
   }
 
@@ -214,7 +226,7 @@ public final class MeetingPoint {
     try {
       return store.isSet(prefix + "complete");
     } catch (NativeException e) {
-      throw storeLost(environment, start, e);
+      throw storeLost(e);
     }
   }
 
@@ -254,48 +266,17 @@ public final class MeetingPoint {
     }
   }
 
-  /**
-   * Registers, and connects once all ranks have; waits at most for the timeout. Calls {@code
-   * eachTime} again and again while it waits, which may throw.
-   *
-   * @param isLost whether the connection to a rank of this group is known to be lost
-   */
-  public NativeHandle<NativeProcessGroup> meet(Runnable eachTime, IntPredicate isLost) {
-    try {
-      return new TimeLimitedCall<>(
-              "torchfeed-subgroup",
-              () -> {
-                register();
-                awaitAll(() -> requireLiving(isLost));
-                return connect();
-              },
-              NativeHandle::close)
-          .await(timeout.plus(GRACE), eachTime);
-    } catch (TimeoutException e) {
-      throw failure(start, "the store or a rank does not respond", e);
-    }
-  }
-
-  /** Throws if a rank that has not registered was lost; it has a moment to do so. */
-  private void requireLiving(IntPredicate isLost) {
-    if (System.nanoTime() - start > LOST_AFTER.toNanos()
-        && IntStream.range(0, environment.worldSize())
-            .filter(isLost)
-            .anyMatch(rank -> !store.isSet(prefix + "rank/" + rank))) {
-      throw missingRanks();
-    }
-  }
-
   PeerLostException missingRanks() {
     List<Integer> missing;
     try {
       missing =
           IntStream.range(0, environment.worldSize())
               .filter(rank -> !store.isSet(prefix + "rank/" + rank))
+              .map(number)
               .boxed()
               .toList();
     } catch (NativeException e) { // rank 0 has given up first and ended the store
-      return storeLost(environment, start, e);
+      return storeLost(e);
     }
     String reason =
         environment.worldSize()
@@ -309,8 +290,18 @@ public final class MeetingPoint {
     return failure(start, reason, null);
   }
 
+  /** Returns the exception for a rank that does not come any more. */
+  PeerLostException withoutRank(int rank, String reason) {
+    return LossNote.lost(
+        "rendezvous", start, OptionalInt.of(number.applyAsInt(rank)), reason, null);
+  }
+
   private long joined() {
     return store.add(prefix + "joined", 0);
+  }
+
+  PeerLostException storeLost(NativeException e) {
+    return storeLost(environment, start, e);
   }
 
   static PeerLostException storeLost(Environment environment, long start, NativeException e) {
