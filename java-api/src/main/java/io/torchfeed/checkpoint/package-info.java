@@ -7,7 +7,8 @@
  * io.torchfeed.checkpoint.TrainingState} names such objects, modules, optimizers of the presets and
  * values of the user; {@link io.torchfeed.checkpoint.Checkpoints} save and load it as a folder of
  * safetensors files and a manifest, which Python reads and writes as well. A {@link
- * io.torchfeed.checkpoint.SafetensorsFile} is also of use alone.
+ * io.torchfeed.checkpoint.SafetensorsFile} is also of use alone; a {@link
+ * io.torchfeed.checkpoint.TorchFile} is one of Python's {@code torch.save}.
  *
  * <p>A run that resumes ends equal bit for bit to one that was not stopped if each rank restores
  * the parameters, the state of the optimizer, the {@linkplain io.torchfeed.data.Batches#state()

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.checkpoint;
+
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.checkpoint.CheckpointException.Problem;
+import io.torchfeed.checkpoint.Unpickler.UnpicklingException;
+import io.torchfeed.internal.FileReplacement;
+import io.torchfeed.internal.Quotes;
+import io.torchfeed.internal.RegularFile;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Collections;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.zip.CRC32;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipException;
+import java.util.zip.ZipFile;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.MemoryFormatOptional;
+import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorOptions;
+import org.bytedeco.pytorch.global.torch;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A file of Python's {@code torch.save}: the tensors of a {@code state_dict}, or of dictionaries
+ * and lists of them. Python loads the files that {@link #write} makes with {@code torch.load}, also
+ * with {@code weights_only=True} and {@code mmap=True}.
+ *
+ * <pre>{@code
+ * Path path = root.resolve("net.pt");
+ * TorchFile.write(path, Map.of("fc.weight", net.weight(), "fc.bias", net.bias()));
+ *
+ * try (TorchFile saved = TorchFile.open(path);
+ *     Tensor weight = saved.read("fc.weight")) {
+ *   net.weight().detach().copy_(weight);
+ * }
+ * }</pre>
+ *
+ * <p>A tensor's name is its key. Within nested dictionaries and lists it is all keys and indices
+ * that lead to it, with a slash between two: {@code model/fc.weight} in <code>
+ * {"model": net.state_dict()}</code>, {@code optimizer/state/0/momentum_buffer} in the state of an
+ * optimizer.
+ *
+ * <p>Reading runs no code of the file, unlike Python's without {@code weights_only}: it knows
+ * tensors, parameters, dictionaries with texts or whole numbers as keys, lists, tuples, sets,
+ * numbers, texts, devices and dtypes, and refuses everything else, such as a whole module. Tensors
+ * may have any shape and strides, and each {@link io.torchfeed.memory.DType}; those of a device
+ * come to the CPU. Their description takes at most 16 MiB in the file, and about 30 times as much
+ * in the Java heap; their elements take none.
+ *
+ * <p>Not thread-safe. {@code close} has no effect the second time.
+ *
+ * <p>The zip format of torch since 1.6, compared with version 2.10.
+ */
+public final class TorchFile implements AutoCloseable {
+  private static final String PICKLE = "/data.pkl";
+  private static final int MAX_PICKLE_BYTES = 16 << 20;
+  private static final int MIN_LIMIT = 1 << 16;
+  private static final int PIECE = 1 << 16;
+
+  private final Path path;
+  private final ZipFile zip;
+  private final String root;
+  private final PickledEntries entries;
+  private boolean isClosed;
+
+  private TorchFile(Path path, ZipFile zip, String root, PickledEntries entries) {
+    this.path = path;
+    this.zip = zip;
+    this.root = root;
+    this.entries = entries;
+  }
+
+  /**
+   * Opens a file and reads all of it except the elements of tensors.
+   *
+   * @param path a regular file
+   * @return the open file; the caller closes it
+   * @throws CheckpointException if it is missing, unreadable or malformed, or has objects that are
+   *     not supported
+   */
+  public static TorchFile open(Path path) {
+    String kind = RegularFile.otherKind(path);
+    if (kind != null) {
+      throw new CheckpointException(
+          path, Problem.UNREADABLE, "it must be a regular file, got " + kind);
+    }
+    ZipFile zip = null;
+    try {
+      zip = new ZipFile(path.toFile());
+      return open(path, zip);
+    } catch (NoSuchFileException e) {
+      throw new CheckpointException(path, Problem.MISSING, "there is no such file", e);
+    } catch (ZipException e) {
+      throw closing(
+          zip,
+          damaged(
+              path,
+              "it is no whole zip file (%s), as torch.save writes since 1.6"
+                  .formatted(e.getMessage()),
+              e));
+    } catch (UnpicklingException e) {
+      throw closing(zip, damaged(path, String.valueOf(e.getMessage()), e));
+    } catch (IOException e) {
+      throw closing(zip, CheckpointException.unreadable(path, e));
+    } catch (RuntimeException | Error e) {
+      closing(zip, e);
+      throw e;
+    }
+  }
+
+  private static TorchFile open(Path path, ZipFile zip) throws IOException, UnpicklingException {
+    ZipEntry pickle =
+        zip.stream()
+            .filter(entry -> entry.getName().endsWith(PICKLE))
+            .findFirst()
+            .orElseThrow(() -> new ZipException("it has no entry data.pkl"));
+    String root = pickle.getName().substring(0, pickle.getName().length() - PICKLE.length());
+    if (zip.getEntry(root + "/constants.pkl") != null) {
+      throw new CheckpointException(
+          path,
+          Problem.MISMATCH,
+          "it is a TorchScript archive; load it as one, or save model.state_dict() by torch.save");
+    }
+    ZipEntry order = zip.getEntry(root + "/byteorder");
+    if (order != null
+        && !new String(bytes(zip, order, PIECE), StandardCharsets.UTF_8).equals("little")) {
+      throw new CheckpointException(
+          path, Problem.MISMATCH, "it was saved on a machine with another order of bytes");
+    }
+    byte[] bytes = bytes(zip, pickle, MAX_PICKLE_BYTES);
+    PickledEntries entries =
+        PickledEntries.of(Unpickler.read(bytes), Math.max(MIN_LIMIT, 4 * bytes.length));
+    TorchFile file = new TorchFile(path, zip, root, entries);
+    for (Map.Entry<String, PickledTensor> entry : entries.tensors().entrySet()) {
+      file.requireElements(entry.getKey(), entry.getValue());
+    }
+    return file;
+  }
+
+  private static byte[] bytes(ZipFile zip, ZipEntry entry, int max) throws IOException {
+    requireStored(entry);
+    if (entry.getSize() > max) {
+      throw new ZipException(
+          "entry %s must have at most %d bytes, got %d"
+              .formatted(Quotes.shortened(entry.getName()), max, entry.getSize()));
+    }
+    try (InputStream in = zip.getInputStream(entry)) {
+      byte[] bytes = in.readNBytes((int) entry.getSize());
+      CRC32 checksum = new CRC32();
+      checksum.update(bytes);
+      requireWhole(entry, bytes.length, checksum);
+      return bytes;
+    }
+  }
+
+  private static void requireStored(ZipEntry entry) throws ZipException {
+    if (entry.getMethod() != ZipEntry.STORED || entry.getSize() != entry.getCompressedSize()) {
+      throw new ZipException("entry %s is compressed".formatted(Quotes.shortened(entry.getName())));
+    }
+  }
+
+  /** Checks that an entry was read as a whole; without a checksum, as Python can save it, too. */
+  private static void requireWhole(ZipEntry entry, long bytes, CRC32 checksum) throws ZipException {
+    if (bytes != entry.getSize()
+        || (entry.getCrc() != 0 && entry.getCrc() != checksum.getValue())) {
+      throw new ZipException(
+          "entry %s differs from its checksum".formatted(Quotes.shortened(entry.getName())));
+    }
+  }
+
+  /** Checks that the elements of a tensor are in the file. */
+  private void requireElements(String name, PickledTensor tensor)
+      throws ZipException, UnpicklingException {
+    ZipEntry storage = storage(tensor);
+    if (storage == null) {
+      throw new UnpicklingException(
+          "the elements of %s are missing".formatted(Quotes.shortened(name)));
+    }
+    requireStored(storage);
+    try {
+      long end =
+          Math.multiplyExact(
+              Math.addExact(tensor.offset(), tensor.span()), (long) tensor.dtype().bytes());
+      if (end <= storage.getSize()) {
+        return;
+      }
+    } catch (ArithmeticException e) {
+      throw new UnpicklingException(
+          "the shape of %s is too large: %s".formatted(Quotes.shortened(name), tensor.sizes()));
+    }
+    throw new UnpicklingException(
+        "%s needs more elements than the %d bytes of its storage have"
+            .formatted(Quotes.shortened(name), storage.getSize()));
+  }
+
+  private @Nullable ZipEntry storage(PickledTensor tensor) {
+    return zip.getEntry(root + "/data/" + tensor.storage().key());
+  }
+
+  private static CheckpointException damaged(Path path, String detail, Exception cause) {
+    return new CheckpointException(path, Problem.DAMAGED, detail, cause);
+  }
+
+  private static <T extends Throwable> T closing(@Nullable ZipFile zip, T thrown) {
+    try {
+      if (zip != null) {
+        zip.close();
+      }
+    } catch (IOException e) {
+      thrown.addSuppressed(e);
+    }
+    return thrown;
+  }
+
+  /**
+   * Returns the names of the tensors, in the order of the file.
+   *
+   * @return an unmodifiable set
+   */
+  public Set<String> names() {
+    return Collections.unmodifiableSet(entries.tensors().keySet());
+  }
+
+  /**
+   * Returns all that is no tensor, under names as those of tensors, for example {@code epoch} or
+   * {@code optimizer/param_groups/0/lr}. Entries that are {@code None} are left out.
+   *
+   * @return an unmodifiable map to {@link Long}, {@link java.math.BigInteger}, {@link Double},
+   *     {@link Boolean} and {@link String}
+   */
+  public Map<String, Object> values() {
+    return Collections.unmodifiableMap(entries.values());
+  }
+
+  /**
+   * Reads a tensor.
+   *
+   * @param name one of {@link #names}
+   * @return a new tensor on the CPU with the shape and strides that were saved, owned by the caller
+   *     and by no pointer scope; it shares its elements with no other
+   * @throws IllegalArgumentException if the file has none of this name
+   * @throws CheckpointException if it cannot be read, or its elements differ from their checksum;
+   *     that is compared if the tensor uses its storage from the first element to the last
+   * @throws IllegalStateException if the file is closed
+   */
+  public Tensor read(String name) {
+    PickledTensor tensor = entries.tensors().get(requireNonNull(name, "name"));
+    if (tensor == null) {
+      throw new IllegalArgumentException(
+          "%s has no tensor %s".formatted(path, Quotes.shortened(name)));
+    }
+    if (isClosed) {
+      throw new IllegalStateException("the file is closed");
+    }
+    try (Tensor elements = NativeHandle.outsideOfScopes(() -> empty(tensor))) {
+      fill(elements, tensor);
+      return NativeHandle.outsideOfScopes(
+          () -> elements.as_strided(tensor.sizeArray(), tensor.strideArray()));
+    } catch (ZipException e) {
+      throw damaged(path, String.valueOf(e.getMessage()), e);
+    } catch (IOException e) {
+      throw CheckpointException.unreadable(path, e);
+    }
+  }
+
+  /**
+   * Copies tensors into the parameters and buffers of a module, as {@code load_state_dict} with
+   * {@code strict=True}.
+   *
+   * @param prefix the beginning of the names of the module's tensors, for example {@code model/};
+   *     empty if the file is its {@code state_dict}
+   * @param module borrowed; on any device
+   * @throws IllegalArgumentException if a tensor is missing, has another shape or dtype, or the
+   *     module has none of its name; then nothing is copied
+   * @throws CheckpointException as for {@link #read}; then nothing is copied
+   */
+  public void copyTo(String prefix, Module module) {
+    Map<String, Tensor> read = new TreeMap<>();
+    try (StateDict state = StateDict.owning("", read);
+        PointerScope scope = new PointerScope()) {
+      for (String name : names()) {
+        if (name.startsWith(prefix)) {
+          read.put(name.substring(prefix.length()), read(name));
+        }
+      }
+      state.copyTo(ModuleState.tensors(module));
+    }
+  }
+
+  private static Tensor empty(PickledTensor tensor) {
+    try (TensorOptions options = new TensorOptions(tensor.dtype().scalarType());
+        MemoryFormatOptional format = new MemoryFormatOptional()) {
+      return torch.empty(new long[] {tensor.span()}, options, format);
+    }
+  }
+
+  private void fill(Tensor elements, PickledTensor tensor) throws IOException {
+    ZipEntry storage = requireNonNull(storage(tensor));
+    long from = tensor.offset() * tensor.dtype().bytes();
+    CRC32 checksum = new CRC32();
+    byte[] piece = new byte[PIECE];
+    long[] read = {0};
+    try (PointerScope scope = new PointerScope();
+        InputStream in = zip.getInputStream(storage)) {
+      in.skipNBytes(from);
+      TensorBytes.forEach(
+          elements,
+          bytes -> {
+            read[0] += bytes.remaining();
+            fill(bytes, in, piece, checksum);
+          });
+    }
+    if (from == 0 && read[0] == storage.getSize()) {
+      requireWhole(storage, read[0], checksum);
+    }
+  }
+
+  private static void fill(ByteBuffer bytes, InputStream in, byte[] piece, CRC32 checksum)
+      throws IOException {
+    while (bytes.hasRemaining()) {
+      int count = in.read(piece, 0, Math.min(piece.length, bytes.remaining()));
+      if (count < 0) {
+        throw new EOFException("the file became shorter");
+      }
+      checksum.update(piece, 0, count);
+      bytes.put(piece, 0, count);
+    }
+  }
+
+  /**
+   * Writes a file, or replaces one as a whole: it is there with all its bytes or not at all, also
+   * after a kill or a power cut. In Python it is a dictionary of tensors without gradients, in the
+   * order of the map.
+   *
+   * @param path the file
+   * @param tensors by name, dense, on any device; copied to the CPU one after the other
+   * @throws IllegalArgumentException if a tensor is undefined or sparse, has a dtype that is no
+   *     {@link io.torchfeed.memory.DType}, or the names have more than 16 MiB
+   * @throws CheckpointException if it cannot be written; nothing is left of it
+   */
+  public static void write(Path path, Map<String, Tensor> tensors) {
+    TorchFileWriter writer = new TorchFileWriter(tensors, MAX_PICKLE_BYTES);
+    try {
+      FileReplacement.write(path, writer::write);
+    } catch (IOException e) {
+      throw CheckpointException.unwritable(path, e);
+    }
+  }
+
+  @Override
+  public void close() {
+    isClosed = true;
+    try {
+      zip.close();
+    } catch (IOException e) {
+      throw CheckpointException.unreadable(path, e);
+    }
+  }
+}

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.checkpoint;
+
+import io.torchfeed.checkpoint.PickledTensor.PickledStorage;
+import io.torchfeed.internal.Quotes;
+import io.torchfeed.memory.DType;
+import java.math.BigInteger;
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads a pickle of tensors, dictionaries, lists, numbers and texts. It is closed: it makes objects
+ * of these kinds alone, and calls nothing that a pickle names.
+ *
+ * <p>The opcodes are those that Python's {@code torch.save} writes in protocols 2 to 5.
+ */
+final class Unpickler {
+  /** Python's {@code None}. */
+  static final Object NONE = new Object();
+
+  private static final int MAX_LONG_BYTES = 255;
+
+  /** A violation of the format, or an object that is not supported. */
+  static final class UnpicklingException extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    UnpicklingException(String message) {
+      super(message);
+    }
+  }
+
+  private final ByteBuffer in;
+  private final List<Object> stack = new ArrayList<>();
+  private final Deque<Integer> marks = new ArrayDeque<>();
+  private final Map<Integer, Object> memo = new HashMap<>();
+
+  private Unpickler(byte[] pickle) {
+    in = ByteBuffer.wrap(pickle).order(ByteOrder.LITTLE_ENDIAN);
+  }
+
+  /**
+   * Reads a pickle.
+   *
+   * @return its object: a map, a list, a {@link PickledTensor}, a {@code Long}, {@code BigInteger},
+   *     {@code Double}, {@code Boolean} or {@code String}, a {@link Global}, or {@link #NONE}
+   */
+  static Object read(byte[] pickle) throws UnpicklingException {
+    Unpickler unpickler = new Unpickler(pickle);
+    try {
+      while (true) {
+        int opcode = Byte.toUnsignedInt(unpickler.in.get());
+        if (opcode == '.') {
+          return unpickler.pop();
+        }
+        unpickler.perform(opcode);
+      }
+    } catch (BufferUnderflowException e) {
+      throw new UnpicklingException("the pickle ends too early");
+    }
+  }
+
+  private void perform(int opcode) throws UnpicklingException {
+    switch (opcode) {
+      case 0x80 -> in.get(); // PROTO
+      case 0x95 -> in.getLong(); // FRAME
+      case '(' -> marks.push(stack.size());
+      case ')', ']', 0x8f -> stack.add(new ArrayList<>());
+      case 't' -> stack.add(popToMark());
+      case 0x85 -> stack.add(popMany(1));
+      case 0x86 -> stack.add(popMany(2));
+      case 0x87 -> stack.add(popMany(3));
+      case 'a' -> append(popMany(1));
+      case 'e', 0x90 -> append(popToMark());
+      case '}' -> stack.add(new LinkedHashMap<>());
+      case 's' -> put(popMany(2));
+      case 'u' -> put(popToMark());
+      case 'N' -> stack.add(NONE);
+      case 0x88 -> stack.add(true);
+      case 0x89 -> stack.add(false);
+      case 'J' -> stack.add((long) in.getInt());
+      case 'K' -> stack.add((long) Byte.toUnsignedInt(in.get()));
+      case 'M' -> stack.add((long) Short.toUnsignedInt(in.getShort()));
+      case 0x8a -> stack.add(integer());
+      case 'G' -> stack.add(Double.longBitsToDouble(Long.reverseBytes(in.getLong())));
+      case 'X' -> stack.add(text(in.getInt()));
+      case 0x8c -> stack.add(text(Byte.toUnsignedInt(in.get())));
+      case 'q' -> memo.put(Byte.toUnsignedInt(in.get()), top());
+      case 'r' -> memo.put(in.getInt(), top());
+      case 0x94 -> memo.put(memo.size(), top());
+      case 'h' -> stack.add(remembered(Byte.toUnsignedInt(in.get())));
+      case 'j' -> stack.add(remembered(in.getInt()));
+      case 'c' -> stack.add(new Global(line() + "." + line()));
+      case 0x93 -> {
+        List<Object> names = popMany(2);
+        if (!(names.get(0) instanceof String module && names.get(1) instanceof String name)) {
+          throw new UnpicklingException("the pickle has a name that is no text");
+        }
+        stack.add(new Global(module + "." + name));
+      }
+      case 'R', 0x81 -> {
+        List<Object> call = popMany(2);
+        stack.add(result(global(call.get(0)), list(call.get(1))));
+      }
+      case 'b' -> {
+        pop(); // attributes of an OrderedDict, not of use here
+        requireMap(top());
+      }
+      case 'Q' -> stack.add(storage(list(pop())));
+      default ->
+          throw new UnpicklingException(
+              "the pickle has the opcode 0x%02x, which is not supported".formatted(opcode));
+    }
+  }
+
+  /** The name of a function, class or constant of Python. */
+  record Global(String name) {}
+
+  private Object top() throws UnpicklingException {
+    if (stack.isEmpty()) {
+      throw new UnpicklingException("the pickle uses an object that is not there");
+    }
+    return stack.get(stack.size() - 1);
+  }
+
+  private Object pop() throws UnpicklingException {
+    return popMany(1).get(0);
+  }
+
+  private List<Object> popMany(int count) throws UnpicklingException {
+    int from = stack.size() - count;
+    if (from < (marks.isEmpty() ? 0 : marks.getFirst())) {
+      throw new UnpicklingException("the pickle uses an object that is not there");
+    }
+    return popFrom(from);
+  }
+
+  private List<Object> popToMark() throws UnpicklingException {
+    if (marks.isEmpty()) {
+      throw new UnpicklingException("the pickle uses a mark that is not there");
+    }
+    return popFrom(marks.pop());
+  }
+
+  private List<Object> popFrom(int from) {
+    List<Object> tail = stack.subList(from, stack.size());
+    List<Object> popped = new ArrayList<>(tail);
+    tail.clear();
+    return popped;
+  }
+
+  private void append(List<Object> items) throws UnpicklingException {
+    list(top()).addAll(items);
+  }
+
+  private void put(List<Object> items) throws UnpicklingException {
+    Map<Object, Object> map = requireMap(top());
+    if (items.size() % 2 != 0) {
+      throw new UnpicklingException("the pickle has a key without a value");
+    }
+    for (int i = 0; i < items.size(); i += 2) {
+      Object key = items.get(i);
+      if (!(key instanceof String || key instanceof Long || key instanceof Boolean)) {
+        throw new UnpicklingException("a key must be a text or a whole number");
+      }
+      map.put(key, items.get(i + 1));
+    }
+  }
+
+  private Object remembered(int index) throws UnpicklingException {
+    @Nullable Object object = memo.get(index);
+    if (object == null) {
+      throw new UnpicklingException("the pickle refers to an object that is not there");
+    }
+    return object;
+  }
+
+  private Object integer() throws UnpicklingException {
+    byte[] bytes = bytes(Byte.toUnsignedInt(in.get()), MAX_LONG_BYTES);
+    byte[] bigEndian = new byte[bytes.length + 1]; // an empty one is 0
+    for (int i = 0; i < bytes.length; i++) {
+      bigEndian[bytes.length - i] = bytes[i];
+    }
+    bigEndian[0] = (byte) (bytes.length > 0 && bytes[bytes.length - 1] < 0 ? -1 : 0);
+    BigInteger number = new BigInteger(bigEndian);
+    return number.bitLength() < Long.SIZE ? (Object) number.longValueExact() : number;
+  }
+
+  private byte[] bytes(int length, int max) throws UnpicklingException {
+    if (length < 0 || length > Math.min(max, in.remaining())) {
+      throw new UnpicklingException("the pickle ends too early");
+    }
+    byte[] bytes = new byte[length];
+    in.get(bytes);
+    return bytes;
+  }
+
+  private String text(int length) throws UnpicklingException {
+    try {
+      return StandardCharsets.UTF_8
+          .newDecoder()
+          .decode(ByteBuffer.wrap(bytes(length, Integer.MAX_VALUE)))
+          .toString();
+    } catch (CharacterCodingException e) {
+      throw new UnpicklingException("the pickle has a text that is not in UTF-8");
+    }
+  }
+
+  private String line() throws UnpicklingException {
+    int length = 0;
+    while (in.get(in.position() + lengthWithin(length)) != '\n') {
+      length++;
+    }
+    String line = text(length);
+    in.get();
+    return line;
+  }
+
+  private int lengthWithin(int length) throws UnpicklingException {
+    if (length >= in.remaining()) {
+      throw new UnpicklingException("the pickle ends too early");
+    }
+    return length;
+  }
+
+  private static Global global(Object object) throws UnpicklingException {
+    if (object instanceof Global global) {
+      return global;
+    }
+    throw new UnpicklingException("the pickle calls an object that is no name");
+  }
+
+  @SuppressWarnings("unchecked")
+  private static List<Object> list(Object object) throws UnpicklingException {
+    if (object instanceof List<?>) {
+      return (List<Object>) object;
+    }
+    throw new UnpicklingException("the pickle has another object in the place of a list");
+  }
+
+  @SuppressWarnings("unchecked")
+  private static Map<Object, Object> requireMap(Object object) throws UnpicklingException {
+    if (object instanceof Map<?, ?>) {
+      return (Map<Object, Object>) object;
+    }
+    throw new UnpicklingException(
+        object instanceof PickledTensor
+            ? "it has a tensor with attributes, which are not supported"
+            : "the pickle has another object in the place of a dictionary");
+  }
+
+  private static Object result(Global function, List<Object> arguments) throws UnpicklingException {
+    switch (function.name()) {
+      case "collections.OrderedDict" -> {
+        if (arguments.isEmpty()) {
+          return new LinkedHashMap<>();
+        }
+      }
+      case "torch._utils._rebuild_tensor_v2" -> {
+        return tensor(arguments, null, 6);
+      }
+      case "torch._utils._rebuild_tensor_v3" -> {
+        return tensor(arguments, dtype(argument(arguments, 6)), 7);
+      }
+      case "torch._utils._rebuild_parameter" -> {
+        if (argument(arguments, 0) instanceof PickledTensor tensor) {
+          return tensor;
+        }
+      }
+      case "torch.Size", "__builtin__.set", "builtins.set" -> {
+        return list(argument(arguments, 0));
+      }
+      case "torch.device" -> {
+        return argument(arguments, 0);
+      }
+      default ->
+          throw new UnpicklingException(
+              "it has an object of %s; save tensors, dictionaries, lists, numbers and texts alone,"
+                      .formatted(Quotes.shortened(function.name()))
+                  + " for example model.state_dict()");
+    }
+    throw new UnpicklingException(
+        "the arguments of %s are others than those of torch.save".formatted(function.name()));
+  }
+
+  private static Object argument(List<Object> arguments, int index) throws UnpicklingException {
+    if (index >= arguments.size()) {
+      throw new UnpicklingException("the pickle calls a function with too few arguments");
+    }
+    return arguments.get(index);
+  }
+
+  private static PickledTensor tensor(
+      List<Object> arguments, @Nullable DType dtype, int metadataIndex) throws UnpicklingException {
+    if (!(argument(arguments, 0) instanceof PickledStorage storage)) {
+      throw new UnpicklingException("the pickle has a tensor without a storage");
+    }
+    if (metadataIndex < arguments.size() && !requireMap(arguments.get(metadataIndex)).isEmpty()) {
+      throw new UnpicklingException(
+          "it has a conjugate or negative view; save tensor.resolve_conj().resolve_neg()");
+    }
+    long offset = number(argument(arguments, 1));
+    List<Long> sizes = numbers(list(argument(arguments, 2)));
+    List<Long> strides = numbers(list(argument(arguments, 3)));
+    if (sizes.size() != strides.size()) {
+      throw new UnpicklingException(
+          "a tensor has %d sizes and %d strides".formatted(sizes.size(), strides.size()));
+    }
+    return new PickledTensor(
+        storage, dtype == null ? storage.dtype() : dtype, offset, sizes, strides);
+  }
+
+  private static long number(Object object) throws UnpicklingException {
+    if (object instanceof Long number && number >= 0) {
+      return number;
+    }
+    throw new UnpicklingException("a tensor's offset, size or stride is no number of at least 0");
+  }
+
+  private static List<Long> numbers(List<Object> objects) throws UnpicklingException {
+    List<Long> numbers = new ArrayList<>();
+    for (Object object : objects) {
+      numbers.add(number(object));
+    }
+    return List.copyOf(numbers);
+  }
+
+  private static DType dtype(Object object) throws UnpicklingException {
+    @Nullable DType dtype = TorchDTypes.ofGlobal(global(object).name());
+    if (dtype == null) {
+      throw new UnpicklingException(
+          "it has a tensor of %s, which is not supported"
+              .formatted(Quotes.shortened(global(object).name())));
+    }
+    return dtype;
+  }
+
+  /** Returns the storage that a persistent identifier of {@code torch.save} describes. */
+  private static PickledStorage storage(List<Object> id) throws UnpicklingException {
+    if (id.size() != 5 || !id.get(0).equals("storage") || !(id.get(2) instanceof String key)) {
+      throw new UnpicklingException("the pickle has a storage that torch.save does not write");
+    }
+    String type = global(id.get(1)).name();
+    @Nullable DType dtype = TorchDTypes.ofStorage(type);
+    if (dtype == null) {
+      throw new UnpicklingException(
+          "it has a tensor in a %s, which is not supported".formatted(Quotes.shortened(type)));
+    }
+    return new PickledStorage(key, dtype, number(id.get(4)));
+  }
+}
