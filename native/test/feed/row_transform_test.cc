@@ -33,7 +33,7 @@ constexpr float kScale = 1.0F / 255.0F;
 const std::vector<float> kMean = {0.49F, 0.31F, -2};
 const std::vector<float> kStd = {0.25F, 3, -0.7F};
 
-class RowTransforms : public testing::Test {
+class RowTransforms : public ::testing::Test {
  protected:
   ~RowTransforms() override { EXPECT_EQ(live_objects(), 0); }
 };

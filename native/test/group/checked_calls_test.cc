@@ -26,7 +26,7 @@ at::Tensor of_rank(int64_t rank, int64_t elements) {
   return at::arange(elements, at::kFloat) % 7 + static_cast<double>(rank);
 }
 
-void expect_equal(const at::Tensor& expected, const at::Tensor& got, const char* what) {
+void expect_values(const at::Tensor& expected, const at::Tensor& got, const char* what) {
   EXPECT_TRUE(at::equal(expected, got)) << what << " of " << expected.sizes();
 }
 
@@ -35,12 +35,12 @@ void reduce_all(ProcessGroup& group, int64_t elements) {
   const at::Tensor sum = of_rank(0, elements) * kRanks + 3;
   at::Tensor values = mine.clone();
   group.all_reduce(values, 0);
-  expect_equal(sum, values, "all-reduce");
+  expect_values(sum, values, "all-reduce");
   values = mine.clone();
   group.reduce(values, 0, 1);
-  expect_equal(group.rank() == 1 ? sum : mine, values, "reduce");
+  expect_values(group.rank() == 1 ? sum : mine, values, "reduce");
   group.reduce_scatter(values, mine.repeat({kRanks}), 0);
-  expect_equal(sum, values, "reduce-scatter");
+  expect_values(sum, values, "reduce-scatter");
 }
 
 void move_all(ProcessGroup& group, int64_t elements) {
@@ -50,29 +50,29 @@ void move_all(ProcessGroup& group, int64_t elements) {
     each.push_back(of_rank(rank, elements));
   }
   const at::Tensor all = at::stack(each);
-  expect_equal(all, group.all_gather(mine)->result(0), "all-gather");
+  expect_values(all, group.all_gather(mine)->result(0), "all-gather");
   at::Tensor into = at::empty({kRanks, elements});
   group.all_gather_into(into, mine);
-  expect_equal(all, into, "all-gather into");
+  expect_values(all, into, "all-gather into");
   at::Tensor values = mine.clone();
   group.broadcast(values, 2);
-  expect_equal(each[2], values, "broadcast");
+  expect_values(each[2], values, "broadcast");
   const auto gathered = group.gather(mine, 1);
   EXPECT_EQ(group.rank() == 1, gathered != nullptr);
   if (gathered) {
-    expect_equal(all, gathered->result(0), "gather");
+    expect_values(all, gathered->result(0), "gather");
   }
   group.scatter(values, group.rank() == 1 ? each : std::vector<at::Tensor>{}, 1);
-  expect_equal(mine, values, "scatter");
+  expect_values(mine, values, "scatter");
 }
 
 void move_bytes(ProcessGroup& group, int64_t length) {
   const auto of = [&](int64_t rank) { return at::full({length - 1 + rank}, rank, at::kByte); };
   const auto all = group.all_gather_bytes(of(group.rank()));
   for (int64_t rank = 0; rank < kRanks; ++rank) {
-    expect_equal(of(rank), all->result(rank), "all-gather of bytes");
-    expect_equal(of(rank), group.broadcast_bytes(of(group.rank()), rank)->result(0),
-                 "broadcast of bytes");
+    expect_values(of(rank), all->result(rank), "all-gather of bytes");
+    expect_values(of(rank), group.broadcast_bytes(of(group.rank()), rank)->result(0),
+                  "broadcast of bytes");
   }
 }
 
@@ -110,7 +110,7 @@ TEST(CheckedCalls, DifferentCallsOfAnySizesAreRefusedEverywhereAndModifyNothing)
         const at::Tensor values = of_rank(group.rank(), elements);
         expect_error(ErrorCode::kInvalidArgument, "all ranks must make the same call: rank 0 calls",
                      [&] { calls[is_odd ? other : i](group, values); });
-        expect_equal(of_rank(group.rank(), elements), values, "refused");
+        expect_values(of_rank(group.rank(), elements), values, "refused");
       }
     }
     group.barrier();
