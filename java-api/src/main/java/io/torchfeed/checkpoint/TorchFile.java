@@ -234,7 +234,7 @@ public final class TorchFile implements AutoCloseable {
   }
 
   /**
-   * Returns all that is no tensor, under names as those of tensors, for example {@code epoch} or
+   * Returns all that is no tensor, named like tensors, for example {@code epoch} or
    * {@code optimizer/param_groups/0/lr}. Entries that are {@code None} are left out.
    *
    * @return an unmodifiable map to {@link Long}, {@link java.math.BigInteger}, {@link Double},

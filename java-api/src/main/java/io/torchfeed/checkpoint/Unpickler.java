@@ -290,7 +290,7 @@ final class Unpickler {
                   + " for example model.state_dict()");
     }
     throw new UnpicklingException(
-        "the arguments of %s are others than those of torch.save".formatted(function.name()));
+        "torch.save does not write these arguments of %s".formatted(function.name()));
   }
 
   private static Object argument(List<Object> arguments, int index) throws UnpicklingException {

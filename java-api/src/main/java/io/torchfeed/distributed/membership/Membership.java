@@ -286,8 +286,13 @@ public final class Membership implements AutoCloseable {
   }
 
   private void leave(String failure) {
+    MembershipEndedException left =
+        new MembershipEndedException(Reason.LEFT, "this process has left the job");
+    synchronized (monitor) {
+      end = end == null ? left : end; // before the coordinator ends the connection for it
+    }
     trySend(new Message.Left(failure));
-    ended(new MembershipEndedException(Reason.LEFT, "this process has left the job"));
+    ended(left);
   }
 
   /**
