@@ -3,6 +3,7 @@ package io.torchfeed.checkpoint;
 
 import io.torchfeed.internal.Failures;
 import java.io.IOException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
@@ -45,6 +46,9 @@ public final class CheckpointException extends RuntimeException {
   }
 
   static CheckpointException unreadable(Path path, IOException e) {
+    if (e instanceof NoSuchFileException) {
+      return new CheckpointException(path, Problem.MISSING, "there is no such file", e);
+    }
     return new CheckpointException(
         path, Problem.UNREADABLE, "it cannot be read: " + Failures.reason(e), e);
   }

@@ -10,7 +10,6 @@ import io.torchfeed.checkpoint.SafetensorsHeader.Entry;
 import io.torchfeed.checkpoint.SafetensorsHeader.MalformedException;
 import io.torchfeed.internal.FileReplacement;
 import io.torchfeed.internal.Quotes;
-import io.torchfeed.internal.RegularFile;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
@@ -22,9 +21,7 @@ import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.Collections;
 import java.util.Map;
 import java.util.Set;
@@ -33,7 +30,6 @@ import org.bytedeco.pytorch.MemoryFormatOptional;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.global.torch;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A file of named tensors that Python's {@code safetensors} reads and writes: a JSON header and the
@@ -85,17 +81,9 @@ public final class SafetensorsFile implements AutoCloseable {
    *     first violation
    */
   public static SafetensorsFile open(Path path) {
-    String kind = RegularFile.otherKind(path);
-    if (kind != null) {
-      throw new CheckpointException(
-          path, Problem.UNREADABLE, "it must be a regular file, got " + kind);
-    }
-    FileChannel channel = null;
+    FileChannel channel = SavedBytes.open(path);
     try {
-      channel = FileChannel.open(path, StandardOpenOption.READ);
       return open(path, channel);
-    } catch (NoSuchFileException e) {
-      throw new CheckpointException(path, Problem.MISSING, "there is no such file", e);
     } catch (JsonProcessingException e) {
       throw closing(
           channel,
@@ -144,12 +132,9 @@ public final class SafetensorsFile implements AutoCloseable {
     return new CheckpointException(path, Problem.DAMAGED, detail, cause);
   }
 
-  private static CheckpointException closing(
-      @Nullable FileChannel channel, CheckpointException thrown) {
+  private static CheckpointException closing(FileChannel channel, CheckpointException thrown) {
     try {
-      if (channel != null) {
-        channel.close();
-      }
+      channel.close();
     } catch (IOException e) {
       thrown.addSuppressed(e);
     }

@@ -4,13 +4,11 @@ package io.torchfeed.checkpoint;
 import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.checkpoint.Manifest.SavedFile;
 import io.torchfeed.internal.FileReplacement;
-import io.torchfeed.internal.RegularFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.security.MessageDigest;
@@ -113,8 +111,7 @@ record StepFolder(Path path) {
   private void verify(SavedFile file) {
     Path saved = path.resolve(file.name());
     MessageDigest digest = sha256();
-    requireRegular(saved);
-    try (FileChannel channel = FileChannel.open(saved, StandardOpenOption.READ)) {
+    try (FileChannel channel = SavedBytes.open(saved)) {
       if (channel.size() != file.bytes()) {
         throw damaged(
             file.name(), "it must have %d bytes, got %d".formatted(file.bytes(), channel.size()));
@@ -124,7 +121,7 @@ record StepFolder(Path path) {
         digest.update(piece.flip());
       }
     } catch (IOException e) {
-      throw unreadable(saved, e);
+      throw CheckpointException.unreadable(saved, e);
     }
     if (!HexFormat.of().formatHex(digest.digest()).equals(file.sha256())) {
       throw damaged(file.name(), "its SHA-256 is not the one in " + MANIFEST);
@@ -150,32 +147,17 @@ record StepFolder(Path path) {
   }
 
   private byte[] readSmall(Path file) {
-    requireRegular(file);
-    try {
-      long size = Files.size(file);
+    try (FileChannel channel = SavedBytes.open(file)) {
+      long size = channel.size();
       if (size > MAX_MANIFEST_BYTES) {
         throw damaged(
             String.valueOf(file.getFileName()),
             "it must have at most %d bytes, got %d".formatted(MAX_MANIFEST_BYTES, size));
       }
-      return Files.readAllBytes(file);
+      return Channels.newInputStream(channel).readAllBytes();
     } catch (IOException e) {
-      throw unreadable(file, e);
+      throw CheckpointException.unreadable(file, e);
     }
-  }
-
-  private static void requireRegular(Path file) {
-    String kind = RegularFile.otherKind(file);
-    if (kind != null) {
-      throw new CheckpointException(
-          file, Problem.UNREADABLE, "it must be a regular file, got " + kind);
-    }
-  }
-
-  private static CheckpointException unreadable(Path file, IOException e) {
-    return e instanceof NoSuchFileException
-        ? new CheckpointException(file, Problem.MISSING, "there is no such file", e)
-        : CheckpointException.unreadable(file, e);
   }
 
   private CheckpointException damaged(String file, String detail) {

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.checkpoint;
+
+import io.torchfeed.checkpoint.CheckpointException.Problem;
+import io.torchfeed.internal.RegularFile;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+
+/** The opening of a checkpoint's files. */
+final class SavedBytes {
+  private SavedBytes() {}
+
+  /**
+   * Opens a regular file to read.
+   *
+   * @return the channel; the caller closes it
+   * @throws CheckpointException if it is missing, unreadable or of another kind
+   */
+  static FileChannel open(Path file) {
+    String kind = RegularFile.otherKind(file);
+    if (kind != null) {
+      throw new CheckpointException(
+          file, Problem.UNREADABLE, "it must be a regular file, got " + kind);
+    }
+    try {
+      return FileChannel.open(file, StandardOpenOption.READ);
+    } catch (IOException e) {
+      throw CheckpointException.unreadable(file, e);
+    }
+  }
+}
