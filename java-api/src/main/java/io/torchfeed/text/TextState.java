@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.text;
 
-import java.nio.BufferUnderflowException;
-import java.nio.ByteBuffer;
-import java.util.ArrayList;
+import io.torchfeed.internal.RangeBytes;
 import java.util.List;
 
 /**
@@ -16,10 +14,6 @@ import java.util.List;
  * @param rest the ranges not yet delivered, in the order of reading
  */
 public record TextState(long filesDigest, List<ByteRange> rest) {
-  private static final byte VERSION = 1;
-  private static final int HEAD_BYTES = 1 + Long.BYTES + Integer.BYTES;
-  private static final int RANGE_BYTES = 3 * Long.BYTES;
-
   /**
    * Creates a state.
    *
@@ -49,30 +43,12 @@ public record TextState(long filesDigest, List<ByteRange> rest) {
    * @throws IllegalArgumentException if the bytes are not a state of this version
    */
   public static TextState fromBytes(byte[] bytes) {
-    ByteBuffer in = ByteBuffer.wrap(bytes);
-    try {
-      byte version = in.get();
-      if (version != VERSION) {
-        throw new IllegalArgumentException(
-            "the version of a text state must be %d, got %d".formatted(VERSION, version));
-      }
-      long digest = in.getLong();
-      int count = in.getInt();
-      if (count < 0 || in.remaining() != (long) count * RANGE_BYTES) {
-        throw new IllegalArgumentException(
-            "a text state of %d ranges must have %d bytes, got %d"
-                .formatted(count, HEAD_BYTES + (long) count * RANGE_BYTES, bytes.length));
-      }
-      List<ByteRange> rest = new ArrayList<>(count);
-      for (int i = 0; i < count; i++) {
-        rest.add(new ByteRange(in.getLong(), in.getLong(), in.getLong()));
-      }
-      return new TextState(digest, rest);
-    } catch (BufferUnderflowException e) {
-      throw new IllegalArgumentException(
-          "a text state must have at least %d bytes, got %d".formatted(HEAD_BYTES, bytes.length),
-          e);
-    }
+    RangeBytes saved = RangeBytes.read(bytes);
+    return new TextState(
+        saved.digest(),
+        saved.ranges().stream()
+            .map(range -> new ByteRange(range.start(), range.end(), range.textOffset()))
+            .toList());
   }
 
   /**

@@ -3,13 +3,13 @@ package io.torchfeed.data.source;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.RangeBytes;
+import io.torchfeed.internal.RangeBytes.Range;
 import io.torchfeed.sampler.PlanParameters;
-import io.torchfeed.text.ByteRange;
 import io.torchfeed.text.LineCursor;
 import io.torchfeed.text.LineOptions;
 import io.torchfeed.text.TextPartition;
 import io.torchfeed.text.TextState;
-import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Base64;
 import java.util.HexFormat;
@@ -94,10 +94,6 @@ public final class TextLines implements ObjectStreamDataset<TextLines.TextLine> 
   }
 
   private record Lines(LineCursor cursor) implements ObjectStreamDataset.ObjectStream<TextLine> {
-    private static final byte VERSION = 1;
-    private static final int HEAD_BYTES = 1 + Long.BYTES + Integer.BYTES;
-    private static final int RANGE_BYTES = 3 * Long.BYTES;
-
     @Override
     public @Nullable TextLine next() {
       return cursor.next() ? new TextLine(cursor.path(), cursor.offset(), cursor.text()) : null;
@@ -108,14 +104,13 @@ public final class TextLines implements ObjectStreamDataset<TextLines.TextLine> 
       return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes(cursor.state()));
     }
 
-    /** Writes the form that is read by {@link TextState#fromBytes}; shuffles draw from its text. */
     private static byte[] bytes(TextState state) {
-      ByteBuffer bytes = ByteBuffer.allocate(HEAD_BYTES + state.rest().size() * RANGE_BYTES);
-      bytes.put(VERSION).putLong(state.filesDigest()).putInt(state.rest().size());
-      for (ByteRange range : state.rest()) {
-        bytes.putLong(range.start()).putLong(range.end()).putLong(range.textOffset());
-      }
-      return bytes.array();
+      return new RangeBytes(
+              state.filesDigest(),
+              state.rest().stream()
+                  .map(range -> new Range(range.start(), range.end(), range.textOffset()))
+                  .toList())
+          .toBytes();
     }
 
     @Override
