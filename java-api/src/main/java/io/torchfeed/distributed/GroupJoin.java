@@ -88,11 +88,11 @@ record GroupJoin(Environment environment, Map<String, String> variables, Optiona
     return variables.getOrDefault("GLOO_SOCKET_IFNAME", "").strip();
   }
 
-  private Membership member(boolean hasPythonRanks, GroupOptions options) {
+  private GroupPlace member(boolean hasPythonRanks, GroupOptions options) {
     Environment named =
         options.name().isEmpty() ? environment : environment.withJob(options.name());
     Rendezvous rendezvous =
         new Rendezvous(named, networkInterface(), listener, hasPythonRanks, options.timeout());
-    return new Membership(rendezvous.join(), environment, options);
+    return new GroupPlace(rendezvous.join(), environment, options);
   }
 }

@@ -36,20 +36,20 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   /** The default time that an operation waits for the other ranks: 30 minutes. */
   public static final Duration DEFAULT_TIMEOUT = Duration.ofMinutes(30);
 
-  private final Membership membership;
+  private final GroupPlace place;
   private final Environment environment;
   private final GroupCore core;
   private final String networkInterface;
   private final Map<String, Integer> madeBefore = new HashMap<>();
   private final GroupOptions options;
 
-  ProcessGroup(Membership membership, String networkInterface) {
-    super(membership.calls(membership.options().isChecked()));
-    this.membership = membership;
+  ProcessGroup(GroupPlace place, String networkInterface) {
+    super(place.calls(place.options().isChecked()));
+    this.place = place;
     this.networkInterface = networkInterface;
-    environment = membership.environment();
-    core = membership.core();
-    options = membership.options();
+    environment = place.environment();
+    core = place.core();
+    options = place.options();
   }
 
   /**
@@ -170,7 +170,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
     DeviceAgreement.require(this, NcclBackend.obstacle(core.handle(), name, connects));
     if (connects) {
       NcclBackend backend =
-          new NcclBackend(membership.store(), membership.key("nccl"), part(), core.timeout());
+          new NcclBackend(place.store(), place.key("nccl"), part(), core.timeout());
       backend.connect(core.handle(), name);
     }
   }
@@ -211,9 +211,9 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
 
   private ProcessGroup subgroup(GroupOptions options, Members members) {
     String name = members.name();
-    String key = MeetingPoint.prefix(membership.key("group/" + name + "/" + countMade(name) + "/"));
+    String key = MeetingPoint.prefix(place.key("group/" + name + "/" + countMade(name) + "/"));
     Environment there = environment.with(members.part());
-    StoreConnection shared = membership.store().share();
+    StoreConnection shared = place.store().share();
     Rendezvous.Joined joined;
     try {
       joined = new Rendezvous.Joined(meet(options, members, key, shared), shared, key);
@@ -224,7 +224,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
       }
       throw e;
     }
-    return new ProcessGroup(new Membership(joined, there, options), networkInterface).completed();
+    return new ProcessGroup(new GroupPlace(joined, there, options), networkInterface).completed();
   }
 
   private NativeHandle<NativeProcessGroup> meet(
@@ -272,7 +272,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @throws IllegalStateException if the group is closed or aborted
    */
   public KeyValueStore store() {
-    return membership.values("user/");
+    return place.values("user/");
   }
 
   /**
@@ -288,9 +288,8 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    */
   public void monitoredBarrier(Duration limit) {
     Duration counted = TimeLimit.atLeastOneMilli("limit", limit);
-    String round = membership.key("barrier/" + countMade("barrier") + "/");
-    new KeyValueStore(membership.store(), round, core::requireOpen, counted)
-        .barrier(part(), counted);
+    String round = place.key("barrier/" + countMade("barrier") + "/");
+    new KeyValueStore(place.store(), round, core::requireOpen, counted).barrier(part(), counted);
   }
 
   /**
@@ -305,7 +304,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
 
   @Override
   public void close() {
-    membership.close();
+    place.close();
   }
 
   /**

@@ -15,11 +15,11 @@ import io.torchfeed.sampler.Part;
  * <p>Thread-safe, like {@link ProcessGroup}, and closed in the same way.
  */
 public final class PythonProcessGroup extends TensorCollectives implements AutoCloseable {
-  private final Membership membership;
+  private final GroupPlace place;
 
-  PythonProcessGroup(Membership membership) {
-    super(membership.calls(/* isChecked= */ false));
-    this.membership = membership;
+  PythonProcessGroup(GroupPlace place) {
+    super(place.calls(/* isChecked= */ false));
+    this.place = place;
   }
 
   /**
@@ -59,7 +59,7 @@ public final class PythonProcessGroup extends TensorCollectives implements AutoC
    * @return in [0, {@link #size})
    */
   public int rank() {
-    return membership.environment().rank();
+    return place.environment().rank();
   }
 
   /**
@@ -68,7 +68,7 @@ public final class PythonProcessGroup extends TensorCollectives implements AutoC
    * @return at least 1
    */
   public int size() {
-    return membership.environment().worldSize();
+    return place.environment().worldSize();
   }
 
   /**
@@ -78,7 +78,7 @@ public final class PythonProcessGroup extends TensorCollectives implements AutoC
    * @return {@link #rank} of {@link #size}
    */
   public Part part() {
-    return membership.environment().part();
+    return place.environment().part();
   }
 
   /**
@@ -87,7 +87,7 @@ public final class PythonProcessGroup extends TensorCollectives implements AutoC
    * @return {@code LOCAL_RANK}, or the rank with which the process joined if that was not set
    */
   public int localRank() {
-    return membership.environment().localRank();
+    return place.environment().localRank();
   }
 
   /**
@@ -97,7 +97,7 @@ public final class PythonProcessGroup extends TensorCollectives implements AutoC
    * @throws IllegalStateException if the group is closed or aborted
    */
   public KeyValueStore store() {
-    return membership.values("");
+    return place.values("");
   }
 
   /**
@@ -105,12 +105,12 @@ public final class PythonProcessGroup extends TensorCollectives implements AutoC
    * notice that the connection is lost.
    */
   public void abort() {
-    membership.core().abort();
+    place.core().abort();
   }
 
   @Override
   public void close() {
-    membership.close();
+    place.close();
   }
 
   /**
@@ -120,6 +120,6 @@ public final class PythonProcessGroup extends TensorCollectives implements AutoC
    */
   @SuppressWarnings("exports")
   public GroupCore core() {
-    return membership.core();
+    return place.core();
   }
 }

@@ -10,7 +10,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /** The place of this process in a group, with the native group and the store; owns both. */
-final class Membership implements AutoCloseable {
+final class GroupPlace implements AutoCloseable {
   private final Environment environment;
   private final GroupCore core;
   private final String prefix;
@@ -18,7 +18,7 @@ final class Membership implements AutoCloseable {
   private final AtomicBoolean isReleased = new AtomicBoolean();
   private @Nullable StoreConnection store;
 
-  Membership(Rendezvous.Joined joined, Environment environment, GroupOptions options) {
+  GroupPlace(Rendezvous.Joined joined, Environment environment, GroupOptions options) {
     this.environment = environment;
     this.options = options;
     core = GroupCore.of(joined.group(), environment.part(), options.timeout());
