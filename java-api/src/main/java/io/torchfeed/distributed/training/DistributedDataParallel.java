@@ -155,8 +155,7 @@ public final class DistributedDataParallel implements ReplicatedModel {
    *     backward pass has not been run yet
    */
   public NoSync noSync() {
-    Runnable end = reducer.noSync();
-    return end::run;
+    return reducer.noSync();
   }
 
   /**

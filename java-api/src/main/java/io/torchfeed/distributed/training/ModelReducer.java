@@ -174,8 +174,8 @@ final class ModelReducer {
     }
   }
 
-  /** Lets backward passes accumulate gradients; returns the end of that, which runs once. */
-  Runnable noSync() {
+  /** Begins a scope in which backward passes accumulate gradients. */
+  DistributedDataParallel.NoSync noSync() {
     boolean outer = handle.call(GradientReducer::is_synchronized);
     handle.run(own -> own.set_synchronized(false));
     AtomicBoolean open = new AtomicBoolean(true);

@@ -82,8 +82,7 @@ public final class PythonDataParallel implements AutoCloseable {
    *     backward pass has not been run yet
    */
   public DistributedDataParallel.NoSync noSync() {
-    Runnable end = reducer.noSync();
-    return end::run;
+    return reducer.noSync();
   }
 
   /**
