@@ -26,6 +26,7 @@ public final class Costs {
   private final int @Nullable [] small;
   private final long @Nullable [] large;
   private final int size;
+  private final long smallest;
   private final long largest;
   private volatile @Nullable Long hash; // computed on demand: plans make many short-lived costs
 
@@ -33,9 +34,11 @@ public final class Costs {
     this.size = requireSize(size);
     int[] narrow = HeapMemory.array("costs", this.size, int[]::new);
     long[] wide = null;
+    long least = this.size == 0 ? 0 : LIMIT;
     long most = 0;
     for (int i = 0; i < this.size; i++) {
       long cost = requireCost(i, costOfAnIndex.applyAsLong(i));
+      least = Math.min(least, cost);
       most = Math.max(most, cost);
       if (wide == null && cost > Integer.MAX_VALUE) {
         wide = widen(narrow, i);
@@ -48,6 +51,7 @@ public final class Costs {
     }
     small = wide == null ? narrow : null;
     large = wide;
+    smallest = least;
     largest = most;
   }
 
@@ -163,6 +167,11 @@ public final class Costs {
   public long at(long index) {
     int i = (int) Objects.checkIndex(index, (long) size);
     return small != null ? small[i] : requireNonNull(large)[i];
+  }
+
+  /** Returns the smallest cost, or 0 if there is none. */
+  long smallest() {
+    return smallest;
   }
 
   /** Returns the largest cost, or 0 if there is none. */

@@ -52,36 +52,15 @@ public final class TokenBudgetBatchSampler implements BatchSampler, DividedPlan<
   private final long seed;
   private final TokenBudgetPlan plan;
   private final Part part;
-  private final int maxBatchSize;
 
-  private TokenBudgetBatchSampler(Costs costs, long budget, Part part, int maxSamples, long seed) {
-    Checks.requireFewRanks(part.worldSize());
+  private TokenBudgetBatchSampler(
+      Costs costs, long budget, Part part, int maxSamples, long seed, TokenBudgetPlan plan) {
     this.costs = costs;
     this.budget = budget;
     this.part = part;
     this.maxSamples = maxSamples;
     this.seed = seed;
-    maxBatchSize = maxBatchSize(costs, budget, maxSamples);
-    plan = new TokenBudgetPlan(costs, part.worldSize(), budget, maxBatchSize, seed);
-  }
-
-  private TokenBudgetBatchSampler(TokenBudgetBatchSampler other, int rank) {
-    costs = other.costs;
-    budget = other.budget;
-    part = new Part(other.part.worldSize(), rank);
-    maxSamples = other.maxSamples;
-    seed = other.seed;
-    maxBatchSize = other.maxBatchSize;
-    plan = other.plan;
-  }
-
-  private static int maxBatchSize(Costs costs, long budget, int maxSamples) {
-    long shortest = budget;
-    for (int i = 0; i < costs.size(); i++) {
-      shortest = Math.min(shortest, Math.max(1, costs.at(i)));
-    }
-    long most = Math.min(budget / shortest, Math.max(1, costs.size()));
-    return (int) Math.min(most, maxSamples);
+    this.plan = plan;
   }
 
   /**
@@ -113,14 +92,22 @@ public final class TokenBudgetBatchSampler implements BatchSampler, DividedPlan<
     if (budget < 1 || budget >= Costs.LIMIT) {
       throw new IllegalArgumentException("budget must be in [1, 2^42), got " + budget);
     }
-    for (int i = 0; i < costs.size(); i++) {
-      if (costs.at(i) > budget) {
-        throw new IllegalArgumentException(
-            "every sample must fit the budget %d, got cost %d at index %d; raise the budget or shorten the sample"
-                .formatted(budget, costs.at(i), i));
-      }
+    if (costs.largest() > budget) {
+      throw tooLong(costs, budget);
     }
-    return new TokenBudgetBatchSampler(costs, budget, part, Integer.MAX_VALUE, 0);
+    Checks.requireFewRanks(part.worldSize());
+    TokenBudgetPlan plan = TokenBudgetPlan.of(costs, part.worldSize(), budget);
+    return new TokenBudgetBatchSampler(costs, budget, part, Integer.MAX_VALUE, 0, plan);
+  }
+
+  private static IllegalArgumentException tooLong(Costs costs, long budget) {
+    int first = 0;
+    while (costs.at(first) <= budget) {
+      first++;
+    }
+    return new IllegalArgumentException(
+        "every sample must fit the budget %d, got cost %d at index %d; raise the budget or shorten the sample"
+            .formatted(budget, costs.at(first), first));
   }
 
   /**
@@ -134,7 +121,8 @@ public final class TokenBudgetBatchSampler implements BatchSampler, DividedPlan<
     if (maxSamples < 1) {
       throw new IllegalArgumentException("maxSamples must be at least 1, got " + maxSamples);
     }
-    return new TokenBudgetBatchSampler(costs, budget, part, maxSamples, seed);
+    return new TokenBudgetBatchSampler(
+        costs, budget, part, maxSamples, seed, plan.withMaxSamples(maxSamples));
   }
 
   /**
@@ -144,7 +132,7 @@ public final class TokenBudgetBatchSampler implements BatchSampler, DividedPlan<
    * @return the new plan
    */
   public TokenBudgetBatchSampler withSeed(long seed) {
-    return new TokenBudgetBatchSampler(costs, budget, part, maxSamples, seed);
+    return new TokenBudgetBatchSampler(costs, budget, part, maxSamples, seed, plan.withSeed(seed));
   }
 
   /**
@@ -155,7 +143,8 @@ public final class TokenBudgetBatchSampler implements BatchSampler, DividedPlan<
    * @throws IllegalArgumentException if {@code rank} is out of range
    */
   public TokenBudgetBatchSampler forRank(int rank) {
-    return new TokenBudgetBatchSampler(this, rank);
+    Part other = new Part(part.worldSize(), rank);
+    return new TokenBudgetBatchSampler(costs, budget, other, maxSamples, seed, plan);
   }
 
   @Override
@@ -181,7 +170,7 @@ public final class TokenBudgetBatchSampler implements BatchSampler, DividedPlan<
 
   @Override
   public int maxBatchSize() {
-    return maxBatchSize;
+    return plan.maxBatchSize();
   }
 
   /**

@@ -34,22 +34,50 @@ final class TokenBudgetPlan {
   private final long budget;
   private final int maxBatchSize;
   private final long seed;
+  private final double length; // of all samples
   private final double window; // approximate number of samples
   private long plannedEpoch;
   private @Nullable Epoch planned;
 
-  TokenBudgetPlan(Costs costs, int worldSize, long budget, int maxBatchSize, long seed) {
+  private TokenBudgetPlan(
+      Costs costs, int worldSize, long budget, int maxBatchSize, long seed, double length) {
     this.costs = costs;
     this.worldSize = worldSize;
     this.budget = budget;
     this.maxBatchSize = maxBatchSize;
     this.seed = seed;
-    double sum = 0;
-    for (int i = 0; i < costs.size(); i++) {
-      sum += length(i);
-    }
-    double aBatch = Math.min(maxBatchSize, budget * (costs.size() / Math.max(1, sum)));
+    this.length = length;
+    double aBatch = Math.min(maxBatchSize, budget * (costs.size() / Math.max(1, length)));
     window = Math.min(MAX_WINDOW, Math.max(MIN_WINDOW, aBatch * worldSize * STEPS_OF_A_WINDOW));
+  }
+
+  /** Returns a plan for costs of at most the budget, with seed 0. */
+  static TokenBudgetPlan of(Costs costs, int worldSize, long budget) {
+    double length = 0;
+    for (int i = 0; i < costs.size(); i++) {
+      length += Math.max(1, costs.at(i));
+    }
+    int maxBatchSize = maxBatchSize(costs, budget, Integer.MAX_VALUE);
+    return new TokenBudgetPlan(costs, worldSize, budget, maxBatchSize, 0, length);
+  }
+
+  private static int maxBatchSize(Costs costs, long budget, int maxSamples) {
+    long shortest = Math.max(1, costs.smallest());
+    long most = Math.min(budget / shortest, Math.max(1, costs.size()));
+    return (int) Math.min(most, maxSamples);
+  }
+
+  TokenBudgetPlan withSeed(long newSeed) {
+    return new TokenBudgetPlan(costs, worldSize, budget, maxBatchSize, newSeed, length);
+  }
+
+  TokenBudgetPlan withMaxSamples(int maxSamples) {
+    return new TokenBudgetPlan(
+        costs, worldSize, budget, maxBatchSize(costs, budget, maxSamples), seed, length);
+  }
+
+  int maxBatchSize() {
+    return maxBatchSize;
   }
 
   /** Returns the division of an epoch, and of its rest, over any number of ranks. */
@@ -75,7 +103,7 @@ final class TokenBudgetPlan {
   private TokenBudgetPlan plan(int ranks) {
     return ranks == worldSize
         ? this
-        : new TokenBudgetPlan(costs, ranks, budget, maxBatchSize, seed);
+        : new TokenBudgetPlan(costs, ranks, budget, maxBatchSize, seed, length);
   }
 
   synchronized Epoch epoch(long epoch) {
