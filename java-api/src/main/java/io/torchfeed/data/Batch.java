@@ -11,7 +11,6 @@ import io.torchfeed.image.ImagePlan;
 import io.torchfeed.image.ImageTensorPlan;
 import io.torchfeed.image.NvJpegDecoder;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Objects;
 import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
@@ -96,11 +95,10 @@ public final class Batch implements AutoCloseable {
     static Step decode(int column, int offsets, NvJpegDecoder decoder, ImagePlan plan) {
       requireNonNull(decoder, "decoder");
       requireNonNull(plan, "plan");
-      return (batch, seed) -> {
-        List<byte[]> files = PackedFiles.of(batch.tensor(column), batch.tensor(offsets));
-        return batch.replacing(
-            column, decoder.decode(files, plan, seed, batch.epoch(), batch.indices()));
-      };
+      return PackedFiles.step(
+          column,
+          offsets,
+          (files, seed, epoch, indices) -> decoder.decode(files, plan, seed, epoch, indices));
     }
 
     /**
@@ -224,7 +222,8 @@ public final class Batch implements AutoCloseable {
     }
   }
 
-  private Tensor[] replacing(int column, Tensor replacement) {
+  /** Returns the tensors of all columns, with another one in the place of a column. */
+  Tensor[] replacing(int column, Tensor replacement) {
     Tensor[] all = tensors().clone();
     all[checkIndex(column, all.length)] = replacement;
     return all;

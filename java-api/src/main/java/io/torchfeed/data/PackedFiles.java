@@ -13,6 +13,20 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 final class PackedFiles {
   private PackedFiles() {}
 
+  /** A decoder of the files of a batch. */
+  interface Decoder {
+    /** Returns one row for each file; the innermost scope owns it. */
+    Tensor decode(List<byte[]> files, long seed, long epoch, long[] indices);
+  }
+
+  /** Returns a step that puts decoded files in the place of a packed column. */
+  static Batch.Step step(int column, int offsets, Decoder decoder) {
+    return (batch, seed) -> {
+      List<byte[]> files = of(batch.tensor(column), batch.tensor(offsets));
+      return batch.replacing(column, decoder.decode(files, seed, batch.epoch(), batch.indices()));
+    };
+  }
+
   private static void requireInside(long start, long end, long size) {
     if (start < 0 || end < start || end > size) {
       throw new IllegalArgumentException(
