@@ -359,10 +359,10 @@ class ArchitectureTest {
 
   // The first event of a process costs more than 0.1 s: create events only while recording.
   @ArchTest
-  static final ArchRule eventsAreCreatedByLoaderEventsOnly =
+  static final ArchRule eventsAreCreatedInOnePackage =
       noClasses()
           .that()
-          .doNotHaveFullyQualifiedName("io.torchfeed.data.task.LoaderEvents")
+          .resideOutsideOfPackage("io.torchfeed.internal")
           .and()
           .areNotAssignableTo(Event.class)
           .should()

@@ -6,6 +6,8 @@ import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.NativeProcessGroup;
 import io.torchfeed.bindings.NativeWork;
 import io.torchfeed.distributed.rendezvous.GroupCore;
+import io.torchfeed.internal.GroupEvents;
+import io.torchfeed.sampler.Part;
 import java.nio.channels.AsynchronousCloseException;
 import java.nio.channels.spi.AbstractInterruptibleChannel;
 
@@ -55,6 +57,28 @@ record GroupCalls(GroupCore core, boolean isChecked) {
 
   /** Performs an operation in this thread, once its turn has come. */
   <T> T run(Operation<T> operation) {
+    GroupEvents.Collective event = GroupEvents.beginCollective();
+    if (event == null) {
+      return runInterruptibly(operation);
+    }
+    long bytes = operation.bytes().getAsLong();
+    boolean isDone = false;
+    try {
+      T result = runInterruptibly(operation);
+      isDone = true;
+      return result;
+    } finally {
+      finish(event, operation, bytes, !isDone);
+    }
+  }
+
+  private void finish(
+      GroupEvents.Collective event, Operation<?> operation, long bytes, boolean failed) {
+    Part part = core.part();
+    event.finish(operation.name(), part.rank(), part.worldSize(), bytes, failed);
+  }
+
+  private <T> T runInterruptibly(Operation<T> operation) {
     InterruptibleWait wait = new InterruptibleWait(core);
     wait.start();
     T result;
@@ -87,6 +111,8 @@ record GroupCalls(GroupCore core, boolean isChecked) {
 
   /** Starts an operation, which a thread of the group performs. */
   <T> Work<T> start(Operation<T> operation) {
+    GroupEvents.Collective event = GroupEvents.beginCollective();
+    long bytes = event == null ? 0 : operation.bytes().getAsLong();
     long start = System.nanoTime();
     int mode = mode() | ASYNCHRONOUS;
     return core.handle()
@@ -95,7 +121,12 @@ record GroupCalls(GroupCore core, boolean isChecked) {
                 new Work<>(
                     NativeHandle.create("Work", () -> operation.body().start(group, mode)),
                     operation.result(),
-                    e -> core.failure(operation.name(), start, operation.peer(), e)));
+                    e -> core.failure(operation.name(), start, operation.peer(), e),
+                    failed -> {
+                      if (event != null) {
+                        finish(event, operation, bytes, failed);
+                      }
+                    }));
   }
 
   /** Returns a copy of the numbers of rows for each rank. */

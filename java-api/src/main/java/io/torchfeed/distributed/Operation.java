@@ -9,6 +9,7 @@ import io.torchfeed.bindings.NativeWork;
 import java.nio.charset.StandardCharsets;
 import java.util.OptionalInt;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.LongPointer;
@@ -25,10 +26,12 @@ import org.jspecify.annotations.Nullable;
  *
  * @param name the name in messages
  * @param peer the rank that is lost if the operation fails; empty if it may be any
+ * @param bytes returns the size of this rank's tensors, for traces
  * @param body the native call; returns null if it is done and returned no tensors
  * @param result returns the result of the operation
  */
-record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) {
+record Operation<T>(
+    String name, OptionalInt peer, LongSupplier bytes, Body body, Result<T> result) {
   /** Tags of users are less than this. */
   static final int MAX_TAGS = 1 << 27;
 
@@ -42,13 +45,24 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
     T of(@Nullable NativeWork work);
   }
 
-  private Operation(String name, Body body, Result<T> result) {
-    this(name, OptionalInt.empty(), body, result);
+  private Operation(String name, LongSupplier bytes, Body body, Result<T> result) {
+    this(name, OptionalInt.empty(), bytes, body, result);
   }
 
   /** An operation that returns nothing. */
-  private static Operation<Void> inPlace(String name, Body body) {
-    return new Operation<>(name, body, Operation::nothing);
+  private static Operation<Void> inPlace(String name, LongSupplier bytes, Body body) {
+    return new Operation<>(name, bytes, body, Operation::nothing);
+  }
+
+  private static LongSupplier sizeOf(Tensor... tensors) {
+    return () -> Stream.of(tensors).mapToLong(Operation::bytesIn).sum();
+  }
+
+  /** Returns the size of a tensor, or 0 if it is going to be refused. */
+  private static long bytesIn(@Nullable Tensor tensor) {
+    return tensor == null || tensor.isNull() || !tensor.defined()
+        ? 0
+        : tensor.numel() * tensor.element_size();
   }
 
   @SuppressWarnings("NullAway") // the only value of Void
@@ -57,13 +71,14 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
   }
 
   static Operation<Void> barrier() {
-    return inPlace("barrier", (group, mode) -> group.barrier(mode));
+    return inPlace("barrier", () -> 0, (group, mode) -> group.barrier(mode));
   }
 
   static Operation<Void> allReduce(Tensor tensor, ReduceOp op) {
     requireNonNull(tensor, "tensor");
     int code = op.code();
-    return inPlace("all-reduce", (group, mode) -> group.all_reduce(tensor, code, mode));
+    return inPlace(
+        "all-reduce", sizeOf(tensor), (group, mode) -> group.all_reduce(tensor, code, mode));
   }
 
   static Operation<Void> allReduceCoalesced(Tensor[] tensors, ReduceOp op) {
@@ -71,6 +86,7 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
     int code = op.code();
     return inPlace(
         "all-reduce",
+        sizeOf(all),
         (group, mode) -> {
           try (TensorVector list = new TensorVector(all)) {
             return group.all_reduce_coalesced(list, code, mode);
@@ -81,7 +97,8 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
   static Operation<Void> reduce(Tensor tensor, ReduceOp op, int root) {
     requireNonNull(tensor, "tensor");
     int code = op.code();
-    return inPlace("reduce", (group, mode) -> group.reduce(tensor, code, root, mode));
+    return inPlace(
+        "reduce", sizeOf(tensor), (group, mode) -> group.reduce(tensor, code, root, mode));
   }
 
   static Operation<Void> reduceScatterTensor(Tensor output, Tensor input, ReduceOp op) {
@@ -89,7 +106,9 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
     requireNonNull(input, "input");
     int code = op.code();
     return inPlace(
-        "reduce-scatter", (group, mode) -> group.reduce_scatter(output, input, code, mode));
+        "reduce-scatter",
+        sizeOf(input),
+        (group, mode) -> group.reduce_scatter(output, input, code, mode));
   }
 
   static Operation<Void> reduceScatterCoalesced(Tensor[] outputs, Tensor[] inputs, ReduceOp op) {
@@ -98,6 +117,7 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
     int code = op.code();
     return inPlace(
         "reduce-scatter",
+        sizeOf(read),
         (group, mode) -> {
           try (TensorVector to = new TensorVector(written);
               TensorVector from = new TensorVector(read)) {
@@ -108,7 +128,8 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
 
   static Operation<Void> broadcast(Tensor tensor, int root) {
     requireNonNull(tensor, "tensor");
-    return inPlace("broadcast", (group, mode) -> group.broadcast(tensor, root, mode));
+    return inPlace(
+        "broadcast", sizeOf(tensor), (group, mode) -> group.broadcast(tensor, root, mode));
   }
 
   static Operation<Void> scatter(Tensor output, Tensor[] inputs, int root) {
@@ -116,6 +137,7 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
     Tensor[] read = inputs.clone();
     return inPlace(
         "scatter",
+        sizeOf(output),
         (group, mode) -> {
           try (TensorVector from = new TensorVector(read)) {
             return group.scatter(output, from, root, mode);
@@ -126,13 +148,17 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
   static Operation<Tensor[]> allGather(Tensor tensor) {
     requireNonNull(tensor, "tensor");
     return new Operation<>(
-        "all-gather", (group, mode) -> group.all_gather(tensor, mode), work -> rows(work, 0));
+        "all-gather",
+        sizeOf(tensor),
+        (group, mode) -> group.all_gather(tensor, mode),
+        work -> rows(work, 0));
   }
 
   static Operation<Tensor[][]> allGatherCoalesced(Tensor[] tensors) {
     Tensor[] all = tensors.clone();
     return new Operation<>(
         "all-gather",
+        sizeOf(all),
         (group, mode) -> {
           try (TensorVector list = new TensorVector(all)) {
             return group.all_gather_coalesced(list, mode);
@@ -150,13 +176,15 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
   static Operation<Void> allGatherIntoTensor(Tensor output, Tensor input) {
     requireNonNull(output, "output");
     requireNonNull(input, "input");
-    return inPlace("all-gather", (group, mode) -> group.all_gather_into(output, input, mode));
+    return inPlace(
+        "all-gather", sizeOf(input), (group, mode) -> group.all_gather_into(output, input, mode));
   }
 
   static Operation<Tensor[]> gather(Tensor tensor, int root) {
     requireNonNull(tensor, "tensor");
     return new Operation<>(
         "gather",
+        sizeOf(tensor),
         (group, mode) -> group.gather(tensor, root, mode),
         work -> work == null || work.results() == 0 ? new Tensor[0] : rows(work, 0));
   }
@@ -166,6 +194,7 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
     Tensor[] read = inputs.clone();
     return inPlace(
         AllToAllExchange.OPERATION,
+        sizeOf(read),
         (group, mode) -> {
           try (TensorVector to = new TensorVector(written);
               TensorVector from = new TensorVector(read)) {
@@ -181,6 +210,7 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
     requireNonNull(input, "input");
     return inPlace(
         AllToAllExchange.OPERATION,
+        sizeOf(input),
         (group, mode) -> group.all_to_all_single(output, input, outputSplits, inputSplits, mode));
   }
 
@@ -197,6 +227,7 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
     return new Operation<>(
         "send",
         OptionalInt.of(to),
+        sizeOf(tensor),
         (group, mode) -> group.send(tensor, to, tag, mode),
         Operation::nothing);
   }
@@ -206,6 +237,7 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
     return new Operation<>(
         "recv",
         OptionalInt.of(from),
+        sizeOf(tensor),
         (group, mode) -> group.receive(tensor, from, tag, mode),
         Operation::nothing);
   }
@@ -214,6 +246,7 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
     byte[] sent = mine.clone();
     return new Operation<>(
         "all-gather",
+        () -> sent.length,
         (group, mode) -> {
           try (Tensor bytes = tensorOf(sent)) {
             return group.all_gather_bytes(bytes, mode);
@@ -232,6 +265,7 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
     byte[] sent = mine.clone();
     return new Operation<>(
         "broadcast",
+        () -> sent.length,
         (group, mode) -> {
           try (Tensor bytes = tensorOf(sent)) {
             return group.broadcast_bytes(bytes, root, mode);
@@ -257,6 +291,7 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
     }
     return new Operation<>(
         "all-gather",
+        () -> (long) Long.BYTES * sent.length,
         (group, mode) -> {
           try (Tensor numbers = outsideOfScopes(() -> Tensor.create(sent, sent.length))) {
             return group.all_gather(numbers, mode);
@@ -283,11 +318,11 @@ record Operation<T>(String name, OptionalInt peer, Body body, Result<T> result) 
   }
 
   Operation<T> named(String other) {
-    return new Operation<>(other, peer, body, result);
+    return new Operation<>(other, peer, bytes, body, result);
   }
 
   private <R> Operation<R> returning(Function<T, R> conversion) {
-    return new Operation<>(name, peer, body, work -> conversion.apply(result.of(work)));
+    return new Operation<>(name, peer, bytes, body, work -> conversion.apply(result.of(work)));
   }
 
   private static Tensor[] rows(@Nullable NativeWork work, int index) {

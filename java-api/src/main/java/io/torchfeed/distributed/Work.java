@@ -6,6 +6,7 @@ import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.NativeWork;
 import io.torchfeed.internal.TimeLimit;
 import java.time.Duration;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -24,6 +25,7 @@ public final class Work<T> {
   private final NativeHandle<NativeWork> handle;
   private final Operation.Result<T> results;
   private final Function<NativeException, RuntimeException> failures;
+  private final Consumer<Boolean> end;
   private @Nullable T result;
   private @Nullable RuntimeException failure;
   private volatile boolean isSettled;
@@ -33,14 +35,17 @@ public final class Work<T> {
    *
    * @param results returns the result of the operation, once it is done
    * @param failures returns the public exception for a native failure
+   * @param end gets once, when the operation is settled, whether it has failed
    */
   Work(
       NativeHandle<NativeWork> handle,
       Operation.Result<T> results,
-      Function<NativeException, RuntimeException> failures) {
+      Function<NativeException, RuntimeException> failures,
+      Consumer<Boolean> end) {
     this.handle = handle;
     this.results = results;
     this.failures = failures;
+    this.end = end;
   }
 
   /**
@@ -107,6 +112,7 @@ public final class Work<T> {
       if (!isSettled) {
         failure = failed;
         result = failed == null ? handle.call(results::of) : null;
+        end.accept(failed != null);
         isSettled = true;
       }
     }

@@ -8,7 +8,7 @@ import io.torchfeed.data.LoaderTimeoutException;
 import io.torchfeed.data.task.BatchRequest;
 import io.torchfeed.data.task.BatchTask;
 import io.torchfeed.data.task.IndexRequest;
-import io.torchfeed.data.task.LoaderEvents;
+import io.torchfeed.internal.LoaderEvents;
 import io.torchfeed.memory.Slab;
 import java.time.Duration;
 import java.util.List;
@@ -301,7 +301,7 @@ final class JavaEngine implements BatchEngine {
           worker.current = task; // first: a worker that dies from here on fails the batch
           tasks.begin(task);
           if (event != null) {
-            event.tell(worker.number());
+            event.finish(worker.number());
           }
           return task;
         }

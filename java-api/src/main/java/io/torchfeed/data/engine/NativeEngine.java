@@ -10,8 +10,8 @@ import io.torchfeed.data.LoaderTimeoutException;
 import io.torchfeed.data.SampleException;
 import io.torchfeed.data.task.BatchRequest;
 import io.torchfeed.data.task.IndexRequest;
-import io.torchfeed.data.task.LoaderEvents;
 import io.torchfeed.internal.Failures;
+import io.torchfeed.internal.LoaderEvents;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.LongBuffer;
@@ -158,7 +158,7 @@ public final class NativeEngine implements BatchEngine {
     options.meter().worked(batch.nanos, epoch, batch.batch, batch.nanos);
     LoaderEvents.Gather event = LoaderEvents.beginGather();
     if (event != null) {
-      event.tell(epoch, batch.batch, batch.rows, batch.nanos);
+      event.finish(epoch, batch.batch, batch.rows, batch.nanos);
     }
   }
 

@@ -7,9 +7,9 @@ import io.torchfeed.bindings.NativeDeviceTransfer;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.data.task.BatchRequest;
-import io.torchfeed.data.task.LoaderEvents;
 import io.torchfeed.data.task.LoaderMeter;
 import io.torchfeed.internal.Failures;
+import io.torchfeed.internal.LoaderEvents;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
@@ -159,7 +159,7 @@ public final class TransferEngine implements BatchEngine {
         TensorVector vector = new TensorVector(rows.tensors)) {
       long number = transfer.call(native_ -> native_.send(vector));
       if (event != null) {
-        event.tell(epoch, rows.batch, rows.bytes);
+        event.finish(epoch, rows.batch, rows.bytes);
       }
       return new Sent(number, rows, null);
     } catch (RuntimeException | Error e) {

@@ -5,7 +5,7 @@ import io.torchfeed.data.LoaderState;
 import io.torchfeed.data.LoaderTimeoutException;
 import io.torchfeed.data.engine.BatchEngine;
 import io.torchfeed.data.engine.LoadedBatch;
-import io.torchfeed.data.task.LoaderEvents;
+import io.torchfeed.internal.LoaderEvents;
 import java.util.NoSuchElementException;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
@@ -108,7 +108,7 @@ public final class Pass {
       lifecycle.requireOpen(); // the failure of an interrupted engine says nothing about the batch
     } else if (loaded.hasRows()) {
       if (event != null) {
-        event.tell(epoch, loaded.batch, loaded.rows, loaded.bytes, ready);
+        event.finish(epoch, loaded.batch, loaded.rows, loaded.bytes, ready);
       }
       times.delivered(loaded, ready);
     }

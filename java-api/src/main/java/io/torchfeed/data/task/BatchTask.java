@@ -2,6 +2,7 @@
 package io.torchfeed.data.task;
 
 import io.torchfeed.data.SampleException;
+import io.torchfeed.internal.LoaderEvents;
 import io.torchfeed.memory.Slab;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicLong;
@@ -180,7 +181,7 @@ public abstract non-sealed class BatchTask implements BatchRequest {
       nanos = now - start;
       report(tools.options().meter());
       if (event != null) {
-        event.tell(epoch, batch, rows, nanos);
+        event.finish(epoch, batch, rows, nanos);
       }
     }
   }
@@ -207,7 +208,7 @@ public abstract non-sealed class BatchTask implements BatchRequest {
     }
     LoaderEvents.Sample event = shown;
     if (event != null) {
-      event.tell(epoch, batch, index);
+      event.finish(epoch, batch, index);
       shown = null;
     }
   }

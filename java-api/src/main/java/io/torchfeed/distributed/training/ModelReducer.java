@@ -14,7 +14,9 @@ import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.PythonProcessGroup;
 import io.torchfeed.distributed.averaging.Nodes;
 import io.torchfeed.distributed.rendezvous.GroupCore;
+import io.torchfeed.internal.GroupEvents;
 import io.torchfeed.internal.JsonObject;
+import io.torchfeed.sampler.Part;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -166,6 +168,33 @@ final class ModelReducer {
   }
 
   <R> R call(String operation, Function<GradientReducer, R> body) {
+    GroupEvents.Reduction event = GroupEvents.beginReduction();
+    if (event == null) {
+      return callUntraced(operation, body);
+    }
+    long before = handle.call(GradientReducer::reductions);
+    boolean isDone = false;
+    try {
+      R result = callUntraced(operation, body);
+      isDone = true;
+      return result;
+    } finally {
+      long bytes = handle.isClosed() ? 0 : handle.call(own -> sentBytesSince(before, own));
+      Part part = group.part();
+      event.finish(operation, part.rank(), part.worldSize(), bytes, !isDone);
+    }
+  }
+
+  /** Returns the bytes that the latest reduction has sent, or 0 if there is none since. */
+  private static long sentBytesSince(long reductions, GradientReducer reducer) {
+    long sent = 0;
+    for (long i = 0; i < reducer.bucket_count() && reducer.reductions() > reductions; i++) {
+      sent += reducer.bucket_sent_bytes(i);
+    }
+    return sent;
+  }
+
+  private <R> R callUntraced(String operation, Function<GradientReducer, R> body) {
     long start = System.nanoTime();
     try {
       return handle.call(body);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data.task;
+package io.torchfeed.internal;
 
 import jdk.jfr.Category;
 import jdk.jfr.DataAmount;
@@ -33,12 +33,12 @@ public final class LoaderEvents {
   private LoaderEvents() {}
 
   /** Returns whether a recording wants every sample. */
-  static boolean showsSamples() {
+  public static boolean showsSamples() {
     return FlightRecorder.isInitialized() && Types.SAMPLE.isEnabled();
   }
 
   /** Begins a sample event; only if {@link #showsSamples}. */
-  static Sample beginSample() {
+  public static Sample beginSample() {
     return begun(new Sample());
   }
 
@@ -100,7 +100,7 @@ public final class LoaderEvents {
     int ready;
 
     /** Ends the wait for a batch. */
-    public void tell(
+    public void finish(
         long ofEpoch, long number, long gatheredRows, long gatheredBytes, int readyBatches) {
       end();
       if (shouldCommit()) {
@@ -127,7 +127,7 @@ public final class LoaderEvents {
     long gatherTime;
 
     /** Ends the gather. */
-    public void tell(long ofEpoch, long number, long gatheredRows, long nanos) {
+    public void finish(long ofEpoch, long number, long gatheredRows, long nanos) {
       end();
       if (shouldCommit()) {
         epoch = ofEpoch;
@@ -144,12 +144,12 @@ public final class LoaderEvents {
   @Label("Sample")
   @Description("A dataset produces a sample")
   @Enabled(false)
-  static final class Sample extends OfBatch {
+  public static final class Sample extends OfBatch {
     @Label("Index")
     long index;
 
     /** Ends a sample. */
-    public void tell(long ofEpoch, long number, long ofIndex) {
+    public void finish(long ofEpoch, long number, long ofIndex) {
       end();
       if (shouldCommit()) {
         epoch = ofEpoch;
@@ -170,7 +170,7 @@ public final class LoaderEvents {
     long bytes;
 
     /** Ends the transfer of a batch. */
-    public void tell(long ofEpoch, long number, long sentBytes) {
+    public void finish(long ofEpoch, long number, long sentBytes) {
       end();
       if (shouldCommit()) {
         epoch = ofEpoch;
@@ -192,7 +192,7 @@ public final class LoaderEvents {
     int worker;
 
     /** Ends a worker's wait. */
-    public void tell(int number) {
+    public void finish(int number) {
       end();
       if (shouldCommit()) {
         worker = number;
