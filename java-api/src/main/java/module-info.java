@@ -29,5 +29,6 @@ module io.torchfeed {
   exports io.torchfeed.sampler.python;
   exports io.torchfeed.sampler.split;
   exports io.torchfeed.sampler.torch;
+  exports io.torchfeed.storage;
   exports io.torchfeed.text;
 }

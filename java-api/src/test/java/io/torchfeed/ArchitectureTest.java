@@ -61,6 +61,7 @@ class ArchitectureTest {
       Map.ofEntries(
           entry("bindings"),
           entry("internal"),
+          entry("storage", "internal"),
           entry("sampler", "internal", "sampler.cursor"), // a face and its hidden works
           entry("sampler.cursor", "internal", "sampler"),
           entry("sampler.order", "internal", "sampler", "sampler.cursor"),
@@ -70,7 +71,7 @@ class ArchitectureTest {
           entry("sampler.split", "internal", "sampler.order", "sampler.python"),
           entry("memory", "bindings"),
           entry("image", "bindings", "internal", "memory"),
-          entry("text", "internal"),
+          entry("text", "internal", "storage"),
           entry("graph", "internal", "text"),
           entry(
               "data",
@@ -333,6 +334,7 @@ class ArchitectureTest {
               "io.torchfeed.graph..",
               "io.torchfeed.internal..",
               "io.torchfeed.sampler..",
+              "io.torchfeed.storage..",
               "io.torchfeed.text..")
           .and()
           .resideOutsideOfPackage("io.torchfeed.sampler.torch")

@@ -1,22 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.text;
 
+import io.torchfeed.internal.Failures;
 import io.torchfeed.internal.Hash64;
 import io.torchfeed.internal.PathBytes;
+import io.torchfeed.storage.ByteSource;
+import io.torchfeed.text.TextFileException.Problem;
 import io.torchfeed.text.TextPartition.RankShare;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.util.Arrays;
 import java.util.List;
 
 /** The files of a plan, laid end to end: where each begins among the bytes of all. Immutable. */
 final class FileLayout {
   private final List<TextFile> files;
+
+  /** The bytes of each file; empty if files are opened by their paths. */
+  private final List<ByteSource> sources;
+
   private final long digest;
 
   /** The offset at which each file begins, followed by the total number of bytes. */
   private final long[] starts;
 
-  private FileLayout(List<TextFile> files) {
+  private FileLayout(List<TextFile> files, List<ByteSource> sources) {
     this.files = files;
+    this.sources = sources;
     digest = digest(files);
     starts = starts(files);
   }
@@ -27,7 +38,33 @@ final class FileLayout {
    * @throws IllegalArgumentException if they have 2<sup>63</sup> bytes or more in total
    */
   static FileLayout of(List<TextFile> files) {
-    return new FileLayout(files);
+    return new FileLayout(files, List.of());
+  }
+
+  /** Like {@link #of}, for sources that the program owns. */
+  static FileLayout ofSources(List<ByteSource> sources) {
+    List<ByteSource> kept = List.copyOf(sources);
+    return new FileLayout(kept.stream().map(FileLayout::fileOf).toList(), kept);
+  }
+
+  private static TextFile fileOf(ByteSource source) {
+    Path path = Path.of(source.name());
+    try {
+      return new TextFile(
+          path,
+          source.size(),
+          FileTime.fromMillis(0),
+          LineOptions.Compression.of(String.valueOf(path.getFileName())));
+    } catch (IOException e) {
+      throw new TextFileException(
+          path, Problem.UNREADABLE, "cannot be read: " + Failures.reason(e), e);
+    }
+  }
+
+  /** Opens the text of a file. */
+  TextSource open(int file, int mostBytes) {
+    ByteSource source = sources.isEmpty() ? null : sources.get(file);
+    return TextSource.open(files.get(file), source, mostBytes);
   }
 
   private static long[] starts(List<TextFile> files) {

@@ -205,7 +205,7 @@ final class LineReader implements AutoCloseable {
   private void open(ByteRange bytes) {
     TextFile next = layout.files().get(file);
     long offset = Math.max(0, bytes.start() - layout.startOf(file));
-    TextSource opened = TextSource.open(next, options.bufferBytes());
+    TextSource opened = layout.open(file, options.bufferBytes());
     if (buffer.length == 0) {
       buffer = new byte[options.bufferBytes()];
     }
@@ -303,7 +303,7 @@ final class LineReader implements AutoCloseable {
   private long newlinesBefore(long offset) {
     byte[] bytes = new byte[options.bufferBytes()];
     long count = 0;
-    try (TextSource again = TextSource.open(layout.files().get(file), bytes.length)) {
+    try (TextSource again = layout.open(file, bytes.length)) {
       long left = offset;
       while (left > 0) {
         int read = again.read(bytes, 0, (int) Math.min(left, bytes.length));

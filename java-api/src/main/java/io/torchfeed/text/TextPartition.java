@@ -3,6 +3,7 @@ package io.torchfeed.text;
 
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Hash64;
+import io.torchfeed.storage.ByteSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -75,7 +76,27 @@ public final class TextPartition {
       throw new IllegalArgumentException(
           "blocksPerRank must be in [1, %d], got %d".formatted(MAX_BLOCKS_PER_RANK, blocksPerRank));
     }
-    FileLayout layout = FileLayout.of(FileList.of(paths));
+    return plan(FileLayout.of(FileList.of(paths)), worldSize, blocksPerRank);
+  }
+
+  /**
+   * Divides the lines of sources, which may lie in any storage, with one block for each rank.
+   * Order, digest and states equal a plan's over files with the same names and sizes.
+   *
+   * @param sources borrowed, and read by the threads of the cursors; the caller closes them after
+   *     the last one. Names that end in {@code .gz} or {@code .zst} are compressed texts
+   * @param worldSize the number of ranks, at least 1
+   * @return the plan, whose cursors refuse a source that has another size by then
+   * @throws TextFileException if the size of a source cannot be determined
+   * @throws IllegalArgumentException if worldSize is below 1, the name of a source is no path, or
+   *     the sources have 2<sup>63</sup> bytes or more in total
+   */
+  public static TextPartition of(List<ByteSource> sources, int worldSize) {
+    requireWorldSize(worldSize);
+    return plan(FileLayout.ofSources(sources), worldSize, 1);
+  }
+
+  private static TextPartition plan(FileLayout layout, int worldSize, int blocksPerRank) {
     List<ByteRange> all = List.of(new ByteRange(0, layout.bytes()));
     List<ByteRange> blocks =
         RangeDivision.divide(all, (long) worldSize * blocksPerRank).stream()

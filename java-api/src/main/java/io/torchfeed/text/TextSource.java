@@ -3,12 +3,12 @@ package io.torchfeed.text;
 
 import io.torchfeed.internal.Failures;
 import io.torchfeed.internal.RegularFile;
+import io.torchfeed.storage.ByteSource;
 import io.torchfeed.text.TextFileException.Problem;
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
-import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class TextSource implements AutoCloseable {
   private final TextFile file;
-  private final FileChannel channel;
+  private final Bytes bytes;
 
   /** The decompressed text; null if the file is not compressed. */
   private final @Nullable InputStream unpacked;
@@ -32,59 +32,150 @@ final class TextSource implements AutoCloseable {
 
   private long position;
 
-  private TextSource(
-      TextFile file, FileChannel channel, @Nullable InputStream unpacked, int mostBytes) {
+  private TextSource(TextFile file, Bytes bytes, @Nullable InputStream unpacked, int mostBytes) {
     this.file = file;
-    this.channel = channel;
+    this.bytes = bytes;
     this.unpacked = unpacked;
     this.mostBytes = mostBytes;
   }
 
-  static TextSource open(TextFile file, int mostBytes) {
-    String otherKind = RegularFile.otherKind(file.path());
-    if (otherKind != null) {
-      throw new TextFileException(
-          file.path(), Problem.UNREADABLE, "must be a regular file, got " + otherKind);
+  /** The stored bytes of a text. */
+  private interface Bytes extends AutoCloseable {
+    /** Reads at least one byte; returns -1 at the end. */
+    int read(long offset, ByteBuffer into) throws IOException;
+
+    long size() throws IOException;
+
+    @Override
+    void close() throws IOException;
+  }
+
+  /** A file that this process opens by itself. */
+  private record OpenFile(FileChannel channel) implements Bytes {
+    @Override
+    public int read(long offset, ByteBuffer into) throws IOException {
+      return channel.read(into, offset);
     }
-    FileChannel channel = null;
+
+    @Override
+    public long size() throws IOException {
+      return channel.size();
+    }
+
+    @Override
+    public void close() throws IOException {
+      channel.close();
+    }
+  }
+
+  /** A source that the program owns. */
+  private record Borrowed(ByteSource source) implements Bytes {
+    @Override
+    public int read(long offset, ByteBuffer into) throws IOException {
+      int count = into.remaining();
+      source.readFully(offset, into);
+      return count;
+    }
+
+    @Override
+    public long size() throws IOException {
+      return source.size();
+    }
+
+    @Override
+    public void close() {
+      // the program closes it
+    }
+  }
+
+  /**
+   * Opens a text.
+   *
+   * @param source the bytes of the file; null if it is to be opened by its path
+   */
+  static TextSource open(TextFile file, @Nullable ByteSource source, int mostBytes) {
+    Bytes bytes = source == null ? null : new Borrowed(source);
     try {
-      channel = FileChannel.open(file.path(), StandardOpenOption.READ);
-      requireAsPlanned(file, channel);
-      InputStream packed = new BufferedInputStream(Channels.newInputStream(channel), 1 << 16);
-      return new TextSource(file, channel, file.compression().unpacked(packed), mostBytes);
+      if (bytes == null) {
+        bytes = openFile(file);
+      }
+      requireAsPlanned(file, bytes);
+      InputStream packed = new BufferedInputStream(new Stored(bytes, file.bytes()), 1 << 16);
+      return new TextSource(file, bytes, file.compression().unpacked(packed), mostBytes);
     } catch (IOException e) {
-      closeQuietly(channel, e);
+      closeQuietly(bytes, e);
       throw failed(file, 0, e);
     } catch (LinkageError e) {
-      closeQuietly(channel, e);
+      closeQuietly(bytes, e);
       throw new TextFileException(
           file.path(),
           Problem.UNREADABLE,
           "cannot be decompressed without com.github.luben:zstd-jni; add it to the class path",
           e);
     } catch (TextFileException e) {
-      closeQuietly(channel, e);
+      closeQuietly(bytes, e);
       throw e;
     }
   }
 
-  private static void closeQuietly(@Nullable FileChannel channel, Throwable cause) {
-    if (channel != null) {
+  private static Bytes openFile(TextFile file) throws IOException {
+    String otherKind = RegularFile.otherKind(file.path());
+    if (otherKind != null) {
+      throw new TextFileException(
+          file.path(), Problem.UNREADABLE, "must be a regular file, got " + otherKind);
+    }
+    return new OpenFile(FileChannel.open(file.path(), StandardOpenOption.READ));
+  }
+
+  private static void closeQuietly(@Nullable Bytes bytes, Throwable cause) {
+    if (bytes != null) {
       try {
-        channel.close();
+        bytes.close();
       } catch (IOException e) {
         cause.addSuppressed(e);
       }
     }
   }
 
-  private static void requireAsPlanned(TextFile file, FileChannel channel) throws IOException {
-    long bytes = channel.size();
+  /** All stored bytes of a text, from the first on. */
+  private static final class Stored extends InputStream {
+    private final Bytes bytes;
+    private final long size;
+    private long position;
+
+    Stored(Bytes bytes, long size) {
+      this.bytes = bytes;
+      this.size = size;
+    }
+
+    @Override
+    public int read() throws IOException {
+      byte[] one = new byte[1];
+      return read(one, 0, 1) < 0 ? -1 : one[0] & 0xFF;
+    }
+
+    @Override
+    public int read(byte[] into, int from, int count) throws IOException {
+      int most = (int) Math.min(count, size - position);
+      if (most == 0) {
+        return count == 0 ? 0 : -1;
+      }
+      int read = bytes.read(position, ByteBuffer.wrap(into, from, most));
+      position += Math.max(0, read);
+      return read;
+    }
+  }
+
+  private static void requireAsPlanned(TextFile file, Bytes stored) throws IOException {
+    long bytes = stored.size();
     if (bytes != file.bytes()) {
       throw new TextFileException(
           file.path(),
           bytes < file.bytes() ? Problem.SHRUNK : Problem.GROWN,
           "must have the planned %d bytes, got %d; plan again".formatted(file.bytes(), bytes));
+    }
+    if (stored instanceof Borrowed) {
+      return; // its size is all that a source tells
     }
     FileTime modified = Files.getLastModifiedTime(file.path());
     if (!modified.equals(file.modified())) {
@@ -98,7 +189,7 @@ final class TextSource implements AutoCloseable {
 
   void requireAsPlanned() {
     try {
-      requireAsPlanned(file, channel);
+      requireAsPlanned(file, bytes);
     } catch (IOException e) {
       throw failed(e);
     }
@@ -123,7 +214,7 @@ final class TextSource implements AutoCloseable {
     try {
       int read = unpacked == null ? readPlain(into, from, count) : unpacked.read(into, from, count);
       if (read < 0) {
-        requireAsPlanned(file, channel);
+        requireAsPlanned(file, bytes);
       } else {
         position += read;
       }
@@ -138,9 +229,9 @@ final class TextSource implements AutoCloseable {
       return -1;
     }
     long most = Math.min(Math.min(count, mostBytes), file.bytes() - position);
-    int read = channel.read(ByteBuffer.wrap(into, from, (int) most), position);
+    int read = bytes.read(position, ByteBuffer.wrap(into, from, (int) most));
     if (read < 0) {
-      requireAsPlanned(file, channel);
+      requireAsPlanned(file, bytes);
       throw new TextFileException(
           file.path(),
           Problem.SHRUNK,
@@ -166,7 +257,7 @@ final class TextSource implements AutoCloseable {
 
   @Override
   public void close() {
-    try (channel) {
+    try (bytes) {
       if (unpacked != null) {
         unpacked.close();
       }
