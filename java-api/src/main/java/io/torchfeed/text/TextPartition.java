@@ -151,7 +151,7 @@ public final class TextPartition {
    * @return the plan; a rank's lines in it are no longer consecutive
    */
   public TextPartition roundRobin() {
-    List<List<ByteRange>> dealt = new ArrayList<>();
+    List<List<ByteRange>> divided = new ArrayList<>();
     for (int rank = 0; rank < worldSize(); rank++) {
       List<ByteRange> own = new ArrayList<>();
       for (int block = rank; block < blocks.size(); block += worldSize()) {
@@ -159,9 +159,9 @@ public final class TextPartition {
           own.add(blocks.get(block));
         }
       }
-      dealt.add(List.copyOf(own));
+      divided.add(List.copyOf(own));
     }
-    return with(blocks, dealt);
+    return with(blocks, divided);
   }
 
   /**

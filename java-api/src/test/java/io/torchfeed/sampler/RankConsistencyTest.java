@@ -98,11 +98,11 @@ class RankConsistencyTest {
                   BaguaLoadBalancingBatchSampler.bySumOfCosts(samples, COSTS, 20),
                   BaguaLoadBalancingBatchSampler.bySumOfCosts(others, COSTS, 20)))
           .containsOnly("");
-      assertThat(check(dealt(4, 0), dealt(4, 1))).containsOnly("");
+      assertThat(check(divided(4, 0), divided(4, 1))).containsOnly("");
       assertThat(check(fixed(4, 0), fixed(4, 1))).containsOnly("");
     }
 
-    private BatchSampler dealt(int batchSize, int rank) {
+    private BatchSampler divided(int batchSize, int rank) {
       return DistributedBatchSampler.ofWholeBatches(
           ShuffledSampler.of(60, 3), batchSize, new Part(2, rank));
     }
@@ -117,7 +117,7 @@ class RankConsistencyTest {
           .containsOnly("the ranks' plans differ in budget: rank 0 has 20, rank 1 has 21");
       assertThat(check(fixed(4, 0), fixed(5, 1)))
           .containsOnly("the ranks' plans differ in batchSize: rank 0 has 4, rank 1 has 5");
-      assertThat(check(dealt(4, 0), fixed(4, 1)))
+      assertThat(check(divided(4, 0), fixed(4, 1)))
           .allMatch(message -> message.startsWith("the ranks' plans differ in kind: "));
     }
 

@@ -4,12 +4,12 @@ package io.torchfeed.sampler.balance;
 import java.util.Arrays;
 
 /**
- * The groups of samples that become the steps of a window, each divided into one seat per rank; the
- * samples of a seat are in ascending order of cost. Not thread-safe.
+ * The groups of samples that become the steps of a window, each divided into one share per rank;
+ * the samples of a share are in ascending order of cost. Not thread-safe.
  */
 final class AssignedSteps {
   /**
-   * The share by which the slowest rank of a step may exceed the mean before the step is uneven.
+   * The fraction by which the slowest rank of a step may exceed the mean before the step is uneven.
    */
   private static final double TOLERANCE = 0.004;
 
@@ -20,24 +20,25 @@ final class AssignedSteps {
   private final int batchSize;
   private final int groups;
   private final Costs costs;
-  private final int[] cells; // positions within the window: group by group, seat by seat
-  private final long[] sums; // cost of each seat
+  private final int[] cells; // positions within the window: group by group, share by share
+  private final long[] sums; // cost of each share
 
   /**
-   * Divides each group into seats of equal counts.
+   * Divides each group into shares of equal counts.
    *
    * @param members the positions of the groups, one group after the other; among equal costs, the
    *     first one in its group comes first. The array is kept and reordered
    * @param costs the cost of each position
    */
-  AssignedSteps(int worldSize, int batchSize, int[] members, StepAssignment dealing, Costs costs) {
+  AssignedSteps(
+      int worldSize, int batchSize, int[] members, StepAssignment assignment, Costs costs) {
     this.worldSize = worldSize;
     this.batchSize = batchSize;
     this.costs = costs;
     groups = members.length / (worldSize * batchSize);
     cells = members;
     sums = new long[groups * worldSize];
-    deal(dealing);
+    assign(assignment);
   }
 
   int worldSize() {
@@ -48,17 +49,17 @@ final class AssignedSteps {
     return batchSize;
   }
 
-  /** Returns the sum of a seat's costs. */
-  long sum(int group, int seat) {
-    return sums[group * worldSize + seat];
+  /** Returns the sum of a share's costs. */
+  long sum(int group, int share) {
+    return sums[group * worldSize + share];
   }
 
-  /** Copies the positions of a seat. */
-  void copy(int group, int seat, int[] into, int from) {
-    System.arraycopy(cells, start(group, seat), into, from, batchSize);
+  /** Copies the positions of a share. */
+  void copy(int group, int share, int[] into, int from) {
+    System.arraycopy(cells, start(group, share), into, from, batchSize);
   }
 
-  private void deal(StepAssignment dealing) {
+  private void assign(StepAssignment assignment) {
     int size = worldSize * batchSize;
     StepPartition partition = new StepPartition(worldSize, batchSize);
     int[] members = new int[size];
@@ -69,16 +70,16 @@ final class AssignedSteps {
       for (int i = 0; i < size; i++) {
         items[i] = StepPartition.item(costs.at(members[i]), i);
       }
-      switch (dealing) {
-        case LARGEST_FIRST -> partition.dealLargestFirst(items);
-        case KARMARKAR_KARP -> partition.dealByDifferencing(items);
+      switch (assignment) {
+        case LARGEST_FIRST -> partition.assignLargestFirst(items);
+        case KARMARKAR_KARP -> partition.assignByDifferencing(items);
       }
       partition.repair();
-      for (int seat = 0; seat < worldSize; seat++) {
-        sums[group * worldSize + seat] = partition.sum(seat);
-        partition.copy(seat, batch);
+      for (int share = 0; share < worldSize; share++) {
+        sums[group * worldSize + share] = partition.sum(share);
+        partition.copy(share, batch);
         for (int i = 0; i < batchSize; i++) {
-          cells[start(group, seat) + i] = members[StepPartition.position(batch[i])];
+          cells[start(group, share) + i] = members[StepPartition.position(batch[i])];
         }
       }
     }
@@ -86,14 +87,14 @@ final class AssignedSteps {
 
   /**
    * Evens out the groups that equal counts leave uneven, which happens if costs are sparse, with
-   * wide gaps: in exchange for a cheaper sample, their cheapest seat takes a more expensive one
-   * from a group that can spare it. No seat rises above the former most expensive seat of its
+   * wide gaps: in exchange for a cheaper sample, their cheapest share takes a more expensive one
+   * from a group that can spare it. No share rises above the former most expensive share of its
    * group.
    */
   void exchange() {
     for (int group = 0; group < groups; group++) {
-      int most = 4 * worldSize; // each seat is raised a few times at most
-      while (most > 0 && isUneven(group) && raiseCheapestSeat(group)) {
+      int most = 4 * worldSize; // each share is raised a few times at most
+      while (most > 0 && isUneven(group) && raiseCheapestShare(group)) {
         most--;
       }
     }
@@ -121,16 +122,16 @@ final class AssignedSteps {
 
   private long largestSampleCost(int group) {
     long largest = 0;
-    for (int seat = 0; seat < worldSize; seat++) {
-      largest = Math.max(largest, cost(start(group, seat) + batchSize - 1));
+    for (int share = 0; share < worldSize; share++) {
+      largest = Math.max(largest, cost(start(group, share) + batchSize - 1));
     }
     return largest;
   }
 
-  private boolean raiseCheapestSeat(int group) {
+  private boolean raiseCheapestShare(int group) {
     int low = 0;
-    for (int seat = 1; seat < worldSize; seat++) {
-      low = sum(group, seat) < sum(group, low) ? seat : low;
+    for (int share = 1; share < worldSize; share++) {
+      low = sum(group, share) < sum(group, low) ? share : low;
     }
     long gap = top(group) - sum(group, low);
     Exchange best = new Exchange(start(group, low), 0, 0);
@@ -154,13 +155,13 @@ final class AssignedSteps {
 
   /**
    * Returns the exchange with the largest gain up to a limit, searching from the most expensive
-   * seat on.
+   * share on.
    */
   private Exchange best(Exchange known, int lowStart, int group, long limit) {
     Exchange best = known;
     int mostExpensive = 0;
-    for (int seat = 1; seat < worldSize; seat++) {
-      mostExpensive = sum(group, seat) > sum(group, mostExpensive) ? seat : mostExpensive;
+    for (int share = 1; share < worldSize; share++) {
+      mostExpensive = sum(group, share) > sum(group, mostExpensive) ? share : mostExpensive;
     }
     for (int i = 0; i < worldSize && best.gain < limit; i++) {
       int start = start(group, (mostExpensive + i) % worldSize);
@@ -182,11 +183,11 @@ final class AssignedSteps {
     cells[exchange.other] = moved;
     sums[exchange.own / batchSize] += exchange.gain;
     sums[exchange.other / batchSize] -= exchange.gain;
-    sortSeat(exchange.own / batchSize * batchSize);
-    sortSeat(exchange.other / batchSize * batchSize);
+    sortShare(exchange.own / batchSize * batchSize);
+    sortShare(exchange.other / batchSize * batchSize);
   }
 
-  private void sortSeat(int start) {
+  private void sortShare(int start) {
     for (int i = start + 1; i < start + batchSize; i++) {
       int cell = cells[i];
       long cost = cost(i);
@@ -210,10 +211,10 @@ final class AssignedSteps {
     return Arrays.stream(sums, group * worldSize, (group + 1) * worldSize).sum();
   }
 
-  private int start(int group, int seat) {
-    return (group * worldSize + seat) * batchSize;
+  private int start(int group, int share) {
+    return (group * worldSize + share) * batchSize;
   }
 
-  /** Two cells that change places, and the gain of the first cell's seat. */
+  /** Two cells that change places, and the gain of the first cell's share. */
   private record Exchange(int own, int other, long gain) {}
 }

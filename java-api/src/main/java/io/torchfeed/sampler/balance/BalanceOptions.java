@@ -11,7 +11,7 @@ record BalanceOptions(
     Costs costs,
     int batchSize,
     StepGrouping grouping,
-    StepAssignment dealing,
+    StepAssignment assignment,
     int window,
     double jitter,
     long seed,
@@ -103,7 +103,7 @@ record BalanceOptions(
             .with("costs", costs.digest())
             .with("batchSize", batchSize)
             .with("grouping", grouping)
-            .with("dealing", dealing)
+            .with("dealing", assignment) // the name in saved states
             .with("window", window)
             .with("jitter", jitter)
             .with("seed", seed)

@@ -88,10 +88,10 @@ final class BalancedPlan {
     if (inWindow == 0) {
       return rest.after(new int[0], 0, Math.min(rest.size(), number * window * group));
     }
-    BalancedWindow dealt = window(number);
-    long first = dealt.firstPosition();
-    long end = Math.min(rest.size(), first + dealt.size());
-    int[] left = dealt.without(inWindow);
+    BalancedWindow assigned = window(number);
+    long first = assigned.firstPosition();
+    long end = Math.min(rest.size(), first + assigned.size());
+    int[] left = assigned.without(inWindow);
     int kept = 0;
     while (kept < left.length && first + left[kept] < end) {
       kept++;
@@ -116,13 +116,13 @@ final class BalancedPlan {
     int count = (int) Math.min(window, steps - firstStep);
     long first = firstStep * group;
     int[] samples = rest.samples(first, Math.multiplyExact(count, group));
-    AssignedSteps groups = dealt(number, samples);
+    AssignedSteps groups = assigned(number, samples);
     int[] evened =
         hasPadding(number) && groups.unevenness() > 0
             ? evened(samples, (int) (rest.size() - first))
             : null;
     if (evened != null) {
-      AssignedSteps others = dealt(number, evened);
+      AssignedSteps others = assigned(number, evened);
       if (others.unevenness() < groups.unevenness()) {
         samples = evened;
         groups = others;
@@ -136,15 +136,15 @@ final class BalancedPlan {
     return (epoch << WINDOW_BITS) + number;
   }
 
-  /** Assigns the samples of a window to groups, and each group's to seats. */
-  private AssignedSteps dealt(long number, int[] samples) {
+  /** Assigns the samples of a window to groups, and each group's to shares. */
+  private AssignedSteps assigned(long number, int[] samples) {
     Costs costs = Costs.computed(samples.length, i -> options.costs().at(samples[(int) i]));
     int[] members =
         options.grouping() == StepGrouping.BUCKETED
             ? jittered(costs, number * window * group)
             : layered(costs, samples.length / group, windowSeed(number));
     AssignedSteps groups =
-        new AssignedSteps(worldSize, options.batchSize(), members, options.dealing(), costs);
+        new AssignedSteps(worldSize, options.batchSize(), members, options.assignment(), costs);
     groups.exchange();
     return groups;
   }

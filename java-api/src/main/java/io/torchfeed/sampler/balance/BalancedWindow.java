@@ -17,11 +17,11 @@ final class BalancedWindow {
   private final long firstPosition;
 
   /**
-   * Assigns the seats of each group to ranks, so that the totals of the ranks over all steps stay
-   * close: the most expensive seat goes to the rank with the smallest total so far. Ranks with
+   * Assigns the shares of each group to ranks, so that the totals of the ranks over all steps stay
+   * close: the most expensive share goes to the rank with the smallest total so far. Ranks with
    * equal totals take turns: in step t rank r is number (r - t) mod W.
    *
-   * @param groups the groups, divided into seats
+   * @param groups the groups, divided into shares
    * @param groupOfStep the group of each step of the window
    * @param samples the dataset index at each position within the window
    */
@@ -34,14 +34,14 @@ final class BalancedWindow {
     firstPosition = firstStep * worldSize * batchSize;
     cells = new int[groupOfStep.length * worldSize * batchSize];
     long[] totals = new long[worldSize];
-    Integer[] seats = numbers();
+    Integer[] shares = numbers();
     Integer[] ranks = numbers();
     for (int step = 0; step < groupOfStep.length; step++) {
       int group = groupOfStep[step];
       long globalStep = firstStep + step;
       Arrays.sort(
-          seats,
-          Comparator.<Integer>comparingLong(seat -> -groups.sum(group, seat))
+          shares,
+          Comparator.<Integer>comparingLong(share -> -groups.sum(group, share))
               .thenComparing(Comparator.naturalOrder()));
       Arrays.sort(
           ranks,
@@ -49,9 +49,9 @@ final class BalancedWindow {
               .thenComparingInt(rank -> Math.floorMod(rank - globalStep, worldSize)));
       for (int i = 0; i < worldSize; i++) {
         int start = start(step, ranks[i]);
-        groups.copy(group, seats[i], cells, start);
+        groups.copy(group, shares[i], cells, start);
         Arrays.sort(cells, start, start + batchSize);
-        totals[ranks[i]] += groups.sum(group, seats[i]);
+        totals[ranks[i]] += groups.sum(group, shares[i]);
       }
     }
   }

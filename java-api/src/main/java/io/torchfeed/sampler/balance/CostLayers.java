@@ -9,7 +9,7 @@ package io.torchfeed.sampler.balance;
 final class CostLayers {
   /**
    * The share by which the mean of a raised group exceeds the minimum cost of its most expensive
-   * seat.
+   * share.
    */
   private static final double MARGIN = 0.01;
 

@@ -22,7 +22,7 @@ final class StepPartition {
 
   private final int worldSize;
   private final int batchSize;
-  private final long[] seats;
+  private final long[] shares;
   private final long[] sums;
   private final int[] counts;
   private final int[] heap;
@@ -38,7 +38,7 @@ final class StepPartition {
   StepPartition(int worldSize, int batchSize) {
     this.worldSize = worldSize;
     this.batchSize = batchSize;
-    seats = new long[worldSize * batchSize];
+    shares = new long[worldSize * batchSize];
     sums = new long[worldSize];
     counts = new int[worldSize];
     heap = new int[worldSize];
@@ -60,13 +60,13 @@ final class StepPartition {
    * Assigns by LPT with equal counts: the largest item left (ties: smallest position) goes to the
    * slot with the smallest (sum, slot) that is not full. Leaves {@code items} sorted.
    */
-  void dealLargestFirst(long[] items) {
+  void assignLargestFirst(long[] items) {
     Arrays.sort(items);
     Arrays.fill(sums, 0);
     Arrays.fill(counts, 0);
     heapSize = worldSize;
-    for (int seat = 0; seat < worldSize; seat++) {
-      heap[seat] = seat;
+    for (int share = 0; share < worldSize; share++) {
+      heap[share] = share;
     }
     int end = items.length;
     while (end > 0) {
@@ -76,24 +76,24 @@ final class StepPartition {
       }
       end = start;
     }
-    sortSeats();
+    sortShares();
   }
 
   /**
    * Assigns by the differencing method of {@link KarmarkarKarp}; the most expensive set goes to
    * slot 0.
    */
-  void dealByDifferencing(long[] items) {
+  void assignByDifferencing(long[] items) {
     long[] costs = Arrays.stream(items).map(StepPartition::cost).toArray();
     int[][] sets = KarmarkarKarp.equalCounts(costs, worldSize);
-    for (int seat = 0; seat < worldSize; seat++) {
-      sums[seat] = 0;
+    for (int share = 0; share < worldSize; share++) {
+      sums[share] = 0;
       for (int i = 0; i < batchSize; i++) {
-        seats[seat * batchSize + i] = items[sets[seat][i]];
-        sums[seat] += costs[sets[seat][i]];
+        shares[share * batchSize + i] = items[sets[share][i]];
+        sums[share] += costs[sets[share][i]];
       }
     }
-    sortSeats();
+    sortShares();
   }
 
   /**
@@ -104,9 +104,9 @@ final class StepPartition {
     for (int swap = 0; swap < MAX_SWAPS; swap++) {
       int high = 0;
       int low = 0;
-      for (int seat = 1; seat < worldSize; seat++) {
-        high = sums[seat] > sums[high] ? seat : high;
-        low = sums[seat] < sums[low] ? seat : low;
+      for (int share = 1; share < worldSize; share++) {
+        high = sums[share] > sums[high] ? share : high;
+        low = sums[share] < sums[low] ? share : low;
       }
       if (sums[high] - sums[low] <= 1 || !swapBest(high, low)) {
         return;
@@ -115,18 +115,18 @@ final class StepPartition {
   }
 
   /** Returns the sum of the costs of a slot. */
-  long sum(int seat) {
-    return sums[seat];
+  long sum(int share) {
+    return sums[share];
   }
 
   /** Writes the items of a slot, ascending by (cost, position). */
-  void copy(int seat, long[] into) {
-    System.arraycopy(seats, seat * batchSize, into, 0, batchSize);
+  void copy(int share, long[] into) {
+    System.arraycopy(shares, share * batchSize, into, 0, batchSize);
   }
 
-  private void sortSeats() {
-    for (int seat = 0; seat < worldSize; seat++) {
-      Arrays.sort(seats, seat * batchSize, (seat + 1) * batchSize);
+  private void sortShares() {
+    for (int share = 0; share < worldSize; share++) {
+      Arrays.sort(shares, share * batchSize, (share + 1) * batchSize);
     }
   }
 
@@ -140,10 +140,10 @@ final class StepPartition {
   }
 
   private void give(long item) {
-    int seat = heap[0];
-    seats[(seat + 1) * batchSize - ++counts[seat]] = item; // from the end: nearly sorted
-    sums[seat] += cost(item);
-    if (counts[seat] == batchSize) {
+    int share = heap[0];
+    shares[(share + 1) * batchSize - ++counts[share]] = item; // from the end: nearly sorted
+    sums[share] += cost(item);
+    if (counts[share] == batchSize) {
       heap[0] = heap[--heapSize];
     }
     sink();
@@ -151,22 +151,22 @@ final class StepPartition {
 
   private void sink() {
     int parent = 0;
-    int seat = heap[0];
+    int share = heap[0];
     for (int child = 1; child < heapSize; child = 2 * parent + 1) {
       if (child + 1 < heapSize && before(heap[child + 1], heap[child])) {
         child++;
       }
-      if (before(seat, heap[child])) {
+      if (before(share, heap[child])) {
         break;
       }
       heap[parent] = heap[child];
       parent = child;
     }
-    heap[parent] = seat;
+    heap[parent] = share;
   }
 
-  private boolean before(int seat, int other) {
-    return sums[seat] < sums[other] || (sums[seat] == sums[other] && seat <= other);
+  private boolean before(int share, int other) {
+    return sums[share] < sums[other] || (sums[share] == sums[other] && share <= other);
   }
 
   /**
@@ -183,11 +183,11 @@ final class StepPartition {
     bestOfHigh = -1;
     bestMiss = gap; // a swap that changes nothing
     for (int a = startOfHigh; a < (high + 1) * batchSize; a++) {
-      if (a > startOfHigh && cost(seats[a - 1]) == cost(seats[a])) {
+      if (a > startOfHigh && cost(shares[a - 1]) == cost(shares[a])) {
         continue; // among equal costs the first has the smallest position
       }
-      while (above < endOfLow && 2 * (cost(seats[a]) - cost(seats[above])) >= gap) {
-        below = below >= 0 && cost(seats[above]) == cost(seats[below]) ? below : above;
+      while (above < endOfLow && 2 * (cost(shares[a]) - cost(shares[above])) >= gap) {
+        below = below >= 0 && cost(shares[above]) == cost(shares[below]) ? below : above;
         above++;
       }
       if (below >= 0) {
@@ -205,7 +205,7 @@ final class StepPartition {
   }
 
   private void consider(int a, int b, long gap) {
-    long miss = Math.abs(2 * (cost(seats[a]) - cost(seats[b])) - gap);
+    long miss = Math.abs(2 * (cost(shares[a]) - cost(shares[b])) - gap);
     if (miss < bestMiss || (miss == bestMiss && bestOfHigh >= 0 && isFirst(a, b))) {
       bestOfHigh = a;
       bestOfLow = b;
@@ -214,13 +214,13 @@ final class StepPartition {
   }
 
   private boolean isFirst(int a, int b) {
-    int byHigh = Integer.compare(position(seats[a]), position(seats[bestOfHigh]));
-    return byHigh < 0 || (byHigh == 0 && position(seats[b]) < position(seats[bestOfLow]));
+    int byHigh = Integer.compare(position(shares[a]), position(shares[bestOfHigh]));
+    return byHigh < 0 || (byHigh == 0 && position(shares[b]) < position(shares[bestOfLow]));
   }
 
   private void swap(int high, int low) {
-    long fromHigh = seats[bestOfHigh];
-    long fromLow = seats[bestOfLow];
+    long fromHigh = shares[bestOfHigh];
+    long fromLow = shares[bestOfLow];
     put(high, bestOfHigh, fromLow);
     put(low, bestOfLow, fromHigh);
     sums[high] += cost(fromLow) - cost(fromHigh);
@@ -228,16 +228,16 @@ final class StepPartition {
   }
 
   /** Replaces an item of a slot, which stays sorted. */
-  private void put(int seat, int at, long item) {
-    int start = seat * batchSize;
-    int end = (seat + 1) * batchSize;
+  private void put(int share, int at, long item) {
+    int start = share * batchSize;
+    int end = (share + 1) * batchSize;
     int to = at;
-    for (; to > start && seats[to - 1] > item; to--) {
-      seats[to] = seats[to - 1];
+    for (; to > start && shares[to - 1] > item; to--) {
+      shares[to] = shares[to - 1];
     }
-    for (; to < end - 1 && seats[to + 1] < item; to++) {
-      seats[to] = seats[to + 1];
+    for (; to < end - 1 && shares[to + 1] < item; to++) {
+      shares[to] = shares[to + 1];
     }
-    seats[to] = item;
+    shares[to] = item;
   }
 }

@@ -88,7 +88,7 @@ public final class BlockedSampler implements Sampler, DividedPlan<Cursor> {
     return new BlockedSampler(dataset, blockSize, part, newTail);
   }
 
-  private IndexPartition deal(IndexRanges list, int ranks) {
+  private IndexPartition divide(IndexRanges list, int ranks) {
     return new BlockPartition(list, datasetSize, blockSize, ranks, tail);
   }
 
@@ -104,7 +104,7 @@ public final class BlockedSampler implements Sampler, DividedPlan<Cursor> {
 
   @Override
   public long size() {
-    return deal(IndexRanges.whole(datasetSize), part.worldSize()).size(part.rank());
+    return divide(IndexRanges.whole(datasetSize), part.worldSize()).size(part.rank());
   }
 
   @Override
@@ -116,8 +116,8 @@ public final class BlockedSampler implements Sampler, DividedPlan<Cursor> {
                 this,
                 () -> PositionCursor.over(dataset, epoch),
                 IndexRanges.whole(datasetSize),
-                this::deal,
-                this::deal,
+                this::divide,
+                this::divide,
                 before));
   }
 

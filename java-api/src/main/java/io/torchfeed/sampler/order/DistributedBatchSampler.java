@@ -132,7 +132,7 @@ public final class DistributedBatchSampler implements BatchSampler, DividedPlan<
   @Override
   public BatchCursor openPart(long epoch, List<EpochSegment> before) {
     Rest rest = EpochProgress.rest(new Division(), before, part.worldSize());
-    return new DealtBatches(epoch, rest.first);
+    return new DividedBatches(epoch, rest.first);
   }
 
   /** The rest of the order from a position on, and the number of ranks that share it. */
@@ -190,11 +190,11 @@ public final class DistributedBatchSampler implements BatchSampler, DividedPlan<
   }
 
   /** A cursor over the batches of a rank, from a position of the order on. */
-  private final class DealtBatches extends NumberedBatchCursor {
+  private final class DividedBatches extends NumberedBatchCursor {
     private final PositionCursor order;
     private final long first;
 
-    DealtBatches(long epoch, long first) {
+    DividedBatches(long epoch, long first) {
       super(DistributedBatchSampler.this, steps(dataset.size() - first, step()));
       this.order = PositionCursor.over(dataset, epoch);
       this.first = first;

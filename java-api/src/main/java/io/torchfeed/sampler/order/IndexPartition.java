@@ -8,7 +8,7 @@ interface IndexPartition {
   /** A rule that divides any list over any number of ranks. */
   @FunctionalInterface
   interface Rule {
-    IndexPartition deal(IndexRanges list, int worldSize);
+    IndexPartition divide(IndexRanges list, int worldSize);
   }
 
   /** Returns the number of positions of a rank, padding included. */

@@ -17,12 +17,12 @@ final class PartitionCursor extends PositionCursor {
   private final long own;
   private final long skipped;
 
-  private PartitionCursor(Sampler plan, PositionCursor order, IndexPartition dealing, long skip) {
-    super(plan, Math.max(0, dealing.size(plan.part().rank()) - skip));
+  private PartitionCursor(Sampler plan, PositionCursor order, IndexPartition division, long skip) {
+    super(plan, Math.max(0, division.size(plan.part().rank()) - skip));
     int rank = plan.part().rank();
     this.order = order;
-    this.part = dealing.part(rank);
-    this.own = dealing.own(rank);
+    this.part = division.part(rank);
+    this.own = division.own(rank);
     this.skipped = skip;
   }
 
@@ -47,16 +47,16 @@ final class PartitionCursor extends PositionCursor {
     long skip = 0;
     for (int i = 0; i < chain.size(); i++) {
       EpochSegment segment = chain.get(i);
-      IndexPartition dealing = rule.deal(left, segment.worldSize());
-      Segments.requireAtMost(segment, dealing.longest());
+      IndexPartition division = rule.divide(left, segment.worldSize());
+      Segments.requireAtMost(segment, division.longest());
       if (i == chain.size() - 1 && segment.worldSize() == plan.part().worldSize()) {
         skip = segment.deliveredByEachRank();
       } else {
-        left = dealing.rest(segment.deliveredByEachRank());
+        left = division.rest(segment.deliveredByEachRank());
         rule = next;
       }
     }
-    return new PartitionCursor(plan, order.get(), rule.deal(left, plan.part().worldSize()), skip);
+    return new PartitionCursor(plan, order.get(), rule.divide(left, plan.part().worldSize()), skip);
   }
 
   @Override

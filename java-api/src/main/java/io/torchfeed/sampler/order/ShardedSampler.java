@@ -133,7 +133,7 @@ public final class ShardedSampler implements Sampler, DividedPlan<Cursor> {
         () -> ranks.open(this, epoch),
         ranks.windows(epoch),
         (windows, world) -> new ShardPartition(windows, ranks.ranksOf(windows), world, tail),
-        this::redealt,
+        this::redivided,
         before);
   }
 
@@ -147,7 +147,7 @@ public final class ShardedSampler implements Sampler, DividedPlan<Cursor> {
     return dataset.probe(epoch, 1);
   }
 
-  private IndexPartition redealt(IndexRanges left, int world) {
+  private IndexPartition redivided(IndexRanges left, int world) {
     long[] starts = new long[left.count() + 1];
     Arrays.setAll(starts, left::before);
     return new ShardPartition(left, rule.ranks(starts, world), world, tail);

@@ -62,12 +62,12 @@ public final class StratifiedSplit {
     }
     int[] partOfSample = new int[stratumOfSample.length];
     for (int stratum = 0; stratum < counts.length; stratum++) {
-      deal(strata, stratum, counts[stratum], seed, partOfSample);
+      assign(strata, stratum, counts[stratum], seed, partOfSample);
     }
     return SampleGroups.parts(partOfSample, lengths.length);
   }
 
-  private static void deal(
+  private static void assign(
       SampleGroups strata, int stratum, long[] counts, long seed, int[] partOfSample) {
     long streamSeed = CounterRandom.seedOf(seed, stratum);
     SeekablePermutation order = SeekablePermutation.of(strata.length(stratum), streamSeed, 0);

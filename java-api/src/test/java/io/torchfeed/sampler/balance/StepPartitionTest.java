@@ -58,7 +58,7 @@ class StepPartitionTest {
     assertThat(Arrays.stream(division).flatMapToInt(Arrays::stream).sorted().toArray())
         .isEqualTo(IntStream.range(0, costs.length).toArray());
     StepPartition partition = new StepPartition(worldSize, batchSize);
-    partition.dealByDifferencing(items(costs));
+    partition.assignByDifferencing(items(costs));
     assertThat(division(partition, worldSize, batchSize)).isDeepEqualTo(division);
     partition.repair();
     assertThat(division(partition, worldSize, batchSize))
@@ -68,7 +68,7 @@ class StepPartitionTest {
   private static int[][] largestFirst(long[] costs, int worldSize, boolean repaired) {
     int batchSize = costs.length / worldSize;
     StepPartition partition = new StepPartition(worldSize, batchSize);
-    partition.dealLargestFirst(items(costs));
+    partition.assignLargestFirst(items(costs));
     if (repaired) {
       partition.repair();
     }
@@ -77,13 +77,13 @@ class StepPartitionTest {
 
   private static int[][] division(StepPartition partition, int worldSize, int batchSize) {
     int[][] division = new int[worldSize][];
-    for (int seat = 0; seat < worldSize; seat++) {
+    for (int share = 0; share < worldSize; share++) {
       long[] items = new long[batchSize];
-      partition.copy(seat, items);
+      partition.copy(share, items);
       assertThat(items).isSorted();
-      assertThat(partition.sum(seat))
+      assertThat(partition.sum(share))
           .isEqualTo(Arrays.stream(items).map(StepPartition::cost).sum());
-      division[seat] = Arrays.stream(items).mapToInt(StepPartition::position).sorted().toArray();
+      division[share] = Arrays.stream(items).mapToInt(StepPartition::position).sorted().toArray();
     }
     return division;
   }

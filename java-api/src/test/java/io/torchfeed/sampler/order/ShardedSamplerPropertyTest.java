@@ -65,7 +65,7 @@ class ShardedSamplerPropertyTest {
       @ForAll long seed) {
     ShardShuffleSampler order =
         ShardShuffleSampler.of(ShardedSamplerTest.sizes(shards, seed), 2, seed);
-    DivisionChecks.Division padded = ShardedSamplerTest.dealt(order, way, Tail.PAD);
+    DivisionChecks.Division padded = ShardedSamplerTest.divided(order, way, Tail.PAD);
     for (int rank = 0; rank < worldSize; rank++) {
       assertThat(padded.of(new Part(worldSize, rank)).size())
           .isEqualTo(padded.of(new Part(worldSize, 0)).size());
@@ -73,7 +73,7 @@ class ShardedSamplerPropertyTest {
       assertThat(withoutPaddingSorted(padded.of(new Part(worldSize, rank)), 1)).isEqualTo(first);
       assertThat(
               DivisionChecks.sorted(
-                  ShardedSamplerTest.dealt(order, way, Tail.UNEVEN).of(new Part(worldSize, rank)),
+                  ShardedSamplerTest.divided(order, way, Tail.UNEVEN).of(new Part(worldSize, rank)),
                   0))
           .isEqualTo(first);
     }
@@ -88,7 +88,7 @@ class ShardedSamplerPropertyTest {
     long[] sizes = ShardedSamplerTest.sizes(shards, seed);
     Random random = new Random(seed);
     ShardShuffleSampler order = ShardShuffleSampler.of(sizes, 1 + random.nextInt(4), seed);
-    DivisionChecks.Division division = ShardedSamplerTest.dealt(order, way, tail);
+    DivisionChecks.Division division = ShardedSamplerTest.divided(order, way, tail);
     List<EpochSegment> segments = new ArrayList<>();
     for (int i = random.nextInt(4); i > 0; i--) {
       int worldSize = 1 + random.nextInt(17);
@@ -111,7 +111,7 @@ class ShardedSamplerPropertyTest {
       @ForAll long seed,
       @ForAll Tail tail) {
     DivisionChecks.Division division =
-        ShardedSamplerTest.dealt(
+        ShardedSamplerTest.divided(
             ShardShuffleSampler.of(ShardedSamplerTest.sizes(shards, seed), 3, seed), way, tail);
     long longest = DivisionChecks.longest(division, 1, List.of(), worldSize);
     for (int rank = 0; rank < worldSize; rank++) {
@@ -134,7 +134,7 @@ class ShardedSamplerPropertyTest {
     ShardShuffleSampler order =
         ShardShuffleSampler.of(ShardedSamplerTest.sizes(shards, seed), 3, seed);
     DivisionChecks.seekEqualsSkipAtEveryPosition(
-        ShardedSamplerTest.dealt(order, way, Tail.PAD).of(new Part(3, 1)), 4);
+        ShardedSamplerTest.divided(order, way, Tail.PAD).of(new Part(3, 1)), 4);
   }
 
   private static long[] withoutPaddingSorted(Sampler plan, long epoch) {

@@ -38,7 +38,7 @@ class ShardedSamplerTest {
   }
 
   /** Returns one of the three ways to assign shards to ranks, by number. */
-  static DivisionChecks.Division dealt(ShardShuffleSampler shards, int way, Tail tail) {
+  static DivisionChecks.Division divided(ShardShuffleSampler shards, int way, Tail tail) {
     return part ->
         switch (way) {
           case 0 -> ShardedSampler.contiguous(shards, part).withTail(tail);
@@ -119,7 +119,7 @@ class ShardedSamplerTest {
 
     private int[] shardsOf(int way, int rank) {
       long[] sizes = {1, 2, 3, 4, 5, 6};
-      return LongStream.of(Cursors.indices(dealt(six, way, Tail.UNEVEN).of(new Part(2, rank)), 0))
+      return LongStream.of(Cursors.indices(divided(six, way, Tail.UNEVEN).of(new Part(2, rank)), 0))
           .mapToInt(i -> shardOf(sizes, i))
           .distinct()
           .toArray();
@@ -127,11 +127,12 @@ class ShardedSamplerTest {
 
     @Test
     void shorterRanksRepeatTheirSamplesOrLimitTheOthers() {
-      assertThat(Cursors.indices(dealt(six, 1, Tail.PAD).of(new Part(2, 0)), 0))
+      assertThat(Cursors.indices(divided(six, 1, Tail.PAD).of(new Part(2, 0)), 0))
           .containsExactly(0, 3, 4, 5, 10, 11, 12, 13, 14, 0, 3, 4);
-      assertThat(Cursors.indices(dealt(six, 1, Tail.DROP).of(new Part(2, 1)), 0))
+      assertThat(Cursors.indices(divided(six, 1, Tail.DROP).of(new Part(2, 1)), 0))
           .containsExactly(1, 2, 6, 7, 8, 9, 15, 16, 17);
-      assertThat(Cursors.withoutPadding(dealt(six, 1, Tail.PAD).of(new Part(2, 0)), 0)).hasSize(9);
+      assertThat(Cursors.withoutPadding(divided(six, 1, Tail.PAD).of(new Part(2, 0)), 0))
+          .hasSize(9);
     }
 
     @ParameterizedTest
@@ -139,12 +140,12 @@ class ShardedSamplerTest {
     void anyTwoWorldSizesDeliverEverySampleOnce(int way) {
       ShardShuffleSampler order = ShardShuffleSampler.of(sizes(12, 1), 2, 1);
       long[] samples = LongStream.range(0, order.size()).toArray();
-      DivisionChecks.anyTwoWorldSizesDeliver(dealt(order, way, Tail.PAD), 3, samples);
+      DivisionChecks.anyTwoWorldSizesDeliver(divided(order, way, Tail.PAD), 3, samples);
     }
 
     @Test
     void ranksWithoutShardsRepeatTheFirstRank() {
-      DivisionChecks.Division two = dealt(ShardShuffleSampler.inOrder(2, 3), 1, Tail.PAD);
+      DivisionChecks.Division two = divided(ShardShuffleSampler.inOrder(2, 3), 1, Tail.PAD);
       assertThat(Cursors.indices(two.of(new Part(4, 3)), 0)).containsExactly(0, 1, 2);
       assertThat(Cursors.withoutPadding(two.of(new Part(4, 3)), 0)).isEmpty();
     }

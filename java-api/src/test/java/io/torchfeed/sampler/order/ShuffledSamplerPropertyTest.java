@@ -46,9 +46,9 @@ class ShuffledSamplerPropertyTest {
     long[] order = Cursors.indices(ShuffledSampler.of(datasetSize, seed), 1);
     long dropped = datasetSize - datasetSize % worldSize;
     long padded = dropped == datasetSize ? dropped : dropped + worldSize;
-    assertThat(dealt(datasetSize, worldSize, seed, Tail.DROP))
+    assertThat(divided(datasetSize, worldSize, seed, Tail.DROP))
         .isEqualTo(Arrays.copyOf(order, (int) dropped));
-    assertThat(dealt(datasetSize, worldSize, seed, Tail.PAD))
+    assertThat(divided(datasetSize, worldSize, seed, Tail.PAD))
         .isEqualTo(LongStream.range(0, padded).map(p -> order[(int) (p % datasetSize)]).toArray());
   }
 
@@ -128,7 +128,7 @@ class ShuffledSamplerPropertyTest {
   }
 
   /** Returns the indices of all ranks, step by step; the ranks have equal sizes. */
-  private static long[] dealt(long datasetSize, int worldSize, long seed, Tail tail) {
+  private static long[] divided(long datasetSize, int worldSize, long seed, Tail tail) {
     List<long[]> parts =
         ranks(datasetSize, worldSize, seed, tail)
             .map(sampler -> Cursors.indices(sampler, 1))
