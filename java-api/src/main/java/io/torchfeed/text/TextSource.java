@@ -164,6 +164,12 @@ final class TextSource implements AutoCloseable {
       position += Math.max(0, read);
       return read;
     }
+
+    /** Returns the rest: at 0, {@code GZIPInputStream} takes a member for the last one. */
+    @Override
+    public int available() {
+      return (int) Math.min(Integer.MAX_VALUE, size - position);
+    }
   }
 
   private static void requireAsPlanned(TextFile file, Bytes stored) throws IOException {

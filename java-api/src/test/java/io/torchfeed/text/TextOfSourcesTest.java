@@ -143,9 +143,10 @@ class TextOfSourcesTest {
   void anotherSizeIsRefused() {
     MemorySource source = MemorySource.of("a.txt", content(10));
     TextPartition plan = TextPartition.of(List.of(source), 1);
-    source.size--;
+    long size = source.size();
+    source.size = size - 1;
     Lines.assertProblem(plan, Path.of("a.txt"), Problem.SHRUNK);
-    source.size += 2;
+    source.size = size + 1;
     Lines.assertProblem(plan, Path.of("a.txt"), Problem.GROWN);
     Lines.assertProblem(TextPartition.of(List.of(source), 1), Path.of("a.txt"), Problem.UNREADABLE);
   }
