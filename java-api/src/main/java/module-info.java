@@ -20,6 +20,7 @@ module io.torchfeed {
   exports io.torchfeed.distributed.launch;
   exports io.torchfeed.distributed.membership;
   exports io.torchfeed.distributed.training;
+  exports io.torchfeed.elastic;
   exports io.torchfeed.graph;
   exports io.torchfeed.image;
   exports io.torchfeed.memory;

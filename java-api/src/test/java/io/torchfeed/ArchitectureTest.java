@@ -120,6 +120,15 @@ class ArchitectureTest {
               "sampler"),
           entry("distributed.launch", "internal"),
           entry("distributed.membership", "internal"),
+          entry(
+              "elastic",
+              "checkpoint",
+              "data",
+              "distributed",
+              "distributed.membership",
+              "distributed.training",
+              "internal",
+              "sampler"),
           entry("amp", "bindings", "checkpoint", "internal", "memory"),
           entry("", "bindings", "data", "data.source", "sampler", "sampler.torch"));
 

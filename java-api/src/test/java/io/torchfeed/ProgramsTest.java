@@ -93,6 +93,10 @@ class ProgramsTest {
           "Checkpoints.java",
               "Path folder; TrainingState state; long steps; abstract void train(long step);",
           "Collectives.java", "TextPartition plan;",
+          "ElasticGroup.java",
+              "Membership membership; TrainingState state;"
+                  + " abstract String train(ElasticGroup ranks);",
+          "ElasticTraining.java", "String host, name; int port; TensorDataset data;",
           "EdgeLoader.java", "TextPartition plan;",
           "FileDataset.java", "Path images, labels;",
           "RowTransform.java", "NativeDataset images;");

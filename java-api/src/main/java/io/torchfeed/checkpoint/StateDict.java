@@ -57,8 +57,14 @@ public final class StateDict implements AutoCloseable {
     }
   }
 
-  /** Creates a state of contiguous tensors on the CPU, which it closes. */
-  static StateDict owning(String json, Map<String, Tensor> tensors) {
+  /**
+   * Creates a state without copying.
+   *
+   * @param json all except tensors; its meaning is known to the object
+   * @param tensors dense, contiguous and on the CPU; their owner is the state, which closes them
+   * @return the state; the caller closes it
+   */
+  public static StateDict owning(String json, Map<String, Tensor> tensors) {
     return new StateDict(json, tensors);
   }
 

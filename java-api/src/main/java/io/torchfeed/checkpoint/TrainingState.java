@@ -3,12 +3,18 @@ package io.torchfeed.checkpoint;
 
 import static java.util.Objects.requireNonNull;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import io.torchfeed.internal.JsonObject;
 import io.torchfeed.internal.Quotes;
+import java.io.IOException;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
@@ -18,6 +24,7 @@ import java.util.regex.Pattern;
 import org.bytedeco.pytorch.Generator;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Optimizer;
+import org.bytedeco.pytorch.Tensor;
 
 /**
  * All that a training must have to continue as if it had not stopped, as named parts that {@link
@@ -38,7 +45,9 @@ import org.bytedeco.pytorch.Optimizer;
  * <p>The modules, optimizers and other objects are borrowed and must be open whenever the state is
  * saved or loaded. Not thread-safe: save and load between two steps, on the thread that trains.
  */
-public final class TrainingState {
+public final class TrainingState implements Stateful {
+  private static final char SEPARATOR = '/';
+
   private final Map<String, Stateful> parts;
 
   private TrainingState(Map<String, Stateful> parts) {
@@ -171,6 +180,68 @@ public final class TrainingState {
    */
   public Set<String> names() {
     return Collections.unmodifiableSet(parts.keySet());
+  }
+
+  /**
+   * Returns the states of all parts: the tensor {@code fc.weight} of the part {@code model} is
+   * named {@code model/fc.weight}, and the JSON has the JSON of each part as a text.
+   *
+   * @return the state; the caller closes it
+   * @throws IllegalStateException if a part has no state at this moment
+   */
+  @Override
+  public StateDict stateDict() {
+    Copy copy = copy();
+    Map<String, Tensor> tensors = new LinkedHashMap<>();
+    StringWriter json = new StringWriter();
+    try (JsonGenerator out = JsonObject.FACTORY.createGenerator(json)) {
+      out.writeStartObject();
+      for (Map.Entry<String, StateDict> part : copy.parts.entrySet()) {
+        out.writeStringField(part.getKey(), part.getValue().json());
+        part.getValue()
+            .tensors()
+            .forEach((name, tensor) -> tensors.put(part.getKey() + SEPARATOR + name, tensor));
+      }
+      out.writeEndObject();
+    } catch (IOException e) {
+      copy.close();
+      throw new UncheckedIOException(e); // a string takes anything
+    }
+    return StateDict.owning(json.toString(), tensors);
+  }
+
+  /**
+   * Loads the states of all parts, one after the other.
+   *
+   * @param state borrowed; of a training with the same parts
+   * @throws IllegalArgumentException if the parts have other names; or if a part refuses its state:
+   *     then the parts before it keep the loaded state
+   * @throws IllegalStateException if a part cannot be loaded at this moment
+   */
+  @Override
+  public void loadStateDict(StateDict state) {
+    Map<String, String> saved = JsonObject.parse("state of a training", state.json()).texts();
+    requireNames(saved.keySet());
+    Map<String, Map<String, Tensor>> tensors = new HashMap<>();
+    state
+        .tensors()
+        .forEach(
+            (name, tensor) -> {
+              int end = name.indexOf(SEPARATOR);
+              tensors
+                  .computeIfAbsent(name.substring(0, Math.max(0, end)), part -> new TreeMap<>())
+                  .put(name.substring(end + 1), tensor);
+            });
+    requireNames(tensors.keySet(), saved.keySet());
+    saved.forEach(
+        (name, json) -> load(name, StateDict.owning(json, tensors.getOrDefault(name, Map.of()))));
+  }
+
+  private static void requireNames(Set<String> ofTensors, Set<String> ofParts) {
+    if (!ofParts.containsAll(ofTensors)) {
+      throw new IllegalArgumentException(
+          "the state has tensors of the parts %s, but the parts %s".formatted(ofTensors, ofParts));
+    }
   }
 
   /** The states of all parts at one moment. */

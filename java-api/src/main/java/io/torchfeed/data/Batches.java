@@ -176,6 +176,25 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     }
   }
 
+  /**
+   * Returns the progress that {@link #state} would have returned earlier, without the cost of
+   * asking for it then: for a training that returns to it because a step has failed. The batches
+   * since then count as not delivered.
+   *
+   * @param position a result of {@link #position} in this pass
+   * @return the state, not finished
+   * @throws IllegalArgumentException if the position is not of this pass, or lies ahead
+   * @throws IllegalStateException if the pass is closed, is over a stream, or its batches are not
+   *     delivered in order
+   */
+  public LoaderState stateAt(long position) {
+    try {
+      return pass.stateAt(position);
+    } finally {
+      Reference.reachabilityFence(this);
+    }
+  }
+
   /** Leaves the epoch: unread batches are dropped, and the current one ends. Idempotent. */
   @Override
   public void close() {

@@ -29,8 +29,10 @@ final class IndexScheduler implements PrefetchScheduler {
 
   private final BatchEngine engine;
   private final long datasetSize;
+  private final long first;
   private final long count;
   private final long epoch;
+  private final boolean isInOrder;
   private final long[] deliveredBefore; // ascending
 
   // Guarded by this.
@@ -60,7 +62,8 @@ final class IndexScheduler implements PrefetchScheduler {
     this.datasetSize = source.datasetSize();
     ResumableCursor.OfBatches cursor = order.get();
     this.epoch = cursor.epoch();
-    long first = cursor.position();
+    this.first = cursor.position();
+    this.isInOrder = source.inOrder() && deliveredBefore.length == 0;
     this.count = first + cursor.remaining();
     this.window =
         new InFlightBatches(
@@ -224,6 +227,19 @@ final class IndexScheduler implements PrefetchScheduler {
     return isEndReported && isComplete()
         ? new LoaderState.IndexState(state.asFinished())
         : new LoaderState.IndexState(state, deliveredAhead());
+  }
+
+  @Override
+  public synchronized LoaderState stateAt(long position) {
+    if (!isInOrder) {
+      throw new IllegalStateException(
+          "earlier states are known only of loaders with inOrder(true), the default");
+    }
+    if (position < first || position > window.oldest()) {
+      throw new IllegalArgumentException(
+          "position must be in [%d, %d], got %d".formatted(first, window.oldest(), position));
+    }
+    return new LoaderState.IndexState(order.get().stateAt(position));
   }
 
   private long[] deliveredAhead() {

@@ -165,6 +165,11 @@ public final class Pass {
     return scheduler.state(exhausted);
   }
 
+  public LoaderState stateAt(long position) {
+    lifecycle.requireNotClosed();
+    return scheduler.stateAt(position);
+  }
+
   /**
    * Returns whether nothing is lost if the pass is dropped: its end was reported, or it is closed.
    */

@@ -60,6 +60,15 @@ interface PrefetchScheduler extends AutoCloseable {
    */
   LoaderState state(boolean isEndReported);
 
+  /**
+   * Returns an earlier progress of the consumer.
+   *
+   * @param position of {@link #position} at that time
+   * @throws IllegalArgumentException if it was none of this pass
+   * @throws IllegalStateException if the batches have no fixed order
+   */
+  LoaderState stateAt(long position);
+
   /** Returns whether a sample is padding. */
   boolean isPadding(long batch, int element);
 

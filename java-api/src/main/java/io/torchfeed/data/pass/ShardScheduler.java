@@ -154,6 +154,12 @@ final class ShardScheduler implements PrefetchScheduler {
         isEndReported && Arrays.stream(positions).allMatch(LoaderState.ShardPosition::isEnded));
   }
 
+  @Override
+  public LoaderState stateAt(long at) {
+    throw new IllegalStateException(
+        "earlier states are known only of loaders with a sampler, not over a stream");
+  }
+
   /** Returns false: streams have no padding. */
   @Override
   public boolean isPadding(long batch, int element) {

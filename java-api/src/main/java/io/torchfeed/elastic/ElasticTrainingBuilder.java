@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.elastic;
+
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.checkpoint.Checkpoints;
+import io.torchfeed.checkpoint.TrainingState;
+import io.torchfeed.data.DataLoader;
+import io.torchfeed.distributed.GroupOptions;
+import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.distributed.membership.Membership;
+import io.torchfeed.distributed.membership.World;
+import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.sampler.Part;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.ObjLongConsumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The options of an {@link ElasticTraining}; {@link #state} and {@link #loader} are required. All
+ * ranks have the same. Not thread-safe.
+ */
+public final class ElasticTrainingBuilder {
+  final Membership membership;
+  final Function<ProcessGroup, DistributedDataParallel> wrap;
+  final Progress progress = new Progress();
+  @Nullable TrainingState state;
+  @Nullable Function<Part, DataLoader> loader;
+  long epochs = 1;
+  long seed;
+  GroupOptions group = GroupOptions.defaults();
+  @Nullable Checkpoints checkpoints;
+  long everySteps;
+  Consumer<World> whenChanged = world -> {};
+  ObjLongConsumer<DistributedDataParallel> afterEpoch = (model, epoch) -> {};
+
+  ElasticTrainingBuilder(
+      Membership membership, Function<ProcessGroup, DistributedDataParallel> wrap) {
+    this.membership = requireNonNull(membership, "membership");
+    this.wrap = requireNonNull(wrap, "wrap");
+  }
+
+  /**
+   * Sets the state that ranks copy from each other and that checkpoints have. It must hold the
+   * model's module and the optimizer, and all else that steps change; the position in the data is
+   * added. A part must be saved by one rank alone, so the model itself is none: {@link
+   * DistributedDataParallel#rebind} describes how it begins again in each world.
+   *
+   * @param parts adds the parts; the name {@code progress} is taken
+   * @return this builder
+   */
+  public ElasticTrainingBuilder state(Consumer<TrainingState.Builder> parts) {
+    TrainingState.Builder builder = TrainingState.builder();
+    parts.accept(builder);
+    state = builder.part("progress", progress).build();
+    return this;
+  }
+
+  /**
+   * Sets the data, of a dataset with indices, delivered in order.
+   *
+   * @param loader opens the loader of a rank; called when the number of ranks or the rank changes,
+   *     after the loader before has been closed. Its plan is the same but for the part, and the
+   *     epochs of all ranks have equally many batches
+   * @return this builder
+   */
+  public ElasticTrainingBuilder loader(Function<Part, DataLoader> loader) {
+    this.loader = requireNonNull(loader, "loader");
+    return this;
+  }
+
+  /**
+   * Sets the number of epochs; 1 by default.
+   *
+   * @param epochs at least 1
+   * @return this builder
+   */
+  public ElasticTrainingBuilder epochs(long epochs) {
+    if (epochs < 1) {
+      throw new IllegalArgumentException("epochs must be at least 1, got " + epochs);
+    }
+    this.epochs = epochs;
+    return this;
+  }
+
+  /**
+   * Sets the seed of libtorch's generators, which each step sets to a mix of this number, the step
+   * and the rank, so that a step that is repeated draws the same; 0 by default.
+   *
+   * @param seed any number
+   * @return this builder
+   */
+  public ElasticTrainingBuilder seed(long seed) {
+    this.seed = seed;
+    return this;
+  }
+
+  /**
+   * Sets the options of the group of each world.
+   *
+   * @param options the same on all ranks, except for the device
+   * @return this builder
+   */
+  public ElasticTrainingBuilder group(GroupOptions options) {
+    this.group = requireNonNull(options, "options");
+    return this;
+  }
+
+  /**
+   * Sets checkpoints, which rank 0 saves in the background, and at the end. A job that starts, or
+   * has lost all ranks that held the state, continues from the last one.
+   *
+   * @param checkpoints of a folder that all ranks can reach; borrowed
+   * @param everySteps the number of steps from one to the next, at least 1
+   * @return this builder
+   */
+  public ElasticTrainingBuilder checkpoints(Checkpoints checkpoints, long everySteps) {
+    if (everySteps < 1) {
+      throw new IllegalArgumentException("everySteps must be at least 1, got " + everySteps);
+    }
+    this.checkpoints = requireNonNull(checkpoints, "checkpoints");
+    this.everySteps = everySteps;
+    return this;
+  }
+
+  /**
+   * Sets an action for when ranks have come or gone, for example to set the learning rate. It runs
+   * in each world, also the first, on all ranks once they hold the state.
+   *
+   * @param action receives the rank and their number
+   * @return this builder
+   */
+  public ElasticTrainingBuilder whenChanged(Consumer<World> action) {
+    this.whenChanged = requireNonNull(action, "action");
+    return this;
+  }
+
+  /**
+   * Sets an action for the end of each epoch, for example an evaluation. It may use the group; if a
+   * rank is lost meanwhile, it runs again in the next world.
+   *
+   * @param action receives the model and the epoch
+   * @return this builder
+   */
+  public ElasticTrainingBuilder afterEpoch(ObjLongConsumer<DistributedDataParallel> action) {
+    this.afterEpoch = requireNonNull(action, "action");
+    return this;
+  }
+
+  /**
+   * Returns the training.
+   *
+   * @return a training that has not been run
+   * @throws IllegalStateException if the state or the loader is not set
+   */
+  public ElasticTraining build() {
+    if (state == null || loader == null) {
+      throw new IllegalStateException("an elastic training needs a state and a loader");
+    }
+    return new ElasticTraining(this, state, loader);
+  }
+}

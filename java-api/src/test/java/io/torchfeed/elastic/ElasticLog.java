@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.elastic;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.torchfeed.data.Batch;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.LongStream;
+
+/**
+ * The lines of all ranks: {@code world GENERATION STEP RANK SIZE NAME DIGEST} when a rank enters a
+ * world, and {@code batch GENERATION STEP EPOCH INDEX...} before each step.
+ */
+final class ElasticLog {
+  /** A generation: the steps before it, the names of its ranks, and the state of all of them. */
+  record Entered(long step, String[] names, String digest) {}
+
+  private final List<String[]> lines;
+
+  ElasticLog(Collection<String> lines) {
+    this.lines =
+        lines.stream()
+            .filter(line -> line.startsWith("world ") || line.startsWith("batch "))
+            .map(line -> line.split(" ", -1))
+            .toList();
+  }
+
+  static String world(int generation, long step, int rank, int size, String name, String digest) {
+    return "world %d %d %d %d %s %s".formatted(generation, step, rank, size, name, digest);
+  }
+
+  static String batch(int generation, long step, Batch batch) {
+    StringBuilder line =
+        new StringBuilder("batch %d %d %d".formatted(generation, step, batch.epoch()));
+    long[] indices = batch.indices();
+    for (int i = 0; i < indices.length; i++) {
+      if (!batch.isPadding(i)) {
+        line.append(' ').append(indices[i]);
+      }
+    }
+    return line.toString();
+  }
+
+  /** Returns the generations; requires equal states of all ranks at the start of each. */
+  TreeMap<Integer, Entered> generations() {
+    TreeMap<Integer, Entered> generations = new TreeMap<>();
+    for (String[] line : lines) {
+      if (line[0].equals("world")) {
+        Entered entered =
+            generations.computeIfAbsent(
+                Integer.valueOf(line[1]),
+                generation ->
+                    new Entered(
+                        Long.parseLong(line[2]), new String[Integer.parseInt(line[4])], line[6]));
+        String rank = "rank %s in generation %s".formatted(line[3], line[1]);
+        assertThat(Long.parseLong(line[2])).as("step of %s", rank).isEqualTo(entered.step());
+        assertThat(line[6]).as("state of %s", rank).isEqualTo(entered.digest());
+        entered.names()[Integer.parseInt(line[3])] = line[5];
+      }
+    }
+    return generations;
+  }
+
+  /** Requires that completed steps have used each sample of each epoch once. */
+  void assertEachSampleOnce(int epochs) {
+    TreeMap<Integer, Entered> generations = generations();
+    for (int epoch = 0; epoch < epochs; epoch++) {
+      List<Long> used = new ArrayList<>();
+      for (String[] line : lines) {
+        if (line[0].equals("batch") && Long.parseLong(line[3]) == epoch) {
+          Map.Entry<Integer, Entered> next = generations.higherEntry(Integer.valueOf(line[1]));
+          if (next == null || Long.parseLong(line[2]) < next.getValue().step()) {
+            Arrays.stream(line).skip(4).map(Long::valueOf).forEach(used::add);
+          }
+        }
+      }
+      assertThat(used)
+          .as("samples of epoch %d", epoch)
+          .containsExactlyInAnyOrderElementsOf(
+              LongStream.range(0, ElasticNet.SAMPLES).boxed().toList());
+    }
+  }
+}
