@@ -177,13 +177,18 @@ public final class ElasticGroup implements AutoCloseable {
   /**
    * Returns whether a failure came from the end of this generation, so that {@link #next} follows;
    * else it is one of the program. A failure of the program while the generation ends counts as the
-   * former: it occurs again in the next one.
+   * former: it occurs again in the next one. If it came from there, the group is aborted: an
+   * operation that is still in flight would otherwise wait for the timeout.
    *
    * @param failure thrown by an operation of the group, a step, or {@link Membership#finish}
    * @return whether a rank was lost, failed, or has left the generation
    */
   public boolean isBrokenBy(RuntimeException failure) {
-    return isBroken(membership, failure);
+    boolean isBroken = isBroken(membership, failure);
+    if (isBroken) {
+      Joining.abort(group);
+    }
+    return isBroken;
   }
 
   private static boolean isBroken(Membership membership, RuntimeException failure) {
