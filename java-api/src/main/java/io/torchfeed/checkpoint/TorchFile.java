@@ -55,7 +55,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Reading runs no code of the file, unlike Python's without {@code weights_only}: it knows
  * tensors, parameters, dictionaries with texts or whole numbers as keys, lists, tuples, sets,
  * numbers, texts, devices and dtypes, and refuses everything else, such as a whole module. Tensors
- * may have any shape and strides, and each {@link io.torchfeed.memory.DType}; those of a device
+ * may have any shape and strides, and each {@link io.torchfeed.memory.DType}; tensors of a device
  * come to the CPU. Their description takes at most 16 MiB in the file, and about 30 times as much
  * in the Java heap; their elements take none.
  *
@@ -234,8 +234,8 @@ public final class TorchFile implements AutoCloseable {
   }
 
   /**
-   * Returns all that is no tensor, named like tensors, for example {@code epoch} or
-   * {@code optimizer/param_groups/0/lr}. Entries that are {@code None} are left out.
+   * Returns all that is no tensor, named like tensors, for example {@code epoch} or {@code
+   * optimizer/param_groups/0/lr}. Entries that are {@code None} are left out.
    *
    * @return an unmodifiable map to {@link Long}, {@link java.math.BigInteger}, {@link Double},
    *     {@link Boolean} and {@link String}

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.elastic;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.torchfeed.data.Batch;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.TreeMap;
 import java.util.stream.LongStream;
 
@@ -18,7 +21,7 @@ import java.util.stream.LongStream;
  */
 final class ElasticLog {
   /** A generation: the steps before it, the names of its ranks, and the state of all of them. */
-  record Entered(long step, String[] names, String digest) {}
+  record Entered(long step, List<String> names, String digest) {}
 
   private final List<String[]> lines;
 
@@ -47,8 +50,8 @@ final class ElasticLog {
   }
 
   /** Returns the generations; requires equal states of all ranks at the start of each. */
-  TreeMap<Integer, Entered> generations() {
-    TreeMap<Integer, Entered> generations = new TreeMap<>();
+  NavigableMap<Integer, Entered> generations() {
+    NavigableMap<Integer, Entered> generations = new TreeMap<>();
     for (String[] line : lines) {
       if (line[0].equals("world")) {
         Entered entered =
@@ -56,19 +59,26 @@ final class ElasticLog {
                 Integer.valueOf(line[1]),
                 generation ->
                     new Entered(
-                        Long.parseLong(line[2]), new String[Integer.parseInt(line[4])], line[6]));
+                        Long.parseLong(line[2]),
+                        new ArrayList<>(Collections.nCopies(Integer.parseInt(line[4]), "")),
+                        line[6]));
         String rank = "rank %s in generation %s".formatted(line[3], line[1]);
         assertThat(Long.parseLong(line[2])).as("step of %s", rank).isEqualTo(entered.step());
         assertThat(line[6]).as("state of %s", rank).isEqualTo(entered.digest());
-        entered.names()[Integer.parseInt(line[3])] = line[5];
+        entered.names().set(Integer.parseInt(line[3]), line[5]);
       }
     }
     return generations;
   }
 
+  /** Returns a generation that must be there. */
+  Entered generation(int generation) {
+    return requireNonNull(generations().get(generation));
+  }
+
   /** Requires that completed steps have used each sample of each epoch once. */
   void assertEachSampleOnce(int epochs) {
-    TreeMap<Integer, Entered> generations = generations();
+    NavigableMap<Integer, Entered> generations = generations();
     for (int epoch = 0; epoch < epochs; epoch++) {
       List<Long> used = new ArrayList<>();
       for (String[] line : lines) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.elastic;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.torchfeed.checkpoint.StateDict;
@@ -61,7 +62,7 @@ class ElasticProcessesTest {
       for (String name : List.of("a", "b", "c")) {
         start(name, coordinator);
       }
-      TestJvm c = ranks.get("c");
+      TestJvm c = rank("c");
       c.await(lines -> lines.contains("halted"));
       c.signal("KILL");
       assertThat(c.exitCode()).isEqualTo(KILLED);
@@ -72,7 +73,7 @@ class ElasticProcessesTest {
       await(CoordinatorEvent.Kind.PAUSED, 3);
       Files.createFile(folder.resolve(ElasticRank.LEFT));
       for (String name : List.of("a", "b", "d")) {
-        assertThat(ranks.get(name).exitCode()).as("%s", ranks.get(name).output()).isZero();
+        assertThat(rank(name).exitCode()).as("%s", rank(name).output()).isZero();
       }
       coordinator.await();
     }
@@ -84,9 +85,9 @@ class ElasticProcessesTest {
     }
     ElasticLog log = new ElasticLog(lines);
     log.assertEachSampleOnce(ElasticRank.EPOCHS);
-    assertThat(log.generations().values().stream().map(each -> each.names().length))
+    assertThat(log.generations().values().stream().map(each -> each.names().size()))
         .containsExactly(3, 2, 3, 2);
-    assertThat(log.generations().get(2).step()).isEqualTo(ElasticRank.KILLED_AT);
+    assertThat(log.generation(2).step()).isEqualTo(ElasticRank.KILLED_AT);
     assertThat(end("a")).endsWith(" " + reference(List.copyOf(log.generations().values())));
   }
 
@@ -110,8 +111,12 @@ class ElasticProcessesTest {
     }
   }
 
+  private TestJvm rank(String name) {
+    return requireNonNull(ranks.get(name));
+  }
+
   private String end(String name) throws IOException {
-    List<String> lines = ranks.get(name).output();
+    List<String> lines = rank(name).output();
     return lines.get(lines.size() - 1);
   }
 
@@ -122,24 +127,24 @@ class ElasticProcessesTest {
     try (PointerScope scope = new PointerScope();
         TensorDataset data = ElasticNet.data()) {
       for (int i = 0; i < worlds.size(); i++) {
-        String[] names = worlds.get(i).names();
+        List<String> names = worlds.get(i).names();
         for (String name : names) {
           nets.computeIfAbsent(name, any -> new ElasticNet(name.charAt(0)));
         }
-        assertThat(nets.get(names[0]).digest())
+        assertThat(requireNonNull(nets.get(names.get(0))).digest())
             .as("state before generation %d", i + 1)
             .isEqualTo(worlds.get(i).digest());
-        try (StateDict first = nets.get(names[0]).state().stateDict()) {
-          for (String name : List.of(names).subList(1, names.length)) {
-            nets.get(name).state().loadStateDict(first);
+        try (StateDict first = requireNonNull(nets.get(names.get(0))).state().stateDict()) {
+          for (String name : names.subList(1, names.size())) {
+            requireNonNull(nets.get(name)).state().loadStateDict(first);
           }
         }
         long steps = i + 1 < worlds.size() ? worlds.get(i + 1).step() - worlds.get(i).step() : -1;
         LoaderState from = position[0];
         RankThreads.run(
-            names.length,
+            names.size(),
             group -> {
-              ElasticNet net = nets.get(names[group.rank()]);
+              ElasticNet net = requireNonNull(nets.get(names.get(group.rank())));
               try (DistributedDataParallel model = DistributedDataParallel.wrap(net, group);
                   DataLoader loader = ElasticNet.loader(data, group.part())) {
                 LoaderState end = train(net, model, loader, from, steps);
@@ -149,7 +154,7 @@ class ElasticProcessesTest {
               }
             });
       }
-      return nets.get(worlds.get(worlds.size() - 1).names()[0]).digest();
+      return requireNonNull(nets.get(worlds.get(worlds.size() - 1).names().get(0))).digest();
     }
   }
 

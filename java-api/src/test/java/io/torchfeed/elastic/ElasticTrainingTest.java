@@ -220,8 +220,8 @@ class ElasticTrainingTest {
     }
     ElasticLog log = new ElasticLog(lines);
     log.assertEachSampleOnce(1);
-    assertThat(log.generations().get(2).step()).isEqualTo(5);
-    assertThat(log.generations().get(2).names()).containsExactly("a", "b");
+    assertThat(log.generation(2).step()).isEqualTo(5);
+    assertThat(log.generation(2).names()).containsExactly("a", "b");
   }
 
   private static void countDown(CountDownLatch latch, boolean condition) {
@@ -257,12 +257,11 @@ class ElasticTrainingTest {
     }
     ElasticLog log = new ElasticLog(lines);
     log.assertEachSampleOnce(1);
-    assertThat(log.generations().get(2).step()).isEqualTo(5);
+    assertThat(log.generation(2).step()).isEqualTo(5);
   }
 
   /** Starts a rank alone, and another one while it is in step 3; returns both. */
-  private List<Future<Outcome>> joinLater(Coordinator coordinator, Rank a, Rank b)
-      throws Exception {
+  private List<Future<Outcome>> joinLater(Rank a, Rank b) throws Exception {
     CountDownLatch reached = new CountDownLatch(1);
     CountDownLatch come = new CountDownLatch(1);
     a.before =
@@ -294,14 +293,14 @@ class ElasticTrainingTest {
     try (Coordinator coordinator = listenForOneFirst()) {
       Rank a = new Rank(coordinator, "a");
       Rank b = new Rank(coordinator, "b");
-      for (Future<Outcome> each : joinLater(coordinator, a, b)) {
+      for (Future<Outcome> each : joinLater(a, b)) {
         assertThat(each.get()).isEqualTo(Outcome.COMPLETED);
       }
       assertThat(a.digest).isEqualTo(b.digest);
     }
     ElasticLog log = new ElasticLog(lines);
     log.assertEachSampleOnce(1);
-    assertThat(log.generations().get(2).names()).containsExactly("a", "b");
+    assertThat(log.generation(2).names()).containsExactly("a", "b");
   }
 
   /** A part of the state that one rank cannot load. */
@@ -326,7 +325,7 @@ class ElasticTrainingTest {
       Rank b = new Rank(coordinator, "b");
       a.part = new Unloadable(false);
       b.part = new Unloadable(true);
-      List<Future<Outcome>> both = joinLater(coordinator, a, b);
+      List<Future<Outcome>> both = joinLater(a, b);
       assertFails(both.get(1), UserException.class);
       assertThat(both.get(0).get()).isEqualTo(Outcome.COMPLETED);
     }
@@ -348,7 +347,7 @@ class ElasticTrainingTest {
     }
     ElasticLog log = new ElasticLog(lines);
     log.assertEachSampleOnce(1);
-    assertThat(log.generations().get(2).step()).isEqualTo(4);
+    assertThat(log.generation(2).step()).isEqualTo(4);
   }
 
   private void loseTheOnlyHolder(

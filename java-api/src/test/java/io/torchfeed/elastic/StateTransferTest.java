@@ -74,7 +74,7 @@ class StateTransferTest {
 
   @Test
   void allTypesAndShapesArriveOnAllOtherRanks() throws Exception {
-    Map<Integer, Kept> states = Map.of(0, new Kept(1), 1, new Kept(2), 2, new Kept(3));
+    List<Kept> states = List.of(new Kept(1), new Kept(2), new Kept(3));
     RankThreads.run(
         3, group -> StateTransfer.broadcast(states.get(group.rank()), group, /* root= */ 1));
     assertThat(states.get(0).loaded).containsExactly("{\"of\":\"2 ü\"}");

@@ -6,10 +6,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
-import io.torchfeed.bindings.torchfeed;
 import io.torchfeed.data.task.SampleRandom;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
@@ -95,51 +97,9 @@ class ImageStepsTest {
     return (random.nextInt() & 0xffffff) < (float) probability * (1 << 24);
   }
 
+  /** The digest was computed by the parent of 28ab392, which sorted the steps of a plan. */
   @Test
-  void programsForStepsInTheFormerOrderDrawTheSame() {
-    double[] numbers = {
-      torchfeed.kPlanScaling,
-      0,
-      1,
-      torchfeed.kPlanRandomResizedCrop,
-      HEIGHT,
-      WIDTH,
-      0.08,
-      1,
-      3.0 / 4.0,
-      4.0 / 3.0,
-      torchfeed.kPlanHorizontalFlip,
-      0.5,
-      torchfeed.kPlanColorJitter,
-      0.6,
-      1.4,
-      0.6,
-      1.4,
-      Double.NaN,
-      1,
-      -0.1,
-      0.1,
-      torchfeed.kPlanRandAugment,
-      2,
-      9,
-      31,
-      torchfeed.kPlanRandomErasing,
-      0.5,
-      0.1,
-      0.2,
-      0.3,
-      3.3,
-      1,
-      2,
-      3,
-      torchfeed.kPlanNormalize,
-      0,
-      0,
-      0,
-      1,
-      1,
-      1
-    };
+  void stepsInTheFormerOrderMakeTheRowsOfBefore() throws NoSuchAlgorithmException {
     ImagePlan plan =
         ImagePlan.builder()
             .normalize(new float[3], new float[] {1, 1, 1})
@@ -149,11 +109,12 @@ class ImageStepsTest {
             .randAugment(2, 9)
             .randomErasing(0.5, 0.1, 0.2, 1, 2, 3)
             .build();
-    ImagePlan former = new ImagePlan(numbers, plan.row(), true, PlanArguments.MAX_PIXELS);
+    MessageDigest digest = MessageDigest.getInstance("SHA-256");
     for (int index = 0; index < 50; index++) {
-      assertThat(ImagePlanTest.row(plan, golden("420.jpg"), 1, 0, index))
-          .isEqualTo(ImagePlanTest.row(former, golden("420.jpg"), 1, 0, index));
+      digest.update(ImagePlanTest.row(plan, golden("420.jpg"), 1, 0, index));
     }
+    assertThat(HexFormat.of().formatHex(digest.digest()))
+        .isEqualTo("ef3340fa5bedf4b35335a924fc419674d99e497f03b8cf81828253588df9d833");
   }
 
   @ParameterizedTest

@@ -9,14 +9,19 @@ import io.torchfeed.storage.ByteSource;
 import io.torchfeed.storage.ByteSourceException;
 import io.torchfeed.storage.MemorySource;
 import io.torchfeed.text.TextFileException.Problem;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import java.util.stream.IntStream;
+import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -137,6 +142,36 @@ class TextOfSourcesTest {
     assertThat(waiting).isNotDone();
     slow.mayReturn.countDown();
     assertThat(waiting.get()).isEqualTo(content(10).lines().toList());
+  }
+
+  /** The first member fills the buffer of the packed bytes, so that nothing follows it there. */
+  @Test
+  void aPackedMemberAfterAFullBufferIsRead() throws IOException {
+    byte[] first = new byte[0];
+    byte[] packed = new byte[0];
+    for (int seed = 0; packed.length != 1 << 16; seed++) {
+      assertThat(seed).isLessThan(1000);
+      first = new byte[(1 << 16) - 20 - seed % 60];
+      new Random(seed).nextBytes(first);
+      first[first.length - 1] = '\n';
+      packed = packed(first);
+    }
+    byte[] second = packed("second".getBytes(StandardCharsets.US_ASCII));
+    byte[] both = Arrays.copyOf(packed, packed.length + second.length);
+    System.arraycopy(second, 0, both, packed.length, second.length);
+    TextPartition plan = TextPartition.of(List.of(new MemorySource("a.gz", both)), 1);
+    List<String> lines = Lines.ofAll(plan);
+    assertThat(lines.get(lines.size() - 1)).isEqualTo("second");
+    Path file = Lines.file(folder.resolve("a.gz"), both);
+    assertThat(Lines.ofAll(TextPartition.plan(Lines.names(file), 1))).isEqualTo(lines);
+  }
+
+  private static byte[] packed(byte[] content) throws IOException {
+    ByteArrayOutputStream packed = new ByteArrayOutputStream();
+    try (GZIPOutputStream out = new GZIPOutputStream(packed)) {
+      out.write(content);
+    }
+    return packed.toByteArray();
   }
 
   @Test
