@@ -22,6 +22,7 @@
 #include "torch/group/future_work.h"
 #include "torch/group/watched_backend.h"
 #include "torch/mesh/gloo_mesh.h"
+#include "torch/mesh/gloo_workers.h"
 #include "torchfeed/error.h"
 
 namespace {
@@ -289,6 +290,28 @@ TEST(GlooMeshTest, AnOperationDoesNotWaitForTheOneBefore) {
     }
     from_late_rank->wait();
     from_first_rank->wait();
+  });
+}
+
+TEST(GlooMeshTest, OperationsCanBeEndedWithoutTheirPeers) {
+  std::promise<void> over;
+  const auto is_over = over.get_future().share();
+  on_meshes(3, [&](int rank, detail::GlooMesh& mesh) {
+    if (rank > 0) {
+      is_over.wait();
+      return;
+    }
+    std::vector<at::Tensor> one = {at::ones({2})};
+    std::vector<at::Tensor> other = {at::ones({2})};
+    const auto first = mesh.backend->allreduce(one);
+    const auto second = mesh.backend->allreduce(other);
+    detail::end_operations(*mesh.backend);
+    EXPECT_ANY_THROW(first->wait(kPatience));
+    EXPECT_ANY_THROW(second->wait(kPatience));
+    const auto start = std::chrono::steady_clock::now();
+    mesh.backend.reset();  // waits for operations that have not ended
+    EXPECT_LT(std::chrono::steady_clock::now() - start, kPatience);
+    over.set_value();
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -235,6 +236,8 @@ bool InFlight::is_idle() {
   const std::lock_guard lock(mutex_);
   return pending().empty() && batches_.empty();
 }
+
+bool InFlight::has_failed() const { return *first_failed_ != std::numeric_limits<int64_t>::max(); }
 
 bool InFlight::is_aborted() const { return *is_aborted_; }
 

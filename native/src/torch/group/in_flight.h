@@ -104,6 +104,8 @@ class InFlight {
   /// Returns whether the backend of `use_device` is being aborted.
   [[nodiscard]] bool is_device_aborted() const;
   [[nodiscard]] bool is_idle();
+  /// Returns whether a collective operation has failed, so that Gloo may still be in it.
+  [[nodiscard]] bool has_failed() const;
   /// Returns the rank for whose loss operations fail; -1 if there is none, or it is unknown.
   [[nodiscard]] int64_t lost_rank();
   /// Returns whether the connection to a rank is lost.

@@ -15,6 +15,7 @@
 #include "torch/group/host_backend.h"
 #include "torch/group/watched_backend.h"
 #include "torch/group/work_state.h"
+#include "torch/mesh/gloo_workers.h"
 
 namespace torchfeed {
 namespace {
@@ -115,10 +116,14 @@ ProcessGroup::Impl::~Impl() {
     return;
   }
   in_flight_.leave();
+  if (backends_.host && in_flight_.has_failed()) {
+    detail::end_operations(*backends_.host);
+  }
   const bool has_device = backends_.device.has_value();
   // Gloo's destructor waits for operations in flight, such as a failed backward pass's; if a peer
   // has stopped, until the timeout.
   try {
+    const c10::weak_intrusive_ptr<c10d::Backend> weak_host(backends_.host);
     auto ended = std::make_shared<std::promise<void>>();
     auto done = ended->get_future();
     std::thread([group = std::move(group_), backends = std::move(backends_),
@@ -134,6 +139,9 @@ ProcessGroup::Impl::~Impl() {
     if (done.wait_for(has_device ? kCloseLimit : kCloseGrace) == std::future_status::timeout) {
       const auto limit = in_flight_.is_aborted() ? kCloseGrace : kCloseLimit;
       sockets_.shut_down();
+      if (const auto host = weak_host.lock()) {
+        detail::end_operations(*host);
+      }
       if (has_device) {
         in_flight_.abort();
       }
@@ -146,6 +154,9 @@ ProcessGroup::Impl::~Impl() {
 
 void ProcessGroup::Impl::abort() {
   in_flight_.abort();
+  if (backends_.host) {
+    detail::end_operations(*backends_.host);
+  }
   std::vector<std::weak_ptr<Impl>> others;
   {
     const std::lock_guard lock(mutex_);

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "torch/mesh/gloo_workers.h"
 
+#include <ATen/ATen.h>
 #include <c10/util/thread_name.h>
 
+#include <chrono>
+#include <exception>
 #include <mutex>
 #include <utility>
+#include <vector>
+
+#include "torch/mesh/message_kind.h"
 
 namespace torchfeed::detail {
 namespace {
@@ -65,6 +71,27 @@ void GlooWorkers::work(size_t number) {
     AsyncWork::execute(operation);
     lock.lock();
     workInProgress_[number].reset();
+  }
+}
+
+// A wait that expires ends all others of the backend. One for a connection that has failed before
+// does not expire, but then the waits for that have ended, too.
+void end_operations(c10d::Backend& backend) {
+  auto* gloo = dynamic_cast<GlooWorkers*>(&backend);
+  if (gloo == nullptr) {
+    return;
+  }
+  for (int peer = 0; peer < gloo->getSize(); ++peer) {
+    if (peer == gloo->getRank()) {
+      continue;
+    }
+    std::vector<at::Tensor> nothing = {at::empty({1}, at::kByte)};
+    try {
+      (void)gloo->recv(nothing, peer, static_cast<int>(MessageKind::kNothing))
+          ->wait(std::chrono::milliseconds(1));
+    } catch (const std::exception&) {
+      continue;
+    }
   }
 }
 

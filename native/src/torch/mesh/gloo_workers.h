@@ -31,4 +31,12 @@ class GlooWorkers : public c10d::ProcessGroupGloo {
   std::vector<std::thread> workers_;
 };
 
+/// Ends all operations of `GlooWorkers` with an error, and its connections; does nothing to another
+/// backend.
+///
+/// To shut the connections down is not enough: an operation that fails takes its buffers with it,
+/// and bytes that are then on their way to one of them keep Gloo from reading their connection to
+/// its end, in a loop that takes a processor. Others on it would wait for their timeout.
+void end_operations(c10d::Backend& backend);
+
 }  // namespace torchfeed::detail

@@ -9,6 +9,7 @@ enum class MessageKind : int {
   kCall = (1 << 30) + (1 << 29),
   kRows,
   kDeparture,
+  kNothing,
 };
 
 }  // namespace torchfeed::detail
