@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import io.torchfeed.testing.RankThreads;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -72,6 +73,7 @@ class SubgroupFaultTest {
   }
 
   private static void endsForTheOthers(Consumer<ProcessGroup> leave) throws Exception {
+    CountDownLatch isOver = new CountDownLatch(1);
     RankThreads.run(
         3,
         group -> {
@@ -86,9 +88,9 @@ class SubgroupFaultTest {
                 catchThrowableOfType(PeerLostException.class, () -> group.subgroup(0, 1, 2));
             assertThat(lost.rank()).hasValue(1);
             assertThat(lost.waited()).isLessThan(LIMIT);
-            group.store().set("done", "");
+            isOver.countDown();
           } else {
-            group.store().get("done", LIMIT);
+            isOver.await();
           }
         });
   }
