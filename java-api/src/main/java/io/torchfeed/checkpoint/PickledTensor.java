@@ -18,9 +18,8 @@ record PickledTensor(
    *
    * @param key its name
    * @param dtype of its elements
-   * @param elements how many there are
    */
-  record PickledStorage(String key, DType dtype, long elements) {}
+  record PickledStorage(String key, DType dtype) {}
 
   /**
    * Returns the elements from the first to the last that is used.

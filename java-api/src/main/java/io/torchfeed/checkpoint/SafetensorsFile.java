@@ -4,7 +4,6 @@ package io.torchfeed.checkpoint;
 import static java.util.Objects.requireNonNull;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
-import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.checkpoint.SafetensorsHeader.Entry;
 import io.torchfeed.checkpoint.SafetensorsHeader.MalformedException;
@@ -26,10 +25,7 @@ import java.util.Collections;
 import java.util.Map;
 import java.util.Set;
 import org.bytedeco.javacpp.PointerScope;
-import org.bytedeco.pytorch.MemoryFormatOptional;
 import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.TensorOptions;
-import org.bytedeco.pytorch.global.torch;
 
 /**
  * A file of named tensors that Python's {@code safetensors} reads and writes: a JSON header and the
@@ -215,7 +211,7 @@ public final class SafetensorsFile implements AutoCloseable {
     if (!channel.isOpen()) {
       throw new IllegalStateException("the file is closed");
     }
-    Tensor tensor = NativeHandle.outsideOfScopes(() -> empty(entry));
+    Tensor tensor = TensorBytes.empty(entry.dtype(), entry.sizes());
     try (PointerScope scope = new PointerScope()) {
       long[] at = {dataStart + entry.begin()};
       TensorBytes.forEach(
@@ -232,13 +228,6 @@ public final class SafetensorsFile implements AutoCloseable {
     } catch (RuntimeException | Error e) {
       tensor.close();
       throw e;
-    }
-  }
-
-  private static Tensor empty(Entry entry) {
-    try (TensorOptions options = new TensorOptions(entry.dtype().scalarType());
-        MemoryFormatOptional format = new MemoryFormatOptional()) {
-      return torch.empty(entry.sizes(), options, format);
     }
   }
 

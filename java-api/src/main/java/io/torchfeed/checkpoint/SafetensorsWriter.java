@@ -21,7 +21,6 @@ import java.util.TreeMap;
 import java.util.function.Consumer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.global.torch;
 
 /** The bytes of a safetensors file. */
 final class SafetensorsWriter {
@@ -56,12 +55,7 @@ final class SafetensorsWriter {
     if (name.equals(SafetensorsHeader.METADATA)) {
       throw new IllegalArgumentException(what + " has the name that the format reserves");
     }
-    if (!tensor.defined()) {
-      throw new IllegalArgumentException(what + " is undefined");
-    }
-    if (tensor.layout().intern() != torch.Layout.Strided) {
-      throw new IllegalArgumentException(what + " must be dense, got " + tensor.layout());
-    }
+    TensorBytes.requireDense(name, tensor);
     DType dtype = DType.of(tensor.scalar_type());
     if (SafetensorsHeader.nameOf(dtype) == null) {
       throw new IllegalArgumentException(
@@ -111,8 +105,7 @@ final class SafetensorsWriter {
     write(channel, seen, head.duplicate());
     for (Tensor tensor : tensors.values()) {
       try (PointerScope scope = new PointerScope()) {
-        Tensor bytes = tensor.detach().resolve_conj().resolve_neg().cpu().contiguous();
-        TensorBytes.forEach(bytes, piece -> write(channel, seen, piece));
+        TensorBytes.forEach(TensorBytes.inOrder(tensor), piece -> write(channel, seen, piece));
       }
     }
   }

@@ -19,15 +19,24 @@ final class SavedBytes {
    * @throws CheckpointException if it is missing, unreadable or of another kind
    */
   static FileChannel open(Path file) {
-    String kind = RegularFile.otherKind(file);
-    if (kind != null) {
-      throw new CheckpointException(
-          file, Problem.UNREADABLE, "it must be a regular file, got " + kind);
-    }
+    requireRegular(file);
     try {
       return FileChannel.open(file, StandardOpenOption.READ);
     } catch (IOException e) {
       throw CheckpointException.unreadable(file, e);
+    }
+  }
+
+  /**
+   * Checks that a path, if there is anything, names a regular file.
+   *
+   * @throws CheckpointException if it is of another kind
+   */
+  static void requireRegular(Path file) {
+    String kind = RegularFile.otherKind(file);
+    if (kind != null) {
+      throw new CheckpointException(
+          file, Problem.UNREADABLE, "it must be a regular file, got " + kind);
     }
   }
 }

@@ -3,6 +3,9 @@ package io.torchfeed.checkpoint;
 
 import static java.util.Objects.requireNonNull;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -10,9 +13,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.zip.CRC32C;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.global.torch;
 
 /**
  * The state of a {@link Stateful} object: named tensors on the CPU, and all else as JSON.
@@ -42,12 +45,7 @@ public final class StateDict implements AutoCloseable {
     try (PointerScope scope = new PointerScope()) {
       tensors.forEach(
           (name, tensor) -> {
-            if (!tensor.defined()) {
-              throw new IllegalArgumentException("tensor " + name + " is undefined");
-            }
-            if (tensor.layout().intern() != torch.Layout.Strided) {
-              throw new IllegalArgumentException("tensor " + name + " must be dense");
-            }
+            TensorBytes.requireDense(name, tensor);
             state.tensors.put(name, tensor.detach().cpu().contiguous().clone().retainReference());
           });
       return state;
@@ -85,6 +83,24 @@ public final class StateDict implements AutoCloseable {
    */
   public Map<String, Tensor> tensors() {
     return Collections.unmodifiableMap(tensors);
+  }
+
+  /**
+   * Returns a checksum of the JSON and the tensors' bytes, for comparing states between ranks.
+   *
+   * @return CRC-32C, of the tensors in the order of {@link #tensors}
+   */
+  public long checksum() {
+    CRC32C sum = new CRC32C();
+    sum.update(json.getBytes(StandardCharsets.UTF_8));
+    try {
+      for (Tensor tensor : tensors.values()) {
+        TensorBytes.forEach(tensor, sum::update);
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e); // a checksum takes anything
+    }
+    return sum.getValue();
   }
 
   /**

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.checkpoint;
 
+import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.internal.Quotes;
+import io.torchfeed.memory.DType;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.pytorch.MemoryFormatOptional;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorOptions;
+import org.bytedeco.pytorch.global.torch;
 
-/** Views of the bytes of a tensor on the CPU, in pieces that buffers of the JDK can have. */
+/** The bytes of tensors, as files and checksums take them. */
 final class TensorBytes {
   private static final long PIECE = 1 << 20; // in the cache while it is hashed and written
 
@@ -24,7 +30,38 @@ final class TensorBytes {
   }
 
   /**
-   * Passes all bytes in order.
+   * Checks that a tensor has bytes to be saved.
+   *
+   * @throws IllegalArgumentException if it is undefined or sparse
+   */
+  static void requireDense(String name, Tensor tensor) {
+    String named = "tensor " + Quotes.shortened(name);
+    if (!tensor.defined()) {
+      throw new IllegalArgumentException(named + " is undefined");
+    }
+    if (tensor.layout().intern() != torch.Layout.Strided) {
+      throw new IllegalArgumentException(named + " must be dense, got " + tensor.layout());
+    }
+  }
+
+  /** Returns a tensor of the same values whose bytes {@link #forEach} takes. */
+  static Tensor inOrder(Tensor tensor) {
+    return tensor.detach().resolve_conj().resolve_neg().cpu().contiguous();
+  }
+
+  /** Returns a tensor on the CPU without values, owned by the caller and by no pointer scope. */
+  static Tensor empty(DType dtype, long... sizes) {
+    return NativeHandle.outsideOfScopes(
+        () -> {
+          try (TensorOptions options = new TensorOptions(dtype.scalarType());
+              MemoryFormatOptional format = new MemoryFormatOptional()) {
+            return torch.empty(sizes, options, format);
+          }
+        });
+  }
+
+  /**
+   * Passes all bytes in order, in pieces that buffers of the JDK can have.
    *
    * @param tensor contiguous, on the CPU
    */

@@ -8,13 +8,11 @@ import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.checkpoint.Unpickler.UnpicklingException;
 import io.torchfeed.internal.FileReplacement;
 import io.torchfeed.internal.Quotes;
-import io.torchfeed.internal.RegularFile;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.Map;
@@ -25,11 +23,8 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipException;
 import java.util.zip.ZipFile;
 import org.bytedeco.javacpp.PointerScope;
-import org.bytedeco.pytorch.MemoryFormatOptional;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.TensorOptions;
-import org.bytedeco.pytorch.global.torch;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -91,17 +86,11 @@ public final class TorchFile implements AutoCloseable {
    *     not supported
    */
   public static TorchFile open(Path path) {
-    String kind = RegularFile.otherKind(path);
-    if (kind != null) {
-      throw new CheckpointException(
-          path, Problem.UNREADABLE, "it must be a regular file, got " + kind);
-    }
+    SavedBytes.requireRegular(path);
     ZipFile zip = null;
     try {
       zip = new ZipFile(path.toFile());
       return open(path, zip);
-    } catch (NoSuchFileException e) {
-      throw new CheckpointException(path, Problem.MISSING, "there is no such file", e);
     } catch (ZipException e) {
       throw closing(
           zip,
@@ -264,7 +253,7 @@ public final class TorchFile implements AutoCloseable {
     if (isClosed) {
       throw new IllegalStateException("the file is closed");
     }
-    try (Tensor elements = NativeHandle.outsideOfScopes(() -> empty(tensor))) {
+    try (Tensor elements = TensorBytes.empty(tensor.dtype(), tensor.span())) {
       fill(elements, tensor);
       return NativeHandle.outsideOfScopes(
           () -> elements.as_strided(tensor.sizeArray(), tensor.strideArray()));
@@ -296,13 +285,6 @@ public final class TorchFile implements AutoCloseable {
         }
       }
       state.copyTo(ModuleState.tensors(module));
-    }
-  }
-
-  private static Tensor empty(PickledTensor tensor) {
-    try (TensorOptions options = new TensorOptions(tensor.dtype().scalarType());
-        MemoryFormatOptional format = new MemoryFormatOptional()) {
-      return torch.empty(new long[] {tensor.span()}, options, format);
     }
   }
 

@@ -3,7 +3,6 @@ package io.torchfeed.checkpoint;
 
 import static java.util.Objects.requireNonNull;
 
-import io.torchfeed.internal.Quotes;
 import io.torchfeed.memory.DType;
 import java.io.BufferedOutputStream;
 import java.io.ByteArrayOutputStream;
@@ -22,7 +21,6 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.global.torch;
 
 /** The bytes of a file as {@code torch.save} writes it: a zip file of a pickle and of storages. */
 final class TorchFileWriter {
@@ -60,41 +58,31 @@ final class TorchFileWriter {
 
   private static byte[] pickle(Map<String, Tensor> tensors) {
     PickleBytes out = new PickleBytes();
-    out.opcode(0x80).raw(2);
-    out.emptyOrderedDict().opcode('(');
+    out.raw(0x80).raw(2);
+    out.emptyOrderedDict().raw('(');
     int index = 0;
     for (Map.Entry<String, Tensor> entry : tensors.entrySet()) {
       Tensor tensor = entry.getValue();
-      DType dtype = dtypeOf(entry.getKey(), tensor);
+      TensorBytes.requireDense(requireNonNull(entry.getKey(), "name"), tensor);
+      DType dtype = DType.of(tensor.scalar_type());
       String storage = TorchDTypes.storageOf(dtype);
       boolean isTyped = storage != null;
       out.text(entry.getKey());
       out.global("torch._utils", isTyped ? "_rebuild_tensor_v2" : "_rebuild_tensor_v3");
-      out.opcode('(').opcode('(').text("storage");
+      out.raw('(').raw('(').text("storage");
       out.global(storage == null ? TorchDTypes.UNTYPED : storage);
       out.text(String.valueOf(index++)).text("cpu");
       out.number(isTyped ? tensor.numel() : tensor.numel() * dtype.bytes());
-      out.opcode('t').opcode('Q').number(0);
+      out.raw('t').raw('Q').number(0);
       out.numbers(tensor.sizes().vec().get());
       out.numbers(contiguousStrides(tensor.sizes().vec().get()));
-      out.opcode(0x89).emptyOrderedDict(); // requires no gradient, has no hooks
+      out.raw(0x89).emptyOrderedDict(); // requires no gradient, has no hooks
       if (!isTyped) {
         out.global(TorchDTypes.globalOf(dtype));
       }
-      out.opcode('t').opcode('R');
+      out.raw('t').raw('R');
     }
-    return out.opcode('u').opcode('.').toByteArray();
-  }
-
-  private static DType dtypeOf(String name, Tensor tensor) {
-    String named = "tensor " + Quotes.shortened(requireNonNull(name, "name"));
-    if (!tensor.defined()) {
-      throw new IllegalArgumentException(named + " is undefined");
-    }
-    if (tensor.layout().intern() != torch.Layout.Strided) {
-      throw new IllegalArgumentException(named + " must be dense, got " + tensor.layout());
-    }
-    return DType.of(tensor.scalar_type());
+    return out.raw('u').raw('.').toByteArray();
   }
 
   private static long[] contiguousStrides(long[] sizes) {
@@ -114,10 +102,6 @@ final class TorchFileWriter {
     PickleBytes raw(int value) {
       out.write(value);
       return this;
-    }
-
-    PickleBytes opcode(int opcode) {
-      return raw(opcode);
     }
 
     PickleBytes text(String text) {
@@ -182,11 +166,7 @@ final class TorchFileWriter {
       int index = 0;
       for (Tensor tensor : tensors.values()) {
         try (PointerScope scope = new PointerScope()) {
-          put(
-              zip,
-              channel,
-              index++,
-              tensor.detach().resolve_conj().resolve_neg().cpu().contiguous());
+          put(zip, channel, index++, TensorBytes.inOrder(tensor));
         }
       }
       put(zip, channel, "version", "3\n".getBytes(StandardCharsets.UTF_8));

@@ -29,8 +29,6 @@ final class Unpickler {
   /** Python's {@code None}. */
   static final Object NONE = new Object();
 
-  private static final int MAX_LONG_BYTES = 255;
-
   /** A violation of the format, or an object that is not supported. */
   static final class UnpicklingException extends Exception {
     private static final long serialVersionUID = 1L;
@@ -186,7 +184,7 @@ final class Unpickler {
   }
 
   private Object integer() throws UnpicklingException {
-    byte[] bytes = bytes(Byte.toUnsignedInt(in.get()), MAX_LONG_BYTES);
+    byte[] bytes = bytes(Byte.toUnsignedInt(in.get()));
     byte[] bigEndian = new byte[bytes.length + 1]; // an empty one is 0
     for (int i = 0; i < bytes.length; i++) {
       bigEndian[bytes.length - i] = bytes[i];
@@ -196,8 +194,8 @@ final class Unpickler {
     return number.bitLength() < Long.SIZE ? (Object) number.longValueExact() : number;
   }
 
-  private byte[] bytes(int length, int max) throws UnpicklingException {
-    if (length < 0 || length > Math.min(max, in.remaining())) {
+  private byte[] bytes(int length) throws UnpicklingException {
+    if (length < 0 || length > in.remaining()) {
       throw new UnpicklingException("the pickle ends too early");
     }
     byte[] bytes = new byte[length];
@@ -207,10 +205,7 @@ final class Unpickler {
 
   private String text(int length) throws UnpicklingException {
     try {
-      return StandardCharsets.UTF_8
-          .newDecoder()
-          .decode(ByteBuffer.wrap(bytes(length, Integer.MAX_VALUE)))
-          .toString();
+      return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes(length))).toString();
     } catch (CharacterCodingException e) {
       throw new UnpicklingException("the pickle has a text that is not in UTF-8");
     }
@@ -218,19 +213,12 @@ final class Unpickler {
 
   private String line() throws UnpicklingException {
     int length = 0;
-    while (in.get(in.position() + lengthWithin(length)) != '\n') {
+    while (length < in.remaining() && in.get(in.position() + length) != '\n') {
       length++;
     }
     String line = text(length);
     in.get();
     return line;
-  }
-
-  private int lengthWithin(int length) throws UnpicklingException {
-    if (length >= in.remaining()) {
-      throw new UnpicklingException("the pickle ends too early");
-    }
-    return length;
   }
 
   private static Global global(Object object) throws UnpicklingException {
@@ -356,6 +344,6 @@ final class Unpickler {
       throw new UnpicklingException(
           "it has a tensor in a %s, which is not supported".formatted(Quotes.shortened(type)));
     }
-    return new PickledStorage(key, dtype, number(id.get(4)));
+    return new PickledStorage(key, dtype);
   }
 }

@@ -13,8 +13,6 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.zip.CRC32C;
-import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptions;
@@ -27,8 +25,6 @@ import org.bytedeco.pytorch.global.torch;
  * <p>Besides the state itself, each rank needs native memory for one copy of it.
  */
 public final class StateTransfer {
-  private static final long PIECE = 1 << 20;
-
   private StateTransfer() {}
 
   /**
@@ -50,13 +46,13 @@ public final class StateTransfer {
       try (StateDict mine = state.stateDict()) {
         group.broadcastBytes(describe(mine), root);
         send(mine.tensors(), group, root);
-        requireEqual(checksum(mine), group, root);
+        requireEqual(mine.checksum(), group, root);
       }
       return;
     }
     try (StateDict sent = empty(group.broadcastBytes(new byte[0], root))) {
       send(sent.tensors(), group, root);
-      requireEqual(checksum(sent), group, root);
+      requireEqual(sent.checksum(), group, root);
       state.loadStateDict(sent);
     }
   }
@@ -134,21 +130,5 @@ public final class StateTransfer {
       tensors.values().forEach(Tensor::close);
       throw e;
     }
-  }
-
-  private static long checksum(StateDict state) {
-    CRC32C sum = new CRC32C();
-    sum.update(state.json().getBytes(StandardCharsets.UTF_8));
-    for (Tensor tensor : state.tensors().values()) {
-      long size = tensor.nbytes();
-      if (size > 0) { // else its address may be null
-        try (BytePointer memory = new BytePointer(tensor.data_ptr())) {
-          for (long at = 0; at < size; at += PIECE) {
-            sum.update(memory.position(at).limit(Math.min(size, at + PIECE)).asByteBuffer());
-          }
-        }
-      }
-    }
-    return sum.getValue();
   }
 }

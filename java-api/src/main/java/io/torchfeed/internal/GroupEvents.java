@@ -28,23 +28,13 @@ public final class GroupEvents {
   /** Begins the event of an operation; returns null if no recording wants it. */
   public static @Nullable Collective beginCollective() {
     boolean isWanted = FlightRecorder.isInitialized() && Types.COLLECTIVE.isEnabled();
-    if (!isWanted) {
-      return null;
-    }
-    Collective event = new Collective();
-    event.begin();
-    return event;
+    return isWanted ? LoaderEvents.begun(new Collective()) : null;
   }
 
   /** Begins the event of a reducer's operation; returns null if no recording wants it. */
   public static @Nullable Reduction beginReduction() {
     boolean isWanted = FlightRecorder.isInitialized() && Types.REDUCTION.isEnabled();
-    if (!isWanted) {
-      return null;
-    }
-    Reduction event = new Reduction();
-    event.begin();
-    return event;
+    return isWanted ? LoaderEvents.begun(new Reduction()) : null;
   }
 
   /** The fields common to all events of groups. */

@@ -66,7 +66,7 @@ public final class LoaderEvents {
     return isWanted ? begun(new SlabWait()) : null;
   }
 
-  private static <E extends Event> E begun(E event) {
+  static <E extends Event> E begun(E event) {
     event.begin();
     return event;
   }
