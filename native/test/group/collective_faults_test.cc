@@ -18,8 +18,9 @@ using testing::on_gloo;
 using Calls = std::map<std::string, std::function<void(ProcessGroup&)>>;
 
 constexpr auto kHang = std::chrono::milliseconds(300);
-/// In milliseconds: much less than the timeouts, and enough for a busy machine.
-constexpr double kPromptly = 1000;
+/// In milliseconds: much less than the timeouts of 30 s or more, and enough for a busy machine and
+/// a sanitizer.
+constexpr double kPromptly = 20'000;
 
 /// One call of every operation that involves both of two ranks.
 const Calls& calls() {
@@ -74,24 +75,8 @@ TEST_P(CollectiveFaults, APeerThatIsGoneIsReportedAtOnce) {
     const double took = milliseconds_of([&] {
       expect_error(ErrorCode::kPeerLost, "PEER_LOST|", [&] { calls().at(GetParam())(group); });
     });
-    EXPECT_LT(took, 5000);
+    EXPECT_LT(took, kPromptly);
   });
-}
-
-TEST_P(CollectiveFaults, AHungPeerIsATimeout) {
-  std::promise<void> failed;
-  on_gloo(
-      2,
-      [&](ProcessGroup& group) {
-        group.barrier(0);
-        if (group.rank() == 1) {
-          failed.get_future().wait();
-          return;
-        }
-        expect_error(ErrorCode::kTimeout, "TIMEOUT|", [&] { calls().at(GetParam())(group); });
-        failed.set_value();
-      },
-      500);
 }
 
 TEST_P(CollectiveFaults, AbortWakesACallThatWaitsForAHungPeer) {
@@ -117,6 +102,51 @@ TEST_P(CollectiveFaults, AbortWakesACallThatWaitsForAHungPeer) {
     expect_error(ErrorCode::kIllegalState, "was aborted", [&] { group.barrier(); });
     aborted.set_value();
   });
+}
+
+/// Lets one rank continue when another is over, even after a failure.
+class EndOfRank {
+ public:
+  explicit EndOfRank(std::promise<void>& is_over) : is_over_(is_over) {}
+  ~EndOfRank() { is_over_.set_value(); }
+  EndOfRank(const EndOfRank&) = delete;
+  EndOfRank& operator=(const EndOfRank&) = delete;
+
+ private:
+  std::promise<void>& is_over_;
+};
+
+// All calls at a time, since each waits for its timeout. It is long enough to connect the ranks on
+// a busy machine.
+TEST(CollectiveFaultsOfMany, AHungPeerIsATimeout) {
+  constexpr int64_t kTimeout = 4000;
+  std::vector<std::thread> threads;
+  for (const auto& each : calls()) {
+    threads.emplace_back([&each] {
+      const auto& [name, call] = each;
+      std::promise<void> failed;
+      const auto run = [&] {
+        on_gloo(
+            2,
+            [&](ProcessGroup& group) {
+              SCOPED_TRACE(name);
+              if (group.rank() == 1) {
+                group.barrier(0);
+                failed.get_future().wait();
+                return;
+              }
+              const EndOfRank end(failed);
+              group.barrier(0);
+              expect_error(ErrorCode::kTimeout, "TIMEOUT|", [&] { call(group); });
+            },
+            kTimeout);
+      };
+      EXPECT_NO_THROW(run()) << name;
+    });
+  }
+  for (auto& thread : threads) {
+    thread.join();
+  }
 }
 
 TEST(CollectiveFaultsOfMany, ClosingAGroupWakesQueuedCalls) {
@@ -182,7 +212,7 @@ const std::map<std::string, LargeCall>& large_calls() {
 }
 
 /// Performs a call on three ranks, and loses rank 2 in its middle.
-void lose_rank_in_the_middle(const std::string& name, int32_t mode, double limit) {
+void lose_rank_in_the_middle(const std::string& name, int32_t mode) {
   std::promise<void> over;
   on_gloo(
       3,
@@ -196,7 +226,7 @@ void lose_rank_in_the_middle(const std::string& name, int32_t mode, double limit
           group.abort();
           calling.join();
         } else if (group.rank() == 0) {
-          EXPECT_LT(milliseconds_of([&] { expect_lost(call); }), limit) << name;
+          EXPECT_LT(milliseconds_of([&] { expect_lost(call); }), kPromptly) << name;
           over.set_value();
         } else {
           try {
@@ -212,7 +242,9 @@ void lose_rank_in_the_middle(const std::string& name, int32_t mode, double limit
 
 TEST(CollectiveFaultsOfMany, ARankLostInTheMiddleEndsTheCallAtItsRoot) {
   for (const auto& call : large_calls()) {
-    lose_rank_in_the_middle(call.first, ProcessGroup::kChecked, 8000);
+    const double took =
+        milliseconds_of([&] { lose_rank_in_the_middle(call.first, ProcessGroup::kChecked); });
+    EXPECT_LT(took, kPromptly) << call.first << ", with closing all groups";
   }
 }
 
@@ -228,13 +260,13 @@ TEST(CollectiveFaultsOfMany, ABroadcastFailsWhereItsRootIsLostBehindALivingRank)
         }
         const double took =
             milliseconds_of([&] { expect_lost([&] { group.broadcast(at::ones({2}), 0, 0); }); });
-        EXPECT_LT(took, 8000) << group.rank();
+        EXPECT_LT(took, kPromptly) << group.rank();
         if (group.rank() == 3) {  // rank 2 would have passed the values on
           failed.set_value();
         }
-        has_failed.wait_for(std::chrono::seconds(20));
+        has_failed.wait_for(std::chrono::seconds(60));
       },
-      20'000);
+      30'000);
 }
 
 TEST(CollectiveFaultsOfMany, ARankMayLeaveABroadcastBeforeALateOneBegins) {
@@ -276,7 +308,7 @@ TEST(CollectiveFaultsOfMany, ThreadsMayCallWhileAnotherAborts) {
           thread.join();
         }
       },
-      2000);
+      5000);
 }
 
 TEST(CollectiveFaultsOfMany, AbortWakesATransferInFlight) {
@@ -297,7 +329,7 @@ TEST(CollectiveFaultsOfMany, AbortWakesATransferInFlight) {
         });
         EXPECT_LT(took, kPromptly);
       },
-      2000);
+      30'000);
 }
 
 }  // namespace

@@ -123,25 +123,27 @@ ProcessGroup::Impl::~Impl() {
   // Gloo's destructor waits for operations in flight, such as a failed backward pass's; if a peer
   // has stopped, until the timeout.
   try {
-    const c10::weak_intrusive_ptr<c10d::Backend> weak_host(backends_.host);
+    // Ranks leave NCCL together, which takes longer.
+    const auto grace = has_device ? kCloseLimit : kCloseGrace;
     auto ended = std::make_shared<std::promise<void>>();
     auto done = ended->get_future();
     std::thread([group = std::move(group_), backends = std::move(backends_),
-                 ends_device = has_device && !in_flight_.is_device_aborted(), ended]() mutable {
+                 ends_device = has_device && !in_flight_.is_device_aborted(), grace,
+                 ended]() mutable {
       if (ends_device) {
         end_device(backends);
       }
       group.reset();
+      if (backends.host && !detail::await_operations(*backends.host, grace)) {
+        detail::end_operations(*backends.host);
+      }
+      // Here, not in the thread that closes the group: a weak reference there would delay it.
       backends = {};
       ended->set_value();
     }).detach();
-    // Ranks leave NCCL together, which takes longer.
-    if (done.wait_for(has_device ? kCloseLimit : kCloseGrace) == std::future_status::timeout) {
+    if (done.wait_for(grace) == std::future_status::timeout) {
       const auto limit = in_flight_.is_aborted() ? kCloseGrace : kCloseLimit;
       sockets_.shut_down();
-      if (const auto host = weak_host.lock()) {
-        detail::end_operations(*host);
-      }
       if (has_device) {
         in_flight_.abort();
       }

@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 #include <c10/util/thread_name.h>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <mutex>
@@ -71,7 +72,22 @@ void GlooWorkers::work(size_t number) {
     AsyncWork::execute(operation);
     lock.lock();
     workInProgress_[number].reset();
+    ended_.notify_all();
   }
+}
+
+bool GlooWorkers::await_operations(std::chrono::milliseconds limit) {
+  std::unique_lock lock(workMutex_);
+  return ended_.wait_for(lock, limit, [this] {
+    return workQueue_.empty() &&
+           std::none_of(workInProgress_.begin(), workInProgress_.end(),
+                        [](const auto& operation) { return operation.defined(); });
+  });
+}
+
+bool await_operations(c10d::Backend& backend, std::chrono::milliseconds limit) {
+  auto* gloo = dynamic_cast<GlooWorkers*>(&backend);
+  return gloo == nullptr || gloo->await_operations(limit);
 }
 
 // A wait that expires ends all others of the backend. One for a connection that has failed before

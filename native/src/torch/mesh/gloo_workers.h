@@ -3,6 +3,8 @@
 
 #include <c10/util/intrusive_ptr.h>
 
+#include <chrono>
+#include <condition_variable>
 #include <thread>
 #include <vector>
 #define USE_C10D_GLOO
@@ -24,12 +26,19 @@ class GlooWorkers : public c10d::ProcessGroupGloo {
   /// Waits for operations, as that of libtorch does.
   ~GlooWorkers() override;
 
+  [[nodiscard]] bool await_operations(std::chrono::milliseconds limit);
+
  private:
   void work(size_t number);
   void stop();
 
   std::vector<std::thread> workers_;
+  std::condition_variable ended_;  // an operation
 };
+
+/// Waits until `GlooWorkers` performs no operation and has none queued; returns whether that is so
+/// in time. Messages do not count. Another backend is not waited for.
+[[nodiscard]] bool await_operations(c10d::Backend& backend, std::chrono::milliseconds limit);
 
 /// Ends all operations of `GlooWorkers` with an error, and its connections; does nothing to another
 /// backend.
