@@ -4,7 +4,12 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 #include <utility>
 
@@ -54,6 +59,36 @@ TEST(ProcessGroup, InvalidRanksAndBackendsAreRefused) {
                [] { (void)ProcessGroup::adopt(0, 1, 1); });
   expect_error(ErrorCode::kInvalidArgument, "must have no backend",
                [] { (void)ProcessGroup::adopt(0, 0, 2); });
+}
+
+/// A backend whose destructor waits for its peers, as Gloo's does.
+class WaitingBackend : public c10d::Backend {
+ public:
+  explicit WaitingBackend(std::promise<std::thread::id>& end, std::shared_future<void> peers)
+      : Backend(0, 2), end_(end), peers_(std::move(peers)) {}
+  WaitingBackend(const WaitingBackend&) = delete;
+  WaitingBackend& operator=(const WaitingBackend&) = delete;
+  ~WaitingBackend() override {
+    end_.set_value(std::this_thread::get_id());
+    peers_.wait_for(std::chrono::seconds(30));
+  }
+
+  const std::string getBackendName() const override { return "waiting"; }
+
+ private:
+  std::promise<std::thread::id>& end_;
+  std::shared_future<void> peers_;
+};
+
+TEST(ProcessGroup, ClosingDoesNotWaitForTheDestructorOfItsBackend) {
+  std::promise<std::thread::id> end;
+  std::promise<void> peers;
+  auto backend = c10::make_intrusive<WaitingBackend>(end, peers.get_future().share());
+  auto group = ProcessGroup::adopt(reinterpret_cast<int64_t>(backend.get()), 0, 2);
+  backend.reset();
+  group.reset();
+  EXPECT_NE(std::this_thread::get_id(), end.get_future().get());
+  peers.set_value();
 }
 
 TEST(ProcessGroup, CollectivesUpdateTensorsInPlaceOnEveryRank) {

@@ -106,6 +106,7 @@ GradientReducer::Impl::Origin GradientReducer::Impl::meet(ProcessGroup::Impl& gr
 }
 
 void GradientReducer::Impl::enter(std::shared_ptr<ProcessGroup::Impl> group, const Origin& origin) {
+  sender_.reset();  // the group that is left closes without waiting, but only as the last owner
   group_ = std::move(group);
   sender_ = group_->group(detail::device_of(parameters_, named_buffers_));
   if (trained_.empty()) {
