@@ -10,7 +10,8 @@ import java.util.List;
 /**
  * A pass over one rank's lines, as bytes: no object is created per line. One thread at a time uses
  * it; a second one gets an {@link IllegalStateException} at the latest when the buffer is refilled
- * while another thread is inside. Only {@link #close} may be called from any thread.
+ * while another thread is inside. Only {@link #close} may be called from any thread; after it,
+ * every other method throws {@link IllegalStateException}.
  *
  * <pre>{@code
  * while (lines.next()) {
@@ -80,10 +81,23 @@ public final class LineCursor implements AutoCloseable {
   }
 
   private void enter() {
+    requireOpen();
+    user.enter();
+  }
+
+  private void requireOpen() {
     if (closed) {
       throw new IllegalStateException("the cursor of " + plan + " is closed");
     }
-    user.enter();
+  }
+
+  /** Returns whether there is a line; closing takes it away, so those with one need no check. */
+  private boolean hasLine() {
+    if (line > 0) {
+      return true;
+    }
+    requireOpen();
+    return false;
   }
 
   private void exit() {
@@ -100,6 +114,9 @@ public final class LineCursor implements AutoCloseable {
    * @return the array
    */
   public byte[] bytes() {
+    if (line == 0) {
+      requireOpen();
+    }
     return buffer;
   }
 
@@ -109,7 +126,7 @@ public final class LineCursor implements AutoCloseable {
    * @return the position of its first byte
    */
   public int start() {
-    return line == 0 ? 0 : ends[line - 1] + 1;
+    return hasLine() ? ends[line - 1] + 1 : 0;
   }
 
   /**
@@ -118,7 +135,7 @@ public final class LineCursor implements AutoCloseable {
    * @return the position after its last byte
    */
   public int end() {
-    if (line == 0) {
+    if (!hasLine()) {
       return 0;
     }
     int end = ends[line];
@@ -152,9 +169,10 @@ public final class LineCursor implements AutoCloseable {
    * Returns the path of the file that holds the line.
    *
    * @return the path
-   * @throws IllegalStateException if all lines have been delivered
+   * @throws IllegalStateException if all lines have been delivered, or the cursor is closed
    */
   public Path path() {
+    requireOpen();
     if (reader.file() == plan.files().size()) {
       throw new IllegalStateException("the cursor of " + plan + " is past the last line");
     }
@@ -179,6 +197,7 @@ public final class LineCursor implements AutoCloseable {
    * @throws TextFileException if the file has changed since it was planned, or cannot be read
    */
   public long lineNumber() {
+    requireOpen();
     return reader.lineNumber(line - reader.first);
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.text;
 
+import static java.util.Objects.requireNonNull;
+
 /** Thrown when a line breaks a rule and reading therefore ends. */
 public final class LineException extends RuntimeException {
   private static final long serialVersionUID = 1L;
@@ -14,7 +16,7 @@ public final class LineException extends RuntimeException {
    * @param error the line and the rule
    */
   public LineException(LineOptions.LineError error) {
-    super(error.toString());
+    super(requireNonNull(error, "error").toString());
     this.error = error;
   }
 
@@ -25,7 +27,7 @@ public final class LineException extends RuntimeException {
    * @param cause the reason why the line cannot be read
    */
   public LineException(LineOptions.LineError error, Throwable cause) {
-    super(error.toString(), cause);
+    super(requireNonNull(error, "error").toString(), requireNonNull(cause, "cause"));
     this.error = error;
   }
 

@@ -122,6 +122,7 @@ public record LineOptions(CarriageReturn carriageReturn, int bufferBytes, int ma
    * @return the options
    */
   public LineOptions withCarriageReturn(CarriageReturn rule) {
+    requireNonNull(rule, "rule");
     return new LineOptions(rule, bufferBytes, maxLineBytes);
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.text;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Hash64;
 import io.torchfeed.storage.ByteSource;
@@ -49,13 +51,14 @@ public final class TextPartition {
    * @param paths files; directories, which stand for all files in them, at any depth, in the order
    *     of the bytes of their names, except hidden ones; and patterns with {@code *}, {@code ?},
    *     {@code [a-z]} and <code>{a,b}</code>. A leading {@code ~/} is the user's home directory.
-   * @param worldSize the number of ranks, at least 1
+   * @param worldSize the number of ranks, in [1, 65536]
    * @return the plan
    * @throws TextFileException if a file does not exist or cannot be read, or a pattern matches none
-   * @throws IllegalArgumentException if worldSize is below 1, or the files have 2<sup>63</sup>
+   * @throws IllegalArgumentException if worldSize is out of range, or the files have 2<sup>63</sup>
    *     bytes or more in total
    */
   public static TextPartition plan(List<String> paths, int worldSize) {
+    requireNonNull(paths, "paths");
     return plan(paths, worldSize, 1);
   }
 
@@ -63,7 +66,7 @@ public final class TextPartition {
    * Divides files into several blocks per rank; {@link #steal} can move work between them.
    *
    * @param paths files, directories and patterns, as in {@link #plan(List, int)}
-   * @param worldSize the number of ranks, at least 1
+   * @param worldSize the number of ranks, in [1, 65536]
    * @param blocksPerRank the number of blocks per rank, in [1, 32]
    * @return the plan
    * @throws TextFileException if a file does not exist or cannot be read, or a pattern matches none
@@ -71,6 +74,7 @@ public final class TextPartition {
    *     2<sup>63</sup> bytes or more in total
    */
   public static TextPartition plan(List<String> paths, int worldSize, int blocksPerRank) {
+    requireNonNull(paths, "paths");
     requireWorldSize(worldSize);
     if (blocksPerRank < 1 || blocksPerRank > MAX_BLOCKS_PER_RANK) {
       throw new IllegalArgumentException(
@@ -85,13 +89,14 @@ public final class TextPartition {
    *
    * @param sources borrowed, and read by the threads of the cursors; the caller closes them after
    *     the last one. Names that end in {@code .gz} or {@code .zst} are compressed texts
-   * @param worldSize the number of ranks, at least 1
+   * @param worldSize the number of ranks, in [1, 65536]
    * @return the plan, whose cursors refuse a source that has another size by then
    * @throws TextFileException if the size of a source cannot be determined
-   * @throws IllegalArgumentException if worldSize is below 1, the name of a source is no path, or
-   *     the sources have 2<sup>63</sup> bytes or more in total
+   * @throws IllegalArgumentException if worldSize is out of range, the name of a source is no path,
+   *     or the sources have 2<sup>63</sup> bytes or more in total
    */
   public static TextPartition of(List<ByteSource> sources, int worldSize) {
+    requireNonNull(sources, "sources");
     requireWorldSize(worldSize);
     return plan(FileLayout.ofSources(sources), worldSize, 1);
   }
@@ -113,7 +118,7 @@ public final class TextPartition {
   }
 
   private static void requireWorldSize(int worldSize) {
-    Checks.requireWorldSize(worldSize, Integer.MAX_VALUE / MAX_BLOCKS_PER_RANK);
+    Checks.requireFewRanks(worldSize);
   }
 
   /**
@@ -125,12 +130,13 @@ public final class TextPartition {
    *
    * @param states one for each rank that has been reading, in the order of the ranks; taken from
    *     cursors of this plan, or of another plan of the same files
-   * @param worldSize the number of ranks from now on, at least 1
+   * @param worldSize the number of ranks from now on, in [1, 65536]
    * @return the plan of the remaining lines
    * @throws IllegalArgumentException if a state belongs to other files, there are none, or
-   *     worldSize is below 1
+   *     worldSize is out of range
    */
   public TextPartition resume(List<TextState> states, int worldSize) {
+    requireNonNull(states, "states");
     requireWorldSize(worldSize);
     if (states.isEmpty()) {
       throw new IllegalArgumentException("states must hold one for each rank, got none");
@@ -176,6 +182,7 @@ public final class TextPartition {
    *     each rank
    */
   public TextPartition steal(List<TextState> states) {
+    requireNonNull(states, "states");
     if (states.size() != worldSize()) {
       throw new IllegalArgumentException(
           "states must hold one for each of %d ranks, got %d"
@@ -206,6 +213,7 @@ public final class TextPartition {
    * @throws IllegalArgumentException if there is no such rank
    */
   public LineCursor open(int rank, LineOptions options) {
+    requireNonNull(options, "options");
     return new LineCursor(this, ranges(rank), options);
   }
 
@@ -216,6 +224,7 @@ public final class TextPartition {
    * @return a cursor before the first line
    */
   public LineCursor openAll(LineOptions options) {
+    requireNonNull(options, "options");
     return new LineCursor(this, List.of(new ByteRange(0, bytes())), options);
   }
 
@@ -231,7 +240,7 @@ public final class TextPartition {
   /**
    * Returns the number of ranks.
    *
-   * @return the number of ranks, at least 1
+   * @return the number of ranks, in [1, 65536]
    */
   public int worldSize() {
     return ranges.size();
@@ -349,6 +358,7 @@ public final class TextPartition {
      * @param files the number of files that it reads
      */
     public RankShare {
+      requireNonNull(ranges, "ranges");
       ranges = List.copyOf(ranges);
     }
   }

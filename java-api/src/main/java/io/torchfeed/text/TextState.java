@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.text;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.internal.RangeBytes;
 import java.util.List;
 
@@ -21,6 +23,7 @@ public record TextState(long filesDigest, List<ByteRange> rest) {
    * @param rest the ranges not yet delivered, in the order of reading
    */
   public TextState {
+    requireNonNull(rest, "rest");
     rest = List.copyOf(rest);
   }
 
@@ -43,6 +46,7 @@ public record TextState(long filesDigest, List<ByteRange> rest) {
    * @throws IllegalArgumentException if the bytes are not a state of this version
    */
   public static TextState fromBytes(byte[] bytes) {
+    requireNonNull(bytes, "bytes");
     RangeBytes saved = RangeBytes.read(bytes);
     return new TextState(
         saved.digest(),
@@ -69,6 +73,7 @@ public record TextState(long filesDigest, List<ByteRange> rest) {
    * @throws IllegalArgumentException if the text is not a state of this version
    */
   public static TextState fromJson(String json) {
+    requireNonNull(json, "json");
     return TextStateJson.read(json);
   }
 }

@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
 import java.util.List;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -285,8 +286,25 @@ class LineCursorTest {
       assertThat(cursor.next()).isTrue();
       cursor.close();
       cursor.close();
-      assertThatIllegalStateException().isThrownBy(cursor::next).withMessageContaining("closed");
-      assertThatIllegalStateException().isThrownBy(cursor::state).withMessageContaining("closed");
+      List<ThrowingCallable> methods =
+          List.of(
+              cursor::next,
+              cursor::bytes,
+              cursor::start,
+              cursor::end,
+              cursor::length,
+              cursor::text,
+              cursor::path,
+              cursor::offset,
+              cursor::lineNumber,
+              () -> cursor.error("a problem"),
+              cursor::state);
+      assertThat(methods)
+          .allSatisfy(
+              method ->
+                  assertThatIllegalStateException()
+                      .isThrownBy(method)
+                      .withMessageContaining("is closed"));
     }
 
     @Test

@@ -144,12 +144,12 @@ class TextPartitionTest {
           FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
         out.write(ByteBuffer.wrap("\nlast\n".getBytes(UTF_8)), hole);
       }
-      TextPartition plan = plan(1 << 20, file);
+      TextPartition plan = plan(1 << 16, file);
       assertThat(plan.bytes()).isEqualTo(hole + 6);
-      assertThat(plan.ranges((1 << 20) - 1)).isEqualTo(only(hole - (5 << 10), hole + 6));
-      assertThat(Lines.of(plan, (1 << 20) - 1)).containsExactly("last");
-      assertThat(Lines.of(plan, (1 << 19))).isEmpty();
-      try (LineCursor cursor = plan.open((1 << 20) - 1)) {
+      assertThat(plan.ranges((1 << 16) - 1)).isEqualTo(only(hole - (80 << 10), hole + 6));
+      assertThat(Lines.of(plan, (1 << 16) - 1)).containsExactly("last");
+      assertThat(Lines.of(plan, (1 << 15))).isEmpty();
+      try (LineCursor cursor = plan.open((1 << 16) - 1)) {
         assertThat(cursor.next()).isTrue();
         assertThat(cursor.offset()).isEqualTo(hole + 1);
       }
@@ -280,7 +280,13 @@ class TextPartitionTest {
       Path file = Lines.file(folder, "a", "a\n");
       assertThatIllegalArgumentException()
           .isThrownBy(() -> plan(0, file))
-          .withMessage("worldSize must be in [1, 67108863], got 0");
+          .withMessage("worldSize must be in [1, 65536], got 0");
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> TextPartition.plan(Lines.names(file), 1_000_000, 32))
+          .withMessage("worldSize must be in [1, 65536], got 1000000");
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> plan(1, file).resume(List.of(), 65_537))
+          .withMessage("worldSize must be in [1, 65536], got 65537");
       assertThatIllegalArgumentException()
           .isThrownBy(() -> plan(2, file).open(2))
           .withMessage("Invalid rank 2, rank should be in the interval [0, 1]");

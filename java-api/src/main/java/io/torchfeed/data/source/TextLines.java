@@ -45,14 +45,15 @@ public final class TextLines implements ObjectStreamDataset<TextLines.TextLine> 
    * LineOptions#defaults}.
    *
    * @param paths files, directories and patterns, as in {@link TextPartition#plan(List, int)}
-   * @param shards the number of blocks, at least 1; it belongs to the data, see {@link
+   * @param shards the number of blocks, in [1, 65536]; it belongs to the data, see {@link
    *     io.torchfeed.data.StreamDataset}
    * @return the stream
    * @throws io.torchfeed.text.TextFileException if a file does not exist or cannot be read, or a
    *     pattern matches none
-   * @throws IllegalArgumentException if {@code shards} is below 1
+   * @throws IllegalArgumentException if {@code shards} is out of range
    */
   public static TextLines of(List<String> paths, int shards) {
+    requireNonNull(paths, "paths");
     return of(TextPartition.plan(paths, shards), LineOptions.defaults());
   }
 
