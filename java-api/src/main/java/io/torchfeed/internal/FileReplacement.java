@@ -6,11 +6,18 @@ import java.nio.channels.FileChannel;
 import java.nio.file.FileSystemException;
 import java.nio.file.FileSystems;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFileAttributeView;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.EnumSet;
 import java.util.Locale;
+import java.util.Set;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The replacement of a file as a whole: it is written under another name beside it, flushed and
@@ -36,7 +43,9 @@ public final class FileReplacement {
 
   /**
    * Writes a file, or replaces one. If several threads or processes write the same path, the last
-   * that ends wins. If writing fails, nothing changes and nothing is left.
+   * that ends wins. If writing fails, nothing changes and nothing is left. A file that is replaced
+   * keeps its permissions, as they are when writing begins; its owner is the user of this process,
+   * and other hard links to it keep the old content.
    *
    * @param path the file; a link to a file is followed, one to nothing is replaced
    * @param content writes the content
@@ -50,12 +59,15 @@ public final class FileReplacement {
       throw new FileSystemException(
           path.toString(), null, "it must be a regular file or not exist, got " + kind);
     }
+    @Nullable Set<PosixFilePermission> permissions = permissions(target);
     Path partial = partial(target);
     boolean created = false;
     try {
-      try (FileChannel channel =
-          FileChannel.open(partial, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+      try (FileChannel channel = create(partial, permissions)) {
         created = true;
+        if (permissions != null) {
+          Files.setPosixFilePermissions(partial, permissions); // also those that umask takes away
+        }
         content.write(channel);
         channel.force(true);
       }
@@ -71,6 +83,29 @@ public final class FileReplacement {
     if (folder != null) {
       flushFolder(folder);
     }
+  }
+
+  /** Returns the permissions of a file; null if there is none, or the file system has no such. */
+  private static @Nullable Set<PosixFilePermission> permissions(Path file) throws IOException {
+    PosixFileAttributeView view = Files.getFileAttributeView(file, PosixFileAttributeView.class);
+    if (view == null) {
+      return null;
+    }
+    try {
+      return view.readAttributes().permissions();
+    } catch (NoSuchFileException e) {
+      return null;
+    }
+  }
+
+  /** Creates a file that no user can read who could not read the one that it replaces. */
+  private static FileChannel create(Path file, @Nullable Set<PosixFilePermission> permissions)
+      throws IOException {
+    Set<StandardOpenOption> options =
+        EnumSet.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+    return permissions == null
+        ? FileChannel.open(file, options)
+        : FileChannel.open(file, options, PosixFilePermissions.asFileAttribute(permissions));
   }
 
   /** Returns a name that no other writer has: one that was killed may have left its file. */

@@ -8,6 +8,11 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -47,5 +52,39 @@ class FileReplacementTest {
     FileReplacement.write(file, channel -> channel.write(ByteBuffer.wrap(new byte[] {7})));
     assertThat(Files.readAllBytes(file)).containsExactly(7);
     assertThat(folder.toFile().list()).containsExactly("file");
+  }
+
+  @Test
+  void aReplacedFileKeepsItsPermissionsAndOtherLinksTheOldContent() throws IOException {
+    Files.writeString(file, "old");
+    Path link = Files.createLink(folder.resolve("link"), file);
+    for (String mode : List.of("rw-------", "rw-rw-rw-", "r--r-----", "rwxr-x--x")) {
+      Set<PosixFilePermission> permissions = PosixFilePermissions.fromString(mode);
+      Files.setPosixFilePermissions(file, permissions);
+      FileReplacement.write(
+          file,
+          channel -> {
+            assertThat(Files.getPosixFilePermissions(partial())).isEqualTo(permissions);
+            channel.write(ByteBuffer.wrap(new byte[] {7}));
+          });
+      assertThat(Files.getPosixFilePermissions(file)).isEqualTo(permissions);
+    }
+    assertThat(Files.readAllBytes(file)).containsExactly(7);
+    assertThat(link).hasContent("old");
+    assertThat(folder.toFile().list()).containsExactlyInAnyOrder("file", "link");
+  }
+
+  @Test
+  void aNewFileHasThePermissionsOfAnyOther() throws IOException {
+    FileReplacement.write(file, channel -> channel.write(ByteBuffer.wrap(new byte[] {7})));
+    Path other = Files.createFile(folder.resolve("other"));
+    assertThat(Files.getPosixFilePermissions(file)).isEqualTo(Files.getPosixFilePermissions(other));
+  }
+
+  /** Returns the file that is being written. */
+  private Path partial() throws IOException {
+    try (Stream<Path> files = Files.list(folder)) {
+      return files.filter(each -> each.toString().contains(".partial-")).findFirst().orElseThrow();
+    }
   }
 }
