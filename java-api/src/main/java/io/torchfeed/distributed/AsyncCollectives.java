@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
+import static java.util.Objects.requireNonNull;
+
 import org.bytedeco.pytorch.Tensor;
 
 /** The operations of {@link Collectives}, started without waiting for them. */
@@ -17,6 +19,8 @@ public final class AsyncCollectives extends AsyncTensorCollectives {
    * @return the operation
    */
   public Work<Void> allToAll(Tensor[] outputs, Tensor[] inputs) {
+    requireNonNull(inputs, "inputs");
+    requireNonNull(outputs, "outputs");
     return calls.start(Operation.allToAll(outputs, inputs));
   }
 
@@ -27,6 +31,7 @@ public final class AsyncCollectives extends AsyncTensorCollectives {
    * @return the operation, which returns one new array per rank, in rank order
    */
   public Work<byte[][]> allGatherBytes(byte[] mine) {
+    requireNonNull(mine, "mine");
     return calls.start(Operation.allGatherBytes(mine));
   }
 
@@ -38,6 +43,7 @@ public final class AsyncCollectives extends AsyncTensorCollectives {
    * @return the operation, which returns a new array
    */
   public Work<byte[]> broadcastBytes(byte[] mine, int root) {
+    requireNonNull(mine, "mine");
     return calls.start(Operation.broadcastBytes(mine, root));
   }
 
@@ -48,6 +54,7 @@ public final class AsyncCollectives extends AsyncTensorCollectives {
    * @return the operation, which returns one string per rank, in rank order
    */
   public Work<String[]> allGatherStrings(String mine) {
+    requireNonNull(mine, "mine");
     return calls.start(Operation.allGatherStrings(mine));
   }
 
@@ -59,6 +66,7 @@ public final class AsyncCollectives extends AsyncTensorCollectives {
    * @return the operation, which returns the string of the root
    */
   public Work<String> broadcastString(String mine, int root) {
+    requireNonNull(mine, "mine");
     return calls.start(Operation.broadcastString(mine, root));
   }
 }

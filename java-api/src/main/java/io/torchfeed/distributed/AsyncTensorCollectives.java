@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
+import static java.util.Objects.requireNonNull;
+
 import org.bytedeco.pytorch.Tensor;
 
 /**
@@ -40,6 +42,7 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
    * @return the operation
    */
   public Work<Void> allReduce(Tensor tensor, ReduceOp op) {
+    requireNonNull(op, "op");
     return calls.start(Operation.allReduce(tensor, op));
   }
 
@@ -51,6 +54,8 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
    * @return the operation
    */
   public Work<Void> allReduceCoalesced(Tensor[] tensors, ReduceOp op) {
+    requireNonNull(op, "op");
+    requireNonNull(tensors, "tensors");
     return calls.start(Operation.allReduceCoalesced(tensors, op));
   }
 
@@ -63,6 +68,7 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
    * @return the operation
    */
   public Work<Void> reduce(Tensor tensor, ReduceOp op, int root) {
+    requireNonNull(op, "op");
     return calls.start(Operation.reduce(tensor, op, root));
   }
 
@@ -76,6 +82,7 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
    * @return the operation
    */
   public Work<Void> reduceScatterTensor(Tensor output, Tensor input, ReduceOp op) {
+    requireNonNull(op, "op");
     return calls.start(Operation.reduceScatterTensor(output, input, op));
   }
 
@@ -88,6 +95,9 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
    * @return the operation
    */
   public Work<Void> reduceScatterCoalesced(Tensor[] outputs, Tensor[] inputs, ReduceOp op) {
+    requireNonNull(inputs, "inputs");
+    requireNonNull(op, "op");
+    requireNonNull(outputs, "outputs");
     return calls.start(Operation.reduceScatterCoalesced(outputs, inputs, op));
   }
 
@@ -112,6 +122,7 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
    * @return the operation
    */
   public Work<Void> scatter(Tensor output, Tensor[] inputs, int root) {
+    requireNonNull(inputs, "inputs");
     return calls.start(Operation.scatter(output, inputs, root));
   }
 
@@ -133,6 +144,7 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
    * @return the operation, which returns for each of the tensors, one per rank
    */
   public Work<Tensor[][]> allGatherCoalesced(Tensor[] tensors) {
+    requireNonNull(tensors, "tensors");
     return calls.start(Operation.allGatherCoalesced(tensors));
   }
 
@@ -183,6 +195,8 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
    */
   public Work<Void> allToAllSingle(
       Tensor output, Tensor input, long[] outputSplits, long[] inputSplits) {
+    requireNonNull(inputSplits, "inputSplits");
+    requireNonNull(outputSplits, "outputSplits");
     return calls.start(
         Operation.allToAllSingle(
             output, input, calls.splits(outputSplits), calls.splits(inputSplits)));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
+import static java.util.Objects.requireNonNull;
+
 import org.bytedeco.pytorch.Tensor;
 
 /**
@@ -52,6 +54,8 @@ public sealed class Collectives extends TensorCollectives permits ProcessGroup {
    * @param inputs one for each rank, sent to it; of any shapes, and of one dtype on all ranks
    */
   public void allToAll(Tensor[] outputs, Tensor[] inputs) {
+    requireNonNull(inputs, "inputs");
+    requireNonNull(outputs, "outputs");
     calls.run(Operation.allToAll(outputs, inputs));
   }
 
@@ -62,6 +66,7 @@ public sealed class Collectives extends TensorCollectives permits ProcessGroup {
    * @return one new array per rank, in rank order
    */
   public byte[][] allGatherBytes(byte[] mine) {
+    requireNonNull(mine, "mine");
     return calls.run(Operation.allGatherBytes(mine));
   }
 
@@ -73,6 +78,7 @@ public sealed class Collectives extends TensorCollectives permits ProcessGroup {
    * @return a new array
    */
   public byte[] broadcastBytes(byte[] mine, int root) {
+    requireNonNull(mine, "mine");
     return calls.run(Operation.broadcastBytes(mine, root));
   }
 
@@ -83,6 +89,7 @@ public sealed class Collectives extends TensorCollectives permits ProcessGroup {
    * @return one string per rank, in rank order
    */
   public String[] allGatherStrings(String mine) {
+    requireNonNull(mine, "mine");
     return calls.run(Operation.allGatherStrings(mine));
   }
 
@@ -94,6 +101,7 @@ public sealed class Collectives extends TensorCollectives permits ProcessGroup {
    * @return the string of the root
    */
   public String broadcastString(String mine, int root) {
+    requireNonNull(mine, "mine");
     return calls.run(Operation.broadcastString(mine, root));
   }
 
@@ -115,6 +123,7 @@ public sealed class Collectives extends TensorCollectives permits ProcessGroup {
    * @throws OutOfMemoryError if the received messages do not fit into the heap
    */
   public byte[][] allToAll(byte[][] messages) {
+    requireNonNull(messages, "messages");
     return new AllToAllExchange(calls).exchange(messages);
   }
 }

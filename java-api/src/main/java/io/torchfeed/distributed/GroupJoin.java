@@ -92,7 +92,15 @@ record GroupJoin(Environment environment, Map<String, String> variables, Optiona
     Environment named =
         options.name().isEmpty() ? environment : environment.withJob(options.name());
     Rendezvous rendezvous =
-        new Rendezvous(named, networkInterface(), listener, hasPythonRanks, options.timeout());
-    return new GroupPlace(rendezvous.join(), environment, options);
+        new Rendezvous(
+            named,
+            networkInterface(),
+            listener,
+            hasPythonRanks,
+            options.terms(),
+            options.timeout());
+    OptionalInt server =
+        environment.isStoreServedElsewhere() ? OptionalInt.empty() : OptionalInt.of(0);
+    return new GroupPlace(rendezvous.join(), environment, server, options);
   }
 }

@@ -120,6 +120,12 @@ public final class GroupOptions {
     return device.equals(LOCAL_DEVICE) ? device + ":" + localRank : device;
   }
 
+  /** Describes the options that must be the same on all ranks. */
+  String terms() {
+    return "'%s checks, %s a device'"
+        .formatted(isChecked ? "with" : "without", hasDevice() ? "with" : "without");
+  }
+
   String name() {
     return name;
   }

@@ -6,20 +6,30 @@ import io.torchfeed.distributed.rendezvous.Environment;
 import io.torchfeed.distributed.rendezvous.GroupCore;
 import io.torchfeed.distributed.rendezvous.Rendezvous;
 import io.torchfeed.distributed.rendezvous.StoreConnection;
+import java.time.Duration;
+import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /** The place of this process in a group, with the native group and the store; owns both. */
-final class GroupPlace implements AutoCloseable {
+final class GroupPlace implements AutoCloseable, KeyValueStore.Server {
   private final Environment environment;
   private final GroupCore core;
   private final String prefix;
+  private final OptionalInt server;
   private final GroupOptions options;
   private final AtomicBoolean isReleased = new AtomicBoolean();
   private @Nullable StoreConnection store;
 
-  GroupPlace(Rendezvous.Joined joined, Environment environment, GroupOptions options) {
+  /**
+   * Takes a place in a group.
+   *
+   * @param server the rank whose process serves the store; empty if it is none of the group's
+   */
+  GroupPlace(
+      Rendezvous.Joined joined, Environment environment, OptionalInt server, GroupOptions options) {
     this.environment = environment;
+    this.server = server;
     this.options = options;
     core = GroupCore.of(joined.group(), environment.part(), options.timeout());
     prefix = joined.prefix();
@@ -50,7 +60,28 @@ final class GroupPlace implements AutoCloseable {
 
   /** Returns the values whose keys have a prefix in the group. */
   KeyValueStore values(String name) {
-    return new KeyValueStore(store(), key(name), core::requireOpen, core.timeout());
+    return values(name, core.timeout());
+  }
+
+  /** Returns the values whose keys have a prefix in the group, for calls with another limit. */
+  KeyValueStore values(String name, Duration limit) {
+    return new KeyValueStore(store(), key(name), this, core::requireOpen, limit);
+  }
+
+  @Override
+  public OptionalInt rank() {
+    return server.equals(OptionalInt.of(environment.rank())) ? OptionalInt.empty() : server;
+  }
+
+  @Override
+  public OptionalInt lostRank() {
+    OptionalInt other = rank();
+    return other.isPresent() ? core.lostWith(other.getAsInt()) : other;
+  }
+
+  /** Returns the rank whose process serves the store; empty if it is none of the group's. */
+  OptionalInt server() {
+    return server;
   }
 
   /** Returns the store; a group of one rank connects to one of its own. */

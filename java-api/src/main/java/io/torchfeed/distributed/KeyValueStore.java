@@ -34,9 +34,11 @@ import java.util.stream.IntStream;
  * one is an {@link IllegalArgumentException}.
  *
  * <p>Every method throws {@link PeerLostException} if the master is lost, or does not answer within
- * half a second more than the method's limit (the group's timeout, if it has none). It throws
- * {@link IllegalStateException} if the group is closed or aborted, or the thread is interrupted,
- * also while it waits.
+ * half a second more than the method's limit (the group's timeout, if it has none). The exception
+ * names rank 0 if its process, which serves the store, has stopped or ended, or the rank for whose
+ * loss rank 0 has left. A sub-group without rank 0 has no number for it. Every method throws {@link
+ * IllegalStateException} if the group is closed or aborted, or the thread is interrupted, also
+ * while it waits.
  */
 public final class KeyValueStore {
   private static final long MAX_PAUSE_MILLIS = 10;
@@ -56,18 +58,35 @@ public final class KeyValueStore {
 
   private final StoreConnection connection;
   private final String prefix;
+  private final Server server;
   private final Runnable requireOpen;
   private final Duration timeout;
+
+  /** Names the rank whose process serves the store. */
+  interface Server {
+    /** Returns its rank; empty if it is no other rank of the group. */
+    OptionalInt rank();
+
+    /** Returns the rank that is lost after the connection to it has ended; empty if unknown. */
+    OptionalInt lostRank();
+  }
 
   /**
    * Creates a view of the keys with a prefix.
    *
+   * @param server names the rank that is lost when the store is
    * @param requireOpen throws {@link IllegalStateException} once the store may not be used any more
    * @param timeout the limit of calls that have none of their own
    */
-  KeyValueStore(StoreConnection connection, String prefix, Runnable requireOpen, Duration timeout) {
+  KeyValueStore(
+      StoreConnection connection,
+      String prefix,
+      Server server,
+      Runnable requireOpen,
+      Duration timeout) {
     this.connection = connection;
     this.prefix = prefix;
+    this.server = server;
     this.requireOpen = requireOpen;
     this.timeout = timeout;
   }
@@ -85,7 +104,7 @@ public final class KeyValueStore {
     call(
         () -> {
           connection.set(name, bytes);
-          return true;
+          return connection.isSet(name); // the store answers this, and so has set the value
         });
   }
 
@@ -153,6 +172,7 @@ public final class KeyValueStore {
    * @throws IllegalStateException also if the thread is interrupted while it waits
    */
   public boolean await(Collection<String> keys, Duration timeout) {
+    requireNonNull(keys, "keys");
     if (keys.isEmpty() || keys.size() > MAX_KEYS) {
       throw new IllegalArgumentException(
           "keys must hold at least 1 and at most %d keys, got %d".formatted(MAX_KEYS, keys.size()));
@@ -335,10 +355,10 @@ public final class KeyValueStore {
       return connection.limited(body, limit.plus(MeetingPoint.GRACE), requireOpen);
     } catch (NativeException e) {
       String reason = "the store was lost: " + e.getMessage();
-      throw LossNote.lost("store", start, OptionalInt.empty(), reason, e);
+      throw LossNote.lost("store", start, server.lostRank(), reason, e);
     } catch (TimeoutException e) {
       String reason = "the master's process does not answer";
-      throw LossNote.lost("store", start, OptionalInt.empty(), reason, e);
+      throw LossNote.lost("store", start, server.rank(), reason, e);
     }
   }
 }

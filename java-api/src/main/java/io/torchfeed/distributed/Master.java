@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.torchfeed;
 import java.net.InetAddress;
@@ -36,6 +38,7 @@ public final class Master implements AutoCloseable {
    * @throws IllegalArgumentException if the port is out of range
    */
   public static Master at(String host, int port) {
+    requireNonNull(host, "host");
     if (port < 1 || port > 65_535) {
       throw new IllegalArgumentException("port must be in [1, 65535], got " + port);
     }
@@ -54,6 +57,7 @@ public final class Master implements AutoCloseable {
    * @throws IllegalStateException if the host is not an address of this machine
    */
   public static Master listen(String host) {
+    requireNonNull(host, "host");
     try {
       String address = InetAddress.getByName(host).getHostAddress();
       int listener = torchfeed.listen_on(address, 0);

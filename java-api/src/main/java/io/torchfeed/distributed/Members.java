@@ -4,6 +4,7 @@ package io.torchfeed.distributed;
 import io.torchfeed.sampler.Part;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.OptionalInt;
 import java.util.function.IntPredicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -66,6 +67,13 @@ final class Members {
   /** Returns the rank in the group of one of the sub-group. */
   int inGroup(int rank) {
     return ranks[rank];
+  }
+
+  /** Returns the number of a rank of the group in the sub-group; empty if it is not in it. */
+  OptionalInt numberOf(OptionalInt inGroup) {
+    return IntStream.range(0, ranks.length)
+        .filter(i -> inGroup.isPresent() && ranks[i] == inGroup.getAsInt())
+        .findFirst();
   }
 
   /** Returns whether another rank of the sub-group is lost, by what is known in the group. */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.internal.Quotes;
 import java.time.Duration;
 import java.util.OptionalInt;
@@ -41,7 +43,16 @@ public final class PeerLostException extends RuntimeException {
       OptionalInt rank,
       String reason,
       @Nullable Throwable cause) {
-    this(message(operation, waited, rank, reason), operation, waited, rank, cause);
+    this(
+        message(
+            requireNonNull(operation, "operation"),
+            requireNonNull(waited, "waited"),
+            requireNonNull(rank, "rank"),
+            requireNonNull(reason, "reason")),
+        operation,
+        waited,
+        rank,
+        cause);
   }
 
   private PeerLostException(

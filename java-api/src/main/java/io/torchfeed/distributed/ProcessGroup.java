@@ -17,6 +17,7 @@ import io.torchfeed.sampler.Part;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.OptionalInt;
 
 /**
  * The ranks that train together, over Gloo, and on GPUs over NCCL. {@link Collectives} has their
@@ -75,12 +76,12 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * interface; {@code TORCHFEED_JOB_ID} or torchrun's {@code TORCHELASTIC_RUN_ID}, the {@linkplain
    * GroupOptions#withName name} of the job.
    *
-   * @param options the same on all ranks, except for the device
+   * @param options the same on all ranks, except for the index of the device and the timeout
    * @return the group, connected to all ranks; the caller closes it
-   * @throws IllegalArgumentException if a variable is missing or invalid, {@code WORLD_SIZE} is not
-   *     the same on all ranks, or the device is no CUDA device
+   * @throws IllegalArgumentException if a variable is missing or invalid, ranks differ in {@code
+   *     WORLD_SIZE}, or in whether they have checks or a device, or the device is no CUDA device
    * @throws IllegalStateException if another process already has this rank or the master's port,
-   *     another job has that port, or a rank cannot use its device
+   *     another job or program has that port, or a rank cannot use its device
    * @throws PeerLostException if not all ranks join within the timeout
    */
   public static ProcessGroup join(GroupOptions options) {
@@ -96,11 +97,12 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    *
    * @param master where rank 0 listens, which takes over the socket if that is open already
    * @param part the number of ranks, and the rank of this process
-   * @param options the same on all ranks, except for the device
+   * @param options the same on all ranks, except for the index of the device and the timeout
    * @return the group, connected to all ranks; the caller closes it
-   * @throws IllegalArgumentException if the device is no CUDA device
+   * @throws IllegalArgumentException if ranks differ in the number of ranks, or in whether they
+   *     have checks or a device, or the device is no CUDA device
    * @throws IllegalStateException if another process already has this rank or the master's port,
-   *     another group has that port, or a rank cannot use its device
+   *     another group or program has that port, or a rank cannot use its device
    * @throws PeerLostException if not all ranks join within the timeout
    */
   public static ProcessGroup join(Master master, Part part, GroupOptions options) {
@@ -185,6 +187,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @throws IllegalStateException if the group is closed or aborted
    */
   public ProcessGroup subgroup(int... ranks) {
+    requireNonNull(ranks, "ranks");
     return subgroup(options, ranks);
   }
 
@@ -196,7 +199,8 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @param options of the sub-group, without a name
    * @param ranks different ranks of this group, this one among them; the first becomes rank 0
    * @return the sub-group, which may outlive this one; the caller closes it
-   * @throws IllegalArgumentException if a rank is out of range or repeated, or this one is missing
+   * @throws IllegalArgumentException if a rank is out of range or repeated, or this one is missing,
+   *     or they differ in whether they have checks or a device
    * @throws PeerLostException if not all of them call this method within the timeout, or one of
    *     them leaves: its process ends, its group is closed or aborted, or its thread interrupted;
    *     names ranks of this group
@@ -206,6 +210,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    *     device
    */
   public ProcessGroup subgroup(GroupOptions options, int... ranks) {
+    requireNonNull(ranks, "ranks");
     return subgroup(requireNonNull(options, "options"), Members.of(ranks, rank(), size()));
   }
 
@@ -224,7 +229,9 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
       }
       throw e;
     }
-    return new ProcessGroup(new GroupPlace(joined, there, options), networkInterface).completed();
+    OptionalInt server = members.numberOf(place.server());
+    return new ProcessGroup(new GroupPlace(joined, there, server, options), networkInterface)
+        .completed();
   }
 
   private NativeHandle<NativeProcessGroup> meet(
@@ -242,7 +249,12 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
             System.nanoTime(),
             members::inGroup);
     return new SubgroupMeeting(
-            point, shared, members.part(), options.timeout(), members.isLost(core::isLost))
+            point,
+            shared,
+            members.part(),
+            options.terms(),
+            options.timeout(),
+            members.isLost(core::isLost))
         .await(core::requireOpen);
   }
 
@@ -288,8 +300,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    */
   public void monitoredBarrier(Duration limit) {
     Duration counted = TimeLimit.atLeastOneMilli("limit", limit);
-    String round = place.key("barrier/" + countMade("barrier") + "/");
-    new KeyValueStore(place.store(), round, core::requireOpen, counted).barrier(part(), counted);
+    place.values("barrier/" + countMade("barrier") + "/", counted).barrier(part(), counted);
   }
 
   /**

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
+import static java.util.Objects.requireNonNull;
+
 import org.bytedeco.pytorch.Tensor;
 
 /**
@@ -48,6 +50,7 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
    * @param op how the values are combined
    */
   public void allReduce(Tensor tensor, ReduceOp op) {
+    requireNonNull(op, "op");
     calls.run(Operation.allReduce(tensor, op));
   }
 
@@ -58,6 +61,8 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
    * @param op how the values are combined
    */
   public void allReduceCoalesced(Tensor[] tensors, ReduceOp op) {
+    requireNonNull(op, "op");
+    requireNonNull(tensors, "tensors");
     calls.run(Operation.allReduceCoalesced(tensors, op));
   }
 
@@ -69,6 +74,7 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
    * @param root the rank that receives the result, in [0, size)
    */
   public void reduce(Tensor tensor, ReduceOp op, int root) {
+    requireNonNull(op, "op");
     calls.run(Operation.reduce(tensor, op, root));
   }
 
@@ -81,6 +87,7 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
    * @param op how the values are combined
    */
   public void reduceScatterTensor(Tensor output, Tensor input, ReduceOp op) {
+    requireNonNull(op, "op");
     calls.run(Operation.reduceScatterTensor(output, input, op));
   }
 
@@ -92,6 +99,9 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
    * @param op how the values are combined
    */
   public void reduceScatterCoalesced(Tensor[] outputs, Tensor[] inputs, ReduceOp op) {
+    requireNonNull(inputs, "inputs");
+    requireNonNull(op, "op");
+    requireNonNull(outputs, "outputs");
     calls.run(Operation.reduceScatterCoalesced(outputs, inputs, op));
   }
 
@@ -115,6 +125,7 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
    * @param root the rank whose inputs are sent, in [0, size)
    */
   public void scatter(Tensor output, Tensor[] inputs, int root) {
+    requireNonNull(inputs, "inputs");
     calls.run(Operation.scatter(output, inputs, root));
   }
 
@@ -136,6 +147,7 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
    * @return for each of the tensors, one per rank, in rank order; the caller owns them
    */
   public Tensor[][] allGatherCoalesced(Tensor[] tensors) {
+    requireNonNull(tensors, "tensors");
     return calls.run(Operation.allGatherCoalesced(tensors));
   }
 
@@ -183,6 +195,8 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
    * @param inputSplits how many rows go to each rank; their sum is the rows of the input
    */
   public void allToAllSingle(Tensor output, Tensor input, long[] outputSplits, long[] inputSplits) {
+    requireNonNull(inputSplits, "inputSplits");
+    requireNonNull(outputSplits, "outputSplits");
     calls.run(
         Operation.allToAllSingle(
             output, input, calls.splits(outputSplits), calls.splits(inputSplits)));
@@ -223,6 +237,7 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
    * @return one new array per rank, in rank order
    */
   public long[][] allGatherLongs(long[] mine) {
+    requireNonNull(mine, "mine");
     return calls.run(Operation.allGatherLongs(mine));
   }
 }

@@ -2,8 +2,11 @@
 package io.torchfeed.distributed;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.torchfeed.internal.ReservedPort;
+import io.torchfeed.sampler.Part;
+import io.torchfeed.testing.RankThreads;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -33,6 +36,11 @@ class JobTest {
     return GroupJoin.fromEnvironment(variables, GroupOptions.ofTimeout(LIMIT));
   }
 
+  private static ProcessGroup join(int rank, GroupOptions options, ReservedPort port) {
+    Part part = new Part(3, rank);
+    return ProcessGroup.join(Master.at("127.0.0.1", port.number()), part, options);
+  }
+
   private static String failureOf(Future<ProcessGroup> joining) throws Exception {
     try (ProcessGroup group = joining.get()) {
       return "joined " + group.size();
@@ -59,6 +67,56 @@ class JobTest {
     } finally {
       threads.shutdownNow();
     }
+  }
+
+  /** Only the last rank differs: without checks, or with a device, which need not exist. */
+  @ParameterizedTest
+  @CsvSource({
+    "false, '', without checks, without a device",
+    "true, cuda, with checks, with a device"
+  })
+  void otherOptionsOnOneRankAreNamedOnEveryRank(
+      boolean checks, String device, String checksInWords, String deviceInWords) throws Exception {
+    GroupOptions options = GroupOptions.ofTimeout(LIMIT);
+    GroupOptions other = options.withChecks(checks).withDevice(device);
+    ExecutorService threads = Executors.newCachedThreadPool();
+    try (ReservedPort port = ReservedPort.open()) {
+      List<Future<ProcessGroup>> ranks = new ArrayList<>();
+      for (GroupOptions each : List.of(options, options, other)) {
+        int rank = ranks.size();
+        ranks.add(threads.submit(() -> join(rank, each, port)));
+      }
+      for (Future<ProcessGroup> rank : ranks) {
+        assertThat(failureOf(rank))
+            .isEqualTo(
+                "java.lang.IllegalArgumentException: the options of a group must be the same on all"
+                    + " ranks, got 'with checks, without a device' on rank 0, '"
+                    + checksInWords
+                    + ", "
+                    + deviceInWords
+                    + "' on rank 2");
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  @Test
+  void otherOptionsOfASubgroupAreNamedOnEveryRank() throws Exception {
+    RankThreads.run(
+        3,
+        LIMIT,
+        group -> {
+          GroupOptions options = GroupOptions.ofTimeout(LIMIT).withChecks(group.rank() != 1);
+          assertThatIllegalArgumentException()
+              .isThrownBy(() -> group.subgroup(options, 2, 1, 0))
+              .withMessageContaining("the options of a group must be the same on all ranks")
+              .withMessageContaining("'without checks, without a device' on rank 1")
+              .withMessageContaining("'with checks, without a device' on rank ");
+          try (ProcessGroup agreed = group.subgroup(0, 1, 2)) {
+            agreed.barrier();
+          }
+        });
   }
 
   @ParameterizedTest

@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -29,8 +30,26 @@ class KeyValueStoreTest {
   private static final Duration MINUTE = Duration.ofMinutes(1);
   private static final Duration FOREVER = Duration.ofSeconds(Long.MAX_VALUE);
 
+  /** A store that no other rank serves. */
+  static final KeyValueStore.Server ALONE =
+      new KeyValueStore.Server() {
+        @Override
+        public OptionalInt rank() {
+          return OptionalInt.empty();
+        }
+
+        @Override
+        public OptionalInt lostRank() {
+          return OptionalInt.empty();
+        }
+      };
+
   private final StoreConnection connection = StoreConnection.alone(MINUTE);
-  private final KeyValueStore store = new KeyValueStore(connection, "user/", () -> {}, MINUTE);
+  private final KeyValueStore store = store(connection, "user/");
+
+  private static KeyValueStore store(StoreConnection connection, String prefix) {
+    return new KeyValueStore(connection, prefix, ALONE, () -> {}, MINUTE);
+  }
 
   @AfterEach
   void release() {
@@ -91,9 +110,9 @@ class KeyValueStoreTest {
         IntStream.range(0, 4096).mapToObj(String::valueOf).collect(Collectors.joining("-"));
     String first = MeetingPoint.prefix("torchfeed/0/group/" + ranks + "/1/");
     String second = MeetingPoint.prefix("torchfeed/0/group/" + ranks + "/2/");
-    new KeyValueStore(connection, first, () -> {}, MINUTE).set("key", "first");
-    new KeyValueStore(connection, second, () -> {}, MINUTE).set("key", "second");
-    KeyValueStore again = new KeyValueStore(connection, first, () -> {}, MINUTE);
+    store(connection, first).set("key", "first");
+    store(connection, second).set("key", "second");
+    KeyValueStore again = store(connection, first);
     assertThat(again.getString("key", FOREVER)).isEqualTo("first");
     assertThat(MeetingPoint.prefix("torchfeed/0/group/0-1/1/"))
         .isEqualTo("torchfeed/0/group/0-1/1/");
@@ -103,7 +122,9 @@ class KeyValueStoreTest {
   void aKeyThatNobodySetsIsCalledSo() {
     assertThatThrownBy(() -> store.get("never", Duration.ZERO))
         .isInstanceOf(PeerLostException.class)
-        .hasMessageMatching("no rank has set the key 'never' within \\d+ ms");
+        .hasMessageMatching("no rank has set the key 'never' within \\d+ ms")
+        .extracting(e -> ((PeerLostException) e).rank())
+        .isEqualTo(OptionalInt.empty());
     assertThat(store.await(List.of("never"), Duration.ofSeconds(Long.MIN_VALUE))).isFalse();
   }
 

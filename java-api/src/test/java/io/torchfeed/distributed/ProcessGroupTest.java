@@ -246,7 +246,8 @@ class ProcessGroupTest {
   @Test
   void aMonitoredBarrierLeavesNoKeys() {
     StoreConnection connection = StoreConnection.alone(MINUTE);
-    KeyValueStore store = new KeyValueStore(connection, "barrier/", () -> {}, MINUTE);
+    KeyValueStore store =
+        new KeyValueStore(connection, "barrier/", KeyValueStoreTest.ALONE, () -> {}, MINUTE);
     store.barrier(new Part(1, 0), MINUTE);
     assertThat(store.size()).isZero();
     assertThatThrownBy(() -> store.barrier(new Part(2, 0), Duration.ZERO))

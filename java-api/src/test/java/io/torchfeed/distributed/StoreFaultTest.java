@@ -5,12 +5,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.torchfeed.internal.ReservedPort;
 import io.torchfeed.sampler.Part;
+import io.torchfeed.testing.RankThreads;
 import io.torchfeed.testing.TestJvm;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -23,7 +29,8 @@ class StoreFaultTest {
   private static final Duration LIMIT = Duration.ofMillis(500);
   private static final Duration LONG = Duration.ofMinutes(2);
   private static final long PATIENCE_MILLIS = 10_000;
-  private static final int GROUPS = 4;
+  private static final Duration SHORT = Duration.ofSeconds(5);
+  private static final int GROUPS = 5;
 
   private final Path folder;
 
@@ -51,15 +58,14 @@ class StoreFaultTest {
       Files.createFile(folder.resolve("go"));
       for (int i = 0; i < GROUPS; i++) {
         Master there = Master.at("127.0.0.1", ports[i].number());
-        groups[i] = ProcessGroup.join(there, new Part(2, 1), GroupOptions.ofTimeout(LONG));
+        Duration timeout = i == 4 ? SHORT : LONG;
+        groups[i] = ProcessGroup.join(there, new Part(2, 1), GroupOptions.ofTimeout(timeout));
       }
       Files.createFile(strike);
       master.awaitStop();
-      assertThat(failureOf(() -> groups[0].monitoredBarrier(LIMIT)))
-          .isInstanceOf(PeerLostException.class);
-      assertThat(failureOf(() -> groups[0].store().get("a key", LIMIT)))
-          .isInstanceOf(PeerLostException.class)
-          .hasMessageContaining("does not answer");
+      assertRank0IsLost(() -> groups[0].monitoredBarrier(LIMIT), "does not answer");
+      assertRank0IsLost(() -> groups[0].store().get("a key", LIMIT), "does not answer");
+      assertRank0IsLost(() -> groups[4].store().set("a key", "a value"), "does not answer");
       assertEnds(groups[1], (group, thread) -> group.abort());
       assertEnds(groups[2], (group, thread) -> group.close());
       assertEnds(groups[3], (group, thread) -> thread.interrupt());
@@ -70,6 +76,93 @@ class StoreFaultTest {
       }
       awaitStoreThreads();
     }
+  }
+
+  private static void assertRank0IsLost(Runnable call, String reason) {
+    assertThat(failureOf(call))
+        .isInstanceOfSatisfying(
+            PeerLostException.class, e -> assertThat(e.rank()).as("%s", e).hasValue(0))
+        .hasMessageContaining("rank 0 was lost")
+        .hasMessageContaining(reason);
+  }
+
+  @Test
+  void aMasterThatIsKilledIsNamedByAllCalls() throws Exception {
+    ExecutorService threads = Executors.newCachedThreadPool();
+    Path strike = folder.resolve("strike");
+    Path go = folder.resolve("go");
+    List<Future<ProcessGroup>> joining = new ArrayList<>();
+    try (ReservedPort ofTwo = ReservedPort.open();
+        ReservedPort ofThree = ReservedPort.open();
+        TestJvm master =
+            TestJvm.start(
+                folder,
+                Map.of("OMP_NUM_THREADS", "1"),
+                List.of("-Xmx64m"),
+                CollectiveFault.class.getName(),
+                "KILL",
+                go.toString(),
+                strike.toString(),
+                "0=2=" + ofTwo.number(),
+                "0=3=" + ofThree.number())) {
+      master.await(lines -> lines.contains("ready"));
+      Files.createFile(go);
+      joining.add(threads.submit(() -> join(ofTwo, new Part(2, 1))));
+      joining.add(threads.submit(() -> join(ofThree, new Part(3, 1))));
+      joining.add(threads.submit(() -> join(ofThree, new Part(3, 2))));
+      for (Future<ProcessGroup> each : joining) {
+        each.get().store().set("of " + each.get().size(), "a value");
+      }
+      Future<ProcessGroup> pair =
+          threads.submit(() -> joining.get(2).get().subgroup(1, 2)); // without rank 0
+      try (ProcessGroup withoutMaster = joining.get(1).get().subgroup(1, 2)) {
+        Files.createFile(strike);
+        master.exitCode();
+        for (Future<ProcessGroup> each : joining) {
+          KeyValueStore store = each.get().store();
+          assertRank0IsLost(() -> store.get("a key", LONG), "the store was lost");
+          assertRank0IsLost(() -> store.set("a key", "a value"), "the store was lost");
+          assertRank0IsLost(() -> store.add("a number", 1), "the store was lost");
+          assertRank0IsLost(() -> store.await(List.of("a key"), LONG), "the store was lost");
+        }
+        assertThat(failureOf(() -> withoutMaster.store().get("a key", LONG)))
+            .isInstanceOfSatisfying(
+                PeerLostException.class, e -> assertThat(e.rank()).as("%s", e).isEmpty());
+        pair.get().close();
+      }
+    } finally {
+      for (Future<ProcessGroup> each : joining) {
+        each.get().close();
+      }
+      threads.shutdownNow();
+    }
+  }
+
+  private static ProcessGroup join(ReservedPort port, Part part) {
+    return ProcessGroup.join(
+        Master.at("127.0.0.1", port.number()), part, GroupOptions.ofTimeout(LONG));
+  }
+
+  @Test
+  void neitherARankThatHasLeftNorAMissingKeyIsALostRank() throws Exception {
+    CountDownLatch hasLeft = new CountDownLatch(1);
+    CountDownLatch isChecked = new CountDownLatch(1);
+    RankThreads.run(
+        3,
+        group -> {
+          if (group.rank() == 2) {
+            group.close();
+            hasLeft.countDown();
+          } else if (group.rank() == 1) {
+            hasLeft.await();
+            @Nullable Throwable failure = failureOf(() -> group.store().get("a key", LIMIT));
+            isChecked.countDown();
+            assertThat(failure)
+                .isInstanceOfSatisfying(
+                    PeerLostException.class, e -> assertThat(e.rank()).as("%s", e).isEmpty());
+          }
+          isChecked.await();
+        });
   }
 
   /** Waits for the calls that the end of the master's process has ended. */

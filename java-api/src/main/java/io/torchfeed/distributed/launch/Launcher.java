@@ -17,7 +17,6 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.function.Consumer;
@@ -214,6 +213,7 @@ public final class Launcher {
      * @return this
      */
     public Builder mainClass(Class<?> mainClass) {
+      requireNonNull(mainClass, "mainClass");
       String module = mainClass.getModule().isNamed() ? mainClass.getModule().getName() + '/' : "";
       return mainClass(module + mainClass.getName());
     }
@@ -226,7 +226,7 @@ public final class Launcher {
      */
     public Builder mainClass(String mainClass) {
       this.mainClass =
-          Once.set("mainClass", this.mainClass, Objects.requireNonNull(mainClass, "mainClass"));
+          Once.set("mainClass", this.mainClass, requireNonNull(mainClass, "mainClass"));
       return this;
     }
 
@@ -237,6 +237,7 @@ public final class Launcher {
      * @return this
      */
     public Builder arguments(String... arguments) {
+      requireNonNull(arguments, "arguments");
       this.arguments.addAll(Checks.copyOf("arguments", Arrays.asList(arguments)));
       return this;
     }
@@ -248,6 +249,7 @@ public final class Launcher {
      * @return this
      */
     public Builder jvmOptions(String... options) {
+      requireNonNull(options, "options");
       jvmOptions.addAll(Checks.copyOf("options", Arrays.asList(options)));
       return this;
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.membership;
 
+import static java.util.Objects.requireNonNull;
+
 /**
  * A change of a job, for its log.
  *
@@ -9,6 +11,18 @@ package io.torchfeed.distributed.membership;
  * @param text a sentence for the log
  */
 public record CoordinatorEvent(Kind kind, int generation, String text) {
+  /**
+   * Creates a value of its components.
+   *
+   * @param kind the kind of the event
+   * @param generation the last generation that was formed; 0 before the first
+   * @param text a sentence for the log
+   */
+  public CoordinatorEvent {
+    requireNonNull(kind, "kind");
+    requireNonNull(text, "text");
+  }
+
   /** The kind of an event. */
   public enum Kind {
     /** A process has connected. */

@@ -282,6 +282,7 @@ public final class Membership implements AutoCloseable {
    * @param failure the reason
    */
   public void fail(String failure) {
+    requireNonNull(failure, "failure");
     leave(failure.isBlank() ? "it failed" : failure);
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.membership;
 
+import static java.util.Objects.requireNonNull;
+
 import java.util.OptionalLong;
 
 /**
@@ -16,6 +18,22 @@ import java.util.OptionalLong;
  */
 public record World(
     int generation, int rank, int size, Origin origin, OptionalLong step, String host, int port) {
+  /**
+   * Creates a value of its components.
+   *
+   * @param generation the number of worlds of this job so far; 1 in the first
+   * @param rank in [0, {@code size})
+   * @param size the number of ranks, the world size
+   * @param origin where the state comes from with which this generation starts
+   * @param step the steps that rank 0 has completed if the state comes from it; else empty
+   * @param host the name or address of the machine of rank 0
+   * @param port the port at which rank 0 listens, or 0 on rank 0 itself
+   */
+  public World {
+    requireNonNull(host, "host");
+    requireNonNull(origin, "origin");
+    requireNonNull(step, "step");
+  }
 
   /** The source of the state with which a generation starts. */
   public enum Origin {

@@ -18,6 +18,8 @@ import java.util.function.Function;
  */
 public record GroupCore(
     NativeHandle<NativeProcessGroup> handle, Part part, AtomicBoolean isAborted, Duration timeout) {
+  private static final Duration LATER = Duration.ofMillis(250);
+
   /** Takes ownership of a native group. */
   public static GroupCore of(NativeHandle<NativeProcessGroup> handle, Part part, Duration timeout) {
     return new GroupCore(handle, part, new AtomicBoolean(), timeout);
@@ -86,6 +88,25 @@ public record GroupCore(
       return lost < 0 ? OptionalInt.empty() : OptionalInt.of(lost);
     } catch (IllegalStateException e) {
       return OptionalInt.empty(); // closed meanwhile
+    }
+  }
+
+  /**
+   * Returns the rank that is lost when a connection to a rank's process has ended: that one, or the
+   * one for whose loss it has left; empty if several have died, or the group is closed.
+   */
+  public OptionalInt lostWith(int rank) {
+    try {
+      long start = System.nanoTime();
+      while (!isLost(rank)) { // the group's own connection to it ends a little later
+        if (System.nanoTime() - start > LATER.toNanos()) {
+          return OptionalInt.of(rank);
+        }
+        Rendezvous.sleep(1);
+      }
+      return lostRank();
+    } catch (IllegalStateException e) {
+      return OptionalInt.empty(); // closed meanwhile, or this thread is interrupted
     }
   }
 

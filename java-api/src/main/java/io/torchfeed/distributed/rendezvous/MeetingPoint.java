@@ -32,6 +32,7 @@ public final class MeetingPoint {
 
   private static final long MAX_BETWEEN_POLLS_MILLIS = 50;
   private static final String NAME = "ProcessGroup";
+  private static final String OPTIONS = "the options of a group";
 
   /** Leaves most of the 8 KiB of a key to what follows. */
   private static final int MAX_PREFIX_LENGTH = 256;
@@ -106,41 +107,77 @@ public final class MeetingPoint {
     }
   }
 
-  /** Tells the other ranks, from rank 0, the name of the job and its number of ranks. */
-  void announceJob() {
+  /**
+   * Tells the other ranks, from rank 0, the name of the job, its number of ranks, and its terms.
+   */
+  void announceJob(String terms) {
     try {
       store.set(prefix + "job", environment.job().getBytes(StandardCharsets.UTF_8));
       String ranks = Integer.toString(environment.worldSize());
       store.set(prefix + "ranks", ranks.getBytes(StandardCharsets.UTF_8));
+      store.set(prefix + "terms", terms.getBytes(StandardCharsets.UTF_8));
     } catch (NativeException e) {
       throw storeLost(e);
     }
   }
 
   /**
-   * Returns whether rank 0 expects as many ranks as this one; if not, lets all ranks know.
+   * Returns whether rank 0 expects as many ranks as this one, on the same terms; if not, lets all
+   * ranks know.
    *
    * @param isReused whether the store may be an earlier attempt's
+   * @param terms the description of the options that must be the same on all ranks
    * @throws IllegalStateException if rank 0 is of another job, and the store is its own
    */
-  boolean isOfThisJob(boolean isReused) {
+  boolean isOfThisJob(boolean isReused, String terms) {
     try {
       String job = store.getText(prefix + "job");
       if (!isReused) {
         requireSameJob(job);
       }
-      String ranks = store.getText(prefix + "ranks");
-      if (ranks.equals(Integer.toString(environment.worldSize()))) {
+      String conflict =
+          conflict(
+              "WORLD_SIZE",
+              store.getText(prefix + "ranks"),
+              String.valueOf(environment.worldSize()));
+      if (conflict.isEmpty()) {
+        conflict = conflict(OPTIONS, store.getText(prefix + "terms"), terms);
+      }
+      if (conflict.isEmpty()) {
         return true;
       }
-      String both =
-          "%s on rank 0, %d on rank %d"
-              .formatted(ranks, environment.worldSize(), environment.rank());
-      store.set(prefix + "conflict", both.getBytes(StandardCharsets.UTF_8));
+      store.set(prefix + "conflict", conflict.getBytes(StandardCharsets.UTF_8));
       return false;
     } catch (NativeException e) {
       throw storeLost(e);
     }
+  }
+
+  /** Returns an error if this rank has another value than rank 0; else an empty text. */
+  private String conflict(String what, String first, String mine) {
+    return first.equals(mine)
+        ? ""
+        : "%s must be the same on all ranks, got %s on rank 0, %s on rank %d"
+            .formatted(what, first, mine, environment.rank());
+  }
+
+  /** Returns an error if the first rank that called this has other terms; else an empty text. */
+  String disagreement(String terms) {
+    String mine = terms + " on rank " + number.applyAsInt(environment.rank());
+    try {
+      byte[] first =
+          store.compareSet(prefix + "terms", new byte[0], mine.getBytes(StandardCharsets.UTF_8));
+      String theirs = new String(first, StandardCharsets.UTF_8);
+      return theirs.startsWith(terms + " ")
+          ? ""
+          : OPTIONS + " must be the same on all ranks, got " + theirs + ", " + mine;
+    } catch (NativeException e) {
+      throw storeLost(e);
+    }
+  }
+
+  static boolean isDisagreement(String text) {
+    return text.startsWith(OPTIONS);
   }
 
   private void requireSameJob(String job) {
@@ -156,17 +193,17 @@ public final class MeetingPoint {
   }
 
   /**
-   * Throws if a rank expects another number of ranks; rank 0, which may serve the store, waits for
-   * the others to read it.
+   * Throws if a rank expects another number of ranks or has other terms; rank 0, which may serve
+   * the store, waits for the others to read it.
    *
-   * @throws IllegalArgumentException if so; names both numbers
+   * @throws IllegalArgumentException if so; names both
    */
   void requireAgreement() {
     try {
       if (!store.isSet(prefix + "conflict")) {
         return;
       }
-      String both = store.getText(prefix + "conflict");
+      String conflict = store.getText(prefix + "conflict");
       if (environment.rank() == 0) {
         Duration left = timeout.minusNanos(System.nanoTime() - start);
         linger(
@@ -176,7 +213,7 @@ public final class MeetingPoint {
       } else {
         store.add(prefix + "told", 1);
       }
-      throw new IllegalArgumentException("WORLD_SIZE must be the same on all ranks, got " + both);
+      throw new IllegalArgumentException(conflict);
     } catch (NativeException e) {
       throw storeLost(e);
     }

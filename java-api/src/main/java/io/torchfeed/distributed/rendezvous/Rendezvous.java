@@ -11,6 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
@@ -33,6 +34,7 @@ public final class Rendezvous {
   private final String networkInterface;
   private final OptionalInt listener;
   private final boolean hasPythonRanks;
+  private final String terms;
   private final Duration timeout;
   private volatile long start;
 
@@ -43,17 +45,20 @@ public final class Rendezvous {
    *     for that of this machine's name
    * @param listener rank 0's listening socket, of which this takes ownership; empty to open one
    * @param hasPythonRanks whether the ranks meet as Python's do
+   * @param terms the description, in ASCII, of the options that must be the same on all ranks
    */
   public Rendezvous(
       Environment environment,
       String networkInterface,
       OptionalInt listener,
       boolean hasPythonRanks,
+      String terms,
       Duration timeout) {
     this.environment = environment;
     this.networkInterface = networkInterface;
     this.listener = listener;
     this.hasPythonRanks = hasPythonRanks;
+    this.terms = terms;
     this.timeout = timeout;
   }
 
@@ -153,7 +158,7 @@ public final class Rendezvous {
     String generation = HexFormat.of().formatHex(random);
     MeetingPoint point = point(store, ROOT + generation + "/");
     point.register();
-    point.announceJob();
+    point.announceJob(terms);
     store.set(GENERATION, generation.getBytes(StandardCharsets.UTF_8));
     point.awaitAll(
         () -> {
@@ -171,15 +176,18 @@ public final class Rendezvous {
     @Nullable MeetingPoint point = null;
     String registered = "";
     boolean isTaken = false;
-    boolean isOther = false; // an earlier attempt with another number of ranks
+    boolean isOther = false; // an earlier attempt with other terms
     for (long pause = 1; ; pause = MeetingPoint.nextPause(pause)) {
       String generation = generation(store);
       if (!generation.equals(registered)) {
         point = point(store, ROOT + generation + "/");
-        isOther = !point.isOfThisJob(environment.isStoreServedElsewhere());
+        isOther = !point.isOfThisJob(environment.isStoreServedElsewhere(), terms);
         isTaken = !isOther && !point.register(); // by an earlier attempt, if its keys remain
         registered = generation;
         pause = 1;
+      }
+      if (point == null && !environment.isStoreServedElsewhere()) {
+        requireNoOtherProgram(store);
       }
       if (point != null && !isTaken && !isOther && point.isComplete()) {
         return point;
@@ -209,6 +217,28 @@ public final class Rendezvous {
   private String generation(StoreConnection store) {
     try {
       return store.isSet(GENERATION) ? store.getText(GENERATION) : "";
+    } catch (NativeException e) {
+      throw MeetingPoint.storeLost(environment, start, e);
+    }
+  }
+
+  /**
+   * Throws if the store has keys though rank 0 has announced nothing, as a Python program's has.
+   */
+  private void requireNoOtherProgram(StoreConnection store) {
+    try {
+      List<String> keys =
+          store.isSet(PythonProtocol.WORKERS)
+              ? List.of(PythonProtocol.WORKERS)
+              : store.keys("").stream().filter(key -> !key.startsWith(ROOT)).sorted().toList();
+      if (!keys.isEmpty()) {
+        throw new IllegalStateException(
+            "the port %s is used by the store of another program, such as Python's ranks (it has"
+                    .formatted(environment.master())
+                + " the key '%s'); each job needs a port of its own, and ranks that train with"
+                    .formatted(keys.get(0))
+                + " Python's join by PythonProcessGroup");
+      }
     } catch (NativeException e) {
       throw MeetingPoint.storeLost(environment, start, e);
     }

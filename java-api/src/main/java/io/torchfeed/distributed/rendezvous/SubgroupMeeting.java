@@ -15,9 +15,9 @@ import java.util.stream.IntStream;
  * The meeting of ranks that are connected already and form a sub-group. It ends for all of them
  * once one does not come any more.
  *
- * <p>They act on one verdict in the store, which the first to know it writes: all have come, or the
- * rank that has left. A rank that leaves after the former still connects, so that none waits for
- * it.
+ * <p>They act on one verdict in the store, which the first to know it writes: all have come, a rank
+ * has left, or two ranks disagree. A rank that leaves after the first of these still connects, so
+ * that none waits for it.
  */
 public final class SubgroupMeeting {
   private static final String ALL = "all";
@@ -27,6 +27,7 @@ public final class SubgroupMeeting {
   private final StoreConnection store;
   private final String verdictKey;
   private final Part part;
+  private final String terms;
   private final Duration timeout;
   private final IntPredicate isLost;
   private final long start = System.nanoTime();
@@ -36,15 +37,22 @@ public final class SubgroupMeeting {
    * Prepares a meeting.
    *
    * @param part this rank in the sub-group
+   * @param terms the description of the options that must be the same on all its ranks
    * @param timeout how long to wait for the others
    * @param isLost whether the connection to a rank of the sub-group is known to be lost
    */
   public SubgroupMeeting(
-      MeetingPoint point, StoreConnection store, Part part, Duration timeout, IntPredicate isLost) {
+      MeetingPoint point,
+      StoreConnection store,
+      Part part,
+      String terms,
+      Duration timeout,
+      IntPredicate isLost) {
     this.point = point;
     this.store = store;
     verdictKey = point.prefix() + "verdict";
     this.part = part;
+    this.terms = terms;
     this.timeout = timeout;
     this.isLost = isLost;
   }
@@ -84,6 +92,10 @@ public final class SubgroupMeeting {
   }
 
   private NativeHandle<NativeProcessGroup> meet() {
+    String disagreement = point.disagreement(terms);
+    if (!disagreement.isEmpty()) {
+      requireAll(verdict(disagreement));
+    }
     try {
       point.register();
       point.awaitAll(this::requireAllComing);
@@ -122,6 +134,9 @@ public final class SubgroupMeeting {
   }
 
   private void requireAll(String verdict) {
+    if (MeetingPoint.isDisagreement(verdict)) {
+      throw new IllegalArgumentException(verdict);
+    }
     if (!verdict.equals(ALL)) {
       throw point.withoutRank(
           Integer.parseInt(verdict),

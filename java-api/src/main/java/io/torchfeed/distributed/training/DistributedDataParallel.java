@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.training;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.bindings.GradientReducer;
 import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.distributed.ProcessGroup;
 import java.util.HexFormat;
-import java.util.Objects;
 import java.util.function.Supplier;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;
@@ -66,6 +67,8 @@ public final class DistributedDataParallel implements ReplicatedModel {
    * @return the wrapper; the caller closes it
    */
   public static DistributedDataParallel wrap(Module module, ProcessGroup group) {
+    requireNonNull(group, "group");
+    requireNonNull(module, "module");
     return wrap(module, group, DataParallelOptions.defaults());
   }
 
@@ -86,7 +89,9 @@ public final class DistributedDataParallel implements ReplicatedModel {
    */
   public static DistributedDataParallel wrap(
       Module module, ProcessGroup group, DataParallelOptions options) {
-    Objects.requireNonNull(options, "options");
+    requireNonNull(group, "group");
+    requireNonNull(module, "module");
+    requireNonNull(options, "options");
     return new DistributedDataParallel(ModelReducer.of(module, group, options), module, group);
   }
 
@@ -124,7 +129,7 @@ public final class DistributedDataParallel implements ReplicatedModel {
    */
   @Override
   public void rebind(ProcessGroup group) {
-    Objects.requireNonNull(group, "group");
+    requireNonNull(group, "group");
     reducer.rebind(group);
     this.group = group;
   }
@@ -280,6 +285,8 @@ public final class DistributedDataParallel implements ReplicatedModel {
 
   @Override
   public void step(Supplier<Tensor> loss, Runnable update) {
+    requireNonNull(loss, "loss");
+    requireNonNull(update, "update");
     backward(loss.get());
     update.run();
   }
@@ -287,6 +294,7 @@ public final class DistributedDataParallel implements ReplicatedModel {
   @Override
   @SuppressWarnings("try") // a scope works by being open
   public void accumulate(Supplier<Tensor> loss) {
+    requireNonNull(loss, "loss");
     try (NoSync accumulating = noSync()) {
       backward(loss.get());
     }
@@ -376,6 +384,7 @@ public final class DistributedDataParallel implements ReplicatedModel {
    */
   @Override
   public void loadStateDict(StateDict state) {
+    requireNonNull(state, "state");
     reducer.loadStateDict(state);
   }
 

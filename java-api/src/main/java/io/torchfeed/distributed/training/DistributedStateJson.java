@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.training;
 
+import static java.util.Objects.requireNonNull;
+
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.internal.JsonObject;
@@ -64,7 +66,7 @@ final class DistributedStateJson {
    * @throws IllegalArgumentException if it is malformed, or of another kind or layout
    */
   static JsonObject read(StateDict state, String kind, List<String> layout, String... fields) {
-    JsonObject json = JsonObject.parse("state of a " + kind, state.json());
+    JsonObject json = JsonObject.parse("state of a " + kind, requireNonNull(state, "state").json());
     String got = json.text("kind");
     if (!got.equals(kind)) {
       throw new IllegalArgumentException("the state must be of a " + kind + ", got a " + got);

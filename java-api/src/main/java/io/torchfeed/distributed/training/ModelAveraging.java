@@ -99,12 +99,11 @@ public final class ModelAveraging implements ReplicatedModel {
    */
   public static ModelAveraging wrap(
       Module module, ProcessGroup group, AveragingAlgorithm algorithm) {
-    Objects.requireNonNull(module, "module");
     Objects.requireNonNull(algorithm, "algorithm");
     try (PointerScope scope = new PointerScope()) {
-      Tensor[] parameters = trained(module);
+      Tensor[] parameters = trained(Objects.requireNonNull(module, "module"));
       Tensor[] weights = Stream.of(parameters).map(Tensor::detach).toArray(Tensor[]::new);
-      algorithm.check(group.size(), weights);
+      algorithm.check(Objects.requireNonNull(group, "group").size(), weights);
       Meeting meeting = Meeting.of(group, describe(algorithm, weights), "");
       FlatTensors flat = new FlatTensors(weights);
       try {
@@ -222,11 +221,13 @@ public final class ModelAveraging implements ReplicatedModel {
 
   @Override
   public void step(Supplier<Tensor> loss, Runnable update) {
+    Objects.requireNonNull(loss, "loss");
     step(() -> loss.get().backward(), update);
   }
 
   @Override
   public void accumulate(Supplier<Tensor> loss) {
+    Objects.requireNonNull(loss, "loss");
     guard(() -> exchange.accumulate(() -> loss.get().backward()));
   }
 

@@ -46,6 +46,8 @@ public final class PythonDataParallel implements AutoCloseable {
    */
   public static PythonDataParallel wrap(
       Module module, PythonProcessGroup group, DataParallelOptions options) {
+    requireNonNull(group, "group");
+    requireNonNull(module, "module");
     requireNonNull(options, "options");
     return new PythonDataParallel(ModelReducer.ofPython(module, group, options), module);
   }

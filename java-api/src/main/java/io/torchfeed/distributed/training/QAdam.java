@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.training;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.amp.TrainingOptimizer;
 import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.checkpoint.Stateful;
@@ -8,7 +10,6 @@ import io.torchfeed.internal.JsonObject;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Scalar;
@@ -206,7 +207,8 @@ public final class QAdam implements TrainingOptimizer, Stateful {
    * @return the optimizer; the caller closes it
    */
   public static QAdam of(DistributedDataParallel model, Options options) {
-    Objects.requireNonNull(options, "options");
+    requireNonNull(model, "model");
+    requireNonNull(options, "options");
     try (PointerScope scope = new PointerScope()) {
       ModuleTensors all = ModuleTensors.parameters(model.module(), Set.of());
       Tensor[] sources = new Tensor[all.names().size()];
@@ -351,6 +353,7 @@ public final class QAdam implements TrainingOptimizer, Stateful {
    */
   @Override
   public void loadStateDict(StateDict state) {
+    requireNonNull(state, "state");
     JsonObject json = DistributedStateJson.read(state, KIND, layout(), "steps", "lossScale");
     long restored = json.number("steps");
     if (restored < 0) {

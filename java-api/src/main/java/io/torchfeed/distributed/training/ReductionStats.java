@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.training;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.bindings.GradientReducer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -12,7 +14,7 @@ import org.bytedeco.javacpp.BytePointer;
  * A snapshot of what a {@link DistributedDataParallel} has reduced so far, and how long it took.
  *
  * @param reductions backward passes that ended with averaged gradients
- * @param waited time from the last gradient of each of them to its end: what the reduction costs
+ * @param waited time from the last gradient of each of them to its end: the cost of the reduction
  * @param communicating time from the start of the first bucket's reduction of each to the end of
  *     the last bucket's; PyTorch's {@code backward_comm_time}. Zero in a group of one rank
  * @param overlapped the part of {@code communicating} in which gradients were still being computed;
@@ -26,6 +28,24 @@ public record ReductionStats(
     Duration overlapped,
     List<Bucket> buckets) {
   /**
+   * Creates a value of its components.
+   *
+   * @param reductions backward passes that ended with averaged gradients
+   * @param waited time from the last gradient of each of them to its end: the cost of the reduction
+   * @param communicating time from the start of the first bucket's reduction of each to the end of
+   *     the last bucket's; PyTorch's {@code backward_comm_time}. Zero in a group of one rank
+   * @param overlapped the part of {@code communicating} in which gradients were still being
+   *     computed; PyTorch's {@code backward_compute_comm_overlap_time}
+   * @param buckets the buckets, in the order of their reduction; empty in a group of one rank
+   */
+  public ReductionStats {
+    requireNonNull(buckets, "buckets");
+    requireNonNull(communicating, "communicating");
+    requireNonNull(overlapped, "overlapped");
+    requireNonNull(waited, "waited");
+  }
+
+  /**
    * A bucket of gradients that are reduced together.
    *
    * @param parameters the names of the parameters, in their order in the bucket
@@ -36,7 +56,22 @@ public record ReductionStats(
    * @param time the time of these reductions
    */
   public record Bucket(
-      List<String> parameters, long bytes, long sentBytes, long reductions, Duration time) {}
+      List<String> parameters, long bytes, long sentBytes, long reductions, Duration time) {
+    /**
+     * Creates a value of its components.
+     *
+     * @param parameters the names of the parameters, in their order in the bucket
+     * @param bytes bytes of the gradients in the latest reduction
+     * @param sentBytes bytes that this rank sent in the latest reduction, as counted by the
+     *     algorithm, without the headers of the network
+     * @param reductions reductions since the bucket was formed
+     * @param time the time of these reductions
+     */
+    public Bucket {
+      requireNonNull(parameters, "parameters");
+      requireNonNull(time, "time");
+    }
+  }
 
   /**
    * Returns the share of the communication that was hidden behind computation.

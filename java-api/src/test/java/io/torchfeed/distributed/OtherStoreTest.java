@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import io.torchfeed.distributed.rendezvous.StoreConnection;
+import io.torchfeed.internal.ReservedPort;
+import io.torchfeed.sampler.Part;
+import io.torchfeed.testing.TestJvm;
+import io.torchfeed.testing.TestPython;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Tests of Java's ranks that find the store of another program at their master's address. */
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class OtherStoreTest {
+  private static final Duration LIMIT = Duration.ofMinutes(10);
+  private static final String SCRIPT =
+      """
+      import torch.distributed as dist
+      print("joins", flush=True)
+      dist.init_process_group("gloo")
+      print("joined", dist.get_world_size(), flush=True)
+      dist.barrier()
+      """;
+
+  private final Path folder;
+
+  OtherStoreTest(@TempDir Path folder) {
+    this.folder = folder;
+  }
+
+  private static ProcessGroup joinAsRank1(ReservedPort port) {
+    return ProcessGroup.join(
+        Master.at("127.0.0.1", port.number()), new Part(2, 1), GroupOptions.ofTimeout(LIMIT));
+  }
+
+  private static void assertRefused(ReservedPort port, String key) {
+    assertThatIllegalStateException()
+        .isThrownBy(() -> joinAsRank1(port))
+        .withMessageContaining(
+            "the port 127.0.0.1:" + port.number() + " is used by the store of another program")
+        .withMessageContaining("it has the key '" + key + "'")
+        .withMessageContaining("each job needs a port of its own");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"init/", "default_pg/0//cpu//0/rank_0"})
+  void aStoreWithOtherKeysIsRefused(String key) throws Exception {
+    try (ReservedPort port = ReservedPort.open()) {
+      StoreConnection store =
+          StoreConnection.serve("127.0.0.1", port.number(), OptionalInt.empty(), 0, LIMIT);
+      store.add(key, 1);
+      assertRefused(port, key);
+      store.release();
+    }
+  }
+
+  @Test
+  void aStoreThatGetsOtherKeysLaterIsRefusedThen() throws Exception {
+    ExecutorService thread = Executors.newSingleThreadExecutor();
+    try (ReservedPort port = ReservedPort.open()) {
+      StoreConnection store =
+          StoreConnection.serve("127.0.0.1", port.number(), OptionalInt.empty(), 0, LIMIT);
+      Future<?> refused = thread.submit(() -> assertRefused(port, "epoch"));
+      store.add("epoch", 1);
+      refused.get();
+      store.release();
+    } finally {
+      thread.shutdownNow();
+    }
+  }
+
+  @Test
+  void theStoreOfPythonsRanksIsRefusedAndTheyJoin() throws Exception {
+    TestPython.assume();
+    Path script = Files.writeString(folder.resolve("join.py"), SCRIPT);
+    try (ReservedPort port = ReservedPort.open();
+        TestJvm first = TestPython.start(folder, variables(port, 0), script)) {
+      first.await(lines -> lines.contains("joins"));
+      assertRefused(port, "init/");
+      try (TestJvm second = TestPython.start(folder, variables(port, 1), script)) {
+        assertThat(second.exitCode()).as("%s", second.output()).isZero();
+        assertThat(first.exitCode()).as("%s", first.output()).isZero();
+        assertThat(first.output()).contains("joined 2");
+      }
+    }
+  }
+
+  private static Map<String, String> variables(ReservedPort port, int rank) {
+    return Map.of(
+        "RANK",
+        String.valueOf(rank),
+        "WORLD_SIZE",
+        "2",
+        "MASTER_ADDR",
+        "127.0.0.1",
+        "MASTER_PORT",
+        String.valueOf(port.number()),
+        "GLOO_SOCKET_IFNAME",
+        "lo");
+  }
+}
