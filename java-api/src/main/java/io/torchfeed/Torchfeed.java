@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed;
 
+import static java.util.Objects.requireNonNull;
+
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -56,6 +58,7 @@ public final class Torchfeed {
    *     images verify FILE}
    */
   public static void main(String[] args) {
+    requireNonNull(args, "args");
     if (args.length > 0 && args[0].equals("images")) {
       System.exit(ImageCommand.run(List.of(args).subList(1, args.length), System.out, System.err));
     }

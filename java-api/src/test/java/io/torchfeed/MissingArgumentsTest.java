@@ -3,7 +3,6 @@ package io.torchfeed;
 
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
-import io.torchfeed.data.BatchMix;
 import io.torchfeed.data.Dataset;
 import io.torchfeed.data.NativeDataset;
 import io.torchfeed.data.TensorDataset;
@@ -11,8 +10,6 @@ import io.torchfeed.data.source.ImageRecords;
 import io.torchfeed.distributed.launch.Launcher;
 import io.torchfeed.distributed.training.DataParallelOptions;
 import io.torchfeed.image.ImagePlan;
-import io.torchfeed.image.ImageTensorPlan;
-import io.torchfeed.memory.RowTransform;
 import io.torchfeed.sampler.order.ConcatenatedSampler;
 import java.util.Arrays;
 import java.util.Collections;
@@ -20,24 +17,10 @@ import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.bytedeco.pytorch.Tensor;
 import org.junit.jupiter.api.Test;
 
-/** Tests that arguments, and elements of lists, that are null are named. */
+/** Tests that elements of lists that are null are numbered; {@link NullArgumentsTest} the rest. */
 @SuppressWarnings("NullAway") // a caller without null checks can pass null
 class MissingArgumentsTest {
-  private static final float[] ONES = {1, 1, 1};
   private static final ImagePlan PLAN = ImagePlan.builder().resize(2, 2).build();
-
-  @Test
-  void arraysAndObjectsAreNamed() {
-    assertNamed("other", () -> BatchMix.mixUp(1, 2).or(null));
-    assertNamed("mean", () -> ImagePlan.builder().normalize(null, ONES));
-    assertNamed("std", () -> ImagePlan.builder().normalize(ONES, null));
-    assertNamed("steps", () -> ImagePlan.builder().randomApply(0.5, null));
-    assertNamed("mean", () -> ImageTensorPlan.normalize(null, ONES));
-    assertNamed("std", () -> ImageTensorPlan.normalize(ONES, null));
-    assertNamed("mean", () -> RowTransform.builder().normalize(null, ONES));
-    assertNamed("std", () -> RowTransform.builder().normalize(ONES, null));
-    assertNamed("value", () -> Launcher.builder().environment("NAME", null));
-  }
 
   @Test
   void elementsOfListsAreNumbered() {

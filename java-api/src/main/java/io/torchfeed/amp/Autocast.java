@@ -56,6 +56,7 @@ public final class Autocast implements AutoCloseable {
    * @throws IllegalStateException if libtorch has no devices of the type
    */
   public static Autocast on(String device, DType dtype) {
+    requireNonNull(device, "device");
     requireNonNull(dtype, "dtype");
     if (dtype != DType.BFLOAT16 && dtype != DType.FLOAT16) {
       throw new IllegalArgumentException("dtype must be BFLOAT16 or FLOAT16, got " + dtype);
@@ -74,6 +75,7 @@ public final class Autocast implements AutoCloseable {
    * @throws IllegalStateException if libtorch has no devices of the type
    */
   public static Autocast off(String device) {
+    requireNonNull(device, "device");
     DeviceType type = typeOf(device);
     return new Autocast(type, false, torch.get_autocast_dtype(type));
   }

@@ -216,6 +216,7 @@ public final class GradScaler implements Stateful, AutoCloseable {
    * @throws IllegalArgumentException if it is an undefined tensor
    */
   public Tensor scale(Tensor loss) {
+    requireNonNull(loss, "loss");
     if (!loss.defined()) {
       throw new IllegalArgumentException("the loss is an undefined tensor");
     }
@@ -232,7 +233,7 @@ public final class GradScaler implements Stateful, AutoCloseable {
    * @throws IllegalArgumentException if a gradient is of float16, or the optimizer is closed
    */
   public void unscale(Optimizer optimizer) {
-    unscale(new LibtorchOptimizer(optimizer));
+    unscale(new LibtorchOptimizer(requireNonNull(optimizer, "optimizer")));
   }
 
   /**
@@ -243,6 +244,7 @@ public final class GradScaler implements Stateful, AutoCloseable {
    * @throws IllegalArgumentException if a gradient is of float16, or the optimizer is closed
    */
   public void unscale(TrainingOptimizer optimizer) {
+    requireNonNull(optimizer, "optimizer");
     if (stages.containsKey(optimizer)) {
       throw new IllegalStateException(
           "unscale was called after unscale or step of this optimizer; call update first");
@@ -269,7 +271,7 @@ public final class GradScaler implements Stateful, AutoCloseable {
    * @throws IllegalArgumentException if a gradient is of float16, or the optimizer is closed
    */
   public boolean step(Optimizer optimizer) {
-    return step(new LibtorchOptimizer(optimizer));
+    return step(new LibtorchOptimizer(requireNonNull(optimizer, "optimizer")));
   }
 
   /**
@@ -281,6 +283,7 @@ public final class GradScaler implements Stateful, AutoCloseable {
    * @throws IllegalArgumentException if a gradient is of float16, or the optimizer is closed
    */
   public boolean step(TrainingOptimizer optimizer) {
+    requireNonNull(optimizer, "optimizer");
     Stage stage = stages.get(optimizer);
     if (stage == Stage.STEPPED_FINITE || stage == Stage.STEPPED_OVERFLOWN) {
       throw new IllegalStateException(
@@ -339,6 +342,7 @@ public final class GradScaler implements Stateful, AutoCloseable {
    *     not in [0, growthInterval)
    */
   public void restore(State state) {
+    requireNonNull(state, "state");
     if (state.steps() < 0 || state.steps() >= growthInterval) {
       throw new IllegalArgumentException(
           "steps must be in [0, %d), got %d".formatted(growthInterval, state.steps()));
@@ -379,6 +383,7 @@ public final class GradScaler implements Stateful, AutoCloseable {
    */
   @Override
   public void loadStateDict(StateDict state) {
+    requireNonNull(state, "state");
     requireUpdated();
     JsonObject json = JsonObject.parse("state of a " + KIND, state.json());
     json.requireKind(KIND);

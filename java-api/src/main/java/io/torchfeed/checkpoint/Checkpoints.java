@@ -85,6 +85,7 @@ public final class Checkpoints implements AutoCloseable {
    *     saved, and this may be called again
    */
   public void save(long step, TrainingState state) {
+    requireNonNull(state, "state");
     saveInBackground(step, state);
     background.await();
   }
@@ -102,6 +103,7 @@ public final class Checkpoints implements AutoCloseable {
    *     #close}
    */
   public void saveInBackground(long step, TrainingState state) {
+    requireNonNull(state, "state");
     if (step < 0 || step > MAX_STEP) {
       throw new IllegalArgumentException(
           "the step must be in [0, %d], got %d".formatted(MAX_STEP, step));
@@ -143,6 +145,7 @@ public final class Checkpoints implements AutoCloseable {
    * @throws IllegalStateException if a part cannot be loaded at this moment, or this is closed
    */
   public Optional<Checkpoint> load(TrainingState state) {
+    requireNonNull(state, "state");
     requireOpen();
     background.await();
     List<CheckpointException> skipped = new ArrayList<>();

@@ -77,6 +77,7 @@ public final class SafetensorsFile implements AutoCloseable {
    *     first violation
    */
   public static SafetensorsFile open(Path path) {
+    requireNonNull(path, "path");
     FileChannel channel = SavedBytes.open(path);
     try {
       return open(path, channel);
@@ -233,7 +234,8 @@ public final class SafetensorsFile implements AutoCloseable {
 
   /**
    * Writes a file, or replaces one as a whole: it is there with all its bytes or not at all, also
-   * after a kill or a power cut.
+   * after a kill or a power cut. A replaced file keeps its permissions; other hard links to it keep
+   * the old content.
    *
    * @param path the file
    * @param tensors by name, dense, on any device; copied to the CPU one after the other
@@ -243,6 +245,9 @@ public final class SafetensorsFile implements AutoCloseable {
    * @throws CheckpointException if it cannot be written; nothing is left of it
    */
   public static void write(Path path, Map<String, Tensor> tensors, Map<String, String> metadata) {
+    requireNonNull(metadata, "metadata");
+    requireNonNull(path, "path");
+    requireNonNull(tensors, "tensors");
     SafetensorsWriter writer = new SafetensorsWriter(tensors, metadata);
     try {
       FileReplacement.write(path, channel -> writer.write(channel, bytes -> {}));

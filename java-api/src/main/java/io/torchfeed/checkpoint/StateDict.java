@@ -40,6 +40,7 @@ public final class StateDict implements AutoCloseable {
    * @throws IllegalArgumentException if a tensor is undefined or sparse
    */
   public static StateDict of(String json, Map<String, Tensor> tensors) {
+    requireNonNull(tensors, "tensors");
     requireNonNull(json, "json");
     StateDict state = new StateDict(json, new TreeMap<>());
     try (PointerScope scope = new PointerScope()) {
@@ -63,6 +64,8 @@ public final class StateDict implements AutoCloseable {
    * @return the state; the caller closes it
    */
   public static StateDict owning(String json, Map<String, Tensor> tensors) {
+    requireNonNull(json, "json");
+    requireNonNull(tensors, "tensors");
     return new StateDict(json, tensors);
   }
 
@@ -111,6 +114,7 @@ public final class StateDict implements AutoCloseable {
    *     differences
    */
   public void requireFit(Map<String, Tensor> targets) {
+    requireNonNull(targets, "targets");
     List<String> differences = new ArrayList<>();
     addNames("missing names: ", targets.keySet(), tensors.keySet(), differences);
     addNames("unexpected names: ", tensors.keySet(), targets.keySet(), differences);
@@ -146,6 +150,7 @@ public final class StateDict implements AutoCloseable {
    * @throws IllegalArgumentException as {@link #requireFit}
    */
   public void copyTo(Map<String, Tensor> targets) {
+    requireNonNull(targets, "targets");
     requireFit(targets);
     try (PointerScope scope = new PointerScope()) {
       targets.forEach((name, target) -> target.detach().copy_(requireNonNull(tensors.get(name))));

@@ -86,6 +86,7 @@ public final class TorchFile implements AutoCloseable {
    *     not supported
    */
   public static TorchFile open(Path path) {
+    requireNonNull(path, "path");
     SavedBytes.requireRegular(path);
     ZipFile zip = null;
     try {
@@ -276,6 +277,8 @@ public final class TorchFile implements AutoCloseable {
    * @throws CheckpointException as for {@link #read}; then nothing is copied
    */
   public void copyTo(String prefix, Module module) {
+    requireNonNull(module, "module");
+    requireNonNull(prefix, "prefix");
     Map<String, Tensor> read = new TreeMap<>();
     try (StateDict state = StateDict.owning("", read);
         PointerScope scope = new PointerScope()) {
@@ -323,8 +326,9 @@ public final class TorchFile implements AutoCloseable {
 
   /**
    * Writes a file, or replaces one as a whole: it is there with all its bytes or not at all, also
-   * after a kill or a power cut. In Python it is a dictionary of tensors without gradients, in the
-   * order of the map.
+   * after a kill or a power cut. A replaced file keeps its permissions; other hard links to it keep
+   * the old content. In Python it is a dictionary of tensors without gradients, in the order of the
+   * map.
    *
    * @param path the file
    * @param tensors by name, dense, on any device; copied to the CPU one after the other
@@ -333,6 +337,8 @@ public final class TorchFile implements AutoCloseable {
    * @throws CheckpointException if it cannot be written; nothing is left of it
    */
   public static void write(Path path, Map<String, Tensor> tensors) {
+    requireNonNull(path, "path");
+    requireNonNull(tensors, "tensors");
     TorchFileWriter writer = new TorchFileWriter(tensors, MAX_PICKLE_BYTES);
     try {
       FileReplacement.write(path, writer::write);

@@ -81,6 +81,7 @@ public final class TrainingState implements Stateful {
      * @throws IllegalArgumentException if the name is malformed or taken
      */
     public Builder module(String name, Module module) {
+      requireNonNull(name, "name");
       return part(name, new ModuleState(requireNonNull(module, "module")));
     }
 
@@ -96,6 +97,7 @@ public final class TrainingState implements Stateful {
      *     another class, or one of its parameters is not of the module
      */
     public Builder optimizer(String name, Optimizer optimizer, Module module) {
+      requireNonNull(name, "name");
       return part(
           name,
           new OptimizerParts(
@@ -111,6 +113,7 @@ public final class TrainingState implements Stateful {
      * @throws IllegalArgumentException if the name is malformed or taken
      */
     public Builder generator(String name, Generator generator) {
+      requireNonNull(name, "name");
       return part(name, new GeneratorState(requireNonNull(generator, "generator")));
     }
 
@@ -124,6 +127,7 @@ public final class TrainingState implements Stateful {
      * @throws IllegalArgumentException if the name is malformed or taken
      */
     public Builder part(String name, Stateful part) {
+      requireNonNull(name, "name");
       requireNonNull(part, "part");
       if (!NAME.matcher(name).matches()) {
         throw new IllegalArgumentException(
@@ -146,6 +150,7 @@ public final class TrainingState implements Stateful {
      * @throws IllegalArgumentException if the name is malformed or taken
      */
     public Builder text(String name, Supplier<String> save, Consumer<String> load) {
+      requireNonNull(name, "name");
       return part(name, new Value.Text(requireNonNull(save, "save"), requireNonNull(load, "load")));
     }
 
@@ -159,6 +164,7 @@ public final class TrainingState implements Stateful {
      * @throws IllegalArgumentException if the name is malformed or taken
      */
     public Builder number(String name, LongSupplier save, LongConsumer load) {
+      requireNonNull(name, "name");
       return part(
           name, new Value.WholeNumber(requireNonNull(save, "save"), requireNonNull(load, "load")));
     }
@@ -220,6 +226,7 @@ public final class TrainingState implements Stateful {
    */
   @Override
   public void loadStateDict(StateDict state) {
+    requireNonNull(state, "state");
     Map<String, String> saved = JsonObject.parse("state of a training", state.json()).texts();
     requireNames(saved.keySet());
     Map<String, Map<String, Tensor>> tensors = new HashMap<>();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
-import static java.util.Objects.checkIndex;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.NativeHandle;
@@ -10,8 +9,8 @@ import io.torchfeed.data.task.SampleRandom;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.image.ImageTensorPlan;
 import io.torchfeed.image.NvJpegDecoder;
+import io.torchfeed.internal.Checks;
 import java.util.Arrays;
-import java.util.Objects;
 import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 
@@ -145,7 +144,7 @@ public final class Batch implements AutoCloseable {
    */
   public Tensor tensor(int column) {
     Tensor[] all = tensors();
-    return all[Objects.checkIndex(column, all.length)];
+    return all[Checks.requireIndex("column", column, all.length)];
   }
 
   /**
@@ -199,7 +198,7 @@ public final class Batch implements AutoCloseable {
    * @throws IllegalStateException if the pass is closed
    */
   public boolean isPadding(int row) {
-    int element = Objects.checkIndex(row, size());
+    int element = Checks.requireIndex("row", row, size());
     int[] elements = content.elements;
     return pass.isPadding(content.number, elements == null ? element : elements[element]);
   }
@@ -225,7 +224,7 @@ public final class Batch implements AutoCloseable {
   /** Returns the tensors of all columns, with another one in the place of a column. */
   Tensor[] replacing(int column, Tensor replacement) {
     Tensor[] all = tensors().clone();
-    all[checkIndex(column, all.length)] = replacement;
+    all[Checks.requireIndex("column", column, all.length)] = replacement;
     return all;
   }
 

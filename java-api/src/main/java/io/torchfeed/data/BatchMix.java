@@ -129,6 +129,8 @@ public final class BatchMix implements BatchTransform {
    */
   @Override
   public Tensor[] apply(Tensor[] tensors, RandomGenerator random) {
+    requireNonNull(random, "random");
+    requireNonNull(tensors, "tensors");
     require(tensors);
     requireRoom(tensors[0].size(0));
     boolean isEmpty = tensors[0].size(0) == 0; // all of its samples were skipped

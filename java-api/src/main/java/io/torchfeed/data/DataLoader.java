@@ -188,6 +188,7 @@ public final class DataLoader implements AutoCloseable {
    * @throws IllegalStateException if the loader is closed, or too many of its passes are open
    */
   public Batches resume(LoaderState state) {
+    requireNonNull(state, "state");
     return resume(List.of(state));
   }
 

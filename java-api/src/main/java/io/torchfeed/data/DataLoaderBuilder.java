@@ -35,6 +35,7 @@ public final class DataLoaderBuilder {
    *     stream
    */
   public DataLoaderBuilder part(Part part) {
+    requireNonNull(part, "part");
     if (!(options.data instanceof LoaderData.Stream stream)) {
       throw new IllegalArgumentException(
           "part is only for streams; other datasets are divided among ranks by their sampler");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.internal.Checks;
 import io.torchfeed.memory.RowSpec;
 import java.util.List;
@@ -67,6 +69,7 @@ public interface Dataset {
    * @throws IllegalArgumentException if an index is out of range
    */
   default Dataset subset(long... indices) {
+    requireNonNull(indices, "indices");
     return new SubsetDataset(this, indices.clone());
   }
 

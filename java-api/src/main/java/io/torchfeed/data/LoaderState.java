@@ -50,6 +50,7 @@ public sealed interface LoaderState {
    *     duplicate or wrong, or the version is unknown
    */
   static LoaderState fromJson(String json) {
+    requireNonNull(json, "json");
     return LoaderStateJson.read(json);
   }
 
@@ -97,6 +98,7 @@ public sealed interface LoaderState {
      * @param deliveredAhead the numbers of batches that were delivered after a gap, ascending
      */
     public IndexState {
+      requireNonNull(deliveredAhead, "deliveredAhead");
       requireNonNull(sampler, "sampler");
       deliveredAhead = List.copyOf(deliveredAhead);
     }
@@ -117,7 +119,9 @@ public sealed interface LoaderState {
      * @param deliveredAhead the numbers of the batches after it that were delivered, ascending
      */
     public IndexState(SamplerState sampler, long[] deliveredAhead) {
-      this(sampler, LongStream.of(deliveredAhead).boxed().toList());
+      this(
+          sampler,
+          LongStream.of(requireNonNull(deliveredAhead, "deliveredAhead")).boxed().toList());
     }
 
     @Override
@@ -173,6 +177,7 @@ public sealed interface LoaderState {
      *     {@code next} has no position, or a finished epoch has shards that have not ended
      */
     public StreamState {
+      requireNonNull(positions, "positions");
       requireNonNull(dataset, "dataset");
       positions = List.copyOf(positions);
       if (epoch < 0 || (finished && epoch == Long.MAX_VALUE) || batches < 0) {
@@ -218,6 +223,7 @@ public sealed interface LoaderState {
      *     unknown, duplicate or wrong, or the version is unknown
      */
     public static StreamState fromJson(String json) {
+      requireNonNull(json, "json");
       return StreamStateJson.read(json);
     }
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.data.task.LoaderFigures;
 import java.time.Duration;
 import java.util.Locale;
@@ -26,7 +28,20 @@ public final class LoaderStats {
    * @param epoch the epoch it was loaded for
    * @param time the time it took
    */
-  public record Slowest(String what, long number, long epoch, Duration time) {}
+  public record Slowest(String what, long number, long epoch, Duration time) {
+    /**
+     * Creates a value of its components.
+     *
+     * @param what {@code "sample"} with its dataset index, or {@code "batch"} with its number
+     * @param number the index or the number
+     * @param epoch the epoch it was loaded for
+     * @param time the time it took
+     */
+    public Slowest {
+      requireNonNull(time, "time");
+      requireNonNull(what, "what");
+    }
+  }
 
   /**
    * Returns the number of batches delivered.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
+import static java.util.Objects.requireNonNull;
+
 import java.time.Duration;
 
 /**
@@ -30,7 +32,11 @@ public final class LoaderTimeoutException extends RuntimeException {
   public LoaderTimeoutException(long epoch, long batch, Duration waited, String workers) {
     super(
         "batch %d of epoch %d was not ready within %s; %s"
-            .formatted(batch, epoch, waited, workers));
+            .formatted(
+                batch,
+                epoch,
+                requireNonNull(waited, "waited"),
+                requireNonNull(workers, "workers")));
     this.epoch = epoch;
     this.batch = batch;
     this.waited = waited;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.internal.Failures;
 import org.jspecify.annotations.Nullable;
 
@@ -27,7 +29,7 @@ public final class LoaderWorkerException extends RuntimeException {
         "worker %d of the loader died %s: %s; another takes its place"
             .formatted(
                 worker,
-                doing,
+                requireNonNull(doing, "doing"),
                 cause == null ? "its thread was terminated externally" : Failures.describe(cause)),
         cause);
     this.worker = worker;

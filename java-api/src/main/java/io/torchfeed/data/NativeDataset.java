@@ -106,6 +106,7 @@ public abstract class NativeDataset implements AutoCloseable {
   public final NativeDataset transform(int column, RowTransform transform) {
     requireNonNull(transform, "transform");
     List<RowSpec> changed = new ArrayList<>(columns);
+    Checks.requireIndex("column", column, columns.size());
     changed.set(column, transform.row(columns.get(column)));
     return new Selection(
         rows.call(set -> create(() -> transform.applied(set, column))),

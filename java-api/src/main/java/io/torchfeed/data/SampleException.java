@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.internal.Failures;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
@@ -34,7 +36,7 @@ public final class SampleException extends RuntimeException {
    * @param problem the reason
    */
   public SampleException(long index, long epoch, long batch, String problem) {
-    this(index, epoch, batch, problem, null);
+    this(index, epoch, batch, requireNonNull(problem, "problem"), null);
   }
 
   /**
@@ -48,7 +50,10 @@ public final class SampleException extends RuntimeException {
    */
   public SampleException(
       long index, long epoch, long batch, String problem, @Nullable Throwable cause) {
-    super("sample %d of epoch %d, batch %d: %s".formatted(index, epoch, batch, problem), cause);
+    super(
+        "sample %d of epoch %d, batch %d: %s"
+            .formatted(index, epoch, batch, requireNonNull(problem, "problem")),
+        cause);
     this.index = index;
     this.epoch = epoch;
     this.batch = batch;
@@ -67,7 +72,8 @@ public final class SampleException extends RuntimeException {
   public SampleException(long index, long epoch, long batch, int worker, Throwable cause) {
     super(
         "sample %d of epoch %d, batch %d, worker %d: %s"
-            .formatted(index, epoch, batch, worker, Failures.describe(cause)),
+            .formatted(
+                index, epoch, batch, worker, Failures.describe(requireNonNull(cause, "cause"))),
         cause);
     this.index = index;
     this.epoch = epoch;

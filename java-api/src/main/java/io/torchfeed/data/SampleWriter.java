@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.image.ImagePlan;
 import java.nio.file.Path;
 import java.util.random.RandomGenerator;
@@ -49,6 +51,7 @@ public interface SampleWriter {
    *     elements left
    */
   default void put(int column, byte[] values) {
+    requireNonNull(values, "values");
     put(column, values, 0, values.length);
   }
 
@@ -84,6 +87,7 @@ public interface SampleWriter {
    *     elements left
    */
   default void put(int column, short[] values) {
+    requireNonNull(values, "values");
     put(column, values, 0, values.length);
   }
 
@@ -120,6 +124,7 @@ public interface SampleWriter {
    *     elements left
    */
   default void put(int column, int[] values) {
+    requireNonNull(values, "values");
     put(column, values, 0, values.length);
   }
 
@@ -154,6 +159,7 @@ public interface SampleWriter {
    *     elements left
    */
   default void put(int column, long[] values) {
+    requireNonNull(values, "values");
     put(column, values, 0, values.length);
   }
 
@@ -188,6 +194,7 @@ public interface SampleWriter {
    *     elements left
    */
   default void put(int column, float[] values) {
+    requireNonNull(values, "values");
     put(column, values, 0, values.length);
   }
 
@@ -222,6 +229,7 @@ public interface SampleWriter {
    *     elements left
    */
   default void put(int column, double[] values) {
+    requireNonNull(values, "values");
     put(column, values, 0, values.length);
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.RowSet;
 import io.torchfeed.memory.DType;
@@ -8,7 +10,6 @@ import io.torchfeed.memory.RowSpec;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Objects;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 
@@ -35,6 +36,7 @@ public final class TensorDataset extends NativeDataset {
    *     the first
    */
   public static TensorDataset of(Tensor... columns) {
+    requireNonNull(columns, "columns");
     if (columns.length == 0) {
       throw new IllegalArgumentException("a TensorDataset needs at least one column");
     }
@@ -57,7 +59,7 @@ public final class TensorDataset extends NativeDataset {
   }
 
   private static void requireColumn(int column, Tensor tensor) {
-    Objects.requireNonNull(tensor, () -> "column " + column);
+    requireNonNull(tensor, () -> "column " + column);
     String wrong = null;
     if (tensor.isNull() || !tensor.defined()) {
       wrong = "an undefined tensor";

@@ -71,6 +71,7 @@ public final class ElasticGroup implements AutoCloseable {
    */
   public static Optional<ElasticGroup> next(
       Membership membership, GroupOptions options, String reason) throws InterruptedException {
+    requireNonNull(membership, "membership");
     requireNonNull(options, "options");
     String why = requireNonNull(reason, "reason");
     while (true) {
@@ -184,6 +185,7 @@ public final class ElasticGroup implements AutoCloseable {
    * @return whether a rank was lost, failed, or has left the generation
    */
   public boolean isBrokenBy(RuntimeException failure) {
+    requireNonNull(failure, "failure");
     boolean isBroken = isBroken(membership, failure);
     if (isBroken) {
       Joining.abort(group);

@@ -51,6 +51,7 @@ public final class ElasticTrainingBuilder {
    * @return this builder
    */
   public ElasticTrainingBuilder state(Consumer<TrainingState.Builder> parts) {
+    requireNonNull(parts, "parts");
     TrainingState.Builder builder = TrainingState.builder();
     parts.accept(builder);
     state = builder.part("progress", progress).build();

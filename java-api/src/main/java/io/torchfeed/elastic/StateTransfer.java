@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.elastic;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.checkpoint.Stateful;
 import io.torchfeed.distributed.ProcessGroup;
@@ -42,6 +44,8 @@ public final class StateTransfer {
    *     other bytes than were sent, or the group is closed or aborted
    */
   public static void broadcast(Stateful state, ProcessGroup group, int root) {
+    requireNonNull(group, "group");
+    requireNonNull(state, "state");
     if (group.rank() == root) {
       try (StateDict mine = state.stateDict()) {
         group.broadcastBytes(describe(mine), root);

@@ -32,6 +32,7 @@ public final class BipartiteGraph {
    * @throws IllegalStateException if there are too many edges for Java's arrays
    */
   public static BipartiteGraph of(Edges edges, EdgeLoader.DuplicatePolicy duplicates) {
+    requireNonNull(edges, "edges");
     requireNonNull(duplicates, "duplicates");
     IdMap left = edges.firstIds();
     IdMap right = edges.secondIds();
@@ -98,6 +99,7 @@ public final class BipartiteGraph {
    * @param visitor receives the local numbers and the weight of each edge
    */
   public void traverse(Edges.EdgeVisitor visitor) {
+    requireNonNull(visitor, "visitor");
     edges.forEach(visitor);
   }
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.graph;
 
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.internal.Checks;
 import java.nio.DoubleBuffer;
 import java.nio.IntBuffer;
 import java.util.Arrays;
-import java.util.Objects;
 import java.util.function.Consumer;
 
 /**
@@ -110,7 +112,7 @@ public final class CsrMatrix {
    * @throws IndexOutOfBoundsException if there is no such row
    */
   public int start(int row) {
-    return starts[Objects.checkIndex(row, rows())];
+    return starts[Checks.requireIndex("row", row, rows())];
   }
 
   /**
@@ -121,7 +123,7 @@ public final class CsrMatrix {
    * @throws IndexOutOfBoundsException if there is no such row
    */
   public int end(int row) {
-    return starts[Objects.checkIndex(row, rows()) + 1];
+    return starts[Checks.requireIndex("row", row, rows()) + 1];
   }
 
   /**
@@ -164,6 +166,7 @@ public final class CsrMatrix {
    * @param visitor receives the row, column and value of each entry
    */
   public void forEach(Edges.EdgeVisitor visitor) {
+    requireNonNull(visitor, "visitor");
     for (int row = 0; row < rows(); row++) {
       for (int at = starts[row]; at < starts[row + 1]; at++) {
         visitor.edge(row, indices[at], values[at]);

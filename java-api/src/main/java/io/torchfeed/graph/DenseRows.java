@@ -2,7 +2,9 @@
 package io.torchfeed.graph;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.Checks;
 import io.torchfeed.text.LineCursor;
 import io.torchfeed.text.LineException;
 import io.torchfeed.text.LineOptions;
@@ -11,7 +13,6 @@ import java.nio.DoubleBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Objects;
 
 /**
  * Dense rows, one per line: {@code id,x1,…,xk}. Holds one rank's part: the lines that it reads, in
@@ -52,6 +53,9 @@ public final class DenseRows {
    */
   public static DenseRows read(
       TextPartition plan, int rank, LineParser parser, ErrorPolicy onError) {
+    requireNonNull(onError, "onError");
+    requireNonNull(parser, "parser");
+    requireNonNull(plan, "plan");
     return read(plan, rank, parser, onError, LineOptions.defaults());
   }
 
@@ -74,6 +78,10 @@ public final class DenseRows {
    */
   public static DenseRows read(
       TextPartition plan, int rank, LineParser parser, ErrorPolicy onError, LineOptions lines) {
+    requireNonNull(lines, "lines");
+    requireNonNull(onError, "onError");
+    requireNonNull(parser, "parser");
+    requireNonNull(plan, "plan");
     LineParser.Fields fields = new LineParser.Fields();
     int width = width(plan, parser, fields, lines);
     List<String> ids = new ArrayList<>();
@@ -189,7 +197,8 @@ public final class DenseRows {
    * @throws IndexOutOfBoundsException if there is no such value
    */
   public double value(int row, int column) {
-    return values[Objects.checkIndex(row, ids.size()) * width + Objects.checkIndex(column, width)];
+    int start = Checks.requireIndex("row", row, ids.size()) * width;
+    return values[start + Checks.requireIndex("column", column, width)];
   }
 
   /**

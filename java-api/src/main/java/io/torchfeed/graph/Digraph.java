@@ -29,6 +29,7 @@ public final class Digraph {
    * @throws IllegalStateException if there are too many edges for Java's arrays
    */
   public static Digraph of(Edges edges, EdgeLoader.DuplicatePolicy duplicates) {
+    requireNonNull(edges, "edges");
     requireNonNull(duplicates, "duplicates");
     IdMap all = IdMaps.union(edges.firstIds(), edges.secondIds());
     return new Digraph(
@@ -105,6 +106,7 @@ public final class Digraph {
    * @param visitor receives the local numbers and the weight of each edge
    */
   public void traverse(Edges.EdgeVisitor visitor) {
+    requireNonNull(visitor, "visitor");
     edges.forEach(visitor);
   }
 }

@@ -85,6 +85,7 @@ public final class EdgeLoader {
    * @throws IllegalArgumentException if there is no such rank
    */
   public Edges load(int rank, AllToAll exchange) {
+    requireNonNull(exchange, "exchange");
     return new EdgeExchange(plan, rules, rank, exchange, false, progress).run();
   }
 
@@ -107,6 +108,7 @@ public final class EdgeLoader {
    *     to the owner of the first id
    */
   public Edges loadBothEnds(int rank, AllToAll exchange) {
+    requireNonNull(exchange, "exchange");
     if (rules.pattern() != LinePattern.EDGES_BY_SOURCE
         && rules.pattern() != LinePattern.ADJACENCY) {
       throw new IllegalArgumentException(
@@ -142,6 +144,7 @@ public final class EdgeLoader {
      * @throws IllegalStateException if it is already set
      */
     public Builder pattern(LinePattern value) {
+      requireNonNull(value, "value");
       Once.requireUnset("pattern", pattern);
       if (!requireNonNull(value, "pattern").isExchanged()) {
         throw new IllegalArgumentException(
@@ -174,6 +177,7 @@ public final class EdgeLoader {
      * @throws IllegalStateException if it is already set
      */
     public Builder ids(IdMap.Kind value) {
+      requireNonNull(value, "value");
       Once.requireUnset("ids", ids);
       ids = requireNonNull(value, "ids");
       return this;
@@ -188,6 +192,7 @@ public final class EdgeLoader {
      * @throws IllegalStateException if it is already set
      */
     public Builder hash(IdMap.Hash value) {
+      requireNonNull(value, "value");
       Once.requireUnset("hash", hash);
       hash = requireNonNull(value, "hash");
       return this;
@@ -201,6 +206,7 @@ public final class EdgeLoader {
      * @throws IllegalStateException if it is already set
      */
     public Builder parser(LineParser value) {
+      requireNonNull(value, "value");
       Once.requireUnset("parser", parser);
       parser = requireNonNull(value, "parser");
       return this;
@@ -215,6 +221,7 @@ public final class EdgeLoader {
      * @throws IllegalStateException if they are already set
      */
     public Builder valueSeparators(String value) {
+      requireNonNull(value, "value");
       Once.requireUnset("valueSeparators", valueSeparators);
       valueSeparators = requireNonNull(value, "valueSeparators");
       return this;
@@ -228,6 +235,7 @@ public final class EdgeLoader {
      * @throws IllegalStateException if it is already set
      */
     public Builder onError(ErrorPolicy value) {
+      requireNonNull(value, "value");
       Once.requireUnset("onError", onError);
       onError = requireNonNull(value, "onError");
       return this;
@@ -241,6 +249,7 @@ public final class EdgeLoader {
      * @throws IllegalStateException if they are already set
      */
     public Builder lines(LineOptions value) {
+      requireNonNull(value, "value");
       Once.requireUnset("lines", lines);
       lines = requireNonNull(value, "lines");
       return this;
@@ -274,6 +283,7 @@ public final class EdgeLoader {
      * @throws IllegalStateException if it is already set
      */
     public Builder onProgress(LongConsumer value) {
+      requireNonNull(value, "value");
       Once.requireUnset("onProgress", progress);
       progress = requireNonNull(value, "onProgress");
       return this;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.graph;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.text.LineOptions;
 import java.util.List;
 
@@ -91,6 +93,7 @@ public final class Edges {
    *     weight
    */
   public void forEach(EdgeVisitor visitor) {
+    requireNonNull(visitor, "visitor");
     forEach(firstNumbers, secondNumbers, visitor);
   }
 
@@ -183,6 +186,7 @@ public final class Edges {
      * @param listed the first of these lines
      */
     public LineErrors {
+      requireNonNull(listed, "listed");
       listed = List.copyOf(listed);
     }
   }

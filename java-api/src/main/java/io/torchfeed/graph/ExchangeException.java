@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.graph;
 
+import static java.util.Objects.requireNonNull;
+
 /** Thrown when an exchange between ranks cannot continue because a rank failed or is missing. */
 public final class ExchangeException extends RuntimeException {
   private static final long serialVersionUID = 1L;
@@ -15,7 +17,7 @@ public final class ExchangeException extends RuntimeException {
    * @param problem a description of the problem
    */
   public ExchangeException(int rank, String problem) {
-    super(problem);
+    super(requireNonNull(problem, "problem"));
     this.rank = rank;
   }
 
@@ -27,7 +29,7 @@ public final class ExchangeException extends RuntimeException {
    * @param cause the cause
    */
   public ExchangeException(int rank, String problem, Throwable cause) {
-    super(problem, cause);
+    super(requireNonNull(problem, "problem"), requireNonNull(cause, "cause"));
     this.rank = rank;
   }
 

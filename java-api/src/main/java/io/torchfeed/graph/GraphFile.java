@@ -2,6 +2,7 @@
 package io.torchfeed.graph;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
+import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.internal.Failures;
 import io.torchfeed.internal.FileReplacement;
@@ -32,7 +33,8 @@ import java.util.List;
  * </ul>
  *
  * <p>A file appears under its name only once it is complete, also if several threads or processes
- * save to one path: the last that ends wins. A link to a file is followed; anything but a regular
+ * save to one path: the last that ends wins. A replaced file keeps its permissions; other hard
+ * links to it keep the old content. A symbolic link to a file is followed; anything but a regular
  * file, such as a folder, a named pipe or a device, is refused and stays. A process that is killed
  * can leave a file {@code NAME.partial-...}, which can be deleted. Loading validates the content
  * even if the checksum is correct: ids ascend and are UTF-8, row starts ascend, and columns exist
@@ -56,6 +58,8 @@ public final class GraphFile {
    * @throws UncheckedIOException if the file cannot be written, or is there but not regular
    */
   public static void save(BipartiteGraph graph, Path path) {
+    requireNonNull(graph, "graph");
+    requireNonNull(path, "path");
     write(
         path,
         BIGRAPH,
@@ -74,6 +78,8 @@ public final class GraphFile {
    * @throws UncheckedIOException if the file cannot be written, or is there but not regular
    */
   public static void save(Digraph graph, Path path) {
+    requireNonNull(graph, "graph");
+    requireNonNull(path, "path");
     write(
         path,
         DIGRAPH,
@@ -91,6 +97,8 @@ public final class GraphFile {
    * @throws UncheckedIOException if the file cannot be written, or is there but not regular
    */
   public static void save(SparseMatrix matrix, Path path) {
+    requireNonNull(matrix, "matrix");
+    requireNonNull(path, "path");
     write(
         path,
         MATRIX,
@@ -109,6 +117,8 @@ public final class GraphFile {
    * @throws UncheckedIOException if the file cannot be written, or is there but not regular
    */
   public static void save(UndirectedGraph graph, Path path) {
+    requireNonNull(graph, "graph");
+    requireNonNull(path, "path");
     write(
         path,
         UNDIRECTED,
@@ -131,6 +141,8 @@ public final class GraphFile {
    * @throws UncheckedIOException if the file cannot be written, or is there but not regular
    */
   public static void save(DenseRows rows, Path path) {
+    requireNonNull(path, "path");
+    requireNonNull(rows, "rows");
     write(
         path,
         DENSE,
@@ -151,6 +163,7 @@ public final class GraphFile {
    *     damaged
    */
   public static BipartiteGraph loadBipartiteGraph(Path path) {
+    requireNonNull(path, "path");
     return read(
         path,
         BIGRAPH,
@@ -171,6 +184,7 @@ public final class GraphFile {
    *     damaged
    */
   public static Digraph loadDigraph(Path path) {
+    requireNonNull(path, "path");
     return read(
         path,
         DIGRAPH,
@@ -190,6 +204,7 @@ public final class GraphFile {
    *     damaged
    */
   public static SparseMatrix loadMatrix(Path path) {
+    requireNonNull(path, "path");
     return read(
         path,
         MATRIX,
@@ -210,6 +225,7 @@ public final class GraphFile {
    *     damaged
    */
   public static UndirectedGraph loadUndirected(Path path) {
+    requireNonNull(path, "path");
     return read(
         path,
         UNDIRECTED,
@@ -246,6 +262,7 @@ public final class GraphFile {
    *     damaged
    */
   public static DenseRows loadDense(Path path) {
+    requireNonNull(path, "path");
     return read(
         path,
         DENSE,

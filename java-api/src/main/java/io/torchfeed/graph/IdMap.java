@@ -2,13 +2,14 @@
 package io.torchfeed.graph;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Hash64;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 import java.util.Arrays;
-import java.util.Objects;
 
 /**
  * A map from ids to local numbers 0 … size - 1, in ascending order of the ids: numbers are compared
@@ -71,6 +72,7 @@ public final class IdMap {
      * @return its hash, any 64 bits
      */
     public long of(String text) {
+      requireNonNull(text, "text");
       byte[] bytes = text.getBytes(UTF_8);
       return of(bytes, 0, bytes.length);
     }
@@ -151,7 +153,7 @@ public final class IdMap {
     if (kind == Kind.TEXT) {
       throw new IllegalStateException("the ids are texts; use name");
     }
-    return flipped[number] ^ TOP_BIT;
+    return flipped[Checks.requireIndex("number", number, size())] ^ TOP_BIT;
   }
 
   /**
@@ -165,7 +167,7 @@ public final class IdMap {
     if (kind == Kind.NUMBER) {
       return Long.toUnsignedString(id(number));
     }
-    Objects.checkIndex(number, size());
+    Checks.requireIndex("number", number, size());
     return new String(texts, start(number), end(number) - start(number), UTF_8);
   }
 
@@ -190,6 +192,7 @@ public final class IdMap {
    * @return its local number, -1 if there is no such id
    */
   public int numberOf(String name) {
+    requireNonNull(name, "name");
     if (kind == Kind.NUMBER) {
       return name.matches("[0-9]{1,20}") ? numberOfDigits(name) : -1;
     }

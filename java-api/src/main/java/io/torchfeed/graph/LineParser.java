@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.graph;
 
+import static java.util.Objects.requireNonNull;
+
 import java.util.Arrays;
 
 /**
@@ -24,7 +26,7 @@ public interface LineParser {
      * @param problem the rule and the value found
      */
     public MalformedLineException(String problem) {
-      super(problem);
+      super(requireNonNull(problem, "problem"));
     }
   }
 
@@ -47,6 +49,7 @@ public interface LineParser {
    * @throws IllegalArgumentException if there is none, or one is not ASCII or is the newline
    */
   static LineParser separatedBy(String separators) {
+    requireNonNull(separators, "separators");
     return new SeparatedFields(separators);
   }
 

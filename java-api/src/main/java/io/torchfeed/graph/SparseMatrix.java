@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.graph;
 
+import static java.util.Objects.requireNonNull;
+
 /**
  * A sparse matrix: first fields are rows, second fields columns, weights values; cells that occur
  * several times are summed. Holds one rank's part. Immutable.
@@ -31,6 +33,8 @@ public final class SparseMatrix {
    * @throws IllegalStateException if there are too many cells for Java's arrays
    */
   public static SparseMatrix of(Edges edges, AllToAll exchange) {
+    requireNonNull(edges, "edges");
+    requireNonNull(exchange, "exchange");
     ProcessGrid grid = edges.grid();
     int rank = edges.rank();
     int worldSize = grid.rows() * grid.columns();

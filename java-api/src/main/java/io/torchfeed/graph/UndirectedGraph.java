@@ -30,6 +30,7 @@ public final class UndirectedGraph {
    * @throws IllegalStateException if there are too many edges for Java's arrays
    */
   public static UndirectedGraph of(Edges edges, EdgeLoader.DuplicatePolicy duplicates) {
+    requireNonNull(edges, "edges");
     requireNonNull(duplicates, "duplicates");
     if (!edges.hasBothEnds()) {
       throw new IllegalArgumentException(
@@ -131,6 +132,7 @@ public final class UndirectedGraph {
    *     the weight of each edge
    */
   public void traverse(Edges.EdgeVisitor visitor) {
+    requireNonNull(visitor, "visitor");
     neighbours.forEach(
         (u, v, weight) -> {
           if (u <= v || !owned[v]) {

@@ -9,6 +9,7 @@ import io.torchfeed.bindings.NativeImageFiles;
 import io.torchfeed.bindings.NativeImageRecords;
 import io.torchfeed.bindings.RowSet;
 import io.torchfeed.bindings.torchfeed;
+import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Failures;
 import io.torchfeed.internal.PathBytes;
 import io.torchfeed.memory.RowSpec;
@@ -18,7 +19,7 @@ import java.nio.file.ClosedFileSystemException;
 import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Objects;
+import java.util.List;
 import java.util.function.Supplier;
 import org.bytedeco.pytorch.Tensor;
 
@@ -118,6 +119,8 @@ public final class ImagePlan {
    */
   public void write(
       byte[] encoded, Slab slab, int column, int rowNumber, long seed, long epoch, long index) {
+    requireNonNull(encoded, "encoded");
+    requireNonNull(slab, "slab");
     requireRow(slab, column, rowNumber);
     requireNonNull(encoded, "encoded");
     try {
@@ -163,6 +166,8 @@ public final class ImagePlan {
    */
   public void write(
       Path file, Slab slab, int column, int rowNumber, long seed, long epoch, long index) {
+    requireNonNull(file, "file");
+    requireNonNull(slab, "slab");
     requireRow(slab, column, rowNumber);
     requireNonNull(file, "file");
     try {
@@ -213,8 +218,9 @@ public final class ImagePlan {
   }
 
   private void requireRow(Slab slab, int column, int rowNumber) {
-    Objects.checkIndex(rowNumber, slab.rows());
-    RowSpec rows = slab.columns().get(column);
+    Checks.requireIndex("rowNumber", rowNumber, slab.rows());
+    List<RowSpec> columns = slab.columns();
+    RowSpec rows = columns.get(Checks.requireIndex("column", column, columns.size()));
     if (!rows.equals(row)) {
       throw new IllegalArgumentException(
           "column %d has rows %s, but the plan makes %s".formatted(column, rows, row));
@@ -296,6 +302,7 @@ public final class ImagePlan {
    */
   @SuppressWarnings("exports")
   public RowSet createRows(NativeImageRecords records) {
+    requireNonNull(records, "records");
     return RowSet.of_records(records, steps, steps.length);
   }
 

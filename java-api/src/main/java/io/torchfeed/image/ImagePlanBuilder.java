@@ -4,6 +4,7 @@ package io.torchfeed.image;
 import static io.torchfeed.image.PlanArguments.requireAreas;
 import static io.torchfeed.image.PlanArguments.requireCorner;
 import static io.torchfeed.image.PlanArguments.requireSide;
+import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.torchfeed;
 import io.torchfeed.memory.DType;
@@ -254,6 +255,7 @@ public final class ImagePlanBuilder extends ImageSteps<ImagePlanBuilder> {
    * @throws IllegalStateException if it was called before
    */
   public ImagePlanBuilder normalize(float[] mean, float[] std) {
+    requireNonNull(std, "std");
     PlanArguments.requireNormalization(mean, std);
     once("normalize");
     normalization =

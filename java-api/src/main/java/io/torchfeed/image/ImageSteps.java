@@ -129,6 +129,7 @@ public abstract sealed class ImageSteps<S extends ImageSteps<S>>
    *     ended
    */
   public S randomErasing(double probability, double minArea, double maxArea, int... color) {
+    requireNonNull(color, "color");
     PlanArguments.requireColor(color);
     double[] erasing =
         PlanArguments.erasing(torchfeed.kPlanRandomErasing, probability, minArea, maxArea);

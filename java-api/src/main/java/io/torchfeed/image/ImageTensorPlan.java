@@ -5,6 +5,7 @@ import static io.torchfeed.image.PlanArguments.CHANNELS;
 import static io.torchfeed.image.PlanArguments.requireFactor;
 import static io.torchfeed.image.PlanArguments.requireNormalization;
 import static io.torchfeed.image.PlanArguments.requireProbability;
+import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.memory.DType;
@@ -77,6 +78,7 @@ public final class ImageTensorPlan {
    * @throws IllegalArgumentException if there are not 3 numbers, or one is out of range
    */
   public static ImageTensorPlan normalize(float[] mean, float[] std) {
+    requireNonNull(std, "std");
     requireNormalization(mean, std);
     return new ImageTensorPlan(mean.clone(), std.clone(), DType.FLOAT32, TensorDraws.NONE);
   }
@@ -119,6 +121,7 @@ public final class ImageTensorPlan {
    * @throws IllegalArgumentException if it is another one
    */
   public ImageTensorPlan to(DType dtype) {
+    requireNonNull(dtype, "dtype");
     if (dtype != DType.FLOAT32 && dtype != DType.FLOAT16 && dtype != DType.BFLOAT16) {
       throw new IllegalArgumentException(
           "dtype must be FLOAT32, FLOAT16 or BFLOAT16, got " + dtype);
@@ -150,6 +153,8 @@ public final class ImageTensorPlan {
    *     index for each picture
    */
   public Tensor apply(Tensor images, long seed, long epoch, long[] indices) {
+    requireNonNull(images, "images");
+    requireNonNull(indices, "indices");
     requireImages(images);
     if (indices.length != images.size(0)) {
       throw new IllegalArgumentException(
@@ -168,6 +173,7 @@ public final class ImageTensorPlan {
    * @throws IllegalStateException if the plan draws random numbers
    */
   public Tensor apply(Tensor images) {
+    requireNonNull(images, "images");
     if (isRandom()) {
       throw new IllegalStateException(
           "the plan has random steps: apply it with a seed, the epoch and the indices");

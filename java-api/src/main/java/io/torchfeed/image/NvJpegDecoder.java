@@ -57,6 +57,7 @@ public final class NvJpegDecoder implements AutoCloseable {
    *     presets for CUDA are missing; the message says which
    */
   public static NvJpegDecoder open(String device) {
+    requireNonNull(device, "device");
     if (!device.startsWith("cuda")) {
       throw new IllegalArgumentException("device must be a CUDA device like cuda:0, got " + device);
     }
@@ -88,6 +89,7 @@ public final class NvJpegDecoder implements AutoCloseable {
    * @throws IllegalStateException if the decoder is closed, or the device fails
    */
   public Tensor decode(byte[] encoded) {
+    requireNonNull(encoded, "encoded");
     return inCallersScope(() -> pixels(encoded, PlanArguments.MAX_PIXELS));
   }
 
@@ -109,6 +111,9 @@ public final class NvJpegDecoder implements AutoCloseable {
    */
   public Tensor decode(
       List<byte[]> pictures, ImagePlan plan, long seed, long epoch, long[] indices) {
+    requireNonNull(pictures, "pictures");
+    requireNonNull(plan, "plan");
+    requireNonNull(indices, "indices");
     if (pictures.isEmpty()) {
       throw new IllegalArgumentException("there must be at least one picture");
     }
@@ -139,7 +144,7 @@ public final class NvJpegDecoder implements AutoCloseable {
     if (isClosed) {
       throw new IllegalStateException("NvJpegDecoder is closed");
     }
-    return library.decode(requireNonNull(encoded, "encoded"), maxPixels);
+    return library.decode(encoded, maxPixels);
   }
 
   private static Tensor inCallersScope(Supplier<Tensor> computation) {

@@ -83,6 +83,43 @@ public final class Checks {
     return missing < 0 ? null : rule + "null for rank " + missing;
   }
 
+  /** Returns an index in [0, size); the exception for any other names it. */
+  public static int requireIndex(String name, int index, int size) {
+    return (int) requireIndex(name, (long) index, (long) size);
+  }
+
+  /** Returns an index in [0, size); the exception for any other names it. */
+  public static long requireIndex(String name, long index, long size) {
+    if (index < 0 || index >= size) {
+      throw outOfRange(name, index, size);
+    }
+    return index;
+  }
+
+  private static IndexOutOfBoundsException outOfRange(String name, long index, long size) {
+    return new IndexOutOfBoundsException(
+        size == 0
+            ? "there is no %s, got %d".formatted(name, index)
+            : "%s must be in [0, %d], got %d".formatted(name, size - 1, index));
+  }
+
+  /** Requires a number of the first elements of something that has {@code size}. */
+  public static void requireCount(String name, int count, int size) {
+    if (count < 0 || count > size) {
+      throw new IndexOutOfBoundsException(
+          "%s must be in [0, %d], got %d".formatted(name, size, count));
+    }
+  }
+
+  /** Requires that elements to be written from a place on fit an array. */
+  public static void requireRoom(long[] into, int from, int count) {
+    if (from < 0 || count < 0 || from > into.length - count) {
+      throw new IndexOutOfBoundsException(
+          "%d values from element %d on must fit 'into', which has %d elements"
+              .formatted(count, from, into.length));
+    }
+  }
+
   public static void requirePosition(long position, long size) {
     if (position < 0 || position > size) {
       throw new IllegalArgumentException(

@@ -3,11 +3,11 @@ package io.torchfeed.memory;
 
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.NativeSlab;
+import io.torchfeed.internal.Checks;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;
-import java.util.Objects;
 
 /**
  * The memory of a slab's columns as buffers of their dtypes. A caller that uses a buffer holds the
@@ -29,6 +29,20 @@ final class ColumnBuffers {
     }
   }
 
+  /** Requires that {@code count} of the values, from {@code from} on, exist and fit a column. */
+  static void requireRoom(Buffer column, int element, int values, int from, int count) {
+    if (from < 0 || count < 0 || from > values - count) {
+      throw new IndexOutOfBoundsException(
+          "from and count must name a part of the %d values, got from %d and count %d"
+              .formatted(values, from, count));
+    }
+    if (element < 0 || element > column.limit() - count) {
+      throw new IndexOutOfBoundsException(
+          "element must be in [0, %d] to write %d of the column's %d elements, got %d"
+              .formatted(column.limit() - count, count, column.limit(), element));
+    }
+  }
+
   /**
    * Returns the elements of a column.
    *
@@ -36,7 +50,7 @@ final class ColumnBuffers {
    * @throws IndexOutOfBoundsException if there is no such column
    */
   <B extends Buffer> B of(Class<B> type, int column) {
-    Buffer target = elements[Objects.checkIndex(column, elements.length)];
+    Buffer target = elements[Checks.requireIndex("column", column, elements.length)];
     if (!type.isInstance(target)) {
       throw new IllegalArgumentException(
           "column %d is %s, which a %s cannot hold"

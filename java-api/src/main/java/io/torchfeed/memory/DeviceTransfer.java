@@ -6,6 +6,7 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.bindings.NativeDeviceTransfer;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.internal.Checks;
 import java.util.Arrays;
 import java.util.Objects;
 import org.bytedeco.javacpp.BytePointer;
@@ -98,7 +99,7 @@ public final class DeviceTransfer implements AutoCloseable {
    *     or has too little memory, or the transfer is closed, even while this call waits
    */
   public DeviceBatch send(Tensor... tensors) {
-    Tensor[] host = tensors.clone();
+    Tensor[] host = requireNonNull(tensors, "tensors").clone();
     for (int i = 0; i < host.length; i++) {
       int number = i;
       requireNonNull(host[i], () -> "tensor " + number);
@@ -125,7 +126,7 @@ public final class DeviceTransfer implements AutoCloseable {
    * @throws IllegalStateException as for {@link #send(Tensor...)}, or if the slab is closed
    */
   public DeviceBatch send(Slab slab, int rows) {
-    Objects.checkFromToIndex(0, rows, slab.rows());
+    Checks.requireCount("rows", rows, requireNonNull(slab, "slab").rows());
     Tensor[] views = new Tensor[slab.columns().size()];
     try {
       for (int i = 0; i < views.length; i++) {

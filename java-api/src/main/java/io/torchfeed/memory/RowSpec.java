@@ -23,6 +23,7 @@ public record RowSpec(DType dtype, List<Long> shape) {
    * @throws IllegalArgumentException if a dimension is negative, or a row takes 2^63 bytes or more
    */
   public RowSpec {
+    requireNonNull(shape, "shape");
     requireNonNull(dtype, "dtype");
     shape = List.copyOf(shape);
     long bytes = dtype.bytes();
@@ -47,6 +48,7 @@ public record RowSpec(DType dtype, List<Long> shape) {
    * @throws IllegalArgumentException if a dimension is negative, or a row takes 2^63 bytes or more
    */
   public static RowSpec of(DType dtype, long... shape) {
+    requireNonNull(shape, "shape");
     return new RowSpec(dtype, Arrays.stream(shape).boxed().toList());
   }
 

@@ -81,6 +81,7 @@ public final class RowTransform {
    *     longer, and 2^31 bytes or more
    */
   public RowSpec row(RowSpec source) {
+    requireNonNull(source, "source");
     if (!SOURCES.contains(source.dtype())) {
       throw new IllegalArgumentException(
           "rows to be transformed must be of %s, got %s"
@@ -148,6 +149,7 @@ public final class RowTransform {
    */
   @SuppressWarnings("exports")
   public RowSet applied(RowSet rows, int column) {
+    requireNonNull(rows, "rows");
     return rows.transformed(column, steps, steps.length);
   }
 

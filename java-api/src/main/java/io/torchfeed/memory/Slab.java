@@ -7,6 +7,7 @@ import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.NativeSlab;
 import io.torchfeed.bindings.torchfeed;
+import io.torchfeed.internal.Checks;
 import java.nio.ByteBuffer;
 import java.nio.DoubleBuffer;
 import java.nio.FloatBuffer;
@@ -14,7 +15,6 @@ import java.nio.IntBuffer;
 import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
 import java.util.List;
-import java.util.Objects;
 import java.util.function.Function;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.MemoryFormatOptional;
@@ -59,6 +59,7 @@ public final class Slab implements AutoCloseable {
    * @throws IllegalStateException if the machine has too little memory
    */
   public static Slab allocate(List<RowSpec> columns, int rows) {
+    requireNonNull(columns, "columns");
     return create(columns, rows, null);
   }
 
@@ -76,6 +77,7 @@ public final class Slab implements AutoCloseable {
    *     for such a device; the message names the missing part
    */
   public static Slab allocatePinned(List<RowSpec> columns, int rows, String device) {
+    requireNonNull(columns, "columns");
     return create(columns, rows, requireNonNull(device, "device"));
   }
 
@@ -115,6 +117,7 @@ public final class Slab implements AutoCloseable {
    *     of that many rows takes 2^31 bytes or more
    */
   public static void requireFits(List<RowSpec> columns, int rows) {
+    requireNonNull(columns, "columns");
     SlabLimits.requireFits(columns, rows);
   }
 
@@ -127,6 +130,7 @@ public final class Slab implements AutoCloseable {
    * @throws IllegalArgumentException if {@link #requireFits} throws it
    */
   public static long bytes(List<RowSpec> columns, int rows) {
+    requireNonNull(columns, "columns");
     return SlabLimits.bytes(columns, rows);
   }
 
@@ -189,8 +193,8 @@ public final class Slab implements AutoCloseable {
    * @throws IllegalStateException if the slab is closed
    */
   public Tensor view(int column, int count) {
-    Objects.checkIndex(column, columns.size());
-    Objects.checkFromToIndex(0, count, rows);
+    Checks.requireIndex("column", column, columns.size());
+    Checks.requireCount("count", count, rows);
     return NativeHandle.outsideOfScopes(() -> handle.call(slab -> slab.view(column, count)));
   }
 
@@ -204,7 +208,8 @@ public final class Slab implements AutoCloseable {
    * @throws IllegalStateException if the slab is closed
    */
   public void views(int count, TensorVector views) {
-    Objects.checkFromToIndex(0, count, rows);
+    requireNonNull(views, "views");
+    Checks.requireCount("count", count, rows);
     handle.run(slab -> slab.view_all(count, views));
   }
 
@@ -219,6 +224,7 @@ public final class Slab implements AutoCloseable {
    */
   @SuppressWarnings("exports")
   public <R> R callNative(Function<? super NativeSlab, ? extends R> body) {
+    requireNonNull(body, "body");
     return handle.call(body);
   }
 
@@ -246,7 +252,9 @@ public final class Slab implements AutoCloseable {
    * @throws IllegalStateException if the slab is closed
    */
   public void put(int column, int element, byte[] values, int from, int count) {
+    requireNonNull(values, "values");
     ByteBuffer target = buffers.of(ByteBuffer.class, column);
+    ColumnBuffers.requireRoom(target, element, values.length, from, count);
     handle.acquire();
     try {
       target.put(element, values, from, count);
@@ -269,7 +277,9 @@ public final class Slab implements AutoCloseable {
    * @throws IllegalStateException if the slab is closed
    */
   public void put(int column, int element, short[] values, int from, int count) {
+    requireNonNull(values, "values");
     ShortBuffer target = buffers.of(ShortBuffer.class, column);
+    ColumnBuffers.requireRoom(target, element, values.length, from, count);
     handle.acquire();
     try {
       target.put(element, values, from, count);
@@ -292,7 +302,9 @@ public final class Slab implements AutoCloseable {
    * @throws IllegalStateException if the slab is closed
    */
   public void put(int column, int element, int[] values, int from, int count) {
+    requireNonNull(values, "values");
     IntBuffer target = buffers.of(IntBuffer.class, column);
+    ColumnBuffers.requireRoom(target, element, values.length, from, count);
     handle.acquire();
     try {
       target.put(element, values, from, count);
@@ -315,7 +327,9 @@ public final class Slab implements AutoCloseable {
    * @throws IllegalStateException if the slab is closed
    */
   public void put(int column, int element, long[] values, int from, int count) {
+    requireNonNull(values, "values");
     LongBuffer target = buffers.of(LongBuffer.class, column);
+    ColumnBuffers.requireRoom(target, element, values.length, from, count);
     handle.acquire();
     try {
       target.put(element, values, from, count);
@@ -338,7 +352,9 @@ public final class Slab implements AutoCloseable {
    * @throws IllegalStateException if the slab is closed
    */
   public void put(int column, int element, float[] values, int from, int count) {
+    requireNonNull(values, "values");
     FloatBuffer target = buffers.of(FloatBuffer.class, column);
+    ColumnBuffers.requireRoom(target, element, values.length, from, count);
     handle.acquire();
     try {
       target.put(element, values, from, count);
@@ -361,7 +377,9 @@ public final class Slab implements AutoCloseable {
    * @throws IllegalStateException if the slab is closed
    */
   public void put(int column, int element, double[] values, int from, int count) {
+    requireNonNull(values, "values");
     DoubleBuffer target = buffers.of(DoubleBuffer.class, column);
+    ColumnBuffers.requireRoom(target, element, values.length, from, count);
     handle.acquire();
     try {
       target.put(element, values, from, count);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler;
 
+import static java.util.Objects.requireNonNull;
+
 /**
  * The plan of one rank, in batches that may differ in size. Immutable; any number of threads may
  * open cursors.
@@ -24,6 +26,7 @@ public interface BatchSampler extends Plan<BatchCursor> {
 
   @Override
   default BatchSampler asSaved(PlanParameters saved) {
+    requireNonNull(saved, "saved");
     return this;
   }
 }

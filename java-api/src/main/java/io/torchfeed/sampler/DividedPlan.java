@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.cursor.Continuation;
 import java.util.List;
@@ -57,6 +59,7 @@ public interface DividedPlan<C extends Seekable> extends Plan<C> {
 
   @Override
   default C resume(long epoch, List<EpochSegment> delivered) {
+    requireNonNull(delivered, "delivered");
     Checks.requireEpoch(epoch);
     for (EpochSegment segment : delivered) {
       Checks.requireWorldSize(segment.worldSize(), maxWorldSize());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.sampler.cursor.Continuation;
 import java.util.List;
 
@@ -83,6 +85,7 @@ public interface Plan<C extends Seekable> {
    *     its start, or the number of ranks has changed and this plan cannot divide the rest
    */
   default C resume(long epoch, List<EpochSegment> delivered) {
+    requireNonNull(delivered, "delivered");
     return Continuation.ofEpoch(this, epoch, delivered);
   }
 
@@ -110,6 +113,7 @@ public interface Plan<C extends Seekable> {
    *     plan
    */
   default Plan<C> asSaved(PlanParameters saved) {
+    requireNonNull(saved, "saved");
     return this;
   }
 

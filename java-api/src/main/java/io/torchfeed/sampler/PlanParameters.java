@@ -37,6 +37,8 @@ public record PlanParameters(String kind, Map<String, String> values) {
    *     unpaired surrogate
    */
   public PlanParameters {
+    requireNonNull(kind, "kind");
+    requireNonNull(values, "values");
     values = Collections.unmodifiableMap(new LinkedHashMap<>(values));
     requireText(kind);
     values.keySet().forEach(PlanParameters::requireText);
@@ -50,6 +52,7 @@ public record PlanParameters(String kind, Map<String, String> values) {
    * @return the parameters, empty so far
    */
   public static PlanParameters of(String kind) {
+    requireNonNull(kind, "kind");
     return new PlanParameters(kind, Map.of());
   }
 
@@ -61,6 +64,7 @@ public record PlanParameters(String kind, Map<String, String> values) {
    * @return the new parameters
    */
   public PlanParameters with(String name, Object value) {
+    requireNonNull(value, "value");
     Map<String, String> more = new LinkedHashMap<>(values);
     more.put(requireNonNull(name, "name"), value.toString());
     return new PlanParameters(kind, more);
@@ -74,6 +78,7 @@ public record PlanParameters(String kind, Map<String, String> values) {
    * @return the new parameters
    */
   public PlanParameters with(Part part) {
+    requireNonNull(part, "part");
     return with("worldSize", part.worldSize()).with("rank", part.rank());
   }
 
@@ -85,6 +90,8 @@ public record PlanParameters(String kind, Map<String, String> values) {
    * @return the new parameters
    */
   public PlanParameters inside(String rule, String... ownNames) {
+    requireNonNull(ownNames, "ownNames");
+    requireNonNull(rule, "rule");
     Set<String> own = Set.of(ownNames);
     Map<String, String> inner = new LinkedHashMap<>();
     values.forEach(
@@ -116,6 +123,7 @@ public record PlanParameters(String kind, Map<String, String> values) {
    * @throws ResumeMismatchException if a parameter differs; it names the first one, or the kind
    */
   public void requireSame(PlanParameters present) {
+    requireNonNull(present, "present");
     requireSame("kind", kind, present.kind);
     Set<String> names = new LinkedHashSet<>(values.keySet());
     names.addAll(present.values.keySet());

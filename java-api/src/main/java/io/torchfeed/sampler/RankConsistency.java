@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler;
 
+import static java.util.Objects.requireNonNull;
+
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
@@ -48,6 +50,7 @@ public final class RankConsistency {
    * @throws IllegalArgumentException if an argument is outside of its range
    */
   public static long digest(Sampler sampler, long epoch, int batchSize) {
+    requireNonNull(sampler, "sampler");
     return PlanDigest.of(sampler, epoch, batchSize).digest();
   }
 
@@ -64,6 +67,8 @@ public final class RankConsistency {
    * @throws IllegalArgumentException if an argument is outside of its range
    */
   public static void beforeEpoch(Sampler sampler, long epoch, int batchSize, AllGather gather) {
+    requireNonNull(gather, "gather");
+    requireNonNull(sampler, "sampler");
     PlanDigest fields = PlanDigest.of(sampler, epoch, batchSize);
     check(fields, sampler.part(), gather);
   }
@@ -79,6 +84,8 @@ public final class RankConsistency {
    * @throws IllegalArgumentException if {@code epoch} is negative
    */
   public static void beforeEpoch(BatchSampler sampler, long epoch, AllGather gather) {
+    requireNonNull(gather, "gather");
+    requireNonNull(sampler, "sampler");
     check(PlanDigest.of(sampler, epoch), sampler.part(), gather);
   }
 
@@ -97,6 +104,8 @@ public final class RankConsistency {
    * @throws IllegalStateException on every rank, if the states differ
    */
   public static void ofState(SamplerState state, AllGather gather) {
+    requireNonNull(gather, "gather");
+    requireNonNull(state, "state");
     PlanDigest fields = PlanDigest.of(state);
     requireSame("states", fields, gather(gather, fields.digest(), 0), gather);
   }

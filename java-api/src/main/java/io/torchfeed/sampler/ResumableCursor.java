@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.cursor.PlanChecks;
 import io.torchfeed.sampler.cursor.Segments;
@@ -51,6 +53,7 @@ public abstract sealed class ResumableCursor<C extends Seekable> implements Seek
    * @throws IllegalStateException if the order needs more memory than is available
    */
   public static OfIndices open(Sampler sampler, long epoch) {
+    requireNonNull(sampler, "sampler");
     return new OfIndices(Opening.ofEpoch(sampler, epoch));
   }
 
@@ -64,6 +67,7 @@ public abstract sealed class ResumableCursor<C extends Seekable> implements Seek
    * @throws IllegalStateException if the order needs more memory than is available
    */
   public static OfBatches open(BatchSampler sampler, long epoch) {
+    requireNonNull(sampler, "sampler");
     return new OfBatches(Opening.ofEpoch(sampler, epoch), PlanChecks.maxBatchSize(sampler));
   }
 
@@ -159,6 +163,7 @@ public abstract sealed class ResumableCursor<C extends Seekable> implements Seek
      */
     @Override
     public int next(long[] into, int from, int count) {
+      requireNonNull(into, "into");
       int read = cursor.next(into, from, count);
       if (read < 0 || read > count) {
         throw new IllegalStateException(
@@ -192,6 +197,7 @@ public abstract sealed class ResumableCursor<C extends Seekable> implements Seek
      */
     @Override
     public int next(long[] into, int from) {
+      requireNonNull(into, "into");
       long batch = cursor.position();
       int size = read(into, from, batch);
       if (size < 0 || size > maxBatchSize) {

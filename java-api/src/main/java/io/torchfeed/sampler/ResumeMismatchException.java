@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.internal.Quotes;
 
 /**
@@ -30,7 +32,9 @@ public final class ResumeMismatchException extends IllegalArgumentException {
     super(
         "the state was saved with %s %s, but the plan has %s; resume it with the plan that saved it"
             .formatted(
-                Quotes.shortened(parameter), Quotes.shortened(saved), Quotes.shortened(present)));
+                Quotes.shortened(requireNonNull(parameter, "parameter")),
+                Quotes.shortened(requireNonNull(saved, "saved")),
+                Quotes.shortened(requireNonNull(present, "present"))));
     this.parameter = parameter;
     this.saved = saved;
     this.present = present;

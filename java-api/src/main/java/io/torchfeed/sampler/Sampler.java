@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.sampler.cursor.OrderProbe;
 import java.util.stream.LongStream;
 
@@ -46,6 +48,7 @@ public interface Sampler extends Plan<Cursor> {
 
   @Override
   default Sampler asSaved(PlanParameters saved) {
+    requireNonNull(saved, "saved");
     return this;
   }
 }

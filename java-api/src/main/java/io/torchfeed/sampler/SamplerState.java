@@ -70,6 +70,7 @@ public record SamplerState(
    * @throws IllegalArgumentException if an argument is out of range
    */
   public SamplerState {
+    requireNonNull(segments, "segments");
     requireNonNull(plan, "plan");
     segments = List.copyOf(segments);
     Checks.requireEpoch(epoch);
@@ -111,6 +112,7 @@ public record SamplerState(
    * @throws IllegalArgumentException if an argument is out of range
    */
   public static SamplerState of(Sampler sampler, long epoch, long position) {
+    requireNonNull(sampler, "sampler");
     Checks.requireEpoch(epoch);
     Checks.requirePosition(position, sampler.size());
     int worldSize = sampler.part().worldSize();
@@ -133,6 +135,7 @@ public record SamplerState(
    * @throws IllegalArgumentException if an argument is out of range
    */
   public static SamplerState of(BatchSampler sampler, long epoch, long position) {
+    requireNonNull(sampler, "sampler");
     try (ResumableCursor.OfBatches cursor = ResumableCursor.open(sampler, epoch)) {
       return cursor.stateAt(position);
     }
@@ -166,6 +169,7 @@ public record SamplerState(
    * @throws IllegalStateException if the order needs more memory than is available
    */
   public ResumableCursor.OfIndices resume(Sampler sampler) {
+    requireNonNull(sampler, "sampler");
     Sampler saved = sampler.asSaved(plan);
     plan.requireSame(saved.order());
     if (isBetweenEpochs()) {
@@ -188,6 +192,7 @@ public record SamplerState(
    *     ranks has changed and the plan cannot divide the rest
    */
   public ResumableCursor.OfBatches resume(BatchSampler sampler) {
+    requireNonNull(sampler, "sampler");
     BatchSampler saved = sampler.asSaved(plan);
     plan.requireSame(saved.order());
     if (isBetweenEpochs()) {
@@ -232,6 +237,7 @@ public record SamplerState(
    *     duplicated or invalid, or the version is unknown
    */
   public static SamplerState fromJson(String json) {
+    requireNonNull(json, "json");
     return StateJson.read(json);
   }
 
@@ -244,6 +250,7 @@ public record SamplerState(
    *     is unknown
    */
   public static SamplerState fromBytes(byte[] bytes) {
+    requireNonNull(bytes, "bytes");
     return StateBytes.read(bytes);
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.storage;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.internal.Failures;
 import io.torchfeed.internal.FileReplacement;
 import java.io.IOException;
@@ -74,18 +76,21 @@ public interface ByteSource extends AutoCloseable {
    * @throws ByteSourceException if it does not exist, cannot be read or is no regular file
    */
   static ByteSource file(Path path) throws ByteSourceException {
+    requireNonNull(path, "path");
     return FileSource.open(path);
   }
 
   /**
    * Copies all bytes to a local file, for readers of files. The file is there with all its bytes or
-   * not at all, also if a read fails or the process ends; an earlier one is replaced.
+   * not at all, also if a read fails or the process ends. An earlier one is replaced: the new one
+   * has its permissions, and other hard links to it keep the old content.
    *
    * @param file the new file
    * @throws ByteSourceException if reading the source fails, or it ends before its size
    * @throws IOException if the file cannot be written
    */
   default void copyTo(Path file) throws IOException {
+    requireNonNull(file, "file");
     long size = size();
     FileReplacement.write(file, channel -> copy(size, channel));
   }
@@ -111,6 +116,7 @@ public interface ByteSource extends AutoCloseable {
    *     before the buffer is full; it names the offset of the read that failed
    */
   default void readFully(long offset, ByteBuffer into) throws ByteSourceException {
+    requireNonNull(into, "into");
     int start = into.position();
     while (into.hasRemaining()) {
       int before = into.position();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.storage;
 
+import static java.util.Objects.requireNonNull;
+
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
@@ -23,7 +25,10 @@ public final class ByteSourceException extends IOException {
    * @param cause of the failure, or null
    */
   public ByteSourceException(String name, long offset, String reason, @Nullable Throwable cause) {
-    super("%s cannot be read at byte %d: %s".formatted(name, offset, reason), cause);
+    super(
+        "%s cannot be read at byte %d: %s"
+            .formatted(requireNonNull(name, "name"), offset, requireNonNull(reason, "reason")),
+        cause);
     this.name = name;
     this.offset = offset;
   }

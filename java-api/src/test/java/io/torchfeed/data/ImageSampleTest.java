@@ -186,7 +186,7 @@ class ImageSampleTest {
     assertFails(
         (index, sample) -> sample.putImage(2, image(0), PLAN),
         IndexOutOfBoundsException.class,
-        "Index 2 out of bounds for length 2");
+        "column must be in [0, 1], got 2");
   }
 
   @Test

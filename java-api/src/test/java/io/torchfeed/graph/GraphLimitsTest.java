@@ -46,7 +46,7 @@ class GraphLimitsTest {
   @ValueSource(ints = {-1, 2, Integer.MAX_VALUE, Integer.MIN_VALUE})
   void rowsThatDoNotExistAreRefused(int row) {
     CsrMatrix edges = graph(IdMap.Kind.NUMBER).edges();
-    String message = "Index %d out of bounds for length 2".formatted(row);
+    String message = "row must be in [0, 1], got %d".formatted(row);
     assertThatExceptionOfType(IndexOutOfBoundsException.class)
         .isThrownBy(() -> edges.start(row))
         .withMessage(message);
@@ -64,10 +64,10 @@ class GraphLimitsTest {
     IdMap left = graph(ids).left();
     assertThatExceptionOfType(IndexOutOfBoundsException.class)
         .isThrownBy(() -> left.name(-1))
-        .withMessageStartingWith("Index -1 out of bounds for length 2");
+        .withMessageStartingWith("number must be in [0, 1], got -1");
     assertThatExceptionOfType(IndexOutOfBoundsException.class)
         .isThrownBy(() -> left.name(2))
-        .withMessageStartingWith("Index 2 out of bounds for length 2");
+        .withMessageStartingWith("number must be in [0, 1], got 2");
   }
 
   @Test

@@ -242,7 +242,7 @@ class GraphTest {
       for (int row : new int[] {-1, 2, 1 << 30, (1 << 30) + 1, Integer.MIN_VALUE}) {
         assertThatThrownBy(() -> rows.value(row, 1))
             .isInstanceOf(IndexOutOfBoundsException.class)
-            .hasMessage("Index %d out of bounds for length 2".formatted(row));
+            .hasMessage("row must be in [0, 1], got %d".formatted(row));
       }
     }
 

@@ -88,6 +88,7 @@ public final class CsvFile {
    * @throws IllegalStateException if there is not enough memory, or FastCSV is missing
    */
   public TensorDataset load(CsvColumn... columns) {
+    requireNonNull(columns, "columns");
     requireFastCsv();
     RegularFile.require(path);
     List<RowSpec> rows = List.of(columns).stream().map(CsvColumn::row).toList();
@@ -258,6 +259,7 @@ public final class CsvFile {
      *     signed integer, float32 or float64
      */
     public CsvColumn {
+      requireNonNull(names, "names");
       FieldFormat.requireReadable(requireNonNull(dtype, "dtype"));
       names = List.copyOf(names);
       if (names.isEmpty()) {
@@ -275,6 +277,7 @@ public final class CsvFile {
      *     signed integer, float32 or float64
      */
     public static CsvColumn of(DType dtype, String... names) {
+      requireNonNull(names, "names");
       return new CsvColumn(dtype, List.of(names));
     }
 

@@ -42,6 +42,7 @@ public final class FileColumn {
    * @throws java.io.UncheckedIOException if a file cannot be opened or read
    */
   public static FileColumn idx(Path... files) {
+    requireNonNull(files, "files");
     return of(IdxFormat::read, files);
   }
 
@@ -58,6 +59,7 @@ public final class FileColumn {
    * @throws java.io.UncheckedIOException if a file cannot be opened or read
    */
   public static FileColumn npy(Path... files) {
+    requireNonNull(files, "files");
     return of(NpyFormat::read, files);
   }
 
@@ -73,6 +75,7 @@ public final class FileColumn {
    * @throws java.io.UncheckedIOException if a file cannot be opened or read
    */
   public static FileColumn raw(RowLayout layout, Path... files) {
+    requireNonNull(files, "files");
     if (requireNonNull(layout, "layout").row().bytes() == 0) {
       throw new IllegalArgumentException(
           "a row must have at least one byte, since the number of rows follows from the size of the"

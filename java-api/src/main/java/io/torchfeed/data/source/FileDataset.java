@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.source;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.bindings.FileColumns;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.RowSet;
 import io.torchfeed.data.NativeDataset;
+import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Failures;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
-import java.util.Objects;
 
 /**
  * A dataset of samples of fixed size in files, which may be larger than memory: sample {@code i} is
@@ -50,6 +52,7 @@ public final class FileDataset extends NativeDataset {
    * @throws UncheckedIOException if a file cannot be opened
    */
   public static FileDataset of(FileColumn... columns) {
+    requireNonNull(columns, "columns");
     List<FileColumn> all = List.of(columns);
     if (all.isEmpty()) {
       throw new IllegalArgumentException("a FileDataset needs at least one column");
@@ -85,6 +88,6 @@ public final class FileDataset extends NativeDataset {
    * @throws IndexOutOfBoundsException if there is no such column
    */
   public FileColumn column(int column) {
-    return columns.get(Objects.checkIndex(column, columns.size()));
+    return columns.get(Checks.requireIndex("column", column, columns.size()));
   }
 }

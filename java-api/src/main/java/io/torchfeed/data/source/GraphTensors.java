@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.source;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.bindings.LogFilter;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.graph.CsrMatrix;
@@ -42,6 +44,7 @@ public final class GraphTensors {
    * @throws IllegalArgumentException if a cell occurs more than once
    */
   public static Tensor csr(CsrMatrix rows) {
+    requireNonNull(rows, "rows");
     requireDistinct(rows);
     return NativeHandle.outsideOfScopes(() -> compressed(rows));
   }
@@ -55,6 +58,7 @@ public final class GraphTensors {
    * @throws IllegalArgumentException if a cell occurs more than once
    */
   public static Tensor coo(CsrMatrix rows) {
+    requireNonNull(rows, "rows");
     requireDistinct(rows);
     return NativeHandle.outsideOfScopes(() -> compressed(rows).to_sparse());
   }
@@ -66,6 +70,7 @@ public final class GraphTensors {
    * @return float64 [rows, width]
    */
   public static Tensor dense(DenseRows rows) {
+    requireNonNull(rows, "rows");
     return NativeHandle.outsideOfScopes(
         () -> {
           Tensor values = empty(ScalarType.Double, rows.rows(), rows.width());
@@ -82,6 +87,7 @@ public final class GraphTensors {
    * @throws IllegalStateException if the ids are text
    */
   public static Tensor ids(IdMap ids) {
+    requireNonNull(ids, "ids");
     return NativeHandle.outsideOfScopes(
         () -> {
           Tensor tensor = empty(ScalarType.Long, ids.size());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.source;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.data.SampleWriter;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.internal.Failures;
@@ -43,6 +45,8 @@ public interface ImageDecoder {
    * @throws IllegalArgumentException if it is not a regular file
    */
   default void decode(Path file, SampleWriter sample, int column) throws IOException {
+    requireNonNull(file, "file");
+    requireNonNull(sample, "sample");
     RegularFile.require(file);
     try {
       decode(Files.readAllBytes(file), sample, column);

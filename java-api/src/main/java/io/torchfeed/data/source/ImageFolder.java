@@ -6,6 +6,7 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.data.Dataset;
 import io.torchfeed.data.SampleWriter;
 import io.torchfeed.image.ImagePlan;
+import io.torchfeed.internal.Checks;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import java.io.IOException;
@@ -134,7 +135,10 @@ public final class ImageFolder implements Dataset {
 
   @Override
   public void read(long index, SampleWriter sample) throws IOException {
-    decoder.decode(list.files().get((int) index), sample, 0);
+    requireNonNull(sample, "sample");
+    List<Path> files = list.files();
+    int file = (int) Checks.requireIndex("index", index, (long) files.size());
+    decoder.decode(files.get(file), sample, 0);
     sample.putLong(1, list.label(index));
   }
 }

@@ -3,6 +3,7 @@ package io.torchfeed.data.source;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Failures;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -15,7 +16,6 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
-import java.util.Objects;
 import java.util.stream.Stream;
 
 /**
@@ -163,7 +163,7 @@ public final class ImageList {
    * @throws IndexOutOfBoundsException if there is no such image
    */
   public int label(long index) {
-    return labels[Math.toIntExact(Objects.checkIndex(index, (long) labels.length))];
+    return labels[Math.toIntExact(Checks.requireIndex("index", index, (long) labels.length))];
   }
 
   /**

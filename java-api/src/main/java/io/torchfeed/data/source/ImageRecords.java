@@ -8,6 +8,7 @@ import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.RowSet;
 import io.torchfeed.data.NativeDataset;
 import io.torchfeed.image.ImagePlan;
+import io.torchfeed.internal.Checks;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import java.io.IOException;
@@ -15,7 +16,6 @@ import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.function.LongConsumer;
 
 /**
@@ -66,6 +66,7 @@ public final class ImageRecords extends NativeDataset {
    * @throws IllegalStateException if the machine has too little memory
    */
   public static ImageRecords open(Path file, ImagePlan plan) {
+    requireNonNull(file, "file");
     return open(List.of(file), plan);
   }
 
@@ -82,6 +83,7 @@ public final class ImageRecords extends NativeDataset {
    * @throws IllegalStateException if the machine has too little memory
    */
   public static ImageRecords open(List<Path> files, ImagePlan plan) {
+    requireNonNull(files, "files");
     requireNonNull(plan, "plan");
     try (PictureFiles all = PictureFiles.ofRecords(files)) {
       List<String> classes = all.classes();
@@ -138,6 +140,8 @@ public final class ImageRecords extends NativeDataset {
    *     another kind
    */
   public static List<String> verify(Path file, LongConsumer progress) {
+    requireNonNull(file, "file");
+    requireNonNull(progress, "progress");
     List<String> problems = new ArrayList<>();
     try (PictureFiles records = PictureFiles.ofRecords(List.of(file))) {
       records.classes();
@@ -179,6 +183,6 @@ public final class ImageRecords extends NativeDataset {
    * @throws IndexOutOfBoundsException if there is no such sample
    */
   public int label(long index) {
-    return labels[Math.toIntExact(Objects.checkIndex(index, (long) labels.length))];
+    return labels[Math.toIntExact(Checks.requireIndex("index", index, (long) labels.length))];
   }
 }

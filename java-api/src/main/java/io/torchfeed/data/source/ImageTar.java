@@ -12,7 +12,6 @@ import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Objects;
 
 /**
  * A dataset of images and labels in tar files, as WebDataset 0.2.100 reads them: the image, as its
@@ -51,6 +50,7 @@ public final class ImageTar extends NativeDataset {
    * @throws IllegalStateException if the machine has too little memory
    */
   public static ImageTar open(List<Path> shards, ImagePlan plan) {
+    requireNonNull(shards, "shards");
     requireNonNull(plan, "plan");
     try (PictureFiles files = PictureFiles.ofTars(shards)) {
       return new ImageTar(files.rows("ImageTar", plan), plan, List.of(), files.labels());
@@ -70,6 +70,7 @@ public final class ImageTar extends NativeDataset {
    * @throws IllegalStateException if the machine has too little memory
    */
   public static ImageTar open(List<Path> shards, List<String> classes, ImagePlan plan) {
+    requireNonNull(shards, "shards");
     requireNonNull(plan, "plan");
     List<String> names = Checks.copyOf("classes", classes);
     try (PictureFiles files = PictureFiles.ofTars(shards)) {
@@ -111,6 +112,6 @@ public final class ImageTar extends NativeDataset {
    * @throws IndexOutOfBoundsException if there is no such sample
    */
   public int label(long index) {
-    return labels[Math.toIntExact(Objects.checkIndex(index, (long) labels.length))];
+    return labels[Math.toIntExact(Checks.requireIndex("index", index, (long) labels.length))];
   }
 }

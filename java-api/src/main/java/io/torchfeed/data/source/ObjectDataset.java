@@ -58,6 +58,7 @@ public interface ObjectDataset<T> {
    * @return a dataset with one sample per object
    */
   default Dataset encode(SampleEncoder<? super T> encoder) {
+    requireNonNull(encoder, "encoder");
     return new EncodedDataset<>(this, encoder);
   }
 

@@ -59,6 +59,7 @@ public record RowLayout(RowSpec row, long offsetBytes, long strideBytes, ByteOrd
    * @throws IllegalArgumentException if a dimension is negative, or a row takes 2^63 bytes or more
    */
   public static RowLayout of(DType dtype, long... shape) {
+    requireNonNull(shape, "shape");
     RowSpec row = RowSpec.of(dtype, shape);
     return new RowLayout(row, 0, row.bytes(), ByteOrder.LITTLE_ENDIAN);
   }
@@ -94,6 +95,7 @@ public record RowLayout(RowSpec row, long offsetBytes, long strideBytes, ByteOrd
    * @return the new layout
    */
   public RowLayout withOrder(ByteOrder byteOrder) {
+    requireNonNull(byteOrder, "byteOrder");
     return new RowLayout(row, offsetBytes, strideBytes, byteOrder);
   }
 }

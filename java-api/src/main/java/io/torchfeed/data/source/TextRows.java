@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.source;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.data.SampleWriter;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
@@ -35,6 +37,8 @@ public final class TextRows implements SampleEncoder<TextLines.TextLine> {
    *     or more, or its dtype is not bool, uint8, a signed integer, float32 or float64
    */
   public static TextRows separatedBy(String separators, List<RowSpec> columns) {
+    requireNonNull(columns, "columns");
+    requireNonNull(separators, "separators");
     if (separators.isEmpty() || columns.isEmpty()) {
       throw new IllegalArgumentException(
           "at least one separator and one column are needed, got \"%s\" and %s"
@@ -58,6 +62,8 @@ public final class TextRows implements SampleEncoder<TextLines.TextLine> {
    */
   @Override
   public void write(TextLines.TextLine line, SampleWriter sample) {
+    requireNonNull(line, "line");
+    requireNonNull(sample, "sample");
     String text = line.text();
     int number = 0;
     int from = 0;

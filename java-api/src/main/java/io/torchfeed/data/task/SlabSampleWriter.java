@@ -6,13 +6,13 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.data.SampleWriter;
 import io.torchfeed.data.VariableLength;
 import io.torchfeed.image.ImagePlan;
+import io.torchfeed.internal.Checks;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Objects;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -144,7 +144,7 @@ public final class SlabSampleWriter implements SampleWriter {
    * Returns how many of the next elements of a column are written: all, unless its rule truncates.
    */
   private int fitting(int column, int count) {
-    Objects.checkIndex(column, elements.length);
+    Checks.requireIndex("column", column, elements.length);
     VariableRows rows = variable[column];
     if (rows != null && count >= 0) {
       return rows.fitting(count, written[column]);
@@ -275,7 +275,7 @@ public final class SlabSampleWriter implements SampleWriter {
 
   /** Returns the elements of a column into which nothing was written yet. */
   private int wholeRow(int column) {
-    Objects.checkIndex(column, elements.length);
+    Checks.requireIndex("column", column, elements.length);
     if (variable[column] != null) {
       throw new IllegalArgumentException(
           "column %d is of variable length, which an image cannot be".formatted(column));

@@ -101,6 +101,8 @@ public final class BaguaLoadBalancingBatchSampler
    */
   public static BaguaLoadBalancingBatchSampler of(
       BaguaLoadBalancingSampler sampler, String name, BatchFunction function) {
+    requireNonNull(name, "name");
+    requireNonNull(sampler, "sampler");
     requireNonNull(function, "function");
     if (name.isBlank() || name.contains("|") || name.length() > MAX_NAME_LENGTH) {
       throw new IllegalArgumentException(
@@ -125,6 +127,8 @@ public final class BaguaLoadBalancingBatchSampler
    */
   public static BaguaLoadBalancingBatchSampler bySumOfCosts(
       BaguaLoadBalancingSampler sampler, Costs costs, long limit) {
+    requireNonNull(costs, "costs");
+    requireNonNull(sampler, "sampler");
     if (costs.size() != sampler.costs().size()) {
       throw new IllegalArgumentException(
           "costs must have one cost for each of the %d samples of the dataset, got %d"
@@ -189,6 +193,7 @@ public final class BaguaLoadBalancingBatchSampler
    */
   @Override
   public BatchCursor openPart(long epoch, List<EpochSegment> before) {
+    requireNonNull(before, "before");
     return new BaguaBatchCursor(
         this, EpochProgress.rest(new Division(epoch), before, part().worldSize()));
   }

@@ -69,6 +69,7 @@ public record BaguaLoadBalancingSampler(
    * @throws IllegalArgumentException if an argument is out of range
    */
   public BaguaLoadBalancingSampler {
+    requireNonNull(costs, "costs");
     requireNonNull(part, "part");
     requireNonNull(tail, "tail");
     if (!(level >= 0 && level <= 1)) {
@@ -90,6 +91,7 @@ public record BaguaLoadBalancingSampler(
    * @throws IllegalArgumentException if an argument is out of range
    */
   public static BaguaLoadBalancingSampler of(Costs costs, Part part) {
+    requireNonNull(costs, "costs");
     return new BaguaLoadBalancingSampler(costs, part, true, 0, 0, Tail.PAD);
   }
 
@@ -142,6 +144,7 @@ public record BaguaLoadBalancingSampler(
 
   @Override
   public Cursor openPart(long epoch, List<EpochSegment> before) {
+    requireNonNull(before, "before");
     return HeapMemory.planned(
         this,
         () -> {

@@ -59,6 +59,32 @@ public record BalanceReport(
     double slowestCost,
     double slowestPaddedCost,
     Randomness randomness) {
+  /**
+   * Creates a value of its components.
+   *
+   * @param steps number of steps in the epoch: the number of batches of the rank with the most
+   * @param samples number of indices that all ranks deliver in the epoch, padding included
+   * @param paddingSamples number of these indices that are flagged as padding
+   * @param real imbalance of the real cost over the steps
+   * @param padded imbalance of the padded cost over the steps
+   * @param bound lower bound on the real imbalance of any division of the same steps: 1, or, if one
+   *     sample costs more than the mean of the ranks, the imbalance caused by that sample together
+   *     with as many of the smallest samples of the step as the smallest batch still needs
+   * @param rankSpread spread of the ranks' real costs over the whole epoch: (max - min) / mean
+   * @param paddedRankSpread the same for the padded cost
+   * @param padding share of the padded cost that is not real, in [0, 1]
+   * @param stepPadding the same if all ranks pad to the longest sample of the step
+   * @param slowestCost the real cost of the slowest rank, summed over the steps: how long the epoch
+   *     takes, in units of cost
+   * @param slowestPaddedCost the same for the padded cost
+   * @param randomness how much the order of the next epoch differs from this one
+   */
+  public BalanceReport {
+    requireNonNull(bound, "bound");
+    requireNonNull(padded, "padded");
+    requireNonNull(randomness, "randomness");
+    requireNonNull(real, "real");
+  }
 
   /**
    * A ratio over the steps of an epoch. All figures are at least 1, and 1 for an epoch without
@@ -184,6 +210,7 @@ public record BalanceReport(
      * @throws IllegalArgumentException if {@code batchSize} is less than 1, or an index has no cost
      */
     public BalanceReport samplers(int batchSize, IntFunction<? extends Sampler> plan) {
+      requireNonNull(plan, "plan");
       if (batchSize < 1) {
         throw new IllegalArgumentException("batchSize must be at least 1, got " + batchSize);
       }
@@ -198,6 +225,7 @@ public record BalanceReport(
      * @throws IllegalArgumentException if an index has no cost
      */
     public BalanceReport batchSamplers(IntFunction<? extends BatchSampler> plan) {
+      requireNonNull(plan, "plan");
       BatchSampler[] ranks = new BatchSampler[worldSize];
       for (int rank = 0; rank < worldSize; rank++) {
         ranks[rank] = requireNonNull(plan.apply(rank), "plan");

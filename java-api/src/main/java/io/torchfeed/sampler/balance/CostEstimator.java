@@ -3,8 +3,8 @@ package io.torchfeed.sampler.balance;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.Checks;
 import java.util.Arrays;
-import java.util.Objects;
 
 /**
  * An estimator that learns the real costs of samples from measured batches and provides new {@link
@@ -82,10 +82,11 @@ public final class CostEstimator {
    *     index has no prior cost; nothing is added then
    */
   public void add(long[] indices, int count, double time) {
-    Objects.checkFromIndexSize(0, count, indices.length);
+    requireNonNull(indices, "indices");
     if (count < 1) {
       throw new IllegalArgumentException("count must be at least 1, got " + count);
     }
+    Checks.requireCount("count", count, indices.length);
     if (!(time > 0 && time <= Double.MAX_VALUE)) {
       throw new IllegalArgumentException("time must be positive and finite, got " + time);
     }
@@ -137,6 +138,7 @@ public final class CostEstimator {
    *     finite
    */
   public void addSums(double[] others) {
+    requireNonNull(others, "others");
     if (others.length != sums.length) {
       throw new IllegalArgumentException(
           "others must have %d sums, those of an estimator with the same prior and buckets, got %d"

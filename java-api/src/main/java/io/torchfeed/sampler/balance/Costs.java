@@ -3,12 +3,12 @@ package io.torchfeed.sampler.balance;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Hash64;
 import io.torchfeed.internal.HeapMemory;
 import io.torchfeed.internal.IndexList;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.Objects;
 import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -63,6 +63,7 @@ public final class Costs {
    * @throws IllegalArgumentException if a cost is out of range
    */
   public static Costs of(long... costs) {
+    requireNonNull(costs, "costs");
     return new Costs(costs.length, i -> costs[(int) i]);
   }
 
@@ -92,6 +93,7 @@ public final class Costs {
    *     2^42 or more
    */
   public static Costs ofFloats(float[] costs, double scale) {
+    requireNonNull(costs, "costs");
     requireScale(scale);
     return new Costs(costs.length, i -> scaled(i, costs[(int) i], scale));
   }
@@ -108,6 +110,7 @@ public final class Costs {
    *     2^42 or more
    */
   public static Costs ofDoubles(double[] costs, double scale) {
+    requireNonNull(costs, "costs");
     requireScale(scale);
     return new Costs(costs.length, i -> scaled(i, costs[(int) i], scale));
   }
@@ -124,6 +127,7 @@ public final class Costs {
    * @throws java.io.UncheckedIOException if the file cannot be read
    */
   public static Costs read(Path file) {
+    requireNonNull(file, "file");
     return of(
         CostFile.read(
             file, (index, text) -> requireCost(index, Long.parseLong(text)), "a whole number"));
@@ -142,6 +146,7 @@ public final class Costs {
    * @throws java.io.UncheckedIOException if the file cannot be read
    */
   public static Costs read(Path file, double scale) {
+    requireNonNull(file, "file");
     requireScale(scale);
     return of(
         CostFile.read(
@@ -165,7 +170,7 @@ public final class Costs {
    * @throws IndexOutOfBoundsException if {@code index} is outside that range
    */
   public long at(long index) {
-    int i = (int) Objects.checkIndex(index, (long) size);
+    int i = (int) Checks.requireIndex("index", index, (long) size);
     return small != null ? small[i] : requireNonNull(large)[i];
   }
 

@@ -126,6 +126,7 @@ public final class LoadBalancingDistributedSampler implements Sampler, DividedPl
 
   @Override
   public Cursor openPart(long epoch, List<EpochSegment> before) {
+    requireNonNull(before, "before");
     BalancedPlan plan =
         HeapMemory.planned(
             this, () -> EpochProgress.rest(new Division(epoch), before, part.worldSize()));
@@ -139,6 +140,7 @@ public final class LoadBalancingDistributedSampler implements Sampler, DividedPl
 
   @Override
   public LoadBalancingDistributedSampler asSaved(PlanParameters saved) {
+    requireNonNull(saved, "saved");
     return options
         .olderForms()
         .filter(older -> saved.equals(older.parameters()))

@@ -181,6 +181,7 @@ public final class TokenBudgetBatchSampler implements BatchSampler, DividedPlan<
    */
   @Override
   public BatchCursor openPart(long epoch, List<EpochSegment> before) {
+    requireNonNull(before, "before");
     TokenBudgetPlan.Epoch planned =
         HeapMemory.planned(
             this, () -> EpochProgress.rest(plan.division(epoch), before, part.worldSize()));

@@ -3,7 +3,6 @@ package io.torchfeed.sampler.cursor;
 
 import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.BatchCursor;
-import java.util.Objects;
 
 /**
  * A cursor over batches, any of which can be computed or looked up by its number. Subclasses supply
@@ -46,7 +45,7 @@ public abstract class NumberedBatchCursor implements BatchCursor {
   public final int next(long[] into, int from) {
     requireOpen();
     int size = position == batches ? 0 : size(position);
-    Objects.checkFromIndexSize(from, size, into.length);
+    Checks.requireRoom(into, from, size);
     if (size > 0) {
       read(position, into, from);
       position++;
@@ -83,8 +82,8 @@ public abstract class NumberedBatchCursor implements BatchCursor {
   @Override
   public final boolean isPadding(long batch, int element) {
     requireOpen();
-    long checked = Objects.checkIndex(batch, batches);
-    return paddingAt(checked, Objects.checkIndex(element, size(checked)));
+    long checked = Checks.requireIndex("batch", batch, batches);
+    return paddingAt(checked, Checks.requireIndex("element", element, size(checked)));
   }
 
   @Override

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler.cursor;
 
+import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.Sampler;
-import java.util.Objects;
 
 /**
  * A cursor over an order in which the index at any position can be computed or looked up.
@@ -50,10 +50,10 @@ public abstract class PositionCursor implements Cursor {
 
   @Override
   public final int next(long[] into, int from, int count) {
-    Objects.checkFromIndexSize(from, count, into.length);
     if (count < 1) {
       throw new IllegalArgumentException("count must be at least 1, got " + count);
     }
+    Checks.requireRoom(into, from, count);
     requireOpen();
     int read = (int) Math.min(count, size - position);
     if (read > 0) {
@@ -88,7 +88,7 @@ public abstract class PositionCursor implements Cursor {
   @Override
   public final boolean isPadding(long position) {
     requireOpen();
-    return paddingAt(Objects.checkIndex(position, size));
+    return paddingAt(Checks.requireIndex("position", position, size));
   }
 
   @Override

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler.order;
 
-import java.util.Objects;
+import io.torchfeed.internal.Checks;
 
 /**
  * The division of an epoch into batches: consecutive groups of {@code batchSize} indices, the short
@@ -47,7 +47,7 @@ record Batching(long samples, int batchSize, boolean dropLast) {
    * @throws IndexOutOfBoundsException if there is no such batch
    */
   long start(long batch) {
-    return Objects.checkIndex(batch, count()) * batchSize;
+    return Checks.requireIndex("batch", batch, count()) * batchSize;
   }
 
   /**

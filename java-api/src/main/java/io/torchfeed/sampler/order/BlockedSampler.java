@@ -85,6 +85,7 @@ public final class BlockedSampler implements Sampler, DividedPlan<Cursor> {
    * @return the plan
    */
   public BlockedSampler withTail(Tail newTail) {
+    requireNonNull(newTail, "newTail");
     return new BlockedSampler(dataset, blockSize, part, newTail);
   }
 
@@ -109,6 +110,7 @@ public final class BlockedSampler implements Sampler, DividedPlan<Cursor> {
 
   @Override
   public Cursor openPart(long epoch, List<EpochSegment> before) {
+    requireNonNull(before, "before");
     return HeapMemory.planned(
         this,
         () ->

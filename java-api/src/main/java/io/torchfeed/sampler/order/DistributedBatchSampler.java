@@ -83,6 +83,7 @@ public final class DistributedBatchSampler implements BatchSampler, DividedPlan<
    */
   public static DistributedBatchSampler ofGlobalBatches(
       Sampler dataset, int globalBatch, Part part) {
+    requireNonNull(part, "part");
     int ranks = part.worldSize();
     if (globalBatch < 1 || globalBatch % ranks != 0) {
       throw new IllegalArgumentException(
@@ -100,6 +101,7 @@ public final class DistributedBatchSampler implements BatchSampler, DividedPlan<
    * @throws IllegalArgumentException if {@code newTail} is {@link Tail#UNEVEN}
    */
   public DistributedBatchSampler withTail(Tail newTail) {
+    requireNonNull(newTail, "newTail");
     return new DistributedBatchSampler(dataset, batchSize, part, split, newTail);
   }
 
@@ -131,6 +133,7 @@ public final class DistributedBatchSampler implements BatchSampler, DividedPlan<
    */
   @Override
   public BatchCursor openPart(long epoch, List<EpochSegment> before) {
+    requireNonNull(before, "before");
     Rest rest = EpochProgress.rest(new Division(), before, part.worldSize());
     return new DividedBatches(epoch, rest.first);
   }

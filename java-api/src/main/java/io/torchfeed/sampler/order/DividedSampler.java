@@ -109,11 +109,13 @@ public abstract class DividedSampler implements Sampler, DividedPlan<Cursor> {
 
   @Override
   public final Cursor resume(long epoch, List<EpochSegment> delivered) {
+    requireNonNull(delivered, "delivered");
     return DividedPlan.super.resume(epoch, delivered);
   }
 
   @Override
   public final Cursor openPart(long epoch, List<EpochSegment> before) {
+    requireNonNull(before, "before");
     long first = Stride.prefix(datasetSize, tail, before);
     return new Steps(first, sizeOf(datasetSize - first), PositionCursor.over(dataset, epoch));
   }

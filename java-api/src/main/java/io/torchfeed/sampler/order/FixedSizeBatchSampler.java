@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler.order;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.BatchCursor;
 import io.torchfeed.sampler.BatchSampler;
@@ -40,6 +42,7 @@ public record FixedSizeBatchSampler(Sampler sampler, int batchSize, boolean drop
    * @throws IllegalArgumentException if {@code batchSize} is less than 1
    */
   public FixedSizeBatchSampler {
+    requireNonNull(sampler, "sampler");
     new Batching(sampler.size(), batchSize, dropLast);
   }
 
@@ -52,6 +55,7 @@ public record FixedSizeBatchSampler(Sampler sampler, int batchSize, boolean drop
    * @throws IllegalArgumentException if {@code batchSize} is less than 1
    */
   public static FixedSizeBatchSampler of(Sampler sampler, int batchSize) {
+    requireNonNull(sampler, "sampler");
     return new FixedSizeBatchSampler(sampler, batchSize, false);
   }
 
@@ -95,6 +99,7 @@ public record FixedSizeBatchSampler(Sampler sampler, int batchSize, boolean drop
    */
   @Override
   public BatchCursor resume(long epoch, List<EpochSegment> delivered) {
+    requireNonNull(delivered, "delivered");
     Cursor order = PlanChecks.requireCursor(sampler.resume(epoch, delivered), sampler);
     long position = order.position();
     long origin = position % batchSize == 0 ? 0 : position;
@@ -119,6 +124,7 @@ public record FixedSizeBatchSampler(Sampler sampler, int batchSize, boolean drop
 
   @Override
   public BatchSampler asSaved(PlanParameters saved) {
+    requireNonNull(saved, "saved");
     return new FixedSizeBatchSampler(sampler.asSaved(saved), batchSize, dropLast);
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler.order;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.ContentHash;
 import io.torchfeed.sampler.Cursor;
@@ -44,6 +46,7 @@ public final class ListSampler implements Sampler {
    * @throws IllegalArgumentException if an index is negative
    */
   public static ListSampler inOrder(long... indices) {
+    requireNonNull(indices, "indices");
     return new ListSampler(indices, null);
   }
 
@@ -57,6 +60,7 @@ public final class ListSampler implements Sampler {
    * @throws IllegalArgumentException if an index is negative
    */
   public static ListSampler shuffled(long seed, long... indices) {
+    requireNonNull(indices, "indices");
     return new ListSampler(indices, seed);
   }
 

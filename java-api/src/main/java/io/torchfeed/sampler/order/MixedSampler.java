@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler.order;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.ContentHash;
 import io.torchfeed.sampler.Cursor;
@@ -55,6 +57,7 @@ public final class MixedSampler implements Sampler {
    * @throws IllegalArgumentException if an argument is outside of its range
    */
   public static MixedSampler untilFirstExhausted(List<Source> sources, long... weights) {
+    requireNonNull(weights, "weights");
     return new MixedSampler(sources, weights, Length.FIRST_EXHAUSTED, 0);
   }
 
@@ -70,6 +73,7 @@ public final class MixedSampler implements Sampler {
    *     than 2<sup>62</sup> positions
    */
   public static MixedSampler untilAllExhausted(List<Source> sources, long... weights) {
+    requireNonNull(weights, "weights");
     return new MixedSampler(sources, weights, Length.ALL_EXHAUSTED, 0);
   }
 
@@ -84,6 +88,7 @@ public final class MixedSampler implements Sampler {
    * @throws IllegalArgumentException if an argument is outside of its range
    */
   public static MixedSampler ofLength(long samples, List<Source> sources, long... weights) {
+    requireNonNull(weights, "weights");
     return new MixedSampler(sources, weights, Length.GIVEN, samples);
   }
 
@@ -262,6 +267,8 @@ public final class MixedSampler implements Sampler {
      *     the sum of the sizes is above 2<sup>62</sup>
      */
     public static List<Source> ofDatasets(List<? extends Sampler> plans, long... datasetSizes) {
+      requireNonNull(datasetSizes, "datasetSizes");
+      requireNonNull(plans, "plans");
       if (plans.size() != datasetSizes.length) {
         throw new IllegalArgumentException(
             "there must be one dataset size for each of the %d plans, got %d"

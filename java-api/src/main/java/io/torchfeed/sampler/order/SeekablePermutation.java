@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler.order;
 
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.CounterRandom;
 import io.torchfeed.internal.SplitMix;
-import java.util.Objects;
 
 /**
  * A pseudo-random permutation of [0, n) that is computed, not stored: the value at any index and
@@ -79,7 +81,7 @@ public final class SeekablePermutation {
    * @throws IndexOutOfBoundsException if {@code index} is outside that range
    */
   public long at(long index) {
-    return bijection.at(Objects.checkIndex(index, size));
+    return bijection.at(Checks.requireIndex("index", index, size));
   }
 
   /**
@@ -90,7 +92,7 @@ public final class SeekablePermutation {
    * @throws IndexOutOfBoundsException if {@code value} is outside that range
    */
   public long indexOf(long value) {
-    return bijection.indexOf(Objects.checkIndex(value, size));
+    return bijection.indexOf(Checks.requireIndex("value", value, size));
   }
 
   /**
@@ -108,14 +110,15 @@ public final class SeekablePermutation {
    *     one of the indices is outside [0, size() - 1]; nothing is then written
    */
   public void at(long start, long stride, long[] into, int from, int count) {
-    Objects.checkFromIndexSize(from, count, into.length);
+    requireNonNull(into, "into");
+    Checks.requireRoom(into, from, count);
     if (stride < 1) {
       throw new IllegalArgumentException("stride must be at least 1, got " + stride);
     }
     if (count == 0) {
       return;
     }
-    if (count - 1 > (size - 1 - Objects.checkIndex(start, size)) / stride) {
+    if (count - 1 > (size - 1 - Checks.requireIndex("start", start, size)) / stride) {
       throw new IndexOutOfBoundsException(
           "%d indices from %d in steps of %d must be below %d"
               .formatted(count, start, stride, size));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler.order;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.ContentHash;
 import io.torchfeed.internal.CounterRandom;
@@ -61,6 +63,7 @@ public final class ShardShuffleSampler implements Sampler {
    *     2<sup>62</sup> samples
    */
   public static ShardShuffleSampler of(long[] shardSizes, int windowShards, long seed) {
+    requireNonNull(shardSizes, "shardSizes");
     return new ShardShuffleSampler(shardSizes, windowShards, true, seed);
   }
 
@@ -73,6 +76,7 @@ public final class ShardShuffleSampler implements Sampler {
    *     samples
    */
   public static ShardShuffleSampler inOrder(long... shardSizes) {
+    requireNonNull(shardSizes, "shardSizes");
     return new ShardShuffleSampler(shardSizes, 1, false, 0);
   }
 

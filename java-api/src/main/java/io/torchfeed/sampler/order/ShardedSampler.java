@@ -65,6 +65,8 @@ public final class ShardedSampler implements Sampler, DividedPlan<Cursor> {
    * @throws IllegalArgumentException if an argument is out of range
    */
   public static ShardedSampler strided(ShardShuffleSampler dataset, Part part) {
+    requireNonNull(dataset, "dataset");
+    requireNonNull(part, "part");
     return blocked(dataset, 1, part);
   }
 
@@ -78,6 +80,8 @@ public final class ShardedSampler implements Sampler, DividedPlan<Cursor> {
    * @throws IllegalArgumentException if an argument is out of range
    */
   public static ShardedSampler blocked(ShardShuffleSampler dataset, int shardsPerBlock, Part part) {
+    requireNonNull(dataset, "dataset");
+    requireNonNull(part, "part");
     if (shardsPerBlock < 1) {
       throw new IllegalArgumentException(
           "shardsPerBlock must be at least 1, got " + shardsPerBlock);
@@ -95,6 +99,8 @@ public final class ShardedSampler implements Sampler, DividedPlan<Cursor> {
    * @throws IllegalArgumentException if an argument is out of range
    */
   public static ShardedSampler contiguous(ShardShuffleSampler dataset, Part part) {
+    requireNonNull(dataset, "dataset");
+    requireNonNull(part, "part");
     ShardRule parts = new ShardRule(ShardRule.CONTIGUOUS);
     return new ShardedSampler(dataset, parts, part, Tail.PAD);
   }
@@ -106,6 +112,7 @@ public final class ShardedSampler implements Sampler, DividedPlan<Cursor> {
    * @return the plan
    */
   public ShardedSampler withTail(Tail newTail) {
+    requireNonNull(newTail, "newTail");
     return new ShardedSampler(dataset, rule, part, newTail);
   }
 
@@ -126,6 +133,7 @@ public final class ShardedSampler implements Sampler, DividedPlan<Cursor> {
 
   @Override
   public Cursor openPart(long epoch, List<EpochSegment> before) {
+    requireNonNull(before, "before");
     int firstWorldSize = before.isEmpty() ? part.worldSize() : before.get(0).worldSize();
     ShardRanks ranks = new ShardRanks(dataset, rule, firstWorldSize);
     return PartitionCursor.open(

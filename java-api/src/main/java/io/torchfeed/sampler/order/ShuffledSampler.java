@@ -98,6 +98,7 @@ public record ShuffledSampler(long datasetSize, Part part, long seed, Tail tail)
 
   @Override
   public Cursor openPart(long epoch, List<EpochSegment> before) {
+    requireNonNull(before, "before");
     return Stride.open(this, () -> new Order(this, epoch), datasetSize, before);
   }
 

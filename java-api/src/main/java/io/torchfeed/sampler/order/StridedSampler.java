@@ -41,6 +41,7 @@ public record StridedSampler(Sampler dataset, Part part, Tail tail)
    *     one rank's plan
    */
   public StridedSampler {
+    requireNonNull(dataset, "dataset");
     requireNonNull(part, "part");
     requireNonNull(tail, "tail");
     Checks.requireDatasetSize(dataset.size());
@@ -57,6 +58,7 @@ public record StridedSampler(Sampler dataset, Part part, Tail tail)
    *     one rank's plan
    */
   public static StridedSampler of(Sampler dataset, Part part) {
+    requireNonNull(dataset, "dataset");
     return new StridedSampler(dataset, part, Tail.PAD);
   }
 
@@ -77,6 +79,7 @@ public record StridedSampler(Sampler dataset, Part part, Tail tail)
 
   @Override
   public Cursor openPart(long epoch, List<EpochSegment> before) {
+    requireNonNull(before, "before");
     return Stride.open(this, () -> PositionCursor.over(dataset, epoch), dataset.size(), before);
   }
 

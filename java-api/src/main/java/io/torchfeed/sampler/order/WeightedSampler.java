@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler.order;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.CounterRandom;
 import io.torchfeed.sampler.Cursor;
@@ -51,6 +53,7 @@ public final class WeightedSampler implements Sampler {
    *     message names its index), all are 0, or {@code samples} is out of range
    */
   public static WeightedSampler of(double[] weights, long samples, long seed) {
+    requireNonNull(weights, "weights");
     return new WeightedSampler(Weights.of(weights), samples, seed);
   }
 
@@ -66,6 +69,7 @@ public final class WeightedSampler implements Sampler {
    * @throws IllegalArgumentException as {@link #of} does
    */
   public static WeightedSampler ofFloats(float[] weights, long samples, long seed) {
+    requireNonNull(weights, "weights");
     return of(Weights.widened(weights), samples, seed);
   }
 

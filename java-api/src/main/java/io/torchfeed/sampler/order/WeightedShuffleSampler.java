@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler.order;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.CounterRandom;
 import io.torchfeed.internal.HeapMemory;
@@ -56,6 +58,7 @@ public final class WeightedShuffleSampler implements Sampler {
    *     message names its index), or all are 0
    */
   public static WeightedShuffleSampler of(double[] weights, long seed) {
+    requireNonNull(weights, "weights");
     Weights checked = Weights.of(weights);
     return new WeightedShuffleSampler(checked, checked.positive(), seed);
   }
@@ -72,6 +75,7 @@ public final class WeightedShuffleSampler implements Sampler {
    *     long)} throws for the weights
    */
   public static WeightedShuffleSampler of(double[] weights, long samples, long seed) {
+    requireNonNull(weights, "weights");
     return new WeightedShuffleSampler(Weights.of(weights), samples, seed);
   }
 

@@ -132,12 +132,14 @@ public record PythonDistributedSampler(
 
   @Override
   public Cursor resume(long epoch, List<EpochSegment> delivered) {
+    requireNonNull(delivered, "delivered");
     requireEpoch(epoch);
     return DividedPlan.super.resume(epoch, delivered);
   }
 
   @Override
   public Cursor openPart(long epoch, List<EpochSegment> before) {
+    requireNonNull(before, "before");
     return Stride.open(this, () -> whole(epoch), datasetSize, before);
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler.python;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.HeapMemory;
 import io.torchfeed.internal.IndexList;
@@ -200,6 +202,7 @@ public final class PythonGenerator {
    * @throws IllegalArgumentException if the bytes are not the state of such a generator
    */
   public static PythonGenerator fromState(byte[] state) {
+    requireNonNull(state, "state");
     return new PythonGenerator(GeneratorState.read(state));
   }
 
@@ -359,6 +362,7 @@ public final class PythonGenerator {
    * @throws IllegalStateException if the result does not fit the heap
    */
   public int[] multinomial(double[] weights, int numSamples, boolean replacement) {
+    requireNonNull(weights, "weights");
     double[] own = weights.clone();
     Multinomial.requireWeights(own);
     Multinomial.requireSamples(numSamples, own.length, replacement);

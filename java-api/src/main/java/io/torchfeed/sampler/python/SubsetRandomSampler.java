@@ -58,6 +58,7 @@ public final class SubsetRandomSampler implements Sampler {
    * @throws IllegalArgumentException if an index is negative
    */
   public static SubsetRandomSampler of(long[] indices, long seed) {
+    requireNonNull(indices, "indices");
     return new SubsetRandomSampler(indices, seed);
   }
 

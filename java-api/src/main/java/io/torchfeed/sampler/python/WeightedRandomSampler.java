@@ -74,6 +74,7 @@ public final class WeightedRandomSampler implements Sampler {
    */
   public static WeightedRandomSampler of(
       double[] weights, long numSamples, boolean replacement, long seed) {
+    requireNonNull(weights, "weights");
     return new WeightedRandomSampler(weights, numSamples, replacement, seed);
   }
 
@@ -97,6 +98,7 @@ public final class WeightedRandomSampler implements Sampler {
    * @throws IllegalArgumentException if an argument is out of range
    */
   public static WeightedRandomSampler of(double[] weights, long numSamples, long seed) {
+    requireNonNull(weights, "weights");
     return new WeightedRandomSampler(weights, numSamples, true, seed);
   }
 

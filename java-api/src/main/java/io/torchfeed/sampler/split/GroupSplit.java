@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler.split;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.internal.CounterRandom;
 import io.torchfeed.internal.KeyOrder;
 import io.torchfeed.internal.PartLengths;
@@ -36,6 +38,8 @@ public final class GroupSplit {
    *     the dataset
    */
   public static List<long[]> byLengths(long[] groupOfSample, long[] lengths, long seed) {
+    requireNonNull(groupOfSample, "groupOfSample");
+    requireNonNull(lengths, "lengths");
     return split(groupOfSample, PartLengths.checked(groupOfSample.length, lengths), seed);
   }
 
@@ -49,6 +53,8 @@ public final class GroupSplit {
    * @throws IllegalArgumentException if a fraction is outside of its range or the sum is not 1
    */
   public static List<long[]> byFractions(long[] groupOfSample, double[] fractions, long seed) {
+    requireNonNull(fractions, "fractions");
+    requireNonNull(groupOfSample, "groupOfSample");
     return split(groupOfSample, PartLengths.ofFractions(groupOfSample.length, fractions), seed);
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler.split;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.internal.HeapMemory;
 import io.torchfeed.internal.IndexList;
 import io.torchfeed.internal.PartLengths;
@@ -38,6 +40,7 @@ public final class RandomSplit {
    * @throws IllegalStateException if the Java heap is too small for the parts
    */
   public static List<long[]> byLengths(long[] lengths, long seed) {
+    requireNonNull(lengths, "lengths");
     long sum = 0;
     for (int i = 0; i < lengths.length; i++) {
       if (lengths[i] < 0 || lengths[i] > IndexList.MAX_SIZE - sum) {
@@ -62,6 +65,7 @@ public final class RandomSplit {
    * @throws IllegalStateException if the Java heap is too small for the parts
    */
   public static List<long[]> byFractions(long datasetSize, double[] fractions, long seed) {
+    requireNonNull(fractions, "fractions");
     if (datasetSize < 0 || datasetSize > IndexList.MAX_SIZE) {
       throw new IllegalArgumentException(
           "datasetSize must be in [0, %d], got %d".formatted(IndexList.MAX_SIZE, datasetSize));

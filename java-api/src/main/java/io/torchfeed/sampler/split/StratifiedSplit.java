@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler.split;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.internal.CounterRandom;
 import io.torchfeed.internal.PartLengths;
 import io.torchfeed.sampler.order.SeekablePermutation;
@@ -35,6 +37,8 @@ public final class StratifiedSplit {
    *     dataset
    */
   public static List<long[]> byLengths(long[] stratumOfSample, long[] lengths, long seed) {
+    requireNonNull(lengths, "lengths");
+    requireNonNull(stratumOfSample, "stratumOfSample");
     return split(stratumOfSample, PartLengths.checked(stratumOfSample.length, lengths), seed);
   }
 
@@ -50,6 +54,8 @@ public final class StratifiedSplit {
    * @throws IllegalArgumentException if the fractions are out of range
    */
   public static List<long[]> byFractions(long[] stratumOfSample, double[] fractions, long seed) {
+    requireNonNull(fractions, "fractions");
+    requireNonNull(stratumOfSample, "stratumOfSample");
     return split(stratumOfSample, PartLengths.ofFractions(stratumOfSample.length, fractions), seed);
   }
 

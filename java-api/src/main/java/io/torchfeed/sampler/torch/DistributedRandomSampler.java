@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler.torch;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.bindings.IndexCursor;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.HeapMemory;
@@ -59,6 +61,7 @@ public record DistributedRandomSampler(long datasetSize, Part part, Tail tail)
    * @throws IllegalArgumentException if an argument is out of range
    */
   public DistributedRandomSampler {
+    requireNonNull(part, "part");
     LibtorchChecks.requireEvenTail(tail);
     Checks.requireDatasetSize(datasetSize);
     LibtorchChecks.requireListable(datasetSize, part.worldSize(), tail);
@@ -74,6 +77,7 @@ public record DistributedRandomSampler(long datasetSize, Part part, Tail tail)
    * @throws IllegalArgumentException if an argument is out of range
    */
   public static DistributedRandomSampler of(long datasetSize, Part part) {
+    requireNonNull(part, "part");
     return new DistributedRandomSampler(datasetSize, part, Tail.PAD);
   }
 
@@ -96,6 +100,7 @@ public record DistributedRandomSampler(long datasetSize, Part part, Tail tail)
 
   @Override
   public Cursor openPart(long epoch, List<EpochSegment> before) {
+    requireNonNull(before, "before");
     return before.isEmpty() ? whole(epoch) : restInJava(epoch, before);
   }
 

@@ -81,6 +81,7 @@ public record DistributedSequentialSampler(long datasetSize, Part part, Tail tai
 
   @Override
   public Cursor openPart(long epoch, List<EpochSegment> before) {
+    requireNonNull(before, "before");
     return before.isEmpty() ? whole() : restInJava(before);
   }
 

@@ -4,11 +4,11 @@ package io.torchfeed.sampler.torch;
 import io.torchfeed.bindings.IndexCursor;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.OneThread;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.Sampler;
 import java.nio.LongBuffer;
-import java.util.Objects;
 import java.util.function.LongPredicate;
 import java.util.function.Supplier;
 import org.bytedeco.javacpp.LongPointer;
@@ -86,10 +86,10 @@ final class NativeCursor implements Cursor {
 
   @Override
   public int next(long[] into, int from, int count) {
-    Objects.checkFromIndexSize(from, count, into.length);
     if (count < 1) {
       throw new IllegalArgumentException("count must be at least 1, got " + count);
     }
+    Checks.requireRoom(into, from, count);
     user.enter();
     try {
       return handle.call(cursor -> read(cursor, into, from, count));
@@ -143,7 +143,7 @@ final class NativeCursor implements Cursor {
 
   @Override
   public boolean isPadding(long position) {
-    Objects.checkIndex(position, size);
+    Checks.requireIndex("position", position, size);
     return handle.call(cursor -> padding.test(position));
   }
 

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.junit.AnalyzeClasses;
+import com.tngtech.archunit.junit.ArchTest;
+import io.torchfeed.testing.PublishedCalls;
+import io.torchfeed.testing.SampleArguments;
+import java.lang.reflect.Parameter;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Predicate;
+import org.bytedeco.javacpp.PointerScope;
+import org.jspecify.annotations.Nullable;
+
+/** Calls all published methods and constructors with a wrong argument, and looks for its name. */
+@AnalyzeClasses(packages = "io.torchfeed", importOptions = ImportOption.DoNotIncludeTests.class)
+class NullArgumentsTest {
+  /** Types of which there are objects only with a GPU. */
+  private static final Set<String> OF_GPUS =
+      Set.of("io.torchfeed.image.NvJpegDecoder", "io.torchfeed.memory.DeviceTransfer");
+
+  /** Types with methods that take an index, of which objects need files of images. */
+  private static final Set<String> OF_IMAGES =
+      Set.of(
+          "io.torchfeed.data.source.ImageRecords",
+          "io.torchfeed.data.source.ImageTar",
+          "io.torchfeed.image.NvJpegDecoder");
+
+  /** Parameters that number the elements of something, in packages whose calls do not wait. */
+  private static final Set<String> INDEXES =
+      Set.of(
+          "index",
+          "column",
+          "row",
+          "rowNumber",
+          "number",
+          "value",
+          "position",
+          "batch",
+          "element",
+          "from");
+
+  private static final Set<String> CALM =
+      Set.of("data", "data.source", "graph", "image", "memory", "sampler", "sampler.order", "text");
+
+  private interface Check {
+    void of(Class<?> type, PublishedCalls calls);
+  }
+
+  private static void forEachType(JavaClasses classes, Set<String> withoutInstance, Check check)
+      throws Exception {
+    List<JavaClass> types =
+        classes.stream()
+            .filter(ArchitectureTest::isPublished)
+            .filter(type -> !type.getName().startsWith("io.torchfeed.bindings"))
+            .toList();
+    assertThat(types).as("types to check").hasSizeGreaterThan(200);
+    try (PointerScope scope = new PointerScope();
+        SampleArguments samples = new SampleArguments()) {
+      PublishedCalls calls = new PublishedCalls(samples);
+      for (JavaClass type : types) {
+        check.of(Class.forName(type.getName()), calls);
+      }
+      assertThat(calls.withoutInstance()).isEqualTo(withoutInstance);
+    }
+  }
+
+  @ArchTest
+  static void eachArgumentThatIsNullIsNamed(JavaClasses classes) throws Exception {
+    List<String> problems = new ArrayList<>();
+    int[] count = {0};
+    forEachType(
+        classes,
+        OF_GPUS,
+        (type, calls) ->
+            calls.withEach(
+                type,
+                parameter -> !parameter.getType().isPrimitive() && !isNullable(parameter),
+                null,
+                (parameter, outcome) -> {
+                  count[0]++;
+                  String named = "java.lang.NullPointerException: " + parameter.getName();
+                  if (!outcome.matches(named + "\\b.*")) {
+                    problems.add(PublishedCalls.name(parameter) + ", got " + outcome);
+                  }
+                }));
+    assertThat(problems).as("arguments without a name").isEmpty();
+    assertThat(count[0]).as("arguments").isGreaterThan(600);
+  }
+
+  private static boolean isNullable(Parameter parameter) {
+    return parameter.getAnnotatedType().isAnnotationPresent(Nullable.class);
+  }
+
+  @ArchTest
+  static void eachIndexOutOfRangeIsNamed(JavaClasses classes) throws Exception {
+    List<String> problems = new ArrayList<>();
+    int[] count = {0};
+    Predicate<Parameter> isIndex =
+        parameter ->
+            INDEXES.contains(parameter.getName())
+                && (parameter.getType() == int.class || parameter.getType() == long.class)
+                && CALM.contains(packageOf(parameter));
+    forEachType(
+        classes,
+        OF_IMAGES,
+        (type, calls) -> {
+          for (int wrong : new int[] {-1, 1 << 30}) {
+            calls.withEach(
+                type,
+                isIndex,
+                wrong,
+                (parameter, outcome) -> {
+                  count[0]++;
+                  if (outcome.contains("OutOfBounds") && !outcome.contains(parameter.getName())) {
+                    problems.add(PublishedCalls.name(parameter) + ", got " + outcome);
+                  }
+                });
+          }
+        });
+    assertThat(problems).as("indexes without a name").isEmpty();
+    assertThat(count[0]).as("arguments").isGreaterThan(60);
+  }
+
+  private static String packageOf(Parameter parameter) {
+    String name = parameter.getDeclaringExecutable().getDeclaringClass().getPackageName();
+    return name.replaceFirst("^io\\.torchfeed\\.?", "");
+  }
+}
