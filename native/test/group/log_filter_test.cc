@@ -110,6 +110,20 @@ TEST_F(LogFilterTest, HidesWarningsOfAStoreThatAlsoThrows) {
   EXPECT_GT(errors_of_a_lost_store().size(), others.size());
 }
 
+TEST_F(LogFilterTest, HidesTheStackTracesOfErrorsOfAStore) {
+  const std::string error = "[E1 a.cc:1] [c10d] the store is lost";
+  const std::string trace = "\nException raised from get at a.cc:1:\nframe #0: c10::Error\n\n";
+  std::ostringstream errors;
+  std::streambuf* const original = std::cerr.rdbuf(errors.rdbuf());
+  {
+    const auto filter = LogFilter::create();
+    std::cerr << error + trace << error + "\n" << "[E1 a.cc:1] another" + trace;
+  }
+  std::cerr << error + trace;
+  std::cerr.rdbuf(original);
+  EXPECT_EQ(errors.str(), error + "\n" + error + "\n[E1 a.cc:1] another" + trace + error + trace);
+}
+
 TEST_F(LogFilterTest, TheVariableShowsWhatItAsksFor) {
   setenv(kVariable, "warning", 1);
   {

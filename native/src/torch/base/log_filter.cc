@@ -137,8 +137,8 @@ class GlooLines final : public StreamFilter {
 thread_local int GlooLines::depth_ = 0;
 thread_local std::string GlooLines::held_;
 
-/// Keeps back the warnings of libtorch's store, with stack traces, about failures that it also
-/// throws. Each is written at once.
+/// Keeps back the warnings of libtorch's store about failures that it also throws, and the stack
+/// traces of its errors. Each is written at once.
 class StoreWarnings final : public StreamFilter {
  public:
   StoreWarnings() : StreamFilter(std::cerr) {}
@@ -158,13 +158,24 @@ class StoreWarnings final : public StreamFilter {
  protected:
   std::streamsize xsputn(const char* text, std::streamsize length) override {
     const std::string_view message(text, static_cast<size_t>(length));
-    const bool is_warning =
-        depth_ > 0 && message.rfind("[W", 0) == 0 &&
+    const bool is_of_store =
+        depth_ > 0 &&
         message.substr(0, message.find('\n')).find("] [c10d] ") != std::string_view::npos;
-    return is_warning ? length : target().sputn(text, length);
+    if (is_of_store && message.rfind("[W", 0) == 0) {
+      return length;
+    }
+    const size_t trace = is_of_store ? message.find(kTrace) : std::string_view::npos;
+    if (trace == std::string_view::npos) {
+      return target().sputn(text, length);
+    }
+    target().sputn(text, static_cast<std::streamsize>(trace));
+    target().sputc('\n');
+    return length;
   }
 
  private:
+  static constexpr std::string_view kTrace = "\nException raised from ";
+
   static thread_local int depth_;
 };
 

@@ -11,6 +11,7 @@ import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeException.Code;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.RowSet;
+import org.assertj.core.util.Throwables;
 import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch;
 import org.junit.jupiter.api.Test;
@@ -51,7 +52,12 @@ class NativeExceptionTest {
             NativeException.class, e -> assertThat(e.code()).isEqualTo(Code.INTERNAL))
         .hasMessageContaining("mat1 and mat2 shapes cannot be multiplied")
         .hasMessageNotContaining("frame #0")
-        .hasMessageNotContaining("Exception raised from");
+        .hasMessageNotContaining("Exception raised from")
+        .satisfies(
+            e ->
+                assertThat(Throwables.getStackTrace(e))
+                    .contains("Caused by: java.lang.RuntimeException: ", "mm(Native Method)")
+                    .doesNotContain("frame #0", "Exception raised from"));
   }
 
   @Test

@@ -7,6 +7,7 @@ package io.torchfeed.bindings;
  */
 public final class NativeException extends RuntimeException {
   private static final long serialVersionUID = 1L;
+  private static final String BACKTRACE = "\nException raised from ";
 
   /** The kinds of failure that the facade distinguishes, named as in {@code torchfeed/error.h}. */
   public enum Code {
@@ -32,8 +33,8 @@ public final class NativeException extends RuntimeException {
 
   /**
    * Translates an exception thrown by JavaCPP into the exception for the caller: {@code
-   * CODE|message} is split, any backtrace is removed, and the kinds that every package treats alike
-   * become standard JDK exceptions.
+   * CODE|message} is split, any backtrace is removed, also from the cause, and the kinds that every
+   * package treats alike become standard JDK exceptions.
    */
   public static RuntimeException translate(RuntimeException thrown) {
     if (thrown.getClass() != RuntimeException.class) {
@@ -44,14 +45,17 @@ public final class NativeException extends RuntimeException {
     Code code = bar < 0 ? Code.INTERNAL : codeOf(text.substring(0, bar));
     String message =
         code == Code.INTERNAL && !text.startsWith("INTERNAL|") ? text : text.substring(bar + 1);
-    int backtrace = message.indexOf("\nException raised from ");
+    RuntimeException cause = thrown;
+    int backtrace = message.indexOf(BACKTRACE);
     if (backtrace >= 0) {
       message = message.substring(0, backtrace);
+      cause = new RuntimeException(text.substring(0, text.indexOf(BACKTRACE)));
+      cause.setStackTrace(thrown.getStackTrace());
     }
     return switch (code) {
-      case INVALID_ARGUMENT -> new IllegalArgumentException(message, thrown);
-      case ILLEGAL_STATE -> new IllegalStateException(message, thrown);
-      default -> new NativeException(code, message, thrown);
+      case INVALID_ARGUMENT -> new IllegalArgumentException(message, cause);
+      case ILLEGAL_STATE -> new IllegalStateException(message, cause);
+      default -> new NativeException(code, message, cause);
     };
   }
 

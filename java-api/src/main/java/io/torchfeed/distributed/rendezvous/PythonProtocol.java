@@ -16,9 +16,6 @@ public final class PythonProtocol {
   /** The prefix of the keys of the store of Python's default group, whose name is 0. */
   static final String STORE_PREFIX = "default_pg/0//";
 
-  /** The key in which a store counts the processes of its program. */
-  static final String WORKERS = "init/";
-
   /** The prefix of Gloo's keys, which belong to the first device of the group. */
   static final String GLOO_PREFIX = STORE_PREFIX + "cpu/";
 

@@ -223,21 +223,23 @@ public final class Rendezvous {
   }
 
   /**
-   * Throws if the store has keys though rank 0 has announced nothing, as a Python program's has.
+   * Throws if the store has keys though rank 0 has announced nothing, as a Python program's has. It
+   * counts its processes in a key that it does not list.
    */
   private void requireNoOtherProgram(StoreConnection store) {
     try {
-      List<String> keys =
-          store.isSet(PythonProtocol.WORKERS)
-              ? List.of(PythonProtocol.WORKERS)
-              : store.keys("").stream().filter(key -> !key.startsWith(ROOT)).sorted().toList();
-      if (!keys.isEmpty()) {
+      long all = store.size(); // before those listed, since rank 0 may be adding keys
+      List<String> listed = store.keys("");
+      List<String> others = listed.stream().filter(key -> !key.startsWith(ROOT)).sorted().toList();
+      if (all > listed.size() || !others.isEmpty()) {
+        String example = others.isEmpty() ? "" : " (it has the key '" + others.get(0) + "')";
         throw new IllegalStateException(
-            "the port %s is used by the store of another program, such as Python's ranks (it has"
-                    .formatted(environment.master())
-                + " the key '%s'); each job needs a port of its own, and ranks that train with"
-                    .formatted(keys.get(0))
-                + " Python's join by PythonProcessGroup");
+            "the port "
+                + environment.master()
+                + " is used by the store of another program, such as Python's ranks"
+                + example
+                + "; each job needs a port of its own, and Java's ranks join Python's by"
+                + " PythonProcessGroup");
       }
     } catch (NativeException e) {
       throw MeetingPoint.storeLost(environment, start, e);

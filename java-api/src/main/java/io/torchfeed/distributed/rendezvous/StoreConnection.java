@@ -202,6 +202,11 @@ public final class StoreConnection {
         });
   }
 
+  /** Returns the number of keys, with one in which a store counts its processes if it does. */
+  long size() {
+    return quietly(Store::getNumKeys);
+  }
+
   /** Returns the keys that begin with the prefix, without it. */
   public List<String> keys(String prefix) {
     return quietly(
