@@ -106,7 +106,7 @@ class ArchitectureTest {
               "distributed.rendezvous", // a face and its hidden works
               "internal",
               "sampler"),
-          entry("distributed.rendezvous", "bindings", "distributed", "sampler"),
+          entry("distributed.rendezvous", "bindings", "distributed", "internal", "sampler"),
           entry("distributed.averaging", "bindings", "distributed", "distributed.rendezvous"),
           entry(
               "distributed.training",
@@ -118,7 +118,7 @@ class ArchitectureTest {
               "distributed.rendezvous",
               "internal",
               "sampler"),
-          entry("distributed.launch", "internal"),
+          entry("distributed.launch", "distributed.membership", "internal"),
           entry("distributed.membership", "internal"),
           entry(
               "elastic",
@@ -340,6 +340,7 @@ class ArchitectureTest {
           .that()
           .resideInAnyPackage(
               "io.torchfeed.distributed.launch..",
+              "io.torchfeed.distributed.membership..",
               "io.torchfeed.graph..",
               "io.torchfeed.internal..",
               "io.torchfeed.sampler..",

@@ -12,5 +12,14 @@ public final class RankVariables {
   /** The path of the file with which a rank says that it lost a peer; each rank has its own. */
   public static final String LOSS_NOTE = "TORCHFEED_LOSS_NOTE";
 
+  /** The name or address of the machine of an elastic job's coordinator. */
+  public static final String COORDINATOR_HOST = "TORCHFEED_COORDINATOR_HOST";
+
+  /** The port at which that coordinator listens. */
+  public static final String COORDINATOR_PORT = "TORCHFEED_COORDINATOR_PORT";
+
+  /** The name of a process of an elastic job; each start has another. */
+  public static final String PROCESS = "TORCHFEED_PROCESS_NAME";
+
   private RankVariables() {}
 }

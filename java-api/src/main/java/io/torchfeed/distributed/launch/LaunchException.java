@@ -10,6 +10,8 @@ import org.jspecify.annotations.Nullable;
 public final class LaunchException extends RuntimeException {
   private static final long serialVersionUID = 1L;
   private static final int NO_EXIT_CODE = -1;
+  private static final int NO_RANK = -1;
+  private static final int SIGNALS = 128;
 
   /** See {@link #rank()}. */
   private final int rank;
@@ -20,10 +22,29 @@ public final class LaunchException extends RuntimeException {
   /** See {@link #errorTail()}. */
   private final String errorTail;
 
+  /** See {@link #process()}. */
+  private final String process;
+
+  /** See {@link #generation()}. */
+  private final int generation;
+
   private LaunchException(
       String message, int rank, int exitCode, String errorTail, @Nullable Throwable cause) {
+    this(message, "rank " + rank, rank, 0, exitCode, errorTail, cause);
+  }
+
+  private LaunchException(
+      String message,
+      String process,
+      int rank,
+      int generation,
+      int exitCode,
+      String errorTail,
+      @Nullable Throwable cause) {
     super(message, cause);
+    this.process = process;
     this.rank = rank;
+    this.generation = generation;
     this.exitCode = exitCode;
     this.errorTail = errorTail;
   }
@@ -47,26 +68,88 @@ public final class LaunchException extends RuntimeException {
   }
 
   static LaunchException outputLost(int rank, Throwable cause) {
-    String message = "the output of rank " + rank + " could not be forwarded: " + cause;
-    return new LaunchException(message, rank, NO_EXIT_CODE, "", cause);
+    return new LaunchException(outputLostBy("rank " + rank, cause), rank, NO_EXIT_CODE, "", cause);
+  }
+
+  static LaunchException outputLost(String process, Throwable cause) {
+    String message = outputLostBy("process " + process, cause);
+    return new LaunchException(message, process, NO_RANK, 0, NO_EXIT_CODE, "", cause);
+  }
+
+  private static String outputLostBy(String who, Throwable cause) {
+    return "the output of " + who + " could not be forwarded: " + cause;
   }
 
   static LaunchException failed(int rank, int exitCode, String errorTail) {
-    String how =
-        exitCode > 128
-            ? "was the first to fail, by signal " + (exitCode - 128)
-            : "was the first to fail, with exit code " + exitCode;
-    String tail = errorTail.isEmpty() ? "" : "; the end of its standard error:\n" + errorTail;
-    return new LaunchException("rank " + rank + ' ' + how + tail, rank, exitCode, errorTail, null);
+    String message = "rank " + rank + " was the first to fail, " + how(exitCode) + tail(errorTail);
+    return new LaunchException(message, rank, exitCode, errorTail, null);
+  }
+
+  private static String how(int exitCode) {
+    return exitCode > SIGNALS ? "by signal " + (exitCode - SIGNALS) : "with exit code " + exitCode;
+  }
+
+  private static String tail(String errorTail) {
+    return errorTail.isEmpty() ? "" : "; the end of its standard error:\n" + errorTail;
+  }
+
+  static LaunchException processNotStarted(String process, Throwable cause) {
+    String message = "process " + process + " could not be started: " + cause.getMessage();
+    return new LaunchException(message, process, NO_RANK, 0, NO_EXIT_CODE, "", cause);
+  }
+
+  /** Returns the failure of a job whose ranks come and go, without a failed process. */
+  static LaunchException incomplete(String reason, int generation) {
+    return new LaunchException(reason, "", NO_RANK, generation, NO_EXIT_CODE, "", null);
+  }
+
+  /** Returns the failure of a job whose ranks come and go. */
+  static LaunchException ended(String reason, ProcessFailure first) {
+    String place =
+        first.rank() < 0
+            ? "in no generation"
+            : "rank " + first.rank() + " of generation " + first.generation();
+    String message =
+        "%s; process %s (%s) was the first to fail, %s%s"
+            .formatted(
+                reason, first.process(), place, how(first.exitCode()), tail(first.errorTail()));
+    return new LaunchException(
+        message,
+        first.process(),
+        first.rank(),
+        first.generation(),
+        first.exitCode(),
+        first.errorTail(),
+        null);
   }
 
   /**
    * Returns the rank that failed first.
    *
-   * @return in [0, number of ranks)
+   * @return in [0, number of ranks); if ranks come and go, the rank in {@link #generation}, or -1
+   *     if the process was in none, or no process failed
    */
   public int rank() {
     return rank;
+  }
+
+  /**
+   * Returns the name of the process that failed first.
+   *
+   * @return as in its prefix, for example {@code p1.2}, the second start of process 1, or {@code
+   *     rank 1} if the number of ranks is fixed; empty if no process failed
+   */
+  public String process() {
+    return process;
+  }
+
+  /**
+   * Returns the last generation in which the process was that failed first.
+   *
+   * @return at least 1; 0 if it was in none, or the number of ranks is fixed
+   */
+  public int generation() {
+    return generation;
   }
 
   /**

@@ -23,9 +23,9 @@ final class LossNotes implements AutoCloseable {
     return new LossNotes(Files.createTempDirectory("torchfeed-launcher"));
   }
 
-  /** Returns the path of a rank's note, which does not exist yet. */
-  Path of(int rank) {
-    Path note = folder.resolve("rank-" + rank);
+  /** Returns the path of a process's note, which does not exist yet. */
+  Path of(String process) {
+    Path note = folder.resolve(process);
     notes.add(note);
     return note;
   }

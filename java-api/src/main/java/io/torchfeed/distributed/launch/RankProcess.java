@@ -24,6 +24,7 @@ final class RankProcess {
   /** Exit codes above this are 128 plus a signal number. */
   private static final int SIGNALS = 128;
 
+  private final String name;
   private final int rank;
   private final Process process;
   private final Path lossNote;
@@ -32,7 +33,8 @@ final class RankProcess {
   private final List<Thread> pumps = new ArrayList<>();
   private volatile @Nullable Throwable outputFailure;
 
-  private RankProcess(int rank, Process process, Path lossNote, boolean inherited) {
+  private RankProcess(String name, int rank, Process process, Path lossNote, boolean inherited) {
+    this.name = name;
     this.rank = rank;
     this.process = process;
     this.lossNote = lossNote;
@@ -42,20 +44,35 @@ final class RankProcess {
   /** Starts a process as a rank that inherits standard input and output. */
   static RankProcess inheriting(int rank, ProcessBuilder builder, Path lossNote)
       throws IOException {
-    return new RankProcess(rank, builder.inheritIO().start(), lossNote, true);
+    return new RankProcess(nameOf(rank), rank, builder.inheritIO().start(), lossNote, true);
   }
 
   /**
-   * Adopts a process as a rank whose output is prefixed; kills it if that fails.
+   * Adopts a process as a rank whose output is prefixed; see {@link #named}.
    *
    * @param onOutputFailure called in another thread when the output can no longer be forwarded
    */
   static RankProcess prefixed(
       int rank, Process process, Path lossNote, Consumer<RankProcess> onOutputFailure)
       throws IOException {
+    return named(nameOf(rank), rank, process, lossNote, onOutputFailure);
+  }
+
+  private static String nameOf(int rank) {
+    return "rank " + rank;
+  }
+
+  /**
+   * Adopts a process, whose output is prefixed by a name; kills it if that fails.
+   *
+   * @param onOutputFailure called in another thread when the output can no longer be forwarded
+   */
+  static RankProcess named(
+      String name, int rank, Process process, Path lossNote, Consumer<RankProcess> onOutputFailure)
+      throws IOException {
     boolean started = false;
     try {
-      RankProcess taken = new RankProcess(rank, process, lossNote, false);
+      RankProcess taken = new RankProcess(name, rank, process, lossNote, false);
       process.getOutputStream().close();
       taken.pump(process.getInputStream(), System.out, false, onOutputFailure);
       taken.pump(process.getErrorStream(), System.err, true, onOutputFailure);
@@ -66,6 +83,10 @@ final class RankProcess {
         process.destroyForcibly();
       }
     }
+  }
+
+  String name() {
+    return name;
   }
 
   int rank() {
@@ -110,7 +131,8 @@ final class RankProcess {
 
   private void pump(
       InputStream in, PrintStream out, boolean keep, Consumer<RankProcess> onOutputFailure) {
-    Thread thread = new Thread(() -> copy(in, out, keep), "torchfeed-rank-" + rank + "-output");
+    Thread thread =
+        new Thread(() -> copy(in, out, keep), "torchfeed-" + name.replace(' ', '-') + "-output");
     thread.setDaemon(true);
     // A rank whose output is not read blocks when the pipe is full, and a launcher unaware of this
     // would wait for it indefinitely. The handler is called wherever the thread dies.
@@ -124,7 +146,7 @@ final class RankProcess {
   }
 
   private void copy(InputStream in, PrintStream out, boolean keep) {
-    String prefix = "[rank " + rank + "] ";
+    String prefix = "[" + name + "] ";
     try (BufferedReader reader =
         new BufferedReader(new InputStreamReader(in, Charset.defaultCharset()))) {
       for (@Nullable String line = reader.readLine(); line != null; line = reader.readLine()) {

@@ -10,16 +10,10 @@ import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The ranks of one launch. None outlives this object or the JVM: closing this object ends them, and
- * so does a shutdown hook.
- */
+/** The ranks of one launch, which completes if all do. Closing this object ends them. */
 final class RunningRanks implements AutoCloseable {
-  static final String HOOK_THREAD = "torchfeed-launcher-end";
-
   /**
    * The time that ranks have to exit on their own after one has failed.
    *
@@ -39,13 +33,11 @@ final class RunningRanks implements AutoCloseable {
       Comparator.comparing(RankProcess::hasLostPeer)
           .thenComparing(Comparator.comparing(RankProcess::wasKilled).reversed());
 
-  private final Duration grace;
   private final Patience patience;
   private final List<RankProcess> ranks = new ArrayList<>();
   private final Set<RankProcess> ended = new LinkedHashSet<>();
   private final BlockingQueue<RankProcess> events = new LinkedBlockingQueue<>();
-  private final Thread hook = new Thread(this::endInHook, HOOK_THREAD);
-  private boolean ending;
+  private final RankProcesses processes;
 
   /**
    * Creates an empty set of ranks.
@@ -53,19 +45,8 @@ final class RunningRanks implements AutoCloseable {
    * @param grace how long ranks have to terminate before they are killed
    */
   RunningRanks(Duration grace, Patience patience) {
-    this.grace = grace;
     this.patience = patience;
-    Runtime.getRuntime().addShutdownHook(hook);
-  }
-
-  /** A function that starts one rank. */
-  interface Start {
-    /**
-     * Starts the rank.
-     *
-     * @param onOutputFailure called when the output of the rank can no longer be forwarded
-     */
-    RankProcess start(Consumer<RankProcess> onOutputFailure);
+    this.processes = new RankProcesses(grace, events::add);
   }
 
   /**
@@ -73,16 +54,8 @@ final class RunningRanks implements AutoCloseable {
    *
    * @throws IllegalStateException if this JVM is shutting down
    */
-  void start(Start start) {
-    RankProcess rank;
-    synchronized (ranks) {
-      if (ending) {
-        throw new IllegalStateException("a rank cannot be started: this JVM is shutting down");
-      }
-      rank = start.start(events::add);
-      ranks.add(rank);
-    }
-    var unused = rank.process().onExit().thenRun(() -> events.add(rank));
+  void start(RankProcesses.Start start) {
+    ranks.add(processes.start(start));
   }
 
   /**
@@ -141,49 +114,8 @@ final class RunningRanks implements AutoCloseable {
     return failed.get(0);
   }
 
-  private void endInHook() {
-    synchronized (ranks) {
-      ending = true;
-      end();
-    }
-  }
-
-  /** Asks all ranks to terminate, and kills those still running after the grace period. */
-  private void end() {
-    boolean interrupted = false;
-    try {
-      ranks.forEach(rank -> rank.process().destroy());
-      long deadline = System.nanoTime() + grace.toNanos();
-      for (RankProcess rank : ranks) {
-        long left = Math.max(0, deadline - System.nanoTime());
-        try {
-          rank.process().waitFor(interrupted ? 0 : left, TimeUnit.NANOSECONDS);
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-      }
-    } finally {
-      ranks.forEach(rank -> rank.process().destroyForcibly());
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
-    }
-  }
-
   @Override
   public void close() {
-    try {
-      end();
-    } finally {
-      removeHook();
-    }
-  }
-
-  private void removeHook() {
-    try {
-      Runtime.getRuntime().removeShutdownHook(hook);
-    } catch (IllegalStateException e) {
-      return; // the JVM is shutting down, and the hook ends the ranks
-    }
+    processes.close();
   }
 }

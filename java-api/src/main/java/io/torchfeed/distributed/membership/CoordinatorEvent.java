@@ -3,24 +3,33 @@ package io.torchfeed.distributed.membership;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.Checks;
+import java.util.List;
+
 /**
  * A change of a job, for its log.
  *
  * @param kind the kind of the event
  * @param generation the last generation that was formed; 0 before the first
  * @param text a sentence for the log
+ * @param processes the names of the processes that it is about: in the order of their ranks for
+ *     {@link Kind#FORMED} and {@link Kind#FINISHED}, the one process for {@link Kind#CONNECTED},
+ *     {@link Kind#LOST} and {@link Kind#LEFT}, else empty
  */
-public record CoordinatorEvent(Kind kind, int generation, String text) {
+public record CoordinatorEvent(Kind kind, int generation, String text, List<String> processes) {
   /**
-   * Creates a value of its components.
+   * Creates an event.
    *
    * @param kind the kind of the event
    * @param generation the last generation that was formed; 0 before the first
    * @param text a sentence for the log
+   * @param processes the names of the processes that it is about
+   * @throws NullPointerException if a value is null
    */
   public CoordinatorEvent {
     requireNonNull(kind, "kind");
     requireNonNull(text, "text");
+    processes = Checks.copyOf("processes", processes);
   }
 
   /** The kind of an event. */

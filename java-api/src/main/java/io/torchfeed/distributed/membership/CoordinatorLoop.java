@@ -294,6 +294,6 @@ final class CoordinatorLoop implements Roster.Wire {
   }
 
   private void note(Kind kind, String text) {
-    events.accept(new CoordinatorEvent(kind, roster.generation(), text));
+    events.accept(new CoordinatorEvent(kind, roster.generation(), text, List.of()));
   }
 }

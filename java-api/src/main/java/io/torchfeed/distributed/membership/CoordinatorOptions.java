@@ -103,11 +103,21 @@ public final class CoordinatorOptions {
     return new CoordinatorOptions(minRanks, maxRanks, silence, start, replacement, limit);
   }
 
-  int minRanks() {
+  /**
+   * Returns the least number of ranks that train.
+   *
+   * @return at least 1
+   */
+  public int minRanks() {
     return minRanks;
   }
 
-  int maxRanks() {
+  /**
+   * Returns the greatest number of ranks that train.
+   *
+   * @return at least {@link #minRanks}
+   */
+  public int maxRanks() {
     return maxRanks;
   }
 

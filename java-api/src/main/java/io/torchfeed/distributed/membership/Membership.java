@@ -49,6 +49,19 @@ public final class Membership implements AutoCloseable {
   }
 
   /**
+   * Connects to the coordinator of the launcher that has started this process. If that launcher
+   * dies, this process leaves the job, and is ended 30 seconds later if it is still there.
+   *
+   * @return the membership; it has no world yet
+   * @throws IllegalArgumentException if an environment variable of an elastic launch is missing
+   * @throws MembershipEndedException if no coordinator listens there, or one of another job
+   * @throws InterruptedException if this thread is interrupted
+   */
+  public static Membership fromEnvironment() throws InterruptedException {
+    return MembershipVariables.join(System.getenv());
+  }
+
+  /**
    * Connects to a coordinator, and waits up to 30 seconds for it to listen.
    *
    * @param host the name or address of its machine
@@ -144,7 +157,7 @@ public final class Membership implements AutoCloseable {
         }
         requireNotEnded();
         if (broken == null) {
-          return Optional.of(world());
+          return Optional.of(World.of(requireNonNull(formed), master, link.localHost()));
         }
         why = broken;
       }
@@ -154,19 +167,6 @@ public final class Membership implements AutoCloseable {
   private boolean isDecided() {
     return end != null
         || (formed != null && (broken != null || formed.rank() == 0 || master != null));
-  }
-
-  private World world() {
-    Message.Formed it = requireNonNull(formed);
-    Message.Master at0 = master;
-    return new World(
-        it.generation(),
-        it.rank(),
-        it.size(),
-        it.origin(),
-        it.step() == Message.NO_STEP ? OptionalLong.empty() : OptionalLong.of(it.step()),
-        at0 == null ? link.localHost() : at0.host(),
-        at0 == null ? 0 : at0.port());
   }
 
   /**

@@ -82,7 +82,7 @@ final class Roster {
       return;
     }
     members.put(id, new Member(id, name, now));
-    note(Kind.CONNECTED, name + " has connected");
+    note(Kind.CONNECTED, name + " has connected", List.of(name));
   }
 
   /**
@@ -181,7 +181,7 @@ final class Roster {
       return;
     }
     String text = reason == null ? member + " has left" : member + " was lost: " + reason;
-    note(reason == null ? Kind.LEFT : Kind.LOST, text);
+    note(reason == null ? Kind.LEFT : Kind.LOST, text, List.of(member.name));
     boolean isPlanned = reason == null && phase == Phase.PAUSING;
     if (member.isInGeneration() && isTraining() && !isPlanned) {
       breakUp(text);
@@ -195,7 +195,7 @@ final class Roster {
 
   /** Ends a generation in the middle of a step. */
   private void breakUp(String reason) {
-    note(Kind.BROKEN, reason);
+    note(Kind.BROKEN, reason, List.of());
     phase = Phase.FORMING;
     formingSince = now;
     for (Member each : ofGeneration()) {
@@ -209,7 +209,7 @@ final class Roster {
     if (phase != Phase.RUNNING) {
       return;
     }
-    note(Kind.PAUSED, reason);
+    note(Kind.PAUSED, reason, List.of());
     phase = Phase.PAUSING;
     hasLastStep = false;
     formingSince = now;
@@ -243,7 +243,13 @@ final class Roster {
         && !training.isEmpty()
         && training.stream().allMatch(each -> each.doing == Doing.DONE)
         && members.values().stream().noneMatch(each -> isAwaited(each))) {
-      note(Kind.FINISHED, "training has been completed by " + training.size() + " ranks");
+      note(
+          Kind.FINISHED,
+          "training has been completed by " + training.size() + " ranks",
+          training.stream()
+              .sorted(Comparator.comparingInt(each -> each.rank))
+              .map(each -> each.name)
+              .toList());
       end();
     }
   }
@@ -266,7 +272,7 @@ final class Roster {
 
   private void fail(String reason) {
     failure = reason;
-    note(Kind.FAILED, reason);
+    note(Kind.FAILED, reason, List.of());
     end();
   }
 
@@ -314,7 +320,10 @@ final class Roster {
       names.add(each.name + (each.step == Message.NO_STEP ? "" : "@" + each.step));
       wire.send(each.id, new Message.Formed(generation, each.rank, chosen.size(), origin, step));
     }
-    note(Kind.FORMED, "generation " + generation + " of " + chosen.size() + " ranks: " + names);
+    note(
+        Kind.FORMED,
+        "generation " + generation + " of " + chosen.size() + " ranks: " + names,
+        chosen.stream().map(each -> each.name).toList());
   }
 
   private World.Origin origin(Member furthest) {
@@ -361,7 +370,7 @@ final class Roster {
     gone(member.id, reason, now);
   }
 
-  private void note(Kind kind, String text) {
-    events.accept(new CoordinatorEvent(kind, generation, text));
+  private void note(Kind kind, String text, List<String> processes) {
+    events.accept(new CoordinatorEvent(kind, generation, text, processes));
   }
 }

@@ -4,6 +4,7 @@ package io.torchfeed.distributed.membership;
 import static java.util.Objects.requireNonNull;
 
 import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The place of a rank among those that train together until one of them comes or goes.
@@ -48,5 +49,17 @@ public record World(
      * cannot continue; to begin again would repeat samples.
      */
     CHECKPOINT
+  }
+
+  /** Returns a world as the messages describe it; rank 0 gets none about its master. */
+  static World of(Message.Formed formed, Message.@Nullable Master master, String localHost) {
+    return new World(
+        formed.generation(),
+        formed.rank(),
+        formed.size(),
+        formed.origin(),
+        formed.step() == Message.NO_STEP ? OptionalLong.empty() : OptionalLong.of(formed.step()),
+        master == null ? localHost : master.host(),
+        master == null ? 0 : master.port());
   }
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.rendezvous;
 
-import io.torchfeed.internal.RankVariables;
+import io.torchfeed.internal.ParentProcess;
 import java.time.Duration;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A watchdog that ends this process when the launcher that started it is gone.
@@ -14,8 +14,6 @@ import org.jspecify.annotations.Nullable;
  * <p>A launcher that is killed outright cannot end its ranks, so each rank watches its launcher.
  */
 public final class ParentWatchdog {
-  private static final String VARIABLE = RankVariables.LAUNCHER;
-
   public static final String THREAD = "torchfeed-launcher-watch";
 
   private static final Duration POLL = Duration.ofMillis(250);
@@ -26,18 +24,13 @@ public final class ParentWatchdog {
   private ParentWatchdog() {}
 
   public static void start(Map<String, String> variables) {
-    @Nullable String pid = variables.get(VARIABLE);
-    if (pid == null) {
-      return;
-    }
-    long launcher = launcher(pid);
-    // A child process of a rank inherits the variable, but the launcher is not its parent.
-    if (!isChildOf(launcher) || !STARTED.compareAndSet(false, true)) {
+    OptionalLong launcher = ParentProcess.launcher(variables);
+    if (launcher.isEmpty() || !STARTED.compareAndSet(false, true)) {
       return;
     }
     boolean running = false;
     try {
-      daemon(THREAD, () -> watch(launcher)).start();
+      daemon(THREAD, () -> watch(launcher.getAsLong())).start();
       running = true;
     } finally {
       STARTED.set(running);
@@ -46,22 +39,7 @@ public final class ParentWatchdog {
 
   /** Returns whether the variables name the parent of this process as its launcher. */
   static boolean isRank(Map<String, String> variables) {
-    @Nullable String pid = variables.get(VARIABLE);
-    return pid != null && isChildOf(launcher(pid));
-  }
-
-  private static long launcher(String pid) {
-    try {
-      return Long.parseLong(pid);
-    } catch (NumberFormatException e) {
-      throw new IllegalArgumentException(
-          "environment variable " + VARIABLE + " must be a process id, got '" + pid + "'", e);
-    }
-  }
-
-  /** Ranks are direct children of the launcher, so they are reparented when it is gone. */
-  private static boolean isChildOf(long launcher) {
-    return ProcessHandle.current().parent().map(ProcessHandle::pid).orElse(-1L) == launcher;
+    return ParentProcess.launcher(variables).isPresent();
   }
 
   // Nothing thrown here, not even OutOfMemoryError or by Thread.stop, may end the watch: its
@@ -73,7 +51,7 @@ public final class ParentWatchdog {
       try {
         LockSupport.parkNanos(POLL.toNanos());
         Thread.interrupted(); // otherwise every later pause would return immediately
-        isParent = isChildOf(launcher);
+        isParent = ParentProcess.isParent(launcher);
       } catch (Throwable e) {
         isParent = true; // unknown: check again
       }

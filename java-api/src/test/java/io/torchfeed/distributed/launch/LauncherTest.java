@@ -101,7 +101,7 @@ class LauncherTest {
 
   @Test
   void invalidOptionsAreRefused() {
-    Launcher.Builder builder = Launcher.builder();
+    LauncherBuilder builder = Launcher.builder();
     assertThatThrownBy(() -> builder.ranks(0)).hasMessage("ranks must be at least 1, got 0");
     assertThatThrownBy(builder::build).hasMessage("mainClass must be set");
     builder.ranks(2).mainClass("a.B").prefixRankZero(false).grace(Duration.ZERO);

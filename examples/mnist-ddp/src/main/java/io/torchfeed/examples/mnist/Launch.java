@@ -3,6 +3,7 @@ package io.torchfeed.examples.mnist;
 
 import io.torchfeed.distributed.launch.LaunchException;
 import io.torchfeed.distributed.launch.Launcher;
+import io.torchfeed.distributed.launch.LauncherBuilder;
 import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.examples.common.OutputFolder;
 import java.nio.file.Path;
@@ -43,7 +44,7 @@ final class Launch {
   private Launch() {}
 
   static int run(Settings settings) {
-    Launcher.Builder ranks = ranks(settings);
+    LauncherBuilder ranks = ranks(settings);
     Path data = MnistFolder.ofUser(System.err::println).locate(settings.data());
     Path checkpoint = null;
     if (settings.resume() != null) {
@@ -72,8 +73,8 @@ final class Launch {
   }
 
   /** Returns a launch without arguments; throws if this machine has no room for its ranks. */
-  private static Launcher.Builder ranks(Settings settings) {
-    Launcher.Builder builder =
+  private static LauncherBuilder ranks(Settings settings) {
+    LauncherBuilder builder =
         Launcher.builder()
             .ranks(settings.ranks())
             .oversubscribe(settings.oversubscribe())
@@ -90,7 +91,7 @@ final class Launch {
     return builder;
   }
 
-  private static int start(Launcher.Builder ranks, Settings settings) {
+  private static int start(LauncherBuilder ranks, Settings settings) {
     try {
       ranks.arguments(settings.toArguments().toArray(new String[0])).build().run();
       return 0;

@@ -3,6 +3,7 @@ package io.torchfeed.examples.textgraph;
 
 import io.torchfeed.distributed.launch.LaunchException;
 import io.torchfeed.distributed.launch.Launcher;
+import io.torchfeed.distributed.launch.LauncherBuilder;
 import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.examples.common.OutputFolder;
 import io.torchfeed.text.TextFileException;
@@ -48,7 +49,7 @@ final class Launch {
     }
   }
 
-  private static Launcher.Builder ranks(Settings settings, Class<?> mainClass) {
+  private static LauncherBuilder ranks(Settings settings, Class<?> mainClass) {
     return Launcher.builder()
         .ranks(settings.ranks())
         .oversubscribe(settings.oversubscribe())
@@ -56,7 +57,7 @@ final class Launch {
   }
 
   /** Returns a launcher for the ranks of a run whose data has been found. */
-  static Launcher.Builder launcher(Settings settings, Class<?> mainClass) {
+  static LauncherBuilder launcher(Settings settings, Class<?> mainClass) {
     int threads = Math.max(1, Runtime.getRuntime().availableProcessors() / settings.ranks());
     return ranks(settings, mainClass)
         .jvmOptions(

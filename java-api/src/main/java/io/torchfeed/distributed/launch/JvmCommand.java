@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.launch;
+
+import io.torchfeed.internal.RankVariables;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** The command of a process of a launch: another JVM like this one, with another main class. */
+final class JvmCommand {
+  private JvmCommand() {}
+
+  /** Returns a process that is not started, with the variables that all processes share. */
+  static ProcessBuilder of(LaunchSettings settings, String job, Path lossNote) {
+    ProcessBuilder builder = new ProcessBuilder(command(settings));
+    Map<String, String> variables = builder.environment();
+    int threads = Math.max(1, Runtime.getRuntime().availableProcessors() / settings.ranks());
+    variables.putIfAbsent("OMP_NUM_THREADS", Integer.toString(threads));
+    variables.putAll(settings.environment());
+    variables.put(RankVariables.JOB, job);
+    variables.put(RankVariables.LAUNCHER, Long.toString(ProcessHandle.current().pid()));
+    variables.put(RankVariables.LOSS_NOTE, lossNote.toString());
+    return builder;
+  }
+
+  private static List<String> command(LaunchSettings settings) {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    addPath(command, "--module-path", System.getProperty("jdk.module.path"));
+    addPath(command, "--class-path", System.getProperty("java.class.path"));
+    command.addAll(settings.jvmOptions());
+    if (settings.mainClass().indexOf('/') >= 0) {
+      command.add("--module");
+    }
+    command.add(settings.mainClass());
+    command.addAll(settings.arguments());
+    return command;
+  }
+
+  private static void addPath(List<String> command, String option, @Nullable String path) {
+    if (path != null && !path.isEmpty()) {
+      command.add(option);
+      command.add(path);
+    }
+  }
+}

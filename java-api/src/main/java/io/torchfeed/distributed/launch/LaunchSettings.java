@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.launch;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The options of a launch.
+ *
+ * @param ranks the number of processes that train on this machine
+ * @param elastic null for a launch whose number of ranks is fixed
+ */
+record LaunchSettings(
+    int ranks,
+    String mainClass,
+    List<String> arguments,
+    List<String> jvmOptions,
+    Map<String, String> environment,
+    boolean prefixRankZero,
+    boolean oversubscribe,
+    Duration grace,
+    @Nullable ElasticSettings elastic) {
+
+  LaunchSettings {
+    arguments = List.copyOf(arguments);
+    jvmOptions = List.copyOf(jvmOptions);
+    environment = Map.copyOf(environment);
+  }
+
+  /** Returns the number of processes that are started on this machine. */
+  int processes() {
+    return ranks;
+  }
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.launch;
+
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.distributed.membership.CoordinatorEvent;
+import io.torchfeed.distributed.membership.CoordinatorOptions;
+import io.torchfeed.internal.Checks;
+import io.torchfeed.internal.Once;
+import io.torchfeed.internal.TimeLimit;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The description of a launch, begun by {@link Launcher#builder}. Each option may be set once,
+ * except those that add values. Not thread-safe.
+ */
+public final class LauncherBuilder {
+  private static final Duration DEFAULT_GRACE = Duration.ofSeconds(5);
+  private static final int DEFAULT_RESTARTS = 3;
+  private static final Duration DEFAULT_PER = Duration.ofMinutes(1);
+
+  private @Nullable Integer ranks;
+  private @Nullable CoordinatorOptions elastic;
+  private @Nullable Integer processes;
+  private @Nullable Integer budget;
+  private @Nullable Duration per;
+  private @Nullable Consumer<CoordinatorEvent> events;
+  private @Nullable String mainClass;
+  private final List<String> arguments = new ArrayList<>();
+  private final List<String> jvmOptions = new ArrayList<>();
+  private final Map<String, String> environment = new HashMap<>();
+  private @Nullable Boolean prefixRankZero;
+  private @Nullable Boolean oversubscribe;
+  private @Nullable Duration grace;
+
+  LauncherBuilder() {}
+
+  /**
+   * Sets the number of ranks, which all complete the job, or none.
+   *
+   * @param ranks at least 1, and at most four for each processor unless {@link #oversubscribe} is
+   *     set
+   * @return this
+   */
+  public LauncherBuilder ranks(int ranks) {
+    if (ranks < 1) {
+      throw new IllegalArgumentException("ranks must be at least 1, got " + ranks);
+    }
+    Once.requireUnset("ranks", elastic);
+    this.ranks = Once.set("ranks", this.ranks, ranks);
+    return this;
+  }
+
+  /**
+   * Sets that ranks come and go, so that each process finds its place by {@link
+   * io.torchfeed.distributed.membership.Membership#fromEnvironment}.
+   *
+   * @param min the least number of ranks that train, at least 1; with fewer, they wait for
+   *     replacements, and when none can come, the launch fails
+   * @param max the greatest number of ranks that train, at least {@code min}; as many processes are
+   *     started, unless {@link #processes} says otherwise
+   * @return this
+   */
+  public LauncherBuilder ranks(int min, int max) {
+    return ranks(CoordinatorOptions.of(min, max));
+  }
+
+  /**
+   * Sets that ranks come and go, as by {@link #ranks(int, int)}, with limits of time.
+   *
+   * @param options how many ranks there may be, and how long they are waited for
+   * @return this
+   */
+  public LauncherBuilder ranks(CoordinatorOptions options) {
+    Once.requireUnset("ranks", ranks);
+    elastic = Once.set("ranks", elastic, requireNonNull(options, "options"));
+    return this;
+  }
+
+  /**
+   * Sets the number of processes of an elastic launch on this machine.
+   *
+   * @param processes at least 1, and at most four for each processor unless {@link #oversubscribe}
+   *     is set; by default the greatest number of ranks
+   * @return this
+   */
+  public LauncherBuilder processes(int processes) {
+    if (processes < 1) {
+      throw new IllegalArgumentException("processes must be at least 1, got " + processes);
+    }
+    this.processes = Once.set("processes", this.processes, processes);
+    return this;
+  }
+
+  /**
+   * Sets how many lost processes of an elastic launch are replaced on this machine: by default
+   * three for each process within a minute. While the budget is used up, the ranks that are left
+   * continue; if they are too few, the launch fails. A job whose processes fail more rarely
+   * continues indefinitely.
+   *
+   * @param budget at least 0, of all processes together
+   * @param per the length of any interval in which there are at most {@code budget}, at least 1 ms
+   * @return this
+   */
+  public LauncherBuilder restarts(int budget, Duration per) {
+    if (budget < 0) {
+      throw new IllegalArgumentException("budget must be at least 0, got " + budget);
+    }
+    this.budget = Once.set("restarts", this.budget, budget);
+    this.per = TimeLimit.atLeastOneMilli("per", per);
+    return this;
+  }
+
+  /**
+   * Sets a consumer of the changes of an elastic job: a log, for example.
+   *
+   * @param events called in the thread of {@link Launcher#run}
+   * @return this
+   */
+  public LauncherBuilder events(Consumer<CoordinatorEvent> events) {
+    this.events = Once.set("events", this.events, requireNonNull(events, "events"));
+    return this;
+  }
+
+  /**
+   * Sets the class whose {@code main} each rank runs; it is launched as a module if it is in a
+   * named module.
+   *
+   * @param mainClass a class with a {@code main} method
+   * @return this
+   */
+  public LauncherBuilder mainClass(Class<?> mainClass) {
+    String module = mainClass.getModule().isNamed() ? mainClass.getModule().getName() + '/' : "";
+    return mainClass(module + mainClass.getName());
+  }
+
+  /**
+   * Sets the class whose {@code main} each rank runs.
+   *
+   * @param mainClass its binary name, or {@code module/class}
+   * @return this
+   */
+  public LauncherBuilder mainClass(String mainClass) {
+    this.mainClass = Once.set("mainClass", this.mainClass, requireNonNull(mainClass, "mainClass"));
+    return this;
+  }
+
+  /**
+   * Adds program arguments.
+   *
+   * @param arguments passed to every rank
+   * @return this
+   */
+  public LauncherBuilder arguments(String... arguments) {
+    this.arguments.addAll(Checks.copyOf("arguments", Arrays.asList(arguments)));
+    return this;
+  }
+
+  /**
+   * Adds JVM options.
+   *
+   * @param options passed to every rank, for example {@code -Xmx2g}
+   * @return this
+   */
+  public LauncherBuilder jvmOptions(String... options) {
+    jvmOptions.addAll(Checks.copyOf("options", Arrays.asList(options)));
+    return this;
+  }
+
+  /**
+   * Sets an environment variable for all ranks. The variables that name ranks and the master are
+   * overwritten.
+   *
+   * @param name the name of the variable
+   * @param value the value of the variable
+   * @return this
+   */
+  public LauncherBuilder environment(String name, String value) {
+    environment.put(requireNonNull(name, "name"), requireNonNull(value, "value"));
+    return this;
+  }
+
+  /**
+   * Sets whether the output of rank 0 is prefixed like that of the others. By default it is
+   * inherited, so that a progress bar still sees the terminal.
+   *
+   * @param prefixRankZero true to prefix
+   * @return this
+   */
+  public LauncherBuilder prefixRankZero(boolean prefixRankZero) {
+    this.prefixRankZero = Once.set("prefixRankZero", this.prefixRankZero, prefixRankZero);
+    return this;
+  }
+
+  /**
+   * Sets whether more ranks are started than processors and memory of this machine allow. By
+   * default they are refused, because hundreds of JVMs can make a machine unusable.
+   *
+   * @param oversubscribe true to start them
+   * @return this
+   */
+  public LauncherBuilder oversubscribe(boolean oversubscribe) {
+    this.oversubscribe = Once.set("oversubscribe", this.oversubscribe, oversubscribe);
+    return this;
+  }
+
+  /**
+   * Sets how long ranks have to terminate before they are killed; 5 seconds by default.
+   *
+   * @param grace at least 0
+   * @return this
+   */
+  public LauncherBuilder grace(Duration grace) {
+    this.grace = Once.set("grace", this.grace, TimeLimit.notNegative("grace", grace));
+    return this;
+  }
+
+  /**
+   * Builds the launcher.
+   *
+   * @return the launcher
+   * @throws IllegalStateException if no main class was set, or an option of elastic launches
+   *     without {@link #ranks(int, int)}
+   * @throws IllegalArgumentException if there are too many ranks for the processors of this machine
+   */
+  public Launcher build() {
+    if (mainClass == null) {
+      throw new IllegalStateException("mainClass must be set");
+    }
+    LaunchSettings settings =
+        new LaunchSettings(
+            elastic == null ? orElse(ranks, 1) : orElse(processes, elastic.maxRanks()),
+            mainClass,
+            arguments,
+            jvmOptions,
+            environment,
+            orElse(prefixRankZero, false),
+            orElse(oversubscribe, false),
+            orElse(grace, DEFAULT_GRACE),
+            elastic());
+    if (!settings.oversubscribe()) {
+      Launcher.requireProcessors(settings.processes(), Runtime.getRuntime().availableProcessors());
+    }
+    return new Launcher(settings);
+  }
+
+  private @Nullable ElasticSettings elastic() {
+    if (elastic == null) {
+      requireElastic("processes", processes);
+      requireElastic("restarts", budget);
+      requireElastic("events", events);
+      return null;
+    }
+    int started = orElse(processes, elastic.maxRanks());
+    return new ElasticSettings(
+        elastic,
+        orElse(budget, DEFAULT_RESTARTS * started),
+        orElse(per, DEFAULT_PER),
+        orElse(events, event -> {}));
+  }
+
+  private static void requireElastic(String option, @Nullable Object value) {
+    if (value != null) {
+      throw new IllegalStateException(option + " is an option of ranks(min, max)");
+    }
+  }
+
+  private static <T> T orElse(@Nullable T value, T otherwise) {
+    return value == null ? otherwise : value;
+  }
+}

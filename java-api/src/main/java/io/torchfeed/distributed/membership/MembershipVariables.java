@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.membership;
+
+import io.torchfeed.internal.ParentProcess;
+import io.torchfeed.internal.RankVariables;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** The environment variables by which a launcher tells its processes where they join. */
+final class MembershipVariables {
+  private static final int LAST_PORT = 65_535;
+
+  private MembershipVariables() {}
+
+  /** Joins as the variables say, and watches the launcher that has set them. */
+  static Membership join(Map<String, String> variables) throws InterruptedException {
+    String host = text(variables, RankVariables.COORDINATOR_HOST);
+    int port = port(text(variables, RankVariables.COORDINATOR_PORT));
+    String job = text(variables, RankVariables.JOB);
+    String name = text(variables, RankVariables.PROCESS);
+    Membership membership = Membership.join(host, port, job, name);
+    ParentProcess.launcher(variables)
+        .ifPresent(launcher -> LauncherWatch.start(launcher, membership::requestLeave));
+    return membership;
+  }
+
+  private static String text(Map<String, String> variables, String name) {
+    @Nullable String value = variables.get(name);
+    if (value == null || value.isBlank()) {
+      throw new IllegalArgumentException(
+          ("environment variable %s must be set, got %s; start the program with an elastic launch,"
+                  + " Launcher.builder().ranks(min, max), or connect with Membership.join")
+              .formatted(name, value == null ? "nothing" : "'" + value + "'"));
+    }
+    return value.strip();
+  }
+
+  private static int port(String value) {
+    try {
+      int port = Integer.parseInt(value);
+      if (port >= 1 && port <= LAST_PORT) {
+        return port;
+      }
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException(portMessage(value), e);
+    }
+    throw new IllegalArgumentException(portMessage(value));
+  }
+
+  private static String portMessage(String value) {
+    return "environment variable %s must be an integer in [1, %d], got '%s'"
+        .formatted(RankVariables.COORDINATOR_PORT, LAST_PORT, value);
+  }
+}

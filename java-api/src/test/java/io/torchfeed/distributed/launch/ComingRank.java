@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.launch;
+
+import io.torchfeed.distributed.membership.Membership;
+import io.torchfeed.distributed.membership.World;
+import io.torchfeed.distributed.membership.WorldChangedException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.Optional;
+
+/**
+ * A process of an elastic launch without libtorch: {@code FOLDER [NAME=BEHAVIOR]...}. It writes its
+ * process id into the file of its generation and name, and trains until the folder has the file
+ * {@code complete}.
+ */
+public final class ComingRank {
+  static final String COMPLETE = "complete";
+  static final int GUILTY = 5;
+
+  private static final int STEP_MILLIS = 5;
+
+  private final Path folder;
+  private final String name = System.getenv("TORCHFEED_PROCESS_NAME");
+  private final String behavior;
+  private final Membership membership;
+  private long step;
+
+  private ComingRank(String[] args, Membership membership) {
+    this.folder = Path.of(args[0]);
+    this.behavior = behavior(args);
+    this.membership = membership;
+  }
+
+  private static String behavior(String[] args) {
+    String found = "";
+    for (int i = 1; i < args.length; i++) {
+      String[] parts = args[i].split("=", 2);
+      if (System.getenv("TORCHFEED_PROCESS_NAME").matches(parts[0])) {
+        found = parts[1];
+      }
+    }
+    return found;
+  }
+
+  public static void main(String[] args) throws Exception {
+    switch (behavior(args)) {
+      case "fail" -> {
+        System.err.println("the reason of " + System.getenv("TORCHFEED_PROCESS_NAME"));
+        System.exit(GUILTY);
+      }
+      case "nothing" -> System.exit(0);
+      case "variables" -> {
+        System.getenv().keySet().stream()
+            .filter(name -> name.matches("TORCH.*|MASTER.*|.*RANK|.*WORLD.*"))
+            .forEach(System.err::println);
+        System.exit(GUILTY);
+      }
+      default -> {
+        try (Membership membership = Membership.fromEnvironment()) {
+          new ComingRank(args, membership).run();
+        }
+      }
+    }
+  }
+
+  private void run() throws IOException, InterruptedException {
+    String reason = "";
+    while (true) {
+      Optional<World> next = membership.next(reason);
+      if (next.isEmpty()) {
+        return;
+      }
+      World world = next.get();
+      if (world.rank() == 0) {
+        membership.announce("127.0.0.1", 4000);
+      }
+      step = world.step().orElse(step);
+      note(world.generation() + "-" + name);
+      try {
+        if (train()) {
+          membership.finish();
+          after();
+          return;
+        }
+        reason = membership.broken().orElse("");
+      } catch (WorldChangedException e) {
+        reason = "the world has changed";
+      }
+    }
+  }
+
+  /** Returns whether the training is complete; else the world has changed. */
+  private boolean train() throws InterruptedException {
+    if (behavior.equals("leave")) {
+      membership.requestLeave();
+    }
+    while (!Files.exists(folder.resolve(COMPLETE))) {
+      Thread.sleep(STEP_MILLIS);
+      step++;
+      if (membership.commit(step)) {
+        if (behavior.equals("leave")) {
+          membership.leave();
+          System.exit(0);
+        }
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private void after() throws IOException, InterruptedException {
+    switch (behavior) {
+      case "stop at the end" -> stop();
+      case "fail at the end" -> {
+        System.err.println("the reason of " + name);
+        System.exit(GUILTY);
+      }
+      default -> {}
+    }
+  }
+
+  private static void stop() throws IOException, InterruptedException {
+    new ProcessBuilder("kill", "-STOP", Long.toString(ProcessHandle.current().pid()))
+        .start()
+        .waitFor();
+  }
+
+  /** Writes a file as a whole. */
+  private void note(String file) throws IOException {
+    Path partial = folder.resolve(file + ".partial");
+    Files.writeString(partial, Long.toString(ProcessHandle.current().pid()));
+    Files.move(partial, folder.resolve(file), StandardCopyOption.ATOMIC_MOVE);
+  }
+}
