@@ -4,6 +4,7 @@ module io.torchfeed {
   requires transitive org.bytedeco.pytorch;
   requires com.fasterxml.jackson.core;
   requires jdk.jfr;
+  requires jdk.unsupported; // signals, by reflection
   requires io.torchfeed.bindings;
   requires static com.github.luben.zstd_jni;
   requires static de.siegmar.fastcsv; // CsvFile

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.launch;
 
-import io.torchfeed.distributed.membership.Coordinator;
 import io.torchfeed.distributed.membership.CoordinatorEvent;
-import io.torchfeed.internal.RankVariables;
+import io.torchfeed.internal.Failures;
 import java.io.IOException;
-import java.nio.file.Path;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
-import java.util.Map;
-import java.util.UUID;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,40 +21,45 @@ import org.jspecify.annotations.Nullable;
  * coordinator one after the other, and decides who is replaced and when the launch ends.
  */
 final class ElasticLaunch {
-  private static final String LOOPBACK = "127.0.0.1";
-
   /** The interval of looking for unreported changes: stopped processes, and restarts allowed. */
   private static final long LOOK_MILLIS = 200;
 
-  /** The variables of torchrun that a process would take for its place. */
-  private static final List<String> FIXED_PLACE =
-      List.of("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT");
-
   private final LaunchSettings settings;
   private final ElasticSettings elastic;
-  private final String job = UUID.randomUUID().toString();
   private final BlockingQueue<Object> inbox = new LinkedBlockingQueue<>();
   private final List<ElasticProcess> processes = new ArrayList<>();
   private final Deque<ElasticProcess> toReplace = new ArrayDeque<>();
   private final RestartBudget budget;
   private final List<String> left = new ArrayList<>();
+  private final String machine;
+  private final LogFolder logs;
+  private final RankOutput log;
   private int generation;
   private boolean isFinished;
   private @Nullable String jobFailure;
-  private @Nullable ProcessFailure failureOfFinisher;
+  private ElasticProcess.@Nullable Failure failureOfFinisher;
 
   ElasticLaunch(LaunchSettings settings, ElasticSettings elastic) {
     this.settings = settings;
     this.elastic = elastic;
     this.budget = new RestartBudget(elastic.budget(), elastic.per());
+    this.machine = machine(elastic.place());
+    try {
+      this.logs = LogFolder.open(settings.logs());
+      this.log =
+          new RankOutput("the launcher", -1, RankOutput.Shown.NONE, logs.log(machine + "launcher"));
+    } catch (IOException e) {
+      throw new IllegalArgumentException(
+          "logs cannot be written to %s: %s".formatted(settings.logs(), Failures.reason(e)), e);
+    }
   }
 
   void run() throws InterruptedException {
     try (LossNotes notes = LossNotes.create();
-        Coordinator coordinator =
-            Coordinator.listen(LOOPBACK, 0, job, elastic.ranks(), inbox::add);
+        JobView job = JobView.open(elastic, machine + "launcher", inbox::add);
         RankProcesses all = new RankProcesses(settings.grace(), inbox::add)) {
-      Starter starter = new Starter(all, notes, LOOPBACK, coordinator.port());
+      ElasticStarter starter =
+          new ElasticStarter(settings, all, notes, logs, elastic.place(), job.port(), machine);
       for (int number = 0; number < settings.processes(); number++) {
         processes.add(starter.start(number, 1));
       }
@@ -72,7 +75,9 @@ final class ElasticLaunch {
         }
       }
     } catch (IOException e) {
-      throw LaunchException.processNotStarted("", e);
+      throw LaunchException.processNotStarted(machine + "p0.1", e);
+    } finally {
+      log.close();
     }
     if (failureOfFinisher != null) {
       throw LaunchException.ended(
@@ -80,47 +85,22 @@ final class ElasticLaunch {
     }
   }
 
-  private boolean isOver() {
-    return isFinished && processes.isEmpty();
+  /** Returns the prefix of the names of this machine's processes; empty if there is no other. */
+  private static String machine(ElasticSettings.Place place) {
+    if (place.kind() == ElasticSettings.Place.Kind.ALONE) {
+      return "";
+    }
+    try {
+      return InetAddress.getLocalHost().getHostName() + "-" + ProcessHandle.current().pid() + "-";
+    } catch (UnknownHostException e) {
+      return "unknown-" + ProcessHandle.current().pid() + "-";
+    }
   }
 
-  /** Starts processes. */
-  private final class Starter {
-    private final RankProcesses all;
-    private final LossNotes notes;
-    private final String host;
-    private final int port;
-
-    Starter(RankProcesses all, LossNotes notes, String host, int port) {
-      this.all = all;
-      this.notes = notes;
-      this.host = host;
-      this.port = port;
-    }
-
-    ElasticProcess start(int number, int start) {
-      String name = "p" + number + "." + start;
-      return new ElasticProcess(
-          number,
-          start,
-          all.start(onOutputFailure -> start(name, number, notes.of(name), onOutputFailure)));
-    }
-
-    private RankProcess start(
-        String name, int number, Path lossNote, Consumer<RankProcess> onOutputFailure) {
-      ProcessBuilder builder = JvmCommand.of(settings, job, lossNote);
-      Map<String, String> variables = builder.environment();
-      FIXED_PLACE.forEach(variables::remove);
-      variables.put("LOCAL_RANK", Integer.toString(number));
-      variables.put(RankVariables.COORDINATOR_HOST, host);
-      variables.put(RankVariables.COORDINATOR_PORT, Integer.toString(port));
-      variables.put(RankVariables.PROCESS, name);
-      try {
-        return RankProcess.named(name, number, builder.start(), lossNote, onOutputFailure);
-      } catch (IOException e) {
-        throw LaunchException.processNotStarted(name, e);
-      }
-    }
+  private boolean isOver() {
+    boolean haveAllLeft =
+        elastic.place().kind() == ElasticSettings.Place.Kind.ELSEWHERE && toReplace.isEmpty();
+    return processes.isEmpty() && (isFinished || (haveAllLeft && jobFailure == null));
   }
 
   /** Takes all that was reported, from the first report on. */
@@ -128,7 +108,12 @@ final class ElasticLaunch {
     for (Object next = first; next != null; next = inbox.poll()) {
       if (next instanceof CoordinatorEvent event) {
         take(event);
+        log.line(Instant.now() + " " + event.kind() + " " + event.text(), false);
         elastic.events().accept(event);
+      } else if (next instanceof JobView.End end) {
+        isFinished = end.failure().isEmpty();
+        jobFailure = isFinished ? null : end.failure();
+        processes.forEach(each -> each.isFinisher = isFinished);
       } else if (next instanceof RankProcess process) {
         @Nullable Throwable outputFailure = process.outputFailure();
         if (outputFailure != null) {
@@ -142,7 +127,7 @@ final class ElasticLaunch {
     generation = event.generation();
     switch (event.kind()) {
       case CONNECTED -> named(event).forEach(each -> each.isConnected = true);
-      case FORMED -> formed(event);
+      case FORMED -> processes.forEach(each -> each.formed(event));
       case LOST -> named(event).forEach(ElasticProcess::lost);
       case LEFT -> named(event).forEach(each -> each.hasLeft = true);
       case FINISHED -> {
@@ -156,16 +141,6 @@ final class ElasticLaunch {
 
   private List<ElasticProcess> named(CoordinatorEvent event) {
     return processes.stream().filter(each -> event.processes().contains(each.name())).toList();
-  }
-
-  private void formed(CoordinatorEvent event) {
-    for (ElasticProcess each : processes) {
-      int rank = event.processes().indexOf(each.name());
-      if (rank >= 0) {
-        each.rank = rank;
-        each.generation = event.generation();
-      }
-    }
   }
 
   /** Decides which of the processes that have ended are replaced. */
@@ -188,7 +163,7 @@ final class ElasticLaunch {
     }
   }
 
-  private void replace(Starter starter) {
+  private void replace(ElasticStarter starter) {
     while (!isFinished && !toReplace.isEmpty() && budget.take(System.nanoTime())) {
       ElasticProcess lost = toReplace.remove();
       processes.add(starter.start(lost.number, lost.start + 1));
@@ -197,15 +172,24 @@ final class ElasticLaunch {
 
   /** Throws if the job has failed, or must fail since too few processes are left. */
   private void requireEnough() {
-    int min = elastic.ranks().minRanks();
     if (jobFailure != null) {
       throw failed("the job has failed: " + jobFailure);
     }
+    int min = leastProcesses();
     if (!isFinished && processes.size() < min) {
       throw failed(
           "the job has failed: %d of at least %d processes are there; %s"
               .formatted(processes.size(), min, toReplace.isEmpty() ? whoLeft() : shortage()));
     }
+  }
+
+  /** Returns the number of processes on this machine without which the launch has failed. */
+  private int leastProcesses() {
+    return switch (elastic.place().kind()) {
+      case ALONE -> elastic.ranks().minRanks();
+      case HERE -> 0; // others may come from another machine, or not: the coordinator decides
+      case ELSEWHERE -> toReplace.isEmpty() ? 0 : 1; // if all have left, the job continues
+    };
   }
 
   private String whoLeft() {

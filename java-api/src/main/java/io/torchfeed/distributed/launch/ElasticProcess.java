@@ -1,17 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.launch;
 
+import io.torchfeed.distributed.membership.CoordinatorEvent;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.OptionalLong;
 
 /** A started process of an elastic launch, as its launcher knows it. Not thread-safe. */
 final class ElasticProcess {
+  /**
+   * The failure of a process.
+   *
+   * @param rank in the generation; -1 if it was in none
+   * @param generation the last in which it was; 0 if it was in none
+   * @param hasLostPeer whether it failed because another one was lost
+   * @param nanos when it was noticed
+   */
+  record Failure(
+      String process,
+      int rank,
+      int generation,
+      int exitCode,
+      String errorTail,
+      boolean hasLostPeer,
+      long nanos) {}
+
   /** The time in which the coordinator's word on a process that has exited arrives. */
   private static final Duration WORD = Duration.ofSeconds(1);
 
   final int number;
   final int start;
   final RankProcess running;
+  private final RankOutput output;
   int rank = -1;
   int generation;
   boolean isConnected;
@@ -21,7 +44,8 @@ final class ElasticProcess {
   private OptionalLong exitedAt = OptionalLong.empty();
   private OptionalLong hangingSince = OptionalLong.empty();
 
-  ElasticProcess(int number, int start, RankProcess running) {
+  ElasticProcess(int number, int start, RankProcess running, RankOutput output) {
+    this.output = output;
     this.number = number;
     this.start = start;
     this.running = running;
@@ -29,6 +53,16 @@ final class ElasticProcess {
 
   String name() {
     return running.name();
+  }
+
+  /** Takes its place in a generation, if it has one. */
+  void formed(CoordinatorEvent event) {
+    int place = event.processes().indexOf(name());
+    if (place >= 0) {
+      rank = place;
+      generation = event.generation();
+      output.formed(rank, generation, event.processes().size());
+    }
   }
 
   /** The coordinator has lost it. */
@@ -43,12 +77,27 @@ final class ElasticProcess {
   void look(long now, Duration grace) {
     if (!running.process().isAlive()) {
       exitedAt = exitedAt.isEmpty() ? OptionalLong.of(now) : exitedAt;
-    } else if (!isLost && !StoppedProcesses.isStopped(running.process().pid())) {
+    } else if (!isLost && !isStopped(running.process().pid())) {
       hangingSince = OptionalLong.empty();
     } else if (hangingSince.isEmpty()) {
       hangingSince = OptionalLong.of(now);
     } else if (now - hangingSince.getAsLong() > grace.toNanos()) {
       running.process().destroyForcibly();
+    }
+  }
+
+  /**
+   * Returns whether a signal such as SIGSTOP has stopped a process, which may never continue; false
+   * where the system has no {@code /proc}.
+   */
+  private static boolean isStopped(long pid) {
+    try {
+      byte[] bytes = Files.readAllBytes(Path.of("/proc", Long.toString(pid), "stat"));
+      String line = new String(bytes, StandardCharsets.ISO_8859_1);
+      int name = line.lastIndexOf(')'); // the name may contain anything
+      return line.startsWith("T", name + 2);
+    } catch (IOException e) {
+      return false; // it has exited, or this is no Linux
     }
   }
 
@@ -66,8 +115,8 @@ final class ElasticProcess {
             || now - exitedAt.getAsLong() > WORD.toNanos());
   }
 
-  ProcessFailure failure(long now) throws InterruptedException {
-    return new ProcessFailure(
+  Failure failure(long now) throws InterruptedException {
+    return new Failure(
         name(),
         rank,
         generation,

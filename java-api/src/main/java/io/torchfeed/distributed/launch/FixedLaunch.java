@@ -21,11 +21,12 @@ final class FixedLaunch {
     try (ReservedPort port = ReservedPort.open();
         LossNotes notes = LossNotes.create();
         RunningRanks running = new RunningRanks(settings.grace(), RunningRanks.Patience.DEFAULT)) {
+      LogFolder logs = LogFolder.open(settings.logs());
       for (int i = 0; i < settings.ranks(); i++) {
         int rank = i;
         running.start(
             onOutputFailure ->
-                start(rank, port.number(), notes.of("rank-" + rank), onOutputFailure));
+                start(rank, port.number(), notes.of("rank-" + rank), logs, onOutputFailure));
       }
       running.await();
     } catch (IOException e) {
@@ -33,8 +34,12 @@ final class FixedLaunch {
     }
   }
 
+  private boolean inheritsOutput() {
+    return !settings.prefixRankZero() && settings.logs() == null && settings.shown().contains(0);
+  }
+
   private RankProcess start(
-      int rank, int port, Path lossNote, Consumer<RankProcess> onOutputFailure) {
+      int rank, int port, Path lossNote, LogFolder logs, Consumer<RankProcess> onOutputFailure) {
     ProcessBuilder builder = JvmCommand.of(settings, job, lossNote);
     Map<String, String> variables = builder.environment();
     variables.put("RANK", Integer.toString(rank));
@@ -44,9 +49,12 @@ final class FixedLaunch {
     variables.put("MASTER_ADDR", "127.0.0.1");
     variables.put("MASTER_PORT", Integer.toString(port));
     try {
-      return rank == 0 && !settings.prefixRankZero()
-          ? RankProcess.inheriting(rank, builder, lossNote)
-          : RankProcess.prefixed(rank, builder.start(), lossNote, onOutputFailure);
+      if (rank == 0 && inheritsOutput()) {
+        return RankProcess.inheriting(rank, builder, lossNote);
+      }
+      String name = RankProcess.nameOf(rank);
+      RankOutput output = new RankOutput(name, rank, settings.shown(), logs.log(name));
+      return RankProcess.adopt(name, rank, builder.start(), lossNote, output, onOutputFailure);
     } catch (IOException e) {
       throw LaunchException.notStarted(rank, e);
     }

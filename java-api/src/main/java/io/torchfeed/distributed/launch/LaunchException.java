@@ -104,7 +104,7 @@ public final class LaunchException extends RuntimeException {
   }
 
   /** Returns the failure of a job whose ranks come and go. */
-  static LaunchException ended(String reason, ProcessFailure first) {
+  static LaunchException ended(String reason, ElasticProcess.Failure first) {
     String place =
         first.rank() < 0
             ? "in no generation"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.launch;
 
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -21,6 +22,8 @@ record LaunchSettings(
     boolean prefixRankZero,
     boolean oversubscribe,
     Duration grace,
+    @Nullable Path logs,
+    RankOutput.Shown shown,
     @Nullable ElasticSettings elastic) {
 
   LaunchSettings {
@@ -31,6 +34,6 @@ record LaunchSettings(
 
   /** Returns the number of processes that are started on this machine. */
   int processes() {
-    return ranks;
+    return elastic == null ? ranks : ranks + elastic.spares();
   }
 }

@@ -3,17 +3,21 @@ package io.torchfeed.distributed.launch;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.distributed.launch.ElasticSettings.Place;
 import io.torchfeed.distributed.membership.CoordinatorEvent;
 import io.torchfeed.distributed.membership.CoordinatorOptions;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Once;
 import io.torchfeed.internal.TimeLimit;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -29,6 +33,9 @@ public final class LauncherBuilder {
   private @Nullable Integer ranks;
   private @Nullable CoordinatorOptions elastic;
   private @Nullable Integer processes;
+  private @Nullable Integer spares;
+  private @Nullable Place place;
+  private @Nullable String job;
   private @Nullable Integer budget;
   private @Nullable Duration per;
   private @Nullable Consumer<CoordinatorEvent> events;
@@ -39,6 +46,8 @@ public final class LauncherBuilder {
   private @Nullable Boolean prefixRankZero;
   private @Nullable Boolean oversubscribe;
   private @Nullable Duration grace;
+  private @Nullable Path logs;
+  private RankOutput.@Nullable Shown shown;
 
   LauncherBuilder() {}
 
@@ -96,6 +105,68 @@ public final class LauncherBuilder {
       throw new IllegalArgumentException("processes must be at least 1, got " + processes);
     }
     this.processes = Once.set("processes", this.processes, processes);
+    return this;
+  }
+
+  /**
+   * Sets the number of warm spares of an elastic launch on this machine: processes that are started
+   * beyond the others, and wait in {@link io.torchfeed.distributed.membership.Membership#next},
+   * with their libraries loaded and their data open, until a rank is lost. The process that
+   * replaces it becomes a spare.
+   *
+   * @param spares at least 0, the default
+   * @return this
+   */
+  public LauncherBuilder spares(int spares) {
+    if (spares < 0) {
+      throw new IllegalArgumentException("spares must be at least 0, got " + spares);
+    }
+    this.spares = Once.set("spares", this.spares, spares);
+    return this;
+  }
+
+  /**
+   * Sets that the launchers of other machines join the elastic job of this one, by {@link
+   * #coordinator}. They may come and go, too: only if too few ranks are left for as long as the
+   * coordinator waits for replacements, this launch fails.
+   *
+   * @param host a name or address of this machine that the others can reach
+   * @param port of the coordinator, in [0, 65535]; 0 for one that the system chooses
+   * @return this
+   */
+  public LauncherBuilder listen(String host, int port) {
+    return place(Place.Kind.HERE, host, port);
+  }
+
+  /**
+   * Sets that this launcher starts processes for the elastic job of the launcher of another
+   * machine, where the coordinator is. The launch ends with the job, and fails if the coordinator
+   * is lost. {@link #events} gets none.
+   *
+   * @param host the host of that launcher's {@link #listen}
+   * @param port in [1, 65535]
+   * @return this
+   */
+  public LauncherBuilder coordinator(String host, int port) {
+    return place(Place.Kind.ELSEWHERE, host, port);
+  }
+
+  private LauncherBuilder place(Place.Kind kind, String host, int port) {
+    place = Once.set("the coordinator", place, new Place(kind, host, port, ""));
+    return this;
+  }
+
+  /**
+   * Sets the name of an elastic job, the same on all machines; a process of another job is refused.
+   *
+   * @param job not blank; required with {@link #listen} and {@link #coordinator}, else random
+   * @return this
+   */
+  public LauncherBuilder job(String job) {
+    if (requireNonNull(job, "job").isBlank()) {
+      throw new IllegalArgumentException("job must not be blank");
+    }
+    this.job = Once.set("job", this.job, job);
     return this;
   }
 
@@ -223,6 +294,39 @@ public final class LauncherBuilder {
   }
 
   /**
+   * Sets a folder for logs: one file for each start of a process, {@code rank-1.log} or, if ranks
+   * come and go, {@code p1.2.log}, with its standard output and standard error, and {@code
+   * launcher.log} with the changes of an elastic job. Files that exist are continued. Rank 0 then
+   * does not inherit standard input and output.
+   *
+   * @param folder created if it does not exist
+   * @return this
+   */
+  public LauncherBuilder logs(Path folder) {
+    logs = Once.set("logs", logs, requireNonNull(folder, "folder"));
+    return this;
+  }
+
+  /**
+   * Sets the ranks whose output is shown on the terminal; by default all, and also processes that
+   * have no rank yet. If ranks come and go, a process is shown while it has such a rank.
+   *
+   * @param ranks each at least 0; none to show no output
+   * @return this
+   */
+  public LauncherBuilder shownRanks(int... ranks) {
+    Set<Integer> numbers = new TreeSet<>();
+    for (int rank : ranks) {
+      if (rank < 0) {
+        throw new IllegalArgumentException("a shown rank must be at least 0, got " + rank);
+      }
+      numbers.add(rank);
+    }
+    shown = Once.set("shownRanks", shown, new RankOutput.Shown(numbers));
+    return this;
+  }
+
+  /**
    * Builds the launcher.
    *
    * @return the launcher
@@ -244,6 +348,8 @@ public final class LauncherBuilder {
             orElse(prefixRankZero, false),
             orElse(oversubscribe, false),
             orElse(grace, DEFAULT_GRACE),
+            logs,
+            orElse(shown, RankOutput.Shown.ALL),
             elastic());
     if (!settings.oversubscribe()) {
       Launcher.requireProcessors(settings.processes(), Runtime.getRuntime().availableProcessors());
@@ -255,15 +361,23 @@ public final class LauncherBuilder {
     if (elastic == null) {
       requireElastic("processes", processes);
       requireElastic("restarts", budget);
+      requireElastic("spares", spares);
+      requireElastic("listen and coordinator", place);
+      requireElastic("job", job);
       requireElastic("events", events);
       return null;
     }
-    int started = orElse(processes, elastic.maxRanks());
+    if (place != null && job == null) {
+      throw new IllegalStateException("job must be set, the same on all machines");
+    }
+    int extra = orElse(spares, 0);
     return new ElasticSettings(
         elastic,
-        orElse(budget, DEFAULT_RESTARTS * started),
+        extra,
+        orElse(budget, DEFAULT_RESTARTS * (orElse(processes, elastic.maxRanks()) + extra)),
         orElse(per, DEFAULT_PER),
-        orElse(events, event -> {}));
+        orElse(events, event -> {}),
+        orElse(place, Place.alone()).withJob(job));
   }
 
   private static void requireElastic(String option, @Nullable Object value) {

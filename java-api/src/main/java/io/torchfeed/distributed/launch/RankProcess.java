@@ -5,7 +5,6 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
-import java.io.PrintStream;
 import java.nio.charset.Charset;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,6 +12,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -48,34 +48,48 @@ final class RankProcess {
   }
 
   /**
-   * Adopts a process as a rank whose output is prefixed; see {@link #named}.
+   * Adopts a process as a rank whose output is prefixed; see {@link #adopt}.
    *
    * @param onOutputFailure called in another thread when the output can no longer be forwarded
    */
   static RankProcess prefixed(
       int rank, Process process, Path lossNote, Consumer<RankProcess> onOutputFailure)
       throws IOException {
-    return named(nameOf(rank), rank, process, lossNote, onOutputFailure);
+    RankOutput output = new RankOutput(nameOf(rank), rank, RankOutput.Shown.ALL, null);
+    return adopt(nameOf(rank), rank, process, lossNote, output, onOutputFailure);
   }
 
-  private static String nameOf(int rank) {
+  static String nameOf(int rank) {
     return "rank " + rank;
   }
 
   /**
-   * Adopts a process, whose output is prefixed by a name; kills it if that fails.
+   * Adopts a process; kills it if that fails.
    *
+   * @param output takes its lines, and is closed after the last one
    * @param onOutputFailure called in another thread when the output can no longer be forwarded
    */
-  static RankProcess named(
-      String name, int rank, Process process, Path lossNote, Consumer<RankProcess> onOutputFailure)
+  static RankProcess adopt(
+      String name,
+      int rank,
+      Process process,
+      Path lossNote,
+      RankOutput output,
+      Consumer<RankProcess> onOutputFailure)
       throws IOException {
     boolean started = false;
     try {
       RankProcess taken = new RankProcess(name, rank, process, lossNote, false);
       process.getOutputStream().close();
-      taken.pump(process.getInputStream(), System.out, false, onOutputFailure);
-      taken.pump(process.getErrorStream(), System.err, true, onOutputFailure);
+      AtomicInteger open = new AtomicInteger(2);
+      Runnable atEnd =
+          () -> {
+            if (open.decrementAndGet() == 0) {
+              output.close();
+            }
+          };
+      taken.pump(process.getInputStream(), output, false, atEnd, onOutputFailure);
+      taken.pump(process.getErrorStream(), output, true, atEnd, onOutputFailure);
       started = true;
       return taken;
     } finally {
@@ -95,6 +109,15 @@ final class RankProcess {
 
   Process process() {
     return process;
+  }
+
+  /** Asks the process to end. Its last lines are still read, unlike by {@link Process#destroy}. */
+  void terminate() {
+    try {
+      process.toHandle().destroy();
+    } catch (UnsupportedOperationException e) {
+      process.destroy(); // a process without a handle
+    }
   }
 
   /** Returns the failure that ended the forwarding of output, or null. */
@@ -130,9 +153,18 @@ final class RankProcess {
   }
 
   private void pump(
-      InputStream in, PrintStream out, boolean keep, Consumer<RankProcess> onOutputFailure) {
+      InputStream in,
+      RankOutput output,
+      boolean isError,
+      Runnable atEnd,
+      Consumer<RankProcess> onOutputFailure) {
     Thread thread =
-        new Thread(() -> copy(in, out, keep), "torchfeed-" + name.replace(' ', '-') + "-output");
+        new Thread(
+            () -> {
+              copy(in, output, isError);
+              atEnd.run();
+            },
+            "torchfeed-" + name.replace(' ', '-') + "-output");
     thread.setDaemon(true);
     // A rank whose output is not read blocks when the pipe is full, and a launcher unaware of this
     // would wait for it indefinitely. The handler is called wherever the thread dies.
@@ -145,13 +177,12 @@ final class RankProcess {
     pumps.add(thread);
   }
 
-  private void copy(InputStream in, PrintStream out, boolean keep) {
-    String prefix = "[" + name + "] ";
+  private void copy(InputStream in, RankOutput output, boolean isError) {
     try (BufferedReader reader =
         new BufferedReader(new InputStreamReader(in, Charset.defaultCharset()))) {
       for (@Nullable String line = reader.readLine(); line != null; line = reader.readLine()) {
-        out.println(prefix + line);
-        if (keep) {
+        output.line(line, isError);
+        if (isError) {
           remember(line);
         }
       }

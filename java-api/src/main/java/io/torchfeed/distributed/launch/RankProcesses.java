@@ -77,6 +77,13 @@ final class RankProcesses implements AutoCloseable {
     isEnding = true; // at once: a launch that replaces processes must not
     synchronized (processes) {
       end();
+      try {
+        for (RankProcess each : processes) {
+          each.errorTail(); // so that its last lines are printed before this JVM ends
+        }
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
     }
   }
 
@@ -84,7 +91,7 @@ final class RankProcesses implements AutoCloseable {
   private void end() {
     boolean interrupted = false;
     try {
-      processes.forEach(each -> each.process().destroy());
+      processes.forEach(RankProcess::terminate);
       long deadline = System.nanoTime() + grace.toNanos();
       for (RankProcess each : processes) {
         long left = Math.max(0, deadline - System.nanoTime());

@@ -14,14 +14,14 @@ final class RestartBudget {
   private final int budget;
   private final Duration per;
   private final Deque<Long> restarts = new ArrayDeque<>();
-  private final Deque<ProcessFailure> failures = new ArrayDeque<>();
+  private final Deque<ElasticProcess.Failure> failures = new ArrayDeque<>();
 
   RestartBudget(int budget, Duration per) {
     this.budget = budget;
     this.per = per;
   }
 
-  void failed(ProcessFailure failure) {
+  void failed(ElasticProcess.Failure failure) {
     failures.removeIf(each -> failure.nanos() - each.nanos() > per.toNanos());
     failures.add(failure);
   }
@@ -40,9 +40,9 @@ final class RestartBudget {
    * Returns the failure that caused the others: within the interval before the last one, the first
    * that was not caused by the loss of a peer. An older one has been survived.
    */
-  Optional<ProcessFailure> first() {
-    List<ProcessFailure> recent = new ArrayList<>(failures);
-    recent.sort(Comparator.comparing(ProcessFailure::hasLostPeer)); // stable
+  Optional<ElasticProcess.Failure> first() {
+    List<ElasticProcess.Failure> recent = new ArrayList<>(failures);
+    recent.sort(Comparator.comparing(ElasticProcess.Failure::hasLostPeer)); // stable
     return recent.stream().findFirst();
   }
 

@@ -4,6 +4,7 @@ package io.torchfeed.distributed.membership;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.distributed.membership.MembershipEndedException.Reason;
+import io.torchfeed.internal.TerminationSignal;
 import io.torchfeed.internal.TimeLimit;
 import java.io.IOException;
 import java.time.Duration;
@@ -269,6 +270,16 @@ public final class Membership implements AutoCloseable {
    */
   public void requestLeave() {
     trySend(new Message.Leaving());
+  }
+
+  /**
+   * Makes SIGTERM and SIGINT {@linkplain #requestLeave ask} to leave instead of ending this
+   * process, which then has the time to. A second signal of the same kind ends it as usual.
+   *
+   * @throws IllegalStateException if the JVM does not allow it, for example with {@code -Xrs}
+   */
+  public void leaveOnTermination() {
+    TerminationSignal.handle(this::requestLeave);
   }
 
   /** Leaves the job as planned; the other ranks continue without this one. */

@@ -2,6 +2,7 @@
 package io.torchfeed.distributed.launch;
 
 import io.torchfeed.distributed.membership.Membership;
+import io.torchfeed.distributed.membership.MembershipEndedException;
 import io.torchfeed.distributed.membership.World;
 import io.torchfeed.distributed.membership.WorldChangedException;
 import java.io.IOException;
@@ -59,7 +60,15 @@ public final class ComingRank {
       }
       default -> {
         try (Membership membership = Membership.fromEnvironment()) {
+          if (behavior(args).startsWith("leave on termination")) {
+            membership.leaveOnTermination();
+          }
           new ComingRank(args, membership).run();
+        } catch (MembershipEndedException e) {
+          if (e.reason() != MembershipEndedException.Reason.LEFT) {
+            throw e;
+          }
+          System.out.println("left");
         }
       }
     }
@@ -78,6 +87,7 @@ public final class ComingRank {
       }
       step = world.step().orElse(step);
       note(world.generation() + "-" + name);
+      System.out.printf("rank %d pid %d%n", world.rank(), ProcessHandle.current().pid());
       try {
         if (train()) {
           membership.finish();
@@ -100,9 +110,8 @@ public final class ComingRank {
       Thread.sleep(STEP_MILLIS);
       step++;
       if (membership.commit(step)) {
-        if (behavior.equals("leave")) {
-          membership.leave();
-          System.exit(0);
+        if (behavior.endsWith("slowly")) {
+          Thread.sleep(600_000);
         }
         return false;
       }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.launch;
+
+import io.torchfeed.testing.TestJvm;
+import java.time.Duration;
+
+/** A separate launching process of two {@link ComingRank}s: {@code FOLDER [BEHAVIOR]}. */
+public final class ComingLauncher {
+  private ComingLauncher() {}
+
+  public static void main(String[] args) throws InterruptedException {
+    Launcher.builder()
+        .ranks(ElasticLaunchFixture.ranks(1, 2))
+        .mainClass(ComingRank.class)
+        .jvmOptions(TestJvm.SHORT_LIVED.toArray(new String[0]))
+        .jvmOptions("-Xshare:auto", "-Xmx64m")
+        .arguments(args[0])
+        .arguments(args.length > 1 && !args[1].isEmpty() ? new String[] {args[1]} : new String[0])
+        .grace(Duration.ofSeconds(5))
+        .oversubscribe(true)
+        .build()
+        .run();
+  }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.launch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.torchfeed.distributed.membership.CoordinatorEvent;
+import io.torchfeed.distributed.membership.CoordinatorEvent.Kind;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Tests of spares, and of launchers on several machines, which share this one. */
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class ElasticPlacesTest extends ElasticLaunchFixture {
+  @Test
+  void aSpareTakesOverAndTheReplacementBecomesASpare() throws Exception {
+    Future<?> launch = start(launcher().ranks(ranks(2, 2)).spares(1));
+    CoordinatorEvent first = await(Kind.FORMED);
+    assertThat(first.processes()).hasSize(2);
+    awaitConnected(3);
+    String lost = first.processes().get(0);
+    signal("KILL", pid(1, lost));
+    CoordinatorEvent second = await(Kind.FORMED);
+    assertThat(second.processes()).hasSize(2).contains(first.processes().get(1));
+    assertThat(second.processes().get(1)).endsWith(".1").isNotIn(first.processes());
+    awaitConnected(4);
+    complete();
+    launch.get();
+    assertThat(processes(Kind.CONNECTED)).contains(lost.replace(".1", ".2"));
+    assertThat(processes(Kind.FORMED)).hasSize(4);
+  }
+
+  private void awaitConnected(int count) throws InterruptedException {
+    while (seen.stream().filter(event -> event.kind() == Kind.CONNECTED).count() < count) {
+      seen.add(events.take());
+    }
+  }
+
+  @Test
+  void launchersOfTwoMachinesRunOneJob() throws Exception {
+    int port = freePort();
+    Future<?> first =
+        start(launcher().ranks(ranks(2, 2)).processes(1).listen("127.0.0.1", port).job("two"));
+    Future<?> second =
+        start(launcher().ranks(1, 2).processes(1).coordinator("127.0.0.1", port).job("two"));
+    List<String> ranks = await(Kind.FORMED).processes();
+    assertThat(ranks).hasSize(2).allSatisfy(name -> assertThat(name).endsWith("-p0.1"));
+    signal("KILL", pid(1, ranks.get(1)));
+    assertThat(await(Kind.FORMED).processes()).hasSize(2).anyMatch(name -> name.endsWith("p0.2"));
+    complete();
+    first.get();
+    second.get();
+  }
+
+  @Test
+  void aLauncherWhoseCoordinatorIsLostFails() throws Exception {
+    int port = freePort();
+    Future<?> first =
+        start(launcher().ranks(ranks(2, 2)).processes(1).listen("127.0.0.1", port).job("two"));
+    Future<?> second =
+        start(launcher().ranks(1, 2).processes(1).coordinator("127.0.0.1", port).job("two"));
+    await(Kind.FORMED);
+    first.cancel(true);
+    assertThat(failure(second)).hasMessageContaining("the job has failed: the coordinator is lost");
+  }
+
+  @Test
+  void aLauncherOfAnotherJobIsRefused() throws Exception {
+    int port = freePort();
+    Future<?> first = start(launcher().ranks(ranks(1, 1)).listen("127.0.0.1", port).job("two"));
+    await(Kind.FORMED);
+    Future<?> second =
+        start(launcher().ranks(1, 2).processes(1).coordinator("127.0.0.1", port).job("three"));
+    assertThatThrownBy(second::get)
+        .hasMessageContaining("this is the coordinator of job two, not of three");
+    complete();
+    first.get();
+  }
+
+  @Test
+  void aPortThatIsTakenIsNamed() throws Exception {
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+      Launcher launcher =
+          launcher().ranks(1, 1).listen("127.0.0.1", taken.getLocalPort()).job("job").build();
+      assertThatThrownBy(launcher::run)
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageStartingWith("cannot listen at 127.0.0.1:" + taken.getLocalPort());
+    }
+  }
+
+  @Test
+  void aJobThatTooFewJoinFailsAfterTheTimeForReplacements() throws Exception {
+    LaunchException failure =
+        failure(
+            start(
+                launcher()
+                    .ranks(ranks(2, 2).withReplacement(Duration.ofMillis(300)))
+                    .processes(1)
+                    .listen("127.0.0.1", 0)
+                    .job("two")));
+    assertThat(failure)
+        .hasMessage("the job has failed: 1 of at least 2 ranks were there after 300 ms");
+  }
+
+  private CoordinatorEvent await(Kind kind) throws InterruptedException {
+    while (true) {
+      CoordinatorEvent event = events.take();
+      seen.add(event);
+      if (event.kind() == kind) {
+        return event;
+      }
+    }
+  }
+
+  private static int freePort() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+      return socket.getLocalPort();
+    }
+  }
+}

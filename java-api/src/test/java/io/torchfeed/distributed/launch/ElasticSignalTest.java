@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.launch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.torchfeed.distributed.membership.CoordinatorEvent.Kind;
+import io.torchfeed.testing.TestJvm;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Tests of launchers and processes that are terminated, interrupted or killed. */
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class ElasticSignalTest extends ElasticLaunchFixture {
+  private static final Pattern PID = Pattern.compile("rank \\d+ pid (\\d+)");
+
+  @Test
+  void aRankThatIsTerminatedLeavesAndIsNotReplaced() throws Exception {
+    Future<?> launch = start(launcher("p.*=leave on termination").ranks(ranks(1, 2)));
+    awaitRanks("p0.1", "p1.1");
+    signal("TERM", pid(1, "p1.1"));
+    awaitRanks("p0.1");
+    complete();
+    launch.get();
+    assertThat(processes(Kind.LEFT)).containsExactly("p1.1");
+    assertThat(processes(Kind.LOST)).isEmpty();
+    assertThat(processes(Kind.CONNECTED)).hasSize(2);
+  }
+
+  @Test
+  void aSecondSignalOfTheSameKindEndsAProcess() throws Exception {
+    Future<?> launch =
+        start(
+            launcher("p.*=leave on termination slowly")
+                .ranks(ranks(1, 1))
+                .restarts(0, Duration.ofMinutes(1)));
+    awaitRanks("p0.1");
+    long pid = pid(1, "p0.1");
+    signal("TERM", pid);
+    awaitEvent(Kind.PAUSED); // the first signal was taken
+    signal("TERM", pid);
+    assertThat(failure(launch).exitCode()).isEqualTo(143);
+  }
+
+  @Test
+  void anInterruptedLauncherEndsItsProcesses() throws Exception {
+    Future<?> launch = start(launcher().ranks(ranks(2, 2)));
+    awaitRanks("p0.1", "p1.1");
+    ProcessHandle rank = ProcessHandle.of(pid(1, "p0.1")).orElseThrow();
+    launch.cancel(true);
+    assertThatThrownBy(launch::get).isInstanceOf(CancellationException.class);
+    rank.onExit().get(60, TimeUnit.SECONDS);
+  }
+
+  @Test
+  void aTerminatedLauncherLetsItsRanksLeave() throws Exception {
+    try (TestJvm launcher = launcherProcess("p.*=leave on termination")) {
+      List<ProcessHandle> ranks = ranks(launcher);
+      launcher.signal("TERM");
+      assertThat(launcher.exitCode()).isEqualTo(143);
+      assertThat(launcher.output())
+          .anySatisfy(line -> assertThat(line).isEqualTo("[p0.1] left"))
+          .anySatisfy(line -> assertThat(line).isEqualTo("[p1.1] left"));
+      assertThat(ranks).noneMatch(ProcessHandle::isAlive);
+    }
+  }
+
+  /** Also when a rank is stopped, and when one does not react. */
+  @ParameterizedTest
+  @ValueSource(strings = {"TERM", "KILL"})
+  void noProcessOutlivesALauncher(String signal) throws Exception {
+    try (TestJvm launcher = launcherProcess("")) {
+      List<ProcessHandle> ranks = ranks(launcher);
+      if (signal.equals("TERM")) {
+        signal("STOP", ranks.get(0).pid());
+      }
+      launcher.signal(signal);
+      launcher.exitCode();
+      for (ProcessHandle rank : ranks) {
+        rank.onExit().get(60, TimeUnit.SECONDS);
+      }
+    }
+  }
+
+  private TestJvm launcherProcess(String behavior) throws Exception {
+    return TestJvm.start(
+        folder,
+        Map.of(),
+        List.of("-Xmx64m"),
+        ComingLauncher.class.getName(),
+        folder.toString(),
+        behavior);
+  }
+
+  private static List<ProcessHandle> ranks(TestJvm launcher) throws Exception {
+    return launcher.await(lines -> pids(lines).size() == 2).stream()
+        .flatMap(line -> pids(List.of(line)).stream())
+        .map(pid -> ProcessHandle.of(pid).orElseThrow())
+        .toList();
+  }
+
+  private static List<Long> pids(List<String> lines) {
+    return lines.stream()
+        .map(PID::matcher)
+        .filter(Matcher::find)
+        .map(found -> Long.parseLong(found.group(1)))
+        .toList();
+  }
+}
