@@ -13,7 +13,8 @@ import java.util.Properties;
  * The library itself: its version, and a self-check that it works on this machine.
  *
  * <p>Run as a main class, it runs the self-check and prints the findings, with a hint for each
- * failure; with arguments, it writes or verifies files of image records. See {@link #main}.
+ * failure; with arguments, it starts ranks, or writes or verifies files of image records. See
+ * {@link #main}.
  */
 public final class Torchfeed {
   private static final int WRONG_USAGE = 2;
@@ -49,22 +50,26 @@ public final class Torchfeed {
   }
 
   /**
-   * Runs the self-check, or a command for files of image records, and prints its findings to the
-   * standard output. Exits with 0 if all is well, 1 if something is wrong, or 2 for other
-   * arguments.
+   * Runs the self-check, or a command, and prints its findings to the standard output. Exits with 0
+   * if all is well, 1 if something is wrong, or 2 for other arguments; a launch exits with the
+   * status of the process that failed first.
    *
    * @param args empty for the self-check; {@code images pack FOLDER FILE}, which writes the images
-   *     in the folders of the classes as {@link io.torchfeed.data.source.ImageRecords}; or {@code
-   *     images verify FILE}
+   *     in the folders of the classes as {@link io.torchfeed.data.source.ImageRecords}; {@code
+   *     images verify FILE}; or {@code launch OPTIONS MAIN ARGUMENTS}, which starts ranks by {@link
+   *     io.torchfeed.distributed.launch.Launcher}, and without more prints its options
    */
   public static void main(String[] args) {
     requireNonNull(args, "args");
     if (args.length > 0 && args[0].equals("images")) {
       System.exit(ImageCommand.run(List.of(args).subList(1, args.length), System.out, System.err));
     }
+    if (args.length > 0 && args[0].equals("launch")) {
+      System.exit(LaunchCommand.run(List.of(args).subList(1, args.length), System.err));
+    }
     if (args.length > 0) {
       System.err.println(
-          "error: no arguments or %s are expected, got %s"
+          "error: no arguments, %s or launch are expected, got %s"
               .formatted(ImageCommand.USAGE, String.join(" ", args)));
       System.exit(WRONG_USAGE);
     }

@@ -130,25 +130,26 @@ class ArchitectureTest {
               "internal",
               "sampler"),
           entry("amp", "bindings", "checkpoint", "internal", "memory"),
-          entry("", "bindings", "data", "data.source", "sampler", "sampler.torch"));
+          entry(
+              "",
+              "bindings",
+              "data",
+              "data.source",
+              "distributed.launch",
+              "distributed.membership",
+              "sampler",
+              "sampler.torch"));
 
   private static final Pattern IMPORT =
       Pattern.compile("^import (?:static )?[\\w.]+\\.(\\w+);", Pattern.MULTILINE);
-
   private static final Pattern NO_CODE =
       Pattern.compile("(?s:/\\*.*?\\*/)|//.*|^import .*", Pattern.MULTILINE);
-
   private static final Pattern FULL_NAME =
       Pattern.compile("(?<!\")io\\.torchfeed(?:\\.\\w+)*\\.(?:@\\w+ )?[A-Z]\\w*");
-
   private static final Pattern SOURCE = Pattern.compile("\\.(java|cc|h)$");
-
   private static final Pattern WORD = Pattern.compile("\\w+");
-
   private static final int MAX_LINES = 400;
-
   private static final int MAX_CIRCLE = 5;
-
   private static final int MAX_TESTS = 45;
 
   /** The folders of tests that hold more files, and how many they may until issue 27 cuts them. */

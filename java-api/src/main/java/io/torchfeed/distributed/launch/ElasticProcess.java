@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.OptionalLong;
 
 /** A started process of an elastic launch, as its launcher knows it. Not thread-safe. */
@@ -25,6 +26,7 @@ final class ElasticProcess {
       int generation,
       int exitCode,
       String errorTail,
+      Optional<String> errorFile,
       boolean hasLostPeer,
       long nanos) {}
 
@@ -122,6 +124,7 @@ final class ElasticProcess {
         generation,
         running.process().exitValue(),
         running.errorTail(),
+        running.errorFile(),
         running.hasLostPeer(),
         now);
   }

@@ -22,6 +22,7 @@ final class JvmCommand {
     variables.put(RankVariables.JOB, job);
     variables.put(RankVariables.LAUNCHER, Long.toString(ProcessHandle.current().pid()));
     variables.put(RankVariables.LOSS_NOTE, lossNote.toString());
+    variables.put(ErrorFile.VARIABLE, LossNotes.errorFile(lossNote).toString());
     return builder;
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.launch;
 
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +22,9 @@ public final class LaunchException extends RuntimeException {
 
   /** See {@link #errorTail()}. */
   private final String errorTail;
+
+  /** See {@link #errorFile()}. */
+  private @Nullable String errorFile;
 
   /** See {@link #process()}. */
   private final String process;
@@ -80,17 +84,30 @@ public final class LaunchException extends RuntimeException {
     return "the output of " + who + " could not be forwarded: " + cause;
   }
 
-  static LaunchException failed(int rank, int exitCode, String errorTail) {
-    String message = "rank " + rank + " was the first to fail, " + how(exitCode) + tail(errorTail);
-    return new LaunchException(message, rank, exitCode, errorTail, null);
+  static LaunchException failed(
+      int rank, int exitCode, String errorTail, Optional<String> errorFile) {
+    String message =
+        "rank " + rank + " was the first to fail, " + how(exitCode) + quote(errorTail, errorFile);
+    return new LaunchException(message, rank, exitCode, errorTail, null).with(errorFile);
   }
 
   private static String how(int exitCode) {
     return exitCode > SIGNALS ? "by signal " + (exitCode - SIGNALS) : "with exit code " + exitCode;
   }
 
-  private static String tail(String errorTail) {
-    return errorTail.isEmpty() ? "" : "; the end of its standard error:\n" + errorTail;
+  private static String quote(String errorTail, Optional<String> errorFile) {
+    return errorFile.map(file -> "; its error file: " + ErrorFile.message(file)).orElse("")
+        + (errorTail.isEmpty() ? "" : "; the end of its standard error:\n" + errorTail);
+  }
+
+  private LaunchException with(Optional<String> file) {
+    errorFile = file.orElse(null);
+    return this;
+  }
+
+  /** Returns the content of an error file for this failure, written by the process if it could. */
+  String errorFile() {
+    return errorFile == null ? ErrorFile.json(String.valueOf(getMessage()), "") : errorFile;
   }
 
   static LaunchException processNotStarted(String process, Throwable cause) {
@@ -112,15 +129,20 @@ public final class LaunchException extends RuntimeException {
     String message =
         "%s; process %s (%s) was the first to fail, %s%s"
             .formatted(
-                reason, first.process(), place, how(first.exitCode()), tail(first.errorTail()));
+                reason,
+                first.process(),
+                place,
+                how(first.exitCode()),
+                quote(first.errorTail(), first.errorFile()));
     return new LaunchException(
-        message,
-        first.process(),
-        first.rank(),
-        first.generation(),
-        first.exitCode(),
-        first.errorTail(),
-        null);
+            message,
+            first.process(),
+            first.rank(),
+            first.generation(),
+            first.exitCode(),
+            first.errorTail(),
+            null)
+        .with(first.errorFile());
   }
 
   /**

@@ -78,10 +78,15 @@ public final class Launcher {
       requireMemory(settings.processes(), FreeMemory.bytes());
     }
     ElasticSettings elastic = settings.elastic();
-    if (elastic == null) {
-      new FixedLaunch(settings).run();
-    } else {
-      new ElasticLaunch(settings, elastic).run();
+    try {
+      if (elastic == null) {
+        new FixedLaunch(settings).run();
+      } else {
+        new ElasticLaunch(settings, elastic).run();
+      }
+    } catch (LaunchException e) {
+      ErrorFile.write(e.errorFile(), System.getenv());
+      throw e;
     }
   }
 

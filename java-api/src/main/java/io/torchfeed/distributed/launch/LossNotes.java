@@ -26,8 +26,14 @@ final class LossNotes implements AutoCloseable {
   /** Returns the path of a process's note, which does not exist yet. */
   Path of(String process) {
     Path note = folder.resolve(process);
+    notes.add(errorFile(note));
     notes.add(note);
     return note;
+  }
+
+  /** Returns the error file of the process that has a note. */
+  static Path errorFile(Path note) {
+    return note.resolveSibling(note.getFileName() + ".json");
   }
 
   @Override

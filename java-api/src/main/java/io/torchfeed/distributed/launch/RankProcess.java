@@ -12,6 +12,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -150,6 +151,11 @@ final class RankProcess {
     synchronized (tail) {
       return inherited ? "" : String.join("\n", tail);
     }
+  }
+
+  /** Returns its error file; empty if it wrote none. */
+  Optional<String> errorFile() {
+    return ErrorFile.read(LossNotes.errorFile(lossNote));
   }
 
   private void pump(

@@ -68,7 +68,8 @@ final class RunningRanks implements AutoCloseable {
       @Nullable RankProcess rank = next(LOOK_NANOS);
       if (rank != null && rank.hasFailed()) {
         RankProcess cause = causeAmong(rank);
-        throw LaunchException.failed(cause.rank(), cause.process().exitValue(), cause.errorTail());
+        throw LaunchException.failed(
+            cause.rank(), cause.process().exitValue(), cause.errorTail(), cause.errorFile());
       }
       if (rank != null) {
         rank.errorTail(); // so that its last lines are printed before this method returns

@@ -51,6 +51,10 @@ public final class ComingRank {
         System.err.println("the reason of " + System.getenv("TORCHFEED_PROCESS_NAME"));
         System.exit(GUILTY);
       }
+      case "throw" -> {
+        ErrorFile.recordUncaught();
+        throw new IllegalStateException("the exception of " + System.getenv("RANK"));
+      }
       case "nothing" -> System.exit(0);
       case "variables" -> {
         System.getenv().keySet().stream()

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.torchfeed.distributed.launch.ComingRank;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class LaunchCommandTest {
+  private static final String MAIN = ComingRank.class.getName();
+
+  private final ByteArrayOutputStream errors = new ByteArrayOutputStream();
+
+  private int run(String... args) {
+    errors.reset();
+    return LaunchCommand.run(List.of(args), new PrintStream(errors, true, StandardCharsets.UTF_8));
+  }
+
+  private String errors() {
+    return errors.toString(StandardCharsets.UTF_8);
+  }
+
+  @Test
+  void ranksThatComeAndGoCompleteAJob(@TempDir Path folder) throws IOException {
+    Files.createFile(folder.resolve("complete"));
+    Path logs = folder.resolve("logs");
+    int status =
+        run(
+            "--ranks",
+            "1:2",
+            "--spares",
+            "1",
+            "--restarts",
+            "1/60",
+            "--logs",
+            logs.toString(),
+            "--show",
+            "none",
+            "--job",
+            "job",
+            "--listen",
+            "127.0.0.1:0",
+            "--grace",
+            "1.5",
+            "--jvm",
+            "-Xmx64m",
+            "--oversubscribe",
+            MAIN,
+            folder.toString());
+    assertThat(status).as(errors()).isZero();
+    assertThat(errors()).contains("generation 1: training has been completed by 2 ranks");
+    assertThat(logs.resolve("launcher.log")).doesNotExist(); // several machines have one each
+    try (var files = Files.list(logs)) {
+      assertThat(files.map(Path::toString).filter(name -> name.endsWith("launcher.log")))
+          .hasSize(1);
+    }
+  }
+
+  @Test
+  void theStatusIsThatOfTheProcessThatFailedFirst(@TempDir Path folder) {
+    assertThat(
+            run(
+                "--ranks",
+                "1:1",
+                "--restarts",
+                "0/60",
+                "--oversubscribe",
+                MAIN,
+                folder.toString(),
+                "p.*=fail"))
+        .isEqualTo(5);
+    assertThat(errors()).contains("error: the job has failed: ", "the reason of p0.1");
+    assertThat(
+            run(
+                "--ranks",
+                "1",
+                "--env",
+                "TORCHFEED_PROCESS_NAME=none",
+                "--oversubscribe",
+                MAIN,
+                folder.toString(),
+                "none=nothing"))
+        .as(errors())
+        .isZero();
+    assertThat(run("--ranks", "1", "--oversubscribe", "no.such.Class")).isEqualTo(1);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "--ranks | --ranks needs a value",
+        "--ranks x Main | --ranks must have a whole number, got 'x'",
+        "--ranks 2:1 Main | ranks must be 1 <= minRanks <= maxRanks, got 2 and 1",
+        "--ranks 2 --ranks 3 Main | ranks was already set to 2",
+        "--ranks 2 | the class to run is missing",
+        "--ranks 1 --spares 1 Main | spares is an option of ranks(min, max)",
+        "--restarts 3 Main | --restarts must be N/SECONDS, got '3'",
+        "--restarts 3/x Main | --restarts must have a number of seconds, got 'x'",
+        "--listen 1234 Main | --listen must be HOST:PORT, got '1234'",
+        "--env NAME Main | --env must be NAME=VALUE, got 'NAME'",
+        "--show 0,-1 Main | a shown rank must be at least 0, got -1",
+        "--grace -1 Main | --grace must have a number of seconds, got '-1'",
+        "--other Main | unknown option --other",
+      })
+  void otherOptionsAreRefusedWithTheUsage(String args, String message) {
+    assertThat(run(new ArrayList<>(List.of(args.split(" "))).toArray(new String[0]))).isEqualTo(2);
+    assertThat(errors()).startsWith("error: " + message).contains("--ranks N | MIN:MAX");
+  }
+}
