@@ -22,10 +22,26 @@ record Evaluation(double loss, double accuracy) {
   /**
    * Evaluates a separate slice on each rank, so that each sample counts once, and adds the sums.
    */
-  @SuppressWarnings("try") // a scope works by being open
   static Evaluation of(Net net, MnistTensors test, ProcessGroup group, TrainingDevice device) {
     int from = (int) ((long) test.size() * group.rank() / group.size());
     int to = (int) ((long) test.size() * (group.rank() + 1) / group.size());
+    return of(Collectives.sum(group, sums(net, test, from, to, device)));
+  }
+
+  /** Evaluates all samples on the CPU, in this process. */
+  static Evaluation alone(Net net, MnistTensors test) {
+    TrainingDevice cpu = new TrainingDevice(TrainingDevice.CPU, false);
+    return of(sums(net, test, 0, test.size(), cpu));
+  }
+
+  private static Evaluation of(double[] sums) {
+    return new Evaluation(sums[0] / sums[2], sums[1] / sums[2]);
+  }
+
+  /** Returns the sums of losses, right answers, and samples. */
+  @SuppressWarnings("try") // a scope works by being open
+  private static double[] sums(
+      Net net, MnistTensors test, int from, int to, TrainingDevice device) {
     double loss = 0;
     double correct = 0;
     net.train(false);
@@ -42,7 +58,6 @@ record Evaluation(double loss, double accuracy) {
     } finally {
       net.train(true);
     }
-    double[] sums = Collectives.sum(group, loss, correct, to - from);
-    return new Evaluation(sums[0] / sums[2], sums[1] / sums[2]);
+    return new double[] {loss, correct, to - from};
   }
 }

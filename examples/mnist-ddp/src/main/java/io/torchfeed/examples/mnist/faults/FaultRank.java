@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.mnist.faults;
+
+import io.torchfeed.checkpoint.Checkpoints;
+import io.torchfeed.data.Batch;
+import io.torchfeed.data.TensorDataset;
+import io.torchfeed.distributed.membership.Membership;
+import io.torchfeed.distributed.membership.MembershipEndedException;
+import io.torchfeed.distributed.membership.World;
+import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.elastic.ElasticTraining;
+import io.torchfeed.examples.mnist.ElasticModel;
+import io.torchfeed.examples.mnist.faults.RankLog.End;
+import java.io.BufferedReader;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A rank of the campaign. It writes its {@link RankLog} to its standard output, and takes commands
+ * from its standard input: {@code join}, {@code leave}, {@code throw PLACE}. It dies at once when
+ * that ends, so that none is left behind by a campaign that is killed.
+ */
+final class FaultRank {
+  /** The exit status after each end that is not the end of the training. */
+  static final int EXPELLED = 3;
+
+  static final int THREW = 4;
+  private static final int ORPHANED = 5;
+
+  /** Places in a step at which it throws. */
+  static final int PLACES = 3;
+
+  /** The exception that a command asks for. */
+  private static final class AskedFor extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    AskedFor(String place) {
+      super("asked to fail " + place);
+    }
+  }
+
+  private final OutputStream log = new FileOutputStream(FileDescriptor.out);
+  private final CountDownLatch joining = new CountDownLatch(1);
+  private final RankArguments arguments;
+  private final RankArguments.Training plan;
+  private volatile int thrownAt = -1;
+  private volatile @Nullable Membership membership;
+  private int generation;
+  private int rank;
+
+  private FaultRank(RankArguments arguments) {
+    this.arguments = arguments;
+    this.plan = arguments.training();
+  }
+
+  /**
+   * Trains as one rank and ends the process.
+   *
+   * @param arguments of {@link RankArguments}
+   */
+  public static void main(String[] arguments) throws InterruptedException {
+    System.exit(new FaultRank(RankArguments.parse(arguments)).run());
+  }
+
+  private synchronized void log(RankLog.Event event) {
+    try {
+      log.write((RankLog.format(event) + "\n").getBytes(StandardCharsets.UTF_8));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private int ended(End end, String text, int status) {
+    log(new RankLog.Ended(System.nanoTime(), end, text));
+    return status;
+  }
+
+  private void obey() {
+    try (BufferedReader in =
+        new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII))) {
+      for (String line = in.readLine(); line != null; line = in.readLine()) {
+        Membership own = membership;
+        if (line.equals("join")) {
+          joining.countDown();
+        } else if (line.equals("unused")) {
+          Runtime.getRuntime().halt(ended(End.UNUSED, "", 0));
+        } else if (line.equals("leave") && own != null) {
+          own.requestLeave();
+        } else if (line.startsWith("throw ")) {
+          thrownAt = Integer.parseInt(line.substring("throw ".length()));
+        }
+      }
+    } catch (IOException e) {
+      // as at the end of the input
+    }
+    Runtime.getRuntime().halt(ORPHANED);
+  }
+
+  private int run() throws InterruptedException {
+    Thread commands = new Thread(this::obey, "commands");
+    commands.setDaemon(true);
+    commands.start();
+    ElasticModel.useOneThread();
+    try (TensorDataset data = ElasticModel.data(plan.data(), plan.plan().samples());
+        ElasticModel model = ElasticModel.of(plan.plan().seed(), plan.learningRate());
+        Checkpoints checkpoints = Checkpoints.open(arguments.checkpoints())) {
+      ElasticModel.warmUp(plan.plan().globalBatch() / 2);
+      log(new RankLog.Ready(System.nanoTime()));
+      joining.await();
+      try (Membership own =
+          Membership.join("127.0.0.1", arguments.port(), Job.NAME, arguments.name())) {
+        membership = own;
+        return train(own, data, model, checkpoints);
+      }
+    }
+  }
+
+  private int train(Membership own, TensorDataset data, ElasticModel model, Checkpoints checkpoints)
+      throws InterruptedException {
+    ElasticTraining[] training = new ElasticTraining[1];
+    training[0] =
+        ElasticTraining.builder(
+                own,
+                group -> {
+                  DistributedDataParallel wrapped =
+                      DistributedDataParallel.wrap(model.module(), group);
+                  log(new RankLog.Wrapped(System.nanoTime()));
+                  return wrapped;
+                })
+            .state(model::addTo)
+            .loader(part -> plan.plan().loader(data, part))
+            .epochs(plan.epochs())
+            .seed(plan.plan().seed())
+            .checkpoints(checkpoints, plan.everySteps())
+            .whenChanged(world -> entered(world, training[0].step(), model.digest()))
+            .build();
+    try {
+      ElasticTraining.Outcome outcome =
+          training[0].run((ranks, batch) -> step(training[0].step(), model, ranks, batch));
+      if (outcome == ElasticTraining.Outcome.COMPLETED && rank == 0) {
+        log(new RankLog.Tested(System.nanoTime(), model.accuracy(plan.data())));
+      }
+      return ended(End.valueOf(outcome.name()), "", 0);
+    } catch (AskedFor e) {
+      return ended(End.THREW, e.getMessage() == null ? "" : e.getMessage(), THREW);
+    } catch (MembershipEndedException e) {
+      boolean isExpelled = e.reason() == MembershipEndedException.Reason.EXPELLED;
+      return ended(isExpelled ? End.EXPELLED : End.FAILED, e.toString(), isExpelled ? EXPELLED : 1);
+    } catch (RuntimeException e) {
+      e.printStackTrace();
+      return ended(End.FAILED, e.toString(), 1);
+    }
+  }
+
+  private void entered(World world, long step, long digest) {
+    generation = world.generation();
+    rank = world.rank();
+    log(
+        new RankLog.Entered(
+            System.nanoTime(), generation, step, rank, world.size(), world.origin(), digest));
+  }
+
+  private void step(long step, ElasticModel model, DistributedDataParallel ranks, Batch batch) {
+    log(begun(step, batch));
+    throwIfAsked(0, "before the step");
+    model.zeroGrad();
+    Tensor loss = model.loss(batch);
+    throwIfAsked(1, "after the forward pass");
+    ranks.backward(loss);
+    model.update();
+    log(new RankLog.Done(System.nanoTime(), generation, step, model.digest()));
+    throwIfAsked(2, "after the step");
+  }
+
+  private void throwIfAsked(int place, String text) {
+    if (thrownAt == place) {
+      throw new AskedFor(text);
+    }
+  }
+
+  private RankLog.Begun begun(long step, Batch batch) {
+    long[] indices = batch.indices();
+    List<Long> own = new ArrayList<>();
+    for (int i = 0; i < indices.length; i++) {
+      if (!batch.isPadding(i)) {
+        own.add(indices[i]);
+      }
+    }
+    long seed = torch.getDefaultCPUGenerator().current_seed();
+    return new RankLog.Begun(
+        System.nanoTime(), generation, step, batch.epoch(), seed, own, indices.length - own.size());
+  }
+}

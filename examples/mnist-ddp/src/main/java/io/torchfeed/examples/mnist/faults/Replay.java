@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.mnist.faults;
+
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.checkpoint.StateDict;
+import io.torchfeed.data.Batch;
+import io.torchfeed.data.Batches;
+import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.LoaderState;
+import io.torchfeed.data.TensorDataset;
+import io.torchfeed.distributed.GroupOptions;
+import io.torchfeed.distributed.Master;
+import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.examples.mnist.ElasticModel;
+import io.torchfeed.examples.mnist.faults.RankLog.Begun;
+import io.torchfeed.examples.mnist.faults.Verdict.Generation;
+import io.torchfeed.sampler.Part;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.Collectors;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The same training by a plain loop without faults, in threads: each generation from the state with
+ * which it began, in the world that it had. The state after each step must be that of the ranks,
+ * bit for bit.
+ *
+ * <p>The first state is a new model's. Each other one is what the replay itself has reached at that
+ * step, and must have the digest with which the generation began: so the whole training is compared
+ * with one that has never lost a rank.
+ */
+final class Replay {
+  private static final GroupOptions GROUP = GroupOptions.ofTimeout(Duration.ofSeconds(60));
+
+  /** A state that a later generation begins with. */
+  private record Kept(StateDict state, @Nullable LoaderState position) {}
+
+  private final RankArguments.Training training;
+  private final List<ElasticModel> models = new ArrayList<>();
+  private final Map<Long, Kept> kept = new HashMap<>();
+  private final Object generator = new Object();
+  private final List<String> faults = new ArrayList<>();
+  private long steps;
+
+  private Replay(RankArguments.Training training) {
+    this.training = training;
+  }
+
+  /**
+   * What a replay has found.
+   *
+   * @param faults empty if all states were equal
+   * @param steps the number of steps that were compared
+   */
+  record Result(List<String> faults, long steps) {}
+
+  /** Trains all generations. */
+  static Result of(RankArguments.Training training, List<Generation> generations)
+      throws InterruptedException {
+    Replay replay = new Replay(training);
+    try (TensorDataset data = ElasticModel.data(training.data(), training.plan().samples())) {
+      replay.run(data, generations);
+    } finally {
+      replay.kept.values().forEach(each -> each.state().close());
+      replay.models.forEach(ElasticModel::close);
+    }
+    return new Result(replay.faults, replay.steps);
+  }
+
+  private void run(TensorDataset data, List<Generation> generations) throws InterruptedException {
+    ElasticModel.useOneThread();
+    model(0);
+    keep(0, 0, null);
+    for (int i = 0; i < generations.size() && faults.isEmpty(); i++) {
+      Generation each = generations.get(i);
+      Set<Long> later =
+          generations.subList(i + 1, generations.size()).stream()
+              .map(next -> next.start)
+              .collect(Collectors.toSet());
+      Kept first = kept.get(each.start);
+      if (first == null) {
+        faults.add("the replay has no state for generation " + each.number);
+        return;
+      }
+      for (int rank = 0; rank < each.size; rank++) {
+        model(rank).state().loadStateDict(first.state());
+      }
+      if (model(0).digest() != each.digest) {
+        faults.add("the replay has another state at the start of generation " + each.number);
+      } else if (!each.done.isEmpty()) {
+        inThreads(each, data, first.position(), later);
+      }
+      kept.entrySet().removeIf(entry -> !later.contains(entry.getKey()) && isClosed(entry));
+    }
+  }
+
+  private static boolean isClosed(Map.Entry<Long, Kept> entry) {
+    entry.getValue().state().close();
+    return true;
+  }
+
+  private ElasticModel model(int rank) {
+    while (models.size() <= rank) {
+      models.add(ElasticModel.of(training.plan().seed(), training.learningRate()));
+    }
+    return models.get(rank);
+  }
+
+  private void keep(long step, int rank, @Nullable LoaderState position) {
+    Kept before = kept.put(step, new Kept(model(rank).state().stateDict(), position));
+    if (before != null) {
+      before.state().close();
+    }
+  }
+
+  private void inThreads(
+      Generation each, TensorDataset data, @Nullable LoaderState from, Set<Long> later)
+      throws InterruptedException {
+    ExecutorService threads = Executors.newFixedThreadPool(each.size);
+    Master master = Master.listen("127.0.0.1");
+    try {
+      List<Future<?>> all = new ArrayList<>();
+      for (int i = 0; i < each.size; i++) {
+        int rank = i;
+        Master own = rank == 0 ? master : Master.at("127.0.0.1", master.port());
+        all.add(threads.submit(() -> train(own, rank, each, data, from, later)));
+      }
+      for (Future<?> one : all) {
+        one.get();
+      }
+    } catch (ExecutionException e) {
+      throw new IllegalStateException("the replay of generation " + each.number + " failed", e);
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  private void train(
+      Master master,
+      int rank,
+      Generation each,
+      TensorDataset data,
+      @Nullable LoaderState from,
+      Set<Long> later) {
+    ElasticModel.useOneThread();
+    Part part = new Part(each.size, rank);
+    try (ProcessGroup group = ProcessGroup.join(master, part, GROUP);
+        DistributedDataParallel wrapped =
+            DistributedDataParallel.wrap(model(rank).module(), group);
+        DataLoader loader = training.plan().loader(data, part)) {
+      LoaderState state = from;
+      long step = each.start;
+      long end = each.done.lastKey() + 1;
+      while (step < end) {
+        try (Batches batches = state == null ? loader.epoch(0) : loader.resume(state)) {
+          while (step < end && batches.hasNext()) {
+            step(each, step, rank, wrapped, batches.next());
+            step++;
+            if (rank == 0 && later.contains(step)) {
+              keep(step, rank, batches.state());
+            }
+          }
+          state = batches.state();
+        }
+      }
+    }
+  }
+
+  @SuppressWarnings("try") // a scope works by being open
+  private void step(
+      Generation each, long step, int rank, DistributedDataParallel wrapped, Batch batch) {
+    ElasticModel model = model(rank);
+    Begun logged = requireNonNull(each.begun.get(step)).get(rank);
+    try (PointerScope scope = new PointerScope()) {
+      model.zeroGrad();
+      Tensor loss;
+      synchronized (generator) { // there is one for all threads
+        torch.manual_seed(requireNonNull(logged).seed());
+        loss = model.loss(batch);
+      }
+      wrapped.backward(loss);
+      model.update();
+    }
+    if (rank == 0) {
+      steps++;
+      Long digest = each.done.get(step);
+      if (faults.isEmpty() && digest != null && digest != model.digest()) {
+        faults.add(
+            "the replay has another state after step %d of generation %d"
+                .formatted(step, each.number));
+      }
+    }
+  }
+}
