@@ -98,7 +98,7 @@ import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 
-/** How {@link SampleArguments} makes objects of types that need more than a static method. */
+/** Makers of objects that {@link SampleArguments} cannot make by a static method alone. */
 final class SampleTable {
   private final SampleArguments all;
   private final Path folder;
