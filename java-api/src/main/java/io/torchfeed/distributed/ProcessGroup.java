@@ -74,7 +74,9 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * {@code MASTER_ADDR} and {@code MASTER_PORT}, ignored when {@code WORLD_SIZE} is 1; {@code
    * GLOO_SOCKET_IFNAME}, the network interface, ignored when the master is on the loopback
    * interface; {@code TORCHFEED_JOB_ID} or torchrun's {@code TORCHELASTIC_RUN_ID}, the {@linkplain
-   * GroupOptions#withName name} of the job.
+   * GroupOptions#withName name} of the job. Without {@code RANK} and {@code WORLD_SIZE}, the
+   * variables count that a task of Slurm's {@code srun} has, a pod of Kubeflow's Trainer v2 with
+   * one process ({@code PET_*}), or a pod of a Volcano job with one task ({@code VC_*}).
    *
    * @param options the same on all ranks, except for the index of the device and the timeout
    * @return the group, connected to all ranks; the caller closes it

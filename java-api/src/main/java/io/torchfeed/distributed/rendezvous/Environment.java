@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.rendezvous;
 
+import io.torchfeed.internal.ClusterVariables;
 import io.torchfeed.internal.RankVariables;
 import io.torchfeed.sampler.Part;
 import java.util.Map;
@@ -8,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A rank and where it meets the others, as described by the environment variables that torchrun and
- * other launchers set.
+ * other launchers set, or else a {@linkplain ClusterVariables cluster}.
  *
  * @param isStoreServedElsewhere whether torchrun's agent already serves the store; the keys of
  *     earlier attempts remain in it
@@ -24,11 +25,12 @@ public record Environment(
     String job) {
   private static final String TORCHRUN_JOB = "TORCHELASTIC_RUN_ID";
   private static final String HINT =
-      "; start the program with Launcher or torchrun, or set RANK=0 WORLD_SIZE=1 for a single"
+      "; start the program with Launcher, torchrun or srun, or set RANK=0 WORLD_SIZE=1 for a single"
           + " process";
 
   /** Reads and checks the variables; errors name the variable, its value and the valid range. */
-  public static Environment of(Map<String, String> variables) {
+  public static Environment of(Map<String, String> given) {
+    Map<String, String> variables = ClusterVariables.resolve(given);
     int worldSize = number(variables, "WORLD_SIZE", 1, Integer.MAX_VALUE);
     int rank = number(variables, "RANK", 0, worldSize - 1);
     int localRank =

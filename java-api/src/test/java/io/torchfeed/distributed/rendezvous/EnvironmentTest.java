@@ -74,6 +74,23 @@ class EnvironmentTest {
   }
 
   @Test
+  void aTaskOfSlurmFindsItsPlace() {
+    Environment environment =
+        Environment.of(
+            Map.of(
+                "SLURM_STEP_ID", "0",
+                "SLURM_PROCID", "3",
+                "SLURM_NTASKS", "4",
+                "SLURM_LOCALID", "1",
+                "SLURM_JOB_NODELIST", "node[1-2]",
+                "SLURM_JOB_ID", "12"));
+    assertThat(environment.part()).isEqualTo(new Part(4, 3));
+    assertThat(environment.localRank()).isEqualTo(1);
+    assertThat(environment.master()).isEqualTo("node1:20012");
+    assertThat(environment.job()).isEqualTo("12");
+  }
+
+  @Test
   void theLocalRankDefaultsToTheRank() {
     variables.remove("LOCAL_RANK");
     assertThat(Environment.of(variables).localRank()).isEqualTo(3);
