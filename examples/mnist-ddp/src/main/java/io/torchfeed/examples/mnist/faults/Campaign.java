@@ -11,7 +11,7 @@ import java.util.function.Consumer;
 
 /** Does faults to jobs, one after the other, and checks each job at its end. */
 final class Campaign {
-  /** A fault that was done, and what the others made of it. */
+  /** A fault, and the time that the other ranks needed to continue. */
   record Done(Fault fault, double millis, double reformingMillis) {}
 
   /** The sums over all jobs. */

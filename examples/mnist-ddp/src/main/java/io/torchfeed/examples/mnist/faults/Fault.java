@@ -22,7 +22,7 @@ enum Fault {
   /** The number in the whole campaign. */
   final int times;
 
-  /** The least and most ranks that there are before it. */
+  /** The least and most ranks before it. */
   final int least;
 
   final int most;

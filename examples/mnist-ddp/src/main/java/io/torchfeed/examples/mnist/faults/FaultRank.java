@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A rank of the campaign. It writes its {@link RankLog} to its standard output, and takes commands
  * from its standard input: {@code join}, {@code leave}, {@code throw PLACE}. It dies at once when
- * that ends, so that none is left behind by a campaign that is killed.
+ * that ends, so that none outlives a campaign that is killed.
  */
 final class FaultRank {
   /** The exit status after each end that is not the end of the training. */

@@ -12,7 +12,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -46,8 +45,8 @@ final class Faults implements Callable<Integer> {
   @Option(
       names = "--times",
       paramLabel = "N",
-      description = "How often, with --only (default: ${DEFAULT-VALUE}).")
-  private int times = 5;
+      description = "How often, with --only (default: 5), or each kind with --short (default: 1).")
+  private @Nullable Integer times;
 
   @Option(
       names = "--seed",
@@ -78,31 +77,34 @@ final class Faults implements Callable<Integer> {
   }
 
   static CommandLine commandLine() {
-    return Commands.of(new Faults())
-        .registerConverter(
-            Fault.class, name -> Fault.valueOf(name.toUpperCase(Locale.ROOT).replace('-', '_')));
+    return Commands.of(new Faults());
   }
 
   /** Returns the faults of the chosen campaign. */
   List<Fault> faults() {
+    if (isShort && only != null) {
+      throw CommandException.wrongUse("--short and --only exclude each other");
+    }
+    if (times != null && !isShort && only == null) {
+      throw CommandException.wrongUse("--times needs --short or --only");
+    }
+    if (times != null && times < 1) {
+      throw CommandException.wrongUse("--times must be at least 1, got " + times);
+    }
     if (only != null) {
-      return Collections.nCopies(times, only);
+      return Collections.nCopies(times == null ? 5 : times, only);
     }
     List<Fault> all = new ArrayList<>();
     for (Fault each : Fault.values()) {
-      all.addAll(Collections.nCopies(isShort ? 1 : each.times, each));
+      int count = isShort ? 1 : each.times;
+      all.addAll(Collections.nCopies(times == null ? count : times, each));
     }
     return all;
   }
 
   @Override
   public Integer call() throws IOException, InterruptedException {
-    if (isShort && only != null) {
-      throw CommandException.wrongUse("--short and --only exclude each other");
-    }
-    if (times < 1) {
-      throw CommandException.wrongUse("--times must be at least 1, got " + times);
-    }
+    List<Fault> faults = faults();
     Path folder = out == null ? OutputFolder.ofNewRun("faults") : out;
     Path files = MnistFolder.ofUser(System.err::println).locate(data);
     OutputFolder.create(folder);
@@ -116,7 +118,7 @@ final class Faults implements Callable<Integer> {
                 files, new ElasticModel.Plan(SHORT_SAMPLES, 48, seed), 0.03, 4, 25);
     Campaign campaign =
         new Campaign(folder, training, RankJvm.command(), bar, seed, System.err::println);
-    Campaign.Totals totals = campaign.run(faults());
+    Campaign.Totals totals = campaign.run(faults);
     String report = Report.of(totals, bar);
     Files.writeString(folder.resolve("report.md"), report);
     System.out.print(report);

@@ -40,7 +40,7 @@ final class Injector {
     this.random = random;
   }
 
-  /** A fault: when, in which generation, and whether it has met the moment that it was to meet. */
+  /** A fault: its time, its generation, and whether it has met its moment. */
   private record Blow(long nanos, int generation, boolean hasMet) {}
 
   void begin() throws IOException, InterruptedException {
@@ -309,7 +309,7 @@ final class Injector {
     return blow;
   }
 
-  /** Waits for the end of the training, and returns what is wrong with the ends of processes. */
+  /** Waits for the end of the training, and returns the wrong ends of processes. */
   List<String> end() throws InterruptedException {
     spares.forEach(each -> each.say("unused"));
     return JobEnd.await(job, asked);

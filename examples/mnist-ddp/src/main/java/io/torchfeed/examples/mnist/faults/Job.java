@@ -18,7 +18,9 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 
-/** A coordinator and its ranks, which write to a folder. {@code close} kills what is left. */
+/**
+ * A coordinator and its ranks, which write to a folder. {@code close} kills those that still run.
+ */
 final class Job implements AutoCloseable {
   static final String NAME = "faults";
   static final int LEAST = 2;

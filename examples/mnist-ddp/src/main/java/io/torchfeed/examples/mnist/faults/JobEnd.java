@@ -15,7 +15,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** The end of a job: how each process has ended, and what is left. */
+/** The end of a job: the ends of its processes, and the search for remains. */
 final class JobEnd {
   /** The exit status of a process that SIGKILL has ended. */
   private static final int KILLED = 128 + 9;
@@ -25,8 +25,8 @@ final class JobEnd {
   /**
    * Waits for the end of the training.
    *
-   * @param asked the end of each process that was told, or is expected, to end otherwise
-   * @return what is wrong with the ends of processes
+   * @param asked the end of each process that is to end before the training does
+   * @return a sentence for each process that has ended wrongly
    */
   static List<String> await(Job job, Map<RankHandle, End> asked) throws InterruptedException {
     long state = -1;
@@ -90,7 +90,7 @@ final class JobEnd {
     };
   }
 
-  /** Returns what a job that was closed has left behind. */
+  /** Returns the processes and the port that a closed job still holds. */
   static List<String> leftBehind(int port) {
     List<String> wrong = new ArrayList<>();
     ProcessHandle.current()

@@ -164,7 +164,7 @@ final class RankHandle {
     }
   }
 
-  /** Returns whether it was told to join. */
+  /** Returns whether it was asked to join. */
   boolean isJoined() {
     synchronized (monitor) {
       return isJoined;

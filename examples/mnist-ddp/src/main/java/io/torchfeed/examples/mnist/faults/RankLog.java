@@ -70,13 +70,13 @@ record RankLog(String name, List<Event> events) {
   /** The process ends of its own accord. */
   record Ended(long nanos, End end, String text) implements Event {}
 
-  /** How a process ends. */
+  /** The end of a process. */
   enum End {
     COMPLETED,
     NOT_NEEDED,
     LEFT,
     EXPELLED,
-    /** By the exception that it was told to throw. */
+    /** By the exception that a command asks for. */
     THREW,
     /** It was never told to join. */
     UNUSED,

@@ -35,12 +35,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The same training by a plain loop without faults, in threads: each generation from the state with
- * which it began, in the world that it had. The state after each step must be that of the ranks,
- * bit for bit.
+ * which it began, in the world that it had. The state after each step must be equal to the ranks'
+ * state, bit for bit.
  *
- * <p>The first state is a new model's. Each other one is what the replay itself has reached at that
- * step, and must have the digest with which the generation began: so the whole training is compared
- * with one that has never lost a rank.
+ * <p>The first state is a new model's. Each other one is the replay's own at that step, and must
+ * have the digest with which the generation began: so the whole training is compared with one that
+ * has never lost a rank.
  */
 final class Replay {
   private static final GroupOptions GROUP = GroupOptions.ofTimeout(Duration.ofSeconds(60));
@@ -60,7 +60,7 @@ final class Replay {
   }
 
   /**
-   * What a replay has found.
+   * The findings of a replay.
    *
    * @param faults empty if all states were equal
    * @param steps the number of steps that were compared

@@ -21,10 +21,10 @@ final class Report {
       List<Campaign.Done> all =
           totals.faults.stream().filter(each -> each.fault() == fault).toList();
       if (!all.isEmpty()) {
-        text.append("| ").append(fault.text).append(" | ").append(all.size()).append(" | ");
+        text.append("| ").append(fault.text).append(" | ").append(all.size());
         text.append(millis(all.stream().mapToDouble(Campaign.Done::millis)));
         text.append(millis(all.stream().mapToDouble(Campaign.Done::reformingMillis)));
-        text.append('\n');
+        text.append(" |\n");
       }
     }
     text.append('\n');
@@ -66,9 +66,9 @@ final class Report {
   private static String millis(DoubleStream all) {
     double[] sorted = all.filter(each -> !Double.isNaN(each)).sorted().toArray();
     if (sorted.length == 0) {
-      return "| | ";
+      return " | |";
     }
     return String.format(
-        Locale.ROOT, "%.0f | %.0f | ", sorted[sorted.length / 2], sorted[sorted.length - 1]);
+        Locale.ROOT, " | %.0f | %.0f", sorted[sorted.length / 2], sorted[sorted.length - 1]);
   }
 }

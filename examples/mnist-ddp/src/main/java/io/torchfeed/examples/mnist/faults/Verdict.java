@@ -172,8 +172,8 @@ final class Verdict {
       Map<Integer, Begun> parts = in.begun.get(each.getKey());
       if (parts == null || parts.size() != in.size || !in.done.containsKey(each.getKey())) {
         fault(
-            "step %d counts as completed in generation %d of %d ranks, of which %d have begun it"
-                .formatted(each.getKey(), in.number, in.size, parts == null ? 0 : parts.size()));
+            "step %d counts as completed in generation %d, where %d of %d ranks have begun it"
+                .formatted(each.getKey(), in.number, parts == null ? 0 : parts.size(), in.size));
       }
     }
   }
@@ -240,7 +240,7 @@ final class Verdict {
     }
   }
 
-  /** Returns what did not hold; empty if all did. */
+  /** Returns all that is wrong; empty if nothing is. */
   List<String> faults() {
     if (faults.size() <= SHOWN) {
       return List.copyOf(faults);

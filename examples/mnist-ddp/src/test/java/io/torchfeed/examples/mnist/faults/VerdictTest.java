@@ -151,8 +151,7 @@ class VerdictTest {
   void aStepThatNotAllRanksHaveBegunIsFound() {
     log("c").remove(1);
     assertThat(faults())
-        .contains(
-            "step 1 counts as completed in generation 2 of 2 ranks, of which 1 have begun it");
+        .contains("step 1 counts as completed in generation 2, where 1 of 2 ranks have begun it");
   }
 
   @Test
