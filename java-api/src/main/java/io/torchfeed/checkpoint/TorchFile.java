@@ -92,7 +92,7 @@ public final class TorchFile implements AutoCloseable {
     try {
       zip = new ZipFile(path.toFile());
       return open(path, zip);
-    } catch (ZipException e) {
+    } catch (ZipException | IllegalArgumentException e) { // the latter: of the name of an entry
       throw closing(
           zip,
           damaged(

@@ -9,6 +9,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
@@ -18,6 +20,9 @@ import org.junit.jupiter.api.io.TempDir;
 class CheckpointProcessTest {
   private static final String PROGRAM = CheckpointProgram.class.getName();
   private static final String SAVED = "saved ";
+
+  /** How often the process is killed. */
+  private static final int KILLS = Integer.getInteger("torchfeed.kills", 3);
 
   private final Path folder;
   private final Path run;
@@ -50,11 +55,13 @@ class CheckpointProcessTest {
   @Test
   void aKilledProcessLosesNoCheckpointThatWasSaved() throws Exception {
     long last = 0;
-    for (int kill = 0; kill < 3; kill++) {
-      int lines = 3 + kill;
+    Random random = new Random(KILLS);
+    for (int kill = 0; kill < KILLS; kill++) {
+      int lines = 1 + random.nextInt(5);
       try (TestJvm jvm =
           TestJvm.start(folder, Map.of(), List.of(), PROGRAM, run.toString(), "loop")) {
         jvm.await(output -> output.size() >= lines);
+        LockSupport.parkNanos(random.nextInt(20_000_000)); // the moment within a save
         jvm.signal("KILL");
         jvm.exitCode();
         List<String> saved = jvm.output().stream().filter(line -> line.startsWith(SAVED)).toList();

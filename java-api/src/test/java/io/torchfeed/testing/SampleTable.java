@@ -27,6 +27,7 @@ import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.PythonProcessGroup;
 import io.torchfeed.distributed.Work;
 import io.torchfeed.distributed.launch.Launcher;
+import io.torchfeed.distributed.launch.LauncherBuilder;
 import io.torchfeed.distributed.membership.Coordinator;
 import io.torchfeed.distributed.membership.CoordinatorOptions;
 import io.torchfeed.distributed.membership.Membership;
@@ -277,7 +278,7 @@ final class SampleTable {
         PythonProcessGroup.class,
         () -> PythonProcessGroup.join(Master.listen(host), Part.whole(), GroupOptions.defaults()));
     all.put(AsyncCollectives.class, () -> all.get(ProcessGroup.class).async());
-    all.put(Launcher.Builder.class, Launcher::builder);
+    all.put(LauncherBuilder.class, Launcher::builder);
     all.put(AveragingAlgorithm.class, AveragingAlgorithm::decentralized);
     all.put(
         ModelAveraging.class,
