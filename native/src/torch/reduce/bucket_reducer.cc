@@ -5,6 +5,7 @@
 #include <torch/csrc/autograd/functions/basic_ops.h>
 #include <torch/csrc/autograd/graph_task.h>
 #include <torch/csrc/autograd/variable.h>
+#include <torch/version.h>
 
 #include <algorithm>
 #include <limits>
@@ -137,7 +138,12 @@ BucketReducer::BucketReducer(const c10::intrusive_ptr<c10d::ProcessGroup>& group
       std::move(tensors), std::move(buckets), timed_group(group, log_), sparse,
       options.bucket_bytes, options.find_unused_parameters, options.gradient_as_bucket_view,
       std::move(names), options.first_bucket_bytes, /*skip_all_reduce_unused_params=*/false,
-      /*use_python_reducer=*/false);
+      /*use_python_reducer=*/false
+#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 11
+      ,
+      /*bucket_bytes_cap_list=*/std::vector<int64_t>()
+#endif
+  );
   logger_ = std::make_shared<c10d::Logger>(reducer_);
   reducer_->set_logger(logger_);
   if (options.static_graph) {
