@@ -35,10 +35,10 @@ import java.util.stream.IntStream;
  *
  * <p>Every method throws {@link PeerLostException} if the master is lost, or does not answer within
  * half a second more than the method's limit (the group's timeout, if it has none). The exception
- * names rank 0 if its process, which serves the store, has stopped or ended, or the rank for whose
- * loss rank 0 has left. A sub-group without rank 0 has no number for it. Every method throws {@link
- * IllegalStateException} if the group is closed or aborted, or the thread is interrupted, also
- * while it waits.
+ * names rank 0 if its process, which serves the store, has stopped or ended, or has closed the
+ * group; or, in groups of three ranks and more, the rank for whose loss rank 0 has left. A
+ * sub-group without rank 0 has no number for it. Every method throws {@link IllegalStateException}
+ * if the group is closed or aborted, or the thread is interrupted, also while it waits.
  */
 public final class KeyValueStore {
   private static final long MAX_PAUSE_MILLIS = 10;

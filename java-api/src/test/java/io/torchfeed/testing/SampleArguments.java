@@ -182,7 +182,7 @@ public final class SampleArguments implements AutoCloseable {
     try {
       return Stream.of(maker.make(Stream.of(types).map(this::of).toArray()));
     } catch (ReflectiveOperationException | MissingTypeException e) {
-      return Stream.empty(); // another way may work, or the caller says that there is none
+      return Stream.empty(); // another way may work, or the caller names the type
     }
   }
 

@@ -83,10 +83,10 @@ public final class CostEstimator {
    */
   public void add(long[] indices, int count, double time) {
     requireNonNull(indices, "indices");
+    Checks.requireCount("count", count, indices.length);
     if (count < 1) {
       throw new IllegalArgumentException("count must be at least 1, got " + count);
     }
-    Checks.requireCount("count", count, indices.length);
     if (!(time > 0 && time <= Double.MAX_VALUE)) {
       throw new IllegalArgumentException("time must be positive and finite, got " + time);
     }

@@ -50,10 +50,10 @@ public abstract class PositionCursor implements Cursor {
 
   @Override
   public final int next(long[] into, int from, int count) {
+    Checks.requireRoom(into, from, count);
     if (count < 1) {
       throw new IllegalArgumentException("count must be at least 1, got " + count);
     }
-    Checks.requireRoom(into, from, count);
     requireOpen();
     int read = (int) Math.min(count, size - position);
     if (read > 0) {

@@ -86,10 +86,10 @@ final class NativeCursor implements Cursor {
 
   @Override
   public int next(long[] into, int from, int count) {
+    Checks.requireRoom(into, from, count);
     if (count < 1) {
       throw new IllegalArgumentException("count must be at least 1, got " + count);
     }
-    Checks.requireRoom(into, from, count);
     user.enter();
     try {
       return handle.call(cursor -> read(cursor, into, from, count));
