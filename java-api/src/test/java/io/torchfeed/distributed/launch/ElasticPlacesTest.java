@@ -85,7 +85,7 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
 
   @Test
   void aPortThatIsTakenIsNamed() throws Exception {
-    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       Launcher launcher =
           launcher().ranks(1, 1).listen("127.0.0.1", taken.getLocalPort()).job("job").build();
       assertThatThrownBy(launcher::run)
@@ -119,7 +119,7 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
   }
 
   private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       return socket.getLocalPort();
     }
   }
