@@ -42,7 +42,7 @@ class ProgramsTest {
         }
       }
     }
-    assertThat(lengths).hasSize(6);
+    assertThat(lengths).hasSize(7);
     assertThat(lengths)
         .allSatisfy((name, lines) -> assertThat(lines).as(name).isLessThanOrEqualTo(MAX_LINES));
   }
@@ -74,6 +74,16 @@ class ProgramsTest {
     String weights = ofFirst.get(ofFirst.size() - 1);
     assertThat(weights).matches("weights [0-9a-f]{64}");
     assertThat(ofOther.get(ofOther.size() - 1)).isEqualTo("[rank 1] " + weights);
+  }
+
+  @Test
+  void ranksContinueWithoutOneThatDies() throws Exception {
+    List<String> lines = run(ElasticRanks.class);
+    assertThat(lines).anyMatch(line -> line.endsWith("] rank 2 dies in step 12"));
+    assertThat(lines)
+        .anyMatch(line -> line.matches("coordinator: generation 2 of 2 ranks: .*@12, .*@12]"));
+    assertThat(lines.stream().filter(line -> line.endsWith("2 ranks have completed step 50")))
+        .hasSize(2);
   }
 
   @Test
