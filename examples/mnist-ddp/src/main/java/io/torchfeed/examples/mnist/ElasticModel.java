@@ -98,8 +98,12 @@ public final class ElasticModel implements AutoCloseable {
    * threads. Called in each thread that computes.
    */
   public static void useOneThread() {
-    torch.set_num_threads(1);
-    openblas_nolapack.blas_set_num_threads(1);
+    useThreads(1);
+  }
+
+  static void useThreads(int threads) {
+    torch.set_num_threads(threads);
+    openblas_nolapack.blas_set_num_threads(threads);
   }
 
   /**

@@ -69,31 +69,41 @@ final class Launch {
     OutputFolder.create(settings.out());
     System.out.println(
         "Training with " + settings.ranks() + " processes; files go to " + settings.out());
-    return start(ranks, settings.with(data, checkpoint));
+    return run(ranks, settings.with(data, checkpoint).toArguments());
   }
 
   /** Returns a launch without arguments; throws if this machine has no room for its ranks. */
   private static LauncherBuilder ranks(Settings settings) {
-    LauncherBuilder builder =
-        Launcher.builder()
-            .ranks(settings.ranks())
-            .oversubscribe(settings.oversubscribe())
-            .mainClass(Main.class)
-            .jvmOptions(rankOptions().toArray(new String[0]))
-            .environment("OMP_NUM_THREADS", Integer.toString(settings.threadsPerRank()));
-    MALLOC.forEach(
-        (name, value) -> builder.environment(name, System.getenv().getOrDefault(name, value)));
+    LauncherBuilder builder = processes(settings).ranks(settings.ranks()).mainClass(Main.class);
+    requireRoom(builder);
+    return builder;
+  }
+
+  private static void requireRoom(LauncherBuilder builder) {
     try {
       builder.build();
     } catch (IllegalArgumentException e) {
       throw CommandException.wrongUse("--" + e.getMessage(), e);
     }
+  }
+
+  /** Returns a launch with the options of a rank's process, without ranks and main class. */
+  static LauncherBuilder processes(Settings settings) {
+    LauncherBuilder builder =
+        Launcher.builder()
+            .oversubscribe(settings.oversubscribe())
+            .jvmOptions(rankOptions().toArray(new String[0]))
+            .environment("OMP_NUM_THREADS", Integer.toString(settings.threadsPerRank()));
+    MALLOC.forEach(
+        (name, value) -> builder.environment(name, System.getenv().getOrDefault(name, value)));
     return builder;
   }
 
-  private static int start(LauncherBuilder ranks, Settings settings) {
+  /** Runs a launch to its end; returns the exit status. */
+  static int run(LauncherBuilder ranks, List<String> arguments) {
+    requireRoom(ranks);
     try {
-      ranks.arguments(settings.toArguments().toArray(new String[0])).build().run();
+      ranks.arguments(arguments.toArray(new String[0])).build().run();
       return 0;
     } catch (LaunchException e) {
       throw CommandException.ofLaunch(e);

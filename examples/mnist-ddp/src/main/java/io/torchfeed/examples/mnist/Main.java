@@ -44,6 +44,17 @@ final class Main implements Callable<Integer> {
   private int ranks = 2;
 
   @Option(
+      names = "--elastic",
+      arity = "0..1",
+      fallbackValue = "1",
+      paramLabel = "MIN",
+      description =
+          "Continue when ranks are lost, and start others for them; train while at least MIN are"
+              + " left (1 if none is given). Gradients over Gloo, on the CPU; continues from the"
+              + " checkpoints in --out.")
+  private @Nullable Integer elastic;
+
+  @Option(
       names = "--oversubscribe",
       description =
           "Start more processes than four for each processor, or than the memory allows for.")
@@ -219,6 +230,9 @@ final class Main implements Callable<Integer> {
   @Override
   public Integer call() {
     Settings settings = settings();
+    if (elastic != null) {
+      return ElasticRun.launch(settings, elastic, verifiedData != null);
+    }
     if (environment.containsKey("RANK")) {
       return Training.run(settings, verifiedData != null);
     }

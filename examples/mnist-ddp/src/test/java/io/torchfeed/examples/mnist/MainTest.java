@@ -66,6 +66,7 @@ class MainTest {
   @ValueSource(
       strings = {
         "--ranks",
+        "--elastic",
         "--oversubscribe",
         "--epochs",
         "--batch-size",

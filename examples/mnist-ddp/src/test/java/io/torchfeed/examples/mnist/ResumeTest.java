@@ -3,28 +3,21 @@ package io.torchfeed.examples.mnist;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.ByteArrayOutputStream;
-import java.io.DataOutputStream;
-import java.io.IOException;
 import java.net.ServerSocket;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class ResumeTest {
-  private static final int IMAGES = 64;
-
   @TempDir Path folder = Path.of("");
 
   @Test
   void aRunThatWasStoppedEndsAsOneThatWasNot() throws Exception {
-    Path data = writeData();
+    Path data = RandomMnist.write(folder.resolve("data"));
     Path straight = folder.resolve("straight");
     Path stopped = folder.resolve("stopped");
     train(data, straight, "--epochs=2");
@@ -41,34 +34,6 @@ class ResumeTest {
 
   private static Checkpoint last(Path run) {
     return CheckpointFolder.ofRun(run).newest(warning -> {}).checkpoint();
-  }
-
-  /** Writes images and labels at random. */
-  private Path writeData() throws IOException {
-    Path data = Files.createDirectory(folder.resolve("data"));
-    Random random = new Random(1);
-    for (String part : List.of("train", "t10k")) {
-      ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-      try (DataOutputStream images = new DataOutputStream(bytes)) {
-        for (int number : new int[] {0x803, IMAGES, 28, 28}) {
-          images.writeInt(number);
-        }
-        byte[] pixels = new byte[IMAGES * 28 * 28];
-        random.nextBytes(pixels);
-        images.write(pixels);
-      }
-      Files.write(data.resolve(part + "-images-idx3-ubyte"), bytes.toByteArray());
-      bytes.reset();
-      try (DataOutputStream labels = new DataOutputStream(bytes)) {
-        labels.writeInt(0x801);
-        labels.writeInt(IMAGES);
-        for (int i = 0; i < IMAGES; i++) {
-          labels.writeByte(random.nextInt(10));
-        }
-      }
-      Files.write(data.resolve(part + "-labels-idx1-ubyte"), bytes.toByteArray());
-    }
-    return data;
   }
 
   /** Trains with two ranks, in processes of their own. */
