@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.benchmarks;
 
-import static org.bytedeco.pytorch.global.torch.dropout;
-import static org.bytedeco.pytorch.global.torch.log_softmax;
-import static org.bytedeco.pytorch.global.torch.max_pool2d;
 import static org.bytedeco.pytorch.global.torch.nll_loss;
-import static org.bytedeco.pytorch.global.torch.relu;
 
 import io.torchfeed.distributed.Collectives;
 import io.torchfeed.distributed.ProcessGroup;
@@ -17,11 +13,7 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.stream.Collectors;
-import org.bytedeco.javacpp.LongPointer;
 import org.bytedeco.javacpp.PointerScope;
-import org.bytedeco.pytorch.Conv2dImpl;
-import org.bytedeco.pytorch.LinearImpl;
-import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.Tensor;
@@ -38,8 +30,8 @@ public final class CollectivesRank {
   private static final int BATCH = 64;
 
   private final ProcessGroup group;
-  private final Net bare = new Net();
-  private final Net wrapped = new Net();
+  private final MnistNet bare = new MnistNet();
+  private final MnistNet wrapped = new MnistNet();
   private final SGD bareOptimizer = optimizer(bare);
   private final SGD wrappedOptimizer = optimizer(wrapped);
   private final DistributedDataParallel model;
@@ -50,23 +42,6 @@ public final class CollectivesRank {
   private CollectivesRank(ProcessGroup group) {
     this.group = group;
     model = DistributedDataParallel.wrap(wrapped, group);
-  }
-
-  /** The net of examples/mnist-ddp. */
-  private static final class Net extends Module {
-    private final Conv2dImpl conv1 =
-        register_module("conv1", new Conv2dImpl(1, 32, new LongPointer(3, 3)));
-    private final Conv2dImpl conv2 =
-        register_module("conv2", new Conv2dImpl(32, 64, new LongPointer(3, 3)));
-    private final LinearImpl fc1 = register_module("fc1", new LinearImpl(9216, 128));
-    private final LinearImpl fc2 = register_module("fc2", new LinearImpl(128, 10));
-
-    Tensor forward(Tensor images) {
-      Tensor x = relu(conv2.forward(relu(conv1.forward(images))));
-      x = dropout(max_pool2d(x, 2, 2), 0.25, true);
-      x = dropout(relu(fc1.forward(x.flatten(1, -1))), 0.5, true);
-      return log_softmax(fc2.forward(x), 1);
-    }
   }
 
   public static void main(String[] args) throws IOException {
@@ -85,7 +60,7 @@ public final class CollectivesRank {
     }
   }
 
-  private static SGD optimizer(Net net) {
+  private static SGD optimizer(MnistNet net) {
     SGDOptions options = new SGDOptions(0.03);
     options.momentum().put(0.9);
     return new SGD(net.parameters(), options);

@@ -59,6 +59,7 @@ class StartScriptsTest {
         "balance",
         "collectives",
         "edge-memory",
+        "elastic",
         "image-memory",
         "loader",
         "loaders",
@@ -80,6 +81,7 @@ class StartScriptsTest {
     "balance, 'balance: no arguments are taken, got --help'",
     "planning, 'planning: no arguments are taken, got --help'",
     "image-memory, 'image-memory: --help is not a folder'",
+    "elastic, 'elastic: ROUNDS, STEPS and MEGABYTES must be at least 1, got ''--help'''",
   })
   void scriptsRejectWrongArguments(String script, String message) throws Exception {
     pretendToBeBuilt();

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.benchmarks;
+
+import static org.bytedeco.pytorch.global.torch.dropout;
+import static org.bytedeco.pytorch.global.torch.log_softmax;
+import static org.bytedeco.pytorch.global.torch.max_pool2d;
+import static org.bytedeco.pytorch.global.torch.relu;
+
+import org.bytedeco.javacpp.LongPointer;
+import org.bytedeco.pytorch.Conv2dImpl;
+import org.bytedeco.pytorch.LinearImpl;
+import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.Tensor;
+
+/** The net of examples/mnist-ddp. */
+final class MnistNet extends Module {
+  private final Conv2dImpl conv1 =
+      register_module("conv1", new Conv2dImpl(1, 32, new LongPointer(3, 3)));
+  private final Conv2dImpl conv2 =
+      register_module("conv2", new Conv2dImpl(32, 64, new LongPointer(3, 3)));
+  private final LinearImpl fc1 = register_module("fc1", new LinearImpl(9216, 128));
+  private final LinearImpl fc2 = register_module("fc2", new LinearImpl(128, 10));
+
+  /**
+   * Returns log-probabilities.
+   *
+   * @param images float32 [B, 1, 28, 28]
+   * @return float32 [B, 10]; the caller's scope owns it
+   */
+  Tensor forward(Tensor images) {
+    Tensor x = relu(conv2.forward(relu(conv1.forward(images))));
+    x = dropout(max_pool2d(x, 2, 2), 0.25, true);
+    x = dropout(relu(fc1.forward(x.flatten(1, -1))), 0.5, true);
+    return log_softmax(fc2.forward(x), 1);
+  }
+}
