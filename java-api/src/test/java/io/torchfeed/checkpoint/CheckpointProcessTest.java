@@ -21,7 +21,7 @@ class CheckpointProcessTest {
   private static final String PROGRAM = CheckpointProgram.class.getName();
   private static final String SAVED = "saved ";
 
-  /** How often the process is killed. */
+  /** The number of times that the process is killed. */
   private static final int KILLS = Integer.getInteger("torchfeed.kills", 3);
 
   private final Path folder;

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Reads files of which some bytes are others, more, fewer or at another place: they can be read, or
+ * Reads files with bytes that are changed, missing, added or moved: they can be read, or
  * give the one exception. The number of files of each kind is the system property {@code
  * torchfeed.mutations}.
  */
@@ -120,7 +120,7 @@ class MutatedFilesTest {
         });
   }
 
-  /** The digest beside the manifest is that of the mutated one. */
+  /** The digest file fits the mutated manifest. */
   @Test
   void manifests() throws IOException {
     try (SmallNet net = new SmallNet();
