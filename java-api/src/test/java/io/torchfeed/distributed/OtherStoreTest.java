@@ -115,7 +115,7 @@ class OtherStoreTest {
 
   @Test
   void aMasterThatAnswersNonsenseIsLostWithoutStackTracesOfC() throws Exception {
-    try (ServerSocket server = new ServerSocket(0, 50, InetAddress.getByName("127.0.0.1"))) {
+    try (ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
       Thread answering =
           new Thread(
               () -> {
