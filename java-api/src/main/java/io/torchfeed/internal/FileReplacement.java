@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFileAttributeView;
+import java.nio.file.attribute.PosixFileAttributes;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.EnumSet;
@@ -26,6 +27,11 @@ import org.jspecify.annotations.Nullable;
  */
 public final class FileReplacement {
   private static final int MAX_NAME_BYTES = 255;
+  private static final Set<PosixFilePermission> OF_GROUP =
+      Set.of(
+          PosixFilePermission.GROUP_READ,
+          PosixFilePermission.GROUP_WRITE,
+          PosixFilePermission.GROUP_EXECUTE);
 
   private FileReplacement() {}
 
@@ -44,8 +50,10 @@ public final class FileReplacement {
   /**
    * Writes a file, or replaces one. If several threads or processes write the same path, the last
    * that ends wins. If writing fails, nothing changes and nothing is left. A file that is replaced
-   * keeps its permissions, as they are when writing begins; its owner is the user of this process,
-   * and other hard links to it keep the old content.
+   * keeps its permissions and its group, as they are when writing begins; where this process may
+   * not give a file to that group, the new file has the group of any other, without permissions for
+   * it. Its owner is the user of this process, and other hard links to the old file keep the old
+   * content.
    *
    * @param path the file; a link to a file is followed, one to nothing is replaced
    * @param content writes the content
@@ -59,14 +67,14 @@ public final class FileReplacement {
       throw new FileSystemException(
           path.toString(), null, "it must be a regular file or not exist, got " + kind);
     }
-    @Nullable Set<PosixFilePermission> permissions = permissions(target);
+    @Nullable PosixFileAttributes old = attributes(target);
     Path partial = partial(target);
     boolean created = false;
     try {
-      try (FileChannel channel = create(partial, permissions)) {
+      try (FileChannel channel = create(partial, old)) {
         created = true;
-        if (permissions != null) {
-          Files.setPosixFilePermissions(partial, permissions); // also those that umask takes away
+        if (old != null) {
+          takeAccess(partial, old);
         }
         content.write(channel);
         channel.force(true);
@@ -85,27 +93,58 @@ public final class FileReplacement {
     }
   }
 
-  /** Returns the permissions of a file; null if there is none, or the file system has no such. */
-  private static @Nullable Set<PosixFilePermission> permissions(Path file) throws IOException {
+  /** Returns the attributes of a file; null if there is none, or the file system has no such. */
+  private static @Nullable PosixFileAttributes attributes(Path file) throws IOException {
     PosixFileAttributeView view = Files.getFileAttributeView(file, PosixFileAttributeView.class);
     if (view == null) {
       return null;
     }
     try {
-      return view.readAttributes().permissions();
+      return view.readAttributes();
     } catch (NoSuchFileException e) {
       return null;
     }
   }
 
+  /** Gives a new file the group and the permissions of the one that it replaces. */
+  private static void takeAccess(Path file, PosixFileAttributes old) throws IOException {
+    Set<PosixFilePermission> permissions = old.permissions(); // also those that umask takes away
+    Files.setPosixFilePermissions(
+        file, hasGroup(file, old) ? permissions : withoutGroup(permissions));
+  }
+
+  /** Gives a file the group of another one; returns whether this process may. */
+  private static boolean hasGroup(Path file, PosixFileAttributes old) throws IOException {
+    PosixFileAttributeView view = Files.getFileAttributeView(file, PosixFileAttributeView.class);
+    if (view.readAttributes().group().equals(old.group())) {
+      return true;
+    }
+    try {
+      view.setGroup(old.group());
+      return true;
+    } catch (FileSystemException e) {
+      return false; // the user is not in that group
+    }
+  }
+
+  private static Set<PosixFilePermission> withoutGroup(Set<PosixFilePermission> permissions) {
+    Set<PosixFilePermission> others = EnumSet.noneOf(PosixFilePermission.class);
+    others.addAll(permissions);
+    others.removeAll(OF_GROUP);
+    return others;
+  }
+
   /** Creates a file that no user can read who could not read the one that it replaces. */
-  private static FileChannel create(Path file, @Nullable Set<PosixFilePermission> permissions)
+  private static FileChannel create(Path file, @Nullable PosixFileAttributes old)
       throws IOException {
     Set<StandardOpenOption> options =
         EnumSet.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
-    return permissions == null
+    return old == null
         ? FileChannel.open(file, options)
-        : FileChannel.open(file, options, PosixFilePermissions.asFileAttribute(permissions));
+        : FileChannel.open(
+            file,
+            options,
+            PosixFilePermissions.asFileAttribute(withoutGroup(old.permissions()))); // not its yet
   }
 
   /** Returns a name that no other writer has: one that was killed may have left its file. */

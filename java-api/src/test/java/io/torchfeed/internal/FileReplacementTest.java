@@ -3,9 +3,11 @@ package io.torchfeed.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermission;
@@ -17,6 +19,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class FileReplacementTest {
+  private static final int OTHER_GROUP = 54_321;
+
   private final Path folder;
   private final Path file;
 
@@ -72,6 +76,27 @@ class FileReplacementTest {
     assertThat(Files.readAllBytes(file)).containsExactly(7);
     assertThat(link).hasContent("old");
     assertThat(folder.toFile().list()).containsExactlyInAnyOrder("file", "link");
+  }
+
+  @Test
+  void aReplacedFileKeepsItsGroup() throws IOException {
+    Files.writeString(file, "old");
+    setGroup(file, OTHER_GROUP);
+    Set<PosixFilePermission> permissions = PosixFilePermissions.fromString("rw-rw----");
+    Files.setPosixFilePermissions(file, permissions);
+    FileReplacement.write(file, channel -> channel.write(ByteBuffer.wrap(new byte[] {7})));
+    assertThat(Files.readAllBytes(file)).containsExactly(7);
+    assertThat(Files.getAttribute(file, "unix:gid")).isEqualTo(OTHER_GROUP);
+    assertThat(Files.getPosixFilePermissions(file)).isEqualTo(permissions);
+  }
+
+  /** Gives a file to a group that need not have a name; skips the test if the user may not. */
+  private static void setGroup(Path file, int group) throws IOException {
+    try {
+      Files.setAttribute(file, "unix:gid", group);
+    } catch (FileSystemException e) {
+      assumeThat(e).as("the right to give a file to any group").isNull();
+    }
   }
 
   @Test
