@@ -208,6 +208,7 @@ public final class LauncherBuilder {
    * @return this
    */
   public LauncherBuilder mainClass(Class<?> mainClass) {
+    requireNonNull(mainClass, "mainClass");
     String module = mainClass.getModule().isNamed() ? mainClass.getModule().getName() + '/' : "";
     return mainClass(module + mainClass.getName());
   }
@@ -230,7 +231,8 @@ public final class LauncherBuilder {
    * @return this
    */
   public LauncherBuilder arguments(String... arguments) {
-    this.arguments.addAll(Checks.copyOf("arguments", Arrays.asList(arguments)));
+    this.arguments.addAll(
+        Checks.copyOf("arguments", Arrays.asList(requireNonNull(arguments, "arguments"))));
     return this;
   }
 
@@ -241,7 +243,7 @@ public final class LauncherBuilder {
    * @return this
    */
   public LauncherBuilder jvmOptions(String... options) {
-    jvmOptions.addAll(Checks.copyOf("options", Arrays.asList(options)));
+    jvmOptions.addAll(Checks.copyOf("options", Arrays.asList(requireNonNull(options, "options"))));
     return this;
   }
 
@@ -315,6 +317,7 @@ public final class LauncherBuilder {
    * @return this
    */
   public LauncherBuilder shownRanks(int... ranks) {
+    requireNonNull(ranks, "ranks");
     Set<Integer> numbers = new TreeSet<>();
     for (int rank : ranks) {
       if (rank < 0) {
