@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.torchfeed.distributed.rendezvous.Rendezvous;
 import io.torchfeed.distributed.rendezvous.StoreConnection;
 import io.torchfeed.internal.ReservedPort;
 import io.torchfeed.sampler.Part;
@@ -24,6 +25,8 @@ import java.util.OptionalInt;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.assertj.core.util.Throwables;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -88,12 +91,35 @@ class OtherStoreTest {
       StoreConnection store =
           StoreConnection.serve("127.0.0.1", port.number(), OptionalInt.empty(), 0, LIMIT);
       Future<?> refused = thread.submit(() -> assertRefused(port, "epoch"));
+      awaitPause(refused);
       store.add("epoch", 1);
       refused.get();
       store.release();
     } finally {
       thread.shutdownNow();
     }
+  }
+
+  /** Waits until a rank has looked at the store and pauses before it looks again. */
+  private static void awaitPause(Future<?> rank) throws InterruptedException {
+    while (Thread.getAllStackTraces().entrySet().stream()
+        .noneMatch(each -> isPaused(each.getKey(), each.getValue()))) {
+      assertThat(rank.isDone()).as("the rank waits").isFalse();
+      Thread.sleep(1);
+    }
+  }
+
+  private static boolean isPaused(Thread thread, StackTraceElement[] stack) {
+    Predicate<String> calls =
+        method ->
+            Stream.of(stack)
+                .anyMatch(
+                    frame ->
+                        frame.getClassName().equals(Rendezvous.class.getName())
+                            && frame.getMethodName().equals(method));
+    return thread.getName().equals("torchfeed-rendezvous")
+        && calls.test("follow")
+        && calls.test("sleep");
   }
 
   /** Answers the greeting of a store's client, and then all that it sends with nonsense. */
@@ -146,7 +172,7 @@ class OtherStoreTest {
     try (ReservedPort port = ReservedPort.open();
         TestJvm first = TestPython.start(folder, variables(port, 0), script)) {
       first.await(lines -> lines.contains("joins"));
-      assertRefused(port, "Python");
+      assertRefused(port, "such as Python's ranks; each job"); // which lists none of its keys
       try (TestJvm second = TestPython.start(folder, variables(port, 1), script)) {
         assertThat(second.exitCode()).as("%s", second.output()).isZero();
         assertThat(first.exitCode()).as("%s", first.output()).isZero();
