@@ -10,8 +10,10 @@ import java.util.List;
 /**
  * A pass over one rank's lines, as bytes: no object is created per line. One thread at a time uses
  * it; a second one gets an {@link IllegalStateException} at the latest when the buffer is refilled
- * while another thread is inside. Only {@link #close} may be called from any thread; after it,
- * every other method throws {@link IllegalStateException}.
+ * while another thread is inside. Only {@link #close} may be called from any thread. Once the
+ * thread that uses the cursor has closed it, every other method throws {@link
+ * IllegalStateException}. If another thread closes it, {@link #next} throws at the latest where it
+ * refills the buffer, and the methods of a line may still return its old values.
  *
  * <pre>{@code
  * while (lines.next()) {
