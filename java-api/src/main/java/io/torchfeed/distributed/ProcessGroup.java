@@ -202,7 +202,8 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @param ranks different ranks of this group, this one among them; the first becomes rank 0
    * @return the sub-group, which may outlive this one; the caller closes it
    * @throws IllegalArgumentException if a rank is out of range or repeated, or this one is missing,
-   *     or they differ in whether they have checks or a device
+   *     or they differ in whether they have checks or a device; a rank that calls this method after
+   *     the master's process has ended gets a {@link PeerLostException} for such a difference
    * @throws PeerLostException if not all of them call this method within the timeout, or one of
    *     them leaves: its process ends, its group is closed or aborted, or its thread interrupted;
    *     names ranks of this group
