@@ -35,10 +35,13 @@ import java.util.stream.IntStream;
  *
  * <p>Every method throws {@link PeerLostException} if the master is lost, or does not answer within
  * half a second more than the method's limit (the group's timeout, if it has none). The exception
- * names rank 0 if its process, which serves the store, has stopped or ended, or has closed the
- * group; or, in groups of three ranks and more, the rank for whose loss rank 0 has left. A
- * sub-group without rank 0 has no number for it. Every method throws {@link IllegalStateException}
- * if the group is closed or aborted, or the thread is interrupted, also while it waits.
+ * names the rank whose process serves the store, by its number in this group, if that process has
+ * stopped or ended, or has closed the group. If other ranks are lost or have left as well, it may
+ * name one of them: mostly the rank for whose loss the first one has left. The store is served by
+ * the process of rank 0 of the group that was joined, which may have another number in a sub-group.
+ * The exception names no rank if that process is not in the sub-group, or if torchrun's agent
+ * serves the store. Every method throws {@link IllegalStateException} if the group is closed or
+ * aborted, or the thread is interrupted, also while it waits.
  */
 public final class KeyValueStore {
   private static final long MAX_PAUSE_MILLIS = 10;

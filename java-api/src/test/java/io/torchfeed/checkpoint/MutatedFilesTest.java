@@ -21,8 +21,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Reads files with bytes that are changed, missing, added or moved: they can be read, or
- * give the one exception. The number of files of each kind is the system property {@code
+ * Reads files with bytes that are changed, missing, added or moved: they can be read, or give the
+ * one exception. The number of files of each kind is the system property {@code
  * torchfeed.mutations}.
  */
 @ExtendWith(LeakCheck.class)

@@ -93,18 +93,18 @@ public record GroupCore(
 
   /**
    * Returns the rank that is lost when a connection to a rank's process has ended: that one, or the
-   * one for whose loss it has left; empty if several have died, or the group is closed.
+   * one for whose loss it has left, or which was lost before; empty if the group is closed.
    */
   public OptionalInt lostWith(int rank) {
     try {
       long start = System.nanoTime();
-      while (!isLost(rank)) { // the group's own connection to it ends a little later
-        if (System.nanoTime() - start > LATER.toNanos()) {
-          return OptionalInt.of(rank);
+      while (true) { // Gloo sees the end of the group's own connection to it a little later
+        OptionalInt lost = isLost(rank) ? lostRank() : OptionalInt.empty();
+        if (lost.isPresent() || System.nanoTime() - start > LATER.toNanos()) {
+          return lost.isPresent() ? lost : OptionalInt.of(rank);
         }
         Rendezvous.sleep(1);
       }
-      return lostRank();
     } catch (IllegalStateException e) {
       return OptionalInt.empty(); // closed meanwhile, or this thread is interrupted
     }
