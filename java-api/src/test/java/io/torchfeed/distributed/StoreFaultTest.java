@@ -144,11 +144,13 @@ class StoreFaultTest {
   private static void closeAll(List<Future<ProcessGroup>> joining) throws InterruptedException {
     for (Future<ProcessGroup> each : joining) {
       if (each.isDone()) {
+        ProcessGroup group;
         try {
-          each.get().close();
+          group = each.get();
         } catch (ExecutionException e) {
           continue;
         }
+        group.close();
       }
     }
   }
