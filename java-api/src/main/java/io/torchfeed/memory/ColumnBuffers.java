@@ -3,7 +3,6 @@ package io.torchfeed.memory;
 
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.NativeSlab;
-import io.torchfeed.internal.Checks;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -29,6 +28,23 @@ final class ColumnBuffers {
     }
   }
 
+  /** Returns an index in [0, size); the exception for any other names it. */
+  static int requireIndex(String name, int index, int size) {
+    if (index < 0 || index >= size) {
+      throw new IndexOutOfBoundsException(
+          "%s must be in [0, %d], got %d".formatted(name, size - 1, index));
+    }
+    return index;
+  }
+
+  /** Requires a number of the first elements of something that has {@code size}. */
+  static void requireCount(String name, int count, int size) {
+    if (count < 0 || count > size) {
+      throw new IndexOutOfBoundsException(
+          "%s must be in [0, %d], got %d".formatted(name, size, count));
+    }
+  }
+
   /** Requires that {@code count} of the values, from {@code from} on, exist and fit a column. */
   static void requireRoom(Buffer column, int element, int values, int from, int count) {
     if (from < 0 || count < 0 || from > values - count) {
@@ -50,7 +66,7 @@ final class ColumnBuffers {
    * @throws IndexOutOfBoundsException if there is no such column
    */
   <B extends Buffer> B of(Class<B> type, int column) {
-    Buffer target = elements[Checks.requireIndex("column", column, elements.length)];
+    Buffer target = elements[requireIndex("column", column, elements.length)];
     if (!type.isInstance(target)) {
       throw new IllegalArgumentException(
           "column %d is %s, which a %s cannot hold"

@@ -6,7 +6,6 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.bindings.NativeDeviceTransfer;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
-import io.torchfeed.internal.Checks;
 import java.util.Arrays;
 import java.util.Objects;
 import org.bytedeco.javacpp.BytePointer;
@@ -126,7 +125,7 @@ public final class DeviceTransfer implements AutoCloseable {
    * @throws IllegalStateException as for {@link #send(Tensor...)}, or if the slab is closed
    */
   public DeviceBatch send(Slab slab, int rows) {
-    Checks.requireCount("rows", rows, requireNonNull(slab, "slab").rows());
+    ColumnBuffers.requireCount("rows", rows, requireNonNull(slab, "slab").rows());
     Tensor[] views = new Tensor[slab.columns().size()];
     try {
       for (int i = 0; i < views.length; i++) {

@@ -7,7 +7,6 @@ import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.NativeSlab;
 import io.torchfeed.bindings.torchfeed;
-import io.torchfeed.internal.Checks;
 import java.nio.ByteBuffer;
 import java.nio.DoubleBuffer;
 import java.nio.FloatBuffer;
@@ -193,8 +192,8 @@ public final class Slab implements AutoCloseable {
    * @throws IllegalStateException if the slab is closed
    */
   public Tensor view(int column, int count) {
-    Checks.requireIndex("column", column, columns.size());
-    Checks.requireCount("count", count, rows);
+    ColumnBuffers.requireIndex("column", column, columns.size());
+    ColumnBuffers.requireCount("count", count, rows);
     return NativeHandle.outsideOfScopes(() -> handle.call(slab -> slab.view(column, count)));
   }
 
@@ -209,7 +208,7 @@ public final class Slab implements AutoCloseable {
    */
   public void views(int count, TensorVector views) {
     requireNonNull(views, "views");
-    Checks.requireCount("count", count, rows);
+    ColumnBuffers.requireCount("count", count, rows);
     handle.run(slab -> slab.view_all(count, views));
   }
 
