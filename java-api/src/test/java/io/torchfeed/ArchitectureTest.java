@@ -69,7 +69,7 @@ class ArchitectureTest {
           entry("sampler.torch", "bindings", "internal", "sampler", "sampler.cursor"),
           entry("sampler.balance", "internal", "sampler", "sampler.cursor", "sampler.order"),
           entry("sampler.split", "internal", "sampler.order", "sampler.python"),
-          entry("memory", "bindings", "internal"),
+          entry("memory", "bindings"),
           entry("image", "bindings", "internal", "memory"),
           entry("text", "internal", "storage"),
           entry("graph", "internal", "text"),
