@@ -11,6 +11,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -36,6 +37,7 @@ final class ElasticLaunch {
   private final RankOutput log;
   private int generation;
   private boolean isFinished;
+  private OptionalLong endedElsewhere = OptionalLong.empty();
   private @Nullable String jobFailure;
   private ElasticProcess.@Nullable Failure failureOfFinisher;
 
@@ -49,7 +51,7 @@ final class ElasticLaunch {
       this.log =
           new RankOutput("the launcher", -1, RankOutput.Shown.NONE, logs.log(machine + "launcher"));
     } catch (IOException e) {
-      throw new IllegalArgumentException(
+      throw LaunchException.notBegun(
           "logs cannot be written to %s: %s".formatted(settings.logs(), Failures.reason(e)), e);
     }
   }
@@ -58,6 +60,7 @@ final class ElasticLaunch {
     try (LossNotes notes = LossNotes.create();
         JobView job = JobView.open(elastic, machine + "launcher", inbox::add);
         RankProcesses all = new RankProcesses(settings.grace(), inbox::add)) {
+      all.atShutdown(notes::close);
       ElasticStarter starter =
           new ElasticStarter(settings, all, notes, logs, elastic.place(), job.port(), machine);
       for (int number = 0; number < settings.processes(); number++) {
@@ -67,7 +70,7 @@ final class ElasticLaunch {
         receive(inbox.poll(LOOK_MILLIS, TimeUnit.MILLISECONDS));
         if (!all.isEnding()) { // else the hook ends the processes, and this JVM ends
           long now = System.nanoTime();
-          processes.forEach(each -> each.look(now, settings.grace()));
+          processes.forEach(each -> look(each, now));
           receive(inbox.poll()); // events that came before their exit
           settle(all, now);
           replace(starter);
@@ -82,6 +85,13 @@ final class ElasticLaunch {
     if (failureOfFinisher != null) {
       throw LaunchException.ended(
           "the training is complete, but a rank failed after it", failureOfFinisher);
+    }
+  }
+
+  private void look(ElasticProcess process, long now) {
+    process.look(now, settings.grace());
+    if (endedElsewhere.isPresent()) {
+      process.endAfter(endedElsewhere.getAsLong(), now, settings.grace());
     }
   }
 
@@ -111,9 +121,7 @@ final class ElasticLaunch {
         log.line(Instant.now() + " " + event.kind() + " " + event.text(), false);
         elastic.events().accept(event);
       } else if (next instanceof JobView.End end) {
-        isFinished = end.failure().isEmpty();
-        jobFailure = isFinished ? null : end.failure();
-        processes.forEach(each -> each.isFinisher = isFinished);
+        take(end);
       } else if (next instanceof RankProcess process) {
         @Nullable Throwable outputFailure = process.outputFailure();
         if (outputFailure != null) {
@@ -123,10 +131,19 @@ final class ElasticLaunch {
     }
   }
 
+  private void take(JobView.End end) {
+    if (end.failure().isEmpty()) {
+      isFinished = true;
+      endedElsewhere = OptionalLong.of(System.nanoTime());
+    } else {
+      jobFailure = end.failure();
+    }
+  }
+
   private void take(CoordinatorEvent event) {
     generation = event.generation();
     switch (event.kind()) {
-      case CONNECTED -> named(event).forEach(each -> each.isConnected = true);
+      case CONNECTED -> named(event).forEach(ElasticProcess::connected);
       case FORMED -> processes.forEach(each -> each.formed(event));
       case LOST -> named(event).forEach(ElasticProcess::lost);
       case LEFT -> named(event).forEach(each -> each.hasLeft = true);
@@ -153,11 +170,11 @@ final class ElasticLaunch {
         if (!hasFailed) {
           each.running.errorTail(); // so that its last lines are printed before the launch ends
           left.add(each.name());
+        } else if (each.hasFinished()) {
+          failureOfFinisher = failureOfFinisher == null ? each.failure(now) : failureOfFinisher;
         } else if (!isFinished) {
           budget.failed(each.failure(now));
           toReplace.add(each);
-        } else if (each.isFinisher && failureOfFinisher == null) {
-          failureOfFinisher = each.failure(now);
         }
       }
     }
@@ -203,7 +220,7 @@ final class ElasticLaunch {
 
   private LaunchException failed(String reason) {
     return budget
-        .first()
+        .first(System.nanoTime())
         .map(first -> LaunchException.ended(reason, first))
         .orElseGet(() -> LaunchException.incomplete(reason, generation));
   }

@@ -39,12 +39,13 @@ final class ElasticProcess {
   private final RankOutput output;
   int rank = -1;
   int generation;
-  boolean isConnected;
+  private boolean isConnected;
   boolean hasLeft;
   boolean isFinisher;
   private boolean isLost;
   private OptionalLong exitedAt = OptionalLong.empty();
   private OptionalLong hangingSince = OptionalLong.empty();
+  private boolean isAskedToEnd;
 
   ElasticProcess(int number, int start, RankProcess running, RankOutput output) {
     this.output = output;
@@ -67,6 +68,18 @@ final class ElasticProcess {
     }
   }
 
+  /** It has connected, perhaps again, after the coordinator had lost it. */
+  void connected() {
+    isConnected = true;
+    isLost = false;
+    hasLeft = false;
+  }
+
+  /** Returns whether it has taken part in the training until that was complete. */
+  boolean hasFinished() {
+    return isFinisher || running.hasFinished();
+  }
+
   /** The coordinator has lost it. */
   void lost() {
     isLost = true;
@@ -84,7 +97,26 @@ final class ElasticProcess {
     } else if (hangingSince.isEmpty()) {
       hangingSince = OptionalLong.of(now);
     } else if (now - hangingSince.getAsLong() > grace.toNanos()) {
-      running.process().destroyForcibly();
+      running.kill();
+    }
+  }
+
+  /**
+   * Ends the process, which may hang, if it does not know of the completed training when that is
+   * older than the grace period: first by asking, then by killing it.
+   *
+   * @param ended when the training was completed
+   */
+  void endAfter(long ended, long now, Duration grace) {
+    long graces = (now - ended) / Math.max(1, grace.toNanos());
+    if (graces < 1 || hasFinished() || !running.process().isAlive()) {
+      return;
+    }
+    if (graces > 1) {
+      running.kill();
+    } else if (!isAskedToEnd) {
+      isAskedToEnd = true;
+      running.terminate();
     }
   }
 

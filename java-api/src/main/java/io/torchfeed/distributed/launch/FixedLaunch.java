@@ -21,6 +21,7 @@ final class FixedLaunch {
     try (ReservedPort port = ReservedPort.open();
         LossNotes notes = LossNotes.create();
         RunningRanks running = new RunningRanks(settings.grace(), RunningRanks.Patience.DEFAULT)) {
+      running.atShutdown(notes::close);
       LogFolder logs = LogFolder.open(settings.logs());
       for (int i = 0; i < settings.ranks(); i++) {
         int rank = i;

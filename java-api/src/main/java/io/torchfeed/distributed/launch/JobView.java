@@ -4,7 +4,10 @@ package io.torchfeed.distributed.launch;
 import io.torchfeed.distributed.membership.Coordinator;
 import io.torchfeed.distributed.membership.Membership;
 import io.torchfeed.distributed.membership.MembershipEndedException;
+import io.torchfeed.distributed.membership.MembershipEndedException.Reason;
+import io.torchfeed.internal.Failures;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The job of a launch, as its launcher sees it: by the coordinator in this process, or by a
@@ -12,18 +15,28 @@ import java.util.function.Consumer;
  */
 final class JobView implements AutoCloseable {
   /**
-   * The end of a job whose coordinator is elsewhere.
+   * The end of a job whose coordinator is elsewhere, or of a coordinator here that has failed.
    *
    * @param failure empty if the training is complete
    */
   record End(String failure) {}
 
-  private final AutoCloseable seen;
-  private final int port;
+  private final ElasticSettings.Place place;
+  private final String name;
+  private final @Nullable Coordinator coordinator;
+  private final Object monitor = new Object();
+  private @Nullable Membership membership; // guarded by the monitor
+  private boolean isClosed; // guarded by the monitor
 
-  private JobView(AutoCloseable seen, int port) {
-    this.seen = seen;
-    this.port = port;
+  private JobView(
+      ElasticSettings.Place place,
+      String name,
+      @Nullable Coordinator coordinator,
+      @Nullable Membership membership) {
+    this.place = place;
+    this.name = name;
+    this.coordinator = coordinator;
+    this.membership = membership;
   }
 
   /**
@@ -31,27 +44,69 @@ final class JobView implements AutoCloseable {
    *
    * @param name of this launcher
    * @param inbox takes events and the {@link End}
+   * @throws LaunchException if the coordinator cannot be reached or is one of another job, or the
+   *     host to listen at is unknown
    */
   static JobView open(ElasticSettings elastic, String name, Consumer<Object> inbox)
       throws InterruptedException {
     ElasticSettings.Place place = elastic.place();
-    if (place.isHere()) {
+    try {
+      if (!place.isHere()) {
+        Membership first = join(place, name);
+        JobView view = new JobView(place, name, null, first);
+        watch(() -> inbox.accept(view.end(first)));
+        return view;
+      }
       Coordinator coordinator =
           Coordinator.listen(
               place.host(), place.port(), place.job(), elastic.ranks(), inbox::accept);
-      return new JobView(coordinator, coordinator.port());
+      watch(() -> await(coordinator, inbox));
+      return new JobView(place, name, coordinator, null);
+    } catch (MembershipEndedException | IllegalArgumentException e) {
+      throw LaunchException.notBegun(Failures.reason(e), e);
     }
-    Membership membership = Membership.join(place.host(), place.port(), place.job(), name);
-    Thread thread = new Thread(() -> inbox.accept(end(membership)), "torchfeed-launcher-job");
-    thread.setDaemon(true);
-    thread.start();
-    return new JobView(membership, place.port());
   }
 
-  private static End end(Membership membership) {
+  private static Membership join(ElasticSettings.Place place, String name)
+      throws InterruptedException {
+    return Membership.join(place.host(), place.port(), place.job(), name);
+  }
+
+  private static void watch(Runnable body) {
+    Thread thread = new Thread(body, "torchfeed-launcher-job");
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  /** Reports the failure of a coordinator; the end of its job is one of its events. */
+  private static void await(Coordinator coordinator, Consumer<Object> inbox) {
     try {
-      membership.finish(); // it is in no generation, so this only waits
-      return new End("");
+      coordinator.await();
+    } catch (MembershipEndedException e) {
+      return; // an event has said that the job has failed, or this launcher has closed it
+    } catch (IllegalStateException e) {
+      inbox.accept(new End(Failures.reason(e)));
+    } catch (InterruptedException e) {
+      inbox.accept(new End("the wait for the coordinator was interrupted"));
+    }
+  }
+
+  /** Waits for the end of the job, also if this launcher was silent and was expelled for it. */
+  private End end(Membership first) {
+    Membership current = first;
+    try {
+      while (true) {
+        try {
+          current.finish(); // it is in no generation, so this only waits
+          return new End("");
+        } catch (MembershipEndedException e) {
+          if (e.reason() != Reason.EXPELLED) {
+            return new End(String.valueOf(e.getMessage()));
+          }
+        }
+        current.close();
+        current = again();
+      }
     } catch (MembershipEndedException e) {
       return new End(String.valueOf(e.getMessage()));
     } catch (InterruptedException e) {
@@ -59,17 +114,32 @@ final class JobView implements AutoCloseable {
     }
   }
 
+  private Membership again() throws InterruptedException {
+    Membership joined = join(place, name);
+    synchronized (monitor) {
+      membership = joined;
+      if (isClosed) {
+        joined.close();
+      }
+    }
+    return joined;
+  }
+
   /** Returns the port at which the coordinator listens. */
   int port() {
-    return port;
+    return coordinator == null ? place.port() : coordinator.port();
   }
 
   @Override
   public void close() {
-    try {
-      seen.close();
-    } catch (Exception e) {
-      throw new IllegalStateException("the coordinator could not be closed", e);
+    if (coordinator != null) {
+      coordinator.close();
+    }
+    synchronized (monitor) {
+      isClosed = true;
+      if (membership != null) {
+        membership.close();
+      }
     }
   }
 }

@@ -115,6 +115,11 @@ public final class LaunchException extends RuntimeException {
     return new LaunchException(message, process, NO_RANK, 0, NO_EXIT_CODE, "", cause);
   }
 
+  /** Returns the failure of a launch that has not started a process. */
+  static LaunchException notBegun(String reason, Throwable cause) {
+    return new LaunchException(reason, "", NO_RANK, 0, NO_EXIT_CODE, "", cause);
+  }
+
   /** Returns the failure of a job whose ranks come and go, without a failed process. */
   static LaunchException incomplete(String reason, int generation) {
     return new LaunchException(reason, "", NO_RANK, generation, NO_EXIT_CODE, "", null);
@@ -178,7 +183,7 @@ public final class LaunchException extends RuntimeException {
    * Returns the exit code of the rank's process.
    *
    * @return the exit code, 128 plus the signal number if a signal ended the process, or -1 if it
-   *     never started or its output could not be forwarded
+   *     never started, its output could not be forwarded, or no process failed
    */
   public int exitCode() {
     return exitCode;

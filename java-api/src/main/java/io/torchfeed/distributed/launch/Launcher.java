@@ -69,7 +69,9 @@ public final class Launcher {
    * @throws LaunchException if a rank could not be started or failed, or its output could not be
    *     forwarded; the others have been terminated. If ranks come and go, if too few are left and
    *     no more can be replaced, or one fails after the training was completed. Also, before any is
-   *     started, if the available memory is too small for all ranks
+   *     started, if the available memory is too small for all ranks, if logs cannot be written, the
+   *     host of {@link LauncherBuilder#listen} is unknown, or the coordinator of another machine
+   *     cannot be reached or is one of another job
    * @throws IllegalStateException if the coordinator cannot listen
    * @throws InterruptedException if this thread is interrupted; all ranks have been terminated
    */

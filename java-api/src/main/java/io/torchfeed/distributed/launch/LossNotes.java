@@ -2,10 +2,10 @@
 package io.torchfeed.distributed.launch;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * The launcher's folder for the {@linkplain io.torchfeed.distributed.rendezvous.LossNote notes} of
@@ -13,7 +13,6 @@ import java.util.List;
  */
 final class LossNotes implements AutoCloseable {
   private final Path folder;
-  private final List<Path> notes = new ArrayList<>();
 
   private LossNotes(Path folder) {
     this.folder = folder;
@@ -25,10 +24,7 @@ final class LossNotes implements AutoCloseable {
 
   /** Returns the path of a process's note, which does not exist yet. */
   Path of(String process) {
-    Path note = folder.resolve(process);
-    notes.add(errorFile(note));
-    notes.add(note);
-    return note;
+    return folder.resolve(process);
   }
 
   /** Returns the error file of the process that has a note. */
@@ -39,12 +35,14 @@ final class LossNotes implements AutoCloseable {
   @Override
   public void close() {
     try {
-      for (Path note : notes) {
-        Files.deleteIfExists(note);
+      try (Stream<Path> notes = Files.list(folder)) {
+        for (Path note : notes.toList()) {
+          Files.deleteIfExists(note);
+        }
       }
       Files.deleteIfExists(folder);
-    } catch (IOException e) {
-      return; // an empty file in the temporary folder is no reason to fail a launch
+    } catch (IOException | UncheckedIOException e) {
+      return; // an empty file in the temporary folder is no reason to fail
     }
   }
 }

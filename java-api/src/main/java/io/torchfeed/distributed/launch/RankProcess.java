@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.launch;
 
+import io.torchfeed.internal.FinishNote;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
@@ -121,6 +122,21 @@ final class RankProcess {
     }
   }
 
+  /**
+   * Kills the process if it still runs. Its last lines are still read, unlike by {@link
+   * Process#destroyForcibly}, which closes the streams also of a process that has exited.
+   */
+  void kill() {
+    if (!process.isAlive()) {
+      return;
+    }
+    try {
+      process.toHandle().destroyForcibly();
+    } catch (UnsupportedOperationException e) {
+      process.destroyForcibly(); // a process without a handle
+    }
+  }
+
   /** Returns the failure that ended the forwarding of output, or null. */
   @Nullable Throwable outputFailure() {
     return outputFailure;
@@ -136,6 +152,11 @@ final class RankProcess {
     return Files.exists(lossNote);
   }
 
+  /** Returns whether the process has said that it knows of the completed training. */
+  boolean hasFinished() {
+    return Files.exists(FinishNote.beside(lossNote));
+  }
+
   /** Returns whether a signal ended the rank. */
   boolean wasKilled() {
     return process.exitValue() > SIGNALS;
@@ -143,13 +164,21 @@ final class RankProcess {
 
   /** Returns the last lines of standard error, after a short wait for lines not yet forwarded. */
   String errorTail() throws InterruptedException {
-    long deadline = System.nanoTime() + TAIL_NANOS;
-    for (Thread pump : pumps) {
-      // A grandchild may keep the pipe open indefinitely.
-      pump.join(Math.max(1, (deadline - System.nanoTime()) / 1_000_000));
-    }
+    awaitOutput(System.nanoTime() + TAIL_NANOS);
     synchronized (tail) {
       return inherited ? "" : String.join("\n", tail);
+    }
+  }
+
+  /**
+   * Waits until the last lines are forwarded, or a time has come: a grandchild may keep the pipe
+   * open indefinitely.
+   *
+   * @param deadline as of {@link System#nanoTime}
+   */
+  void awaitOutput(long deadline) throws InterruptedException {
+    for (Thread pump : pumps) {
+      pump.join(Math.max(1, (deadline - System.nanoTime()) / 1_000_000));
     }
   }
 

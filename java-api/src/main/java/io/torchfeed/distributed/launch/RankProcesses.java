@@ -14,11 +14,15 @@ import java.util.function.Consumer;
 final class RankProcesses implements AutoCloseable {
   static final String HOOK_THREAD = "torchfeed-launcher-end";
 
+  /** The time in which the last lines of processes that have exited are forwarded. */
+  private static final Duration LAST_LINES = Duration.ofSeconds(1);
+
   private final Duration grace;
   private final Consumer<RankProcess> onChange;
   private final List<RankProcess> processes = new ArrayList<>();
   private final Thread hook = new Thread(this::endInHook, HOOK_THREAD);
   private volatile boolean isEnding;
+  private volatile Runnable atShutdown = () -> {};
 
   /**
    * Creates an empty set of processes.
@@ -61,6 +65,11 @@ final class RankProcesses implements AutoCloseable {
     return process;
   }
 
+  /** Sets the last action of the hook, after the end of the processes. */
+  void atShutdown(Runnable last) {
+    atShutdown = last;
+  }
+
   /** Returns whether this JVM is shutting down, and ends the processes. */
   boolean isEnding() {
     return isEnding;
@@ -76,18 +85,18 @@ final class RankProcesses implements AutoCloseable {
   private void endInHook() {
     isEnding = true; // at once: a launch that replaces processes must not
     synchronized (processes) {
-      end();
       try {
-        for (RankProcess each : processes) {
-          each.errorTail(); // so that its last lines are printed before this JVM ends
-        }
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
+        end();
+      } finally {
+        atShutdown.run();
       }
     }
   }
 
-  /** Asks all processes to terminate, and kills those still running after the grace period. */
+  /**
+   * Asks all processes to terminate, kills those still running after the grace period, and lets
+   * their last lines be printed.
+   */
   private void end() {
     boolean interrupted = false;
     try {
@@ -102,11 +111,30 @@ final class RankProcesses implements AutoCloseable {
         }
       }
     } finally {
-      processes.forEach(each -> each.process().destroyForcibly());
+      processes.forEach(RankProcess::kill);
+      interrupted |= awaitOutput();
       if (interrupted) {
         Thread.currentThread().interrupt();
       }
     }
+  }
+
+  /** Returns whether this thread was interrupted; it waits nevertheless. */
+  private boolean awaitOutput() {
+    boolean wasInterrupted = Thread.interrupted();
+    long deadline = System.nanoTime() + LAST_LINES.toNanos();
+    for (RankProcess each : processes) {
+      boolean isAwaited = false;
+      while (!isAwaited) {
+        try {
+          each.awaitOutput(deadline);
+          isAwaited = true;
+        } catch (InterruptedException e) {
+          wasInterrupted = true;
+        }
+      }
+    }
+    return wasInterrupted;
   }
 
   @Override

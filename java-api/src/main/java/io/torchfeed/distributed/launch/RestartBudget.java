@@ -22,8 +22,12 @@ final class RestartBudget {
   }
 
   void failed(ElasticProcess.Failure failure) {
-    failures.removeIf(each -> failure.nanos() - each.nanos() > per.toNanos());
+    prune(failure.nanos()); // a job that continues for long must not collect them
     failures.add(failure);
+  }
+
+  private void prune(long nanos) {
+    failures.removeIf(each -> nanos - each.nanos() > per.toNanos());
   }
 
   /** Takes one restart, unless as many as allowed were within the last interval. */
@@ -37,10 +41,11 @@ final class RestartBudget {
   }
 
   /**
-   * Returns the failure that caused the others: within the interval before the last one, the first
-   * that was not caused by the loss of a peer. An older one has been survived.
+   * Returns the failure that caused the others: within the last interval, the first that was not
+   * caused by the loss of a peer. An older one has been survived.
    */
-  Optional<ElasticProcess.Failure> first() {
+  Optional<ElasticProcess.Failure> first(long nanos) {
+    prune(nanos);
     List<ElasticProcess.Failure> recent = new ArrayList<>(failures);
     recent.sort(Comparator.comparing(ElasticProcess.Failure::hasLostPeer)); // stable
     return recent.stream().findFirst();

@@ -49,6 +49,11 @@ final class RunningRanks implements AutoCloseable {
     this.processes = new RankProcesses(grace, events::add);
   }
 
+  /** Sets the last action of a shutdown hook, after the end of the ranks. */
+  void atShutdown(Runnable last) {
+    processes.atShutdown(last);
+  }
+
   /**
    * Starts a rank.
    *

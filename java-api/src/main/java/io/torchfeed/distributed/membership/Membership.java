@@ -4,6 +4,7 @@ package io.torchfeed.distributed.membership;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.distributed.membership.MembershipEndedException.Reason;
+import io.torchfeed.internal.FinishNote;
 import io.torchfeed.internal.TerminationSignal;
 import io.torchfeed.internal.TimeLimit;
 import java.io.IOException;
@@ -25,8 +26,6 @@ import org.jspecify.annotations.Nullable;
  * {@code close} leaves the job: as a failure, unless {@link #leave} or {@link #finish} came before.
  */
 public final class Membership implements AutoCloseable {
-  private static final Duration DEFAULT_CONNECT = Duration.ofSeconds(30);
-
   private final CoordinatorLink link;
   private final Object monitor = new Object();
 
@@ -51,7 +50,8 @@ public final class Membership implements AutoCloseable {
 
   /**
    * Connects to the coordinator of the launcher that has started this process. If that launcher
-   * dies, this process leaves the job, and is ended 30 seconds later if it is still there.
+   * dies, this process leaves the job, and is ended 30 seconds later if it is still there; so it is
+   * after the coordinator has expelled it, unless it has called this method again by then.
    *
    * @return the membership; it has no world yet
    * @throws IllegalArgumentException if an environment variable of an elastic launch is missing
@@ -75,7 +75,7 @@ public final class Membership implements AutoCloseable {
    */
   public static Membership join(String host, int port, String job, String name)
       throws InterruptedException {
-    return join(host, port, job, name, DEFAULT_CONNECT);
+    return join(host, port, job, name, Duration.ofSeconds(30));
   }
 
   /**
@@ -98,7 +98,10 @@ public final class Membership implements AutoCloseable {
         CoordinatorLink.connect(
             requireNonNull(host, "host"), port, TimeLimit.notNegative("limit", limit));
     Membership membership = new Membership(link);
-    link.start(membership::received, membership::lost, () -> membership.step);
+    link.start(
+        membership::received,
+        reason -> membership.ended(MembershipEndedException.lost(reason)),
+        () -> membership.step);
     try {
       membership.trySend(new Message.Hello(job, name));
       membership.awaitWelcome();
@@ -119,9 +122,8 @@ public final class Membership implements AutoCloseable {
   }
 
   private void requireNotEnded() {
-    MembershipEndedException ended = end;
-    if (ended != null) {
-      throw new MembershipEndedException(ended.reason(), String.valueOf(ended.getMessage()));
+    if (end != null) {
+      throw end.again();
     }
   }
 
@@ -153,7 +155,8 @@ public final class Membership implements AutoCloseable {
         while (!isDecided()) {
           monitor.wait();
         }
-        if (end != null && end.reason() == Reason.FINISHED) {
+        if (hasEnded(Reason.FINISHED)) {
+          FinishNote.write(System.getenv());
           return Optional.empty();
         }
         requireNotEnded();
@@ -162,6 +165,12 @@ public final class Membership implements AutoCloseable {
         }
         why = broken;
       }
+    }
+  }
+
+  boolean hasEnded(Reason reason) {
+    synchronized (monitor) {
+      return end != null && end.reason() == reason;
     }
   }
 
@@ -256,7 +265,8 @@ public final class Membership implements AutoCloseable {
       while (end == null && broken == null) {
         monitor.wait();
       }
-      if (end != null && end.reason() == Reason.FINISHED) {
+      if (hasEnded(Reason.FINISHED)) {
+        FinishNote.write(System.getenv());
         return;
       }
       requireNotEnded();
@@ -334,9 +344,7 @@ public final class Membership implements AutoCloseable {
         monitor.notifyAll();
       }
     } else if (message instanceof Message.Ended ended) {
-      Reason reason = ended.reason();
-      String text = reason == Reason.EXPELLED ? "expelled by the coordinator: " : "";
-      ended(new MembershipEndedException(reason, text + ended.text()));
+      ended(MembershipEndedException.by(ended));
     } else {
       Runnable action = null;
       synchronized (monitor) {
@@ -369,18 +377,10 @@ public final class Membership implements AutoCloseable {
     return formed != null && formed.generation() == generation;
   }
 
-  private void lost(String reason) {
-    ended(
-        new MembershipEndedException(
-            Reason.COORDINATOR_LOST, "the coordinator is lost: " + reason));
-  }
-
   private void ended(MembershipEndedException reason) {
     Runnable action;
     synchronized (monitor) {
-      if (end == null) {
-        end = reason;
-      }
+      end = end == null ? reason : end;
       isEventful = true;
       action = whenBroken;
       whenBroken = null;

@@ -35,6 +35,21 @@ public final class MembershipEndedException extends RuntimeException {
     this.reason = reason;
   }
 
+  static MembershipEndedException by(Message.Ended ended) {
+    String text = ended.reason() == Reason.EXPELLED ? "expelled by the coordinator: " : "";
+    return new MembershipEndedException(ended.reason(), text + ended.text());
+  }
+
+  static MembershipEndedException lost(String reason) {
+    return new MembershipEndedException(
+        Reason.COORDINATOR_LOST, "the coordinator is lost: " + reason);
+  }
+
+  /** Returns this exception with the stack of the thread that calls this. */
+  MembershipEndedException again() {
+    return new MembershipEndedException(reason, String.valueOf(getMessage()));
+  }
+
   /**
    * Returns why the membership has ended.
    *

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.membership;
 
+import io.torchfeed.distributed.membership.MembershipEndedException.Reason;
 import io.torchfeed.internal.ParentProcess;
 import io.torchfeed.internal.RankVariables;
 import java.util.Map;
@@ -20,7 +21,12 @@ final class MembershipVariables {
     String name = text(variables, RankVariables.PROCESS);
     Membership membership = Membership.join(host, port, job, name);
     ParentProcess.launcher(variables)
-        .ifPresent(launcher -> LauncherWatch.start(launcher, membership::requestLeave));
+        .ifPresent(
+            launcher ->
+                LauncherWatch.start(
+                    launcher,
+                    new LauncherWatch.Place(
+                        () -> membership.hasEnded(Reason.EXPELLED), membership::requestLeave)));
     return membership;
   }
 

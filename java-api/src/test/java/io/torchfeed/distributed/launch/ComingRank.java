@@ -56,6 +56,7 @@ public final class ComingRank {
         throw new IllegalStateException("the exception of " + System.getenv("RANK"));
       }
       case "nothing" -> System.exit(0);
+      case "hang" -> Thread.sleep(600_000);
       case "variables" -> {
         System.getenv().keySet().stream()
             .filter(name -> name.matches("TORCH.*|MASTER.*|.*RANK|.*WORLD.*"))
@@ -95,6 +96,7 @@ public final class ComingRank {
       try {
         if (train()) {
           membership.finish();
+          System.out.printf("rank %d completed%n", world.rank());
           after();
           return;
         }

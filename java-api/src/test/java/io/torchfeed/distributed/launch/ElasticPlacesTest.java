@@ -58,6 +58,45 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
     second.get();
   }
 
+  /** Its launcher does not learn from the coordinator whether it has ever connected. */
+  @Test
+  void aProcessThatHangsWhenTheJobElsewhereIsCompleteIsEnded() throws Exception {
+    int port = freePort();
+    Future<?> first =
+        start(launcher().ranks(ranks(2, 2)).processes(1).listen("127.0.0.1", port).job("two"));
+    Future<?> second =
+        start(
+            launcher(".*p1.1=hang")
+                .ranks(1, 2)
+                .grace(Duration.ofSeconds(1))
+                .coordinator("127.0.0.1", port)
+                .job("two"));
+    assertThat(await(Kind.FORMED).processes()).hasSize(2);
+    complete();
+    first.get();
+    second.get();
+  }
+
+  @Test
+  void aRankThatFailsAtTheEndOfAJobElsewhereIsNamed() throws Exception {
+    int port = freePort();
+    Future<?> first =
+        start(launcher().ranks(ranks(2, 2)).processes(1).listen("127.0.0.1", port).job("two"));
+    Future<?> second =
+        start(
+            launcher(".*=fail at the end")
+                .ranks(1, 2)
+                .processes(1)
+                .coordinator("127.0.0.1", port)
+                .job("two"));
+    await(Kind.FORMED);
+    complete();
+    first.get();
+    assertThat(failure(second))
+        .hasMessageContaining("the training is complete, but a rank failed after it")
+        .hasMessageContaining("with exit code 5");
+  }
+
   @Test
   void aLauncherWhoseCoordinatorIsLostFails() throws Exception {
     int port = freePort();
@@ -77,7 +116,7 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
     await(Kind.FORMED);
     Future<?> second =
         start(launcher().ranks(1, 2).processes(1).coordinator("127.0.0.1", port).job("three"));
-    assertThatThrownBy(second::get)
+    assertThat(failure(second))
         .hasMessageContaining("this is the coordinator of job two, not of three");
     complete();
     first.get();
@@ -102,7 +141,7 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
                 launcher()
                     .ranks(ranks(2, 2).withReplacement(Duration.ofMillis(300)))
                     .processes(1)
-                    .listen("127.0.0.1", 0)
+                    .listen("127.0.0.1", freePort())
                     .job("two")));
     assertThat(failure)
         .hasMessage("the job has failed: 1 of at least 2 ranks were there after 300 ms");

@@ -56,10 +56,12 @@ class ElasticSignalTest extends ElasticLaunchFixture {
   void anInterruptedLauncherEndsItsProcesses() throws Exception {
     Future<?> launch = start(launcher().ranks(ranks(2, 2)));
     awaitRanks("p0.1", "p1.1");
-    ProcessHandle rank = ProcessHandle.of(pid(1, "p0.1")).orElseThrow();
+    ProcessHandle first = ProcessHandle.of(pid(1, "p0.1")).orElseThrow();
+    ProcessHandle second = ProcessHandle.of(pid(1, "p1.1")).orElseThrow();
     launch.cancel(true);
     assertThatThrownBy(launch::get).isInstanceOf(CancellationException.class);
-    rank.onExit().get(60, TimeUnit.SECONDS);
+    first.onExit().get(60, TimeUnit.SECONDS);
+    second.onExit().get(60, TimeUnit.SECONDS);
   }
 
   @Test
@@ -72,6 +74,9 @@ class ElasticSignalTest extends ElasticLaunchFixture {
           .anySatisfy(line -> assertThat(line).isEqualTo("[p0.1] left"))
           .anySatisfy(line -> assertThat(line).isEqualTo("[p1.1] left"));
       assertThat(ranks).noneMatch(ProcessHandle::isAlive);
+      assertThat(folder.toFile().list())
+          .isNotEmpty()
+          .noneMatch(name -> name.startsWith("torchfeed-launcher"));
     }
   }
 
@@ -96,7 +101,7 @@ class ElasticSignalTest extends ElasticLaunchFixture {
     return TestJvm.start(
         folder,
         Map.of(),
-        List.of("-Xmx64m"),
+        List.of("-Xmx64m", "-Djava.io.tmpdir=" + folder),
         ComingLauncher.class.getName(),
         folder.toString(),
         behavior);
