@@ -29,7 +29,7 @@ record ElasticSettings(
    * The place of a job's coordinator.
    *
    * @param kind whether it runs in this launcher, and whether other machines join it
-   * @param port 0 for one that the system chooses
+   * @param port 0 for one that the system chooses, only for the processes of this machine alone
    */
   record Place(Kind kind, String host, int port, String job) {
     private static final int LAST_PORT = 65_535;
@@ -46,7 +46,7 @@ record ElasticSettings(
     }
 
     Place {
-      int least = kind == Kind.ELSEWHERE ? 1 : 0;
+      int least = kind == Kind.ALONE ? 0 : 1;
       if (port < least || port > LAST_PORT) {
         throw new IllegalArgumentException(
             "port must be in [%d, %d], got %d".formatted(least, LAST_PORT, port));

@@ -59,12 +59,15 @@ public final class ErrorFile {
     Thread.UncaughtExceptionHandler before = Thread.getDefaultUncaughtExceptionHandler();
     Thread.setDefaultUncaughtExceptionHandler(
         (thread, failure) -> {
-          record(failure);
-          if (before != null) {
-            before.uncaughtException(thread, failure);
-          } else {
-            System.err.print(
-                "Exception in thread \"" + thread.getName() + "\" " + stackTrace(failure));
+          try {
+            record(failure);
+          } finally { // also if there is no memory for a record
+            if (before != null) {
+              before.uncaughtException(thread, failure);
+            } else {
+              System.err.print("Exception in thread \"" + thread.getName() + "\" ");
+              failure.printStackTrace();
+            }
           }
         });
   }

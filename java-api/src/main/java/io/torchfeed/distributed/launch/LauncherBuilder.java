@@ -131,7 +131,7 @@ public final class LauncherBuilder {
    * coordinator waits for replacements, this launch fails.
    *
    * @param host a name or address of this machine that the others can reach
-   * @param port of the coordinator, in [0, 65535]; 0 for one that the system chooses
+   * @param port of the coordinator, in [1, 65535]
    * @return this
    */
   public LauncherBuilder listen(String host, int port) {
@@ -140,8 +140,12 @@ public final class LauncherBuilder {
 
   /**
    * Sets that this launcher starts processes for the elastic job of the launcher of another
-   * machine, where the coordinator is. The launch ends with the job, and fails if the coordinator
-   * is lost. {@link #events} gets none.
+   * machine, where the coordinator is. The launch ends with the job, also if none of its processes
+   * has joined it, and fails if the coordinator is lost. When the training is complete, processes
+   * that do not learn it have the {@link #grace} period to end, are then asked to, and killed.
+   *
+   * <p>This launcher does not learn who is in the job: {@link #events} gets none, {@link
+   * #shownRanks} is refused unless it is empty, and a {@link LaunchException} has no rank.
    *
    * @param host the host of that launcher's {@link #listen}
    * @param port in [1, 65535]
@@ -333,9 +337,10 @@ public final class LauncherBuilder {
    * Builds the launcher.
    *
    * @return the launcher
-   * @throws IllegalStateException if no main class was set, or an option of elastic launches
-   *     without {@link #ranks(int, int)}
-   * @throws IllegalArgumentException if there are too many ranks for the processors of this machine
+   * @throws IllegalStateException if no main class was set, an option of elastic launches without
+   *     {@link #ranks(int, int)}, or {@link #shownRanks} with {@link #coordinator}
+   * @throws IllegalArgumentException if there are too many ranks for the processors of this
+   *     machine, or fewer processes than ranks must train and no other machine has some
    */
   public Launcher build() {
     if (mainClass == null) {
@@ -373,14 +378,26 @@ public final class LauncherBuilder {
     if (place != null && job == null) {
       throw new IllegalStateException("job must be set, the same on all machines");
     }
+    Place where = orElse(place, Place.alone()).withJob(job);
+    if (!where.isHere() && shown != null && !shown.equals(RankOutput.Shown.NONE)) {
+      throw new IllegalStateException(
+          "shownRanks " + shown + " cannot be known: the coordinator is on another machine");
+    }
     int extra = orElse(spares, 0);
+    long all = (long) orElse(processes, elastic.maxRanks()) + extra;
+    int least = where.kind() == Place.Kind.ALONE ? elastic.minRanks() : 1;
+    if (all < least || all > Integer.MAX_VALUE) {
+      throw new IllegalArgumentException(
+          "processes and spares must be in [%d, %d] together, got %d"
+              .formatted(least, Integer.MAX_VALUE, all));
+    }
     return new ElasticSettings(
         elastic,
         extra,
-        orElse(budget, DEFAULT_RESTARTS * (orElse(processes, elastic.maxRanks()) + extra)),
+        orElse(budget, (int) Math.min(Integer.MAX_VALUE, DEFAULT_RESTARTS * all)),
         orElse(per, DEFAULT_PER),
         orElse(events, event -> {}),
-        orElse(place, Place.alone()).withJob(job));
+        where);
   }
 
   private static void requireElastic(String option, @Nullable Object value) {

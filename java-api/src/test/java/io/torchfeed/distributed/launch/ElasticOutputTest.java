@@ -69,8 +69,11 @@ class ElasticOutputTest extends ElasticLaunchFixture {
     } finally {
       System.setOut(before);
     }
+    // the launcher may learn the rank after the first line, but not after the completion
     assertThat(shown.toString(StandardCharsets.UTF_8).lines())
-        .allSatisfy(line -> assertThat(line).matches("\\[p[01].1] rank 1 pid \\d+"));
+        .allSatisfy(line -> assertThat(line).matches("\\[p[01].1] rank 1 (pid \\d+|completed)"))
+        .filteredOn(line -> line.endsWith("completed"))
+        .hasSize(1);
     assertThat(List.of(lines("p0.1.log"), lines("p1.1.log")))
         .allSatisfy(log -> assertThat(log).anyMatch(line -> line.matches("rank [01] pid \\d+")));
   }
@@ -104,12 +107,21 @@ class ElasticOutputTest extends ElasticLaunchFixture {
     assertThatThrownBy(() -> Launcher.builder().coordinator("127.0.0.1", 0))
         .hasMessage("port must be in [1, 65535], got 0");
     assertThatThrownBy(() -> Launcher.builder().listen("127.0.0.1", 65_536))
-        .hasMessage("port must be in [0, 65535], got 65536");
+        .hasMessage("port must be in [1, 65535], got 65536");
+    assertThatThrownBy(() -> Launcher.builder().listen("127.0.0.1", 0))
+        .hasMessage("port must be in [1, 65535], got 0");
     assertThatThrownBy(() -> Launcher.builder().listen("a", 1).coordinator("b", 2))
         .hasMessage("the coordinator was already set to a:1");
     assertThatThrownBy(() -> Launcher.builder().job(" ")).hasMessage("job must not be blank");
     assertThatThrownBy(() -> Launcher.builder().ranks(1).ranks(1, 2))
         .hasMessage("ranks was already set to 1");
+    assertThatThrownBy(() -> launcher().ranks(3, 4).processes(1).spares(1).build())
+        .hasMessage("processes and spares must be in [3, 2147483647] together, got 2");
+    assertThatThrownBy(() -> launcher().ranks(1, 2).spares(Integer.MAX_VALUE).build())
+        .hasMessage("processes and spares must be in [1, 2147483647] together, got 2147483649");
+    assertThatThrownBy(
+            () -> launcher().ranks(1, 2).coordinator("a", 1).job("b").shownRanks(1).build())
+        .hasMessage("shownRanks [1] cannot be known: the coordinator is on another machine");
     assertThatThrownBy(() -> Launcher.builder().ranks(1, 2).listen("a", 1).mainClass("a.B").build())
         .hasMessage("job must be set, the same on all machines");
   }
