@@ -64,6 +64,28 @@ record ElasticSettings(
       return name == null ? this : new Place(kind, host, port, name);
     }
 
+    /** Throws if ranks are to be shown that the launcher does not learn. */
+    void requireKnown(RankOutput.Shown shown) {
+      if (!isHere() && shown.ranks() != null && !shown.equals(RankOutput.Shown.NONE)) {
+        throw new IllegalStateException(
+            "shownRanks " + shown + " cannot be known: the coordinator is on another machine");
+      }
+    }
+
+    /**
+     * Throws if the processes and spares of this machine are too few to train, or too many.
+     *
+     * @param minRanks the least number of ranks, which may be on other machines unless it is alone
+     */
+    void requireEnough(long processes, int minRanks) {
+      int least = kind == Kind.ALONE ? minRanks : 1;
+      if (processes < least || processes > Integer.MAX_VALUE) {
+        throw new IllegalArgumentException(
+            "processes and spares must be in [%d, %d] together, got %d"
+                .formatted(least, Integer.MAX_VALUE, processes));
+      }
+    }
+
     boolean isHere() {
       return kind != Kind.ELSEWHERE;
     }

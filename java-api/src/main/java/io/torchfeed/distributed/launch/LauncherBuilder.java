@@ -142,10 +142,9 @@ public final class LauncherBuilder {
    * Sets that this launcher starts processes for the elastic job of the launcher of another
    * machine, where the coordinator is. The launch ends with the job, also if none of its processes
    * has joined it, and fails if the coordinator is lost. When the training is complete, processes
-   * that do not learn it have the {@link #grace} period to end, are then asked to, and killed.
-   *
-   * <p>This launcher does not learn who is in the job: {@link #events} gets none, {@link
-   * #shownRanks} is refused unless it is empty, and a {@link LaunchException} has no rank.
+   * that do not learn it have the {@link #grace} period to end, are then asked to, and killed. This
+   * launcher does not learn who is in the job: {@link #events} gets none, {@link #shownRanks} is
+   * refused unless it is empty, and a {@link LaunchException} has no rank.
    *
    * @param host the host of that launcher's {@link #listen}
    * @param port in [1, 65535]
@@ -212,8 +211,8 @@ public final class LauncherBuilder {
    * @return this
    */
   public LauncherBuilder mainClass(Class<?> mainClass) {
-    requireNonNull(mainClass, "mainClass");
-    String module = mainClass.getModule().isNamed() ? mainClass.getModule().getName() + '/' : "";
+    Module home = requireNonNull(mainClass, "mainClass").getModule();
+    String module = home.isNamed() ? home.getName() + '/' : "";
     return mainClass(module + mainClass.getName());
   }
 
@@ -321,9 +320,8 @@ public final class LauncherBuilder {
    * @return this
    */
   public LauncherBuilder shownRanks(int... ranks) {
-    requireNonNull(ranks, "ranks");
     Set<Integer> numbers = new TreeSet<>();
-    for (int rank : ranks) {
+    for (int rank : requireNonNull(ranks, "ranks")) {
       if (rank < 0) {
         throw new IllegalArgumentException("a shown rank must be at least 0, got " + rank);
       }
@@ -339,8 +337,7 @@ public final class LauncherBuilder {
    * @return the launcher
    * @throws IllegalStateException if no main class was set, an option of elastic launches without
    *     {@link #ranks(int, int)}, or {@link #shownRanks} with {@link #coordinator}
-   * @throws IllegalArgumentException if there are too many ranks for the processors of this
-   *     machine, or fewer processes than ranks must train and no other machine has some
+   * @throws IllegalArgumentException if there are too many or too few processes for this machine
    */
   public Launcher build() {
     if (mainClass == null) {
@@ -379,21 +376,12 @@ public final class LauncherBuilder {
       throw new IllegalStateException("job must be set, the same on all machines");
     }
     Place where = orElse(place, Place.alone()).withJob(job);
-    if (!where.isHere() && shown != null && !shown.equals(RankOutput.Shown.NONE)) {
-      throw new IllegalStateException(
-          "shownRanks " + shown + " cannot be known: the coordinator is on another machine");
-    }
-    int extra = orElse(spares, 0);
-    long all = (long) orElse(processes, elastic.maxRanks()) + extra;
-    int least = where.kind() == Place.Kind.ALONE ? elastic.minRanks() : 1;
-    if (all < least || all > Integer.MAX_VALUE) {
-      throw new IllegalArgumentException(
-          "processes and spares must be in [%d, %d] together, got %d"
-              .formatted(least, Integer.MAX_VALUE, all));
-    }
+    where.requireKnown(orElse(shown, RankOutput.Shown.ALL));
+    long all = (long) orElse(processes, elastic.maxRanks()) + orElse(spares, 0);
+    where.requireEnough(all, elastic.minRanks());
     return new ElasticSettings(
         elastic,
-        extra,
+        orElse(spares, 0),
         orElse(budget, (int) Math.min(Integer.MAX_VALUE, DEFAULT_RESTARTS * all)),
         orElse(per, DEFAULT_PER),
         orElse(events, event -> {}),

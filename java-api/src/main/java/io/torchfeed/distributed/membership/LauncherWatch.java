@@ -108,7 +108,7 @@ final class LauncherWatch {
     if (!place.isExpelled().getAsBoolean()) {
       return false;
     }
-    if (expelled != place) {
+    if (!place.equals(expelled)) {
       expelled = place;
       expelledSince = OptionalLong.of(now);
       say("this process was expelled from its job, and is ended in %d s%n");

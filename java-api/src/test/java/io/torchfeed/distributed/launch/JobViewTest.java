@@ -97,7 +97,7 @@ class JobViewTest {
 
   /** Connections to a coordinator whose messages to it can be dropped. */
   private static final class Relay implements AutoCloseable {
-    private final ServerSocket server = new ServerSocket(0, 8, InetAddress.getByName("127.0.0.1"));
+    private final ServerSocket server = new ServerSocket(0, 8, InetAddress.getLoopbackAddress());
     private final int target;
     volatile boolean isSilent;
 
@@ -131,7 +131,7 @@ class JobViewTest {
     private void accept() throws IOException {
       while (true) {
         Socket near = server.accept();
-        Socket far = new Socket(InetAddress.getByName("127.0.0.1"), target);
+        Socket far = new Socket(InetAddress.getLoopbackAddress(), target);
         boolean wasSilent = isSilent;
         start(() -> copy(near, far, true, wasSilent));
         start(() -> copy(far, near, false, wasSilent));
