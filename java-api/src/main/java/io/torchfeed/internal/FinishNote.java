@@ -29,7 +29,7 @@ public final class FinishNote {
       Files.writeString(beside(Path.of(lossNote)), "");
     } catch (IOException e) {
       // The training is complete. A launcher elsewhere then ends this process after its grace.
-      System.err.println("the launcher cannot be told of the end: " + Failures.describe(e));
+      System.err.println("the note of the end cannot be written: " + Failures.describe(e));
     }
   }
 }
