@@ -116,6 +116,8 @@ final class CoordinatorLoop implements Roster.Wire {
         selector.select(this::handle, tickMillis);
         long now = System.nanoTime();
         if (now - next >= 0) { // not at each message: it looks at all members
+          // This thread may have stood still: what has come meanwhile is a sign of life.
+          selector.selectNow(this::handle);
           roster.tick(now);
           closeSilent(now);
           next = now + TimeUnit.MILLISECONDS.toNanos(tickMillis);

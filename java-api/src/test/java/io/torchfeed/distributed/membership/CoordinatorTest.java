@@ -7,14 +7,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.DataOutputStream;
+import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -33,6 +37,47 @@ class CoordinatorTest extends MembershipFixture {
           .contains("no sign of life for 2000 ms");
     }
     assertThat(next(join(coordinator, "a"), "").get().generation()).isEqualTo(1);
+  }
+
+  @Test
+  void whatComesWhileTheCoordinatorStandsStillIsASignOfLife() throws Exception {
+    Duration silence = Duration.ofSeconds(1);
+    Socket member = new Socket();
+    Socket stranger = new Socket();
+    opened.add(member);
+    opened.add(stranger);
+    Coordinator coordinator =
+        Coordinator.listen(
+            "127.0.0.1",
+            0,
+            "job",
+            CoordinatorOptions.of(1, 1).withSilence(silence),
+            event -> {
+              events.add(event);
+              if (event.kind() == CoordinatorEvent.Kind.CONNECTED) {
+                write(stranger, new Message.Hello("another", "stranger"));
+              } else if (event.kind() == CoordinatorEvent.Kind.REFUSED) {
+                long until = System.nanoTime() + silence.toNanos() * 3 / 2;
+                while (System.nanoTime() < until) {
+                  LockSupport.parkNanos(until - System.nanoTime());
+                }
+                write(member, new Message.Left(""));
+              }
+            });
+    opened.add(coordinator);
+    member.connect(new InetSocketAddress("127.0.0.1", coordinator.port()));
+    stranger.connect(member.getRemoteSocketAddress());
+    write(member, new Message.Hello("job", "m"));
+    awaitEvent(CoordinatorEvent.Kind.REFUSED);
+    assertThat(events.take().text()).isEqualTo("m has left");
+  }
+
+  private static void write(Socket socket, Message message) {
+    try {
+      socket.getOutputStream().write(message.encode());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   @Test
