@@ -116,7 +116,7 @@ final class CoordinatorLoop implements Roster.Wire {
         selector.select(this::handle, tickMillis);
         long now = System.nanoTime();
         if (now - next >= 0) { // not at each message: it looks at all members
-          // This thread may have stood still: what has come meanwhile is a sign of life.
+          // This thread may have stood still: messages that arrived meanwhile are signs of life.
           selector.selectNow(this::handle);
           roster.tick(now);
           closeSilent(now);

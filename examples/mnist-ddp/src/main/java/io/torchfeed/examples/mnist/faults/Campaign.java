@@ -5,7 +5,10 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.function.Consumer;
 
@@ -32,6 +35,12 @@ final class Campaign {
     int processes;
   }
 
+  /** The folder of the first job, whose checkpoints another campaign must not continue from. */
+  static final String FIRST_JOB = "job-1";
+
+  /** A kind is given up when it has missed its moment this often, one time after the other. */
+  private static final int TRIES = 20;
+
   private final Path out;
   private final RankArguments.Training training;
   private final List<String> jvm;
@@ -39,6 +48,9 @@ final class Campaign {
   private final Random random;
   private final Consumer<String> notes;
   private final Totals totals = new Totals();
+
+  /** The misses of each kind since it last met its moment. */
+  private final Map<Fault, Integer> misses = new EnumMap<>(Fault.class);
 
   Campaign(
       Path out,
@@ -87,22 +99,48 @@ final class Campaign {
         totals.broken.add(name + ": " + e.getMessage());
         return;
       } finally {
-        totals.missed += injector.missed();
         totals.processes += job.ranks().size();
       }
       logs = job.ranks().stream().map(RankHandle::log).toList();
     }
     totals.broken.addAll(JobEnd.leftBehind(port));
-    check(name, logs);
+    try {
+      check(name, logs);
+    } catch (RuntimeException e) {
+      e.printStackTrace();
+      totals.broken.add(name + ": the check failed: " + e + causeOf(e));
+    }
   }
 
-  /** Does one of the faults that are left; returns false if the job is too near to its end. */
+  private static String causeOf(RuntimeException e) {
+    return e.getCause() == null ? "" : ", caused by " + e.getCause();
+  }
+
+  /**
+   * Does one of the faults that are left, and puts it back if it has missed its moment; returns
+   * false if the job is too near to its end.
+   */
   private boolean inject(Injector injector, List<Fault> left)
       throws IOException, InterruptedException {
     for (int i = 0; i < left.size(); i++) {
-      if (injector.hasTimeFor(left.get(i))) {
+      Fault fault = left.get(i);
+      if (injector.hasTimeFor(fault)) {
         injector.pause(left.size());
-        totals.faults.add(injector.inject(left.remove(i)));
+        if (!injector.hasTimeFor(fault)) {
+          continue;
+        }
+        left.remove(i);
+        Optional<Done> done = injector.inject(fault);
+        if (done.isPresent()) {
+          totals.faults.add(done.get());
+          misses.remove(fault);
+        } else {
+          totals.missed++;
+          left.add(fault);
+          if (misses.merge(fault, 1, Integer::sum) == TRIES) {
+            throw new IllegalStateException(fault + " has missed its moment " + TRIES + " times");
+          }
+        }
         return true;
       }
     }
@@ -110,7 +148,8 @@ final class Campaign {
   }
 
   private void check(String name, List<RankLog> logs) throws InterruptedException {
-    Verdict verdict = Verdict.of(logs, training.plan().samples(), training.epochs());
+    Verdict verdict =
+        Verdict.of(logs, training.plan().samples(), training.epochs(), training.everySteps());
     totals.broken.addAll(verdict.faults());
     totals.epochs += training.epochs();
     totals.samples += training.epochs() * training.plan().samples();
@@ -119,16 +158,16 @@ final class Campaign {
     totals.generations += verdict.generations().size();
     totals.steps += verdict.steps();
     totals.compared += verdict.compared();
-    double accuracy = Verdict.accuracy(logs);
-    totals.accuracies.add(accuracy);
-    if (!(accuracy >= bar)) {
-      totals.broken.add("%s: the accuracy is %.4f, the bar %.4f".formatted(name, accuracy, bar));
-    }
     if (verdict.faults().isEmpty()) {
       notes.accept(name + ": trains its " + verdict.generations().size() + " generations again");
       Replay.Result result = Replay.of(training, List.copyOf(verdict.generations().values()));
       totals.broken.addAll(result.faults());
       totals.replayed += result.steps();
+      totals.accuracies.add(result.accuracy());
+      if (!(result.accuracy() >= bar)) {
+        totals.broken.add(
+            "%s: the accuracy is %.4f, the bar %.4f".formatted(name, result.accuracy(), bar));
+      }
     }
   }
 }

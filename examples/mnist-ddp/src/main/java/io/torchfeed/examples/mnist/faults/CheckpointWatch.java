@@ -12,12 +12,14 @@ import java.util.concurrent.TimeUnit;
 
 /** Watches a folder of checkpoints for one that is being written, which has a hidden name. */
 final class CheckpointWatch {
+  private final Job job;
   private final Path folder;
   private final Set<Path> before;
   private Set<Path> writing = Set.of();
 
-  CheckpointWatch(Path folder) throws IOException {
-    this.folder = folder;
+  CheckpointWatch(Job job) throws IOException {
+    this.job = job;
+    this.folder = job.checkpoints();
     this.before = partial();
   }
 
@@ -31,17 +33,19 @@ final class CheckpointWatch {
     return found;
   }
 
-  /** Waits until another checkpoint is being written. */
-  void awaitWriting() throws IOException, InterruptedException {
-    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(Job.LIMIT_SECONDS);
+  /** Waits until another checkpoint is being written; returns false if a step comes first. */
+  boolean awaitWriting(long beforeStep) throws IOException, InterruptedException {
+    Patience patience = new Patience(job);
     do {
-      if (System.nanoTime() > end) {
-        throw new Job.HungException("a checkpoint is written");
+      if (job.step() >= beforeStep) {
+        return false;
       }
+      patience.require("a checkpoint is written");
       TimeUnit.MILLISECONDS.sleep(1);
       writing = new HashSet<>(partial());
       writing.removeAll(before);
     } while (writing.isEmpty());
+    return true;
   }
 
   /** Returns whether that checkpoint was not completed. */
@@ -51,11 +55,9 @@ final class CheckpointWatch {
 
   /** Waits until there is a checkpoint. */
   void awaitFirst() throws InterruptedException {
-    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(Job.LIMIT_SECONDS);
+    Patience patience = new Patience(job);
     while (!Files.exists(folder.resolve("LATEST"))) {
-      if (System.nanoTime() > end) {
-        throw new Job.HungException("the first checkpoint");
-      }
+      patience.require("the first checkpoint");
       TimeUnit.MILLISECONDS.sleep(10);
     }
   }

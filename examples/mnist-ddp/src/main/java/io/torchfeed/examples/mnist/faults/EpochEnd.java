@@ -3,8 +3,11 @@ package io.torchfeed.examples.mnist.faults;
 
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 
-/** Tells when a rank begins the last step of an epoch, which does not depend on the step alone. */
+/**
+ * Tells when a rank has begun the last step of an epoch, which does not depend on the step alone.
+ */
 final class EpochEnd {
   /** The samples of a step, and the generation that has begun it last. */
   private record Used(int generation, long epoch, long samples) {}
@@ -18,22 +21,23 @@ final class EpochEnd {
     this.job = job;
   }
 
-  /** Returns the step that a rank has begun, or -1. */
-  static long step(RankHandle rank) {
+  /** Returns whether the last step that a rank has begun is this one, and it has not done it. */
+  static boolean isIn(RankHandle rank, RankLog.Begun step) {
     RankLog.Begun begun = rank.begun();
-    return begun == null ? -1 : begun.step();
+    RankLog.Done done = rank.done();
+    return step.equals(begun)
+        && (done == null || done.generation() != step.generation() || done.step() != step.step());
   }
 
-  /** Returns whether the rank is in the last step of an epoch. */
-  boolean isLast(RankHandle rank) {
+  /** Returns the last step of an epoch, if the rank is in it. */
+  Optional<RankLog.Begun> last(RankHandle rank) {
     RankLog.Begun begun = rank.begun();
     RankLog.Entered world = rank.entered();
-    RankLog.Done done = rank.done();
     if (begun == null
         || world == null
         || begun.generation() != world.generation()
-        || (done != null && done.step() == begun.step())) {
-      return false;
+        || !isIn(rank, begun)) {
+      return Optional.empty();
     }
     if (world.generation() != generation) {
       generation = world.generation();
@@ -44,7 +48,9 @@ final class EpochEnd {
     long samples = job.training().plan().samples();
     long before = usedBefore.getOrDefault(begun.epoch(), 0L);
     long since = before > 0 ? generationStart : firstOf(rank, begun.epoch());
-    return samples - before - (begun.step() - since) * globalBatch <= globalBatch;
+    return samples - before - (begun.step() - since) * globalBatch <= globalBatch
+        ? Optional.of(begun)
+        : Optional.empty();
   }
 
   private long firstOf(RankHandle rank, long epoch) {

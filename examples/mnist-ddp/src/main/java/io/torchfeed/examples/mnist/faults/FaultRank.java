@@ -57,7 +57,6 @@ final class FaultRank {
   private volatile int thrownAt = -1;
   private volatile @Nullable Membership membership;
   private int generation;
-  private int rank;
 
   private FaultRank(RankArguments arguments) {
     this.arguments = arguments;
@@ -148,9 +147,6 @@ final class FaultRank {
     try {
       ElasticTraining.Outcome outcome =
           training[0].run((ranks, batch) -> step(training[0].step(), model, ranks, batch));
-      if (outcome == ElasticTraining.Outcome.COMPLETED && rank == 0) {
-        log(new RankLog.Tested(System.nanoTime(), model.accuracy(plan.data())));
-      }
       return ended(End.valueOf(outcome.name()), "", 0);
     } catch (AskedFor e) {
       return ended(End.THREW, e.getMessage() == null ? "" : e.getMessage(), THREW);
@@ -165,10 +161,15 @@ final class FaultRank {
 
   private void entered(World world, long step, long digest) {
     generation = world.generation();
-    rank = world.rank();
     log(
         new RankLog.Entered(
-            System.nanoTime(), generation, step, rank, world.size(), world.origin(), digest));
+            System.nanoTime(),
+            generation,
+            step,
+            world.rank(),
+            world.size(),
+            world.origin(),
+            digest));
   }
 
   private void step(long step, ElasticModel model, DistributedDataParallel ranks, Batch batch) {
@@ -190,6 +191,15 @@ final class FaultRank {
   }
 
   private RankLog.Begun begun(long step, Batch batch) {
+    List<Long> own = withoutPadding(batch);
+    int padding = batch.indices().length - own.size();
+    long seed = torch.getDefaultCPUGenerator().current_seed();
+    return new RankLog.Begun(
+        System.nanoTime(), generation, step, batch.epoch(), seed, own, padding);
+  }
+
+  /** Returns the indices of the samples that are not padding, in their order. */
+  static List<Long> withoutPadding(Batch batch) {
     long[] indices = batch.indices();
     List<Long> own = new ArrayList<>();
     for (int i = 0; i < indices.length; i++) {
@@ -197,8 +207,6 @@ final class FaultRank {
         own.add(indices[i]);
       }
     }
-    long seed = torch.getDefaultCPUGenerator().current_seed();
-    return new RankLog.Begun(
-        System.nanoTime(), generation, step, batch.epoch(), seed, own, indices.length - own.size());
+    return own;
   }
 }

@@ -106,6 +106,9 @@ final class Faults implements Callable<Integer> {
   public Integer call() throws IOException, InterruptedException {
     List<Fault> faults = faults();
     Path folder = out == null ? OutputFolder.ofNewRun("faults") : out;
+    if (Files.exists(folder.resolve(Campaign.FIRST_JOB))) {
+      throw CommandException.wrongUse("--out " + folder + " has the files of another campaign");
+    }
     Path files = MnistFolder.ofUser(System.err::println).locate(data);
     OutputFolder.create(folder);
     boolean isWhole = !isShort && only == null;

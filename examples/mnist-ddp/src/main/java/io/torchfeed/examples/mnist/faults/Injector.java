@@ -26,22 +26,18 @@ final class Injector {
   /** The most steps between two faults if many are left. */
   private static final int GAP = 12;
 
-  /** A kind is tried this often if the moment was missed. */
-  private static final int TRIES = 20;
-
   private final Job job;
   private final Random random;
   private final List<RankHandle> spares = new ArrayList<>();
   private final Map<RankHandle, End> asked = new HashMap<>();
-  private int missed;
 
   Injector(Job job, Random random) {
     this.job = job;
     this.random = random;
   }
 
-  /** A fault: its time, its generation, and whether it has met its moment. */
-  private record Blow(long nanos, int generation, boolean hasMet) {}
+  /** A fault: its time, the first generation after it, and whether it has met its moment. */
+  private record Blow(long nanos, int next, boolean hasMet) {}
 
   void begin() throws IOException, InterruptedException {
     for (int i = 0; i < Job.MOST; i++) {
@@ -66,8 +62,29 @@ final class Injector {
     return next;
   }
 
-  private void join() throws IOException, InterruptedException {
-    spare().say("join");
+  private RankHandle join() throws IOException, InterruptedException {
+    RankHandle joining = spare();
+    joining.say("join");
+    return joining;
+  }
+
+  /** Waits until processes that join have completed a step. */
+  private void awaitTrained(List<RankHandle> joined) throws InterruptedException {
+    for (RankHandle each : joined) {
+      job.await(each.name() + " completes a step", () -> each.doneGeneration() > 0);
+    }
+  }
+
+  /**
+   * Starts training again with the least number of ranks, and waits until all have a part in it.
+   */
+  private List<RankHandle> replace() throws IOException, InterruptedException {
+    List<RankHandle> joined = new ArrayList<>();
+    for (int i = 0; i < Job.LEAST; i++) {
+      joined.add(join());
+    }
+    awaitTrained(joined);
+    return joined;
   }
 
   boolean hasTimeFor(Fault fault) {
@@ -85,10 +102,6 @@ final class Injector {
     job.await("step " + until, () -> job.step() >= until);
   }
 
-  int missed() {
-    return missed;
-  }
-
   private List<RankHandle> members(int fromGeneration) throws InterruptedException {
     return job.awaitValue(
         "all ranks complete a step in generation " + fromGeneration + " or later",
@@ -101,7 +114,7 @@ final class Injector {
     while (now.size() < least || now.size() > most) {
       int generation = job.generation();
       if (now.size() < least) {
-        join();
+        awaitTrained(List.of(join()));
       } else {
         leave(any(now));
       }
@@ -123,41 +136,40 @@ final class Injector {
     LockSupport.parkNanos(TimeUnit.MICROSECONDS.toNanos(random.nextInt(1000 * millis)));
   }
 
-  /** Does a fault, again if its moment was missed, and waits until the others continue. */
-  Campaign.Done inject(Fault fault) throws IOException, InterruptedException {
-    for (int i = 0; i < TRIES; i++) {
-      List<RankHandle> ranks = settle(fault.least, fault.most);
-      replenish();
-      Blow blow = strike(fault, ranks);
-      Campaign.Done done = recovered(fault, blow);
-      replenish();
-      if (blow.hasMet()) {
-        return done;
-      }
-      missed++;
-    }
-    throw new IllegalStateException(fault + " has missed its moment " + TRIES + " times");
+  /** Does a fault and waits until the others continue; returns nothing if it missed its moment. */
+  Optional<Campaign.Done> inject(Fault fault) throws IOException, InterruptedException {
+    List<RankHandle> ranks = settle(fault.least, fault.most);
+    replenish();
+    Blow blow = strike(fault, ranks);
+    members(blow.next());
+    Campaign.Done done = recovered(fault, blow);
+    replenish();
+    return blow.hasMet() ? Optional.of(done) : Optional.empty();
   }
 
   private Campaign.Done recovered(Fault fault, Blow blow) throws InterruptedException {
-    int first = fault == Fault.STRANGERS ? blow.generation() : blow.generation() + 1;
-    List<RankHandle> now = members(first);
-    long step =
+    RankLog.Done step =
         job.awaitValue(
             "a step after " + fault,
             () ->
                 job.ranks().stream()
                     .flatMap(each -> each.log().all(RankLog.Done.class).stream())
-                    .filter(each -> each.generation() >= first && each.nanos() > blow.nanos())
-                    .map(RankLog.Done::nanos)
-                    .min(Comparator.naturalOrder()));
+                    .filter(each -> each.generation() >= blow.next())
+                    .filter(each -> each.nanos() > blow.nanos())
+                    .min(Comparator.comparingLong(RankLog.Done::nanos)));
     Optional<Job.Noted> broken = job.noted(blow.nanos(), each -> isEnd(each.kind()));
     double reforming = Double.NaN;
     if (broken.isPresent() && fault != Fault.STRANGERS) {
-      long entered = now.stream().mapToLong(each -> each.world().nanos()).max().orElse(0);
+      long entered =
+          job.ranks().stream()
+              .flatMap(each -> each.log().all(RankLog.Entered.class).stream())
+              .filter(each -> each.generation() == step.generation())
+              .mapToLong(RankLog.Entered::nanos)
+              .max()
+              .orElseThrow();
       reforming = (entered - broken.get().nanos()) / 1e6;
     }
-    return new Campaign.Done(fault, (step - blow.nanos()) / 1e6, reforming);
+    return new Campaign.Done(fault, (step.nanos() - blow.nanos()) / 1e6, reforming);
   }
 
   private static boolean isEnd(Kind kind) {
@@ -184,18 +196,32 @@ final class Injector {
     };
   }
 
+  private Blow blow() {
+    return new Blow(System.nanoTime(), job.generation() + 1, true);
+  }
+
+  /** Returns a blow that was not dealt, because its moment did not come. */
+  private Blow none() {
+    return new Blow(System.nanoTime(), job.generation(), false);
+  }
+
+  /** Returns the step after which a moment is missed that was to come within some steps. */
+  private long stepWithin(long steps) {
+    return Math.min(job.step() + steps, job.training().steps() - GAP);
+  }
+
   private Blow kill(RankHandle rank) {
-    Blow blow = new Blow(System.nanoTime(), job.generation(), true);
+    Blow blow = blow();
     rank.kill();
     return blow;
   }
 
   private Blow stop(RankHandle rank) throws InterruptedException {
-    Blow blow = new Blow(System.nanoTime(), job.generation(), true);
+    Blow blow = blow();
     asked.put(rank, End.EXPELLED);
     rank.signal("STOP");
     try {
-      members(blow.generation() + 1);
+      members(blow.next());
     } finally {
       rank.signal("CONT");
     }
@@ -204,25 +230,25 @@ final class Injector {
   }
 
   private Blow fail(RankHandle rank) {
-    Blow blow = new Blow(System.nanoTime(), job.generation(), true);
+    Blow blow = blow();
     asked.put(rank, End.THREW);
     rank.say("throw " + random.nextInt(FaultRank.PLACES));
     return blow;
   }
 
   private Blow joined() throws IOException, InterruptedException {
-    int generation = job.generation();
-    long before = System.nanoTime();
-    join();
+    Blow before = blow();
+    RankHandle joining = join();
     Job.Noted paused =
         job.awaitValue(
             "the ranks pause for one that joins",
-            () -> job.noted(before, each -> each.kind() == Kind.PAUSED));
-    return new Blow(paused.nanos(), generation, true);
+            () -> job.noted(before.nanos(), each -> each.kind() == Kind.PAUSED));
+    awaitTrained(List.of(joining));
+    return new Blow(paused.nanos(), before.next(), true);
   }
 
   private Blow left(RankHandle rank) {
-    Blow blow = new Blow(System.nanoTime(), job.generation(), true);
+    Blow blow = blow();
     leave(rank);
     return blow;
   }
@@ -236,7 +262,7 @@ final class Injector {
     sleepUpTo(25);
     second.kill();
     second.await(Job.LIMIT_SECONDS);
-    return new Blow(blow.nanos(), blow.generation(), second.doneGeneration() <= blow.generation());
+    return new Blow(blow.nanos(), blow.next(), second.doneGeneration() < blow.next());
   }
 
   private Blow inTransfer() throws IOException, InterruptedException {
@@ -246,64 +272,71 @@ final class Injector {
     sleepUpTo(15);
     Blow blow = kill(joiner);
     joiner.await(Job.LIMIT_SECONDS);
-    return new Blow(blow.nanos(), blow.generation(), joiner.entered() == null);
+    return new Blow(blow.nanos(), blow.next(), joiner.entered() == null);
   }
 
   private Blow atLastStep(List<RankHandle> ranks) throws InterruptedException {
     EpochEnd end = new EpochEnd(job);
     RankHandle rank = any(ranks);
-    job.await("the last step of an epoch", () -> end.isLast(rank));
-    sleepUpTo(60);
-    long step = EpochEnd.step(rank);
+    long stop = stepWithin(job.training().steps() / job.training().epochs());
+    Optional<RankLog.Begun> step =
+        job.awaitValue(
+            "the last step of an epoch",
+            () -> {
+              Optional<RankLog.Begun> last = end.last(rank);
+              return last.isPresent() || job.step() > stop ? Optional.of(last) : Optional.empty();
+            });
+    if (step.isEmpty()) {
+      return none();
+    }
+    sleepUpTo(10);
     Blow blow = kill(rank);
     rank.await(Job.LIMIT_SECONDS);
-    return new Blow(blow.nanos(), blow.generation(), EpochEnd.step(rank) == step);
+    return new Blow(blow.nanos(), blow.next(), EpochEnd.isIn(rank, step.get()));
   }
 
   private Blow inCheckpoint(RankHandle rankZero) throws IOException, InterruptedException {
-    CheckpointWatch watch = new CheckpointWatch(job.checkpoints());
-    watch.awaitWriting();
+    CheckpointWatch watch = new CheckpointWatch(job);
+    if (!watch.awaitWriting(stepWithin(2 * job.training().everySteps()))) {
+      return none();
+    }
     Blow blow = kill(rankZero);
     rankZero.await(Job.LIMIT_SECONDS);
-    return new Blow(blow.nanos(), blow.generation(), watch.isUnfinished());
+    return new Blow(blow.nanos(), blow.next(), watch.isUnfinished());
   }
 
   private Blow tooFew(List<RankHandle> ranks) throws IOException, InterruptedException {
     RankHandle survivor = any(ranks);
-    Blow blow = new Blow(System.nanoTime(), job.generation(), true);
+    Blow blow = blow();
     ranks.stream().filter(each -> each != survivor).forEach(RankHandle::kill);
     job.awaitValue(
         "the generation breaks", () -> job.noted(blow.nanos(), each -> each.kind() == Kind.BROKEN));
     sleepUpTo(800);
-    boolean waits = job.generation() == blow.generation() && survivor.isAlive();
-    for (int i = 0; i < Job.LEAST; i++) {
-      join();
-    }
-    return new Blow(blow.nanos(), blow.generation(), waits);
+    boolean waits = job.generation() < blow.next() && survivor.isAlive();
+    replace();
+    return new Blow(blow.nanos(), blow.next(), waits);
   }
 
   private Blow allKilled(List<RankHandle> ranks) throws IOException, InterruptedException {
-    new CheckpointWatch(job.checkpoints()).awaitFirst();
-    Blow blow = new Blow(System.nanoTime(), job.generation(), true);
+    new CheckpointWatch(job).awaitFirst();
+    Blow blow = blow();
     ranks.forEach(RankHandle::kill);
     for (RankHandle each : ranks) {
       each.await(Job.LIMIT_SECONDS);
     }
-    for (int i = 0; i < Job.LEAST; i++) {
-      join();
-    }
-    List<RankHandle> now = members(blow.generation() + 1);
     boolean isFromCheckpoint =
-        now.stream().anyMatch(each -> each.world().origin() == World.Origin.CHECKPOINT);
-    return new Blow(blow.nanos(), blow.generation(), isFromCheckpoint);
+        replace().stream()
+            .flatMap(each -> each.log().all(RankLog.Entered.class).stream())
+            .anyMatch(each -> each.origin() == World.Origin.CHECKPOINT);
+    return new Blow(blow.nanos(), blow.next(), isFromCheckpoint);
   }
 
   private Blow strangers() throws InterruptedException {
     Blow blow = new Blow(System.nanoTime(), job.generation(), true);
-    Strangers.come(job.port());
+    Strangers.come(job.port()); // ends no generation
     long step = job.step();
     job.await("three steps after strangers", () -> job.step() >= step + 3);
-    if (job.generation() != blow.generation()) {
+    if (job.generation() != blow.next()) {
       throw new IllegalStateException("strangers have changed the generation");
     }
     return blow;

@@ -5,15 +5,18 @@ import io.torchfeed.distributed.membership.Coordinator;
 import io.torchfeed.distributed.membership.CoordinatorEvent;
 import io.torchfeed.distributed.membership.CoordinatorOptions;
 import java.io.IOException;
-import java.io.PrintWriter;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
+import java.util.NavigableMap;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
+import java.util.Queue;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -26,15 +29,20 @@ final class Job implements AutoCloseable {
   static final int LEAST = 2;
   static final int MOST = 4;
 
-  /** The time in which anything that is waited for must come. */
-  static final long LIMIT_SECONDS = 60;
+  /** A job is hung if it completes no step for so long while something is waited for. */
+  static final long LIMIT_SECONDS = 180;
+
+  /** A rank without a sign of life for so long is expelled. */
+  static final Duration SILENCE = Duration.ofSeconds(5);
+
+  private static final long POLL_MILLIS = 20;
 
   /** Something that has not come in time. */
   static final class HungException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     HungException(String what) {
-      super("not within " + LIMIT_SECONDS + " s: " + what);
+      super("no step for " + LIMIT_SECONDS + " s, and not: " + what);
     }
   }
 
@@ -46,12 +54,12 @@ final class Job implements AutoCloseable {
   private final List<String> jvm;
   private final Object monitor = new Object();
   private final Coordinator coordinator;
-  private final PrintWriter coordinatorLog;
   private final Thread atExit = new Thread(this::killAll, "kill ranks");
 
-  // Guarded by the monitor.
-  private final List<Noted> noted = new ArrayList<>();
-  private final List<RankHandle> ranks = new ArrayList<>();
+  /** Apart from the monitor, so that the thread of the coordinator never waits. */
+  private final Queue<Noted> noted = new ConcurrentLinkedQueue<>();
+
+  private final List<RankHandle> ranks = new CopyOnWriteArrayList<>();
 
   /**
    * Starts a coordinator.
@@ -63,25 +71,18 @@ final class Job implements AutoCloseable {
     this.folder = Files.createDirectories(folder);
     this.training = training;
     this.jvm = jvm;
-    coordinatorLog = new PrintWriter(Files.newBufferedWriter(folder.resolve("coordinator.log")));
     coordinator =
         Coordinator.listen(
             "127.0.0.1",
             0,
             NAME,
-            CoordinatorOptions.of(LEAST, MOST).withReplacement(Duration.ofMinutes(2)),
-            this::note);
+            CoordinatorOptions.of(LEAST, MOST)
+                .withSilence(SILENCE)
+                .withStart(Duration.ofMinutes(10))
+                .withReplacement(Duration.ofMinutes(10))
+                .withReturn(Duration.ofMinutes(10)),
+            event -> noted.add(new Noted(System.nanoTime(), event)));
     Runtime.getRuntime().addShutdownHook(atExit);
-  }
-
-  private void note(CoordinatorEvent event) {
-    long now = System.nanoTime();
-    synchronized (monitor) {
-      noted.add(new Noted(now, event));
-      coordinatorLog.println(now + " " + event.kind() + " " + event.text());
-      coordinatorLog.flush();
-      monitor.notifyAll();
-    }
   }
 
   RankArguments.Training training() {
@@ -100,39 +101,26 @@ final class Job implements AutoCloseable {
     return coordinator.generation();
   }
 
-  /** Starts a process, which waits to be told to join. */
+  /** Starts a process, which waits to be told to join. Called by one thread. */
   RankHandle start() throws IOException {
-    synchronized (monitor) {
-      String name = "p" + (ranks.size() + 1);
-      List<String> command = new ArrayList<>(jvm);
-      command.addAll(new RankArguments(name, port(), checkpoints(), training).toWords());
-      RankHandle rank = new RankHandle(name, command, folder, monitor);
-      ranks.add(rank);
-      return rank;
-    }
+    String name = "p" + (ranks.size() + 1);
+    List<String> command = new ArrayList<>(jvm);
+    command.addAll(new RankArguments(name, port(), checkpoints(), training).toWords());
+    RankHandle rank = new RankHandle(name, command, folder, monitor);
+    ranks.add(rank);
+    return rank;
   }
 
   /** Returns all processes that were ever started. */
   List<RankHandle> ranks() {
-    synchronized (monitor) {
-      return List.copyOf(ranks);
-    }
-  }
-
-  /** Returns the events of the coordinator. */
-  List<Noted> noted() {
-    synchronized (monitor) {
-      return List.copyOf(noted);
-    }
+    return List.copyOf(ranks);
   }
 
   /** Returns the first event of a kind after a time. */
   Optional<Noted> noted(long after, Predicate<CoordinatorEvent> wanted) {
-    synchronized (monitor) {
-      return noted.stream()
-          .filter(each -> each.nanos() >= after && wanted.test(each.event()))
-          .findFirst();
-    }
+    return noted.stream()
+        .filter(each -> each.nanos() >= after && wanted.test(each.event()))
+        .findFirst();
   }
 
   /** Waits until lines or events have made a condition true. */
@@ -142,19 +130,16 @@ final class Job implements AutoCloseable {
 
   /** Waits until lines or events give a value. */
   <T> T awaitValue(String what, Supplier<Optional<T>> value) throws InterruptedException {
-    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
-    synchronized (monitor) {
-      Optional<T> found = value.get();
-      while (found.isEmpty()) {
-        long left = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
-        if (left <= 0) {
-          throw new HungException(what);
-        }
-        monitor.wait(Math.min(left, 100)); // the end of a process gives no notice
-        found = value.get();
+    Patience patience = new Patience(this);
+    Optional<T> found = value.get();
+    while (found.isEmpty()) {
+      patience.require(what);
+      synchronized (monitor) {
+        monitor.wait(POLL_MILLIS); // neither events nor the end of a process give notice
       }
-      return found.get();
+      found = value.get();
     }
+    return found.get();
   }
 
   /**
@@ -163,15 +148,25 @@ final class Job implements AutoCloseable {
    */
   Optional<List<RankHandle>> members(int fromGeneration) {
     int now = generation();
-    List<RankHandle> members =
-        ranks().stream()
-            .filter(
-                each ->
-                    each.isAlive() && !each.isKilled() && now > 0 && each.doneGeneration() == now)
-            .sorted(Comparator.comparingInt(each -> each.world().rank()))
-            .toList();
-    boolean isWhole = !members.isEmpty() && members.size() == members.get(0).world().size();
-    return isWhole && now >= fromGeneration ? Optional.of(members) : Optional.empty();
+    if (now == 0 || now < fromGeneration) {
+      return Optional.empty();
+    }
+    NavigableMap<Integer, RankHandle> members = new TreeMap<>();
+    int size = 0;
+    for (RankHandle each : ranks) {
+      RankLog.Entered world = each.entered();
+      if (each.isAlive()
+          && !each.isKilled()
+          && world != null
+          && world.generation() == now
+          && each.doneGeneration() == now) {
+        members.put(world.rank(), each);
+        size = world.size();
+      }
+    }
+    return size > 0 && members.size() == size
+        ? Optional.of(List.copyOf(members.values()))
+        : Optional.empty();
   }
 
   /** Returns the number of steps that the living ranks have completed. */
@@ -184,8 +179,18 @@ final class Job implements AutoCloseable {
         .orElse(0);
   }
 
+  /** Ends all processes, and writes the events of the coordinator. */
   private void killAll() {
-    ranks().stream().filter(RankHandle::isAlive).forEach(RankHandle::kill);
+    ranks.stream().filter(RankHandle::isAlive).forEach(RankHandle::kill);
+    List<String> lines =
+        noted.stream()
+            .map(each -> each.nanos() + " " + each.event().kind() + " " + each.event().text())
+            .toList();
+    try {
+      Files.write(folder.resolve("coordinator.log"), lines);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   @Override
@@ -200,7 +205,6 @@ final class Job implements AutoCloseable {
       }
     }
     coordinator.close();
-    coordinatorLog.close();
     try {
       Runtime.getRuntime().removeShutdownHook(atExit);
     } catch (IllegalStateException e) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist.faults;
 
-import static java.util.Objects.requireNonNull;
-
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
 import java.io.IOException;
@@ -33,7 +31,6 @@ final class RankHandle {
   private boolean isReady;
   private boolean isWrapped;
   private boolean isKilled;
-  private boolean isJoined;
 
   /**
    * Starts a process.
@@ -75,9 +72,16 @@ final class RankHandle {
   }
 
   private void received(String line) {
+    RankLog.Event event = null;
+    try {
+      event = RankLog.parse(line);
+    } catch (IllegalArgumentException e) {
+      // kept as it is, and found at the end
+    }
     synchronized (monitor) {
-      try {
-        RankLog.Event event = RankLog.parse(line);
+      if (event == null) {
+        wrongLine = line;
+      } else {
         events.add(event);
         isReady |= event instanceof RankLog.Ready;
         isWrapped |= event instanceof RankLog.Wrapped;
@@ -88,8 +92,6 @@ final class RankHandle {
         } else if (event instanceof RankLog.Done e) {
           done = e;
         }
-      } catch (IllegalArgumentException e) {
-        wrongLine = line;
       }
       monitor.notifyAll();
     }
@@ -105,9 +107,6 @@ final class RankHandle {
 
   /** Writes a command; one to a process that has died meanwhile is lost. */
   void say(String command) {
-    synchronized (monitor) {
-      isJoined |= command.equals("join");
-    }
     try {
       OutputStream in = process.getOutputStream();
       in.write((command + "\n").getBytes(StandardCharsets.US_ASCII));
@@ -122,7 +121,7 @@ final class RankHandle {
     synchronized (monitor) {
       isKilled = true;
     }
-    process.destroyForcibly();
+    process.toHandle().destroyForcibly(); // Process.destroyForcibly would drop the last lines
   }
 
   /** Sends a signal that does not kill. */
@@ -161,13 +160,6 @@ final class RankHandle {
   boolean isReady() {
     synchronized (monitor) {
       return isReady;
-    }
-  }
-
-  /** Returns whether it was asked to join. */
-  boolean isJoined() {
-    synchronized (monitor) {
-      return isJoined;
     }
   }
 
@@ -213,10 +205,5 @@ final class RankHandle {
     synchronized (monitor) {
       return new RankLog(name, events);
     }
-  }
-
-  /** Returns the last world, which must be there. */
-  RankLog.Entered world() {
-    return requireNonNull(entered());
   }
 }

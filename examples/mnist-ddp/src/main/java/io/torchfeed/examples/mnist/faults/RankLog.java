@@ -64,9 +64,6 @@ record RankLog(String name, List<Event> events) {
    */
   record Done(long nanos, int generation, long step, long digest) implements Event {}
 
-  /** The accuracy on the test set at the end, in [0, 1]. */
-  record Tested(long nanos, double accuracy) implements Event {}
-
   /** The process ends of its own accord. */
   record Ended(long nanos, End end, String text) implements Event {}
 
@@ -105,8 +102,6 @@ record RankLog(String name, List<Event> events) {
           .formatted(e.nanos, e.generation, e.step, e.epoch, e.seed, e.padding, indices);
     } else if (event instanceof Done e) {
       return "done %d %d %d %x".formatted(e.nanos, e.generation, e.step, e.digest);
-    } else if (event instanceof Tested e) {
-      return "tested " + e.nanos + " " + e.accuracy;
     } else if (event instanceof Ended e) {
       return "ended " + e.nanos + " " + e.end + " " + e.text.replace('\n', ' ');
     }
@@ -149,7 +144,6 @@ record RankLog(String name, List<Event> events) {
                 Integer.parseInt(words[2]),
                 Long.parseLong(words[3]),
                 Long.parseUnsignedLong(words[4], 16));
-        case "tested" -> new Tested(nanos, Double.parseDouble(words[2]));
         case "ended" ->
             new Ended(
                 nanos,

@@ -27,6 +27,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
@@ -43,7 +44,7 @@ import org.jspecify.annotations.Nullable;
  * has never lost a rank.
  */
 final class Replay {
-  private static final GroupOptions GROUP = GroupOptions.ofTimeout(Duration.ofSeconds(60));
+  private static final GroupOptions GROUP = GroupOptions.ofTimeout(Duration.ofMinutes(5));
 
   /** A state that a later generation begins with. */
   private record Kept(StateDict state, @Nullable LoaderState position) {}
@@ -62,10 +63,11 @@ final class Replay {
   /**
    * The findings of a replay.
    *
-   * @param faults empty if all states were equal
+   * @param faults empty if all states and samples were equal
    * @param steps the number of steps that were compared
+   * @param accuracy of the last state on the test set, in [0, 1]
    */
-  record Result(List<String> faults, long steps) {}
+  record Result(List<String> faults, long steps, double accuracy) {}
 
   /** Trains all generations. */
   static Result of(RankArguments.Training training, List<Generation> generations)
@@ -73,11 +75,12 @@ final class Replay {
     Replay replay = new Replay(training);
     try (TensorDataset data = ElasticModel.data(training.data(), training.plan().samples())) {
       replay.run(data, generations);
+      double accuracy = replay.model(0).accuracy(training.data());
+      return new Result(List.copyOf(replay.faults), replay.steps, accuracy);
     } finally {
       replay.kept.values().forEach(each -> each.state().close());
       replay.models.forEach(ElasticModel::close);
     }
-    return new Result(replay.faults, replay.steps);
   }
 
   private void run(TensorDataset data, List<Generation> generations) throws InterruptedException {
@@ -145,7 +148,15 @@ final class Replay {
       throw new IllegalStateException("the replay of generation " + each.number + " failed", e);
     } finally {
       threads.shutdownNow();
+      awaitEnd(threads);
     }
+  }
+
+  /**
+   * Waits until no thread uses a model; one that is left alone ends with the group's time limit.
+   */
+  private static void awaitEnd(ExecutorService threads) throws InterruptedException {
+    while (!threads.awaitTermination(1, TimeUnit.MINUTES)) {}
   }
 
   private void train(
@@ -183,12 +194,20 @@ final class Replay {
   private void step(
       Generation each, long step, int rank, DistributedDataParallel wrapped, Batch batch) {
     ElasticModel model = model(rank);
-    Begun logged = requireNonNull(each.begun.get(step)).get(rank);
+    Begun logged = requireNonNull(requireNonNull(each.begun.get(step)).get(rank));
+    List<Long> own = FaultRank.withoutPadding(batch);
+    if (batch.epoch() != logged.epoch()
+        || !own.equals(logged.indices())
+        || batch.indices().length - own.size() != logged.padding()) {
+      fault(
+          "the replay has other samples in step %d of generation %d as rank %d"
+              .formatted(step, each.number, rank));
+    }
     try (PointerScope scope = new PointerScope()) {
       model.zeroGrad();
       Tensor loss;
       synchronized (generator) { // there is one for all threads
-        torch.manual_seed(requireNonNull(logged).seed());
+        torch.manual_seed(logged.seed());
         loss = model.loss(batch);
       }
       wrapped.backward(loss);
@@ -197,10 +216,19 @@ final class Replay {
     if (rank == 0) {
       steps++;
       Long digest = each.done.get(step);
-      if (faults.isEmpty() && digest != null && digest != model.digest()) {
-        faults.add(
+      if (digest != null && digest != model.digest()) {
+        fault(
             "the replay has another state after step %d of generation %d"
                 .formatted(step, each.number));
+      }
+    }
+  }
+
+  /** Keeps the first fault of a generation: others follow from it. */
+  private void fault(String text) {
+    synchronized (faults) {
+      if (faults.isEmpty()) {
+        faults.add(text);
       }
     }
   }

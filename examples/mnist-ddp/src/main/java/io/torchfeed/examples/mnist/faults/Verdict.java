@@ -54,6 +54,7 @@ final class Verdict {
 
   private final long samples;
   private final long epochs;
+  private final long everySteps;
   private final NavigableMap<Integer, Generation> generations = new TreeMap<>();
   private final NavigableMap<Long, Generation> completed = new TreeMap<>();
   private final List<String> faults = new ArrayList<>();
@@ -61,9 +62,10 @@ final class Verdict {
   private long undone;
   private long compared;
 
-  private Verdict(long samples, long epochs) {
+  private Verdict(long samples, long epochs, long everySteps) {
     this.samples = samples;
     this.epochs = epochs;
+    this.everySteps = everySteps;
   }
 
   /**
@@ -72,9 +74,11 @@ final class Verdict {
    * @param logs of all processes of the job
    * @param samples of an epoch
    * @param epochs of the training
+   * @param everySteps the steps from one checkpoint to the next; a return to one must not undo more
+   *     than twice as many, as one checkpoint may be unfinished
    */
-  static Verdict of(Collection<RankLog> logs, long samples, long epochs) {
-    Verdict verdict = new Verdict(samples, epochs);
+  static Verdict of(Collection<RankLog> logs, long samples, long epochs, long everySteps) {
+    Verdict verdict = new Verdict(samples, epochs, everySteps);
     logs.forEach(verdict::addWorlds);
     logs.forEach(verdict::addSteps);
     verdict.complete();
@@ -137,7 +141,11 @@ final class Verdict {
         }
       } else if (event instanceof Done e) {
         Generation own = generations.get(e.generation());
-        Long digest = own == null ? null : own.done.putIfAbsent(e.step(), e.digest());
+        if (own == null || world == null || world.generation() != e.generation()) {
+          fault("%s has done step %d of a generation not entered".formatted(log.name(), e.step()));
+          continue;
+        }
+        Long digest = own.done.putIfAbsent(e.step(), e.digest());
         compared++;
         if (digest != null && digest != e.digest()) {
           fault(
@@ -152,7 +160,18 @@ final class Verdict {
     for (Generation each : generations.values()) {
       NavigableMap<Long, Generation> after = completed.tailMap(each.start, true);
       if (each.origin == World.Origin.CHECKPOINT) {
-        undone += after.size();
+        long lost =
+            after.entrySet().stream()
+                .filter(step -> step.getValue().done.containsKey(step.getKey()))
+                .count();
+        undone += lost;
+        if (lost > 2 * everySteps) {
+          fault(
+              "generation %d has undone %d steps, with a checkpoint every %d"
+                  .formatted(each.number, lost, everySteps));
+        }
+      } else if (each.origin == World.Origin.START && each.number != generations.firstKey()) {
+        fault("generation %d starts the training again".formatted(each.number));
       }
       after.clear();
       if (each.start > 0 && !completed.containsKey(each.start - 1)) {
@@ -178,19 +197,23 @@ final class Verdict {
     }
   }
 
-  /** Requires that a rank that continues keeps each step that it has done. */
+  /** Requires that a rank that continues keeps each step that it has done, and its state. */
   private void requireNothingLost(RankLog log) {
     long done = -1;
     for (RankLog.Event event : log.events()) {
       if (event instanceof Done e) {
         done = e.step();
       } else if (event instanceof Entered e) {
-        if (e.step() <= done && e.origin() == World.Origin.RANK_ZERO) {
+        if (e.step() <= done) {
           fault(
               "%s has done step %d, but generation %d starts at step %d"
                   .formatted(log.name(), done, e.generation(), e.step()));
+        } else if (done >= 0 && e.origin() != World.Origin.RANK_ZERO) {
+          fault(
+              "%s has done step %d, but generation %d takes the state from %s"
+                  .formatted(log.name(), done, e.generation(), e.origin()));
         }
-        done = -1;
+        done = e.step() <= done ? -1 : done;
       }
     }
   }
@@ -265,7 +288,7 @@ final class Verdict {
     return padding;
   }
 
-  /** Returns the number of steps that were repeated after a checkpoint. */
+  /** Returns the number of steps that a rank had done and that were repeated after a checkpoint. */
   long undone() {
     return undone;
   }
@@ -273,14 +296,5 @@ final class Verdict {
   /** Returns the number of digests that were compared. */
   long compared() {
     return compared;
-  }
-
-  /** Returns the accuracy at the end, or NaN. */
-  static double accuracy(Collection<RankLog> logs) {
-    return logs.stream()
-        .flatMap(log -> log.all(RankLog.Tested.class).stream())
-        .mapToDouble(RankLog.Tested::accuracy)
-        .findFirst()
-        .orElse(Double.NaN);
   }
 }

@@ -3,12 +3,16 @@ package io.torchfeed.examples.mnist.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import picocli.CommandLine;
@@ -46,6 +50,13 @@ class FaultsTest {
     assertThat(faults("--only=all-killed", "--times=3"))
         .isEqualTo(Collections.nCopies(3, Fault.ALL_KILLED));
     assertThat(faults("--only=killed")).hasSize(5);
+  }
+
+  @Test
+  void theFolderOfAnotherCampaignIsRefused(@TempDir Path out) throws IOException {
+    Files.createDirectory(out.resolve("job-1"));
+    assertThat(commandLine().execute("--short", "--out=" + out)).isEqualTo(2);
+    assertThat(output.toString()).contains("--out " + out + " has the files of another campaign");
   }
 
   @ParameterizedTest

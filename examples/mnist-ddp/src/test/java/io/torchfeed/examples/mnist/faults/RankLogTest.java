@@ -23,7 +23,6 @@ class RankLogTest {
         new Begun(1, 2, 3, 4, -5, List.of(7L, 0L), 1),
         new Begun(1, 2, 3, 4, -5, List.of(), 2),
         new RankLog.Done(4, 5, 6, Long.MIN_VALUE),
-        new RankLog.Tested(5, 0.98),
         new RankLog.Ended(6, End.THREW, "asked to fail before the step"));
   }
 

@@ -21,6 +21,8 @@ import org.junit.jupiter.api.Test;
  * a and c share the rest.
  */
 class VerdictTest {
+  private static final long EVERY_STEPS = 1;
+
   private final Map<String, List<Event>> logs = new LinkedHashMap<>();
 
   VerdictTest() {
@@ -67,7 +69,8 @@ class VerdictTest {
     return Verdict.of(
         logs.entrySet().stream().map(each -> new RankLog(each.getKey(), each.getValue())).toList(),
         8,
-        1);
+        1,
+        EVERY_STEPS);
   }
 
   private List<String> faults() {
@@ -138,6 +141,76 @@ class VerdictTest {
     end("d");
     assertThat(faults()).isEmpty();
     assertThat(verdict().undone()).isEqualTo(1);
+  }
+
+  /** The training of two ranks, one step of which was only begun, up to the loss of both. */
+  private void loseAllAfter(int steps) {
+    logs.clear();
+    enter(1, 0, Origin.START, 100, "a", "b");
+    for (int i = 0; i < steps; i++) {
+      step("a", 1, i, 2L * i);
+      step("b", 1, i, 2L * i + 1);
+    }
+    begin("a", 1, steps, 2L * steps);
+    begin("b", 1, steps, 2L * steps + 1);
+  }
+
+  private void trainFrom(int step, String... names) {
+    for (int i = step; i < 4; i++) {
+      step(names[0], 2, i, 2L * i);
+      step(names[1], 2, i, 2L * i + 1);
+    }
+    end(names[0]);
+    end(names[1]);
+  }
+
+  @Test
+  void aStepThatWasOnlyBegunIsNotRepeated() {
+    loseAllAfter(3);
+    enter(2, 2, Origin.CHECKPOINT, 102, "c", "d");
+    trainFrom(2, "c", "d");
+    assertThat(faults()).isEmpty();
+    assertThat(verdict().undone()).isEqualTo(1);
+  }
+
+  @Test
+  void aReturnToAnOldCheckpointIsFound() {
+    loseAllAfter(3);
+    enter(2, 0, Origin.CHECKPOINT, 100, "c", "d");
+    trainFrom(0, "c", "d");
+    assertThat(faults())
+        .containsExactly("generation 2 has undone 3 steps, with a checkpoint every 1");
+  }
+
+  @Test
+  void anotherStartIsFound() {
+    loseAllAfter(1);
+    enter(2, 0, Origin.START, 100, "c", "d");
+    trainFrom(0, "c", "d");
+    assertThat(faults()).containsExactly("generation 2 starts the training again");
+  }
+
+  @Test
+  void aCheckpointInPlaceOfTheStateOfARankIsFound() {
+    loseAllAfter(2);
+    enter(2, 2, Origin.CHECKPOINT, 102, "a", "d");
+    trainFrom(2, "a", "d");
+    assertThat(faults())
+        .containsExactly("a has done step 1, but generation 2 takes the state from CHECKPOINT");
+  }
+
+  @Test
+  void aRankThatGoesBackToACheckpointIsFound() {
+    loseAllAfter(2);
+    enter(2, 1, Origin.CHECKPOINT, 101, "a", "d");
+    trainFrom(1, "a", "d");
+    assertThat(faults()).containsExactly("a has done step 1, but generation 2 starts at step 1");
+  }
+
+  @Test
+  void aStepOfAGenerationThatNobodyHasEnteredIsFound() {
+    log("a").add(new Done(0, 3, 2, 103));
+    assertThat(faults()).containsExactly("a has done step 2 of a generation not entered");
   }
 
   @Test
