@@ -65,7 +65,7 @@ class CoordinatorTest extends MembershipFixture {
               }
             });
     opened.add(coordinator);
-    member.connect(new InetSocketAddress("127.0.0.1", coordinator.port()));
+    member.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), coordinator.port()));
     stranger.connect(member.getRemoteSocketAddress());
     write(member, new Message.Hello("job", "m"));
     awaitEvent(CoordinatorEvent.Kind.REFUSED);
