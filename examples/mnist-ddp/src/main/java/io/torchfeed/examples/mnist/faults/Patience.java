@@ -18,7 +18,7 @@ final class Patience {
   }
 
   /**
-   * Goes on.
+   * Continues.
    *
    * @param what is waited for
    * @throws Job.HungException if the ranks have completed no step for too long
