@@ -243,14 +243,22 @@ class ElasticTrainingTest {
     try (Coordinator coordinator = listen(1, 2)) {
       Rank a = new Rank(coordinator, "a");
       Rank b = new Rank(coordinator, "b");
+      CountDownLatch completed = new CountDownLatch(1);
       a.after =
           step -> {
             if (step == 4) {
+              completed.countDown();
               a.awaitBroken();
               throw new IllegalStateException("an operation of the group was aborted");
             }
           };
-      b.before = step -> fail(step, 5);
+      b.before =
+          step -> {
+            if (step == 5) {
+              await(completed); // else the loss could end this step of the other rank
+            }
+            fail(step, 5);
+          };
       Future<Outcome> ofA = a.start();
       assertFails(b.start(), UserException.class);
       assertThat(ofA.get()).isEqualTo(Outcome.COMPLETED);
