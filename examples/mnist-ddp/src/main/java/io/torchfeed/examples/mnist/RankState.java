@@ -5,6 +5,7 @@ import io.torchfeed.checkpoint.StateDict;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.pytorch.IValue;
 import org.bytedeco.pytorch.InputArchive;
 import org.bytedeco.pytorch.Tensor;
@@ -70,6 +71,7 @@ final class RankState {
   private static String text(InputArchive in, String key) {
     IValue text = new IValue();
     in.read(key, text);
-    return text.toStringRef().getString();
+    BytePointer characters = text.toStringRef();
+    return characters == null ? "" : characters.getString(); // null is empty
   }
 }

@@ -9,20 +9,24 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ResumeTest {
   @TempDir Path folder = Path.of("");
 
-  @Test
-  void aRunThatWasStoppedEndsAsOneThatWasNot() throws Exception {
+  /** The first has a state with tensors for each rank, the second one without. */
+  @ParameterizedTest
+  @ValueSource(strings = {"low-precision", "allreduce"})
+  void aRunThatWasStoppedEndsAsOneThatWasNot(String name) throws Exception {
+    String algorithm = "--algorithm=" + name;
     Path data = RandomMnist.write(folder.resolve("data"));
     Path straight = folder.resolve("straight");
     Path stopped = folder.resolve("stopped");
-    train(data, straight, "--epochs=2");
+    train(data, straight, algorithm, "--epochs=2");
     Path middle = straight.resolve("checkpoints").resolve("epoch-0001.ckpt");
-    train(data, stopped, "--epochs=2", "--resume=" + middle);
+    train(data, stopped, algorithm, "--epochs=2", "--resume=" + middle);
     Checkpoint expected = last(straight);
     Checkpoint end = last(stopped);
     assertThat(end.epoch()).isEqualTo(2);
@@ -57,7 +61,6 @@ class ResumeTest {
                         "--ranks=2",
                         "--batch-size=8",
                         "--threads=1",
-                        "--algorithm=low-precision",
                         "--progress=lines",
                         "--verified-data=" + data,
                         "--out=" + out),
