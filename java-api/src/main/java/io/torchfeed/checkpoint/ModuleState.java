@@ -23,9 +23,19 @@ record ModuleState(Module module) implements Stateful {
   @Override
   public StateDict stateDict() {
     try (PointerScope scope = new PointerScope()) {
-      return StateDict.of(
-          "{\"version\":%s,\"kind\":\"%s\"}".formatted(VERSION, KIND), tensors(module));
+      return StateDict.of(json(), tensors(module));
     }
+  }
+
+  @Override
+  public StateDict sharedStateDict() {
+    try (PointerScope scope = new PointerScope()) {
+      return StateDict.sharing(json(), tensors(module));
+    }
+  }
+
+  private static String json() {
+    return "{\"version\":%s,\"kind\":\"%s\"}".formatted(VERSION, KIND);
   }
 
   @Override

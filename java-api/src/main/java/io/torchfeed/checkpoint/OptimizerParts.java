@@ -15,6 +15,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.BiFunction;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Optimizer;
@@ -100,6 +101,15 @@ final class OptimizerParts implements Stateful {
 
   @Override
   public StateDict stateDict() {
+    return stateDict(StateDict::of);
+  }
+
+  @Override
+  public StateDict sharedStateDict() {
+    return stateDict(StateDict::sharing);
+  }
+
+  private StateDict stateDict(BiFunction<String, Map<String, Tensor>, StateDict> make) {
     try (PointerScope scope = new PointerScope()) {
       Map<String, Tensor> tensors = new LinkedHashMap<>();
       List<Group> groups = groups();
@@ -117,7 +127,7 @@ final class OptimizerParts implements Stateful {
           }
         }
       }
-      return StateDict.of(json(groups), tensors);
+      return make.apply(json(groups), tensors);
     } catch (RuntimeException e) {
       throw NativeException.translate(e);
     }
@@ -244,7 +254,7 @@ final class OptimizerParts implements Stateful {
           "tensor %s of the state must be %s as its parameter, got %s"
               .formatted(name, StateDict.describe(place), StateDict.describe(tensor)));
     }
-    return place.detach().clone().copy_(tensor);
+    return torch.empty_like(place.detach()).copy_(tensor);
   }
 
   /** Returns the options of each group of a state with the same groups. */

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.UnaryOperator;
 import java.util.zip.CRC32C;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
@@ -42,12 +43,33 @@ public final class StateDict implements AutoCloseable {
   public static StateDict of(String json, Map<String, Tensor> tensors) {
     requireNonNull(tensors, "tensors");
     requireNonNull(json, "json");
+    return of(json, tensors, Tensor::clone);
+  }
+
+  /**
+   * Creates a state that shares the memory of those tensors that are contiguous and on the CPU, for
+   * {@link Stateful#sharedStateDict}.
+   *
+   * @param json all except tensors; its meaning is known to the object
+   * @param tensors not changed until the state is closed; others are copied
+   * @return the state, whose tensors are only read; the caller closes it
+   * @throws IllegalArgumentException if a tensor is undefined or sparse
+   */
+  public static StateDict sharing(String json, Map<String, Tensor> tensors) {
+    requireNonNull(tensors, "tensors");
+    requireNonNull(json, "json");
+    return of(json, tensors, UnaryOperator.identity());
+  }
+
+  private static StateDict of(
+      String json, Map<String, Tensor> tensors, UnaryOperator<Tensor> copied) {
     StateDict state = new StateDict(json, new TreeMap<>());
     try (PointerScope scope = new PointerScope()) {
       tensors.forEach(
           (name, tensor) -> {
             TensorBytes.requireDense(name, tensor);
-            state.tensors.put(name, tensor.detach().cpu().contiguous().clone().retainReference());
+            Tensor plain = tensor.detach().cpu().contiguous();
+            state.tensors.put(name, copied.apply(plain).retainReference());
           });
       return state;
     } catch (RuntimeException | Error e) {

@@ -30,6 +30,19 @@ public interface Stateful {
   StateDict stateDict();
 
   /**
+   * Returns the object's state for use at once: its tensors may be the object's own, which saves
+   * the time and the memory of copies. Until the state is closed, the object must not change. By
+   * default the same as {@link #stateDict}; override it, by {@link StateDict#sharing}, where the
+   * tensors are large.
+   *
+   * @return the state, not to be written to; the caller closes it
+   * @throws IllegalStateException as {@link #stateDict}
+   */
+  default StateDict sharedStateDict() {
+    return stateDict();
+  }
+
+  /**
    * Continues from a state, which is copied. The object must have been made as the one that gave
    * out the state, with the same options. A state that is refused changes nothing.
    *

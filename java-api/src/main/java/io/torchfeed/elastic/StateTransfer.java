@@ -47,7 +47,7 @@ public final class StateTransfer {
     requireNonNull(group, "group");
     requireNonNull(state, "state");
     if (group.rank() == root) {
-      try (StateDict mine = state.stateDict()) {
+      try (StateDict mine = state.sharedStateDict()) {
         group.broadcastBytes(describe(mine), root);
         send(mine.tensors(), group, root);
         requireEqual(mine.checksum(), group, root);

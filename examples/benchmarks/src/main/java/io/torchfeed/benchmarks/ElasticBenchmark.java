@@ -103,6 +103,11 @@ public final class ElasticBenchmark {
     }
 
     @Override
+    public StateDict sharedStateDict() {
+      return StateDict.sharing("{}", Map.of("tensor", tensor));
+    }
+
+    @Override
     public void loadStateDict(StateDict state) {
       state.copyTo(Map.of("tensor", tensor));
     }

@@ -317,15 +317,22 @@ public final class QAdam implements TrainingOptimizer, Stateful {
    */
   @Override
   public StateDict stateDict() {
-    String json =
-        DistributedStateJson.write(
-            KIND,
-            layout(),
-            out -> {
-              out.writeNumberField("steps", steps);
-              out.writeNumberField("lossScale", lossScale);
-            });
-    return StateDict.of(json, moments());
+    return StateDict.of(json(), moments());
+  }
+
+  @Override
+  public StateDict sharedStateDict() {
+    return StateDict.sharing(json(), moments());
+  }
+
+  private String json() {
+    return DistributedStateJson.write(
+        KIND,
+        layout(),
+        out -> {
+          out.writeNumberField("steps", steps);
+          out.writeNumberField("lossScale", lossScale);
+        });
   }
 
   /** Returns the options on which the meaning of the moments depends. */
