@@ -14,6 +14,7 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
 
 /** Does single faults to a job, and waits until the others have completed another step. */
 final class Injector {
@@ -25,6 +26,9 @@ final class Injector {
 
   /** The most steps between two faults if many are left. */
   private static final int GAP = 12;
+
+  private static final Comparator<RankLog.Done> BY_TIME =
+      Comparator.comparingLong(RankLog.Done::nanos);
 
   private final Job job;
   private final Random random;
@@ -152,12 +156,14 @@ final class Injector {
         job.awaitValue(
             "a step after " + fault,
             () ->
-                job.ranks().stream()
-                    .flatMap(each -> each.log().all(RankLog.Done.class).stream())
+                steps()
                     .filter(each -> each.generation() >= blow.next())
                     .filter(each -> each.nanos() > blow.nanos())
-                    .min(Comparator.comparingLong(RankLog.Done::nanos)));
-    Optional<Job.Noted> broken = job.noted(blow.nanos(), each -> isEnd(each.kind()));
+                    .min(BY_TIME));
+    Optional<Long> broken =
+        fault == Fault.JOINED
+            ? Optional.of(blow.nanos()) // the ranks were asked to pause before their last step
+            : job.noted(blow.nanos(), each -> isEnd(each.kind())).map(Job.Noted::nanos);
     double reforming = Double.NaN;
     if (broken.isPresent() && fault != Fault.STRANGERS) {
       long entered =
@@ -167,9 +173,13 @@ final class Injector {
               .mapToLong(RankLog.Entered::nanos)
               .max()
               .orElseThrow();
-      reforming = (entered - broken.get().nanos()) / 1e6;
+      reforming = (entered - broken.get()) / 1e6;
     }
     return new Campaign.Done(fault, (step.nanos() - blow.nanos()) / 1e6, reforming);
+  }
+
+  private Stream<RankLog.Done> steps() {
+    return job.ranks().stream().flatMap(each -> each.log().all(RankLog.Done.class).stream());
   }
 
   private static boolean isEnd(Kind kind) {
@@ -238,13 +248,14 @@ final class Injector {
 
   private Blow joined() throws IOException, InterruptedException {
     Blow before = blow();
-    RankHandle joining = join();
-    Job.Noted paused =
-        job.awaitValue(
-            "the ranks pause for one that joins",
-            () -> job.noted(before.nanos(), each -> each.kind() == Kind.PAUSED));
-    awaitTrained(List.of(joining));
-    return new Blow(paused.nanos(), before.next(), true);
+    awaitTrained(List.of(join()));
+    long lastStep =
+        steps()
+            .filter(each -> each.generation() < before.next())
+            .max(BY_TIME)
+            .orElseThrow()
+            .nanos();
+    return new Blow(lastStep, before.next(), true);
   }
 
   private Blow left(RankHandle rank) {
