@@ -4,6 +4,8 @@
 
   python_checkpoints.py continue FOLDER   prints the losses of 20 steps after each FOLDER/KIND
   python_checkpoints.py write FOLDER      writes checkpoints after 3 steps, prints the 20 after them
+  python_checkpoints.py shards FOLDER     prints the means of the tensors of the model in one checkpoint
+                                          of several ranks, which torch.distributed.checkpoint reads too
 """
 
 import hashlib
@@ -12,6 +14,7 @@ import pathlib
 import sys
 
 import torch
+import torch.distributed.checkpoint as dcp
 from safetensors.torch import load_file, save_file
 
 KINDS = {
@@ -106,7 +109,19 @@ def save(folder, kind, net, optimizer, step):
     (folder / "LATEST").write_text(target.name + "\n")
 
 
+def shards(folder):
+    places = json.loads((folder / "model.safetensors.index.json").read_text())["weight_map"]
+    tensors = {name: load_file(folder / file)[name] for name, file in places.items()}
+    read = {name: torch.empty_like(tensor) for name, tensor in tensors.items()}
+    dcp.load(read, storage_reader=dcp.HuggingFaceStorageReader(str(folder)))
+    for name, tensor in tensors.items():
+        assert torch.equal(tensor, read[name])
+        print(name, tensor.mean().item())
+
+
 def main(mode, folder):
+    if mode == "shards":
+        return shards(folder)
     torch.manual_seed(5)
     for kind, make in KINDS.items():
         net = SmallNet()

@@ -8,11 +8,13 @@ import java.util.List;
 public final class Checkpoint {
   private final Path folder;
   private final long step;
+  private final int ranks;
   private final List<CheckpointException> skipped;
 
-  Checkpoint(Path folder, long step, List<CheckpointException> skipped) {
+  Checkpoint(Path folder, long step, int ranks, List<CheckpointException> skipped) {
     this.folder = folder;
     this.step = step;
+    this.ranks = ranks;
     this.skipped = List.copyOf(skipped);
   }
 
@@ -32,6 +34,15 @@ public final class Checkpoint {
    */
   public long step() {
     return step;
+  }
+
+  /**
+   * Returns the number of ranks that have written it together.
+   *
+   * @return 1 if it was saved by one process
+   */
+  public int ranks() {
+    return ranks;
   }
 
   /**

@@ -45,12 +45,17 @@ record CheckpointFolder(Path path) {
   }
 
   /** Returns a new hidden name. */
-  Path hidden(long step, String kind) {
-    return path.resolve("." + nameOf(step) + kind + UUID.randomUUID());
+  Path newHidden(long step, String kind) {
+    return hidden(step, kind, UUID.randomUUID().toString());
+  }
+
+  /** Returns the hidden name that all processes of a run know. */
+  Path hidden(long step, String kind, String run) {
+    return path.resolve("." + nameOf(step) + kind + run);
   }
 
   /** Returns the hidden folders of a kind. */
-  List<Path> hidden(String kind) throws IOException {
+  List<Path> hiddenOf(String kind) throws IOException {
     List<Path> all = new ArrayList<>();
     try (DirectoryStream<Path> found =
         Files.newDirectoryStream(path, "." + STEP + "*" + kind + "*")) {
@@ -63,7 +68,7 @@ record CheckpointFolder(Path path) {
 
   /** Gives checkpoints their names back that a process was replacing when it was killed. */
   void restoreReplaced() throws IOException {
-    for (Path each : hidden(REPLACED)) {
+    for (Path each : hiddenOf(REPLACED)) {
       String name = String.valueOf(each.getFileName());
       Path place = path.resolve(name.substring(1, name.indexOf(REPLACED)));
       if (!Files.exists(place)) {

@@ -13,6 +13,9 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /** Writes checkpoints into a folder, each under a hidden name until it is complete. */
@@ -33,37 +36,79 @@ final class CheckpointWriter {
    *
    * @throws CheckpointException if it cannot be written
    */
-  void write(long step, Copy copy) {
-    Path path = folder.path();
+  void write(long step, Copy copy, Set<String> own) {
     try {
-      if (!Files.isDirectory(path)) {
-        Files.createDirectories(path);
-      }
-      if (!isClean) {
-        folder.restoreReplaced();
-        deleteHidden(CheckpointFolder.PARTIAL); // of a process that was killed
-        deleteHidden(CheckpointFolder.REPLACED);
-        isClean = true;
-      }
-      Path partial = Files.createDirectory(folder.hidden(step, CheckpointFolder.PARTIAL));
+      prepare(each -> true);
+      Path partial = Files.createDirectory(folder.newHidden(step, CheckpointFolder.PARTIAL));
       try {
-        new StepFolder(partial).write(step, copy);
-        replace(partial, step);
+        StepFolder files = new StepFolder(partial);
+        files.writeManifest(ShardedManifest.ofOne(step, files.writeTensors(copy), own));
+        publish(partial, step);
       } catch (Throwable e) {
         deleteQuietly(partial, e);
         throw e;
       }
-      ByteBuffer name = StandardCharsets.UTF_8.encode(CheckpointFolder.nameOf(step) + "\n");
-      FileReplacement.write(path.resolve(CheckpointFolder.LATEST), file -> file.write(name));
-      prune(step);
     } catch (IOException e) {
       throw CheckpointException.unwritable(folder.step(step), e);
     }
   }
 
+  /**
+   * Writes a rank's share of a checkpoint and waits for the others; rank 0 names it as the latest.
+   *
+   * @throws CheckpointException if it cannot be written, or another rank has given up or is late
+   */
+  void write(long step, Copy copy, Set<String> own, Shards shards) {
+    Path partial = folder.hidden(step, CheckpointFolder.PARTIAL, shards.run());
+    boolean isFirst = shards.part().rank() == 0;
+    try {
+      if (isFirst) {
+        prepare(each -> !each.equals(partial));
+        deleteHidden(CheckpointFolder.PARTIAL, each -> !each.equals(partial)); // given up
+      }
+      Files.createDirectories(partial);
+      ShardMeeting meeting = new ShardMeeting(partial, folder.step(step), shards);
+      try {
+        StepFolder files = new StepFolder(partial);
+        meeting.put(new Manifest(step, 1, files.writeTensors(copy), Map.of()));
+        if (isFirst) {
+          List<Manifest> all = meeting.all();
+          files.writeManifest(ShardedManifest.of(step, all, own, files));
+          meeting.clear();
+          publish(partial, step);
+        } else {
+          meeting.awaitPublished();
+        }
+      } catch (Throwable e) {
+        meeting.giveUp(e);
+        throw e;
+      }
+    } catch (IOException e) {
+      throw CheckpointException.unwritable(folder.step(step), e);
+    }
+  }
+
+  /** Makes the folder, and deletes what is left of processes that were killed, once. */
+  private void prepare(Predicate<Path> isOld) throws IOException {
+    Files.createDirectories(folder.path());
+    if (!isClean) {
+      folder.restoreReplaced();
+      deleteHidden(CheckpointFolder.PARTIAL, isOld);
+      deleteHidden(CheckpointFolder.REPLACED, each -> true);
+      isClean = true;
+    }
+  }
+
+  private void publish(Path partial, long step) throws IOException {
+    replace(partial, step);
+    ByteBuffer name = StandardCharsets.UTF_8.encode(CheckpointFolder.nameOf(step) + "\n");
+    FileReplacement.write(folder.path().resolve(CheckpointFolder.LATEST), file -> file.write(name));
+    prune(step);
+  }
+
   private void replace(Path partial, long step) throws IOException {
     Path target = folder.step(step);
-    Path replaced = folder.hidden(step, CheckpointFolder.REPLACED);
+    Path replaced = folder.newHidden(step, CheckpointFolder.REPLACED);
     boolean replaces = Files.exists(target);
     if (replaces) {
       Files.move(target, replaced, StandardCopyOption.ATOMIC_MOVE);
@@ -86,15 +131,17 @@ final class CheckpointWriter {
   private void prune(long step) throws IOException {
     List<Long> steps = folder.steps().stream().filter(other -> other <= step).toList();
     for (long old : steps.subList(Math.min(kept, steps.size()), steps.size())) {
-      Path hidden = folder.hidden(old, CheckpointFolder.PARTIAL);
+      Path hidden = folder.newHidden(old, CheckpointFolder.PARTIAL);
       Files.move(folder.step(old), hidden, StandardCopyOption.ATOMIC_MOVE); // never seen in part
       deleteIfPossible(hidden);
     }
   }
 
-  private void deleteHidden(String kind) throws IOException {
-    for (Path each : folder.hidden(kind)) {
-      deleteIfPossible(each);
+  private void deleteHidden(String kind, Predicate<Path> isOld) throws IOException {
+    for (Path each : folder.hiddenOf(kind)) {
+      if (isOld.test(each)) {
+        deleteIfPossible(each);
+      }
     }
   }
 

@@ -4,13 +4,18 @@ package io.torchfeed.checkpoint;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.checkpoint.CheckpointException.Problem;
+import io.torchfeed.checkpoint.Manifest.SavedPart;
 import io.torchfeed.checkpoint.TrainingState.Copy;
+import io.torchfeed.sampler.Part;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /**
  * The checkpoints of a run in a folder.
@@ -91,6 +96,27 @@ public final class Checkpoints implements AutoCloseable {
   }
 
   /**
+   * Saves a state by all ranks together; returns when it is complete. Each rank writes a part of
+   * the tensors, such as {@code model-00002-of-00004.safetensors}, and the state that it alone has;
+   * {@code model.safetensors.index.json} has the places of the tensors for Python. Needs no
+   * operation of the group.
+   *
+   * @param step number of the step that has been completed, in [0, 10<sup>18</sup>), the same on
+   *     all ranks, and unlike that of a save of this run that has failed
+   * @param state the state to save, with the same parts on all ranks
+   * @param shards the ranks
+   * @throws IllegalArgumentException if the step is out of range, or a part has a tensor that a
+   *     file cannot have
+   * @throws IllegalStateException if a part has no state at this moment, or this is closed
+   * @throws CheckpointException on all ranks, if one of them cannot write its part or does not come
+   *     within the limit. Earlier checkpoints stay. Or as {@link #save(long, TrainingState)}
+   */
+  public void save(long step, TrainingState state, Shards shards) {
+    saveInBackground(step, state, shards);
+    background.await();
+  }
+
+  /**
    * Copies a state and saves the copy while training continues. Takes the time of the copy, and
    * waits for the save before it. The JVM does not exit before the last one is written.
    *
@@ -104,18 +130,43 @@ public final class Checkpoints implements AutoCloseable {
    */
   public void saveInBackground(long step, TrainingState state) {
     requireNonNull(state, "state");
+    start(step, state::copy, copy -> writer.write(step, copy, state.namesOfEachRank()));
+  }
+
+  /**
+   * Copies a rank's share of a state and saves it together with the other ranks while training
+   * continues. Takes the time of that copy, and waits for the save before it.
+   *
+   * @param step number of the step that has been completed, in [0, 10<sup>18</sup>), the same on
+   *     all ranks, and unlike that of a save of this run that has failed
+   * @param state the state to save, with the same parts on all ranks
+   * @param shards the ranks
+   * @throws IllegalArgumentException if the step is out of range
+   * @throws IllegalStateException if a part has no state at this moment, or this is closed
+   * @throws CheckpointException as {@link #saveInBackground(long, TrainingState)}
+   */
+  public void saveInBackground(long step, TrainingState state, Shards shards) {
+    requireNonNull(state, "state");
+    requireNonNull(shards, "shards");
+    start(
+        step,
+        () -> state.copy(shards.part()),
+        copy -> writer.write(step, copy, state.namesOfEachRank(), shards));
+  }
+
+  private void start(long step, Supplier<Copy> copied, Consumer<Copy> write) {
     if (step < 0 || step > MAX_STEP) {
       throw new IllegalArgumentException(
           "the step must be in [0, %d], got %d".formatted(MAX_STEP, step));
     }
     requireOpen();
     background.await(); // so that at most one copy is in memory
-    Copy copy = state.copy();
+    Copy copy = copied.get();
     try {
       background.start(
           () -> {
             try (copy) {
-              writer.write(step, copy);
+              write.accept(copy);
             }
           });
     } catch (RuntimeException | Error e) { // the JVM exits, or has no more threads
@@ -145,7 +196,23 @@ public final class Checkpoints implements AutoCloseable {
    * @throws IllegalStateException if a part cannot be loaded at this moment, or this is closed
    */
   public Optional<Checkpoint> load(TrainingState state) {
+    return load(state, Part.whole());
+  }
+
+  /**
+   * Loads a checkpoint as one of several ranks, as {@link #load(TrainingState)} does. It may have
+   * been saved by another number of ranks: then the parts that differ between ranks, {@link
+   * TrainingState#namesOfEachRank}, stay as they are, which {@link Checkpoint#ranks} tells.
+   *
+   * @param state receives it; must have the parts that were saved
+   * @param rank this rank among all of them
+   * @return the checkpoint; empty if the folder has none
+   * @throws CheckpointException as {@link #load(TrainingState)}
+   * @throws IllegalStateException if a part cannot be loaded at this moment, or this is closed
+   */
+  public Optional<Checkpoint> load(TrainingState state, Part rank) {
     requireNonNull(state, "state");
+    requireNonNull(rank, "rank");
     requireOpen();
     background.await();
     List<CheckpointException> skipped = new ArrayList<>();
@@ -153,8 +220,9 @@ public final class Checkpoints implements AutoCloseable {
     for (long step : steps) {
       StepFolder files = new StepFolder(folder.step(step));
       try {
-        load(files, files.verify(), state);
-        return Optional.of(new Checkpoint(files.path(), step, skipped));
+        Manifest manifest = files.verify(rank);
+        load(files, manifest, state, rank);
+        return Optional.of(new Checkpoint(files.path(), step, manifest.ranks(), skipped));
       } catch (CheckpointException e) {
         if (e.problem() == Problem.MISMATCH || e.getCause() instanceof ClosedByInterruptException) {
           throw e;
@@ -175,11 +243,11 @@ public final class Checkpoints implements AutoCloseable {
     throw none;
   }
 
-  private static void load(StepFolder files, Manifest manifest, TrainingState state) {
+  private static void load(StepFolder files, Manifest manifest, TrainingState state, Part rank) {
     String part = "";
     try {
-      state.requireNames(manifest.parts().keySet());
-      for (Map.Entry<String, Manifest.Part> saved : manifest.parts().entrySet()) {
+      state.requireNames(Set.copyOf(manifest.names()));
+      for (Map.Entry<String, SavedPart> saved : manifest.of(rank).entrySet()) {
         part = "part " + saved.getKey() + ": ";
         try (StateDict dict = files.read(saved.getValue())) {
           state.load(saved.getKey(), dict);

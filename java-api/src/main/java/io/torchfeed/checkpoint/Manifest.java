@@ -3,29 +3,43 @@ package io.torchfeed.checkpoint;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.torchfeed.internal.JsonObject;
+import io.torchfeed.internal.Quotes;
+import io.torchfeed.sampler.Part;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
+import java.util.regex.Pattern;
 
 /**
  * The description of a checkpoint: {@code manifest.json} in its folder.
  *
  * @param step number of the step after which it was taken
- * @param parts the parts by name
+ * @param ranks the number of ranks that have written it
+ * @param parts the parts that are the same on all ranks, by name
+ * @param own the other parts by name: one for each rank
  */
-record Manifest(long step, Map<String, Part> parts) {
+record Manifest(
+    long step, int ranks, Map<String, SavedPart> parts, Map<String, List<SavedPart>> own) {
   private static final int VERSION = 1;
+
+  /** Has {@code ranks} and {@code own}, and parts with several files. */
+  private static final int VERSION_OF_RANKS = 2;
+
+  private static final String FILE_END = "(-\\d{5,}-of-\\d{5,}|\\.rank-\\d{5,}-of-\\d{5,})?";
+  private static final String EXTENSION = ".safetensors";
 
   /**
    * A part.
    *
    * @param json its state except the tensors
-   * @param file its tensors; null if it has none
+   * @param files its tensors
    */
-  record Part(String json, @Nullable SavedFile file) {}
+  record SavedPart(String json, List<SavedFile> files) {}
 
   /**
    * A file beside the manifest.
@@ -36,6 +50,37 @@ record Manifest(long step, Map<String, Part> parts) {
    */
   record SavedFile(String name, long bytes, String sha256) {}
 
+  /** Returns the name of the file with all tensors of a part. */
+  static String fileName(String part) {
+    return part + EXTENSION;
+  }
+
+  /** Returns the name of one of several files with the tensors of a part, from 0 on. */
+  static String shardName(String part, int shard, int shards) {
+    return fileName(String.format(Locale.ROOT, "%s-%05d-of-%05d", part, shard + 1, shards));
+  }
+
+  /** Returns the name of the file with the tensors of a rank's own part. */
+  static String ownName(String part, int rank, int ranks) {
+    return fileName(String.format(Locale.ROOT, "%s.rank-%05d-of-%05d", part, rank + 1, ranks));
+  }
+
+  /** Returns the names of all parts. */
+  List<String> names() {
+    List<String> names = new ArrayList<>(parts.keySet());
+    names.addAll(own.keySet());
+    return names;
+  }
+
+  /** Returns what a rank loads: its own parts only if as many ranks have written it. */
+  Map<String, SavedPart> of(Part rank) {
+    Map<String, SavedPart> all = new LinkedHashMap<>(parts);
+    if (rank.worldSize() == ranks) {
+      own.forEach((name, ofRanks) -> all.put(name, ofRanks.get(rank.rank())));
+    }
+    return all;
+  }
+
   /**
    * Parses a manifest.
    *
@@ -43,56 +88,108 @@ record Manifest(long step, Map<String, Part> parts) {
    */
   static Manifest parse(String text) {
     JsonObject json = JsonObject.parse("manifest", text);
-    json.only("version", "step", "parts").requireVersion(VERSION);
-    Map<String, Part> parts = new LinkedHashMap<>();
+    boolean isOfRanks = json.has("ranks");
+    json.only("version", "step", "parts", "ranks", "own");
+    json.requireVersion(isOfRanks ? VERSION_OF_RANKS : VERSION);
+    Map<String, SavedPart> parts = new LinkedHashMap<>();
     JsonObject all = json.object("parts");
     for (String name : all.names()) {
-      JsonObject part = all.object(name).only("state", "file");
-      SavedFile saved = null;
-      if (part.has("file")) {
-        JsonObject file = part.object("file").only("name", "bytes", "sha256");
-        saved = new SavedFile(file.text("name"), file.number("bytes"), file.text("sha256"));
-        if (!saved.name().equals(fileName(name))) {
-          throw new IllegalArgumentException(
-              "the file of the part %s must be named %s".formatted(name, fileName(name)));
-        }
-      }
-      parts.put(name, new Part(part.object("state").toString(), saved));
+      parts.put(name, part(name, all.object(name)));
     }
-    return new Manifest(json.number("step"), parts);
+    Map<String, List<SavedPart>> own = new LinkedHashMap<>();
+    int ranks = isOfRanks ? Math.toIntExact(json.number("ranks")) : 1;
+    if (isOfRanks) {
+      JsonObject each = json.object("own");
+      for (String name : each.names()) {
+        List<SavedPart> ofRanks = each.objects(name).stream().map(one -> part(name, one)).toList();
+        if (ofRanks.size() != ranks) {
+          throw new IllegalArgumentException(
+              "the part %s must be there for %d ranks, got %d"
+                  .formatted(Quotes.shortened(name), ranks, ofRanks.size()));
+        }
+        own.put(name, ofRanks);
+      }
+    }
+    return new Manifest(json.number("step"), ranks, parts, own);
   }
 
-  /** Returns the name of the file with a part's tensors. */
-  static String fileName(String part) {
-    return part + ".safetensors";
+  private static SavedPart part(String name, JsonObject part) {
+    part.only("state", "file", "files");
+    List<JsonObject> files = part.has("files") ? part.objects("files") : List.of();
+    if (part.has("file")) {
+      files = List.of(part.object("file"));
+    }
+    List<SavedFile> saved = files.stream().map(file -> file(name, file)).toList();
+    return new SavedPart(part.object("state").toString(), saved);
+  }
+
+  private static SavedFile file(String part, JsonObject file) {
+    file.only("name", "bytes", "sha256");
+    String name = file.text("name");
+    if (!name.matches(Pattern.quote(part) + FILE_END + Pattern.quote(EXTENSION))) {
+      throw new IllegalArgumentException(
+          "the file of the part %s must be named %s, got %s"
+              .formatted(Quotes.shortened(part), fileName(part), Quotes.shortened(name)));
+    }
+    return new SavedFile(name, file.number("bytes"), file.text("sha256"));
   }
 
   String toJson() {
     StringWriter text = new StringWriter();
+    boolean isOfRanks = ranks > 1 || !own.isEmpty();
     try (JsonGenerator out = JsonObject.FACTORY.createGenerator(text)) {
       out.writeStartObject();
-      out.writeNumberField("version", VERSION);
+      out.writeNumberField("version", isOfRanks ? VERSION_OF_RANKS : VERSION);
       out.writeNumberField("step", step);
+      if (isOfRanks) {
+        out.writeNumberField("ranks", ranks);
+      }
       out.writeObjectFieldStart("parts");
-      for (Map.Entry<String, Part> part : parts.entrySet()) {
-        out.writeObjectFieldStart(part.getKey());
-        out.writeFieldName("state");
-        out.writeRawValue(part.getValue().json());
-        SavedFile file = part.getValue().file();
-        if (file != null) {
-          out.writeObjectFieldStart("file");
-          out.writeStringField("name", file.name());
-          out.writeNumberField("bytes", file.bytes());
-          out.writeStringField("sha256", file.sha256());
-          out.writeEndObject();
+      for (Map.Entry<String, SavedPart> part : parts.entrySet()) {
+        out.writeFieldName(part.getKey());
+        write(part.getValue(), out);
+      }
+      out.writeEndObject();
+      if (isOfRanks) {
+        out.writeObjectFieldStart("own");
+        for (Map.Entry<String, List<SavedPart>> part : own.entrySet()) {
+          out.writeArrayFieldStart(part.getKey());
+          for (SavedPart each : part.getValue()) {
+            write(each, out);
+          }
+          out.writeEndArray();
         }
         out.writeEndObject();
       }
-      out.writeEndObject();
       out.writeEndObject();
     } catch (IOException e) {
       throw new UncheckedIOException(e); // a string takes anything
     }
     return text.append('\n').toString();
+  }
+
+  private static void write(SavedPart part, JsonGenerator out) throws IOException {
+    out.writeStartObject();
+    out.writeFieldName("state");
+    out.writeRawValue(part.json());
+    if (part.files().size() == 1) {
+      out.writeFieldName("file");
+      write(part.files().get(0), out);
+    } else if (!part.files().isEmpty()) {
+      out.writeArrayFieldStart("files");
+      for (SavedFile file : part.files()) {
+        write(file, out);
+      }
+      out.writeEndArray();
+    }
+    out.writeEndObject();
+  }
+
+  private static void write(SavedFile file, JsonGenerator out) throws IOException {
+    out.writeStartObject();
+    out.writeStringField("name", file.name());
+    out.writeNumberField("bytes", file.bytes());
+    out.writeStringField("sha256", file.sha256());
+    out.writeEndObject();
   }
 }

@@ -3,7 +3,9 @@ package io.torchfeed.checkpoint;
 
 import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.checkpoint.Manifest.SavedFile;
+import io.torchfeed.checkpoint.Manifest.SavedPart;
 import io.torchfeed.internal.FileReplacement;
+import io.torchfeed.sampler.Part;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.Channels;
@@ -15,13 +17,14 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * The files of one checkpoint: {@code manifest.json}, its digest, and one file for each part that
- * has tensors.
+ * The files of one checkpoint: {@code manifest.json}, its digest, and for each part that has
+ * tensors one file, or one for each rank.
  *
  * @param path the folder
  */
@@ -34,23 +37,30 @@ record StepFolder(Path path) {
   private static final int PIECE = 1 << 16;
   private static final long MAX_MANIFEST_BYTES = 1 << 28;
 
-  /** Writes all files into an empty folder and flushes them. */
-  void write(long step, TrainingState.Copy copy) throws IOException {
-    Map<String, Manifest.Part> parts = new LinkedHashMap<>();
+  /** Writes the files of one rank and flushes them; returns all parts of this rank. */
+  Map<String, SavedPart> writeTensors(TrainingState.Copy copy) throws IOException {
+    Map<String, SavedPart> parts = new LinkedHashMap<>();
     for (Map.Entry<String, StateDict> part : copy.parts().entrySet()) {
       StateDict state = part.getValue();
-      SavedFile file = state.tensors().isEmpty() ? null : write(part.getKey(), state.tensors());
-      parts.put(part.getKey(), new Manifest.Part(state.json(), file));
+      List<SavedFile> files =
+          state.tensors().isEmpty()
+              ? List.of()
+              : List.of(write(copy.fileName(part.getKey()), state.tensors()));
+      parts.put(part.getKey(), new SavedPart(state.json(), files));
     }
-    byte[] manifest = new Manifest(step, parts).toJson().getBytes(StandardCharsets.UTF_8);
-    String digest = HexFormat.of().formatHex(sha256().digest(manifest)) + "  " + MANIFEST + "\n";
-    writeBytes(MANIFEST, manifest);
+    return parts;
+  }
+
+  /** Writes the manifest and flushes the folder, which then is complete. */
+  void writeManifest(Manifest manifest) throws IOException {
+    byte[] bytes = manifest.toJson().getBytes(StandardCharsets.UTF_8);
+    String digest = HexFormat.of().formatHex(sha256().digest(bytes)) + "  " + MANIFEST + "\n";
+    writeBytes(MANIFEST, bytes);
     writeBytes(DIGEST, digest.getBytes(StandardCharsets.US_ASCII));
     FileReplacement.flushFolder(path);
   }
 
-  private SavedFile write(String part, Map<String, Tensor> tensors) throws IOException {
-    String name = Manifest.fileName(part);
+  private SavedFile write(String name, Map<String, Tensor> tensors) throws IOException {
     SafetensorsWriter writer = new SafetensorsWriter(tensors, Map.of("format", "pt"));
     MessageDigest digest = sha256();
     try (FileChannel channel = create(name)) {
@@ -60,7 +70,7 @@ record StepFolder(Path path) {
     }
   }
 
-  private void writeBytes(String name, byte[] bytes) throws IOException {
+  void writeBytes(String name, byte[] bytes) throws IOException {
     if (bytes.length > MAX_MANIFEST_BYTES) {
       throw new IOException(
           "%s must have at most %d bytes, got %d"
@@ -81,11 +91,11 @@ record StepFolder(Path path) {
   }
 
   /**
-   * Reads the manifest and checks the digests of all files.
+   * Reads the manifest and checks the digests of all files that a rank needs.
    *
    * @throws CheckpointException if a file is missing or differs
    */
-  Manifest verify() {
+  Manifest verify(Part rank) {
     byte[] bytes = readSmall(path.resolve(MANIFEST));
     String expected =
         new String(readSmall(path.resolve(DIGEST)), StandardCharsets.US_ASCII).split(" ", 2)[0];
@@ -100,10 +110,8 @@ record StepFolder(Path path) {
       throw new CheckpointException(
           path.resolve(MANIFEST), Problem.MISMATCH, String.valueOf(e.getMessage()), e);
     }
-    for (Manifest.Part part : manifest.parts().values()) {
-      if (part.file() != null) {
-        verify(part.file());
-      }
+    for (SavedPart part : manifest.of(rank).values()) {
+      part.files().forEach(this::verify);
     }
     return manifest;
   }
@@ -129,15 +137,16 @@ record StepFolder(Path path) {
   }
 
   /** Reads a part; the caller closes it. */
-  StateDict read(Manifest.Part part) {
+  StateDict read(SavedPart part) {
     Map<String, Tensor> tensors = new TreeMap<>();
     StateDict state = StateDict.owning(part.json(), tensors);
-    if (part.file() == null) {
-      return state;
-    }
-    try (SafetensorsFile file = SafetensorsFile.open(path.resolve(part.file().name()))) {
-      for (String name : file.names()) {
-        tensors.put(name, file.read(name));
+    try {
+      for (SavedFile saved : part.files()) {
+        try (SafetensorsFile file = SafetensorsFile.open(path.resolve(saved.name()))) {
+          for (String name : file.names()) {
+            tensors.put(name, file.read(name));
+          }
+        }
       }
       return state;
     } catch (RuntimeException | Error e) {

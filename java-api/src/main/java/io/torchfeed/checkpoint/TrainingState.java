@@ -6,17 +6,20 @@ import static java.util.Objects.requireNonNull;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.torchfeed.internal.JsonObject;
 import io.torchfeed.internal.Quotes;
+import io.torchfeed.sampler.Part;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -49,9 +52,11 @@ public final class TrainingState implements Stateful {
   private static final char SEPARATOR = '/';
 
   private final Map<String, Stateful> parts;
+  private final Set<String> own;
 
-  private TrainingState(Map<String, Stateful> parts) {
+  private TrainingState(Map<String, Stateful> parts, Set<String> own) {
     this.parts = parts;
+    this.own = own;
   }
 
   /**
@@ -68,6 +73,7 @@ public final class TrainingState implements Stateful {
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_-]{1,64}");
 
     private final Map<String, Stateful> parts = new LinkedHashMap<>();
+    private final Set<String> own = new LinkedHashSet<>();
 
     private Builder() {}
 
@@ -141,6 +147,23 @@ public final class TrainingState implements Stateful {
     }
 
     /**
+     * Adds an object whose state differs between the ranks, for example a {@code
+     * DistributedDataParallel} with an exchange that keeps what it has not sent. All ranks save it
+     * together, by {@link Checkpoints#save(long, TrainingState, Shards)}. It is loaded by the same
+     * rank of as many ranks; with another number it stays as it is.
+     *
+     * @param name 1 to 64 letters, digits, hyphens and underscores
+     * @param part borrowed
+     * @return this builder
+     * @throws IllegalArgumentException if the name is malformed or taken
+     */
+    public Builder ofEachRank(String name, Stateful part) {
+      part(name, part);
+      own.add(name);
+      return this;
+    }
+
+    /**
      * Adds a text, for example the position of a loader.
      *
      * @param name 1 to 64 letters, digits, hyphens and underscores
@@ -175,7 +198,7 @@ public final class TrainingState implements Stateful {
      * @return the state, with the parts added so far
      */
     public TrainingState build() {
-      return new TrainingState(new LinkedHashMap<>(parts));
+      return new TrainingState(new LinkedHashMap<>(parts), new LinkedHashSet<>(own));
     }
   }
 
@@ -189,6 +212,15 @@ public final class TrainingState implements Stateful {
   }
 
   /**
+   * Returns the names of the parts that differ between the ranks.
+   *
+   * @return an unmodifiable set, in the order in which they were added
+   */
+  public Set<String> namesOfEachRank() {
+    return Collections.unmodifiableSet(own);
+  }
+
+  /**
    * Returns the states of all parts: the tensor {@code fc.weight} of the part {@code model} is
    * named {@code model/fc.weight}, and the JSON has the JSON of each part as a text.
    *
@@ -197,7 +229,16 @@ public final class TrainingState implements Stateful {
    */
   @Override
   public StateDict stateDict() {
-    Copy copy = copy();
+    return joined(copy());
+  }
+
+  /** Returns the states of all parts as {@link #stateDict}, by their {@code sharedStateDict}. */
+  @Override
+  public StateDict sharedStateDict() {
+    return joined(copy(Stateful::sharedStateDict));
+  }
+
+  private static StateDict joined(Copy copy) {
     Map<String, Tensor> tensors = new LinkedHashMap<>();
     StringWriter json = new StringWriter();
     try (JsonGenerator out = JsonObject.FACTORY.createGenerator(json)) {
@@ -251,10 +292,20 @@ public final class TrainingState implements Stateful {
     }
   }
 
-  /** The states of all parts at one moment. */
-  record Copy(Map<String, StateDict> parts) implements AutoCloseable {
+  /**
+   * The states of all parts at one moment, or the share of a rank.
+   *
+   * @param fileNames the files of parts, where these are not named after the part
+   */
+  record Copy(Map<String, StateDict> parts, Map<String, String> fileNames)
+      implements AutoCloseable {
     Copy() {
-      this(new LinkedHashMap<>());
+      this(new LinkedHashMap<>(), new HashMap<>());
+    }
+
+    /** Returns the name of the file with the tensors of a part. */
+    String fileName(String part) {
+      return fileNames.getOrDefault(part, Manifest.fileName(part));
     }
 
     @Override
@@ -265,17 +316,46 @@ public final class TrainingState implements Stateful {
 
   /** Returns a copy of all parts, which the caller closes. */
   Copy copy() {
+    return copy(Stateful::stateDict);
+  }
+
+  private Copy copy(Function<Stateful, StateDict> stateOf) {
     Copy copy = new Copy();
     try {
       parts.forEach(
           (name, part) -> {
-            StateDict state = part.stateDict();
+            StateDict state = stateOf.apply(part);
             copy.parts.put(name, state);
             JsonObject.parse("state of the part " + name, state.json()); // goes into the manifest
           });
       return copy;
     } catch (RuntimeException | Error e) {
       copy.close();
+      throw e;
+    }
+  }
+
+  /** Returns a copy of what a rank writes, which the caller closes. */
+  Copy copy(Part rank) {
+    Copy share = new Copy();
+    try (Copy all = copy(Stateful::sharedStateDict)) {
+      all.parts.forEach(
+          (name, state) -> {
+            Set<String> tensors = state.tensors().keySet();
+            if (own.contains(name)) {
+              share.fileNames.put(name, Manifest.ownName(name, rank.rank(), rank.worldSize()));
+            } else {
+              ShardDivision division = ShardDivision.of(state.tensors(), rank.worldSize());
+              tensors = division.tensors(rank.rank());
+              share.fileNames.put(name, division.fileName(name, rank.rank()));
+            }
+            Map<String, Tensor> chosen = new LinkedHashMap<>(state.tensors());
+            chosen.keySet().retainAll(tensors);
+            share.parts.put(name, StateDict.of(state.json(), chosen));
+          });
+      return share;
+    } catch (RuntimeException | Error e) {
+      share.close();
       throw e;
     }
   }

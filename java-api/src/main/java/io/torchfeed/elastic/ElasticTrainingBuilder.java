@@ -49,12 +49,20 @@ public final class ElasticTrainingBuilder {
    *
    * @param parts adds the parts; the name {@code progress} is taken
    * @return this builder
+   * @throws IllegalArgumentException if a part is added by {@link
+   *     TrainingState.Builder#ofEachRank}: a rank that is lost takes its own with it
    */
   public ElasticTrainingBuilder state(Consumer<TrainingState.Builder> parts) {
     requireNonNull(parts, "parts");
     TrainingState.Builder builder = TrainingState.builder();
     parts.accept(builder);
-    state = builder.part("progress", progress).build();
+    TrainingState built = builder.part("progress", progress).build();
+    if (!built.namesOfEachRank().isEmpty()) {
+      throw new IllegalArgumentException(
+          "in an elastic training all ranks have the same state, got parts of each rank: "
+              + String.join(", ", built.namesOfEachRank()));
+    }
+    state = built;
     return this;
   }
 

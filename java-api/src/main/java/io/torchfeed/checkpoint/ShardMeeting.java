@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.checkpoint;
+
+import io.torchfeed.internal.Failures;
+import io.torchfeed.internal.FileReplacement;
+import io.torchfeed.sampler.Part;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * The ranks that write one checkpoint, each a share; they find each other by files in its folder,
+ * without their group, so that training continues meanwhile. A rank that gives up tells the others.
+ */
+final class ShardMeeting {
+  private static final String GIVEN_UP = "given-up";
+  private static final long POLL_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
+  private final Path partial;
+  private final Path target;
+  private final Part rank;
+  private final long limitNanos;
+
+  /**
+   * Describes the meeting.
+   *
+   * @param partial the folder until it is complete
+   * @param target its name after that
+   */
+  ShardMeeting(Path partial, Path target, Shards shards) {
+    this.partial = partial;
+    this.target = target;
+    this.rank = shards.part();
+    this.limitNanos = shards.limit().toNanos();
+  }
+
+  private static String nameOf(int rank) {
+    return "share-of-rank-" + rank;
+  }
+
+  /** Tells rank 0 what this rank has written. */
+  void put(Manifest share) throws IOException {
+    write(nameOf(rank.rank()), share.toJson());
+  }
+
+  private void write(String name, String text) throws IOException {
+    FileReplacement.write(
+        partial.resolve(name), file -> file.write(StandardCharsets.UTF_8.encode(text)));
+  }
+
+  /** Waits for the shares of all ranks, and returns them by rank. */
+  List<Manifest> all() throws IOException {
+    List<Manifest> shares = new ArrayList<>();
+    long deadline = System.nanoTime() + limitNanos;
+    for (int other = 0; other < rank.worldSize(); other++) {
+      Optional<String> share = read(nameOf(other));
+      while (share.isEmpty()) {
+        waitFor("rank %d has not written its share".formatted(other), deadline);
+        share = read(nameOf(other));
+      }
+      shares.add(Manifest.parse(share.get()));
+    }
+    return shares;
+  }
+
+  /** Deletes what the ranks have told each other. */
+  void clear() throws IOException {
+    for (int other = 0; other < rank.worldSize(); other++) {
+      Files.delete(partial.resolve(nameOf(other)));
+    }
+  }
+
+  /** Waits until rank 0 has given the folder its name. */
+  void awaitPublished() throws IOException {
+    long deadline = System.nanoTime() + limitNanos;
+    while (Files.exists(partial)) {
+      waitFor("rank 0 has not completed it", deadline);
+    }
+    if (!Files.exists(target)) {
+      throw new NoSuchFileException(target.toString(), null, "rank 0 has not completed it");
+    }
+  }
+
+  private void waitFor(String missing, long deadline) throws IOException {
+    Optional<String> reason = read(GIVEN_UP);
+    if (reason.isPresent()) {
+      throw new IOException(reason.get());
+    }
+    if (System.nanoTime() - deadline >= 0) {
+      throw new IOException(
+          "%s within %d s".formatted(missing, TimeUnit.NANOSECONDS.toSeconds(limitNanos)));
+    }
+    LockSupport.parkNanos(POLL_NANOS);
+  }
+
+  private Optional<String> read(String name) throws IOException {
+    try {
+      return Optional.of(Files.readString(partial.resolve(name)));
+    } catch (NoSuchFileException e) {
+      return Optional.empty();
+    }
+  }
+
+  /** Tells the others that there will be no checkpoint, unless one of them has said so before. */
+  void giveUp(Throwable cause) {
+    try {
+      if (Files.exists(partial) && read(GIVEN_UP).isEmpty()) {
+        String reason = cause instanceof IOException e ? Failures.reason(e) : cause.toString();
+        write(GIVEN_UP, "%s could not write its share: %s".formatted(rank, reason));
+      }
+    } catch (IOException e) {
+      cause.addSuppressed(e); // the others notice it at their limit
+    }
+  }
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.checkpoint;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.torchfeed.checkpoint.CheckpointException.Problem;
+import io.torchfeed.sampler.Part;
+import io.torchfeed.testing.LeakCheck;
+import io.torchfeed.testing.TestJvm;
+import io.torchfeed.testing.TestPython;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.Scalar;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Tests of checkpoints that several ranks, here threads, write together. */
+@ExtendWith(LeakCheck.class)
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class ShardedCheckpointsTest {
+  private static final int TENSORS = 6;
+  private static final Path PYTHON = Path.of("src", "test", "golden", "python_checkpoints.py");
+
+  private final Path folder;
+
+  ShardedCheckpointsTest(@TempDir Path temporary) {
+    folder = temporary.resolve("checkpoints");
+  }
+
+  /** The same net on all ranks, a number that is the same, and one that each rank has. */
+  private static final class Rank implements AutoCloseable {
+    private final Module module = new Module();
+    private final Tensor kept = torch.zeros(3);
+    private final TrainingState state;
+    private long number;
+
+    Rank(double value, long kept, String... more) {
+      try (PointerScope scope = new PointerScope()) {
+        for (int i = 0; i < TENSORS; i++) {
+          module.register_buffer("tensor" + i, torch.full(new long[] {100}, new Scalar(value + i)));
+        }
+        this.kept.fill_(new Scalar((double) kept));
+      }
+      TrainingState.Builder parts =
+          TrainingState.builder()
+              .module("model", module)
+              .number("number", () -> number, saved -> number = saved)
+              .ofEachRank("kept", new OneTensor(this.kept));
+      for (String name : more) {
+        parts.number(name, () -> 0, saved -> {});
+      }
+      state = parts.build();
+    }
+
+    double tensor(int i) {
+      try (PointerScope scope = new PointerScope()) {
+        return module.named_buffers().get("tensor" + i).get(99).item_double();
+      }
+    }
+
+    double kept() {
+      try (PointerScope scope = new PointerScope()) {
+        return kept.get(2).item_double();
+      }
+    }
+
+    @Override
+    public void close() {
+      kept.close();
+      module.close();
+    }
+  }
+
+  private record OneTensor(Tensor tensor) implements Stateful {
+    @Override
+    public StateDict stateDict() {
+      return StateDict.of("{}", Map.of("kept", tensor));
+    }
+
+    @Override
+    public void loadStateDict(StateDict state) {
+      state.copyTo(Map.of("kept", tensor));
+    }
+  }
+
+  /** Runs a task of each rank in a thread of its own; returns what each has thrown. */
+  private static List<Optional<Throwable>> inThreads(List<Callable<Void>> ranks) throws Exception {
+    ExecutorService threads = Executors.newFixedThreadPool(ranks.size());
+    try {
+      List<Optional<Throwable>> thrown = new ArrayList<>();
+      for (Future<Void> each : threads.invokeAll(ranks)) {
+        try {
+          each.get();
+          thrown.add(Optional.empty());
+        } catch (ExecutionException e) {
+          thrown.add(Optional.ofNullable(e.getCause()));
+        }
+      }
+      return thrown;
+    } finally {
+      threads.shutdownNow();
+      assertThat(threads.awaitTermination(1, TimeUnit.MINUTES)).isTrue();
+    }
+  }
+
+  private Callable<Void> save(long step, Rank rank, Shards shards) {
+    return () -> {
+      try (Checkpoints checkpoints = Checkpoints.open(folder)) {
+        checkpoints.save(step, rank.state, shards);
+      }
+      return null;
+    };
+  }
+
+  private List<Optional<Throwable>> saveByThree(long step, String run) throws Exception {
+    try (Rank zero = new Rank(step, 10);
+        Rank one = new Rank(step, 11);
+        Rank two = new Rank(step, 12)) {
+      zero.number = step;
+      return inThreads(
+          List.of(
+              save(step, zero, Shards.of(new Part(3, 0), run)),
+              save(step, one, Shards.of(new Part(3, 1), run)),
+              save(step, two, Shards.of(new Part(3, 2), run))));
+    }
+  }
+
+  private void assertLoads(Part part, double value, double kept) {
+    try (Rank rank = new Rank(-1, -1);
+        Checkpoints checkpoints = Checkpoints.open(folder)) {
+      assertThat(checkpoints.load(rank.state, part).orElseThrow().ranks()).isEqualTo(3);
+      for (int i = 0; i < TENSORS; i++) {
+        assertThat(rank.tensor(i)).isEqualTo(value + i);
+      }
+      assertThat(rank.number).isEqualTo((long) value);
+      assertThat(rank.kept()).isEqualTo(kept);
+    }
+  }
+
+  private static List<String> names(Path folder) throws IOException {
+    try (Stream<Path> all = Files.list(folder)) {
+      return all.map(file -> String.valueOf(file.getFileName())).sorted().toList();
+    }
+  }
+
+  @Test
+  void eachRankWritesItsShareAndLoadsAllAndItsOwn() throws Exception {
+    assertThat(saveByThree(4, "run")).containsOnly(Optional.empty());
+    assertThat(names(folder)).containsExactly("LATEST", "step-000004");
+    assertThat(names(folder.resolve("step-000004")))
+        .containsExactly(
+            "kept.rank-00001-of-00003.safetensors",
+            "kept.rank-00002-of-00003.safetensors",
+            "kept.rank-00003-of-00003.safetensors",
+            "manifest.json",
+            "manifest.sha256",
+            "model-00001-of-00003.safetensors",
+            "model-00002-of-00003.safetensors",
+            "model-00003-of-00003.safetensors",
+            "model.safetensors.index.json");
+    for (int rank = 0; rank < 3; rank++) {
+      assertLoads(new Part(3, rank), 4, 10 + rank);
+    }
+  }
+
+  @Test
+  void anotherNumberOfRanksKeepsWhatEachRankHas() throws Exception {
+    saveByThree(4, "run");
+    assertLoads(new Part(2, 1), 4, -1);
+    assertLoads(Part.whole(), 4, -1);
+  }
+
+  @Test
+  void aStateOfEachRankIsAlsoSavedByOneProcess() {
+    try (Rank saved = new Rank(5, 10);
+        Rank loaded = new Rank(-1, -1);
+        Checkpoints checkpoints = Checkpoints.open(folder)) {
+      checkpoints.save(5, saved.state);
+      assertThat(checkpoints.load(loaded.state).orElseThrow().ranks()).isEqualTo(1);
+      assertThat(loaded.kept()).isEqualTo(10);
+      assertThat(checkpoints.load(loaded.state, new Part(2, 0))).isPresent();
+    }
+  }
+
+  @Test
+  void aDamagedFileOfAnotherRankIsNoticed() throws Exception {
+    saveByThree(4, "run");
+    saveByThree(5, "run");
+    Path shard = folder.resolve("step-000005").resolve("model-00002-of-00003.safetensors");
+    byte[] bytes = Files.readAllBytes(shard);
+    bytes[bytes.length - 1] ^= 1;
+    Files.write(shard, bytes);
+    assertLoads(new Part(3, 0), 4, 10);
+  }
+
+  private static void assertUnwritable(Optional<Throwable> thrown, String text) {
+    assertThat(thrown.orElseThrow())
+        .isInstanceOfSatisfying(
+            CheckpointException.class, e -> assertThat(e.problem()).isEqualTo(Problem.UNWRITABLE))
+        .hasMessageContaining(text);
+  }
+
+  @Test
+  void aRankThatDoesNotComeIsNamedAtTheLimit() throws Exception {
+    saveByThree(4, "run");
+    Shards zero = Shards.of(new Part(3, 0), "run").withLimit(Duration.ofMillis(300));
+    try (Rank rank = new Rank(5, 10);
+        Rank other = new Rank(5, 12)) {
+      List<Optional<Throwable>> thrown =
+          inThreads(List.of(save(5, rank, zero), save(5, other, Shards.of(new Part(3, 2), "run"))));
+      assertUnwritable(thrown.get(0), "rank 1 has not written its share within");
+      assertUnwritable(thrown.get(1), "rank 0 of 3 could not write its share");
+    }
+    assertLoads(new Part(3, 1), 4, 11);
+    saveByThree(6, "next");
+    assertThat(names(folder)).containsExactly("LATEST", "step-000004", "step-000006");
+    assertLoads(new Part(3, 1), 6, 11);
+  }
+
+  @Test
+  void aRankThatCannotWriteEndsTheWaitOfTheOthers() throws Exception {
+    saveByThree(4, "run");
+    Path inTheWay = folder.resolve(".step-000005.partial-run");
+    Files.createDirectories(inTheWay);
+    Files.writeString(inTheWay.resolve("kept.rank-00002-of-00003.safetensors"), "of another");
+    List<Optional<Throwable>> thrown = saveByThree(5, "run");
+    assertUnwritable(thrown.get(1), "it already exists");
+    assertUnwritable(thrown.get(0), "rank 1 of 3 could not write its share");
+    assertUnwritable(thrown.get(2), "rank 1 of 3 could not write its share");
+    assertLoads(new Part(3, 2), 4, 12);
+  }
+
+  @Test
+  void ranksWithOtherPartsAreRefused() throws Exception {
+    try (Rank zero = new Rank(5, 10);
+        Rank one = new Rank(5, 11, "more")) {
+      List<Optional<Throwable>> thrown =
+          inThreads(
+              List.of(
+                  save(5, zero, Shards.of(new Part(2, 0), "run")),
+                  save(5, one, Shards.of(new Part(2, 1), "run"))));
+      assertUnwritable(thrown.get(0), "rank 1 saves the parts");
+      assertUnwritable(thrown.get(1), "more");
+    }
+  }
+
+  @Test
+  void theNameOfARunIsChecked() {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Shards.of(Part.whole(), "../run"))
+        .withMessageContaining("../run");
+    Shards shards = Shards.of(Part.whole(), "run");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> shards.withLimit(Duration.ZERO))
+        .withMessageContaining("limit");
+  }
+
+  @Test
+  void pythonReadsTheShards() throws Exception {
+    TestPython.assumePackage("safetensors");
+    saveByThree(4, "run");
+    try (TestJvm python =
+        TestPython.start(
+            folder, Map.of(), PYTHON, "shards", folder.resolve("step-000004").toString())) {
+      assertThat(python.exitCode()).as("%s", python.output()).isZero();
+      assertThat(python.output())
+          .endsWith( // behind a warning
+              "tensor0 4.0",
+              "tensor1 5.0",
+              "tensor2 6.0",
+              "tensor3 7.0",
+              "tensor4 8.0",
+              "tensor5 9.0");
+    }
+  }
+}

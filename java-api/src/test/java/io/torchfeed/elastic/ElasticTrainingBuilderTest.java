@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.elastic;
+
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.torchfeed.distributed.membership.Coordinator;
+import io.torchfeed.distributed.membership.CoordinatorOptions;
+import io.torchfeed.distributed.membership.Membership;
+import io.torchfeed.distributed.training.DistributedDataParallel;
+import java.time.Duration;
+import org.bytedeco.javacpp.PointerScope;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Tests of what an elastic training refuses. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class ElasticTrainingBuilderTest {
+  @Test
+  void aStateOfEachRankIsRefused() throws Exception {
+    CoordinatorOptions options = CoordinatorOptions.of(1, 1).withStart(Duration.ofSeconds(60));
+    try (PointerScope scope = new PointerScope();
+        Coordinator coordinator = Coordinator.listen("127.0.0.1", 0, "job", options, event -> {});
+        Membership own = Membership.join("127.0.0.1", coordinator.port(), "job", "a")) {
+      ElasticNet net = new ElasticNet(1);
+      ElasticTrainingBuilder builder =
+          ElasticTraining.builder(own, group -> DistributedDataParallel.wrap(net, group));
+      assertThatIllegalArgumentException()
+          .isThrownBy(
+              () ->
+                  builder.state(state -> state.ofEachRank("own", new Progress()).module("m", net)))
+          .withMessageContaining("parts of each rank: own");
+    }
+  }
+}
