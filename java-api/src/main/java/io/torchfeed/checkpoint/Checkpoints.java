@@ -102,7 +102,7 @@ public final class Checkpoints implements AutoCloseable {
    * operation of the group.
    *
    * @param step number of the step that has been completed, in [0, 10<sup>18</sup>), the same on
-   *     all ranks, and unlike that of a save of this run that has failed
+   *     all ranks, and not one at which a save of this run has failed
    * @param state the state to save, with the same parts on all ranks
    * @param shards the ranks
    * @throws IllegalArgumentException if the step is out of range, or a part has a tensor that a
@@ -134,11 +134,11 @@ public final class Checkpoints implements AutoCloseable {
   }
 
   /**
-   * Copies a rank's share of a state and saves it together with the other ranks while training
+   * Copies the share of this rank and saves it together with the other ranks while training
    * continues. Takes the time of that copy, and waits for the save before it.
    *
    * @param step number of the step that has been completed, in [0, 10<sup>18</sup>), the same on
-   *     all ranks, and unlike that of a save of this run that has failed
+   *     all ranks, and not one at which a save of this run has failed
    * @param state the state to save, with the same parts on all ranks
    * @param shards the ranks
    * @throws IllegalArgumentException if the step is out of range

@@ -72,7 +72,7 @@ record Manifest(
     return names;
   }
 
-  /** Returns what a rank loads: its own parts only if as many ranks have written it. */
+  /** Returns the parts that a rank loads: its own only if as many ranks have written it. */
   Map<String, SavedPart> of(Part rank) {
     Map<String, SavedPart> all = new LinkedHashMap<>(parts);
     if (rank.worldSize() == ranks) {

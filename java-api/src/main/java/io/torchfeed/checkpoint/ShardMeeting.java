@@ -45,7 +45,7 @@ final class ShardMeeting {
     return "share-of-rank-" + rank;
   }
 
-  /** Tells rank 0 what this rank has written. */
+  /** Tells rank 0 which files this rank has written. */
   void put(Manifest share) throws IOException {
     write(nameOf(rank.rank()), share.toJson());
   }
@@ -70,7 +70,7 @@ final class ShardMeeting {
     return shares;
   }
 
-  /** Deletes what the ranks have told each other. */
+  /** Deletes the messages of the ranks. */
   void clear() throws IOException {
     for (int other = 0; other < rank.worldSize(); other++) {
       Files.delete(partial.resolve(nameOf(other)));

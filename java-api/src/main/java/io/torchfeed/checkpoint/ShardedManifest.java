@@ -16,7 +16,9 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** The manifest of a checkpoint that several ranks have written, from those of the ranks. */
+/**
+ * The manifest of a checkpoint that several ranks have written, each with a manifest of its own.
+ */
 final class ShardedManifest {
   private ShardedManifest() {}
 
@@ -29,7 +31,7 @@ final class ShardedManifest {
   }
 
   /**
-   * Joins what the ranks have written, and writes an index for each part with several files.
+   * Joins the manifests of the ranks, and writes an index for each part with several files.
    *
    * @param all of each rank, by rank
    * @param own the names of the parts that differ between the ranks
