@@ -88,7 +88,7 @@ final class CheckpointWriter {
     }
   }
 
-  /** Makes the folder, and deletes what is left of processes that were killed, once. */
+  /** Makes the folder, and once deletes the remains of processes that were killed. */
   private void prepare(Predicate<Path> isOld) throws IOException {
     Files.createDirectories(folder.path());
     if (!isClean) {

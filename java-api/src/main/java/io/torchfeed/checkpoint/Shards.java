@@ -40,8 +40,8 @@ public final class Shards {
    * Describes the ranks.
    *
    * @param part this rank among all of them
-   * @param run 1 to 64 letters, digits, hyphens and underscores, the same on all ranks and unlike
-   *     that of any earlier run with this folder
+   * @param run 1 to 64 letters, digits, hyphens and underscores, the same on all ranks and another
+   *     one in each run with this folder
    * @return the ranks, which wait 10 minutes for each other
    * @throws IllegalArgumentException if the name of the run is malformed
    */

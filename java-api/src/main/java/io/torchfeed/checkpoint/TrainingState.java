@@ -148,7 +148,7 @@ public final class TrainingState implements Stateful {
 
     /**
      * Adds an object whose state differs between the ranks, for example a {@code
-     * DistributedDataParallel} with an exchange that keeps what it has not sent. All ranks save it
+     * DistributedDataParallel} with an exchange that keeps unsent values. All ranks save it
      * together, by {@link Checkpoints#save(long, TrainingState, Shards)}. It is loaded by the same
      * rank of as many ranks; with another number it stays as it is.
      *
@@ -335,7 +335,7 @@ public final class TrainingState implements Stateful {
     }
   }
 
-  /** Returns a copy of what a rank writes, which the caller closes. */
+  /** Returns a copy of the share of a rank, which the caller closes. */
   Copy copy(Part rank) {
     Copy share = new Copy();
     try (Copy all = copy(Stateful::sharedStateDict)) {

@@ -103,7 +103,7 @@ class ShardedCheckpointsTest {
     }
   }
 
-  /** Runs a task of each rank in a thread of its own; returns what each has thrown. */
+  /** Runs a task of each rank in a thread of its own; returns the failure of each. */
   private static List<Optional<Throwable>> inThreads(List<Callable<Void>> ranks) throws Exception {
     ExecutorService threads = Executors.newFixedThreadPool(ranks.size());
     try {

@@ -12,7 +12,7 @@ import org.bytedeco.javacpp.PointerScope;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Tests of what an elastic training refuses. */
+/** Tests of the arguments of an elastic training. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ElasticTrainingBuilderTest {
   @Test
