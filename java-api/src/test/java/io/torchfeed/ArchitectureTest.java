@@ -99,7 +99,7 @@ class ArchitectureTest {
               "sampler",
               "text"),
           entry("data.task", "bindings", "data", "image", "internal", "memory"),
-          entry("checkpoint", "bindings", "internal", "memory"),
+          entry("checkpoint", "bindings", "internal", "memory", "sampler"),
           entry(
               "distributed",
               "bindings",

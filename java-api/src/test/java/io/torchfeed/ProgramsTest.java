@@ -42,6 +42,7 @@ class ProgramsTest {
       """
       import static org.bytedeco.pytorch.global.torch.*;
       import java.io.*;
+      import java.nio.charset.StandardCharsets;
       import java.nio.file.*;
       import java.util.*;
       import org.bytedeco.javacpp.*;
@@ -99,7 +100,8 @@ class ProgramsTest {
           "ElasticTraining.java", "String host, name; int port; TensorDataset data;",
           "EdgeLoader.java", "TextPartition plan;",
           "FileDataset.java", "Path images, labels;",
-          "RowTransform.java", "NativeDataset images;");
+          "RowTransform.java", "NativeDataset images;",
+          "Shards.java", "Checkpoints checkpoints; TrainingState state; long step;");
 
   private final List<String> programs = new ArrayList<>();
 

@@ -14,9 +14,9 @@ import java.util.regex.Pattern;
  * the tensors, and the state of its own.
  *
  * <pre>{@code
- * byte[] name = UUID.randomUUID().toString().getBytes(UTF_8);
- * Shards shards = Shards.of(group.part(), new String(group.broadcastBytes(name, 0), UTF_8));
- * ...
+ * byte[] mine = UUID.randomUUID().toString().getBytes(StandardCharsets.US_ASCII);
+ * String run = new String(group.broadcastBytes(mine, 0), StandardCharsets.US_ASCII);
+ * Shards shards = Shards.of(group.part(), run);
  * checkpoints.saveInBackground(step, state, shards); // on every rank
  * }</pre>
  *
