@@ -206,7 +206,7 @@ class ThePlan(InAFolder):
         made = {part.name: part for part in plan.cpp_parts(
             self.folder, self.folder / "out", self.folder / "torch", "2.10.0", "", "")}
         self.assertEqual(300 * plan.slowness(os.cpu_count()), made["building the C++ half"].limit)
-        self.assertEqual("building the C++ half", made["slab_test"].needs)
+        self.assertEqual("building the C++ half", made["feed_test"].needs)
 
 
 class TheScript(InAFolder):

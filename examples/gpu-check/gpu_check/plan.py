@@ -34,8 +34,15 @@ BENCHMARKS = {
     "benchmark of pictures sent and normalized": ["ImageTransferBenchmark"],
     "benchmark nvjpeg": ["DeviceDecodeBenchmark", "-p", "data={pictures}"],
 }
-CPP_TESTS = ["gpu_transfer_test", "device_transfer_test", "device_group_test", "slab_test", "batch_feed_test",
-             "collectives_test", "reducer_test"]
+# Program and tests: without those of ranks that are lost, which wait for it.
+CPP_TESTS = {
+    "gpu_transfer_test": "*",
+    "device_test": "*",
+    "device_group_test": "*",
+    "feed_test": "Slab.*:BatchFeed.*:*/Feeds.*",
+    "group_test": "Collectives.*:*/CollectivesOfRanks.*:CheckedCalls.*",
+    "reduce_test": "GradientReducer.*:ReducerStates.*",
+}
 
 BUILD_SECONDS = 300  # for the C++ half, with 8 processors
 
@@ -125,12 +132,12 @@ def cpp_parts(root, work, torch, version, library_path, obstacle):
     configuring, building = f"configuring for libtorch {version}", "building the C++ half"
     made = [parts.Part("GoogleTest", googletest, 90 * slower, parts.plain),
             parts.Part(configuring, configure, 60 * slower, parts.plain, needs="GoogleTest"),
-            parts.Part(building, ["cmake", "--build", str(build), "--parallel", jobs, "--target"] + CPP_TESTS,
+            parts.Part(building, ["cmake", "--build", str(build), "--parallel", jobs, "--target"] + list(CPP_TESTS),
                        BUILD_SECONDS * slower, parts.plain, needs=configuring)]
     leptonica_folder = build / "preset/leptonica/org/bytedeco/leptonica/linux-x86_64"
     environment = {"LD_LIBRARY_PATH": f"{build}:{torch}/lib:{leptonica_folder}:{library_path}", "OMP_NUM_THREADS": "2"}
-    for name in CPP_TESTS:
-        words = [str(build / "test" / name)]
+    for name, selection in CPP_TESTS.items():
+        words = [str(build / "test" / name), f"--gtest_filter={selection}"]
         is_gpu = name.startswith("gpu_")
         if is_gpu:
             words = ["env", f"LD_PRELOAD={torch}/lib/libtorch_cuda.so"] + words

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
-#include <functional>
 #include <memory>
 #include <random>
 #include <set>
@@ -13,11 +12,14 @@
 #include <vector>
 
 #include "feed/feed_batches.h"
+#include "feed/row_sets.h"
 #include "torchfeed/error.h"
 #include "torchfeed/runtime.h"
 
 namespace torchfeed {
 namespace {
+
+using testing::expect_refused;
 
 constexpr int64_t kForEver = -1;
 
@@ -31,7 +33,7 @@ std::vector<at::Tensor> columns(int64_t rows) {
           torch::arange(rows, torch::kInt64)};
 }
 
-class Feeds : public testing::TestWithParam<int64_t> {
+class Feeds : public ::testing::TestWithParam<int64_t> {
  protected:
   ~Feeds() override { EXPECT_EQ(live_objects(), 0); }
 };
@@ -186,17 +188,7 @@ TEST_P(Feeds, ReportsTheMemoryOfABatch) {
   EXPECT_EQ(feed->slab_bytes(), 128 + 64);  // three rows of 24 bytes, then three of 8
 }
 
-INSTANTIATE_TEST_SUITE_P(Workers, Feeds, testing::Values(0, 1, 2, 5));
-
-void expect_refused(const std::string& phrase, const std::function<void()>& call) {
-  try {
-    call();
-    FAIL() << "accepted; expected: " << phrase;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-    EXPECT_NE(std::string(error.what()).find(phrase), std::string::npos) << error.what();
-  }
-}
+INSTANTIATE_TEST_SUITE_P(Workers, Feeds, ::testing::Values(0, 1, 2, 5));
 
 TEST(BatchFeed, RefusesArgumentsThatWouldCrashLibtorch) {
   const auto data = columns(10);

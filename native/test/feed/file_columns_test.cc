@@ -21,26 +21,26 @@
 namespace torchfeed {
 namespace {
 
-constexpr int64_t kRows = 100;
+constexpr int64_t kFileRows = 100;
 
 int64_t number_of(at::ScalarType dtype) { return static_cast<int64_t>(dtype); }
 
 /// Column 0: float32 `[rows, 2, 3]`. Column 1: int64 `[rows]`, row i is i.
-class FileFeeds : public testing::TestWithParam<int64_t> {
+class FileFeeds : public ::testing::TestWithParam<int64_t> {
  protected:
   FileFeeds()
-      : images_(torch::arange(kRows * 6, torch::kFloat32).view({kRows, 2, 3})),
-        labels_(kRows),
+      : images_(torch::arange(kFileRows * 6, torch::kFloat32).view({kFileRows, 2, 3})),
+        labels_(kFileRows),
         columns_(FileColumns::create()) {
     std::iota(labels_.begin(), labels_.end(), 0);
     const std::vector<float> pixels(images_.const_data_ptr<float>(),
                                     images_.const_data_ptr<float>() + images_.numel());
     const std::vector<int64_t> sizes = {2, 3};
     columns_->add_column(number_of(at::kFloat), sizes.data(), 2, 1);
-    columns_->add_file(files_.write("images", pixels), 0, 24, kRows);
+    columns_->add_file(files_.write("images", pixels), 0, 24, kFileRows);
     columns_->add_column(number_of(at::kLong), nullptr, 0, 1);
     labels_path_ = files_.write("labels", labels_);
-    columns_->add_file(labels_path_, 0, 8, kRows);
+    columns_->add_file(labels_path_, 0, 8, kFileRows);
   }
 
   ~FileFeeds() override {
@@ -68,7 +68,7 @@ TEST_P(FileFeeds, DeliversTheRequestedRowsInOrder) {
     const auto rows_of = [&](int64_t batch) {
       std::vector<int64_t> rows;
       for (int64_t i = 0; i < (batch == 12 ? 4 : 8); ++i) {
-        rows.push_back((batch * 37 + (i < 4 ? i : i * 11) + epoch) % kRows);
+        rows.push_back((batch * 37 + (i < 4 ? i : i * 11) + epoch) % kFileRows);
       }
       return rows;
     };
@@ -154,9 +154,9 @@ TEST_P(FileFeeds, OutliveTheColumnsTheyWereCreatedFrom) {
   EXPECT_EQ(take(*feed, -1)[1][0].item<int64_t>(), 99);
 }
 
-INSTANTIATE_TEST_SUITE_P(Workers, FileFeeds, testing::Values(0, 1, 2, 5));
+INSTANTIATE_TEST_SUITE_P(Workers, FileFeeds, ::testing::Values(0, 1, 2, 5));
 
-void expect_refused(const std::string& phrase, const std::function<void()>& call) {
+void expect_failure(const std::string& phrase, const std::function<void()>& call) {
   try {
     call();
     FAIL() << "accepted; expected: " << phrase;
@@ -173,27 +173,27 @@ TEST(FileColumns, RefusesInvalidColumnsAndFiles) {
               nullptr);
   };
   auto columns = FileColumns::create();
-  expect_refused("at least one column", [&] { feed(*columns, 1, 1); });
-  expect_refused("a file needs a column", [&] { columns->add_file(path, 0, 8, 3); });
+  expect_failure("at least one column", [&] { feed(*columns, 1, 1); });
+  expect_failure("a file needs a column", [&] { columns->add_file(path, 0, 8, 3); });
   for (const int64_t dtype : {int64_t{-1}, number_of(at::kQInt8), number_of(at::kBits8),
                               number_of(at::ScalarType::Undefined), int64_t{1000}}) {
-    expect_refused("dtype must be one of a dense tensor",
+    expect_failure("dtype must be one of a dense tensor",
                    [&] { columns->add_column(dtype, nullptr, 0, 1); });
   }
   const std::vector<int64_t> sizes = {int64_t{1} << 40, int64_t{1} << 40, -1};
-  expect_refused("got 1099511627776",
+  expect_failure("got 1099511627776",
                  [&] { columns->add_column(number_of(at::kLong), sizes.data(), 2, 1); });
-  expect_refused("got -1",
+  expect_failure("got -1",
                  [&] { columns->add_column(number_of(at::kLong), sizes.data() + 2, 1, 1); });
   columns->add_column(number_of(at::kLong), nullptr, 0, 1);
   columns->add_file(path, 0, 8, 3);
   columns->add_column(number_of(at::kLong), nullptr, 0, 1);
   columns->add_file(path, 0, 8, 2);
-  expect_refused("column 1 must have as many rows as column 0 (3), got 2",
+  expect_failure("column 1 must have as many rows as column 0 (3), got 2",
                  [&] { feed(*columns, 1, 1); });
   columns->add_file(path, 16, 8, 1);
-  expect_refused("prefetch must be at least 1", [&] { feed(*columns, 1, 0); });
-  expect_refused("OUT_OF_MEMORY|a batch of",
+  expect_failure("prefetch must be at least 1", [&] { feed(*columns, 1, 0); });
+  expect_failure("OUT_OF_MEMORY|a batch of",
                  [&] { feed(*columns, std::numeric_limits<int64_t>::max(), 1); });
 }
 

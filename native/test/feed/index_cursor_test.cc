@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -19,13 +18,16 @@
 #include <utility>
 #include <vector>
 
+#include "feed/row_sets.h"
 #include "torchfeed/error.h"
 #include "torchfeed/runtime.h"
 
 namespace torchfeed {
 namespace {
 
-using Indices = std::vector<int64_t>;
+using testing::expect_refused;
+using testing::Indices;
+
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 
 Indices read(IndexCursor& cursor, int64_t count) {
@@ -254,16 +256,6 @@ TEST(IndexCursor, ReadsThroughItsOwnWindow) {
   const int64_t length = cursor->window_length();
   EXPECT_EQ(cursor->read(cursor->window(), length), length);
   EXPECT_TRUE(std::equal(cursor->window(), cursor->window() + length, all.begin() + 100));
-}
-
-void expect_refused(const std::string& phrase, const std::function<void()>& call) {
-  try {
-    call();
-    ADD_FAILURE() << "not refused: " << phrase;
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
-    EXPECT_NE(std::string(e.what()).find(phrase), std::string::npos) << e.what();
-  }
 }
 
 TEST(IndexCursor, RefusesArgumentsThatWouldCrashTheSampler) {

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "device/fake_device.h"
+#include "device/transfers.h"
 #include "feed/feed_batches.h"
 #include "torchfeed/batch_feed.h"
 #include "torchfeed/runtime.h"
@@ -15,12 +15,13 @@
 namespace torchfeed {
 namespace {
 
-constexpr const char* kDevice = "privateuseone:0";
+using testing::kDevice;
+
 constexpr int64_t kRows = 4;
 constexpr int64_t kBatches = 24;
 constexpr int64_t kPatienceMs = 20'000;
 
-class PinnedFeeds : public testing::TestWithParam<int64_t> {
+class PinnedFeeds : public ::testing::TestWithParam<int64_t> {
  protected:
   PinnedFeeds() { fake::track_copies(true); }
   ~PinnedFeeds() override {
@@ -57,7 +58,7 @@ TEST_P(PinnedFeeds, ACopyThatTheConsumerQueuedSeesItsOwnBatch) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Workers, PinnedFeeds, testing::Values(0, 1, 3));
+INSTANTIATE_TEST_SUITE_P(Workers, PinnedFeeds, ::testing::Values(0, 1, 3));
 
 }  // namespace
 }  // namespace torchfeed

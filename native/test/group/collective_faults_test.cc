@@ -13,14 +13,12 @@ namespace torchfeed {
 namespace {
 
 using testing::expect_error;
+using testing::kPromptly;
 using testing::milliseconds_of;
 using testing::on_gloo;
 using Calls = std::map<std::string, std::function<void(ProcessGroup&)>>;
 
 constexpr auto kHang = std::chrono::milliseconds(300);
-/// In milliseconds: much less than the timeouts of 30 s or more, and enough for a busy machine and
-/// a sanitizer.
-constexpr double kPromptly = 20'000;
 
 /// One call of every operation that involves both of two ranks.
 const Calls& calls() {

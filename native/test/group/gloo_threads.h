@@ -20,6 +20,10 @@ namespace torchfeed::testing {
 
 using Body = std::function<void(ProcessGroup&)>;
 
+/// In milliseconds: much less than the timeouts of 30 s or more, and enough for a busy machine and
+/// a sanitizer.
+constexpr double kPromptly = 20'000;
+
 /// Connects `ranks` ranks of this process over Gloo and runs `body` for each, on its own thread;
 /// rethrows the first failure.
 inline void on_gloo(int ranks, const Body& body, int64_t milliseconds = 60'000,

@@ -16,7 +16,7 @@ using testing::on_gloo;
 using testing::train_sparse;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kRanks = 3;
+constexpr int kSoakRanks = 3;
 
 /// The length of a soak: 2 s, or the seconds in `TORCHFEED_SOAK_SECONDS`.
 Clock::duration soak_time() {
@@ -42,7 +42,7 @@ TEST(GroupSoak, ModelsAndGroupsComeAndGo) {
   const auto store = c10::make_intrusive<c10d::HashStore>();
   int64_t laps = 0;
   do {
-    on_gloo(kRanks, [&](ProcessGroup& group) {
+    on_gloo(kSoakRanks, [&](ProcessGroup& group) {
       for (int model = 0; model < 4; ++model) {
         train_sparse(group, /*tables=*/4, /*steps=*/8);
         train_sparse(group, /*tables=*/0, /*steps=*/2);

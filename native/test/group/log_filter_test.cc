@@ -23,7 +23,7 @@ class Recorder final : public c10::WarningHandler {
   std::string text;
 };
 
-class LogFilterTest : public testing::Test {
+class LogFilterTest : public ::testing::Test {
  protected:
   LogFilterTest() : original_(std::cout.rdbuf(output_.rdbuf())) { unsetenv(kVariable); }
   ~LogFilterTest() override {

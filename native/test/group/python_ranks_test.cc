@@ -14,11 +14,11 @@ namespace torchfeed {
 namespace {
 
 using testing::expect_error;
+using testing::kPromptly;
 using testing::milliseconds_of;
 using testing::on_gloo;
 
 constexpr int32_t kSum = ProcessGroup::kSum;
-constexpr double kPromptly = 20'000;  // in milliseconds; timeouts are 60 s
 
 void on_python(int ranks, const testing::Body& body) {
   on_gloo(ranks, body, 60'000, /*has_python_ranks=*/true);

@@ -12,14 +12,13 @@ namespace {
 
 using testing::expect_error;
 using testing::Kind;
+using testing::kPromptly;
 using testing::milliseconds_of;
 using testing::on_gloo;
 using testing::options_of;
 using testing::Tensors;
 using testing::train;
 using testing::Trainer;
-
-constexpr double kPromptly = 20'000;  // in milliseconds; timeouts are 60 s
 
 TEST(GradientExchangeFaults, ARankThatIsLostEndsTheOthers) {
   for (const auto kind : {Kind::kFloat16, Kind::kByteGrad, Kind::kPowerSgd}) {

@@ -67,7 +67,7 @@ void on_threads(int count, const std::function<void(int64_t, const Meetings&)>& 
   }
 }
 
-ReducerOptions options_of(Kind kind) {
+ReducerOptions rebind_options(Kind kind) {
   ReducerOptions options = small_buckets();
   options.exchange.kind = kind;
   options.exchange.warmup_steps = kind >= Kind::kPowerSgd ? 1 : 0;
@@ -183,7 +183,7 @@ void expect_continues(const ReducerOptions& options) {
 TEST(ReducerRebind, TrainsLikeANewWrapperWithTheSameState) {
   for (const auto kind : {Kind::kAllReduce, Kind::kFloat16, Kind::kBFloat16, Kind::kByteGrad,
                           Kind::kPowerSgd, Kind::kQAdam}) {
-    expect_continues(options_of(kind));
+    expect_continues(rebind_options(kind));
   }
 }
 
@@ -221,7 +221,7 @@ TEST(ReducerRebind, ARankThatJoinsAsTheFirstGetsTheOthersValues) {
 
 TEST(ReducerRebind, AnExchangeWaitsWhileItsRankIsAlone) {
   on_threads(2, [](int64_t thread, const Meetings& meetings) {
-    Replica replica(options_of(Kind::kPowerSgd));
+    Replica replica(rebind_options(Kind::kPowerSgd));
     const Group two = meetings.join("two", thread, 2);
     replica.wrap(meetings, "two", *two);
     replica.train(thread, 3);
@@ -248,7 +248,7 @@ TEST(ReducerRebind, AnExchangeWaitsWhileItsRankIsAlone) {
 TEST(ReducerRebind, ALostGroupIsReplacedAfterTheFailedPass) {
   for (const auto kind : {Kind::kAllReduce, Kind::kPowerSgd}) {
     on_threads(3, [kind](int64_t thread, const Meetings& meetings) {
-      Replica replica(options_of(kind));
+      Replica replica(rebind_options(kind));
       {
         const Group three = meetings.join("three", thread, 3);
         replica.wrap(meetings, "three", *three);
@@ -303,7 +303,7 @@ TEST(ReducerRebind, IsRefusedInTheMiddleOfAStep) {
 
 TEST(ReducerRebind, ARefusedGroupChangesNothing) {
   on_threads(2, [](int64_t thread, const Meetings& meetings) {
-    Replica replica(options_of(Kind::kQAdam));
+    Replica replica(rebind_options(Kind::kQAdam));
     const Group two = meetings.join("two", thread, 2);
     replica.wrap(meetings, "two", *two);
     const Group alone = meetings.join("alone", 0, 1);
