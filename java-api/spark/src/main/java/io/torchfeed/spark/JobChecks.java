@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.spark;
+
+import io.torchfeed.spark.SparkRanksException.Problem;
+import java.time.Duration;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkContext;
+
+/** Checks of a cluster before a job, which Spark makes late or not at all. */
+final class JobChecks {
+  private static final long PAUSE_MILLIS = 100;
+
+  private JobChecks() {}
+
+  static void requireFixedExecutors(SparkConf conf) {
+    if (conf.getBoolean("spark.dynamicAllocation.enabled", false) && !isLocal(conf)) {
+      throw new SparkRanksException(
+          Problem.DYNAMIC_ALLOCATION,
+          "all ranks must run at the same time, and Spark then needs a fixed number of executors;"
+              + " set spark.dynamicAllocation.enabled to false and spark.executor.instances to the"
+              + " number of ranks");
+    }
+  }
+
+  /** Returns whether driver and executor are one JVM, so that no more executors can come. */
+  private static boolean isLocal(SparkConf conf) {
+    String master = conf.get("spark.master", "");
+    return master.equals("local") || master.startsWith("local[");
+  }
+
+  /**
+   * Waits for executors.
+   *
+   * @throws SparkRanksException if there are too few slots after the limit
+   */
+  static void requireSlots(SparkContext spark, int ranks, Duration limit)
+      throws InterruptedException {
+    long deadline = System.nanoTime() + (isLocal(spark.conf()) ? 0 : limit.toNanos());
+    while (true) {
+      int slots =
+          spark.maxNumConcurrentTasks(spark.resourceProfileManager().defaultResourceProfile());
+      if (slots >= ranks) {
+        return;
+      }
+      if (System.nanoTime() - deadline >= 0) {
+        throw new SparkRanksException(
+            Problem.SLOTS,
+            "%d ranks need as many slots for tasks at the same time, but the cluster has %d; start more executors, or lower spark.task.cpus (%s) or the number of ranks"
+                .formatted(ranks, slots, spark.conf().get("spark.task.cpus", "1")));
+      }
+      Thread.sleep(PAUSE_MILLIS);
+    }
+  }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.spark;
+
+import io.torchfeed.internal.Failures;
+import io.torchfeed.spark.SparkRanksException.Problem;
+import java.io.BufferedInputStream;
+import java.io.BufferedOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.util.Map;
+
+/** The connection of a rank to the driver. Thread-safe. */
+final class RankLink implements AutoCloseable {
+  private static final int CONNECT_MILLIS = 10_000;
+
+  private final DriverAddress driver;
+  private final Socket socket;
+  private final DataInputStream in;
+  private final DataOutputStream out;
+
+  private RankLink(DriverAddress driver, Socket socket) throws IOException {
+    this.driver = driver;
+    this.socket = socket;
+    in = new DataInputStream(new BufferedInputStream(socket.getInputStream()));
+    out = new DataOutputStream(new BufferedOutputStream(socket.getOutputStream()));
+  }
+
+  /**
+   * Connects.
+   *
+   * @param executor the executor's address; the driver warns about ranks that share one
+   * @throws SparkRanksException if the driver cannot be reached
+   */
+  @SuppressWarnings("AddressSelection") // Spark's name of the driver, as its own connections use it
+  static RankLink connect(DriverAddress driver, int rank, int attempt, String executor) {
+    Socket socket = new Socket();
+    try {
+      socket.connect(new InetSocketAddress(driver.host(), driver.port()), CONNECT_MILLIS);
+      socket.setTcpNoDelay(true);
+      RankLink link = new RankLink(driver, socket);
+      link.out.write(driver.secret());
+      link.out.writeInt(rank);
+      link.out.writeInt(attempt);
+      link.out.writeUTF(executor);
+      link.out.flush();
+      return link;
+    } catch (IOException e) {
+      SparkRanksException failure = lost(driver, e);
+      try {
+        socket.close();
+      } catch (IOException onClose) {
+        failure.addSuppressed(onClose);
+      }
+      throw failure;
+    }
+  }
+
+  /** Sends the digest of the rows; returns the driver's objection, or an empty text. */
+  synchronized String rows(long rows, String digest) {
+    try {
+      out.writeByte(LinkMessage.ROWS.code());
+      out.writeLong(rows);
+      out.writeUTF(digest);
+      out.flush();
+      return in.readUTF();
+    } catch (IOException e) {
+      throw lost(driver, e);
+    }
+  }
+
+  synchronized void progress(long epoch, Map<String, Double> metrics) {
+    try {
+      out.writeByte(LinkMessage.PROGRESS.code());
+      out.writeLong(epoch);
+      out.writeInt(metrics.size());
+      for (Map.Entry<String, Double> metric : metrics.entrySet()) {
+        out.writeUTF(metric.getKey());
+        out.writeDouble(metric.getValue());
+      }
+      out.flush();
+    } catch (IOException e) {
+      throw lost(driver, e);
+    }
+  }
+
+  /** Sends a serialized failure, and waits until the driver knows it. */
+  synchronized void failure(byte[] serialized) {
+    try {
+      out.writeByte(LinkMessage.FAILURE.code());
+      out.writeInt(serialized.length);
+      out.write(serialized);
+      out.flush();
+      String answer = in.readUTF();
+      if (!answer.equals(LinkMessage.FINE)) {
+        throw new IllegalStateException("the driver refused a failure: " + answer);
+      }
+    } catch (IOException e) {
+      throw lost(driver, e);
+    }
+  }
+
+  private static SparkRanksException lost(DriverAddress driver, IOException e) {
+    return new SparkRanksException(
+        Problem.DRIVER_UNREACHABLE,
+        "the driver cannot be reached at %s: %s; open this port to the executors, or choose one by driverPort"
+            .formatted(driver, Failures.reason(e)),
+        e);
+  }
+
+  @Override
+  public void close() {
+    try {
+      socket.close();
+    } catch (IOException e) {
+      throw lost(driver, e);
+    }
+  }
+}

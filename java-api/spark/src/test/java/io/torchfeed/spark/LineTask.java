@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.spark;
+
+import io.torchfeed.data.Batch;
+import io.torchfeed.data.DataLoader;
+import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.memory.DType;
+import io.torchfeed.sampler.order.ShuffledSampler;
+import java.io.Serializable;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.SGDOptions;
+import org.jspecify.annotations.Nullable;
+
+/** A training over {@link TestSpark#points}, which may be disturbed in a step. */
+final class LineTask implements RankTask<byte[]> {
+  private static final long serialVersionUID = 1L;
+
+  static final int BATCH = 16;
+  private static final double RATE = 0.1;
+  private static final double MOMENTUM = 0.9;
+
+  private final byte[] initial;
+  private final int epochs;
+  private final @Nullable String log;
+  private final @Nullable Disturbance disturbance;
+
+  private LineTask(
+      byte[] initial, int epochs, @Nullable String log, @Nullable Disturbance disturbance) {
+    this.initial = initial;
+    this.epochs = epochs;
+    this.log = log;
+    this.disturbance = disturbance;
+  }
+
+  /** An event before a step. */
+  interface Disturbance extends Serializable {
+    void before(RankContext context, Batch batch);
+  }
+
+  /** Returns a training of two epochs, with equal parameters at the start. */
+  static LineTask of(@Nullable String log, @Nullable Disturbance disturbance) {
+    try (LineNet net = new LineNet()) {
+      return new LineTask(ModelBytes.of(net), 2, log, disturbance);
+    }
+  }
+
+  static SparkRanks ranks(Dataset<Row> points) {
+    return SparkRanks.on(points)
+        .ranks(2)
+        .columns(
+            RowColumn.of("id", DType.INT64),
+            RowColumn.of("x", DType.FLOAT32, 3),
+            RowColumn.of("y", DType.FLOAT32));
+  }
+
+  static SGD optimizer(LineNet net) {
+    SGDOptions options = new SGDOptions(RATE);
+    options.momentum().put(MOMENTUM);
+    return new SGD(net.parameters(), options);
+  }
+
+  @Override
+  public byte[] train(RankContext context, RankRows rows) {
+    try (LineNet net = new LineNet()) {
+      ModelBytes.load(initial, net);
+      try (SGD optimizer = optimizer(net);
+          DistributedDataParallel model = DistributedDataParallel.wrap(net, context.group());
+          DataLoader loader =
+              rows.loader().batchSize(BATCH).sampler(ShuffledSampler.of(rows.size(), 42)).build()) {
+        RankLoop.of(context, model, loader)
+            .withEpochs(epochs)
+            .withCheckpointEvery(2)
+            .withState(state -> state.module("model", net).optimizer("optimizer", optimizer, net))
+            .run(
+                optimizer,
+                batch -> {
+                  if (log != null) {
+                    StepLog.note(log, context, batch);
+                  }
+                  if (disturbance != null) {
+                    disturbance.before(context, batch);
+                  }
+                  return net.loss(batch, 1, 2);
+                });
+        return ModelBytes.of(net);
+      }
+    }
+  }
+}
