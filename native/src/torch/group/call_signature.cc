@@ -5,6 +5,8 @@
 #include <c10/core/ScalarType.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <sstream>
 
 #include "torchfeed/error.h"
@@ -22,12 +24,10 @@ std::string shape_text(at::IntArrayRef shape) {
   return out.str();
 }
 
-const char* name_of(Operation operation) {
-  static constexpr std::array<const char*, 11> kNames = {
-      "barrier", "all-reduce", "broadcast",      "reduce",     "all-gather",
-      "gather",  "scatter",    "reduce-scatter", "all-to-all", "exchange of bytes",
-      "send"};
-  return kNames.at(static_cast<size_t>(operation));
+/// Returns the name at the start of the words, which zeros follow if it is shorter than its room.
+std::string_view name_in(const int64_t* words) {
+  const std::string_view room(reinterpret_cast<const char*>(words), CallName::kMaxBytes);
+  return room.substr(0, room.find('\0'));
 }
 
 /// One step of a hash over numbers, with the finalizer of SplitMix64.
@@ -38,19 +38,31 @@ int64_t mixed(int64_t hash, int64_t value) {
   return static_cast<int64_t>(z ^ (z >> 31U));
 }
 
-// The words: operation, reduction + 1, root + 1, tensors, hash of the others, dtype, dimensions,
-// whether they are sent between devices.
-enum Word : size_t { kOperation, kOp, kRoot, kCount, kHash, kType, kDims, kBetweenDevices };
+constexpr size_t kNameWords = CallName::kMaxBytes / sizeof(int64_t);
+
+// The words after the name: reduction + 1; root + 1, negative if it receives; tensors,
+// hash of all but the first, dtype, dimensions, whether they are sent between devices.
+enum Word : size_t { kOp = kNameWords, kRoot, kCount, kHash, kType, kDims, kBetweenDevices, kEnd };
+static_assert(kEnd == CallSignature::kHeaderWords);
 
 }  // namespace
+
+CallSignature::CallSignature(CallName name) {
+  std::memcpy(words_.data(), name.text().data(), name.text().size());
+}
 
 CallSignature& CallSignature::op(int32_t op) {
   words_[kOp] = op + 1;
   return *this;
 }
 
-CallSignature& CallSignature::root(int64_t root) {
+CallSignature& CallSignature::from(int64_t root) {
   words_[kRoot] = root + 1;
+  return *this;
+}
+
+CallSignature& CallSignature::to(int64_t root) {
+  words_[kRoot] = -(root + 1);
   return *this;
 }
 
@@ -81,18 +93,16 @@ at::Tensor CallSignature::words() const {
   return words;
 }
 
+bool CallSignature::is_refused(const int64_t* words) { return name_in(words).empty(); }
+
 std::string CallSignature::describe(const int64_t* words) {
   std::ostringstream out;
-  out << name_of(static_cast<Operation>(words[kOperation]));
+  out << name_in(words);
   if (words[kOp] > 0) {
     out << " (" << kOpNames.at(static_cast<size_t>(words[kOp] - 1)) << ')';
   }
-  if (words[kRoot] > 0) {
-    out << (words[kOperation] == static_cast<int64_t>(Operation::kBroadcast) ||
-                    words[kOperation] == static_cast<int64_t>(Operation::kScatter)
-                ? " from rank "
-                : " to rank ")
-        << words[kRoot] - 1;
+  if (words[kRoot] != 0) {
+    out << (words[kRoot] > 0 ? " from rank " : " to rank ") << std::abs(words[kRoot]) - 1;
   }
   if (words[kCount] > 0) {
     const auto dims = static_cast<size_t>(std::min(words[kDims], kMaxDimensions));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "torch/group/collectives.h"
+#include "torch/group/process_group_impl.h"
 
 namespace torchfeed {
 
@@ -15,9 +16,16 @@ using detail::bytes_of_all;
 using detail::CallExchange;
 using detail::CallSignature;
 using detail::dense;
-using detail::Operation;
 
+namespace collectives {
 namespace {
+
+using Tensors = std::vector<at::Tensor>;
+
+struct ByteCounts {
+  std::vector<int64_t> received;  // from each rank
+  std::vector<int64_t> sent;      // to each rank
+};
 
 constexpr int64_t kLengthBytes = sizeof(int64_t);
 /// The most bytes that travel with their number.
@@ -65,125 +73,6 @@ std::vector<int64_t> row_bytes(const at::Tensor& tensor, const std::vector<int64
   return bytes;
 }
 
-}  // namespace
-
-void Collectives::exchange_bytes(const at::Tensor& received, const at::Tensor& sent,
-                                 std::vector<int64_t> received_bytes,
-                                 std::vector<int64_t> sent_bytes) {
-  at::Tensor output = received;
-  at::Tensor input = sent;
-  await(input, backend_of(input).alltoall_base(output, input, received_bytes, sent_bytes,
-                                               c10d::AllToAllOptions()));
-}
-
-/// Every rank compares all numbers of bytes sent with the peers' expectations, so all ranks refuse
-/// together.
-void Collectives::agree_on_exchange(const Check& check, const Describe& describe,
-                                    const std::function<ByteCounts()>& counts) {
-  const auto ranks = static_cast<size_t>(world_size_);
-  at::Tensor mine;
-  const auto table = [&] {
-    if (!mine.defined()) {
-      const auto [received, sent] = counts();
-      mine = at::empty({2 * world_size_}, at::kLong);
-      std::copy(sent.begin(), sent.end(), mine.mutable_data_ptr<int64_t>());
-      std::copy(received.begin(), received.end(), mine.mutable_data_ptr<int64_t>() + ranks);
-    }
-    return mine;
-  };
-  const bool is_small = 2 * world_size_ * int64_t{sizeof(int64_t)} <= CallExchange::kMaxBytes;
-  const auto exchange =
-      agree(check, describe, is_small ? Values([&](int64_t) { return table(); }) : Values());
-  if (backends_.host && !is_checked()) {
-    return;
-  }
-  const at::Tensor all =
-      exchange.is_empty() || !is_small ? gather_sendable(table()) : gathered(exchange, mine);
-  const auto* rows = all.const_data_ptr<int64_t>();
-  for (size_t from = 0; from < ranks; ++from) {
-    for (size_t to = 0; to < ranks; ++to) {
-      const int64_t sends = rows[from * 2 * ranks + to];
-      const int64_t expects = rows[to * 2 * ranks + ranks + from];
-      if (sends != expects) {
-        detail::refuse("rank " + std::to_string(from) + " sends " + std::to_string(sends) +
-                       " bytes to rank " + std::to_string(to) + ", which expects " +
-                       std::to_string(expects));
-      }
-    }
-  }
-}
-
-void Collectives::all_to_all(const Tensors& outputs, const Tensors& inputs) {
-  const at::NoGradGuard no_grad;
-  const auto counts = [&] {
-    return ByteCounts{.received = bytes_of_each(outputs), .sent = bytes_of_each(inputs)};
-  };
-  agree_on_exchange(
-      [&] {
-        if (static_cast<int64_t>(inputs.size()) != world_size_ || outputs.size() != inputs.size()) {
-          detail::refuse("inputs and outputs must hold one tensor for each of " +
-                         std::to_string(world_size_) + " ranks, got " +
-                         std::to_string(inputs.size()) + " and " + std::to_string(outputs.size()));
-        }
-        check_tensors(inputs);
-        check_tensors(outputs);
-        detail::check_written(outputs);
-        check_tensors({inputs[0], outputs[0]});
-      },
-      [&] {
-        return signature(
-            Operation::kAllToAll,
-            {at::empty({0}, outputs[0].options())});  // sizes may differ, dtypes may not
-      },
-      counts);
-  const ByteCounts bytes = counts();
-  const auto total = std::accumulate(bytes.received.begin(), bytes.received.end(), int64_t{0});
-  const at::Tensor sent = sendable(bytes_of_all(inputs));
-  at::Tensor received = sent;
-  if (sends(sent)) {
-    received = at::empty({total}, sent.options());
-    exchange_bytes(received, sent, bytes.received, bytes.sent);
-  }
-  int64_t start = 0;
-  for (size_t rank = 0; rank < outputs.size(); ++rank) {
-    const at::Tensor copy = dense(outputs[rank]);
-    as_bytes(copy).copy_(received.narrow(0, start, bytes.received[rank]));
-    detail::copy_back(outputs[rank], copy);
-    start += bytes.received[rank];
-  }
-}
-
-void Collectives::all_to_all_single(const at::Tensor& output, const at::Tensor& input,
-                                    const std::vector<int64_t>& output_rows,
-                                    const std::vector<int64_t>& input_rows) {
-  const at::NoGradGuard no_grad;
-  const auto bytes = [&] {
-    return ByteCounts{.received = row_bytes(output, output_rows, world_size_),
-                      .sent = row_bytes(input, input_rows, world_size_)};
-  };
-  agree_on_exchange(
-      [&] {
-        check_tensors({output, input});
-        detail::check_written({output});
-        check_rows("output", output, output_rows, world_size_);
-        check_rows("input", input, input_rows, world_size_);
-        if (output.sizes().slice(1) != input.sizes().slice(1)) {
-          detail::refuse("rows of input and output must have one shape");
-        }
-      },
-      [&] { return signature(Operation::kAllToAll, {no_rows(output)}); }, bytes);
-  if (!sends(input)) {
-    output.detach().copy_(input);
-    return;
-  }
-  const at::Tensor copy = sendable(output);
-  auto [received, sent] = bytes();
-  exchange_bytes(as_bytes(copy), as_bytes(sendable(input)), std::move(received), std::move(sent));
-  detail::copy_back(output, copy);
-}
-
-namespace {
-
 /// Returns the number of bytes and, if they fit, the bytes.
 at::Tensor with_length(const at::Tensor& bytes) {
   const int64_t length = bytes.numel();
@@ -203,18 +92,159 @@ int64_t length_from(const CallExchange& exchange, int64_t rank) {
   return length;
 }
 
+/// Every rank compares all numbers of bytes sent with the peers' expectations, so all ranks refuse
+/// together.
+void agree_on_exchange(const RankCall& call, const RankCall::Check& check,
+                       const RankCall::Describe& describe,
+                       const std::function<ByteCounts()>& counts) {
+  const auto ranks = static_cast<size_t>(call.size());
+  at::Tensor mine;
+  const auto table = [&] {
+    if (!mine.defined()) {
+      const auto [received, sent] = counts();
+      mine = at::empty({2 * call.size()}, at::kLong);
+      std::copy(sent.begin(), sent.end(), mine.mutable_data_ptr<int64_t>());
+      std::copy(received.begin(), received.end(), mine.mutable_data_ptr<int64_t>() + ranks);
+    }
+    return mine;
+  };
+  const bool is_small = 2 * call.size() * int64_t{sizeof(int64_t)} <= CallExchange::kMaxBytes;
+  const auto exchange = call.agree(
+      check, describe,
+      is_small ? RankCall::Values([&](int64_t) { return table(); }) : RankCall::Values());
+  if (call.host() && !call.is_checked()) {
+    return;
+  }
+  const at::Tensor all = exchange.is_empty() || !is_small ? call.gather_sendable(table())
+                                                          : call.gathered(exchange, mine);
+  const auto* rows = all.const_data_ptr<int64_t>();
+  for (size_t from = 0; from < ranks; ++from) {
+    for (size_t to = 0; to < ranks; ++to) {
+      const int64_t sends = rows[from * 2 * ranks + to];
+      const int64_t expects = rows[to * 2 * ranks + ranks + from];
+      if (sends != expects) {
+        detail::refuse("rank " + std::to_string(from) + " sends " + std::to_string(sends) +
+                       " bytes to rank " + std::to_string(to) + ", which expects " +
+                       std::to_string(expects));
+      }
+    }
+  }
+}
+
+void all_to_all(const RankCall& call, const Tensors& outputs, const Tensors& inputs) {
+  const at::NoGradGuard no_grad;
+  const auto counts = [&] {
+    return ByteCounts{.received = bytes_of_each(outputs), .sent = bytes_of_each(inputs)};
+  };
+  agree_on_exchange(
+      call,
+      [&] {
+        if (static_cast<int64_t>(inputs.size()) != call.size() || outputs.size() != inputs.size()) {
+          detail::refuse("inputs and outputs must hold one tensor for each of " +
+                         std::to_string(call.size()) + " ranks, got " +
+                         std::to_string(inputs.size()) + " and " + std::to_string(outputs.size()));
+        }
+        call.check_tensors(inputs);
+        call.check_tensors(outputs);
+        detail::check_written(outputs);
+        call.check_tensors({inputs[0], outputs[0]});
+      },
+      [&] {
+        return call.signature(
+            "all-to-all",
+            {at::empty({0}, outputs[0].options())});  // sizes may differ, dtypes may not
+      },
+      counts);
+  const ByteCounts bytes = counts();
+  const auto total = std::accumulate(bytes.received.begin(), bytes.received.end(), int64_t{0});
+  const at::Tensor sent = call.sendable(bytes_of_all(inputs));
+  at::Tensor received = sent;
+  if (call.sends(sent)) {
+    received = at::empty({total}, sent.options());
+    call.exchange_bytes(received, sent, bytes.received, bytes.sent);
+  }
+  int64_t start = 0;
+  for (size_t rank = 0; rank < outputs.size(); ++rank) {
+    const at::Tensor copy = dense(outputs[rank]);
+    as_bytes(copy).copy_(received.narrow(0, start, bytes.received[rank]));
+    detail::copy_back(outputs[rank], copy);
+    start += bytes.received[rank];
+  }
+}
+
+at::Tensor broadcast_bytes(const RankCall& call, const at::Tensor& bytes, int64_t root) {
+  const at::Tensor mine = call.rank() == root ? with_length(bytes) : at::Tensor();
+  const auto exchange = call.agree([&] { detail::check_rank("root", root, call.size()); },
+                                   [&] { return CallSignature("broadcast of bytes").from(root); },
+                                   [&](int64_t) { return mine; });
+  if (!call.host()) {
+    return bytes;
+  }
+  c10d::BroadcastOptions options;
+  options.rootRank = root;
+  int64_t size = 0;
+  if (exchange.is_empty()) {
+    Tensors length = {at::full({1}, bytes.numel(), at::kLong)};
+    call.in_flight().await(call.host()->broadcast(length, options),
+                           call.rooted(Needs::Pattern::kTree, root));
+    size = length[0].item<int64_t>();
+  } else {
+    size = length_from(exchange, root);
+    if (size <= kMaxLength) {
+      return exchange.bytes(root, kLengthBytes, size);
+    }
+  }
+  Tensors sent = {call.rank() == root ? bytes : at::empty({size}, at::kByte)};
+  if (size > 0) {
+    call.in_flight().await(call.host()->broadcast(sent, options),
+                           call.rooted(Needs::Pattern::kTree, root));
+  }
+  return sent[0];
+}
+
 }  // namespace
 
-Collectives::Tensors Collectives::all_gather_bytes(const at::Tensor& bytes) {
+void all_to_all_single(const RankCall& call, const at::Tensor& output, const at::Tensor& input,
+                       const std::vector<int64_t>& output_rows,
+                       const std::vector<int64_t>& input_rows) {
+  const at::NoGradGuard no_grad;
+  const auto bytes = [&] {
+    return ByteCounts{.received = row_bytes(output, output_rows, call.size()),
+                      .sent = row_bytes(input, input_rows, call.size())};
+  };
+  agree_on_exchange(
+      call,
+      [&] {
+        call.check_tensors({output, input});
+        detail::check_written({output});
+        check_rows("output", output, output_rows, call.size());
+        check_rows("input", input, input_rows, call.size());
+        if (output.sizes().slice(1) != input.sizes().slice(1)) {
+          detail::refuse("rows of input and output must have one shape");
+        }
+      },
+      [&] { return call.signature("all-to-all", {no_rows(output)}); }, bytes);
+  if (!call.sends(input)) {
+    output.detach().copy_(input);
+    return;
+  }
+  const at::Tensor copy = call.sendable(output);
+  auto [received, sent] = bytes();
+  call.exchange_bytes(as_bytes(copy), as_bytes(call.sendable(input)), std::move(received),
+                      std::move(sent));
+  detail::copy_back(output, copy);
+}
+
+Tensors all_gather_bytes(const RankCall& call, const at::Tensor& bytes) {
   const at::Tensor mine = with_length(bytes);
-  const auto exchange = agree([] {}, [] { return CallSignature(Operation::kExchangeBytes); },
-                              [&](int64_t) { return mine; });
+  const auto exchange = call.agree([] {}, [] { return CallSignature("all-gather of bytes"); },
+                                   [&](int64_t) { return mine; });
   std::vector<int64_t> lengths;
   if (exchange.is_empty()) {
-    const at::Tensor all = gather_sendable(at::full({1}, bytes.numel(), at::kLong));
-    lengths.assign(all.const_data_ptr<int64_t>(), all.const_data_ptr<int64_t>() + world_size_);
+    const at::Tensor all = call.gather_sendable(at::full({1}, bytes.numel(), at::kLong));
+    lengths.assign(all.const_data_ptr<int64_t>(), all.const_data_ptr<int64_t>() + call.size());
   }
-  for (int64_t rank = 0; rank < world_size_ && !exchange.is_empty(); ++rank) {
+  for (int64_t rank = 0; rank < call.size() && !exchange.is_empty(); ++rank) {
     lengths.push_back(length_from(exchange, rank));
   }
   const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
@@ -223,10 +253,10 @@ Collectives::Tensors Collectives::all_gather_bytes(const at::Tensor& bytes) {
   if (!is_carried) {
     at::Tensor padded = at::zeros({longest}, at::kByte);
     padded.narrow(0, 0, bytes.numel()).copy_(bytes);
-    all = gather_sendable(padded);
+    all = call.gather_sendable(padded);
   }
   Tensors results;
-  for (int64_t rank = 0; rank < world_size_; ++rank) {
+  for (int64_t rank = 0; rank < call.size(); ++rank) {
     const int64_t length = lengths[static_cast<size_t>(rank)];
     results.push_back(is_carried ? exchange.bytes(rank, kLengthBytes, length)
                                  : all.select(0, rank).narrow(0, 0, length));
@@ -234,33 +264,38 @@ Collectives::Tensors Collectives::all_gather_bytes(const at::Tensor& bytes) {
   return results;
 }
 
-at::Tensor Collectives::broadcast_bytes(const at::Tensor& bytes, int64_t root) {
-  const at::Tensor mine = rank_ == root ? with_length(bytes) : at::Tensor();
-  const auto exchange = agree([&] { detail::check_rank("root", root, world_size_); },
-                              [&] { return CallSignature(Operation::kExchangeBytes).root(root); },
-                              [&](int64_t) { return mine; });
-  if (!backends_.host) {
-    return bytes;
-  }
-  c10d::BroadcastOptions options;
-  options.rootRank = root;
-  int64_t size = 0;
-  if (exchange.is_empty()) {
-    Tensors length = {at::full({1}, bytes.numel(), at::kLong)};
-    in_flight_.await(backends_.host->broadcast(length, options),
-                     rooted(Needs::Pattern::kTree, root));
-    size = length[0].item<int64_t>();
-  } else {
-    size = length_from(exchange, root);
-    if (size <= kMaxLength) {
-      return exchange.bytes(root, kLengthBytes, size);
-    }
-  }
-  Tensors sent = {rank_ == root ? bytes : at::empty({size}, at::kByte)};
-  if (size > 0) {
-    in_flight_.await(backends_.host->broadcast(sent, options), rooted(Needs::Pattern::kTree, root));
-  }
-  return sent[0];
+}  // namespace collectives
+
+std::unique_ptr<Work> ProcessGroup::all_to_all(const std::vector<torch::Tensor>& outputs,
+                                               const std::vector<torch::Tensor>& inputs,
+                                               int32_t mode) {
+  return impl_->collective(
+      mode, [=](const RankCall& call) { collectives::all_to_all(call, outputs, inputs); });
+}
+
+std::unique_ptr<Work> ProcessGroup::all_to_all_single(const torch::Tensor& output,
+                                                      const torch::Tensor& input,
+                                                      const int64_t* output_rows,
+                                                      const int64_t* input_rows, int32_t mode) {
+  const auto rows = [&](const int64_t* first) {
+    return first == nullptr ? std::vector<int64_t>()
+                            : std::vector<int64_t>(first, first + impl_->world_size());
+  };
+  return impl_->collective(
+      mode, [=, outputs = rows(output_rows), inputs = rows(input_rows)](const RankCall& call) {
+        collectives::all_to_all_single(call, output, input, outputs, inputs);
+      });
+}
+
+std::unique_ptr<Work> ProcessGroup::all_gather_bytes(const torch::Tensor& bytes, int32_t mode) {
+  return impl_->collective(
+      mode, [=](const RankCall& call) { return collectives::all_gather_bytes(call, bytes); });
+}
+
+std::unique_ptr<Work> ProcessGroup::broadcast_bytes(const torch::Tensor& bytes, int64_t root,
+                                                    int32_t mode) {
+  return impl_->collective(
+      mode, [=](const RankCall& call) { return collectives::broadcast_bytes(call, bytes, root); });
 }
 
 }  // namespace torchfeed

@@ -7,7 +7,6 @@
 #include <future>
 #include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
-#include <type_traits>
 #include <utility>
 
 #include "torch/base/device.h"
@@ -17,23 +16,8 @@
 namespace torchfeed {
 namespace {
 
-using Tensors = std::vector<at::Tensor>;
-
 /// The time in which the end of a store is awaited.
 constexpr std::chrono::seconds kStoreLimit(2);
-
-/// Turns the result of an operation, or nothing, into a list of tensors.
-template <class Body>
-auto results_of(Body body) {
-  return [body = std::move(body)](Collectives& collectives) -> Tensors {
-    if constexpr (std::is_void_v<std::invoke_result_t<Body, Collectives&>>) {
-      body(collectives);
-      return {};
-    } else {
-      return {body(collectives)};
-    }
-  };
-}
 
 void check_ranks(int64_t rank, int64_t world_size) {
   if (world_size < 1 || rank < 0 || rank >= world_size) {
@@ -168,115 +152,6 @@ void ProcessGroup::abort_if_busy() {
       impl_->abort();
     }
   });
-}
-
-std::unique_ptr<Work> ProcessGroup::barrier(int32_t mode) {
-  return impl_->collective(mode, results_of([](Collectives& ranks) { ranks.barrier(); }));
-}
-
-std::unique_ptr<Work> ProcessGroup::all_reduce(const torch::Tensor& tensor, int32_t op,
-                                               int32_t mode) {
-  return impl_->collective(mode,
-                           results_of([=](Collectives& ranks) { ranks.all_reduce({tensor}, op); }));
-}
-
-std::unique_ptr<Work> ProcessGroup::all_reduce_coalesced(const Tensors& tensors, int32_t op,
-                                                         int32_t mode) {
-  return impl_->collective(mode,
-                           results_of([=](Collectives& ranks) { ranks.all_reduce(tensors, op); }));
-}
-
-std::unique_ptr<Work> ProcessGroup::reduce(const torch::Tensor& tensor, int32_t op, int64_t root,
-                                           int32_t mode) {
-  return impl_->collective(mode,
-                           results_of([=](Collectives& ranks) { ranks.reduce(tensor, op, root); }));
-}
-
-std::unique_ptr<Work> ProcessGroup::reduce_scatter(const torch::Tensor& output,
-                                                   const torch::Tensor& input, int32_t op,
-                                                   int32_t mode) {
-  return impl_->collective(
-      mode, results_of([=](Collectives& ranks) { ranks.reduce_scatter({output}, {input}, op); }));
-}
-
-std::unique_ptr<Work> ProcessGroup::reduce_scatter_coalesced(const Tensors& outputs,
-                                                             const Tensors& inputs, int32_t op,
-                                                             int32_t mode) {
-  return impl_->collective(
-      mode, results_of([=](Collectives& ranks) { ranks.reduce_scatter(outputs, inputs, op); }));
-}
-
-std::unique_ptr<Work> ProcessGroup::broadcast(const torch::Tensor& tensor, int64_t root,
-                                              int32_t mode) {
-  return impl_->collective(mode,
-                           results_of([=](Collectives& ranks) { ranks.broadcast(tensor, root); }));
-}
-
-std::unique_ptr<Work> ProcessGroup::scatter(const torch::Tensor& output, const Tensors& inputs,
-                                            int64_t root, int32_t mode) {
-  return impl_->collective(
-      mode, results_of([=](Collectives& ranks) { ranks.scatter(output, inputs, root); }));
-}
-
-std::unique_ptr<Work> ProcessGroup::all_gather(const torch::Tensor& tensor, int32_t mode) {
-  return impl_->collective(mode, [=](Collectives& ranks) { return ranks.all_gather({tensor}); });
-}
-
-std::unique_ptr<Work> ProcessGroup::all_gather_coalesced(const Tensors& tensors, int32_t mode) {
-  return impl_->collective(mode, [=](Collectives& ranks) { return ranks.all_gather(tensors); });
-}
-
-std::unique_ptr<Work> ProcessGroup::all_gather_into(const torch::Tensor& output,
-                                                    const torch::Tensor& input, int32_t mode) {
-  return impl_->collective(
-      mode, results_of([=](Collectives& ranks) { ranks.all_gather_into(output, input); }));
-}
-
-std::unique_ptr<Work> ProcessGroup::gather(const torch::Tensor& tensor, int64_t root,
-                                           int32_t mode) {
-  return impl_->collective(mode, [=](Collectives& ranks) { return ranks.gather(tensor, root); });
-}
-
-std::unique_ptr<Work> ProcessGroup::all_to_all(const Tensors& outputs, const Tensors& inputs,
-                                               int32_t mode) {
-  return impl_->collective(
-      mode, results_of([=](Collectives& ranks) { ranks.all_to_all(outputs, inputs); }));
-}
-
-std::unique_ptr<Work> ProcessGroup::all_to_all_single(const torch::Tensor& output,
-                                                      const torch::Tensor& input,
-                                                      const int64_t* output_rows,
-                                                      const int64_t* input_rows, int32_t mode) {
-  const auto rows = [&](const int64_t* first) {
-    return first == nullptr ? std::vector<int64_t>()
-                            : std::vector<int64_t>(first, first + impl_->world_size());
-  };
-  return impl_->collective(mode, results_of([=, outputs = rows(output_rows),
-                                             inputs = rows(input_rows)](Collectives& ranks) {
-                             ranks.all_to_all_single(output, input, outputs, inputs);
-                           }));
-}
-
-std::unique_ptr<Work> ProcessGroup::all_gather_bytes(const torch::Tensor& bytes, int32_t mode) {
-  return impl_->collective(mode, [=](Collectives& ranks) { return ranks.all_gather_bytes(bytes); });
-}
-
-std::unique_ptr<Work> ProcessGroup::broadcast_bytes(const torch::Tensor& bytes, int64_t root,
-                                                    int32_t mode) {
-  return impl_->collective(
-      mode, results_of([=](Collectives& ranks) { return ranks.broadcast_bytes(bytes, root); }));
-}
-
-std::unique_ptr<Work> ProcessGroup::send(const torch::Tensor& tensor, int64_t to, int64_t tag,
-                                         int32_t mode) {
-  return impl_->message(mode, true, to, tag,
-                        results_of([=](Collectives& ranks) { ranks.send(tensor, to, tag); }));
-}
-
-std::unique_ptr<Work> ProcessGroup::receive(const torch::Tensor& tensor, int64_t from, int64_t tag,
-                                            int32_t mode) {
-  return impl_->message(mode, false, from, tag,
-                        results_of([=](Collectives& ranks) { ranks.receive(tensor, from, tag); }));
 }
 
 }  // namespace torchfeed

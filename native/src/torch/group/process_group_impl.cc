@@ -12,6 +12,7 @@
 
 #include "torch/base/device.h"
 #include "torch/group/collective_errors.h"
+#include "torch/group/collectives.h"
 #include "torch/group/host_backend.h"
 #include "torch/group/watched_backend.h"
 #include "torch/group/work_state.h"
@@ -189,15 +190,6 @@ bool ProcessGroup::Impl::is_busy() {
                      [](const auto& lane) { return lane.second->is_busy(); });
 }
 
-std::unique_ptr<Work> ProcessGroup::Impl::collective(int32_t mode, Body body) {
-  return start(*collectives_, mode, std::move(body));
-}
-
-std::unique_ptr<Work> ProcessGroup::Impl::message(int32_t mode, bool is_sent, int64_t peer,
-                                                  int64_t tag, Body body) {
-  return start(*lane_of({is_sent, peer, tag}), mode, std::move(body));
-}
-
 std::shared_ptr<SerialLane> ProcessGroup::Impl::lane_of(const LaneKey& key) {
   const std::lock_guard lock(mutex_);
   if (messages_.size() >= kMaxIdleLanes) {
@@ -246,11 +238,11 @@ std::vector<at::Tensor> ProcessGroup::Impl::perform(int32_t mode, const Body& bo
   }
   try {
     const bool is_checked = (mode & kChecked) != 0;
-    Collectives ranks(backends_, in_flight_, rank_, world_size_,
-                      has_python_ranks_ ? Protocol::kPython
-                      : is_checked      ? Protocol::kChecked
-                                        : Protocol::kUnchecked);
-    return detail::guarded_collective([&] { return body(ranks); });
+    const RankCall call(backends_, in_flight_, rank_, world_size_,
+                        has_python_ranks_ ? Protocol::kPython
+                        : is_checked      ? Protocol::kChecked
+                                          : Protocol::kUnchecked);
+    return detail::guarded_collective([&] { return body(call); });
   } catch (const Error& e) {
     if (in_flight_.is_aborted() && e.code() != ErrorCode::kInvalidArgument) {
       InFlight::throw_aborted();
@@ -259,23 +251,17 @@ std::vector<at::Tensor> ProcessGroup::Impl::perform(int32_t mode, const Body& bo
   }
 }
 
-void ProcessGroup::Impl::barrier() {
-  (void)collective(kChecked, [](Collectives& ranks) {
-    ranks.barrier();
-    return std::vector<at::Tensor>{};
-  });
-}
+void ProcessGroup::Impl::barrier() { (void)collective(kChecked, collectives::barrier); }
 
 std::vector<std::string> ProcessGroup::Impl::gather_texts(const std::string& text) {
   std::vector<std::string> texts;
-  (void)collective(0, [&](Collectives& ranks) {
+  (void)collective(0, [&](const RankCall& call) {
     at::Tensor bytes = at::empty({static_cast<int64_t>(text.size())}, at::kByte);
     std::memcpy(bytes.mutable_data_ptr<uint8_t>(), text.data(), text.size());
-    for (const at::Tensor& each : ranks.all_gather_bytes(bytes)) {
+    for (const at::Tensor& each : collectives::all_gather_bytes(call, bytes)) {
       const auto* first = each.const_data_ptr<uint8_t>();
       texts.emplace_back(first, first + each.numel());
     }
-    return std::vector<at::Tensor>{};
   });
   return texts;
 }

@@ -9,12 +9,14 @@
 #include <string>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/serial_lane.h"
 #include "torch/base/live_count.h"
-#include "torch/group/collectives.h"
 #include "torch/group/in_flight.h"
+#include "torch/group/rank_call.h"
 #include "torch/mesh/gloo_mesh.h"
 #include "torchfeed/process_group.h"
 
@@ -23,7 +25,8 @@ namespace torchfeed {
 /// The group behind the facade. A reducer shares it, so it may outlive the facade object.
 class ProcessGroup::Impl : public std::enable_shared_from_this<ProcessGroup::Impl> {
  public:
-  using Body = std::function<std::vector<at::Tensor>(Collectives&)>;
+  /// The work of an operation once its turn has come.
+  using Body = std::function<std::vector<at::Tensor>(const RankCall&)>;
 
   /// @param mesh  without a backend in a group of one rank
   Impl(detail::GlooMesh mesh, int64_t rank, int64_t world_size, bool has_python_ranks = false);
@@ -49,10 +52,18 @@ class ProcessGroup::Impl : public std::enable_shared_from_this<ProcessGroup::Imp
   [[nodiscard]] int64_t lost_rank() { return in_flight_.lost_rank(); }
   [[nodiscard]] bool is_lost(int64_t rank) const { return in_flight_.is_lost(rank); }
 
-  /// Runs a collective operation in its turn.
-  std::unique_ptr<Work> collective(int32_t mode, Body body);
-  /// Runs an operation in the turn of its tag.
-  std::unique_ptr<Work> message(int32_t mode, bool is_sent, int64_t peer, int64_t tag, Body body);
+  /// Runs a collective operation in its turn: a function of a `RankCall` that returns tensors, a
+  /// tensor, or nothing.
+  template <class Function>
+  std::unique_ptr<Work> collective(int32_t mode, Function function) {
+    return start(*collectives_, mode, body_of(std::move(function)));
+  }
+  /// Runs an operation, like `collective`, in the turn of its tag.
+  template <class Function>
+  std::unique_ptr<Work> message(int32_t mode, bool is_sent, int64_t peer, int64_t tag,
+                                Function function) {
+    return start(*lane_of({is_sent, peer, tag}), mode, body_of(std::move(function)));
+  }
 
   void barrier();
   /// Returns the texts of all ranks, in rank order; they may differ in length.
@@ -60,6 +71,23 @@ class ProcessGroup::Impl : public std::enable_shared_from_this<ProcessGroup::Imp
 
  private:
   using LaneKey = std::tuple<bool, int64_t, int64_t>;
+
+  template <class Function>
+  static Body body_of(Function function) {
+    using Result = std::invoke_result_t<Function, const RankCall&>;
+    if constexpr (std::is_void_v<Result>) {
+      return [function = std::move(function)](const RankCall& call) -> std::vector<at::Tensor> {
+        function(call);
+        return {};
+      };
+    } else if constexpr (std::is_same_v<Result, at::Tensor>) {
+      return [function = std::move(function)](const RankCall& call) -> std::vector<at::Tensor> {
+        return {function(call)};
+      };
+    } else {
+      return function;
+    }
+  }
 
   std::unique_ptr<Work> start(SerialLane& lane, int32_t mode, Body body);
   [[nodiscard]] std::vector<at::Tensor> perform(int32_t mode, const Body& body);

@@ -6,6 +6,7 @@
 #include <array>
 #include <sstream>
 
+#include "torch/group/collectives.h"
 #include "torchfeed/error.h"
 #include "torchfeed/process_group.h"
 
@@ -75,26 +76,28 @@ int64_t ExchangeRanks::sent_bytes() const {
 
 void ExchangeRanks::sum(const std::vector<at::Tensor>& tensors) {
   for (const auto& tensor : tensors) {
-    sent_bytes_ += sent_by_all_reduce(bytes_in(tensor), size_);
+    sent_bytes_ += sent_by_all_reduce(bytes_in(tensor), size());
   }
-  ranks_.all_reduce(tensors, ProcessGroup::kSum);
+  collectives::all_reduce(call_, tensors, ProcessGroup::kSum);
 }
 
 void ExchangeRanks::all_to_all(const at::Tensor& received, const at::Tensor& sent) {
-  sent_bytes_ += bytes_in(sent) / size_ * (size_ - 1);
-  ranks_.all_to_all_single(received, sent, {}, {});
+  sent_bytes_ += bytes_in(sent) / size() * (size() - 1);
+  collectives::all_to_all_single(call_, received, sent, {}, {});
 }
 
 void ExchangeRanks::all_gather(const at::Tensor& received, const at::Tensor& sent) {
-  sent_bytes_ += bytes_in(sent) * (size_ - 1);
-  ranks_.all_gather_into(received, sent);
+  sent_bytes_ += bytes_in(sent) * (size() - 1);
+  collectives::all_gather_into(call_, received, sent);
 }
 
 void ExchangeRanks::sum_at_first(const at::Tensor& tensor) {
-  ranks_.reduce(tensor, ProcessGroup::kSum, 0);
+  collectives::reduce(call_, tensor, ProcessGroup::kSum, 0);
 }
 
-void ExchangeRanks::copy_from_first(const at::Tensor& tensor) { ranks_.broadcast(tensor, 0); }
+void ExchangeRanks::copy_from_first(const at::Tensor& tensor) {
+  collectives::broadcast(call_, tensor, 0);
+}
 
 int64_t sent_by_all_reduce(int64_t bytes, int64_t ranks) { return 2 * bytes * (ranks - 1) / ranks; }
 

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "torch/group/collectives.h"
+#include "torch/group/rank_call.h"
 #include "torch/reduce/replica_layout.h"
 #include "torchfeed/exchange_options.h"
 
@@ -36,10 +36,10 @@ struct ExchangeNode {
 class ExchangeRanks {
  public:
   /// @param node  null if the ranks are not divided into nodes; borrowed
-  ExchangeRanks(Collectives& ranks, int64_t size, const ExchangeNode* node = nullptr)
-      : ranks_(ranks), size_(size), node_(node) {}
+  explicit ExchangeRanks(const RankCall& call, const ExchangeNode* node = nullptr)
+      : call_(call), node_(node) {}
 
-  [[nodiscard]] int64_t size() const { return size_; }
+  [[nodiscard]] int64_t size() const { return call_.size(); }
   /// Returns the bytes sent to these ranks, and to other nodes' leaders.
   [[nodiscard]] int64_t sent_bytes() const;
   [[nodiscard]] const ExchangeNode* node() const { return node_; }
@@ -56,8 +56,7 @@ class ExchangeRanks {
   void copy_from_first(const at::Tensor& tensor);
 
  private:
-  Collectives& ranks_;
-  int64_t size_;
+  const RankCall& call_;
   const ExchangeNode* node_;
   int64_t sent_bytes_ = 0;
 };

@@ -16,11 +16,8 @@ using detail::GradientExchange;
 
 template <class Group>
 void with_operations(const std::shared_ptr<Group>& group,
-                     const std::function<void(Collectives&)>& body) {
-  (void)group->collective(/*mode=*/0, [&](Collectives& ranks) {
-    body(ranks);
-    return std::vector<at::Tensor>{};
-  });
+                     const std::function<void(const RankCall&)>& body) {
+  (void)group->collective(/*mode=*/0, body);
 }
 
 }  // namespace
@@ -50,26 +47,26 @@ void GradientReducer::Impl::exchange_over(const ExchangeImpls& groups) {
   }
   const auto run = [groups](const std::function<void(ExchangeRanks&)>& body) {
     if (!groups.node) {
-      with_operations(groups.all, [&](Collectives& all) {
-        ExchangeRanks ranks(all, groups.all->world_size());
+      with_operations(groups.all, [&](const RankCall& all) {
+        ExchangeRanks ranks(all);
         body(ranks);
       });
       return;
     }
-    const auto with_node = [&](Collectives& all, Collectives& own, ExchangeRanks* leaders) {
-      ExchangeRanks in_node(own, groups.node->world_size());
+    const auto with_node = [&](const RankCall& all, const RankCall& own, ExchangeRanks* leaders) {
+      ExchangeRanks in_node(own);
       const ExchangeNode node{.ranks = in_node, .leaders = leaders};
-      ExchangeRanks ranks(all, groups.all->world_size(), &node);
+      ExchangeRanks ranks(all, &node);
       body(ranks);
     };
-    with_operations(groups.all, [&](Collectives& all) {
-      with_operations(groups.node, [&](Collectives& own) {
+    with_operations(groups.all, [&](const RankCall& all) {
+      with_operations(groups.node, [&](const RankCall& own) {
         if (!groups.leaders) {
           with_node(all, own, nullptr);
           return;
         }
-        with_operations(groups.leaders, [&](Collectives& others) {
-          ExchangeRanks leaders(others, groups.leaders->world_size());
+        with_operations(groups.leaders, [&](const RankCall& others) {
+          ExchangeRanks leaders(others);
           with_node(all, own, &leaders);
         });
       });

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "torch/group/collective_errors.h"
+#include "torch/group/collectives.h"
 #include "torch/reduce/reducer_impl.h"
 
 namespace torchfeed {
@@ -104,10 +105,8 @@ void GradientReducer::Impl::vote(bool has_input) {
   at::Tensor votes = at::zeros({group_->world_size()}, at::kLong);
   auto* first = votes.mutable_data_ptr<int64_t>();
   first[group_->rank()] = has_input ? 1 : 0;
-  (void)group_->collective(0, [&](Collectives& ranks) {
-    ranks.all_reduce({votes}, ProcessGroup::kSum);
-    return std::vector<at::Tensor>{};
-  });
+  (void)group_->collective(
+      0, [&](const RankCall& call) { collectives::all_reduce(call, {votes}, ProcessGroup::kSum); });
   const std::lock_guard lock(mutex_);
   uneven_->announce({first, first + votes.numel()});
   end_inputs();

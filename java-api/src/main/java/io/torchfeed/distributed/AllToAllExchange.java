@@ -19,15 +19,20 @@ import org.jspecify.annotations.Nullable;
 final class AllToAllExchange {
   static final int PIECE_BYTES = 1 << 22;
 
-  static final String OPERATION = "all-to-all";
+  private static final String OPERATION = "all-to-all";
   private static final int REFUSED = -1;
 
   private final GroupCalls calls;
+  private final AsyncTensorCollectives sending;
+  private final AsyncTensorCollectives receiving;
   private final int rank;
   private final int worldSize;
 
   AllToAllExchange(GroupCalls calls) {
-    this.calls = calls;
+    this.calls = calls.named(OPERATION).inThisThread();
+    GroupCalls pieces = calls.named(OPERATION).withChecks(false);
+    sending = new AsyncTensorCollectives(pieces.inThisThread());
+    receiving = new AsyncTensorCollectives(pieces);
     rank = calls.core().part().rank();
     worldSize = calls.core().part().worldSize();
   }
@@ -37,7 +42,7 @@ final class AllToAllExchange {
     long[] lengths = new long[worldSize];
     Arrays.setAll(lengths, to -> problem == null ? messages[to].length : REFUSED);
     synchronized (calls.core()) { // exchanges by several threads use one tag
-      long[][] all = calls.run(Operation.allGatherLongs(lengths).named(OPERATION));
+      long[][] all = new AsyncTensorCollectives(calls).allGatherLongs(lengths).await();
       if (problem != null) {
         throw new IllegalArgumentException(problem);
       }
@@ -76,16 +81,13 @@ final class AllToAllExchange {
 
   /** Sends and receives concurrently; empty pieces are neither sent nor received. */
   private void exchange(Tensor sent, int to, Tensor taken, int from) {
-    GroupCalls pieces = calls.withChecks(false);
-    @Nullable Work<Void> receiving =
-        taken.numel() > 0
-            ? pieces.start(Operation.receive(taken, from, Operation.MAX_TAGS).named(OPERATION))
-            : null;
+    @Nullable Work<Void> arrival =
+        taken.numel() > 0 ? receiving.receive(taken, from, AsyncTensorCollectives.MAX_TAGS) : null;
     if (sent.numel() > 0) {
-      pieces.run(Operation.transmit(sent, to, Operation.MAX_TAGS).named(OPERATION));
+      sending.transmit(sent, to, AsyncTensorCollectives.MAX_TAGS);
     }
-    if (receiving != null) {
-      receiving.await();
+    if (arrival != null) {
+      arrival.await();
     }
   }
 

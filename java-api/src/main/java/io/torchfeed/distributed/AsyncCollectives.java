@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
+import static io.torchfeed.distributed.Operation.inPlace;
+import static io.torchfeed.distributed.Operation.listed;
+import static io.torchfeed.distributed.Operation.sizeOf;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
+import java.util.Arrays;
+import java.util.stream.Stream;
 import org.bytedeco.pytorch.Tensor;
 
 /** The operations of {@link Collectives}, started without waiting for them. */
@@ -19,9 +25,14 @@ public final class AsyncCollectives extends AsyncTensorCollectives {
    * @return the operation
    */
   public Work<Void> allToAll(Tensor[] outputs, Tensor[] inputs) {
-    requireNonNull(inputs, "inputs");
-    requireNonNull(outputs, "outputs");
-    return calls.start(Operation.allToAll(outputs, inputs));
+    Tensor[] read = requireNonNull(inputs, "inputs").clone();
+    Tensor[] written = requireNonNull(outputs, "outputs").clone();
+    return calls.start(
+        inPlace(
+            "all-to-all",
+            sizeOf(read),
+            (group, mode) ->
+                listed(written, to -> listed(read, from -> group.all_to_all(to, from, mode)))));
   }
 
   /**
@@ -31,8 +42,7 @@ public final class AsyncCollectives extends AsyncTensorCollectives {
    * @return the operation, which returns one new array per rank, in rank order
    */
   public Work<byte[][]> allGatherBytes(byte[] mine) {
-    requireNonNull(mine, "mine");
-    return calls.start(Operation.allGatherBytes(mine));
+    return calls.start(gathering(requireNonNull(mine, "mine").clone()));
   }
 
   /**
@@ -43,8 +53,7 @@ public final class AsyncCollectives extends AsyncTensorCollectives {
    * @return the operation, which returns a new array
    */
   public Work<byte[]> broadcastBytes(byte[] mine, int root) {
-    requireNonNull(mine, "mine");
-    return calls.start(Operation.broadcastBytes(mine, root));
+    return calls.start(broadcasting(requireNonNull(mine, "mine").clone(), root));
   }
 
   /**
@@ -54,8 +63,10 @@ public final class AsyncCollectives extends AsyncTensorCollectives {
    * @return the operation, which returns one string per rank, in rank order
    */
   public Work<String[]> allGatherStrings(String mine) {
-    requireNonNull(mine, "mine");
-    return calls.start(Operation.allGatherStrings(mine));
+    return calls.start(
+        gathering(requireNonNull(mine, "mine").getBytes(UTF_8))
+            .returning(
+                all -> Stream.of(all).map(each -> new String(each, UTF_8)).toArray(String[]::new)));
   }
 
   /**
@@ -66,7 +77,36 @@ public final class AsyncCollectives extends AsyncTensorCollectives {
    * @return the operation, which returns the string of the root
    */
   public Work<String> broadcastString(String mine, int root) {
-    requireNonNull(mine, "mine");
-    return calls.start(Operation.broadcastString(mine, root));
+    return calls.start(
+        broadcasting(requireNonNull(mine, "mine").getBytes(UTF_8), root)
+            .returning(bytes -> new String(bytes, UTF_8)));
+  }
+
+  private static Operation<byte[][]> gathering(byte[] sent) {
+    return new Operation<>(
+        "all-gather",
+        () -> sent.length,
+        (group, mode) -> {
+          try (Tensor bytes = Operation.tensorOf(sent)) {
+            return group.all_gather_bytes(bytes, mode);
+          }
+        },
+        work -> {
+          byte[][] all = new byte[Math.toIntExact(requireNonNull(work).results())][];
+          Arrays.setAll(all, i -> Operation.bytesOf(work, i));
+          return all;
+        });
+  }
+
+  private static Operation<byte[]> broadcasting(byte[] sent, int root) {
+    return new Operation<>(
+        "broadcast",
+        () -> sent.length,
+        (group, mode) -> {
+          try (Tensor bytes = Operation.tensorOf(sent)) {
+            return group.broadcast_bytes(bytes, root, mode);
+          }
+        },
+        work -> Operation.bytesOf(work, 0));
   }
 }

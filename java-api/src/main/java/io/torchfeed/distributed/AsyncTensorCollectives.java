@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
+import static io.torchfeed.bindings.NativeHandle.outsideOfScopes;
+import static io.torchfeed.distributed.Operation.inPlace;
+import static io.torchfeed.distributed.Operation.listed;
+import static io.torchfeed.distributed.Operation.rows;
+import static io.torchfeed.distributed.Operation.sizeOf;
 import static java.util.Objects.requireNonNull;
 
+import java.util.Arrays;
 import org.bytedeco.pytorch.Tensor;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The operations of {@link TensorCollectives}, started without waiting for them.
@@ -18,6 +25,9 @@ import org.bytedeco.pytorch.Tensor;
  * have to be the same on all ranks.
  */
 public sealed class AsyncTensorCollectives permits AsyncCollectives {
+  /** Tags of users are less than this. */
+  static final int MAX_TAGS = 1 << 27;
+
   final GroupCalls calls;
 
   AsyncTensorCollectives(GroupCalls calls) {
@@ -30,7 +40,7 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
    * @return the operation
    */
   public Work<Void> barrier() {
-    return calls.start(Operation.barrier());
+    return calls.start(inPlace("barrier", () -> 0, (group, mode) -> group.barrier(mode)));
   }
 
   /**
@@ -42,8 +52,11 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
    * @return the operation
    */
   public Work<Void> allReduce(Tensor tensor, ReduceOp op) {
-    requireNonNull(op, "op");
-    return calls.start(Operation.allReduce(tensor, op));
+    int code = requireNonNull(op, "op").code();
+    requireNonNull(tensor, "tensor");
+    return calls.start(
+        inPlace(
+            "all-reduce", sizeOf(tensor), (group, mode) -> group.all_reduce(tensor, code, mode)));
   }
 
   /**
@@ -54,9 +67,13 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
    * @return the operation
    */
   public Work<Void> allReduceCoalesced(Tensor[] tensors, ReduceOp op) {
-    requireNonNull(op, "op");
-    requireNonNull(tensors, "tensors");
-    return calls.start(Operation.allReduceCoalesced(tensors, op));
+    int code = requireNonNull(op, "op").code();
+    Tensor[] all = requireNonNull(tensors, "tensors").clone();
+    return calls.start(
+        inPlace(
+            "all-reduce",
+            sizeOf(all),
+            (group, mode) -> listed(all, list -> group.all_reduce_coalesced(list, code, mode))));
   }
 
   /**
@@ -68,8 +85,10 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
    * @return the operation
    */
   public Work<Void> reduce(Tensor tensor, ReduceOp op, int root) {
-    requireNonNull(op, "op");
-    return calls.start(Operation.reduce(tensor, op, root));
+    int code = requireNonNull(op, "op").code();
+    requireNonNull(tensor, "tensor");
+    return calls.start(
+        inPlace("reduce", sizeOf(tensor), (group, mode) -> group.reduce(tensor, code, root, mode)));
   }
 
   /**
@@ -82,8 +101,14 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
    * @return the operation
    */
   public Work<Void> reduceScatterTensor(Tensor output, Tensor input, ReduceOp op) {
-    requireNonNull(op, "op");
-    return calls.start(Operation.reduceScatterTensor(output, input, op));
+    int code = requireNonNull(op, "op").code();
+    requireNonNull(output, "output");
+    requireNonNull(input, "input");
+    return calls.start(
+        inPlace(
+            "reduce-scatter",
+            sizeOf(input),
+            (group, mode) -> group.reduce_scatter(output, input, code, mode)));
   }
 
   /**
@@ -95,10 +120,19 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
    * @return the operation
    */
   public Work<Void> reduceScatterCoalesced(Tensor[] outputs, Tensor[] inputs, ReduceOp op) {
-    requireNonNull(inputs, "inputs");
-    requireNonNull(op, "op");
-    requireNonNull(outputs, "outputs");
-    return calls.start(Operation.reduceScatterCoalesced(outputs, inputs, op));
+    Tensor[] read = requireNonNull(inputs, "inputs").clone();
+    int code = requireNonNull(op, "op").code();
+    Tensor[] written = requireNonNull(outputs, "outputs").clone();
+    return calls.start(
+        inPlace(
+            "reduce-scatter",
+            sizeOf(read),
+            (group, mode) ->
+                listed(
+                    written,
+                    to ->
+                        listed(
+                            read, from -> group.reduce_scatter_coalesced(to, from, code, mode)))));
   }
 
   /**
@@ -109,7 +143,9 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
    * @return the operation
    */
   public Work<Void> broadcast(Tensor tensor, int root) {
-    return calls.start(Operation.broadcast(tensor, root));
+    requireNonNull(tensor, "tensor");
+    return calls.start(
+        inPlace("broadcast", sizeOf(tensor), (group, mode) -> group.broadcast(tensor, root, mode)));
   }
 
   /**
@@ -122,8 +158,13 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
    * @return the operation
    */
   public Work<Void> scatter(Tensor output, Tensor[] inputs, int root) {
-    requireNonNull(inputs, "inputs");
-    return calls.start(Operation.scatter(output, inputs, root));
+    Tensor[] read = requireNonNull(inputs, "inputs").clone();
+    requireNonNull(output, "output");
+    return calls.start(
+        inPlace(
+            "scatter",
+            sizeOf(output),
+            (group, mode) -> listed(read, from -> group.scatter(output, from, root, mode))));
   }
 
   /**
@@ -134,7 +175,13 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
    *     of memory
    */
   public Work<Tensor[]> allGather(Tensor tensor) {
-    return calls.start(Operation.allGather(tensor));
+    requireNonNull(tensor, "tensor");
+    return calls.start(
+        new Operation<>(
+            "all-gather",
+            sizeOf(tensor),
+            (group, mode) -> group.all_gather(tensor, mode),
+            work -> rows(work, 0)));
   }
 
   /**
@@ -144,8 +191,17 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
    * @return the operation, which returns for each of the tensors, one per rank
    */
   public Work<Tensor[][]> allGatherCoalesced(Tensor[] tensors) {
-    requireNonNull(tensors, "tensors");
-    return calls.start(Operation.allGatherCoalesced(tensors));
+    Tensor[] all = requireNonNull(tensors, "tensors").clone();
+    return calls.start(
+        new Operation<>(
+            "all-gather",
+            sizeOf(all),
+            (group, mode) -> listed(all, list -> group.all_gather_coalesced(list, mode)),
+            work -> {
+              Tensor[][] results = new Tensor[all.length][];
+              Arrays.setAll(results, i -> rows(work, i));
+              return results;
+            }));
   }
 
   /**
@@ -157,7 +213,13 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
    * @return the operation
    */
   public Work<Void> allGatherIntoTensor(Tensor output, Tensor input) {
-    return calls.start(Operation.allGatherIntoTensor(output, input));
+    requireNonNull(output, "output");
+    requireNonNull(input, "input");
+    return calls.start(
+        inPlace(
+            "all-gather",
+            sizeOf(input),
+            (group, mode) -> group.all_gather_into(output, input, mode)));
   }
 
   /**
@@ -168,7 +230,13 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
    * @return the operation, which returns at the root one tensor per rank
    */
   public Work<Tensor[]> gather(Tensor tensor, int root) {
-    return calls.start(Operation.gather(tensor, root));
+    requireNonNull(tensor, "tensor");
+    return calls.start(
+        new Operation<>(
+            "gather",
+            sizeOf(tensor),
+            (group, mode) -> group.gather(tensor, root, mode),
+            work -> work == null || work.results() == 0 ? new Tensor[0] : rows(work, 0)));
   }
 
   /**
@@ -180,7 +248,7 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
    * @return the operation
    */
   public Work<Void> allToAllSingle(Tensor output, Tensor input) {
-    return calls.start(Operation.allToAllSingle(output, input, null, null));
+    return exchangeRows(output, input, null, null);
   }
 
   /**
@@ -197,9 +265,7 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
       Tensor output, Tensor input, long[] outputSplits, long[] inputSplits) {
     requireNonNull(inputSplits, "inputSplits");
     requireNonNull(outputSplits, "outputSplits");
-    return calls.start(
-        Operation.allToAllSingle(
-            output, input, calls.splits(outputSplits), calls.splits(inputSplits)));
+    return exchangeRows(output, input, calls.splits(outputSplits), calls.splits(inputSplits));
   }
 
   /**
@@ -211,7 +277,7 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
    * @return the operation
    */
   public Work<Void> send(Tensor tensor, int to, int tag) {
-    return calls.start(Operation.send(tensor, to, tag));
+    return transmit(tensor, to, checked(tag));
   }
 
   /**
@@ -223,6 +289,65 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
    * @return the operation
    */
   public Work<Void> recv(Tensor tensor, int from, int tag) {
-    return calls.start(Operation.recv(tensor, from, tag));
+    return receive(tensor, from, checked(tag));
+  }
+
+  /**
+   * Starts {@link TensorCollectives#allGatherLongs}.
+   *
+   * @param mine the numbers of this rank, at least one, and equally many on all ranks; not modified
+   * @return the operation, which returns one new array per rank, in rank order
+   */
+  public Work<long[][]> allGatherLongs(long[] mine) {
+    long[] sent = requireNonNull(mine, "mine").clone();
+    if (sent.length == 0) {
+      throw new IllegalArgumentException("mine must hold at least 1 number, got 0");
+    }
+    return calls.start(
+        new Operation<>(
+            "all-gather",
+            () -> (long) Long.BYTES * sent.length,
+            (group, mode) -> {
+              try (Tensor numbers = outsideOfScopes(() -> Tensor.create(sent, sent.length))) {
+                return group.all_gather(numbers, mode);
+              }
+            },
+            work -> Operation.longsOf(work, sent.length)));
+  }
+
+  /** Takes the splits, as many as ranks, or null if all are equal. */
+  private Work<Void> exchangeRows(
+      Tensor output, Tensor input, long @Nullable [] outputSplits, long @Nullable [] inputSplits) {
+    requireNonNull(output, "output");
+    requireNonNull(input, "input");
+    return calls.start(
+        inPlace(
+            "all-to-all",
+            sizeOf(input),
+            (group, mode) ->
+                group.all_to_all_single(output, input, outputSplits, inputSplits, mode)));
+  }
+
+  /** Like {@link #send}, but allows reserved tags. */
+  final Work<Void> transmit(Tensor tensor, int to, int tag) {
+    requireNonNull(tensor, "tensor");
+    return calls.start(
+        inPlace("send", sizeOf(tensor), (group, mode) -> group.send(tensor, to, tag, mode))
+            .failingWith(to));
+  }
+
+  /** Like {@link #recv}, but allows reserved tags. */
+  final Work<Void> receive(Tensor tensor, int from, int tag) {
+    requireNonNull(tensor, "tensor");
+    return calls.start(
+        inPlace("recv", sizeOf(tensor), (group, mode) -> group.receive(tensor, from, tag, mode))
+            .failingWith(from));
+  }
+
+  private static int checked(int tag) {
+    if (tag < 0 || tag >= MAX_TAGS) {
+      throw new IllegalArgumentException("tag must be in [0, " + MAX_TAGS + "), got " + tag);
+    }
+    return tag;
   }
 }

@@ -21,8 +21,12 @@ import org.bytedeco.pytorch.Tensor;
  * #recv}, only the receiver compares, and only it throws.
  */
 public sealed class Collectives extends TensorCollectives permits ProcessGroup {
+  /** Performs each operation in the calling thread, before it returns. */
+  private final AsyncCollectives here;
+
   Collectives(GroupCalls calls) {
     super(calls);
+    here = new AsyncCollectives(calls.inThisThread());
   }
 
   /**
@@ -54,9 +58,7 @@ public sealed class Collectives extends TensorCollectives permits ProcessGroup {
    * @param inputs one for each rank, sent to it; of any shapes, and of one dtype on all ranks
    */
   public void allToAll(Tensor[] outputs, Tensor[] inputs) {
-    requireNonNull(inputs, "inputs");
-    requireNonNull(outputs, "outputs");
-    calls.run(Operation.allToAll(outputs, inputs));
+    here.allToAll(outputs, inputs).await();
   }
 
   /**
@@ -66,8 +68,7 @@ public sealed class Collectives extends TensorCollectives permits ProcessGroup {
    * @return one new array per rank, in rank order
    */
   public byte[][] allGatherBytes(byte[] mine) {
-    requireNonNull(mine, "mine");
-    return calls.run(Operation.allGatherBytes(mine));
+    return here.allGatherBytes(mine).await();
   }
 
   /**
@@ -78,8 +79,7 @@ public sealed class Collectives extends TensorCollectives permits ProcessGroup {
    * @return a new array
    */
   public byte[] broadcastBytes(byte[] mine, int root) {
-    requireNonNull(mine, "mine");
-    return calls.run(Operation.broadcastBytes(mine, root));
+    return here.broadcastBytes(mine, root).await();
   }
 
   /**
@@ -89,8 +89,7 @@ public sealed class Collectives extends TensorCollectives permits ProcessGroup {
    * @return one string per rank, in rank order
    */
   public String[] allGatherStrings(String mine) {
-    requireNonNull(mine, "mine");
-    return calls.run(Operation.allGatherStrings(mine));
+    return here.allGatherStrings(mine).await();
   }
 
   /**
@@ -101,8 +100,7 @@ public sealed class Collectives extends TensorCollectives permits ProcessGroup {
    * @return the string of the root
    */
   public String broadcastString(String mine, int root) {
-    requireNonNull(mine, "mine");
-    return calls.run(Operation.broadcastString(mine, root));
+    return here.broadcastString(mine, root).await();
   }
 
   /**

@@ -10,18 +10,34 @@ import io.torchfeed.internal.GroupEvents;
 import io.torchfeed.sampler.Part;
 import java.nio.channels.AsynchronousCloseException;
 import java.nio.channels.spi.AbstractInterruptibleChannel;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The way of operations into a native group, and of their failures out of it.
  *
  * @param isChecked whether the ranks compare their arguments first
+ * @param isInThisThread whether operations are done when {@link #start} returns
+ * @param name the name of all operations in messages; null if each keeps its own
  */
-record GroupCalls(GroupCore core, boolean isChecked) {
+record GroupCalls(
+    GroupCore core, boolean isChecked, boolean isInThisThread, @Nullable String name) {
   private static final int CHECKED = NativeProcessGroup.kChecked();
   private static final int ASYNCHRONOUS = NativeProcessGroup.kAsynchronous();
 
+  GroupCalls(GroupCore core, boolean isChecked) {
+    this(core, isChecked, false, null);
+  }
+
   GroupCalls withChecks(boolean checked) {
-    return new GroupCalls(core, checked);
+    return new GroupCalls(core, checked, isInThisThread, name);
+  }
+
+  GroupCalls inThisThread() {
+    return new GroupCalls(core, isChecked, true, name);
+  }
+
+  GroupCalls named(String operations) {
+    return new GroupCalls(core, isChecked, isInThisThread, operations);
   }
 
   /**
@@ -55,8 +71,16 @@ record GroupCalls(GroupCore core, boolean isChecked) {
     }
   }
 
-  /** Performs an operation in this thread, once its turn has come. */
-  <T> T run(Operation<T> operation) {
+  /**
+   * Starts an operation, which a thread of the group performs, or this one, once its turn has come;
+   * then a failure is thrown here.
+   */
+  <T> Work<T> start(Operation<T> operation) {
+    Operation<T> named = name == null ? operation : operation.named(name);
+    return isInThisThread ? Work.done(run(named)) : startInBackground(named);
+  }
+
+  private <T> T run(Operation<T> operation) {
     GroupEvents.Collective event = GroupEvents.beginCollective();
     if (event == null) {
       return runInterruptibly(operation);
@@ -109,8 +133,7 @@ record GroupCalls(GroupCore core, boolean isChecked) {
     }
   }
 
-  /** Starts an operation, which a thread of the group performs. */
-  <T> Work<T> start(Operation<T> operation) {
+  private <T> Work<T> startInBackground(Operation<T> operation) {
     GroupEvents.Collective event = GroupEvents.beginCollective();
     long bytes = event == null ? 0 : operation.bytes().getAsLong();
     long start = System.nanoTime();

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
-import static java.util.Objects.requireNonNull;
-
 import org.bytedeco.pytorch.Tensor;
 
 /**
@@ -24,8 +22,12 @@ import org.bytedeco.pytorch.Tensor;
 public abstract sealed class TensorCollectives permits Collectives, PythonProcessGroup {
   final GroupCalls calls;
 
+  /** Performs each operation in the calling thread, before it returns. */
+  private final AsyncTensorCollectives here;
+
   TensorCollectives(GroupCalls calls) {
     this.calls = calls;
+    here = new AsyncTensorCollectives(calls.inThisThread());
   }
 
   /**
@@ -39,7 +41,7 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
 
   /** Waits until every rank has called this method. */
   public void barrier() {
-    calls.run(Operation.barrier());
+    here.barrier().await();
   }
 
   /**
@@ -50,8 +52,7 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
    * @param op how the values are combined
    */
   public void allReduce(Tensor tensor, ReduceOp op) {
-    requireNonNull(op, "op");
-    calls.run(Operation.allReduce(tensor, op));
+    here.allReduce(tensor, op).await();
   }
 
   /**
@@ -61,9 +62,7 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
    * @param op how the values are combined
    */
   public void allReduceCoalesced(Tensor[] tensors, ReduceOp op) {
-    requireNonNull(op, "op");
-    requireNonNull(tensors, "tensors");
-    calls.run(Operation.allReduceCoalesced(tensors, op));
+    here.allReduceCoalesced(tensors, op).await();
   }
 
   /**
@@ -74,8 +73,7 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
    * @param root the rank that receives the result, in [0, size)
    */
   public void reduce(Tensor tensor, ReduceOp op, int root) {
-    requireNonNull(op, "op");
-    calls.run(Operation.reduce(tensor, op, root));
+    here.reduce(tensor, op, root).await();
   }
 
   /**
@@ -87,8 +85,7 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
    * @param op how the values are combined
    */
   public void reduceScatterTensor(Tensor output, Tensor input, ReduceOp op) {
-    requireNonNull(op, "op");
-    calls.run(Operation.reduceScatterTensor(output, input, op));
+    here.reduceScatterTensor(output, input, op).await();
   }
 
   /**
@@ -99,10 +96,7 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
    * @param op how the values are combined
    */
   public void reduceScatterCoalesced(Tensor[] outputs, Tensor[] inputs, ReduceOp op) {
-    requireNonNull(inputs, "inputs");
-    requireNonNull(op, "op");
-    requireNonNull(outputs, "outputs");
-    calls.run(Operation.reduceScatterCoalesced(outputs, inputs, op));
+    here.reduceScatterCoalesced(outputs, inputs, op).await();
   }
 
   /**
@@ -112,7 +106,7 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
    * @param root the rank whose values are sent to all, in [0, size)
    */
   public void broadcast(Tensor tensor, int root) {
-    calls.run(Operation.broadcast(tensor, root));
+    here.broadcast(tensor, root).await();
   }
 
   /**
@@ -125,8 +119,7 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
    * @param root the rank whose inputs are sent, in [0, size)
    */
   public void scatter(Tensor output, Tensor[] inputs, int root) {
-    requireNonNull(inputs, "inputs");
-    calls.run(Operation.scatter(output, inputs, root));
+    here.scatter(output, inputs, root).await();
   }
 
   /**
@@ -137,7 +130,7 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
    *     them
    */
   public Tensor[] allGather(Tensor tensor) {
-    return calls.run(Operation.allGather(tensor));
+    return here.allGather(tensor).await();
   }
 
   /**
@@ -147,8 +140,7 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
    * @return for each of the tensors, one per rank, in rank order; the caller owns them
    */
   public Tensor[][] allGatherCoalesced(Tensor[] tensors) {
-    requireNonNull(tensors, "tensors");
-    return calls.run(Operation.allGatherCoalesced(tensors));
+    return here.allGatherCoalesced(tensors).await();
   }
 
   /**
@@ -159,7 +151,7 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
    * @param input of any shape and dtype, the same on all ranks; not modified
    */
   public void allGatherIntoTensor(Tensor output, Tensor input) {
-    calls.run(Operation.allGatherIntoTensor(output, input));
+    here.allGatherIntoTensor(output, input).await();
   }
 
   /**
@@ -171,7 +163,7 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
    *     empty array
    */
   public Tensor[] gather(Tensor tensor, int root) {
-    return calls.run(Operation.gather(tensor, root));
+    return here.gather(tensor, root).await();
   }
 
   /**
@@ -182,7 +174,7 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
    *     shape and dtype on all ranks
    */
   public void allToAllSingle(Tensor output, Tensor input) {
-    calls.run(Operation.allToAllSingle(output, input, null, null));
+    here.allToAllSingle(output, input).await();
   }
 
   /**
@@ -195,11 +187,7 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
    * @param inputSplits how many rows go to each rank; their sum is the rows of the input
    */
   public void allToAllSingle(Tensor output, Tensor input, long[] outputSplits, long[] inputSplits) {
-    requireNonNull(inputSplits, "inputSplits");
-    requireNonNull(outputSplits, "outputSplits");
-    calls.run(
-        Operation.allToAllSingle(
-            output, input, calls.splits(outputSplits), calls.splits(inputSplits)));
+    here.allToAllSingle(output, input, outputSplits, inputSplits).await();
   }
 
   /**
@@ -211,7 +199,7 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
    * @param tag in [0, 2<sup>27</sup>)
    */
   public void send(Tensor tensor, int to, int tag) {
-    calls.run(Operation.send(tensor, to, tag));
+    here.send(tensor, to, tag).await();
   }
 
   /**
@@ -222,7 +210,7 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
    * @param tag the tag with which it is sent
    */
   public void recv(Tensor tensor, int from, int tag) {
-    calls.run(Operation.recv(tensor, from, tag));
+    here.recv(tensor, from, tag).await();
   }
 
   /**
@@ -237,7 +225,6 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
    * @return one new array per rank, in rank order
    */
   public long[][] allGatherLongs(long[] mine) {
-    requireNonNull(mine, "mine");
-    return calls.run(Operation.allGatherLongs(mine));
+    return here.allGatherLongs(mine).await();
   }
 }

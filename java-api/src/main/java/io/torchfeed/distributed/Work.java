@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 public final class Work<T> {
   private static final long UNTIL_DONE = -1;
 
-  private final NativeHandle<NativeWork> handle;
+  private final @Nullable NativeHandle<NativeWork> handle; // null if there was nothing to wait for
   private final Operation.Result<T> results;
   private final Function<NativeException, RuntimeException> failures;
   private final Consumer<Boolean> end;
@@ -46,6 +46,20 @@ public final class Work<T> {
     this.results = results;
     this.failures = failures;
     this.end = end;
+  }
+
+  private Work(T result) {
+    handle = null;
+    results = work -> result;
+    failures = e -> e;
+    end = hasFailed -> {};
+    this.result = result;
+    isSettled = true;
+  }
+
+  /** Returns an operation that is done. */
+  static <T> Work<T> done(T result) {
+    return new Work<>(result);
   }
 
   /**
@@ -86,37 +100,40 @@ public final class Work<T> {
    */
   public boolean isDone() {
     try {
-      return isSettled || handle.call(NativeWork::is_done);
+      return isSettled || handle == null || handle.call(NativeWork::is_done);
     } catch (IllegalStateException e) {
       return true; // settled meanwhile, and therefore freed
     }
   }
 
   private boolean awaitDone(long milliseconds) {
+    if (handle == null) {
+      return true;
+    }
     try {
       if (!isSettled && !handle.call(work -> work.await(milliseconds))) {
         return false;
       }
-      settle(null);
+      settle(handle, null);
     } catch (NativeException e) {
-      settle(failures.apply(e));
+      settle(handle, failures.apply(e));
     } catch (IllegalArgumentException | IllegalStateException e) {
-      settle(e);
+      settle(handle, e);
     }
     return true;
   }
 
   /** Keeps the first outcome, and frees the native operation. */
-  private void settle(@Nullable RuntimeException failed) {
+  private void settle(NativeHandle<NativeWork> operation, @Nullable RuntimeException failed) {
     synchronized (this) {
       if (!isSettled) {
         failure = failed;
-        result = failed == null ? handle.call(results::of) : null;
+        result = failed == null ? operation.call(results::of) : null;
         end.accept(failed != null);
         isSettled = true;
       }
     }
-    handle.close();
+    operation.close();
   }
 
   @SuppressWarnings("NullAway") // null only if T is Void
