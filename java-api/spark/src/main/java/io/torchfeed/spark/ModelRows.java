@@ -97,7 +97,7 @@ final class ModelRows implements Iterator<Row>, AutoCloseable {
         NoGradGuard guard = new NoGradGuard()) {
       Tensor[] inputs = new Tensor[columns.length];
       for (int i = 0; i < inputs.length; i++) {
-        inputs[i] = tensor(model.inputs().get(i).row(), columns[i], batch.size());
+        inputs[i] = tensor(model.inputs().get(i).row(), columns[i].flip(), batch.size());
       }
       BatchOutput output = BatchOutput.of(model.output(), forward.of(inputs), batch.size());
       for (int i = 0; i < batch.size(); i++) {

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.spark;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import java.util.spi.ToolProvider;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Compiles the programs in the guide and the Javadoc of this module. */
+class SparkProgramsTest {
+  private static final Pattern GUIDE = Pattern.compile("```java\\n(.*?)```", Pattern.DOTALL);
+  private static final Pattern JAVADOC =
+      Pattern.compile("<pre>\\{@code\\n(.*?)\\n *\\* ?\\}</pre>", Pattern.DOTALL);
+  private static final Pattern MARGIN = Pattern.compile("^ *\\* ?", Pattern.MULTILINE);
+
+  private static final String BEFORE =
+      """
+      import static org.bytedeco.pytorch.global.torch.*;
+      import io.torchfeed.data.Batch;
+      import io.torchfeed.distributed.training.DistributedDataParallel;
+      import io.torchfeed.memory.DType;
+      import io.torchfeed.sampler.order.ShuffledSampler;
+      import io.torchfeed.spark.*;
+      import java.util.List;
+      import org.apache.spark.sql.Dataset;
+      import org.apache.spark.sql.Row;
+      import org.bytedeco.pytorch.Module;
+      import org.bytedeco.pytorch.SGD;
+      import org.bytedeco.pytorch.SGDOptions;
+      import org.bytedeco.pytorch.Tensor;
+      abstract class Program {
+        Dataset<Row> dataFrame;
+        TorchfeedNet<Net> net;
+        static class Net extends Module {
+          Tensor forward(Tensor x) { return x; }
+        }
+        void run() throws Exception {
+      """;
+
+  @Test
+  void theyCompile(@TempDir Path folder) throws IOException {
+    Path module = module();
+    List<String> programs = new ArrayList<>();
+    for (MatchResult block : blocks(GUIDE, module.resolve("README.md"))) {
+      programs.add(block.group(1));
+    }
+    int ofGuide = programs.size();
+    try (Stream<Path> files = Files.walk(module.resolve("src/main/java"))) {
+      for (Path file : files.filter(each -> each.toString().endsWith(".java")).toList()) {
+        for (MatchResult block : blocks(JAVADOC, file)) {
+          programs.add(MARGIN.matcher(block.group(1)).replaceAll(""));
+        }
+      }
+    }
+    assertThat(ofGuide).isPositive();
+    assertThat(programs).hasSizeGreaterThan(ofGuide);
+
+    for (int i = 0; i < programs.size(); i++) {
+      assertThat(messages(folder.resolve("program-" + i), programs.get(i)))
+          .as(programs.get(i))
+          .isEmpty();
+    }
+  }
+
+  /** Tests run in the folder of the build. */
+  private static Path module() {
+    Path current = Path.of("").toAbsolutePath();
+    return Files.exists(current.resolve("README.md")) ? current : current.resolve("..");
+  }
+
+  private static List<MatchResult> blocks(Pattern pattern, Path file) throws IOException {
+    return pattern.matcher(Files.readString(file)).results().toList();
+  }
+
+  private static String messages(Path folder, String program) throws IOException {
+    Files.createDirectories(folder);
+    Path source = Files.writeString(folder.resolve("Program.java"), BEFORE + program + "}}");
+    String classPath =
+        System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
+    StringWriter messages = new StringWriter();
+    PrintWriter writer = new PrintWriter(messages, true);
+    ToolProvider.findFirst("javac")
+        .orElseThrow()
+        .run(
+            writer,
+            writer,
+            "-proc:none",
+            "-nowarn",
+            "-Xlint:none",
+            "-cp",
+            classPath,
+            "-d",
+            folder.toString(),
+            source.toString());
+    return messages.toString();
+  }
+}
