@@ -49,8 +49,12 @@ record CheckpointFolder(Path path) {
     return hidden(step, kind, UUID.randomUUID().toString());
   }
 
-  /** Returns the hidden name that all processes of a run know. */
-  Path hidden(long step, String kind, String run) {
+  /** Returns the hidden name under which all processes of a run write. */
+  Path partial(long step, String run) {
+    return hidden(step, PARTIAL, run);
+  }
+
+  private Path hidden(long step, String kind, String run) {
     return path.resolve("." + nameOf(step) + kind + run);
   }
 
@@ -87,6 +91,16 @@ record CheckpointFolder(Path path) {
           .toList();
     } catch (NoSuchFileException e) {
       return List.of();
+    }
+  }
+
+  /** Returns whether {@code LATEST} is known to name a step. */
+  boolean isLatest(long step) {
+    try {
+      byte[] name = Files.readAllBytes(path.resolve(LATEST));
+      return new String(name, StandardCharsets.UTF_8).trim().equals(nameOf(step));
+    } catch (IOException e) {
+      return false;
     }
   }
 

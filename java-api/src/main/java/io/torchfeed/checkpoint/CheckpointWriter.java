@@ -59,7 +59,7 @@ final class CheckpointWriter {
    * @throws CheckpointException if it cannot be written, or another rank has given up or is late
    */
   void write(long step, Copy copy, Set<String> own, Shards shards) {
-    Path partial = folder.hidden(step, CheckpointFolder.PARTIAL, shards.run());
+    Path partial = folder.partial(step, shards.run());
     boolean isFirst = shards.part().rank() == 0;
     try {
       if (isFirst) {
@@ -67,7 +67,7 @@ final class CheckpointWriter {
         deleteHidden(CheckpointFolder.PARTIAL, each -> !each.equals(partial)); // given up
       }
       Files.createDirectories(partial);
-      ShardMeeting meeting = new ShardMeeting(partial, folder.step(step), shards);
+      ShardMeeting meeting = new ShardMeeting(folder, step, shards);
       try {
         StepFolder files = new StepFolder(partial);
         meeting.put(new Manifest(step, 1, files.writeTensors(copy), Map.of()));
@@ -100,9 +100,18 @@ final class CheckpointWriter {
   }
 
   private void publish(Path partial, long step) throws IOException {
+    boolean isNew = !Files.exists(folder.step(step));
     replace(partial, step);
-    ByteBuffer name = StandardCharsets.UTF_8.encode(CheckpointFolder.nameOf(step) + "\n");
-    FileReplacement.write(folder.path().resolve(CheckpointFolder.LATEST), file -> file.write(name));
+    try {
+      ByteBuffer name = StandardCharsets.UTF_8.encode(CheckpointFolder.nameOf(step) + "\n");
+      FileReplacement.write(
+          folder.path().resolve(CheckpointFolder.LATEST), file -> file.write(name));
+    } catch (Throwable e) {
+      if (isNew && !folder.isLatest(step)) {
+        deleteQuietly(folder.step(step), e); // else each try on a full disk would leave one
+      }
+      throw e;
+    }
     prune(step);
   }
 

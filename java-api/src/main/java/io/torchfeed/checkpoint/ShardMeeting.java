@@ -23,20 +23,16 @@ final class ShardMeeting {
   private static final String GIVEN_UP = "given-up";
   private static final long POLL_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
+  private final CheckpointFolder folder;
+  private final long step;
   private final Path partial;
-  private final Path target;
   private final Part rank;
   private final long limitNanos;
 
-  /**
-   * Describes the meeting.
-   *
-   * @param partial the folder until it is complete
-   * @param target its name after that
-   */
-  ShardMeeting(Path partial, Path target, Shards shards) {
-    this.partial = partial;
-    this.target = target;
+  ShardMeeting(CheckpointFolder folder, long step, Shards shards) {
+    this.folder = folder;
+    this.step = step;
+    this.partial = folder.partial(step, shards.run());
     this.rank = shards.part();
     this.limitNanos = shards.limit().toNanos();
   }
@@ -77,14 +73,17 @@ final class ShardMeeting {
     }
   }
 
-  /** Waits until rank 0 has given the folder its name. */
+  /** Waits until rank 0 has given the folder its name, and has named it as the latest. */
   void awaitPublished() throws IOException {
     long deadline = System.nanoTime() + limitNanos;
     while (Files.exists(partial)) {
       waitFor("rank 0 has not completed it", deadline);
     }
-    if (!Files.exists(target)) {
-      throw new NoSuchFileException(target.toString(), null, "rank 0 has not completed it");
+    while (!folder.isLatest(step)) {
+      if (!Files.exists(folder.step(step))) {
+        throw new IOException("rank 0 could not complete it");
+      }
+      waitFor("rank 0 has not completed it", deadline);
     }
   }
 
