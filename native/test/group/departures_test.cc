@@ -29,7 +29,7 @@ struct TellingRank {
       : mesh(from),
         in_flight(mesh.sockets, rank, ranks,
                   {.lap = milliseconds(20), .quiet = quiet, .long_quiet = kNever}) {
-    in_flight.tell_departures(*mesh.backend);
+    in_flight.exchange_departures(*mesh.backend);
   }
 
   c10::intrusive_ptr<c10d::Work> broadcast_from_first() {

@@ -51,7 +51,7 @@ void swap_bytes(std::byte* data, std::size_t length, int64_t unit_bytes) {
 }
 
 /// Returns whether the file system supports reads that do not wait for a disk.
-bool tells_what_is_cached(const FileDescriptor& file) {
+bool can_read_cached(const FileDescriptor& file) {
   std::byte byte{};
   return read_cached(file.value(), &byte, 1, 0) >= 0 || errno != EOPNOTSUPP;
 }
@@ -102,9 +102,9 @@ void FileColumn::add_file(const std::string& path, int64_t offset_bytes, int64_t
                 ", one every " + bytes(stride_bytes) + " from byte " +
                 std::to_string(offset_bytes) + " on, got a file of " + bytes(size));
   }
-  const bool tells = tells_what_is_cached(opened);
-  files_.push_back(
-      {path, std::move(opened), tells, size, offset_bytes, stride_bytes, this->rows(), end});
+  const bool has_cached_reads = can_read_cached(opened);
+  files_.push_back({path, std::move(opened), has_cached_reads, size, offset_bytes, stride_bytes,
+                    this->rows(), end});
 }
 
 const FileColumn::File& FileColumn::file_of(int64_t row) const {
@@ -196,7 +196,7 @@ bool FileColumn::gather(std::byte* target, const WantedRows& wanted,
     const int64_t run_bytes = static_cast<int64_t>(run.rows) * row_bytes_;
     std::byte* place = target + static_cast<int64_t>(run.place) * row_bytes_;
     int64_t read_bytes = 0;
-    if (!asked && file.tells_what_is_cached) {
+    if (!asked && file.has_cached_reads) {
       read(file, place, run, Patience::kNone, stop, read_bytes);
       asked = read_bytes < run_bytes;
       if (asked) {

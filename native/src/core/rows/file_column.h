@@ -39,7 +39,7 @@ class FileColumn {
   struct File {
     std::string path;
     FileDescriptor descriptor;
-    bool tells_what_is_cached;
+    bool has_cached_reads;  // whether reads need not wait for a disk
     int64_t opened_bytes;
     int64_t offset_bytes;
     int64_t stride_bytes;

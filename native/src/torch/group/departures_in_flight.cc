@@ -6,7 +6,7 @@
 
 namespace torchfeed {
 
-void InFlight::tell_departures(c10d::Backend& backend) {
+void InFlight::exchange_departures(c10d::Backend& backend) {
   const std::lock_guard lock(mutex_);
   departures_ = std::make_unique<detail::Departures>(backend);
 }

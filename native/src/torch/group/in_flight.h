@@ -90,12 +90,12 @@ class InFlight {
   /// Sets the backend whose operations run on a device; to be called at most once, before any. It
   /// is aborted when the group is, or a rank is lost: else, its operations would occupy the device.
   void use_device(c10::intrusive_ptr<c10d::Backend> backend, c10::Device device);
-  /// Tells the other ranks when this one leaves, and learns when they do; to be called at most
-  /// once, before any operation, in groups whose ranks all do it. They must begin the same
+  /// From now on, tells the other ranks when this one leaves, and learns when they do; to be called
+  /// at most once, before any operation, in groups whose ranks all do it. They must begin the same
   /// collective operations.
   ///
   /// @param backend  Gloo's, which outlives the calls of `leave` and `abort`
-  void tell_departures(c10d::Backend& backend);
+  void exchange_departures(c10d::Backend& backend);
   /// Leaves the group, if that is possible without waiting; before the connections end.
   void leave();
   /// Ends the connections, and fails all operations.

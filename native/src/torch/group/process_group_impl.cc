@@ -58,7 +58,7 @@ ProcessGroup::Impl::Impl(detail::GlooMesh mesh, int64_t rank, int64_t world_size
   }
   // Of two ranks, the other one is lost.
   if (!sockets_.is_empty() && world_size > 2 && !has_python_ranks) {
-    in_flight_.tell_departures(*backends_.host);
+    in_flight_.exchange_departures(*backends_.host);
   }
 }
 
