@@ -118,8 +118,9 @@ struct Replica {
   std::unique_ptr<GradientReducer> reducer;
 };
 
-/// Returns the state of a rank that has not trained yet, in the exchange of another's state.
-ReducerState joined(const ReducerState& other) {
+/// Returns a copy of a state with its errors multiplied by a factor, which is 0 for a rank that has
+/// not trained yet.
+ReducerState with_errors(const ReducerState& other, double factor) {
   ReducerState state = other;
   for (size_t i = 0; i < state.tensors.size(); ++i) {
     state.tensors[i] = other.tensors[i].clone();
@@ -129,7 +130,7 @@ ReducerState joined(const ReducerState& other) {
     std::string name;
     std::getline(names, name);
     if (name.starts_with("error.")) {
-      state.tensors[i].zero_();
+      state.tensors[i].mul_(factor);
     }
   }
   return state;
@@ -171,7 +172,7 @@ void expect_continues(const ReducerOptions& options) {
     }
     (void)all->barrier();
     expect_as_new_wrapper(meetings, "three", thread, 3, replica,
-                          thread < 2 ? mine : joined(states[0]));
+                          thread < 2 ? with_errors(mine, 3.0 / 2) : with_errors(states[0], 0));
     ReducerState after = replica.reducer->state();
     (void)all->barrier();
     if (thread != 0) {

@@ -67,6 +67,8 @@ std::vector<at::Tensor> GradientExchange::shared(
 
 void GradientExchange::rescale(double /*factor*/) {}
 
+void GradientExchange::scale_errors(double /*factor*/) {}
+
 void GradientExchange::begin_after(int64_t /*steps*/, const std::string& /*random*/,
                                    const std::vector<NamedTensor>& /*parameters*/) {}
 

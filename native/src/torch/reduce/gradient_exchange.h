@@ -87,6 +87,9 @@ class GradientExchange {
   /// Returns the tensors of `kept` that all ranks share, so that a rank that joins gets them.
   [[nodiscard]] virtual std::vector<at::Tensor> shared(
       const std::vector<NamedTensor>& parameters) const;
+  /// Multiplies the errors that this rank feeds back by a factor, when ranks join that have none:
+  /// so their mean over the ranks remains the same.
+  virtual void scale_errors(double factor);
   /// Continues after some steps, as if the parameters' states were zero.
   virtual void begin_after(int64_t steps, const std::string& random,
                            const std::vector<NamedTensor>& parameters);

@@ -96,6 +96,14 @@ class PowerSgd : public GradientExchange {
     return shared;
   }
 
+  void scale_errors(double factor) override {
+    for (auto& [parameter, state] : states_) {
+      if (state.error.defined()) {
+        state.error.mul_(factor);
+      }
+    }
+  }
+
   void begin_after(int64_t steps, const std::string& random,
                    const std::vector<NamedTensor>& parameters) override {
     std::mt19937 engine;

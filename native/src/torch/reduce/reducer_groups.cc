@@ -87,6 +87,7 @@ GradientReducer::Impl::Origin GradientReducer::Impl::meet(ProcessGroup::Impl& gr
   group.barrier();  // reports a rank that calls something else
   auto texts = group.gather_texts(mine.str());
   Origin origin;
+  int64_t trained = 0;
   for (size_t rank = texts.size(); rank-- > 0;) {
     const auto end = texts[rank].find('\n');
     std::istringstream head(texts[rank].substr(0, end));
@@ -98,9 +99,11 @@ GradientReducer::Impl::Origin GradientReducer::Impl::meet(ProcessGroup::Impl& gr
       origin.is_rebound = true;
       head >> origin.exchange_steps >> std::ws;
       std::getline(head, origin.exchange_random);
+      trained += origin.exchange_steps > 0 ? 1 : 0;
     }
     texts[rank].erase(0, end + 1);
   }
+  origin.trained = trained;
   detail::check_same_layout(texts);
   return origin;
 }
@@ -129,7 +132,8 @@ void GradientReducer::Impl::enter(std::shared_ptr<ProcessGroup::Impl> group, con
 }
 
 /// Gives the exchange the origin's steps, random numbers and shared tensors; of its own tensors, it
-/// keeps those that the origin's steps still need.
+/// keeps those that the origin's steps still need. The mean of the errors over the ranks, which the
+/// next pass feeds back, becomes the mean over the ranks that have any.
 void GradientReducer::Impl::share_exchange(const Origin& origin) {
   if (!exchange_ || !origin.is_rebound) {
     return;
@@ -145,6 +149,10 @@ void GradientReducer::Impl::share_exchange(const Origin& origin) {
     if (found != own.end()) {
       tensor.copy_(found->second);
     }
+  }
+  if (origin.trained > 0 && origin.trained < group_->world_size()) {
+    exchange_->scale_errors(static_cast<double>(group_->world_size()) /
+                            static_cast<double>(origin.trained));
   }
   broadcast(exchange_->shared(trained_), origin.rank);
 }

@@ -84,6 +84,7 @@ class GradientReducer::Impl {
     bool is_rebound = false;  // whether its exchange has a state that the others need
     int64_t exchange_steps = 0;
     std::string exchange_random;
+    int64_t trained = 0;  // ranks whose exchange has taken a step
   };
 
   /// Compares the layouts of all ranks; a collective operation.

@@ -109,9 +109,9 @@ public final class DistributedDataParallel implements ReplicatedModel {
    * wrapper call this method, those that join {@link #wrap} their module with the same options. The
    * values of the lowest rank that calls this method are copied to the others: parameters, buffers
    * if they are copied at all, and the state of the exchange that all ranks share; errors that a
-   * rank feeds back remain its own. Buckets are formed again, and a static graph is recorded again,
-   * since a rank that joins has no others: training continues as if the module was wrapped again
-   * with this state.
+   * rank feeds back remain its own, see {@link PowerSgd#withErrorFeedback}. Buckets are formed
+   * again, and a static graph is recorded again, since a rank that joins has no others: training
+   * continues as if the module was wrapped again with this state.
    *
    * <p>The group before may be closed, aborted or without ranks that are lost. After a backward
    * pass that failed, the wrapper is usable again: clear the gradients, and repeat the step. If

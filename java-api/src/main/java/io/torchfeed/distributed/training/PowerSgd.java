@@ -132,6 +132,12 @@ public record PowerSgd(
    * Returns this exchange with or without error feedback, which takes memory for another copy of
    * the gradients.
    *
+   * <p>Each rank adds its own errors to its own gradients, so the mean over the ranks is fed back.
+   * {@link DistributedDataParallel#rebind} keeps that mean when ranks join, which have no errors:
+   * of {@code n} ranks in the new group, the {@code k} that have trained multiply their errors by
+   * {@code n / k}. The errors of ranks that leave are lost; the mean over the others takes their
+   * place. PyTorch's hook cannot change its group.
+   *
    * @param feedback whether the error of an approximation is added to the next gradient; by default
    *     it is
    * @return the exchange
