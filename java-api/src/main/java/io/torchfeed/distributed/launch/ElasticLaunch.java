@@ -59,7 +59,8 @@ final class ElasticLaunch {
   void run() throws InterruptedException {
     try (LossNotes notes = LossNotes.create();
         JobView job = JobView.open(elastic, machine + "launcher", inbox::add);
-        RankProcesses all = new RankProcesses(settings.grace(), inbox::add)) {
+        RankProcesses all = new RankProcesses(settings.grace(), inbox::add);
+        SignalForwarding signals = SignalForwarding.start(settings.forwarded(), all)) {
       all.atShutdown(notes::close);
       ElasticStarter starter =
           new ElasticStarter(settings, all, notes, logs, elastic.place(), job.port(), machine);

@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Optional;
 import java.util.OptionalLong;
 
@@ -18,7 +19,8 @@ final class ElasticProcess {
    * @param rank in the generation; -1 if it was in none
    * @param generation the last in which it was; 0 if it was in none
    * @param hasLostPeer whether it failed because another one was lost
-   * @param nanos when it was noticed
+   * @param nanos when it was noticed, as of {@link System#nanoTime}
+   * @param time when it was noticed
    */
   record Failure(
       String process,
@@ -28,7 +30,8 @@ final class ElasticProcess {
       String errorTail,
       Optional<String> errorFile,
       boolean hasLostPeer,
-      long nanos) {}
+      long nanos,
+      Instant time) {}
 
   /** The time in which the coordinator's word on a process that has exited arrives. */
   private static final Duration WORD = Duration.ofSeconds(1);
@@ -150,6 +153,7 @@ final class ElasticProcess {
   }
 
   Failure failure(long now) throws InterruptedException {
+    Instant time = Instant.now(); // the end of its output is waited for
     return new Failure(
         name(),
         rank,
@@ -158,6 +162,7 @@ final class ElasticProcess {
         running.errorTail(),
         running.errorFile(),
         running.hasLostPeer(),
-        now);
+        now,
+        time);
   }
 }

@@ -24,6 +24,35 @@ record ElasticSettings(
     Duration per,
     Consumer<CoordinatorEvent> events,
     Place place) {
+  private static final int DEFAULT_RESTARTS = 3;
+  private static final Duration DEFAULT_PER = Duration.ofMinutes(1);
+
+  /**
+   * Returns the options that were set, with defaults for the others, which are null.
+   *
+   * @throws IllegalStateException if a job of several machines has no name
+   * @throws IllegalArgumentException if there are too few or too many processes
+   */
+  static ElasticSettings of(
+      CoordinatorOptions ranks,
+      @Nullable Integer processes,
+      @Nullable Integer spares,
+      @Nullable Integer budget,
+      @Nullable Duration per,
+      @Nullable Consumer<CoordinatorEvent> events,
+      @Nullable Place place,
+      @Nullable String job) {
+    int extra = spares == null ? 0 : spares;
+    long all = (long) (processes == null ? ranks.maxRanks() : processes) + extra;
+    int restarts = (int) Math.min(Integer.MAX_VALUE, DEFAULT_RESTARTS * all);
+    return new ElasticSettings(
+        ranks,
+        extra,
+        budget == null ? restarts : budget,
+        per == null ? DEFAULT_PER : per,
+        events == null ? event -> {} : events,
+        Place.of(place, job, all, ranks.minRanks()));
+  }
 
   /**
    * The place of a job's coordinator.
@@ -54,22 +83,26 @@ record ElasticSettings(
       requireNonNull(host, "host");
     }
 
-    /** Returns the place for a job of one machine. */
-    static Place alone() {
-      return new Place(Kind.ALONE, "127.0.0.1", 0, UUID.randomUUID().toString());
-    }
-
-    /** Returns this place for a job of a name; null for the one it has. */
-    Place withJob(@Nullable String name) {
-      return name == null ? this : new Place(kind, host, port, name);
-    }
-
-    /** Throws if ranks are to be shown that the launcher does not learn. */
-    void requireKnown(RankOutput.Shown shown) {
-      if (!isHere() && shown.ranks() != null && !shown.equals(RankOutput.Shown.NONE)) {
-        throw new IllegalStateException(
-            "shownRanks " + shown + " cannot be known: the coordinator is on another machine");
+    /**
+     * Returns the place of a job.
+     *
+     * @param set null for a job of one machine
+     * @param name null for a random one, if the job is of one machine
+     * @param processes and spares of this machine
+     * @throws IllegalStateException if a job of several machines has no name
+     * @throws IllegalArgumentException if there are too few or too many processes
+     */
+    static Place of(@Nullable Place set, @Nullable String name, long processes, int minRanks) {
+      if (set != null && name == null) {
+        throw new IllegalStateException("job must be set, the same on all machines");
       }
+      String job = name == null ? UUID.randomUUID().toString() : name;
+      Place place =
+          set == null
+              ? new Place(Kind.ALONE, "127.0.0.1", 0, job)
+              : new Place(set.kind, set.host, set.port, job);
+      place.requireEnough(processes, minRanks);
+      return place;
     }
 
     /**
@@ -77,7 +110,7 @@ record ElasticSettings(
      *
      * @param minRanks the least number of ranks, which may be on other machines unless it is alone
      */
-    void requireEnough(long processes, int minRanks) {
+    private void requireEnough(long processes, int minRanks) {
       int least = kind == Kind.ALONE ? minRanks : 1;
       if (processes < least || processes > Integer.MAX_VALUE) {
         throw new IllegalArgumentException(

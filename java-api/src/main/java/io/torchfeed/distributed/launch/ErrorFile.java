@@ -73,7 +73,7 @@ public final class ErrorFile {
   }
 
   static void record(Throwable failure, Map<String, String> variables) {
-    write(json(Failures.describe(failure), stackTrace(failure)), variables);
+    write(json(Failures.describe(failure), stackTrace(failure), Instant.now()), variables);
   }
 
   /** Writes the file of this process, unless it is there. */
@@ -105,8 +105,8 @@ public final class ErrorFile {
     return text.toString();
   }
 
-  /** Returns the content of a file. */
-  static String json(String message, String stackTrace) {
+  /** Returns the content of a file about a failure at a time. */
+  static String json(String message, String stackTrace, Instant time) {
     StringWriter text = new StringWriter();
     try (JsonGenerator out = JsonObject.FACTORY.createGenerator(text)) {
       out.writeStartObject();
@@ -114,7 +114,7 @@ public final class ErrorFile {
       out.writeStringField("message", message);
       out.writeObjectFieldStart("extraInfo");
       out.writeStringField("py_callstack", stackTrace);
-      out.writeStringField("timestamp", Long.toString(Instant.now().getEpochSecond()));
+      out.writeStringField("timestamp", Long.toString(time.getEpochSecond()));
     } catch (IOException e) {
       throw new IllegalStateException("a text cannot fail to be written", e);
     }

@@ -20,7 +20,8 @@ final class FixedLaunch {
   void run() throws InterruptedException {
     try (ReservedPort port = ReservedPort.open();
         LossNotes notes = LossNotes.create();
-        RunningRanks running = new RunningRanks(settings.grace(), RunningRanks.Patience.DEFAULT)) {
+        RunningRanks running = new RunningRanks(settings.grace(), RunningRanks.Patience.DEFAULT);
+        SignalForwarding signals = running.forward(settings.forwarded())) {
       running.atShutdown(notes::close);
       LogFolder logs = LogFolder.open(settings.logs());
       for (int i = 0; i < settings.ranks(); i++) {

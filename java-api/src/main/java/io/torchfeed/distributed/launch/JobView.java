@@ -2,6 +2,7 @@
 package io.torchfeed.distributed.launch;
 
 import io.torchfeed.distributed.membership.Coordinator;
+import io.torchfeed.distributed.membership.CoordinatorEvent;
 import io.torchfeed.distributed.membership.Membership;
 import io.torchfeed.distributed.membership.MembershipEndedException;
 import io.torchfeed.distributed.membership.MembershipEndedException.Reason;
@@ -53,8 +54,9 @@ final class JobView implements AutoCloseable {
     try {
       if (!place.isHere()) {
         Membership first = join(place, name);
+        first.watch(inbox::accept);
         JobView view = new JobView(place, name, null, first);
-        watch(() -> inbox.accept(view.end(first)));
+        watch(() -> inbox.accept(view.end(first, inbox::accept)));
         return view;
       }
       Coordinator coordinator =
@@ -92,7 +94,7 @@ final class JobView implements AutoCloseable {
   }
 
   /** Waits for the end of the job, also if this launcher was silent and was expelled for it. */
-  private End end(Membership first) {
+  private End end(Membership first, Consumer<CoordinatorEvent> events) {
     Membership current = first;
     try {
       while (true) {
@@ -106,6 +108,7 @@ final class JobView implements AutoCloseable {
         }
         current.close();
         current = again();
+        current.watch(events);
       }
     } catch (MembershipEndedException e) {
       return new End(String.valueOf(e.getMessage()));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.launch;
 
+import java.time.Instant;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -25,6 +26,9 @@ public final class LaunchException extends RuntimeException {
 
   /** See {@link #errorFile()}. */
   private @Nullable String errorFile;
+
+  /** The time at which the first failure was noticed. */
+  private Instant time = Instant.now();
 
   /** See {@link #process()}. */
   private final String process;
@@ -85,10 +89,10 @@ public final class LaunchException extends RuntimeException {
   }
 
   static LaunchException failed(
-      int rank, int exitCode, String errorTail, Optional<String> errorFile) {
+      int rank, int exitCode, String errorTail, Optional<String> errorFile, Instant time) {
     String message =
         "rank " + rank + " was the first to fail, " + how(exitCode) + quote(errorTail, errorFile);
-    return new LaunchException(message, rank, exitCode, errorTail, null).with(errorFile);
+    return new LaunchException(message, rank, exitCode, errorTail, null).with(errorFile, time);
   }
 
   private static String how(int exitCode) {
@@ -100,14 +104,18 @@ public final class LaunchException extends RuntimeException {
         + (errorTail.isEmpty() ? "" : "; the end of its standard error:\n" + errorTail);
   }
 
-  private LaunchException with(Optional<String> file) {
+  private LaunchException with(Optional<String> file, Instant noticed) {
     errorFile = file.orElse(null);
+    time = noticed;
     return this;
   }
 
-  /** Returns the content of an error file for this failure, written by the process if it could. */
+  /**
+   * Returns the content of an error file for this failure, written by the process if it could; else
+   * with the time when its failure was noticed.
+   */
   String errorFile() {
-    return errorFile == null ? ErrorFile.json(String.valueOf(getMessage()), "") : errorFile;
+    return errorFile == null ? ErrorFile.json(String.valueOf(getMessage()), "", time) : errorFile;
   }
 
   static LaunchException processNotStarted(String process, Throwable cause) {
@@ -147,7 +155,7 @@ public final class LaunchException extends RuntimeException {
             first.exitCode(),
             first.errorTail(),
             null)
-        .with(first.errorFile());
+        .with(first.errorFile(), first.time());
   }
 
   /**

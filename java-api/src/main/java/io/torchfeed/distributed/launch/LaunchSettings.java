@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
  * The options of a launch.
  *
  * @param ranks the number of processes that train on this machine
+ * @param forwarded the signals that ranks get when the launcher gets them
  * @param elastic null for a launch whose number of ranks is fixed
  */
 record LaunchSettings(
@@ -24,12 +25,14 @@ record LaunchSettings(
     Duration grace,
     @Nullable Path logs,
     RankOutput.Shown shown,
+    List<String> forwarded,
     @Nullable ElasticSettings elastic) {
 
   LaunchSettings {
     arguments = List.copyOf(arguments);
     jvmOptions = List.copyOf(jvmOptions);
     environment = Map.copyOf(environment);
+    forwarded = List.copyOf(forwarded);
   }
 
   /** Returns the number of processes that are started on this machine. */

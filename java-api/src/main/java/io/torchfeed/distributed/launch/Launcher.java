@@ -72,7 +72,8 @@ public final class Launcher {
    *     started, if the available memory is too small for all ranks, if logs cannot be written, the
    *     host of {@link LauncherBuilder#listen} is unknown, or the coordinator of another machine
    *     cannot be reached or is one of another job
-   * @throws IllegalStateException if the coordinator cannot listen
+   * @throws IllegalStateException if the coordinator cannot listen, or the JVM does not allow to
+   *     handle the signals of {@link LauncherBuilder#forwardSignals}
    * @throws InterruptedException if this thread is interrupted; all ranks have been terminated
    */
   public void run() throws InterruptedException {

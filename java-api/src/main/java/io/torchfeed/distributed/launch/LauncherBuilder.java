@@ -27,8 +27,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LauncherBuilder {
   private static final Duration DEFAULT_GRACE = Duration.ofSeconds(5);
-  private static final int DEFAULT_RESTARTS = 3;
-  private static final Duration DEFAULT_PER = Duration.ofMinutes(1);
 
   private @Nullable Integer ranks;
   private @Nullable CoordinatorOptions elastic;
@@ -48,6 +46,7 @@ public final class LauncherBuilder {
   private @Nullable Duration grace;
   private @Nullable Path logs;
   private RankOutput.@Nullable Shown shown;
+  private final Set<String> forwarded = new TreeSet<>();
 
   LauncherBuilder() {}
 
@@ -142,9 +141,9 @@ public final class LauncherBuilder {
    * Sets that this launcher starts processes for the elastic job of the launcher of another
    * machine, where the coordinator is. The launch ends with the job, also if none of its processes
    * has joined it, and fails if the coordinator is lost. When the training is complete, processes
-   * that do not learn it have the {@link #grace} period to end, are then asked to, and killed. This
-   * launcher does not learn who is in the job: {@link #events} gets none, {@link #shownRanks} is
-   * refused unless it is empty, and a {@link LaunchException} has no rank.
+   * that do not learn it have the {@link #grace} period to end, are then asked to, and killed. The
+   * coordinator sends its events to this launcher, beginning with the current generation; while the
+   * connection between both is interrupted, it gets none.
    *
    * @param host the host of that launcher's {@link #listen}
    * @param port in [1, 65535]
@@ -332,11 +331,24 @@ public final class LauncherBuilder {
   }
 
   /**
+   * Adds signals that each rank gets when the launcher gets them. They end a rank that does not
+   * handle them, for example by {@link
+   * io.torchfeed.distributed.membership.Membership#leaveOnTermination}.
+   *
+   * @param signals {@code USR1} or {@code HUP}; the JVM uses the others, or they end a launch
+   * @return this
+   */
+  public LauncherBuilder forwardSignals(String... signals) {
+    forwarded.addAll(SignalForwarding.requirePossible(requireNonNull(signals, "signals")));
+    return this;
+  }
+
+  /**
    * Builds the launcher.
    *
    * @return the launcher
-   * @throws IllegalStateException if no main class was set, an option of elastic launches without
-   *     {@link #ranks(int, int)}, or {@link #shownRanks} with {@link #coordinator}
+   * @throws IllegalStateException if no main class was set, or an option of elastic launches
+   *     without {@link #ranks(int, int)}
    * @throws IllegalArgumentException if there are too many or too few processes for this machine
    */
   public Launcher build() {
@@ -355,6 +367,7 @@ public final class LauncherBuilder {
             orElse(grace, DEFAULT_GRACE),
             logs,
             orElse(shown, RankOutput.Shown.ALL),
+            List.copyOf(forwarded),
             elastic());
     if (!settings.oversubscribe()) {
       Launcher.requireProcessors(settings.processes(), Runtime.getRuntime().availableProcessors());
@@ -372,20 +385,7 @@ public final class LauncherBuilder {
       requireElastic("events", events);
       return null;
     }
-    if (place != null && job == null) {
-      throw new IllegalStateException("job must be set, the same on all machines");
-    }
-    Place where = orElse(place, Place.alone()).withJob(job);
-    where.requireKnown(orElse(shown, RankOutput.Shown.ALL));
-    long all = (long) orElse(processes, elastic.maxRanks()) + orElse(spares, 0);
-    where.requireEnough(all, elastic.minRanks());
-    return new ElasticSettings(
-        elastic,
-        orElse(spares, 0),
-        orElse(budget, (int) Math.min(Integer.MAX_VALUE, DEFAULT_RESTARTS * all)),
-        orElse(per, DEFAULT_PER),
-        orElse(events, event -> {}),
-        where);
+    return ElasticSettings.of(elastic, processes, spares, budget, per, events, place, job);
   }
 
   private static void requireElastic(String option, @Nullable Object value) {

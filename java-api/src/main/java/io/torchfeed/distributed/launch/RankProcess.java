@@ -137,6 +137,19 @@ final class RankProcess {
     }
   }
 
+  /** Sends a signal, whose name has no SIG: Java itself can only terminate and kill. */
+  void signal(String signal) {
+    if (!process.isAlive()) {
+      return;
+    }
+    try {
+      String command = "kill -" + signal + " \"$0\"";
+      new ProcessBuilder("sh", "-c", command, Long.toString(process.pid())).inheritIO().start();
+    } catch (IOException e) {
+      System.err.println("SIG" + signal + " cannot be sent to " + name + ": " + e.getMessage());
+    }
+  }
+
   /** Returns the failure that ended the forwarding of output, or null. */
   @Nullable Throwable outputFailure() {
     return outputFailure;

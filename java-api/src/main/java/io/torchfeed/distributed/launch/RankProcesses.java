@@ -75,6 +75,13 @@ final class RankProcesses implements AutoCloseable {
     return isEnding;
   }
 
+  /** Sends a signal to all processes. */
+  void signal(String name) {
+    synchronized (processes) {
+      processes.forEach(each -> each.signal(name));
+    }
+  }
+
   /** Forgets a process that has exited. */
   void remove(RankProcess exited) {
     synchronized (processes) {

@@ -2,6 +2,7 @@
 package io.torchfeed.distributed.launch;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashSet;
@@ -54,6 +55,11 @@ final class RunningRanks implements AutoCloseable {
     processes.atShutdown(last);
   }
 
+  /** Starts to forward signals. */
+  SignalForwarding forward(List<String> signals) {
+    return SignalForwarding.start(signals, processes);
+  }
+
   /**
    * Starts a rank.
    *
@@ -72,9 +78,10 @@ final class RunningRanks implements AutoCloseable {
     while (ended.size() < ranks.size()) {
       @Nullable RankProcess rank = next(LOOK_NANOS);
       if (rank != null && rank.hasFailed()) {
+        Instant time = Instant.now();
         RankProcess cause = causeAmong(rank);
         throw LaunchException.failed(
-            cause.rank(), cause.process().exitValue(), cause.errorTail(), cause.errorFile());
+            cause.rank(), cause.process().exitValue(), cause.errorTail(), cause.errorFile(), time);
       }
       if (rank != null) {
         rank.errorTail(); // so that its last lines are printed before this method returns

@@ -35,10 +35,22 @@ final class Connection {
     this.since = since;
   }
 
-  /** Returns the next message, or nothing if it has not arrived whole. */
-  Optional<Message> read() throws IOException {
+  /**
+   * Reads the bytes that have arrived, as far as there is room for them.
+   *
+   * @param received is cleared first
+   */
+  void read(ByteBuffer received) throws IOException {
+    if (channel.read(received.clear()) < 0) {
+      throw new EOFException("its process has ended, or closed the connection");
+    }
+    received.flip();
+  }
+
+  /** Returns the next message of the bytes read, or nothing if it has not arrived whole. */
+  Optional<Message> next(ByteBuffer received) throws IOException {
     if (frame == null) {
-      fill(length);
+      fill(length, received);
       if (length.hasRemaining()) {
         return Optional.empty();
       }
@@ -49,7 +61,7 @@ final class Connection {
       }
       frame = ByteBuffer.allocate(bytes);
     }
-    fill(frame);
+    fill(frame, received);
     if (frame.hasRemaining()) {
       return Optional.empty();
     }
@@ -58,10 +70,10 @@ final class Connection {
     return Optional.of(Message.decode(bytes));
   }
 
-  private void fill(ByteBuffer buffer) throws IOException {
-    if (buffer.hasRemaining() && channel.read(buffer) < 0) {
-      throw new EOFException("its process has ended, or closed the connection");
-    }
+  private static void fill(ByteBuffer to, ByteBuffer from) {
+    int count = Math.min(to.remaining(), from.remaining());
+    to.put(from.slice().limit(count));
+    from.position(from.position() + count);
   }
 
   void send(Message message) throws IOException {

@@ -5,6 +5,7 @@ import io.torchfeed.distributed.membership.CoordinatorEvent.Kind;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
+import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
@@ -41,6 +42,7 @@ final class CoordinatorLoop implements Roster.Wire {
   private final Map<Long, Connection> connections = new HashMap<>();
   private final Set<Connection> ending = new HashSet<>();
   private final List<Runnable> afterwards = new ArrayList<>();
+  private final ByteBuffer received = ByteBuffer.allocateDirect(1 << 16);
   private final int port;
   private long nextId;
   private volatile int generation;
@@ -198,10 +200,11 @@ final class CoordinatorLoop implements Roster.Wire {
           forget(connection);
         }
       } else if (key.isValid() && key.isReadable()) {
-        Optional<Message> message = connection.read();
+        connection.read(received);
+        Optional<Message> message = connection.next(received);
         while (message.isPresent()) {
           received(connection, message.get());
-          message = connection.isEnding() ? Optional.empty() : connection.read();
+          message = connection.isEnding() ? Optional.empty() : connection.next(received);
         }
       }
     } catch (IOException | IllegalArgumentException e) {

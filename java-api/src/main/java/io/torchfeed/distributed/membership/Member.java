@@ -24,6 +24,10 @@ final class Member {
   long step = Message.NO_STEP;
   OptionalLong at = OptionalLong.empty();
   boolean isLeaving;
+
+  /** It has completed a step, or taken the state after one. */
+  boolean isHolder;
+
   long heard;
 
   Member(long id, String name, long now) {

@@ -4,13 +4,16 @@ package io.torchfeed.distributed.membership;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.distributed.membership.MembershipEndedException.Reason;
+import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.FinishNote;
 import io.torchfeed.internal.TerminationSignal;
 import io.torchfeed.internal.TimeLimit;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,14 +30,11 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Membership implements AutoCloseable {
   private final CoordinatorLink link;
+  private final EventReceiver events = new EventReceiver();
   private final Object monitor = new Object();
 
   // Guarded by the monitor.
-  private Message.@Nullable Formed formed;
-  private Message.@Nullable Master master;
-  private @Nullable String broken;
-  private OptionalLong at = OptionalLong.empty();
-  private OptionalLong stopAfter = OptionalLong.empty();
+  private final WorldNews news = new WorldNews();
   private @Nullable MembershipEndedException end;
   private @Nullable Runnable whenBroken;
   private boolean isWelcome;
@@ -144,15 +144,11 @@ public final class Membership implements AutoCloseable {
     String why = requireNonNull(reason, "reason");
     synchronized (monitor) {
       while (true) {
-        formed = null;
-        master = null;
-        broken = null;
-        at = OptionalLong.empty();
-        stopAfter = OptionalLong.empty();
+        news.clear();
         whenBroken = null;
         isEventful = false;
         trySend(new Message.Ready(step, why));
-        while (!isDecided()) {
+        while (end == null && !news.isDecided()) {
           monitor.wait();
         }
         if (hasEnded(Reason.FINISHED)) {
@@ -160,10 +156,10 @@ public final class Membership implements AutoCloseable {
           return Optional.empty();
         }
         requireNotEnded();
-        if (broken == null) {
-          return Optional.of(World.of(requireNonNull(formed), master, link.localHost()));
+        if (news.broken == null) {
+          return Optional.of(World.of(requireNonNull(news.formed), news.master, link.localHost()));
         }
-        why = broken;
+        why = news.broken;
       }
     }
   }
@@ -172,11 +168,6 @@ public final class Membership implements AutoCloseable {
     synchronized (monitor) {
       return end != null && end.reason() == reason;
     }
-  }
-
-  private boolean isDecided() {
-    return end != null
-        || (formed != null && (broken != null || formed.rank() == 0 || master != null));
   }
 
   /**
@@ -188,10 +179,10 @@ public final class Membership implements AutoCloseable {
    */
   public void announce(String host, int port) {
     synchronized (monitor) {
-      if (formed == null || formed.rank() != 0) {
+      if (news.formed == null || news.formed.rank() != 0) {
         throw new IllegalStateException("only rank 0 of a world announces its address");
       }
-      trySend(new Message.Listening(formed.generation(), requireNonNull(host, "host"), port));
+      trySend(new Message.Listening(news.formed.generation(), requireNonNull(host, "host"), port));
     }
   }
 
@@ -205,7 +196,7 @@ public final class Membership implements AutoCloseable {
     requireNonNull(action, "action");
     boolean isBroken;
     synchronized (monitor) {
-      isBroken = broken != null || end != null;
+      isBroken = news.broken != null || end != null;
       whenBroken = isBroken ? null : action;
     }
     if (isBroken) {
@@ -236,16 +227,16 @@ public final class Membership implements AutoCloseable {
 
   private boolean mustLeave(long completed) throws InterruptedException {
     synchronized (monitor) {
-      while (end == null && broken == null && at.isPresent()) {
-        if (stopAfter.isPresent()) {
-          return completed >= stopAfter.getAsLong();
+      while (end == null && news.broken == null && news.at.isPresent()) {
+        if (news.stopAfter.isPresent()) {
+          return completed >= news.stopAfter.getAsLong();
         }
-        if (completed <= at.getAsLong()) {
+        if (completed <= news.at.getAsLong()) {
           return false;
         }
         monitor.wait();
       }
-      return end != null || broken != null;
+      return end != null || news.broken != null;
     }
   }
 
@@ -259,10 +250,10 @@ public final class Membership implements AutoCloseable {
    */
   public void finish() throws InterruptedException {
     synchronized (monitor) {
-      if (broken == null) {
+      if (news.broken == null) {
         trySend(new Message.Finished(step));
       }
-      while (end == null && broken == null) {
+      while (end == null && news.broken == null) {
         monitor.wait();
       }
       if (hasEnded(Reason.FINISHED)) {
@@ -270,7 +261,7 @@ public final class Membership implements AutoCloseable {
         return;
       }
       requireNotEnded();
-      throw new WorldChangedException(String.valueOf(broken));
+      throw new WorldChangedException(String.valueOf(news.broken));
     }
   }
 
@@ -286,10 +277,25 @@ public final class Membership implements AutoCloseable {
    * Makes SIGTERM and SIGINT {@linkplain #requestLeave ask} to leave instead of ending this
    * process, which then has the time to. A second signal of the same kind ends it as usual.
    *
-   * @throws IllegalStateException if the JVM does not allow it, for example with {@code -Xrs}
+   * @param others names of more such signals without SIG, for example {@code USR1} as the warning
+   *     of a cluster before it takes the machine away
+   * @throws IllegalStateException if the JVM does not allow it, for example with {@code -Xrs}, or
+   *     for a signal that the JVM uses itself
    */
-  public void leaveOnTermination() {
-    TerminationSignal.handle(this::requestLeave);
+  public void leaveOnTermination(String... others) {
+    requireNonNull(others, "others");
+    TerminationSignal.handle(Checks.copyOf("others", Arrays.asList(others)), this::requestLeave);
+  }
+
+  /**
+   * Asks the coordinator for the events of the job, from now on; the first is how the current
+   * generation was formed, if there is one. Refused connections are not among them.
+   *
+   * @param watcher called in a thread of this object; must not wait. Replaces the one before
+   */
+  public void watch(Consumer<CoordinatorEvent> watcher) {
+    events.setWatcher(requireNonNull(watcher, "watcher"));
+    trySend(new Message.Watch());
   }
 
   /** Leaves the job as planned; the other ranks continue without this one. */
@@ -324,7 +330,7 @@ public final class Membership implements AutoCloseable {
    */
   public Optional<String> broken() {
     synchronized (monitor) {
-      return end != null ? Optional.ofNullable(end.getMessage()) : Optional.ofNullable(broken);
+      return end != null ? Optional.ofNullable(end.getMessage()) : Optional.ofNullable(news.broken);
     }
   }
 
@@ -345,36 +351,27 @@ public final class Membership implements AutoCloseable {
       }
     } else if (message instanceof Message.Ended ended) {
       ended(MembershipEndedException.by(ended));
-    } else {
+    } else if (!events.takes(message)) {
       Runnable action = null;
       synchronized (monitor) {
-        if (message instanceof Message.Formed m) {
-          formed = m;
-        } else if (message instanceof Message.Master m && isCurrent(m.generation())) {
-          master = m;
-        } else if (message instanceof Message.Broken m && isCurrent(m.generation())) {
-          broken = m.reason();
+        news.take(message);
+        if (message instanceof Message.Broken m && news.isCurrent(m.generation())) {
+          news.broken = m.reason();
           action = whenBroken;
           whenBroken = null;
-        } else if (message instanceof Message.Pause m && isCurrent(m.generation())) {
+        } else if (message instanceof Message.Pause m && news.isCurrent(m.generation())) {
           isEventful = true; // before the step is read: a commit after that looks at it
           long completed = step;
-          at = OptionalLong.of(completed);
+          news.at = OptionalLong.of(completed);
           trySend(new Message.At(m.generation(), completed));
-        } else if (message instanceof Message.StopAfter m && isCurrent(m.generation())) {
-          stopAfter = OptionalLong.of(m.step());
         }
-        isEventful |= broken != null;
+        isEventful |= news.broken != null;
         monitor.notifyAll();
       }
       if (action != null) {
         action.run();
       }
     }
-  }
-
-  private boolean isCurrent(int generation) {
-    return formed != null && formed.generation() == generation;
   }
 
   private void ended(MembershipEndedException reason) {

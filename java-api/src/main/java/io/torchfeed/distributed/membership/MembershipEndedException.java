@@ -30,14 +30,22 @@ public final class MembershipEndedException extends RuntimeException {
   /** See {@link #reason()}. */
   private final Reason reason;
 
+  /** See {@link #isLastHolder()}. */
+  private final boolean isLastHolder;
+
   MembershipEndedException(Reason reason, String text) {
+    this(reason, text, false);
+  }
+
+  private MembershipEndedException(Reason reason, String text, boolean isLastHolder) {
     super(text);
     this.reason = reason;
+    this.isLastHolder = isLastHolder;
   }
 
   static MembershipEndedException by(Message.Ended ended) {
     String text = ended.reason() == Reason.EXPELLED ? "expelled by the coordinator: " : "";
-    return new MembershipEndedException(ended.reason(), text + ended.text());
+    return new MembershipEndedException(ended.reason(), text + ended.text(), ended.isLastHolder());
   }
 
   static MembershipEndedException lost(String reason) {
@@ -47,7 +55,7 @@ public final class MembershipEndedException extends RuntimeException {
 
   /** Returns this exception with the stack of the thread that calls this. */
   MembershipEndedException again() {
-    return new MembershipEndedException(reason, String.valueOf(getMessage()));
+    return new MembershipEndedException(reason, String.valueOf(getMessage()), isLastHolder);
   }
 
   /**
@@ -57,5 +65,15 @@ public final class MembershipEndedException extends RuntimeException {
    */
   public Reason reason() {
     return reason;
+  }
+
+  /**
+   * Returns whether this process has left as it asked to, and no other one of the job holds the
+   * state of the training: it is lost unless this process saves it.
+   *
+   * @return true for at most one process at a time
+   */
+  public boolean isLastHolder() {
+    return isLastHolder;
   }
 }

@@ -8,6 +8,8 @@ import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
 
 /**
  * A message between a coordinator and a member: a frame of at most {@link #MAX_BYTES} bytes, behind
@@ -49,6 +51,9 @@ sealed interface Message {
   /** The member has completed its training. */
   record Finished(long step) implements Message {}
 
+  /** The member wants to get the events of the job. */
+  record Watch() implements Message {}
+
   // By the coordinator.
 
   /** The answer to {@link Hello}: the member has an id and gives a sign of life that often. */
@@ -70,8 +75,45 @@ sealed interface Message {
   /** The last step of the generation. */
   record StopAfter(int generation, long step) implements Message {}
 
-  /** All is over for this member. */
-  record Ended(MembershipEndedException.Reason reason, String text) implements Message {}
+  /**
+   * All is over for this member; {@code isLastHolder} if it leaves, and no other member holds the
+   * state.
+   */
+  record Ended(MembershipEndedException.Reason reason, String text, boolean isLastHolder)
+      implements Message {
+    Ended(MembershipEndedException.Reason reason, String text) {
+      this(reason, text, false);
+    }
+  }
+
+  /** Names of processes that the next {@link Event} is about: a message has no room for all. */
+  record Names(List<String> processes) implements Message {
+    /** Fewer than a message has room for, at three bytes for each character. */
+    private static final int MAX_TOTAL_CHARS = 16_000;
+
+    /** Divides names into messages. */
+    static List<Names> of(List<String> processes) {
+      List<Names> all = new ArrayList<>();
+      List<String> some = new ArrayList<>();
+      int chars = 0;
+      for (String each : processes) {
+        if (chars + each.length() > MAX_TOTAL_CHARS && !some.isEmpty()) {
+          all.add(new Names(List.copyOf(some)));
+          some.clear();
+          chars = 0;
+        }
+        some.add(each);
+        chars += each.length();
+      }
+      if (!some.isEmpty()) {
+        all.add(new Names(List.copyOf(some)));
+      }
+      return all;
+    }
+  }
+
+  /** An event of the job, about the processes that were named before it. */
+  record Event(CoordinatorEvent.Kind kind, int generation, String text) implements Message {}
 
   /** The step of a member without state. */
   long NO_STEP = -1;
@@ -118,6 +160,8 @@ sealed interface Message {
     } else if (this instanceof Finished m) {
       out.writeByte(8);
       out.writeLong(m.step);
+    } else if (this instanceof Watch) {
+      out.writeByte(9);
     } else if (this instanceof Welcome m) {
       out.writeByte(33);
       out.writeLong(m.id);
@@ -147,6 +191,18 @@ sealed interface Message {
     } else if (this instanceof Ended m) {
       out.writeByte(39);
       out.writeUTF(m.reason.name());
+      out.writeUTF(cut(m.text));
+      out.writeBoolean(m.isLastHolder);
+    } else if (this instanceof Names m) {
+      out.writeByte(40);
+      out.writeInt(m.processes.size());
+      for (String each : m.processes) {
+        out.writeUTF(cut(each));
+      }
+    } else if (this instanceof Event m) {
+      out.writeByte(41);
+      out.writeUTF(m.kind.name());
+      out.writeInt(m.generation);
       out.writeUTF(cut(m.text));
     }
   }
@@ -187,13 +243,18 @@ sealed interface Message {
       case 6 -> new Leaving();
       case 7 -> new Left(in.readUTF());
       case 8 -> new Finished(in.readLong());
+      case 9 -> new Watch();
       case 33 -> new Welcome(in.readLong(), in.readInt(), in.readInt());
       case 34 -> formed(in);
       case 35 -> new Master(in.readInt(), in.readUTF(), in.readInt());
       case 36 -> new Broken(in.readInt(), in.readUTF());
       case 37 -> new Pause(in.readInt());
       case 38 -> new StopAfter(in.readInt(), in.readLong());
-      case 39 -> new Ended(nameOf(MembershipEndedException.Reason.class, in), in.readUTF());
+      case 39 ->
+          new Ended(
+              nameOf(MembershipEndedException.Reason.class, in), in.readUTF(), in.readBoolean());
+      case 40 -> names(in);
+      case 41 -> new Event(nameOf(CoordinatorEvent.Kind.class, in), in.readInt(), in.readUTF());
       default -> throw new IOException("unknown kind " + kind + " of message");
     };
   }
@@ -203,6 +264,14 @@ sealed interface Message {
       throw new IOException("not a member of a torchfeed job, or one of another version");
     }
     return new Hello(in.readUTF(), in.readUTF());
+  }
+
+  private static Names names(DataInputStream in) throws IOException {
+    List<String> processes = new ArrayList<>();
+    for (int left = in.readInt(); left > 0; left--) {
+      processes.add(in.readUTF()); // ends with the message
+    }
+    return new Names(processes);
   }
 
   private static Formed formed(DataInputStream in) throws IOException {

@@ -6,9 +6,7 @@ import io.torchfeed.distributed.membership.Member.Doing;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
@@ -40,12 +38,13 @@ final class Roster {
 
   private final CoordinatorOptions options;
   private final Wire wire;
-  private final Consumer<CoordinatorEvent> events;
-  private final Map<Long, Member> members = new LinkedHashMap<>();
+  private final Watchers watchers;
+  private final MemberTable members = new MemberTable();
   private Phase phase = Phase.FORMING;
   private int generation;
   private boolean hasHeldState;
   private boolean hasLastStep;
+  private int answers;
   private long formingSince;
   private OptionalLong waitingSince = OptionalLong.empty();
   private OptionalLong shortSince = OptionalLong.empty();
@@ -56,7 +55,7 @@ final class Roster {
       CoordinatorOptions options, Wire wire, Consumer<CoordinatorEvent> events, long startNanos) {
     this.options = options;
     this.wire = wire;
-    this.events = events;
+    this.watchers = new Watchers(events, wire);
     this.formingSince = startNanos;
     this.now = startNanos;
   }
@@ -81,7 +80,7 @@ final class Roster {
       wire.drop(id);
       return;
     }
-    members.put(id, new Member(id, name, now));
+    members.add(new Member(id, name, now));
     note(Kind.CONNECTED, name + " has connected", List.of(name));
   }
 
@@ -98,17 +97,20 @@ final class Roster {
     now = nanos;
     member.heard = now;
     if (message instanceof Message.Beat beat) {
-      hasHeldState |= beat.step() > 0;
+      noteHolder(member, beat.step());
       wire.send(id, message);
     } else if (message instanceof Message.Ready ready) {
       ready(member, ready);
     } else if (message instanceof Message.Listening listening) {
       if (isCurrent(member, listening.generation())) {
         Message master = new Message.Master(generation, listening.host(), listening.port());
-        ofGeneration().stream().filter(m -> m != member).forEach(m -> wire.send(m.id, master));
+        members.ofGeneration().stream()
+            .filter(m -> m != member)
+            .forEach(m -> wire.send(m.id, master));
       }
     } else if (message instanceof Message.At at) {
       if (isCurrent(member, at.generation()) && phase == Phase.PAUSING) {
+        answers += member.at.isEmpty() ? 1 : 0;
         member.at = OptionalLong.of(at.step());
         agree();
       }
@@ -125,31 +127,34 @@ final class Roster {
     } else if (message instanceof Message.Finished finished) {
       member.step = finished.step();
       if (member.isInGeneration()) {
-        member.doing = Doing.DONE;
+        members.set(member, Doing.DONE);
         finishIfAllAreDone();
       }
+    } else if (message instanceof Message.Watch) {
+      watchers.add(id);
     } else {
       throw new IllegalArgumentException("members do not send " + message);
     }
+  }
+
+  private void noteHolder(Member member, long step) {
+    member.isHolder |= step > 0;
+    hasHeldState |= step > 0;
   }
 
   private boolean isCurrent(Member member, int generationOfMessage) {
     return member.isInGeneration() && generationOfMessage == generation;
   }
 
-  private List<Member> ofGeneration() {
-    return members.values().stream().filter(Member::isInGeneration).toList();
-  }
-
   private void ready(Member member, Message.Ready ready) {
     boolean wasIn = member.isInGeneration();
     boolean isPlanned = phase == Phase.PAUSING && ready.reason().isEmpty();
-    member.doing = Doing.WAITING;
+    members.set(member, Doing.WAITING);
     member.step = ready.step();
-    hasHeldState |= ready.step() > 0;
+    noteHolder(member, ready.step());
     if (wasIn && !isPlanned && isTraining()) {
       breakUp(member + " has left the generation: " + ready.reason());
-    } else if (!wasIn && isTraining() && ofGeneration().size() < options.maxRanks()) {
+    } else if (!wasIn && isTraining() && members.generationSize() < options.maxRanks()) {
       pause(member + " has come");
     }
     if (member.isLeaving) {
@@ -160,12 +165,18 @@ final class Roster {
 
   /** Lets a member go that is in no generation and has asked to leave. */
   private void release(Member member) {
-    dismiss(member, MembershipEndedException.Reason.LEFT, "this process has asked to leave");
+    boolean isLast =
+        member.isHolder
+            && members.all().stream().noneMatch(other -> other != member && other.isHolder);
+    dismiss(
+        member,
+        new Message.Ended(
+            MembershipEndedException.Reason.LEFT, "this process has asked to leave", isLast));
     gone(member.id, null, now);
   }
 
-  private void dismiss(Member member, MembershipEndedException.Reason reason, String text) {
-    wire.send(member.id, new Message.Ended(reason, text));
+  private void dismiss(Member member, Message.Ended ended) {
+    wire.send(member.id, ended);
     wire.drop(member.id);
   }
 
@@ -177,6 +188,7 @@ final class Roster {
   void gone(long id, @Nullable String reason, long nanos) {
     now = nanos;
     Member member = members.remove(id);
+    watchers.remove(id);
     if (member == null || phase == Phase.OVER) {
       return;
     }
@@ -198,8 +210,8 @@ final class Roster {
     note(Kind.BROKEN, reason, List.of());
     phase = Phase.FORMING;
     formingSince = now;
-    for (Member each : ofGeneration()) {
-      each.doing = Doing.TRAINING; // also one that is done takes part in the next
+    for (Member each : members.ofGeneration()) {
+      members.set(each, Doing.TRAINING); // also one that is done takes part in the next
       wire.send(each.id, new Message.Broken(generation, reason));
     }
   }
@@ -212,8 +224,9 @@ final class Roster {
     note(Kind.PAUSED, reason, List.of());
     phase = Phase.PAUSING;
     hasLastStep = false;
+    answers = 0;
     formingSince = now;
-    for (Member each : ofGeneration()) {
+    for (Member each : members.ofGeneration()) {
       each.at = OptionalLong.empty();
       wire.send(each.id, new Message.Pause(generation));
     }
@@ -224,10 +237,11 @@ final class Roster {
    * after the next since then, so all reach the step after the furthest one's.
    */
   private void agree() {
-    List<Member> training = ofGeneration();
-    if (hasLastStep
-        || training.isEmpty()
-        || training.stream().anyMatch(each -> each.at.isEmpty())) {
+    if (hasLastStep || answers < members.generationSize()) {
+      return;
+    }
+    List<Member> training = members.ofGeneration();
+    if (training.isEmpty() || training.stream().anyMatch(each -> each.at.isEmpty())) {
       return;
     }
     hasLastStep = true;
@@ -238,11 +252,11 @@ final class Roster {
   }
 
   private void finishIfAllAreDone() {
-    List<Member> training = ofGeneration();
     if (isTraining()
-        && !training.isEmpty()
-        && training.stream().allMatch(each -> each.doing == Doing.DONE)
-        && members.values().stream().noneMatch(each -> isAwaited(each))) {
+        && members.count(Doing.DONE) > 0
+        && members.count(Doing.TRAINING) == 0
+        && members.stream(Doing.WAITING).noneMatch(each -> isAwaited(each))) {
+      List<Member> training = members.ofGeneration();
       note(
           Kind.FINISHED,
           "training has been completed by " + training.size() + " ranks",
@@ -254,14 +268,14 @@ final class Roster {
     }
   }
 
-  /** Returns whether it was in the generation, and waits for the next with state to be trained. */
+  /** Returns whether one that waits was in the generation, and has state to be trained. */
   private static boolean isAwaited(Member member) {
-    return member.doing == Doing.WAITING && member.rank >= 0 && !member.isLeaving;
+    return member.rank >= 0 && !member.isLeaving;
   }
 
   private void end() {
     phase = Phase.OVER;
-    members.keySet().forEach(id -> wire.send(id, ended()));
+    members.all().forEach(each -> wire.send(each.id, ended()));
   }
 
   private Message ended() {
@@ -277,16 +291,10 @@ final class Roster {
   }
 
   private void form() {
-    if (phase == Phase.RUNNING || phase == Phase.OVER || !ofGeneration().isEmpty()) {
+    if (phase == Phase.RUNNING || phase == Phase.OVER || members.generationSize() > 0) {
       return;
     }
-    List<Member> waiting =
-        waiting()
-            .sorted(
-                Comparator.comparingLong((Member each) -> -each.step)
-                    .thenComparingLong(each -> each.id))
-            .toList();
-    if (waiting.isEmpty()) {
+    if (members.count(Doing.WAITING) == 0) {
       waitingSince = OptionalLong.empty();
       return;
     }
@@ -296,13 +304,22 @@ final class Roster {
     boolean isFirst = generation == 0;
     boolean hasWaited = now - waitingSince.getAsLong() >= options.start().toNanos();
     int wanted = isFirst && !hasWaited ? options.maxRanks() : options.minRanks();
+    if (members.count(Doing.WAITING) < wanted) {
+      return;
+    }
+    List<Member> waiting =
+        waiting()
+            .sorted(
+                Comparator.comparingLong((Member each) -> -each.step)
+                    .thenComparingLong(each -> each.id))
+            .toList();
     if (waiting.size() >= wanted) {
       form(waiting.subList(0, Math.min(waiting.size(), options.maxRanks())));
     }
   }
 
   private Stream<Member> waiting() {
-    return members.values().stream().filter(each -> each.doing == Doing.WAITING && !each.isLeaving);
+    return members.stream(Doing.WAITING).filter(each -> !each.isLeaving);
   }
 
   private void form(List<Member> chosen) {
@@ -310,13 +327,13 @@ final class Roster {
     phase = Phase.RUNNING;
     waitingSince = OptionalLong.empty();
     shortSince = OptionalLong.empty();
-    members.values().forEach(each -> each.rank = -1);
+    members.all().forEach(each -> each.rank = -1);
     World.Origin origin = origin(chosen.get(0));
     long step = origin == World.Origin.RANK_ZERO ? chosen.get(0).step : Message.NO_STEP;
     List<String> names = new ArrayList<>();
     for (Member each : chosen) {
       each.rank = names.size();
-      each.doing = Doing.TRAINING;
+      members.set(each, Doing.TRAINING);
       names.add(each.name + (each.step == Message.NO_STEP ? "" : "@" + each.step));
       wire.send(each.id, new Message.Formed(generation, each.rank, chosen.size(), origin, step));
     }
@@ -336,7 +353,7 @@ final class Roster {
   /** Lets time pass: expels members that give no sign of life, and ends waits that are too long. */
   void tick(long nanos) {
     now = nanos;
-    for (Member each : List.copyOf(members.values())) {
+    for (Member each : List.copyOf(members.all())) {
       if (now - each.heard > options.silence().toNanos()) {
         expel(each, "no sign of life for " + millis(options.silence()));
       } else if (phase == Phase.FORMING
@@ -346,7 +363,7 @@ final class Roster {
       }
     }
     form();
-    if (phase == Phase.RUNNING || phase == Phase.OVER || !ofGeneration().isEmpty()) {
+    if (phase == Phase.RUNNING || phase == Phase.OVER || members.generationSize() > 0) {
       return;
     }
     long ready = waiting().count();
@@ -366,11 +383,11 @@ final class Roster {
   }
 
   private void expel(Member member, String reason) {
-    dismiss(member, MembershipEndedException.Reason.EXPELLED, reason);
+    dismiss(member, new Message.Ended(MembershipEndedException.Reason.EXPELLED, reason));
     gone(member.id, reason, now);
   }
 
   private void note(Kind kind, String text, List<String> processes) {
-    events.accept(new CoordinatorEvent(kind, generation, text, processes));
+    watchers.note(new CoordinatorEvent(kind, generation, text, processes));
   }
 }

@@ -18,6 +18,7 @@ public final class ComingLauncher {
         .arguments(args.length > 1 && !args[1].isEmpty() ? new String[] {args[1]} : new String[0])
         .grace(Duration.ofSeconds(5))
         .oversubscribe(true)
+        .forwardSignals("USR1", "HUP")
         .build()
         .run();
   }

@@ -67,6 +67,8 @@ public final class ComingRank {
         try (Membership membership = Membership.fromEnvironment()) {
           if (behavior(args).startsWith("leave on termination")) {
             membership.leaveOnTermination();
+          } else if (behavior(args).equals("leave on USR1 and HUP")) {
+            membership.leaveOnTermination("USR1", "HUP");
           }
           new ComingRank(args, membership).run();
         } catch (MembershipEndedException e) {

@@ -50,14 +50,18 @@ abstract class ElasticLaunchFixture {
   }
 
   LauncherBuilder launcher(String... behaviors) {
+    return silent(behaviors).events(events::add);
+  }
+
+  /** Returns a launcher whose events are not noted. */
+  LauncherBuilder silent(String... behaviors) {
     return Launcher.builder()
         .mainClass(ComingRank.class)
         .jvmOptions(TestJvm.SHORT_LIVED.toArray(new String[0]))
         .jvmOptions("-Xshare:auto", "-Xmx64m")
         .arguments(folder.toString())
         .arguments(behaviors)
-        .oversubscribe(true)
-        .events(events::add);
+        .oversubscribe(true);
   }
 
   Future<?> start(LauncherBuilder builder) {

@@ -119,9 +119,8 @@ class ElasticOutputTest extends ElasticLaunchFixture {
         .hasMessage("processes and spares must be in [3, 2147483647] together, got 2");
     assertThatThrownBy(() -> launcher().ranks(1, 2).spares(Integer.MAX_VALUE).build())
         .hasMessage("processes and spares must be in [1, 2147483647] together, got 2147483649");
-    assertThatThrownBy(
-            () -> launcher().ranks(1, 2).coordinator("a", 1).job("b").shownRanks(1).build())
-        .hasMessage("shownRanks [1] cannot be known: the coordinator is on another machine");
+    assertThatThrownBy(() -> Launcher.builder().forwardSignals("HUP", "TERM"))
+        .hasMessage("a forwarded signal must be one of [USR1, HUP], got 'TERM'");
     assertThatThrownBy(() -> Launcher.builder().ranks(1, 2).listen("a", 1).mainClass("a.B").build())
         .hasMessage("job must be set, the same on all machines");
   }

@@ -9,9 +9,14 @@ import io.torchfeed.distributed.membership.CoordinatorEvent.Kind;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -48,7 +53,7 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
     Future<?> first =
         start(launcher().ranks(ranks(2, 2)).processes(1).listen("127.0.0.1", port).job("two"));
     Future<?> second =
-        start(launcher().ranks(1, 2).processes(1).coordinator("127.0.0.1", port).job("two"));
+        start(silent().ranks(1, 2).processes(1).coordinator("127.0.0.1", port).job("two"));
     List<String> ranks = await(Kind.FORMED).processes();
     assertThat(ranks).hasSize(2).allSatisfy(name -> assertThat(name).endsWith("-p0.1"));
     signal("KILL", pid(1, ranks.get(1)));
@@ -58,7 +63,48 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
     second.get();
   }
 
-  /** Its launcher does not learn from the coordinator whether it has ever connected. */
+  @Test
+  void aLauncherElsewhereGetsTheEventsAndKnowsTheRanks() throws Exception {
+    int port = freePort();
+    BlockingQueue<CoordinatorEvent> elsewhere = new LinkedBlockingQueue<>();
+    Path logs = folder.resolve("logs");
+    Future<?> first =
+        start(launcher().ranks(ranks(2, 2)).processes(1).listen("127.0.0.1", port).job("two"));
+    Future<?> second =
+        start(
+            silent()
+                .ranks(1, 2)
+                .processes(1)
+                .restarts(0, Duration.ofMinutes(1))
+                .coordinator("127.0.0.1", port)
+                .job("two")
+                .shownRanks(1)
+                .logs(logs)
+                .events(elsewhere::add));
+    CoordinatorEvent formed = await(Kind.FORMED);
+    CoordinatorEvent same = elsewhere.take();
+    while (same.kind() != Kind.FORMED) {
+      same = elsewhere.take();
+    }
+    assertThat(same).isEqualTo(formed);
+    String own =
+        formed.processes().stream()
+            .filter(name -> Files.exists(logs.resolve(name + ".log")))
+            .findFirst()
+            .orElseThrow();
+    String other = formed.processes().get(1 - formed.processes().indexOf(own));
+    ProcessHandle left = ProcessHandle.of(pid(1, other)).orElseThrow();
+    signal("KILL", pid(1, own));
+    LaunchException failure = failure(second);
+    assertThat(failure.process()).isEqualTo(own);
+    assertThat(failure.rank()).isEqualTo(formed.processes().indexOf(own));
+    assertThat(failure.generation()).isEqualTo(1);
+    assertThat(Files.readString(logs.resolve(own + ".log")))
+        .contains("torchfeed: rank %d of 2 in generation 1".formatted(failure.rank()));
+    first.cancel(true);
+    left.onExit().get(60, TimeUnit.SECONDS);
+  }
+
   @Test
   void aProcessThatHangsWhenTheJobElsewhereIsCompleteIsEnded() throws Exception {
     int port = freePort();
@@ -66,7 +112,7 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
         start(launcher().ranks(ranks(2, 2)).processes(1).listen("127.0.0.1", port).job("two"));
     Future<?> second =
         start(
-            launcher(".*p1.1=hang")
+            silent(".*p1.1=hang")
                 .ranks(1, 2)
                 .grace(Duration.ofSeconds(1))
                 .coordinator("127.0.0.1", port)
@@ -84,7 +130,7 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
         start(launcher().ranks(ranks(2, 2)).processes(1).listen("127.0.0.1", port).job("two"));
     Future<?> second =
         start(
-            launcher(".*=fail at the end")
+            silent(".*=fail at the end")
                 .ranks(1, 2)
                 .processes(1)
                 .coordinator("127.0.0.1", port)
@@ -103,7 +149,7 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
     Future<?> first =
         start(launcher().ranks(ranks(2, 2)).processes(1).listen("127.0.0.1", port).job("two"));
     Future<?> second =
-        start(launcher().ranks(1, 2).processes(1).coordinator("127.0.0.1", port).job("two"));
+        start(silent().ranks(1, 2).processes(1).coordinator("127.0.0.1", port).job("two"));
     await(Kind.FORMED);
     first.cancel(true);
     assertThat(failure(second)).hasMessageContaining("the job has failed: the coordinator is lost");
@@ -115,7 +161,7 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
     Future<?> first = start(launcher().ranks(ranks(1, 1)).listen("127.0.0.1", port).job("two"));
     await(Kind.FORMED);
     Future<?> second =
-        start(launcher().ranks(1, 2).processes(1).coordinator("127.0.0.1", port).job("three"));
+        start(silent().ranks(1, 2).processes(1).coordinator("127.0.0.1", port).job("three"));
     assertThat(failure(second))
         .hasMessageContaining("this is the coordinator of job two, not of three");
     complete();

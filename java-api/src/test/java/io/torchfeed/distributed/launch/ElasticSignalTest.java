@@ -80,6 +80,20 @@ class ElasticSignalTest extends ElasticLaunchFixture {
     }
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"USR1", "HUP"})
+  void aSignalIsForwardedToTheRanks(String signal) throws Exception {
+    try (TestJvm launcher = launcherProcess("p.*=leave on USR1 and HUP")) {
+      ranks(launcher);
+      launcher.signal(signal);
+      assertThat(launcher.exitCode()).isEqualTo(1);
+      assertThat(launcher.output())
+          .anySatisfy(line -> assertThat(line).isEqualTo("[p0.1] left"))
+          .anySatisfy(line -> assertThat(line).isEqualTo("[p1.1] left"))
+          .anySatisfy(line -> assertThat(line).contains("left before the training was complete"));
+    }
+  }
+
   /** Also when a rank is stopped, and when one does not react. */
   @ParameterizedTest
   @ValueSource(strings = {"TERM", "KILL"})

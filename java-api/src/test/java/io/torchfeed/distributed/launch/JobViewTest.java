@@ -40,7 +40,7 @@ class JobViewTest {
   void theDeathOfTheCoordinatorHereIsAnEnd() throws Exception {
     try (JobView view =
         JobView.open(
-            at(Place.alone().withJob("job")),
+            at(Place.of(null, "job", 1, 1)),
             "launcher",
             each -> {
               if (each instanceof CoordinatorEvent) {
@@ -82,14 +82,19 @@ class JobViewTest {
       await(Kind.LOST);
       relay.isSilent = false;
       await(Kind.CONNECTED);
-      assertThat(inbox).isEmpty();
+      assertThat(inbox).noneMatch(JobView.End.class::isInstance);
       assertThat(view.port()).isEqualTo(relay.port());
       try (Membership rank = Membership.join("127.0.0.1", coordinator.port(), "job", "a")) {
         rank.next("");
         rank.commit(1);
         rank.finish();
       }
-      assertThat(inbox.take()).isEqualTo(new JobView.End(""));
+      Object last = inbox.take();
+      while (!(last instanceof JobView.End)) {
+        assertThat(last).isInstanceOf(CoordinatorEvent.class);
+        last = inbox.take();
+      }
+      assertThat(last).isEqualTo(new JobView.End(""));
     }
   }
 

@@ -4,6 +4,7 @@ package io.torchfeed.distributed.launch;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
@@ -12,7 +13,7 @@ class RestartBudgetTest {
 
   private static ElasticProcess.Failure failure(String process, boolean hasLostPeer, long millis) {
     return new ElasticProcess.Failure(
-        process, -1, 0, 1, "", Optional.empty(), hasLostPeer, millis * 1_000_000);
+        process, -1, 0, 1, "", Optional.empty(), hasLostPeer, millis * 1_000_000, Instant.EPOCH);
   }
 
   private Optional<String> first(long millis) {

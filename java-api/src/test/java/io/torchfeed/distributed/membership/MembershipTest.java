@@ -6,9 +6,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.torchfeed.distributed.membership.MembershipEndedException.Reason;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -33,6 +37,63 @@ class MembershipTest extends MembershipFixture {
     assertThat(ofC.get().step()).hasValue(7);
     assertThat(ofC.get().host()).isEqualTo("127.0.0.1");
     assertThat(ofC.get().port()).isEqualTo(4001);
+  }
+
+  @Test
+  void oneThatWatchesGetsTheEventsFromTheCurrentGenerationOn() throws Exception {
+    Coordinator coordinator = listen(ranks(1, 2));
+    List<Membership> members = together(coordinator, "a", "b");
+    BlockingQueue<CoordinatorEvent> watched = new LinkedBlockingQueue<>();
+    Membership launcher = join(coordinator, "launcher");
+    launcher.watch(watched::add);
+    members.get(1).close();
+    CoordinatorEvent formed = watched.take();
+    assertThat(formed.kind()).isEqualTo(CoordinatorEvent.Kind.FORMED);
+    assertThat(formed.generation()).isEqualTo(1);
+    assertThat(formed.processes()).containsExactly("a", "b");
+    CoordinatorEvent lost = watched.take();
+    assertThat(lost.kind()).isEqualTo(CoordinatorEvent.Kind.LOST);
+    assertThat(lost.processes()).containsExactly("b");
+    assertThat(lost.text()).startsWith("rank 1 (b) was lost: ");
+    while (events.take().kind() != CoordinatorEvent.Kind.LOST) {}
+    assertThat(watched.take()).isEqualTo(events.take());
+  }
+
+  @Test
+  void namesOfManyProcessesArriveInPieces() {
+    List<String> names = IntStream.range(0, 5000).mapToObj(i -> "machine-" + i).toList();
+    List<Message.Names> pieces = Message.Names.of(names);
+    assertThat(pieces).hasSizeGreaterThan(1);
+    assertThat(pieces).allMatch(piece -> piece.encode().length < Message.MAX_BYTES);
+    assertThat(pieces.stream().flatMap(piece -> piece.processes().stream()).toList())
+        .isEqualTo(names);
+  }
+
+  @Test
+  void theLastThatLeavesWithTheStateKnowsIt() throws Exception {
+    Coordinator coordinator = listen(ranks(1, 2));
+    List<Membership> members = together(coordinator, "a", "b");
+    Membership fresh = join(coordinator, "fresh");
+    for (Membership each : members) {
+      each.commit(1);
+    }
+    members.forEach(Membership::requestLeave);
+    List<Boolean> last = new ArrayList<>();
+    for (Membership each : members) {
+      long step = 1;
+      while (!each.commit(step)) {
+        step++;
+      }
+      assertThatThrownBy(() -> each.next(""))
+          .isInstanceOfSatisfying(
+              MembershipEndedException.class,
+              end -> {
+                assertThat(end.reason()).isEqualTo(Reason.LEFT);
+                last.add(end.isLastHolder());
+              });
+    }
+    assertThat(last).containsExactly(false, true);
+    assertThat(next(fresh, "").get().origin()).isEqualTo(World.Origin.CHECKPOINT);
   }
 
   @Test

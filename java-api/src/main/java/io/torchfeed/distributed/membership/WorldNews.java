@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.distributed.membership;
+
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/** The messages about a world that its member has got. Not thread-safe. */
+final class WorldNews {
+  Message.@Nullable Formed formed;
+  Message.@Nullable Master master;
+
+  /** Why the world is no more. */
+  @Nullable String broken;
+
+  /** The steps that were completed when the world was to be changed. */
+  OptionalLong at = OptionalLong.empty();
+
+  OptionalLong stopAfter = OptionalLong.empty();
+
+  void clear() {
+    formed = null;
+    master = null;
+    broken = null;
+    at = OptionalLong.empty();
+    stopAfter = OptionalLong.empty();
+  }
+
+  /** Takes messages that say where to meet, and when to stop. */
+  void take(Message message) {
+    if (message instanceof Message.Formed m) {
+      formed = m;
+    } else if (message instanceof Message.Master m && isCurrent(m.generation())) {
+      master = m;
+    } else if (message instanceof Message.StopAfter m && isCurrent(m.generation())) {
+      stopAfter = OptionalLong.of(m.step());
+    }
+  }
+
+  /** Returns whether the member can enter the world, or knows that it is no more. */
+  boolean isDecided() {
+    return formed != null && (broken != null || formed.rank() == 0 || master != null);
+  }
+
+  boolean isCurrent(int generation) {
+    return formed != null && formed.generation() == generation;
+  }
+}
