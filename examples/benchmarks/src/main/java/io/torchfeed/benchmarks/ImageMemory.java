@@ -83,7 +83,8 @@ final class ImageMemory {
     }
   }
 
-  private static long residentMb() throws IOException {
+  /** Returns the resident memory of this process in megabytes. */
+  static long residentMb() throws IOException {
     return Files.readAllLines(Path.of("/proc/self/status")).stream()
         .filter(line -> line.startsWith("VmRSS:"))
         .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")) / 1000)

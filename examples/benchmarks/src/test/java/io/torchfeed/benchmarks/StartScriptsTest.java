@@ -58,6 +58,7 @@ class StartScriptsTest {
       strings = {
         "balance",
         "collectives",
+        "coordinator",
         "edge-memory",
         "elastic",
         "image-memory",
@@ -81,6 +82,7 @@ class StartScriptsTest {
     "balance, 'balance: no arguments are taken, got --help'",
     "planning, 'planning: no arguments are taken, got --help'",
     "image-memory, 'image-memory: --help is not a folder'",
+    "coordinator, 'coordinator: SILENCE_MILLIS, SECONDS and RANKS must be at least 1, got ''--help'''",
     "elastic, 'elastic: ROUNDS, STEPS and MEGABYTES must be at least 1, got ''--help'''",
   })
   void scriptsRejectWrongArguments(String script, String message) throws Exception {
