@@ -4,13 +4,17 @@ package io.torchfeed;
 import io.torchfeed.distributed.launch.LaunchException;
 import io.torchfeed.distributed.launch.Launcher;
 import io.torchfeed.distributed.launch.LauncherBuilder;
+import io.torchfeed.elastic.Generation;
+import io.torchfeed.elastic.Generations;
 import java.io.PrintStream;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The command {@code launch}, which starts ranks. */
 final class LaunchCommand {
@@ -30,9 +34,15 @@ final class LaunchCommand {
         --grace SECONDS         between SIGTERM and SIGKILL, by default 5
         --jvm OPTION            an option of the ranks' JVMs; repeatable
         --env NAME=VALUE        an environment variable of the ranks; repeatable
+        --forward USR1,HUP      signals that the ranks get when the launcher gets them
         --oversubscribe         more ranks than processors and memory allow
+        --from-generation NAME  runs a generation again, such as 1.3, with as many ranks as it had
+        --generations FOLDER    where the program notes its generations; with --from-generation
       exit status: 0 complete; that of the process that failed first; 1 another failure; 2 other
       options""";
+
+  /** The variable in which {@code ElasticTrainingBuilder} finds the name. */
+  private static final String FROM_GENERATION = "TORCHFEED_FROM_GENERATION";
 
   private static final int FAILED = 1;
   private static final int WRONG_USAGE = 2;
@@ -40,6 +50,8 @@ final class LaunchCommand {
 
   private final LauncherBuilder builder = Launcher.builder();
   private final Deque<String> rest;
+  private @Nullable String fromGeneration;
+  private @Nullable Path generations;
 
   private LaunchCommand(List<String> args) {
     this.rest = new ArrayDeque<>(args);
@@ -85,6 +97,10 @@ final class LaunchCommand {
     if (rest.isEmpty()) {
       throw new IllegalArgumentException("the class to run is missing");
     }
+    if (fromGeneration != null || generations != null) {
+      isElastic = true;
+      again();
+    }
     if (isElastic) {
       builder.events(event -> err.printf("generation %d: %s%n", event.generation(), event.text()));
     }
@@ -92,8 +108,23 @@ final class LaunchCommand {
     return builder.arguments(rest.toArray(new String[0])).build();
   }
 
+  private void again() {
+    if (fromGeneration == null || generations == null) {
+      throw new IllegalArgumentException("--from-generation and --generations belong together");
+    }
+    try (Generations all = Generations.open(generations, 1)) {
+      Generation found = all.find(fromGeneration);
+      builder.ranks(found.ranks(), found.ranks());
+      builder.environment(FROM_GENERATION, found.name());
+    } catch (UncheckedIOException e) {
+      throw new IllegalArgumentException("--generations cannot be read: " + e.getMessage(), e);
+    }
+  }
+
   private void set(String option) {
     switch (option) {
+      case "--from-generation" -> fromGeneration = value(option);
+      case "--generations" -> generations = Path.of(value(option));
       case "--ranks" -> ranks(value(option));
       case "--processes" -> builder.processes(number(option, value(option)));
       case "--spares" -> builder.spares(number(option, value(option)));
@@ -118,6 +149,7 @@ final class LaunchCommand {
         String[] parts = parts(option, value(option), "=", "NAME=VALUE");
         builder.environment(parts[0], parts[1]);
       }
+      case "--forward" -> builder.forwardSignals(value(option).split(",", -1));
       case "--oversubscribe" -> builder.oversubscribe(true);
       default -> throw new IllegalArgumentException("unknown option " + option);
     }

@@ -13,8 +13,8 @@ import java.util.Properties;
  * The library itself: its version, and a self-check that it works on this machine.
  *
  * <p>Run as a main class, it runs the self-check and prints the findings, with a hint for each
- * failure; with arguments, it starts ranks, or writes or verifies files of image records. See
- * {@link #main}.
+ * failure; with arguments, it starts ranks, lists the generations of an elastic job, or writes or
+ * verifies files of image records. See {@link #main}.
  */
 public final class Torchfeed {
   private static final int WRONG_USAGE = 2;
@@ -56,7 +56,8 @@ public final class Torchfeed {
    *
    * @param args empty for the self-check; {@code images pack FOLDER FILE}, which writes the images
    *     in the folders of the classes as {@link io.torchfeed.data.source.ImageRecords}; {@code
-   *     images verify FILE}; or {@code launch OPTIONS MAIN ARGUMENTS}, which starts ranks by {@link
+   *     images verify FILE}; {@code generations FOLDER}, which lists generations of an elastic job;
+   *     or {@code launch OPTIONS MAIN ARGUMENTS}, which starts ranks by {@link
    *     io.torchfeed.distributed.launch.Launcher}, and without more prints its options
    */
   public static void main(String[] args) {
@@ -67,10 +68,14 @@ public final class Torchfeed {
     if (args.length > 0 && args[0].equals("launch")) {
       System.exit(LaunchCommand.run(List.of(args).subList(1, args.length), System.err));
     }
+    if (args.length > 0 && args[0].equals("generations")) {
+      System.exit(
+          GenerationsCommand.run(List.of(args).subList(1, args.length), System.out, System.err));
+    }
     if (args.length > 0) {
       System.err.println(
-          "error: no arguments, %s or launch are expected, got %s"
-              .formatted(ImageCommand.USAGE, String.join(" ", args)));
+          "error: no arguments, %s, %s or launch are expected, got %s"
+              .formatted(ImageCommand.USAGE, GenerationsCommand.USAGE, String.join(" ", args)));
       System.exit(WRONG_USAGE);
     }
     System.exit(SelfCheck.run(System.out) ? 0 : 1);

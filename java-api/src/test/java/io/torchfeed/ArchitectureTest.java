@@ -137,6 +137,7 @@ class ArchitectureTest {
               "data.source",
               "distributed.launch",
               "distributed.membership",
+              "elastic",
               "sampler",
               "sampler.torch"));
 

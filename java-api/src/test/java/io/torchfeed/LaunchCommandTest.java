@@ -106,6 +106,33 @@ class LaunchCommandTest {
     assertThat(run("--ranks", "1", "--oversubscribe", "no.such.Class")).isEqualTo(1);
   }
 
+  @Test
+  void aGenerationIsRunAgainWithAsManyRanks(@TempDir Path folder) throws IOException {
+    Path own = Files.createDirectories(folder.resolve("generation-1.2"));
+    Files.writeString(
+        own.resolve("generation.json"),
+        """
+        {"version":1,"run":1,"number":2,"ranks":2,"origin":"RANK_ZERO","step":7,"epoch":1,"samples":84,
+         "began":"2026-01-02T03:04:05Z"}""");
+    String[] command = {
+      "--generations",
+      folder.toString(),
+      "--from-generation",
+      "2",
+      "--restarts",
+      "0/60",
+      "--oversubscribe",
+      MAIN,
+      folder.toString(),
+      "p.*=variables"
+    };
+    assertThat(run(command)).isEqualTo(2);
+    assertThat(errors()).contains("the state of generation 1.2 in " + folder + " is not there");
+    Files.createDirectory(own.resolve("step-000007"));
+    assertThat(run(command)).isEqualTo(5);
+    assertThat(errors()).contains("TORCHFEED_FROM_GENERATION");
+  }
+
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
@@ -123,6 +150,9 @@ class LaunchCommandTest {
         "--show 0,-1 Main | a shown rank must be at least 0, got -1",
         "--grace -1 Main | --grace must have a number of seconds, got '-1'",
         "--other Main | unknown option --other",
+        "--forward TERM Main | a forwarded signal must be one of [USR1, HUP], got 'TERM'",
+        "--from-generation 1 Main | --from-generation and --generations belong together",
+        "--from-generation 1 --generations none Main | there is no generation 1 in none, only []",
       })
   void otherOptionsAreRefusedWithTheUsage(String args, String message) {
     assertThat(run(new ArrayList<>(List.of(args.split(" "))).toArray(new String[0]))).isEqualTo(2);

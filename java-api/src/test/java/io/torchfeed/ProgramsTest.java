@@ -100,6 +100,8 @@ class ProgramsTest {
           "ElasticTraining.java", "String host, name; int port; TensorDataset data;",
           "EdgeLoader.java", "TextPartition plan;",
           "FileDataset.java", "Path images, labels;",
+          "Generations.java",
+              "Path folder; ElasticTrainingBuilder builder; ElasticTraining.Step step;",
           "RowTransform.java", "NativeDataset images;",
           "Shards.java", "Checkpoints checkpoints; TrainingState state; long step;");
 

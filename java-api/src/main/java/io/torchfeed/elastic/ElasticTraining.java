@@ -3,8 +3,6 @@ package io.torchfeed.elastic;
 
 import static java.util.Objects.requireNonNull;
 
-import io.torchfeed.checkpoint.Checkpoint;
-import io.torchfeed.checkpoint.Checkpoints;
 import io.torchfeed.checkpoint.TrainingState;
 import io.torchfeed.data.Batch;
 import io.torchfeed.data.Batches;
@@ -15,6 +13,8 @@ import io.torchfeed.distributed.membership.MembershipEndedException;
 import io.torchfeed.distributed.membership.MembershipEndedException.Reason;
 import io.torchfeed.distributed.membership.World;
 import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.distributed.training.ModelAveraging;
+import io.torchfeed.distributed.training.ReplicatedModel;
 import io.torchfeed.internal.Failures;
 import io.torchfeed.internal.Hash64;
 import io.torchfeed.sampler.Part;
@@ -22,6 +22,7 @@ import java.util.Arrays;
 import java.util.Optional;
 import java.util.function.Function;
 import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 import org.jspecify.annotations.Nullable;
 
@@ -78,6 +79,18 @@ public final class ElasticTraining {
     void run(DistributedDataParallel model, Batch batch);
   }
 
+  /** The loss of a batch. */
+  @FunctionalInterface
+  public interface Loss {
+    /**
+     * Runs the forward pass.
+     *
+     * @param batch valid until the end of the call
+     * @return a single number; freed at the end of the step
+     */
+    Tensor of(Batch batch);
+  }
+
   /** The end of a training on this rank. */
   public enum Outcome {
     /** All epochs have been completed, and this rank holds the final state. */
@@ -86,7 +99,10 @@ public final class ElasticTraining {
     /** The others completed the training before this rank could join them. */
     NOT_NEEDED,
 
-    /** This rank has left as it requested; the others continue. */
+    /**
+     * This rank has left as it requested; the others continue. If there are none that hold the
+     * state, it has saved a checkpoint.
+     */
     LEFT
   }
 
@@ -95,9 +111,10 @@ public final class ElasticTraining {
   private final Progress progress;
   private final TrainingState state;
   private final Function<Part, DataLoader> loaders;
+  private final SavedStates saved;
   private boolean isRun;
   private boolean isHolder;
-  private @Nullable DistributedDataParallel model;
+  private @Nullable ReplicatedModel model;
   private @Nullable DataLoader loader;
   private @Nullable Part part;
 
@@ -108,6 +125,7 @@ public final class ElasticTraining {
     this.progress = options.progress;
     this.state = state;
     this.loaders = loaders;
+    this.saved = new SavedStates(options, state);
   }
 
   /**
@@ -120,7 +138,28 @@ public final class ElasticTraining {
    */
   public static ElasticTrainingBuilder builder(
       Membership membership, Function<ProcessGroup, DistributedDataParallel> wrap) {
-    return new ElasticTrainingBuilder(membership, wrap);
+    return new ElasticTrainingBuilder(membership, wrap, false);
+  }
+
+  /**
+   * Starts to describe a training whose ranks exchange weights instead of gradients.
+   *
+   * <p>In each world all ranks begin with the mean of the weights of those that have trained, and
+   * with rank 0's buffers and optimizer. The weights are also averaged at the end of each epoch,
+   * before a checkpoint, and before a world that ends as planned. The weights of a rank that is
+   * lost are lost, as far as it has not exchanged them; a rank that is a step behind another one
+   * when the world breaks, or more if weights are exchanged less often than in each step, does not
+   * make up for it, so that its batches of these steps have no effect.
+   *
+   * @param membership this process's place in the job; borrowed
+   * @param wrap wraps the module for a group; the model is closed at the end, and rebound or
+   *     wrapped again for the groups that follow. Its algorithm must fit any number of ranks: see
+   *     {@link io.torchfeed.distributed.training.AveragingAlgorithm#withAllIfOdd}
+   * @return a builder, for {@link #run(Loss, Runnable)}
+   */
+  public static ElasticTrainingBuilder averaging(
+      Membership membership, Function<ProcessGroup, ModelAveraging> wrap) {
+    return new ElasticTrainingBuilder(membership, wrap, true);
   }
 
   /**
@@ -133,19 +172,46 @@ public final class ElasticTraining {
    * @throws MembershipEndedException if this process can no longer take part
    * @throws io.torchfeed.checkpoint.CheckpointException if a checkpoint cannot be saved or loaded
    * @throws IllegalStateException if it was called before; or the loader is over a stream, or does
-   *     not deliver in order
+   *     not deliver in order; or a generation is run again with another number of ranks than it
+   *     had; or this training is one by {@link #averaging}, or accumulates gradients
    * @throws InterruptedException if this thread is interrupted
    */
   public Outcome run(Step step) throws InterruptedException {
     requireNonNull(step, "step");
+    if (options.isAveraging || options.accumulate > 1) {
+      throw new IllegalStateException(
+          "a training that averages weights or accumulates gradients needs run(loss, update)");
+    }
+    return train((bound, pass) -> step.run((DistributedDataParallel) bound, pass.next()));
+  }
+
+  /**
+   * Trains like {@link #run(Step)}, with any model: this method clears the gradients, and adds them
+   * up over as many batches as {@link ElasticTrainingBuilder#accumulate} says.
+   *
+   * @param loss of each batch; the gradients of a step are the sum over its batches and the mean
+   *     over the ranks
+   * @param update changes the parameters by their gradients, usually {@code optimizer::step}
+   * @return how it ended on this rank
+   * @throws InterruptedException if this thread is interrupted; other failures are as in {@link
+   *     #run(Step)}
+   */
+  public Outcome run(Loss loss, Runnable update) throws InterruptedException {
+    requireNonNull(loss, "loss");
+    requireNonNull(update, "update");
+    return train(new AccumulatedStep(loss, update, options.accumulate)::run);
+  }
+
+  private Outcome train(BatchWork work) throws InterruptedException {
     if (isRun) {
       throw new IllegalStateException("an elastic training can be run once");
     }
     isRun = true;
     try {
-      return generations(step);
+      return generations(work);
     } catch (MembershipEndedException e) {
       if (e.reason() == Reason.LEFT) {
+        saved.saveIfLast(e);
         return Outcome.LEFT;
       }
       throw e;
@@ -154,9 +220,14 @@ public final class ElasticTraining {
       throw e;
     } finally {
       closeLoader();
-      if (model != null) {
-        model.close();
-      }
+      closeModel();
+    }
+  }
+
+  private void closeModel() {
+    if (model != null) {
+      model.close();
+      model = null;
     }
   }
 
@@ -169,7 +240,7 @@ public final class ElasticTraining {
     return progress.step();
   }
 
-  private Outcome generations(Step step) throws InterruptedException {
+  private Outcome generations(BatchWork work) throws InterruptedException {
     String reason = "";
     while (true) {
       Optional<ElasticGroup> next = ElasticGroup.next(membership, options.group, reason);
@@ -177,7 +248,7 @@ public final class ElasticTraining {
         return Outcome.NOT_NEEDED;
       }
       try (ElasticGroup ranks = next.get()) {
-        Optional<String> end = generation(ranks, step);
+        Optional<String> end = generation(ranks, work);
         if (end.isEmpty()) {
           return Outcome.COMPLETED;
         }
@@ -187,16 +258,19 @@ public final class ElasticTraining {
   }
 
   /** Trains in one world; returns why it has ended, or nothing if the training is complete. */
-  private Optional<String> generation(ElasticGroup ranks, Step step) throws InterruptedException {
+  private Optional<String> generation(ElasticGroup ranks, BatchWork work)
+      throws InterruptedException {
     try {
       enter(ranks);
       boolean mustLeave = membership.commit(progress.step());
-      if (!mustLeave && train(ranks, step)) {
-        complete(ranks.world());
+      if (!mustLeave && train(ranks, work)) {
+        saved.saveAtEnd(ranks.world());
+        membership.finish();
         return Optional.empty();
       }
       Optional<String> broken = membership.broken();
       if (broken.isEmpty()) {
+        requireNonNull(model).average(); // a rank that leaves takes its weights with it
         ranks.group().barrier(); // no rank is still in the last step when another one leaves
       }
       return Optional.of(broken.orElse(""));
@@ -206,9 +280,7 @@ public final class ElasticTraining {
       }
       return Optional.of(Failures.describe(e));
     } finally {
-      if (options.checkpoints != null) {
-        options.checkpoints.await(); // the next rank 0 may be another one
-      }
+      saved.await();
     }
   }
 
@@ -216,21 +288,16 @@ public final class ElasticTraining {
   private void enter(ElasticGroup ranks) {
     World world = ranks.world();
     ProcessGroup group = ranks.group();
-    if (world.origin() == World.Origin.CHECKPOINT && options.checkpoints == null) {
-      throw new StateLostException("it has no checkpoints");
-    }
-    if (model == null) {
-      model = options.wrap.apply(group);
-    } else {
-      model.rebind(group);
-    }
-    if (world.origin() != World.Origin.RANK_ZERO && world.rank() == 0) {
-      load(world.origin());
-    }
+    saved.requirePossible(world);
+    bind(world, group);
     long[][] all =
         group.allGatherLongs(new long[] {isHolder ? 1 : 0, progress.step(), progress.digest()});
-    if (!isHolder(all[0]) || !Arrays.stream(all).allMatch(each -> Arrays.equals(each, all[0]))) {
+    boolean areEqual = Arrays.stream(all).allMatch(each -> Arrays.equals(each, all[0]));
+    if (options.isAveraging || all[0][0] == 0 || !areEqual) {
       StateTransfer.broadcast(state, group, 0);
+    }
+    if (model instanceof ModelAveraging averaging && world.origin() != World.Origin.RANK_ZERO) {
+      averaging.continueAfter(progress.step(), progress.exchanges());
     }
     isHolder = true;
     if (!group.part().equals(part)) {
@@ -238,27 +305,36 @@ public final class ElasticTraining {
       part = group.part();
       loader = loaders.apply(part);
     }
+    saved.note(world);
     options.whenChanged.accept(world);
   }
 
-  private static boolean isHolder(long[] shared) {
-    return shared[0] == 1;
-  }
-
-  private void load(World.Origin origin) {
-    Checkpoints checkpoints = options.checkpoints;
-    Optional<Checkpoint> last = checkpoints == null ? Optional.empty() : checkpoints.load(state);
-    if (last.isEmpty() && origin == World.Origin.CHECKPOINT) {
-      throw new StateLostException("its folder has no checkpoint");
+  /** Binds the model to the group; rank 0 loads the state if no rank holds it. */
+  private void bind(World world, ProcessGroup group) {
+    boolean mustLoad = world.origin() != World.Origin.RANK_ZERO;
+    boolean isLoading = mustLoad && world.rank() == 0;
+    if (options.isAveraging && (mustLoad || !isHolder)) {
+      closeModel(); // by rebinding, this rank would give its weights to the mean
+    }
+    if (options.isAveraging && isLoading) {
+      saved.load(world.origin()); // the exchange begins with the weights that it finds
+    }
+    if (model == null) {
+      model = options.wrap.apply(group);
+    } else {
+      model.rebind(group);
+    }
+    if (!options.isAveraging && isLoading) {
+      saved.load(world.origin());
     }
   }
 
   /** Returns whether all epochs are complete; else the world has changed after a step. */
-  private boolean train(ElasticGroup ranks, Step step) throws InterruptedException {
+  private boolean train(ElasticGroup ranks, BatchWork work) throws InterruptedException {
     try (StepGuard guard = new StepGuard(requireNonNull(model).module())) {
       while (progress.epoch() < options.epochs) {
         try (Batches batches = progress.open(requireNonNull(loader))) {
-          if (!train(ranks, guard, step, batches)) {
+          if (!train(ranks, guard, work, batches)) {
             return false;
           }
         }
@@ -268,16 +344,17 @@ public final class ElasticTraining {
   }
 
   /** Returns whether the epoch is complete. */
-  private boolean train(ElasticGroup ranks, StepGuard guard, Step step, Batches batches)
+  private boolean train(ElasticGroup ranks, StepGuard guard, BatchWork work, Batches batches)
       throws InterruptedException {
     try {
       while (batches.hasNext()) {
-        run(ranks, guard, step, batches.next());
-        save(ranks.world());
+        run(ranks, guard, work, batches);
+        saved.saveAfterStep(ranks.world(), requireNonNull(model), membership);
         if (membership.commit(progress.step())) {
           return false;
         }
       }
+      requireNonNull(model).average();
       options.afterEpoch.accept(requireNonNull(model), batches.epoch());
       progress.endEpoch();
       return true;
@@ -286,36 +363,25 @@ public final class ElasticTraining {
     }
   }
 
-  private void run(ElasticGroup ranks, StepGuard guard, Step step, Batch batch)
+  private void run(ElasticGroup ranks, StepGuard guard, BatchWork work, Batches batches)
       throws InterruptedException {
     long rank = ranks.group().rank();
     torch.manual_seed(Hash64.foldAll(options.seed, progress.step(), rank));
     guard.begin();
     try (PointerScope scope = new PointerScope()) {
-      step.run(requireNonNull(model), batch);
+      work.run(requireNonNull(model), batches);
     } catch (RuntimeException e) {
       if (ranks.isBrokenBy(e) && guard.completesOrUndoes()) {
-        progress.commit();
+        progress.commit(exchanges());
         membership.commit(progress.step());
       }
       throw e;
     }
-    progress.commit();
+    progress.commit(exchanges());
   }
 
-  private void save(World world) {
-    if (options.checkpoints != null
-        && world.rank() == 0
-        && progress.step() % options.everySteps == 0) {
-      options.checkpoints.saveInBackground(progress.step(), state);
-    }
-  }
-
-  private void complete(World world) throws InterruptedException {
-    if (options.checkpoints != null && world.rank() == 0) {
-      options.checkpoints.save(progress.step(), state);
-    }
-    membership.finish();
+  private long exchanges() {
+    return model instanceof ModelAveraging averaging ? averaging.exchanges() : 0;
   }
 
   private void closeLoader() {

@@ -10,7 +10,8 @@ import io.torchfeed.distributed.GroupOptions;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.membership.Membership;
 import io.torchfeed.distributed.membership.World;
-import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.distributed.training.ReplicatedModel;
+import io.torchfeed.internal.RankVariables;
 import io.torchfeed.sampler.Part;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -23,20 +24,27 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ElasticTrainingBuilder {
   final Membership membership;
-  final Function<ProcessGroup, DistributedDataParallel> wrap;
+  final Function<ProcessGroup, ? extends ReplicatedModel> wrap;
+  final boolean isAveraging;
   final Progress progress = new Progress();
   @Nullable TrainingState state;
   @Nullable Function<Part, DataLoader> loader;
   long epochs = 1;
+  int accumulate = 1;
   long seed;
   GroupOptions group = GroupOptions.defaults();
   @Nullable Checkpoints checkpoints;
   long everySteps;
+  @Nullable Generations generations;
+  @Nullable String from = System.getenv(RankVariables.FROM_GENERATION);
   Consumer<World> whenChanged = world -> {};
-  ObjLongConsumer<DistributedDataParallel> afterEpoch = (model, epoch) -> {};
+  ObjLongConsumer<ReplicatedModel> afterEpoch = (model, epoch) -> {};
 
   ElasticTrainingBuilder(
-      Membership membership, Function<ProcessGroup, DistributedDataParallel> wrap) {
+      Membership membership,
+      Function<ProcessGroup, ? extends ReplicatedModel> wrap,
+      boolean isAveraging) {
+    this.isAveraging = isAveraging;
     this.membership = requireNonNull(membership, "membership");
     this.wrap = requireNonNull(wrap, "wrap");
   }
@@ -45,7 +53,8 @@ public final class ElasticTrainingBuilder {
    * Sets the state that ranks copy from each other and that checkpoints have. It must hold the
    * model's module and the optimizer, and all else that steps change; the position in the data is
    * added. A part must be saved by one rank alone, so the model itself is none: {@link
-   * DistributedDataParallel#rebind} describes how it begins again in each world.
+   * io.torchfeed.distributed.training.DistributedDataParallel#rebind} describes how it begins again
+   * in each world.
    *
    * @param parts adds the parts; the name {@code progress} is taken
    * @return this builder
@@ -94,6 +103,22 @@ public final class ElasticTrainingBuilder {
   }
 
   /**
+   * Sets the number of batches whose gradients are added up for each step, 1 by default; for {@link
+   * ElasticTraining#run(ElasticTraining.Loss, Runnable)}. The last step of an epoch may have fewer.
+   * A step that fails is repeated with all its batches.
+   *
+   * @param batches at least 1, the same on all ranks
+   * @return this builder
+   */
+  public ElasticTrainingBuilder accumulate(int batches) {
+    if (batches < 1) {
+      throw new IllegalArgumentException("batches must be at least 1, got " + batches);
+    }
+    this.accumulate = batches;
+    return this;
+  }
+
+  /**
    * Sets the seed of libtorch's generators, which each step sets to a mix of this number, the step
    * and the rank, so that a step that is repeated draws the same; 0 by default.
    *
@@ -134,6 +159,33 @@ public final class ElasticTrainingBuilder {
   }
 
   /**
+   * Sets a folder in which rank 0 notes each generation and saves the state with which it begins,
+   * in the background. If the launcher asks for it, the job runs one of them again, as by {@link
+   * #fromGeneration}.
+   *
+   * @param generations of a folder that all ranks can reach, without checkpoints; borrowed
+   * @return this builder
+   */
+  public ElasticTrainingBuilder generations(Generations generations) {
+    this.generations = requireNonNull(generations, "generations");
+    return this;
+  }
+
+  /**
+   * Sets that the job runs a generation again: it starts with the state of that generation and as
+   * many ranks, saves no checkpoints, and notes no generations. Without failures, it computes the
+   * same bits as that generation, and continues to the end of the training.
+   *
+   * @param name of a generation in the folder of {@link #generations}, such as {@code 1.3}; without
+   *     a run, of the last one
+   * @return this builder
+   */
+  public ElasticTrainingBuilder fromGeneration(String name) {
+    this.from = requireNonNull(name, "name");
+    return this;
+  }
+
+  /**
    * Sets an action for when ranks have come or gone, for example to set the learning rate. It runs
    * in each world, also the first, on all ranks once they hold the state.
    *
@@ -152,7 +204,7 @@ public final class ElasticTrainingBuilder {
    * @param action receives the model and the epoch
    * @return this builder
    */
-  public ElasticTrainingBuilder afterEpoch(ObjLongConsumer<DistributedDataParallel> action) {
+  public ElasticTrainingBuilder afterEpoch(ObjLongConsumer<ReplicatedModel> action) {
     this.afterEpoch = requireNonNull(action, "action");
     return this;
   }
@@ -161,11 +213,17 @@ public final class ElasticTrainingBuilder {
    * Returns the training.
    *
    * @return a training that has not been run
-   * @throws IllegalStateException if the state or the loader is not set
+   * @throws IllegalStateException if the state or the loader is not set, or a generation is to be
+   *     run again and {@link #generations} is not set
+   * @throws IllegalArgumentException if the folder has no such generation, or not its state
    */
   public ElasticTraining build() {
     if (state == null || loader == null) {
       throw new IllegalStateException("an elastic training needs a state and a loader");
+    }
+    if (from != null && generations == null) {
+      throw new IllegalStateException(
+          "generation " + from + " cannot be run again: the training has no generations(...)");
     }
     return new ElasticTraining(this, state, loader);
   }

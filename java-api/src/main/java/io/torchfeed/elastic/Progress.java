@@ -18,9 +18,10 @@ import org.jspecify.annotations.Nullable;
 /** The steps that have been completed, and the position in the data after them. */
 final class Progress implements Stateful {
   private static final String KIND = "ElasticTraining";
-  private static final int VERSION = 1;
+  private static final int VERSION = 2;
 
   private long step;
+  private long exchanges;
   private @Nullable LoaderState state; // null at the start of epoch 0
   private @Nullable Batches pass;
   private long position;
@@ -33,6 +34,18 @@ final class Progress implements Stateful {
   long epoch() {
     LoaderState now = state();
     return now == null ? 0 : now.epoch() + (now.finished() ? 1 : 0);
+  }
+
+  /**
+   * Returns the samples of that epoch that were used, or the batches of a plan of whole batches.
+   */
+  long samples() {
+    LoaderState now = state();
+    return now instanceof LoaderState.IndexState indices && !now.finished()
+        ? indices.sampler().segments().stream()
+            .mapToLong(each -> each.worldSize() * each.deliveredByEachRank())
+            .sum()
+        : 0;
   }
 
   private @Nullable LoaderState state() {
@@ -55,9 +68,19 @@ final class Progress implements Stateful {
     return opened;
   }
 
-  /** Counts a step, which has used the current batch. */
-  void commit() {
+  /** Returns the exchanges of weights, if gradients are not averaged. */
+  long exchanges() {
+    return exchanges;
+  }
+
+  /**
+   * Counts a step, which has used the current batch.
+   *
+   * @param exchangesSoFar of weights; 0 if gradients are averaged
+   */
+  void commit(long exchangesSoFar) {
     step++;
+    exchanges = exchangesSoFar;
     if (pass != null) {
       position = pass.position();
     }
@@ -90,6 +113,7 @@ final class Progress implements Stateful {
       out.writeNumberField("version", VERSION);
       out.writeStringField("kind", KIND);
       out.writeNumberField("step", step);
+      out.writeNumberField("exchanges", exchanges);
       out.writeStringField("loader", now == null ? "" : now.toJson());
       out.writeEndObject();
     } catch (IOException e) {
@@ -108,10 +132,14 @@ final class Progress implements Stateful {
     saved.requireFit(Map.of());
     JsonObject json = JsonObject.parse("state of an elastic training", saved.json());
     json.requireKind(KIND);
-    json.only("version", "kind", "step", "loader").requireVersion(VERSION);
+    json.only("version", "kind", "step", "exchanges", "loader");
+    if (json.number("version") != 1) {
+      json.requireVersion(VERSION);
+    }
     String loader = json.text("loader");
     state = loader.isEmpty() ? null : LoaderState.fromJson(loader);
     step = json.number("step");
+    exchanges = json.has("exchanges") ? json.number("exchanges") : 0; // older states
     pass = null;
   }
 }

@@ -21,5 +21,8 @@ public final class RankVariables {
   /** The name of a process of an elastic job; each start has another. */
   public static final String PROCESS = "TORCHFEED_PROCESS_NAME";
 
+  /** The name of the generation with whose state an elastic job starts, to run it again. */
+  public static final String FROM_GENERATION = "TORCHFEED_FROM_GENERATION";
+
   private RankVariables() {}
 }

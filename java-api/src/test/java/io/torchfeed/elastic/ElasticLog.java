@@ -76,20 +76,25 @@ final class ElasticLog {
     return requireNonNull(generations().get(generation));
   }
 
-  /** Requires that completed steps have used each sample of each epoch once. */
-  void assertEachSampleOnce(int epochs) {
+  /** Returns the samples of an epoch that completed steps have used. */
+  List<Long> used(int epoch) {
     NavigableMap<Integer, Entered> generations = generations();
-    for (int epoch = 0; epoch < epochs; epoch++) {
-      List<Long> used = new ArrayList<>();
-      for (String[] line : lines) {
-        if (line[0].equals("batch") && Long.parseLong(line[3]) == epoch) {
-          Map.Entry<Integer, Entered> next = generations.higherEntry(Integer.valueOf(line[1]));
-          if (next == null || Long.parseLong(line[2]) < next.getValue().step()) {
-            Arrays.stream(line).skip(4).map(Long::valueOf).forEach(used::add);
-          }
+    List<Long> used = new ArrayList<>();
+    for (String[] line : lines) {
+      if (line[0].equals("batch") && Long.parseLong(line[3]) == epoch) {
+        Map.Entry<Integer, Entered> next = generations.higherEntry(Integer.valueOf(line[1]));
+        if (next == null || Long.parseLong(line[2]) < next.getValue().step()) {
+          Arrays.stream(line).skip(4).map(Long::valueOf).forEach(used::add);
         }
       }
-      assertThat(used)
+    }
+    return used;
+  }
+
+  /** Requires that completed steps have used each sample of each epoch once. */
+  void assertEachSampleOnce(int epochs) {
+    for (int epoch = 0; epoch < epochs; epoch++) {
+      assertThat(used(epoch))
           .as("samples of epoch %d", epoch)
           .containsExactlyInAnyOrderElementsOf(
               LongStream.range(0, ElasticNet.SAMPLES).boxed().toList());

@@ -73,8 +73,12 @@ final class ElasticNet extends Module {
 
   void backward(DistributedDataParallel model, Batch batch) {
     optimizer.zero_grad();
+    model.backward(loss(batch));
+  }
+
+  Tensor loss(Batch batch) {
     Tensor hidden = relu(norm.forward(first.forward(batch.tensor(0))));
-    model.backward(cross_entropy(last.forward(hidden), batch.tensor(1)));
+    return cross_entropy(last.forward(hidden), batch.tensor(1));
   }
 
   void update() {

@@ -40,6 +40,7 @@ import io.torchfeed.distributed.training.UnevenInputs;
 import io.torchfeed.elastic.ElasticGroup;
 import io.torchfeed.elastic.ElasticTraining;
 import io.torchfeed.elastic.ElasticTrainingBuilder;
+import io.torchfeed.elastic.Generations;
 import io.torchfeed.graph.AllToAll;
 import io.torchfeed.graph.BipartiteGraph;
 import io.torchfeed.graph.CsrMatrix;
@@ -87,6 +88,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
@@ -126,6 +128,7 @@ final class SampleTable {
     all.put(Boolean.class, () -> false);
     all.put(String.class, () -> "1");
     all.put(Duration.class, () -> Duration.ofSeconds(1));
+    all.put(Instant.class, () -> Instant.EPOCH);
     all.put(Object.class, () -> "1");
     all.put(Class.class, () -> String.class);
     all.put(Throwable.class, () -> new IllegalStateException("a failure"));
@@ -292,6 +295,7 @@ final class SampleTable {
         () ->
             ElasticTraining.builder(
                 all.get(Membership.class), group -> all.get(DistributedDataParallel.class)));
+    all.put(Generations.class, () -> Generations.open(Path.of("generations"), 1));
     all.put(
         ElasticTraining.class,
         () ->

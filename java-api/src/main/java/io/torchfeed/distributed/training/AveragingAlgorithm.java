@@ -35,18 +35,20 @@ public final class AveragingAlgorithm {
   private final long start;
   private final Duration pause;
   private final int ranksPerNode;
+  private final boolean allIfOdd;
 
   private AveragingAlgorithm(
-      Kind kind, long interval, long start, Duration pause, int ranksPerNode) {
+      Kind kind, long interval, long start, Duration pause, int ranksPerNode, boolean allIfOdd) {
     this.kind = kind;
     this.interval = interval;
     this.start = start;
     this.pause = pause;
     this.ranksPerNode = ranksPerNode;
+    this.allIfOdd = allIfOdd;
   }
 
   private AveragingAlgorithm(Kind kind, Duration pause) {
-    this(kind, 1, 0, pause, 1);
+    this(kind, 1, 0, pause, 1, false);
   }
 
   /**
@@ -128,7 +130,7 @@ public final class AveragingAlgorithm {
     if (steps < 1) {
       throw new IllegalArgumentException("interval must be at least 1, got " + steps);
     }
-    return new AveragingAlgorithm(kind, steps, start, pause, ranksPerNode);
+    return new AveragingAlgorithm(kind, steps, start, pause, ranksPerNode, allIfOdd);
   }
 
   /**
@@ -147,7 +149,7 @@ public final class AveragingAlgorithm {
     if (steps < 0) {
       throw new IllegalArgumentException("warm-up must be at least 0 steps, got " + steps);
     }
-    return new AveragingAlgorithm(kind, interval, steps, pause, ranksPerNode);
+    return new AveragingAlgorithm(kind, interval, steps, pause, ranksPerNode, allIfOdd);
   }
 
   /**
@@ -170,7 +172,21 @@ public final class AveragingAlgorithm {
     if (ranks < 1) {
       throw new IllegalArgumentException("ranksPerNode must be at least 1, got " + ranks);
     }
-    return new AveragingAlgorithm(kind, interval, start, pause, ranks);
+    return new AveragingAlgorithm(kind, interval, start, pause, ranks, allIfOdd);
+  }
+
+  /**
+   * Returns {@link #shiftOne} for ranks that come and go: while their number is odd, weights are
+   * averaged over all of them.
+   *
+   * @return the algorithm
+   * @throws IllegalStateException if the algorithm is another one, which takes any number of ranks
+   */
+  public AveragingAlgorithm withAllIfOdd() {
+    if (kind != Kind.SHIFT_ONE) {
+      throw new IllegalStateException(this + " takes an odd number of ranks");
+    }
+    return new AveragingAlgorithm(kind, interval, start, pause, ranksPerNode, true);
   }
 
   void check(int worldSize, Tensor[] weights) {
@@ -180,7 +196,7 @@ public final class AveragingAlgorithm {
               .formatted(worldSize, ranksPerNode));
     }
     int nodes = worldSize / ranksPerNode;
-    if (kind == Kind.SHIFT_ONE && nodes % 2 == 1 && nodes > 1) {
+    if (kind == Kind.SHIFT_ONE && nodes % 2 == 1 && nodes > 1 && !allIfOdd) {
       throw new IllegalArgumentException(
           "%s needs an even number of %s, got %d"
               .formatted(this, ranksPerNode == 1 ? "ranks" : "nodes", nodes));
@@ -204,7 +220,8 @@ public final class AveragingAlgorithm {
     return switch (kind) {
       case ALL -> new DecentralizedExchange(nodes(group), weights, true, interval);
       case SHIFT_ONE ->
-          new DecentralizedExchange(nodes(group), weights, group.size() == ranksPerNode, interval);
+          new DecentralizedExchange(
+              nodes(group), weights, group.size() / ranksPerNode % 2 == 1, interval);
       case LOW_PRECISION -> new LowPrecisionExchange(nodes(group), weights, interval);
       case ASYNCHRONOUS -> new AsynchronousExchange(group, parameters, weights, pause, start);
       case POST_LOCAL -> new LocalExchange(group, parameters, weights, start, interval);
@@ -218,6 +235,7 @@ public final class AveragingAlgorithm {
   @Override
   public String toString() {
     return nameAndTimes()
+        + (allIfOdd ? ", or with all if their number is odd" : "")
         + (ranksPerNode > 1 ? ", between nodes of " + ranksPerNode + " ranks" : "");
   }
 

@@ -20,7 +20,6 @@ import java.util.stream.Stream;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.TensorVector;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -101,7 +100,7 @@ public final class ModelAveraging implements ReplicatedModel {
       Module module, ProcessGroup group, AveragingAlgorithm algorithm) {
     Objects.requireNonNull(algorithm, "algorithm");
     try (PointerScope scope = new PointerScope()) {
-      Tensor[] parameters = trained(Objects.requireNonNull(module, "module"));
+      Tensor[] parameters = ModuleTensors.trained(Objects.requireNonNull(module, "module"));
       Tensor[] weights = Stream.of(parameters).map(Tensor::detach).toArray(Tensor[]::new);
       algorithm.check(Objects.requireNonNull(group, "group").size(), weights);
       Meeting meeting = Meeting.of(group, describe(algorithm, weights), "");
@@ -161,22 +160,20 @@ public final class ModelAveraging implements ReplicatedModel {
     failure = null;
   }
 
-  private static Tensor[] trained(Module module) {
-    TensorVector all = module.parameters();
-    List<Tensor> trained = new ArrayList<>();
-    for (long i = all.size(); i-- > 0; ) {
-      Tensor parameter = all.get(i);
-      if (parameter.requires_grad() && trained.stream().noneMatch(parameter::is_same)) {
-        trained.add(new Tensor(parameter)); // outlives the vector
-      }
-    }
-    if (trained.isEmpty()) {
-      throw new IllegalArgumentException(
-          "at least one parameter must require a gradient, got "
-              + all.size()
-              + " parameters that do not");
-    }
-    return trained.toArray(Tensor[]::new);
+  /**
+   * Continues as after a number of steps, which a checkpoint for any number of ranks remembers: the
+   * intervals and the warm-up of the algorithm count from there. Every rank must call it, with the
+   * same numbers, before the first step.
+   *
+   * @param steps the steps of each rank so far, at least 0
+   * @param exchanges as {@link #exchanges} returned then, at least 0
+   * @throws IllegalArgumentException if a number is negative
+   * @throws IllegalStateException if a step has been run, or this object is closed
+   */
+  public void continueAfter(long steps, long exchanges) {
+    requireFresh();
+    step = requireAtLeastZero("steps", steps);
+    exchange.resume(requireAtLeastZero("exchanges", exchanges));
   }
 
   private static String describe(AveragingAlgorithm algorithm, Tensor[] weights) {
@@ -336,14 +333,10 @@ public final class ModelAveraging implements ReplicatedModel {
   @Override
   public void loadStateDict(StateDict state) {
     requireBetweenSteps("a state is taken and restored");
-    requireNotClosed();
-    if (step > 0) {
-      throw new IllegalStateException(
-          "a state is restored before the first step, got " + step + " steps");
-    }
+    requireFresh();
     JsonObject json = DistributedStateJson.read(state, KIND, layout(), "steps", "exchanges");
-    long steps = atLeastZero(json, "steps");
-    long exchanges = atLeastZero(json, "exchanges");
+    long steps = requireAtLeastZero("steps", json.number("steps"));
+    long exchanges = requireAtLeastZero("exchanges", json.number("exchanges"));
     try (PointerScope scope = new PointerScope()) {
       state.copyTo(states());
     }
@@ -352,8 +345,15 @@ public final class ModelAveraging implements ReplicatedModel {
     exchange.resume(exchanges);
   }
 
-  private static long atLeastZero(JsonObject json, String name) {
-    long value = json.number(name);
+  private void requireFresh() {
+    requireNotClosed();
+    if (step > 0) {
+      throw new IllegalStateException(
+          "a state is restored before the first step, got " + step + " steps");
+    }
+  }
+
+  private static long requireAtLeastZero(String name, long value) {
     if (value < 0) {
       throw new IllegalArgumentException(name + " must be at least 0, got " + value);
     }

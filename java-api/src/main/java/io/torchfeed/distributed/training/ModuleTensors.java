@@ -98,4 +98,23 @@ record ModuleTensors(List<String> names, TensorVector tensors) {
     names.forEach(name -> lines.append(name).append('\n'));
     return lines.toString();
   }
+
+  /** Returns the parameters that require a gradient, each once; the caller's scope owns them. */
+  static Tensor[] trained(Module module) {
+    TensorVector all = module.parameters();
+    List<Tensor> trained = new ArrayList<>();
+    for (long i = all.size(); i-- > 0; ) {
+      Tensor parameter = all.get(i);
+      if (parameter.requires_grad() && trained.stream().noneMatch(parameter::is_same)) {
+        trained.add(new Tensor(parameter)); // outlives the vector
+      }
+    }
+    if (trained.isEmpty()) {
+      throw new IllegalArgumentException(
+          "at least one parameter must require a gradient, got "
+              + all.size()
+              + " parameters that do not");
+    }
+    return trained.toArray(Tensor[]::new);
+  }
 }

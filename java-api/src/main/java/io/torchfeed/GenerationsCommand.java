@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed;
+
+import io.torchfeed.elastic.Generation;
+import io.torchfeed.elastic.Generations;
+import java.io.PrintStream;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Locale;
+
+/** The command {@code generations}, which lists the generations of a job. */
+final class GenerationsCommand {
+  static final String USAGE = "generations FOLDER";
+
+  private static final int FAILED = 1;
+  private static final int WRONG_USAGE = 2;
+  private static final String ROW = "%-10s %10s %6s %6s %10s  %-10s %-20s %s%n";
+
+  private GenerationsCommand() {}
+
+  /**
+   * Prints a line for each generation.
+   *
+   * @param args from behind {@code generations} on
+   * @return the exit status
+   */
+  static int run(List<String> args, PrintStream out, PrintStream err) {
+    if (args.size() != 1) {
+      err.println("error: " + USAGE + " is expected, got " + String.join(" ", args));
+      return WRONG_USAGE;
+    }
+    Path folder = Path.of(args.get(0));
+    if (!Files.isDirectory(folder)) {
+      err.println("error: " + folder + " is not a folder");
+      return FAILED;
+    }
+    try (Generations generations = Generations.open(folder, 1)) {
+      List<Generation> all = generations.all();
+      out.printf(ROW, "generation", "step", "ranks", "epoch", "samples", "from", "began", "state");
+      for (Generation each : all) {
+        out.printf(
+            ROW,
+            each.name(),
+            each.step(),
+            each.ranks(),
+            each.epoch(),
+            each.samples(),
+            each.origin().name().toLowerCase(Locale.ROOT),
+            each.began().truncatedTo(ChronoUnit.SECONDS),
+            each.state().map(Path::toString).orElse("-"));
+      }
+      return 0;
+    } catch (IllegalArgumentException | UncheckedIOException e) {
+      err.println("error: " + e.getMessage());
+      return FAILED;
+    }
+  }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.elastic;
+
+import io.torchfeed.checkpoint.TrainingState;
+import io.torchfeed.data.TensorDataset;
+import io.torchfeed.distributed.membership.Coordinator;
+import io.torchfeed.distributed.membership.CoordinatorEvent;
+import io.torchfeed.distributed.membership.CoordinatorOptions;
+import io.torchfeed.distributed.membership.Membership;
+import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.elastic.ElasticTraining.Outcome;
+import java.time.Duration;
+import java.util.Queue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.function.BiFunction;
+import java.util.function.Consumer;
+import org.bytedeco.javacpp.PointerScope;
+import org.jspecify.annotations.Nullable;
+
+/** A coordinator and ranks that train with {@link ElasticTraining}; threads are ranks. */
+final class ElasticThreads implements AutoCloseable {
+  final BlockingQueue<CoordinatorEvent> events = new LinkedBlockingQueue<>();
+  final Coordinator coordinator;
+  private final Queue<String> lines = new ConcurrentLinkedQueue<>();
+  private final ExecutorService threads = Executors.newCachedThreadPool();
+
+  ElasticThreads(int min, int max) {
+    CoordinatorOptions options =
+        CoordinatorOptions.of(min, max)
+            .withSilence(Duration.ofSeconds(60))
+            .withStart(Duration.ofSeconds(60));
+    coordinator = Coordinator.listen("127.0.0.1", 0, "job", options, events::add);
+  }
+
+  ElasticLog log() {
+    return new ElasticLog(lines);
+  }
+
+  void await(CoordinatorEvent.Kind kind) throws InterruptedException {
+    while (events.take().kind() != kind) {}
+  }
+
+  @FunctionalInterface
+  interface Action {
+    void at(long step);
+  }
+
+  /** A fault of a user's program. */
+  static final class UserException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    UserException() {
+      super("of the user");
+    }
+  }
+
+  /** A rank, and its action before the forward pass of each batch. */
+  final class Rank {
+    final String name;
+    BiFunction<Membership, ElasticNet, ElasticTrainingBuilder> training =
+        (own, net) ->
+            ElasticTraining.builder(own, group -> DistributedDataParallel.wrap(net, group));
+    BiFunction<ElasticNet, TrainingState.Builder, Runnable> optimizer =
+        (net, state) -> {
+          net.addTo(state);
+          return net::update;
+        };
+    Consumer<ElasticTrainingBuilder> options = builder -> {};
+    Action before = step -> {};
+    @Nullable Membership membership;
+    String digest = "";
+
+    Rank(String name) {
+      this.name = name;
+    }
+
+    boolean isBroken() {
+      return membership != null && membership.broken().isPresent();
+    }
+
+    Future<Outcome> start() {
+      return threads.submit(
+          () -> {
+            try (PointerScope scope = new PointerScope();
+                TensorDataset data = ElasticNet.data();
+                Membership own = Membership.join("127.0.0.1", coordinator.port(), "job", name)) {
+              membership = own;
+              ElasticNet net = new ElasticNet(name.charAt(0));
+              Outcome outcome = run(net, own, data);
+              digest = net.digest();
+              return outcome;
+            }
+          });
+    }
+
+    private Outcome run(ElasticNet net, Membership own, TensorDataset data)
+        throws InterruptedException {
+      int[] generation = new int[1];
+      ElasticTraining[] mine = new ElasticTraining[1];
+      Runnable[] update = new Runnable[1];
+      ElasticTrainingBuilder builder =
+          training
+              .apply(own, net)
+              .state(state -> update[0] = optimizer.apply(net, state))
+              .loader(part -> ElasticNet.loader(data, part))
+              .whenChanged(
+                  world -> {
+                    generation[0] = world.generation();
+                    lines.add(
+                        ElasticLog.world(
+                            world.generation(),
+                            mine[0].step(),
+                            world.rank(),
+                            world.size(),
+                            name,
+                            net.digest()));
+                  });
+      options.accept(builder);
+      mine[0] = builder.build();
+      return mine[0].run(
+          batch -> {
+            lines.add(ElasticLog.batch(generation[0], mine[0].step(), batch));
+            before.at(mine[0].step());
+            return net.loss(batch);
+          },
+          update[0]);
+    }
+  }
+
+  @Override
+  public void close() {
+    coordinator.close();
+    threads.shutdownNow();
+  }
+}
