@@ -6,14 +6,16 @@ import io.torchfeed.data.TensorDataset;
 import io.torchfeed.distributed.launch.LauncherBuilder;
 import io.torchfeed.distributed.membership.Membership;
 import io.torchfeed.distributed.membership.World;
-import io.torchfeed.distributed.training.DistributedDataParallel;
-import io.torchfeed.elastic.ElasticTraining;
+import io.torchfeed.elastic.Generation;
+import io.torchfeed.elastic.Generations;
 import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.examples.common.OutputFolder;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
+import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The training of {@code --elastic}: the launcher and, in processes of their own, ranks that come
@@ -23,22 +25,32 @@ final class ElasticRun {
   /** The steps from one checkpoint to the next. */
   private static final int EVERY_STEPS = 100;
 
+  /** The generations that can be run again. */
+  private static final int GENERATIONS = 5;
+
   private ElasticRun() {}
 
   /**
    * Starts the ranks and waits for the end of the training.
    *
    * @param least the least number of ranks that train
+   * @param generation the name of a generation of the run to be run again, or null
    * @param isVerified whether {@code settings.data()} needs no check
    * @return the exit status
    */
-  static int launch(Settings settings, int least, boolean isVerified) {
+  static int launch(Settings settings, int least, @Nullable String generation, boolean isVerified) {
     requirePossible(settings, least);
     LauncherBuilder ranks =
         Launch.processes(settings)
-            .ranks(least, settings.ranks())
             .mainClass(ElasticRun.class)
             .events(event -> System.out.println("coordinator: " + event.text()));
+    if (generation == null) {
+      ranks.ranks(least, settings.ranks());
+    } else {
+      Generation again = find(settings, generation);
+      ranks.ranks(again.ranks(), again.ranks());
+      ranks.environment("TORCHFEED_FROM_GENERATION", again.name());
+    }
     Path data =
         isVerified && settings.data() != null
             ? settings.data()
@@ -50,33 +62,50 @@ final class ElasticRun {
     return Launch.run(ranks, arguments(settings, data));
   }
 
+  private static Generation find(Settings settings, String name) {
+    try (Generations generations = generations(settings.out())) {
+      return generations.find(name);
+    } catch (IllegalArgumentException e) {
+      throw CommandException.wrongUse(String.valueOf(e.getMessage()), e);
+    }
+  }
+
+  private static Generations generations(Path out) {
+    return Generations.open(out.resolve("generations"), GENERATIONS);
+  }
+
   private static void requirePossible(Settings settings, int least) {
     if (least < 1 || least > settings.ranks()) {
       throw CommandException.wrongUse(
           "--elastic must be in [1, --ranks], got %d with --ranks %d"
               .formatted(least, settings.ranks()));
     }
-    if (settings.accumulate() > 1
-        || settings.algorithm() != Algorithm.ALLREDUCE
-        || settings.comm() != Comm.ALLREDUCE
-        || !settings.device().equals(TrainingDevice.CPU)
+    if (!settings.device().equals(TrainingDevice.CPU)
         || settings.augment()
         || settings.resume() != null) {
       throw CommandException.wrongUse(
-          "--elastic excludes --accumulate, --algorithm, --comm, --device, --augment and --resume;"
-              + " it continues from the checkpoints in --out");
+          "--elastic excludes --device, --augment and --resume; it continues from the checkpoints"
+              + " in --out");
+    }
+    if (settings.comm() == Comm.QADAM && least < 2 && settings.ranks() > 1) {
+      throw CommandException.wrongUse(
+          "--comm qadam does not continue with a single rank: --elastic must be at least 2, got "
+              + least);
     }
   }
 
   private static List<String> arguments(Settings settings, Path data) {
     return List.of(
         data.toAbsolutePath().toString(),
-        settings.out().resolve("checkpoints").toAbsolutePath().toString(),
+        settings.out().toAbsolutePath().toString(),
         String.valueOf(settings.ranks() * settings.batchSize()),
         String.valueOf(settings.seed()),
         String.valueOf(settings.lr()),
         String.valueOf(settings.epochs()),
-        String.valueOf(settings.threadsPerRank()));
+        String.valueOf(settings.threadsPerRank()),
+        String.valueOf(settings.accumulate()),
+        settings.algorithm().name(),
+        settings.comm().name());
   }
 
   /**
@@ -86,35 +115,43 @@ final class ElasticRun {
    */
   public static void main(String[] arguments) throws InterruptedException {
     Path data = Path.of(arguments[0]);
+    Path out = Path.of(arguments[1]);
     int globalBatch = Integer.parseInt(arguments[2]);
     long seed = Long.parseLong(arguments[3]);
+    double learningRate = Double.parseDouble(arguments[4]);
+    int accumulate = Integer.parseInt(arguments[7]);
     ElasticModel.useThreads(Integer.parseInt(arguments[6]));
     int samples = MnistTensors.open(data, MnistFile.TRAIN_IMAGES, MnistFile.TRAIN_LABELS).size();
     ElasticModel.Plan plan = new ElasticModel.Plan(samples, globalBatch, seed);
     try (Membership membership = Membership.fromEnvironment();
         TensorDataset train = ElasticModel.data(data, samples);
-        ElasticModel model = ElasticModel.of(seed, Double.parseDouble(arguments[4]));
-        Checkpoints checkpoints = Checkpoints.open(Path.of(arguments[1]))) {
+        ElasticModel model = ElasticModel.of(seed, learningRate);
+        ElasticWays ways =
+            ElasticWays.of(
+                model, Algorithm.valueOf(arguments[8]), Comm.valueOf(arguments[9]), learningRate);
+        Checkpoints checkpoints = Checkpoints.open(out.resolve("checkpoints"));
+        Generations generations = generations(out)) {
+      membership.leaveOnTermination();
       ElasticModel.warmUp(globalBatch);
       World[] world = new World[1];
-      ElasticTraining.builder(
-              membership, group -> DistributedDataParallel.wrap(model.module(), group))
-          .state(model::addTo)
+      ways.training(membership)
+          .state(ways::addTo)
           .loader(part -> plan.loader(train, part))
           .epochs(Long.parseLong(arguments[5]))
+          .accumulate(accumulate)
           .seed(seed)
           .checkpoints(checkpoints, EVERY_STEPS)
+          .generations(generations)
           .whenChanged(now -> world[0] = now)
           .afterEpoch((wrapped, epoch) -> evaluate(model, data, world[0], epoch))
           .build()
-          .run(
-              (wrapped, batch) -> {
-                model.zeroGrad();
-                Tensor loss = model.loss(batch);
-                wrapped.backward(loss);
-                model.update();
-              });
+          .run(batch -> share(model.loss(batch), accumulate), ways::update);
     }
+  }
+
+  /** Returns the part of a loss in the mean over the batches of a step. */
+  private static Tensor share(Tensor loss, int batches) {
+    return batches == 1 ? loss : loss.div(new Scalar((double) batches));
   }
 
   /** Prints the accuracy on one rank; the others wait for it in their next step. */

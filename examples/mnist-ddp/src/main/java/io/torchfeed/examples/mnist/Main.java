@@ -50,9 +50,17 @@ final class Main implements Callable<Integer> {
       paramLabel = "MIN",
       description =
           "Continue when ranks are lost, and start others for them; train while at least MIN are"
-              + " left (1 if none is given). Gradients over Gloo, on the CPU; continues from the"
-              + " checkpoints in --out.")
+              + " left (1 if none is given). On the CPU; continues from the checkpoints in --out,"
+              + " and saves one on SIGTERM.")
   private @Nullable Integer elastic;
+
+  @Option(
+      names = "--from-generation",
+      paramLabel = "NAME",
+      description =
+          "With --elastic: run a generation of the run in --out again, such as 1.3, with as many"
+              + " ranks as it had; saves nothing. java io.torchfeed.Torchfeed generations lists them.")
+  private @Nullable String fromGeneration;
 
   @Option(
       names = "--oversubscribe",
@@ -231,7 +239,10 @@ final class Main implements Callable<Integer> {
   public Integer call() {
     Settings settings = settings();
     if (elastic != null) {
-      return ElasticRun.launch(settings, elastic, verifiedData != null);
+      return ElasticRun.launch(settings, elastic, fromGeneration, verifiedData != null);
+    }
+    if (fromGeneration != null) {
+      throw CommandException.wrongUse("--from-generation needs --elastic");
     }
     if (environment.containsKey("RANK")) {
       return Training.run(settings, verifiedData != null);

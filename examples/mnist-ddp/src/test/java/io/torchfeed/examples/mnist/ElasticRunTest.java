@@ -72,9 +72,11 @@ class ElasticRunTest {
   @CsvSource({
     "--elastic=0, '--elastic must be in [1, --ranks], got 0 with --ranks 2'",
     "--elastic=3, '--elastic must be in [1, --ranks], got 3 with --ranks 2'",
-    "--elastic --accumulate=2, --elastic excludes --accumulate",
-    "--elastic --comm=bytegrad, --elastic excludes --accumulate",
-    "--elastic --augment, --elastic excludes --accumulate",
+    "--elastic --device=cuda, --elastic excludes --device",
+    "--elastic --augment, --elastic excludes --device",
+    "--elastic --comm=qadam, '--elastic must be at least 2, got 1'",
+    "--elastic --from-generation=1.1 --out=none, there is no generation 1.1 in none",
+    "--from-generation=1.1, --from-generation needs --elastic",
     "--elastic=few, few"
   })
   void anInvalidOptionIsAUsageError(String arguments, String message) {
