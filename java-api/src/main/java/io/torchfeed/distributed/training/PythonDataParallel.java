@@ -28,6 +28,18 @@ public final class PythonDataParallel implements AutoCloseable {
   }
 
   /**
+   * Wraps a module with the {@linkplain DataParallelOptions#defaults default} options, which fit
+   * Python's.
+   *
+   * @param module as for {@link #wrap(Module, PythonProcessGroup, DataParallelOptions)}
+   * @param group the ranks; borrowed, and may be closed before the wrapper
+   * @return the wrapper; the caller closes it
+   */
+  public static PythonDataParallel wrap(Module module, PythonProcessGroup group) {
+    return wrap(module, group, DataParallelOptions.defaults());
+  }
+
+  /**
    * Wraps a module, and copies the values of rank 0 to the other ranks. Only the parts of the
    * modules that Python compares are compared, and no options.
    *
