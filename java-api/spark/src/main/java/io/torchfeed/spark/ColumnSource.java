@@ -100,7 +100,8 @@ final class ColumnSource implements Serializable {
               if (kind == null) {
                 throw new SparkRanksException(
                     Problem.SCHEMA,
-                    "column %s is %s: name its dtype and shape by RowColumn.of, or select other columns"
+                    ("column %s is %s: name its dtype and shape by RowColumn.of,"
+                            + " or select other columns")
                         .formatted(field.name(), field.dataType().catalogString()));
               }
               return RowColumn.of(field.name(), kind.dtype);

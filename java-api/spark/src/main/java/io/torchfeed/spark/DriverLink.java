@@ -197,7 +197,8 @@ final class DriverLink implements AutoCloseable {
     if (before == null || before.equals(now)) {
       return LinkMessage.FINE;
     }
-    return "rank %d must have the rows that it had before the stage was repeated, %d with digest %s, got %d with %s"
+    return ("rank %d must have the rows that it had before the stage was repeated,"
+            + " %d with digest %s, got %d with %s")
         .formatted(rank, before.count, before.digest, now.count, now.digest);
   }
 
@@ -207,7 +208,7 @@ final class DriverLink implements AutoCloseable {
       isWarned = true;
       LOG.warn(
           "the executor {} has several ranks, which share its threads and libtorch's generator of"
-              + " random numbers; give each executor as many cores as a task has, for one rank each",
+              + " random numbers; give each executor as many cores as a task has, for one rank",
           executor);
     }
   }

@@ -45,7 +45,8 @@ final class JobChecks {
       if (System.nanoTime() - deadline >= 0) {
         throw new SparkRanksException(
             Problem.SLOTS,
-            "%d ranks need as many slots for tasks at the same time, but the cluster has %d; start more executors, or lower spark.task.cpus (%s) or the number of ranks"
+            ("%d ranks need as many slots for tasks at the same time, but the cluster has %d;"
+                    + " start more executors, or lower spark.task.cpus (%s) or the number of ranks")
                 .formatted(ranks, slots, spark.conf().get("spark.task.cpus", "1")));
       }
       Thread.sleep(PAUSE_MILLIS);

@@ -27,7 +27,8 @@ final class NativeLibraries {
     } catch (LinkageError | RuntimeException e) {
       throw new SparkRanksException(
           Problem.NATIVE_LIBRARIES,
-          "executor %s cannot load the native libraries: %s; put torchfeed-platform and its dependencies into the class path of the executors"
+          ("executor %s cannot load the native libraries: %s; put torchfeed-platform and its"
+                  + " dependencies into the class path of the executors")
               .formatted(SparkEnv.get().executorId(), Failures.describe(e)),
           e);
     }

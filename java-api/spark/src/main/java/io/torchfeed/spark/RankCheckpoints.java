@@ -147,8 +147,8 @@ public final class RankCheckpoints {
     if (digests.size() != group.size() || !digests.get(group.rank()).equals(digest)) {
       throw new SparkRanksException(
           Problem.ROWS_DIFFER,
-          ("the checkpoint %s/%s is of %d ranks, whose rank %d had other rows; continue with the same"
-                  + " rows in as many partitions, or name another path")
+          ("the checkpoint %s/%s is of %d ranks, whose rank %d had other rows; continue with the"
+                  + " same rows in as many partitions, or name another path")
               .formatted(folder, name, digests.size(), group.rank()));
     }
   }

@@ -105,7 +105,8 @@ final class RankLink implements AutoCloseable {
   private static SparkRanksException lost(DriverAddress driver, IOException e) {
     return new SparkRanksException(
         Problem.DRIVER_UNREACHABLE,
-        "the driver cannot be reached at %s: %s; open this port to the executors, or choose one by driverPort"
+        ("the driver cannot be reached at %s: %s; open this port to the executors,"
+                + " or choose one by driverPort")
             .formatted(driver, Failures.reason(e)),
         e);
   }

@@ -96,7 +96,8 @@ public final class RowColumn implements Serializable {
     ImagePlan plan = requireNonNull(plans, "plans").get();
     if (plan.isRandom()) {
       throw new IllegalArgumentException(
-          "column %s: an image is decoded once for all epochs, so its plan must have no random steps"
+          ("column %s: an image is decoded once for all epochs,"
+                  + " so its plan must have no random steps")
               .formatted(name));
     }
     return of(name, plan.row(), plans);

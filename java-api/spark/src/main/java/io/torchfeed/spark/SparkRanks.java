@@ -41,7 +41,9 @@ import org.jspecify.annotations.Nullable;
  *                 SGD optimizer = new SGD(net.parameters(), new SGDOptions(0.05));
  *                 RankLoop.of(context, model, loader)
  *                     .withState(state -> state.module("model", net))
- *                     .run(optimizer, batch -> nll_loss(net.forward(batch.tensor(0)), batch.tensor(1)));
+ *                     .run(
+ *                         optimizer,
+ *                         batch -> nll_loss(net.forward(batch.tensor(0)), batch.tensor(1)));
  *                 return ModelBytes.of(net);
  *               }
  *             });
