@@ -75,7 +75,7 @@ final class CoordinatorLink {
     reader = daemon("torchfeed-membership", () -> read(received, lost));
   }
 
-  /** Starts to give signs of life; the coordinator answers each. */
+  /** Starts to give signs of life, some of which the coordinator answers. */
   void beat(Duration interval, Duration limit) {
     try {
       socket.setSoTimeout(Math.max(MIN_LIMIT_MILLIS, PATIENCE * (int) limit.toMillis()));

@@ -30,6 +30,9 @@ final class Member {
 
   long heard;
 
+  /** The time at which a sign of life was answered. */
+  OptionalLong answered = OptionalLong.empty();
+
   Member(long id, String name, long now) {
     this.id = id;
     this.name = name;

@@ -30,7 +30,10 @@ sealed interface Message {
   /** The first message: who connects. */
   record Hello(String job, String name) implements Message {}
 
-  /** A sign of life, with the steps completed; the coordinator answers with the same. */
+  /**
+   * A sign of life, with the steps completed. The coordinator answers with the same, once within
+   * the limit of its own patience: it is given up later.
+   */
   record Beat(long step) implements Message {}
 
   /** The member waits for a world; {@code step} is {@link #NO_STEP} if it holds no state. */

@@ -98,7 +98,11 @@ final class Roster {
     member.heard = now;
     if (message instanceof Message.Beat beat) {
       noteHolder(member, beat.step());
-      wire.send(id, message);
+      if (member.answered.isEmpty()
+          || now - member.answered.getAsLong() >= options.silence().toNanos()) {
+        member.answered = OptionalLong.of(now);
+        wire.send(id, message);
+      }
     } else if (message instanceof Message.Ready ready) {
       ready(member, ready);
     } else if (message instanceof Message.Listening listening) {
