@@ -24,6 +24,7 @@ final class SimulatedRanks implements AutoCloseable {
   private final List<SimulatedRank> ranks = new ArrayList<>();
   private final List<RankLoop> loops = new ArrayList<>();
   private final AtomicLong slowestAnswer = new AtomicLong();
+  private int added;
 
   // Guarded by this.
   private int generation;
@@ -82,8 +83,9 @@ final class SimulatedRanks implements AutoCloseable {
   /** Starts ranks. */
   void add(int count) throws IOException {
     for (int i = 0; i < count; i++) {
-      RankLoop loop = loops.get(ranks.size() % loops.size());
-      ranks.add(loop.add(coordinator, "r" + ranks.size(), job, new Observer()));
+      RankLoop loop = loops.get(added % loops.size());
+      ranks.add(loop.add(coordinator, "r" + added, job, new Observer()));
+      added++;
     }
   }
 
