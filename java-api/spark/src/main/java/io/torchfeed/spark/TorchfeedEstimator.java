@@ -54,11 +54,22 @@ public final class TorchfeedEstimator extends Estimator<TorchfeedModel> implemen
   /** The network. */
   private final NetColumns columns;
 
+  /** The number of executors. */
   private final IntParam ranks;
+
+  /** The number of passes. */
   private final IntParam epochs;
+
+  /** The rows of a step. */
   private final IntParam batchSize;
+
+  /** The learning rate. */
   private final DoubleParam learningRate;
+
+  /** The seed. */
   private final LongParam seed;
+
+  /** The folder of checkpoints. */
   private final Param<String> checkpoints;
 
   private TorchfeedEstimator(String uid, NetColumns columns) {
