@@ -104,8 +104,8 @@ class SelfCheckTest {
     assertThat(result.status()).isEqualTo(2);
     assertThat(result.output().lines())
         .containsExactly(
-            "error: no arguments, images pack FOLDER FILE | images verify FILE or launch are"
-                + " expected, got --verbose");
+            "error: no arguments, images pack FOLDER FILE | images verify FILE, generations FOLDER"
+                + " or launch are expected, got --verbose");
   }
 
   @Test
