@@ -139,7 +139,7 @@ class ElasticRunTest {
         "--out=" + out);
     String name = Files.readString(out.resolve("checkpoints/LATEST")).strip();
     assertThat(Integer.parseInt(name.substring("step-".length())) % 100)
-        .as("not one of those that are saved every 100 steps: %s", name)
+        .as("beside the ones at every 100 steps: %s", name)
         .isNotZero();
   }
 
