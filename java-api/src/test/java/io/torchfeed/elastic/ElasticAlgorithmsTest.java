@@ -16,6 +16,7 @@ import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.distributed.training.GradientExchange;
 import io.torchfeed.distributed.training.ModelAveraging;
 import io.torchfeed.distributed.training.QAdam;
+import io.torchfeed.elastic.ElasticThreads.Meeting;
 import io.torchfeed.elastic.ElasticThreads.Rank;
 import io.torchfeed.elastic.ElasticThreads.UserException;
 import io.torchfeed.elastic.ElasticTraining.Outcome;
@@ -58,15 +59,18 @@ class ElasticAlgorithmsTest {
         each.options = builder -> builder.epochs(EPOCHS);
         kind.accept(each);
       }
+      Meeting lost = new Meeting(LOST_AT, 2);
       c.before =
           step -> {
             if (step == LOST_AT) {
+              lost.await();
               throw new UserException();
             }
           };
       for (Rank each : List.of(a, b)) {
         each.before =
             step -> {
+              lost.in(step, each.name);
               // without a step that waits for others, they may be here when the other one is lost
               while (step == COMES_AT && come.getCount() > 0 && !each.isBroken()) {
                 Thread.onSpinWait();
@@ -219,11 +223,15 @@ class ElasticAlgorithmsTest {
           average(each, AveragingAlgorithm.decentralized());
         }
       }
+      Meeting second = new Meeting(1, 2);
+      a.before = step -> second.in(step, a.name);
+      b.before = step -> second.in(step, b.name);
       int[] passes = new int[1];
       c.before =
           step -> {
             passes[0]++;
             if (passes[0] == batches + 2) { // in the middle of the second step
+              second.await();
               throw new UserException();
             }
           };

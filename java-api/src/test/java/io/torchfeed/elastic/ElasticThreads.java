@@ -11,7 +11,9 @@ import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.elastic.ElasticTraining.Outcome;
 import java.time.Duration;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -56,6 +58,38 @@ final class ElasticThreads implements AutoCloseable {
 
     UserException() {
       super("of the user");
+    }
+  }
+
+  /**
+   * A step that all ranks begin before one of them fails in it. Else another one might still be in
+   * the step before it, and lose that: the rank that fails takes the end of that step with it.
+   */
+  static final class Meeting {
+    private final long step;
+    private final int others;
+    private final Set<String> begun = ConcurrentHashMap.newKeySet();
+
+    Meeting(long step, int others) {
+      this.step = step;
+      this.others = others;
+    }
+
+    /** Notes that a rank is in a step. */
+    void in(long current, String rank) {
+      if (current == step) {
+        begun.add(rank);
+      }
+    }
+
+    /** Waits until all others have begun the step. */
+    void await() {
+      while (begun.size() < others) {
+        if (Thread.currentThread().isInterrupted()) {
+          throw new IllegalStateException("interrupted; only " + begun + " have begun " + step);
+        }
+        Thread.onSpinWait();
+      }
     }
   }
 

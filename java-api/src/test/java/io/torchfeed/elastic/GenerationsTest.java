@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.torchfeed.distributed.membership.World;
+import io.torchfeed.elastic.ElasticThreads.Meeting;
 import io.torchfeed.elastic.ElasticThreads.Rank;
 import io.torchfeed.elastic.ElasticThreads.UserException;
 import io.torchfeed.elastic.ElasticTraining.Outcome;
@@ -44,9 +45,13 @@ class GenerationsTest {
       Rank a = rank(threads, "a", ofA);
       Rank b = rank(threads, "b", ofB);
       Rank c = rank(threads, "c", ofC);
+      Meeting lost = new Meeting(LOST_AT, 2);
+      a.before = step -> lost.in(step, a.name);
+      b.before = step -> lost.in(step, b.name);
       c.before =
           step -> {
             if (step == LOST_AT) {
+              lost.await();
               throw new UserException();
             }
           };
