@@ -15,6 +15,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +25,9 @@ import org.jspecify.annotations.Nullable;
 final class ElasticLaunch {
   /** The interval of looking for unreported changes: stopped processes, and restarts allowed. */
   private static final long LOOK_MILLIS = 200;
+
+  /** The launches of this JVM so far that shared a job with other launchers. */
+  private static final AtomicInteger SHARED = new AtomicInteger();
 
   private final LaunchSettings settings;
   private final ElasticSettings elastic;
@@ -101,10 +105,12 @@ final class ElasticLaunch {
     if (place.kind() == ElasticSettings.Place.Kind.ALONE) {
       return "";
     }
+    int number = SHARED.incrementAndGet(); // two of them may run ranks of one job
+    String process = ProcessHandle.current().pid() + (number == 1 ? "" : "-" + number);
     try {
-      return InetAddress.getLocalHost().getHostName() + "-" + ProcessHandle.current().pid() + "-";
+      return InetAddress.getLocalHost().getHostName() + "-" + process + "-";
     } catch (UnknownHostException e) {
-      return "unknown-" + ProcessHandle.current().pid() + "-";
+      return "unknown-" + process + "-";
     }
   }
 
