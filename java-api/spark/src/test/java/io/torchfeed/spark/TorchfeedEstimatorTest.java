@@ -93,7 +93,7 @@ class TorchfeedEstimatorTest {
   @Test
   void itsParametersAreSavedAndLoaded() throws IOException {
     String path = TestSpark.folder("estimator").resolve("stage").toUri().toString();
-    TorchfeedEstimator estimator = estimator().setSeed(5).setCheckpoints("file:/tmp/none");
+    TorchfeedEstimator estimator = estimator().setSeed(5).setCheckpoints("file:///none");
 
     estimator.write().save(path);
 
