@@ -29,10 +29,10 @@ TWO_THREADS = "-2-threads"
 class Rows(Dataset):
     """A dataset of one sample per call."""
 
-    def __init__(self, images, labels, normalise):
+    def __init__(self, images, labels, normalize):
         self.images = images
         self.labels = labels
-        self.normalise = normalise
+        self.normalize = normalize
 
     def __len__(self):
         return len(self.labels)
@@ -41,7 +41,7 @@ class Rows(Dataset):
         return self.finished(self.images[index]), self.labels[index]
 
     def finished(self, images):
-        if not self.normalise:
+        if not self.normalize:
             return images
         return images.float().mul_(1 / (255 * DEVIATION)).sub_(MEAN / DEVIATION)
 
@@ -77,7 +77,7 @@ def unchanged(batch):
 
 
 def load(row, folder):
-    """Returns images, labels, batch size and whether to normalise, for a row."""
+    """Returns images, labels, batch size and whether to normalize, for a row."""
     if row == "B":
         pixels = numpy.fromfile(folder / "images.bin", dtype=numpy.uint8)
         images = torch.from_numpy(pixels.reshape(-1, 3, 224, 224))
@@ -91,12 +91,12 @@ def load(row, folder):
     return images, labels, 256, row == "C"
 
 
-def loader_of(variant, workers, images, labels, batch, normalise):
+def loader_of(variant, workers, images, labels, batch, normalize):
     generator = torch.Generator().manual_seed(SEED)
     shared = {"num_workers": workers, "persistent_workers": workers > 0, "generator": generator}
     if variant == "sample":
-        return DataLoader(Rows(images, labels, normalise), batch, shuffle=True, **shared)
-    rows = GatheredRows(images, labels, normalise)
+        return DataLoader(Rows(images, labels, normalize), batch, shuffle=True, **shared)
+    rows = GatheredRows(images, labels, normalize)
     if variant == "items":
         return DataLoader(rows, batch, shuffle=True, collate_fn=unchanged, **shared)
     if variant == "batch":

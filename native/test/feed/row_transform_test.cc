@@ -274,7 +274,7 @@ TEST_F(RowTransforms, WhatDoesNotFitIsRefused) {
   refuses(*floats, "a height and a width", {kRowHorizontalFlip, 1});
   refuses(*floats, "floats cannot be cast to int64", {kRowCast, 4});
   refuses(*bytes, "cast to float16, bfloat16, float32, float64 and int64", {kRowCast, 3});
-  refuses(*bytes, "scaled or normalised rows are float32", {kRowScale, 1, kRowCast, 7});
+  refuses(*bytes, "scaled or normalized rows are float32", {kRowScale, 1, kRowCast, 7});
   refuses(*bytes, "rows can be cast to", {kRowCast, 9});
   refuses(*bytes, "must not exceed the row and its padding", {kRowRandomCrop, 7, 1, 1});
   refuses(*halves, "integers or floats of C++", {kRowScale, 1});

@@ -114,7 +114,7 @@ void check_cast(const RowRecipe& recipe, const RowShape& source) {
   }
   const Element to = *recipe.cast;
   if (recipe.makes_floats() && to != Element::kFloat32 && !is_half(to)) {
-    refuse_plan("scaled or normalised rows are float32, or rounded to float16 or bfloat16");
+    refuse_plan("scaled or normalized rows are float32, or rounded to float16 or bfloat16");
   }
   if (to != Element::kInt64 && !is_float(to) && !is_half(to)) {
     refuse_plan("rows can be cast to float16, bfloat16, float32, float64 and int64");

@@ -5,7 +5,7 @@ import java.util.random.RandomGenerator;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * A transform of a whole batch once its samples are written, for example to normalise or mix
+ * A transform of a whole batch once its samples are written, for example to normalize or mix
  * samples. It runs on the worker that filled the batch, concurrently with the training step.
  *
  * <pre>{@code

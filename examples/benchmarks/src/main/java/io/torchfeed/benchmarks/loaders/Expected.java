@@ -11,12 +11,12 @@ record Expected(long rows, long labels, double data, double tolerance) {
 
   static Expected of(RowData source) throws IOException {
     Row row = source.row();
-    float[] normalised = RowData.normalised();
+    float[] normalized = RowData.normalized();
     double sum = 0;
     double absolute = 0;
     for (byte each : source.bytes()) {
       int value = each & 0xFF;
-      double element = row == Row.A ? value / 255f : row == Row.C ? normalised[value] : value;
+      double element = row == Row.A ? value / 255f : row == Row.C ? normalized[value] : value;
       sum += element;
       absolute += Math.abs(element);
     }

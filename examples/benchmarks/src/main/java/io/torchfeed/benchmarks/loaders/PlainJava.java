@@ -62,7 +62,7 @@ final class PlainJava implements Contestant {
     long rows = 0;
     for (int from = 0; from < row.rows(); from += row.batch()) {
       List<Integer> indices = order.subList(from, Math.min(from + row.batch(), row.rows()));
-      Callable<Arrays> task = () -> row == Row.C ? normalised(indices) : copied(indices);
+      Callable<Arrays> task = () -> row == Row.C ? normalized(indices) : copied(indices);
       if (ahead == 0) {
         rows += take(task.call(), sink);
         continue;
@@ -87,7 +87,7 @@ final class PlainJava implements Contestant {
     return new Arrays(data, labelsOf(indices));
   }
 
-  private Arrays normalised(List<Integer> indices) {
+  private Arrays normalized(List<Integer> indices) {
     float[] data = new float[indices.size() * row.width()];
     int at = 0;
     for (int index : indices) {

@@ -10,7 +10,7 @@ enum Row {
   /** Images in memory. */
   B("3x224x224 uint8 and a label, 616 MB in memory, batch 64", 4096, 150_528, 64, "3,224,224"),
   /** MNIST as bytes, which code turns into floats sample by sample. */
-  C("MNIST as uint8, normalised to float sample by sample, batch 256", 60_000, 784, 256, "1,28,28"),
+  C("MNIST as uint8, normalized to float sample by sample, batch 256", 60_000, 784, 256, "1,28,28"),
   /** The images of B, in a file. */
   D("3x224x224 uint8 from a file not in the page cache, batch 64", 4096, 150_528, 64, "3,224,224");
 

@@ -128,8 +128,8 @@ final class RowData {
     return floats;
   }
 
-  /** Returns the normalised float of each byte value. */
-  static float[] normalised() {
+  /** Returns the normalized float of each byte value. */
+  static float[] normalized() {
     float[] table = new float[256];
     for (int i = 0; i < table.length; i++) {
       table[i] = (i / 255f - Row.MEAN) / Row.DEVIATION;

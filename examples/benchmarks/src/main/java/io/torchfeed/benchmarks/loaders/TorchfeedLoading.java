@@ -24,7 +24,7 @@ import org.bytedeco.pytorch.Tensor;
 final class TorchfeedLoading implements Contestant {
   static final long SEED = 1;
 
-  private static final RowTransform NORMALISE =
+  private static final RowTransform NORMALIZE =
       RowTransform.builder()
           .scale(1f / 255f)
           .normalize(new float[] {Row.MEAN}, new float[] {Row.DEVIATION})
@@ -44,7 +44,7 @@ final class TorchfeedLoading implements Contestant {
   }
 
   /**
-   * Returns a loader with the native engine over tensors, which it normalises in row C, or over a
+   * Returns a loader with the native engine over tensors, which it normalizes in row C, or over a
    * file in row D.
    */
   static TorchfeedLoading nativeEngine(RowData data, int workers) throws IOException {
@@ -58,8 +58,8 @@ final class TorchfeedLoading implements Contestant {
     try (Tensor labels = data.labelTensor();
         TensorDataset rows = TensorDataset.of(data.tensor(), labels)) {
       if (row == Row.C) {
-        try (NativeDataset normalised = rows.transform(0, NORMALISE)) {
-          return new TorchfeedLoading(DataLoader.over(normalised), row, workers, true);
+        try (NativeDataset normalized = rows.transform(0, NORMALIZE)) {
+          return new TorchfeedLoading(DataLoader.over(normalized), row, workers, true);
         }
       }
       return new TorchfeedLoading(DataLoader.over(rows), row, workers, true);
@@ -71,7 +71,7 @@ final class TorchfeedLoading implements Contestant {
     Row row = data.row();
     Dataset samples =
         row == Row.C
-            ? new NormalisedSamples(row, data.bytes(), data.labels())
+            ? new NormalizedSamples(row, data.bytes(), data.labels())
             : new FloatSamples(row, data.floats(), data.labels());
     return new TorchfeedLoading(DataLoader.over(samples), row, workers, true);
   }

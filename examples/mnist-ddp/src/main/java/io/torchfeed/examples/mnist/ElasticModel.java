@@ -111,7 +111,7 @@ public final class ElasticModel implements AutoCloseable {
    *
    * @param folder has MNIST's four files
    * @param samples the number of the first samples to use
-   * @return normalised images, float32 [samples, 1, 28, 28], and labels, int64 [samples]; the
+   * @return normalized images, float32 [samples, 1, 28, 28], and labels, int64 [samples]; the
    *     caller closes it
    */
   public static TensorDataset data(Path folder, int samples) {

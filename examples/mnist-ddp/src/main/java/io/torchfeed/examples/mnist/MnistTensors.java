@@ -53,7 +53,7 @@ record MnistTensors(Idx images, Idx labels) {
     return images.dimensions().get(0);
   }
 
-  /** Returns normalised images, float32 [count, 1, 28, 28], owned by the caller or its scope. */
+  /** Returns normalized images, float32 [count, 1, 28, 28], owned by the caller or its scope. */
   @SuppressWarnings("try") // a scope works by being open
   Tensor images(int from, int count) {
     ByteBuffer pixels =

@@ -9,7 +9,7 @@ import java.nio.ByteBuffer;
 import java.util.List;
 
 /**
- * A dataset of normalised images, each shifted by up to two pixels in both directions, at random in
+ * A dataset of normalized images, each shifted by up to two pixels in both directions, at random in
  * each epoch, by Java code that the workers of the loader run.
  */
 final class ShiftedImages implements Dataset {
@@ -17,7 +17,7 @@ final class ShiftedImages implements Dataset {
   private static final int FARTHEST = 2;
 
   private final MnistTensors data;
-  private final float[] normalised = new float[256]; // by pixel value
+  private final float[] normalized = new float[256]; // by pixel value
   private final ThreadLocal<Scratch> scratch = ThreadLocal.withInitial(Scratch::new);
 
   /** The buffers of one worker. */
@@ -28,8 +28,8 @@ final class ShiftedImages implements Dataset {
 
   ShiftedImages(MnistTensors data) {
     this.data = data;
-    for (int pixel = 0; pixel < normalised.length; pixel++) {
-      normalised[pixel] = (float) ((pixel / 255.0 - MnistTensors.MEAN) / MnistTensors.DEVIATION);
+    for (int pixel = 0; pixel < normalized.length; pixel++) {
+      normalized[pixel] = (float) ((pixel / 255.0 - MnistTensors.MEAN) / MnistTensors.DEVIATION);
     }
   }
 
@@ -52,7 +52,7 @@ final class ShiftedImages implements Dataset {
     int right = sample.random().nextInt(-FARTHEST, FARTHEST + 1);
     for (int row = 0; row < SIDE; row++) {
       for (int column = 0; column < SIDE; column++) {
-        own.image[row * SIDE + column] = normalised[pixel(own.pixels, row - down, column - right)];
+        own.image[row * SIDE + column] = normalized[pixel(own.pixels, row - down, column - right)];
       }
     }
     sample.put(0, own.image);

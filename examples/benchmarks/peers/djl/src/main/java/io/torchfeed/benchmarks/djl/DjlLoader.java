@@ -66,8 +66,8 @@ public final class DjlLoader {
 
   private RandomAccessDataset open(String variant) throws IOException {
     if ("sample".equals(variant)) {
-      return new NormalisedSamples(
-          new NormalisedSamples.Builder().setSampling(batch, true).optPrefetchNumber(PREFETCH),
+      return new NormalizedSamples(
+          new NormalizedSamples.Builder().setSampling(batch, true).optPrefetchNumber(PREFETCH),
           pixels(),
           classes());
     }
@@ -79,7 +79,7 @@ public final class DjlLoader {
             .setSampling(batch, true)
             .optPrefetchNumber(PREFETCH);
     if ("C".equals(row)) {
-      builder.optPipeline(new Pipeline(DjlLoader::normalised));
+      builder.optPipeline(new Pipeline(DjlLoader::normalized));
     }
     return switch (variant) {
       case "ndindex" -> builder.build();
@@ -88,7 +88,7 @@ public final class DjlLoader {
     };
   }
 
-  private static NDArray normalised(NDArray bytes) {
+  private static NDArray normalized(NDArray bytes) {
     return bytes.toType(DataType.FLOAT32, false).muli(1 / (255 * DEVIATION)).subi(MEAN / DEVIATION);
   }
 

@@ -9,7 +9,7 @@ import ai.djl.training.dataset.Record;
 import ai.djl.util.Progress;
 
 /** A dataset with one Java callback per sample, which creates a new array each time. */
-final class NormalisedSamples extends RandomAccessDataset {
+final class NormalizedSamples extends RandomAccessDataset {
   private static final int WIDTH = 784;
   private static final float[] TABLE = new float[256];
 
@@ -22,7 +22,7 @@ final class NormalisedSamples extends RandomAccessDataset {
   private final byte[] pixels;
   private final long[] labels;
 
-  NormalisedSamples(Builder builder, byte[] pixels, long[] labels) {
+  NormalizedSamples(Builder builder, byte[] pixels, long[] labels) {
     super(builder);
     this.pixels = pixels;
     this.labels = labels;

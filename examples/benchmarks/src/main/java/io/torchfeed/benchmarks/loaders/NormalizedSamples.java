@@ -8,17 +8,17 @@ import io.torchfeed.memory.RowSpec;
 import java.util.List;
 
 /**
- * A dataset of bytes in the Java heap; one callback per sample turns them into normalised floats.
+ * A dataset of bytes in the Java heap; one callback per sample turns them into normalized floats.
  */
-final class NormalisedSamples implements Dataset {
-  private static final float[] NORMALISED = RowData.normalised();
+final class NormalizedSamples implements Dataset {
+  private static final float[] NORMALIZED = RowData.normalized();
 
   private final Row row;
   private final byte[] images;
   private final long[] labels;
   private final ThreadLocal<Scratch> scratch;
 
-  NormalisedSamples(Row row, byte[] images, long[] labels) {
+  NormalizedSamples(Row row, byte[] images, long[] labels) {
     this.row = row;
     this.images = images;
     this.labels = labels;
@@ -52,7 +52,7 @@ final class NormalisedSamples implements Dataset {
     // The row is a cache miss: a bulk copy fetches its cache lines in parallel.
     System.arraycopy(images, (int) index * own.bytes.length, own.bytes, 0, own.bytes.length);
     for (int i = 0; i < own.floats.length; i++) {
-      own.floats[i] = NORMALISED[own.bytes[i] & 0xFF];
+      own.floats[i] = NORMALIZED[own.bytes[i] & 0xFF];
     }
     sample.put(0, own.floats);
     sample.putLong(1, labels[(int) index]);
