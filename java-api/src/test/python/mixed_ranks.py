@@ -253,6 +253,10 @@ def main():
     else:
         sys.exit(f"unknown program {program}")
     dist.destroy_process_group()
+    # Gloo's threads may still hold the tensors of the last operations. A thread that releases one
+    # while the interpreter ends aborts the process, in groups without a Java rank, too.
+    sys.stdout.flush()
+    os._exit(0)
 
 
 if __name__ == "__main__":
