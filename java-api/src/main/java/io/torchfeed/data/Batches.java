@@ -4,6 +4,7 @@ package io.torchfeed.data;
 import io.torchfeed.data.pass.Abandoned;
 import io.torchfeed.data.pass.DeliveredBatch;
 import io.torchfeed.data.pass.Pass;
+import io.torchfeed.internal.Failures;
 import java.lang.ref.Reference;
 import java.util.Iterator;
 import java.util.Spliterator;
@@ -11,6 +12,9 @@ import java.util.Spliterators;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.NoGradGuard;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A pass over the batches of one epoch, which can be left at any batch.
@@ -18,9 +22,10 @@ import java.util.stream.StreamSupport;
  * <p>One thread at a time takes the batches: a second thread that calls in while the first is
  * inside gets an {@link IllegalStateException}. A pass may be handed to another thread between two
  * batches; the thread that hands it over closes its batch first, or the memory of the batch is not
- * reused. {@link #close}, {@link #position}, {@link #state} and {@link #waitNanos} may be called at
- * any time by any thread, including by the code that loads the samples. A batch is valid until the
- * next one is taken, {@link #hasNext} has returned false, or the pass is closed.
+ * reused. {@link #close}, {@link #position}, {@link #state}, {@link #stateAt} and {@link
+ * #waitNanos} may be called at any time by any thread, including by the code that loads the
+ * samples. A batch is valid until the next one is taken, {@link #hasNext} has returned false, or
+ * the pass is closed.
  *
  * <p>A pass that was read to its end returns its threads and memory by itself. A pass that becomes
  * unreachable before its end without being closed is closed when the garbage collector discovers
@@ -37,11 +42,16 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   private final Abandoned.Watch watch;
   private final UnaryOperator<DeliveredBatch> finish;
 
-  Batches(DataLoader loader, Pass pass) {
+  /**
+   * Creates the consumer's side of a pass.
+   *
+   * @param step the step that the batches go through, with the seed
+   */
+  Batches(DataLoader loader, Pass pass, Batch.@Nullable Step step, long seed) {
     this.loader = loader;
     this.pass = pass;
     this.watch = loader.watch(this, pass);
-    this.finish = batch -> loader.finish(this, batch);
+    this.finish = step == null ? UnaryOperator.identity() : loaded -> afterStep(step, seed, loaded);
   }
 
   /**
@@ -117,6 +127,29 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     } finally {
       Reference.reachabilityFence(this);
     }
+  }
+
+  /**
+   * Returns the batch to deliver in place of a loaded one, which ends.
+   *
+   * @throws IllegalStateException if the step fails; the loaded batch is left to the caller
+   */
+  private DeliveredBatch afterStep(Batch.Step step, long seed, DeliveredBatch loaded) {
+    DeliveredBatch finished;
+    try (PointerScope scope = new PointerScope();
+        NoGradGuard guard = new NoGradGuard()) {
+      finished = loaded.withTensors(Batch.references(step.apply(new Batch(this, loaded), seed)));
+    } catch (Exception e) {
+      if (e instanceof InterruptedException) {
+        Thread.currentThread().interrupt();
+      }
+      throw new IllegalStateException(
+          "batch %d of epoch %d could not be computed by the step after the transfer: %s"
+              .formatted(loaded.number, loaded.epoch, Failures.describe(e)),
+          e);
+    }
+    loaded.close();
+    return finished;
   }
 
   boolean isPadding(long batch, int element) {

@@ -4,18 +4,14 @@ package io.torchfeed.data;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.data.pass.Abandoned;
-import io.torchfeed.data.pass.DeliveredBatch;
 import io.torchfeed.data.pass.LoaderCore;
 import io.torchfeed.data.pass.Pass;
 import io.torchfeed.data.pass.PassSource;
 import io.torchfeed.internal.Checks;
-import io.torchfeed.internal.Failures;
 import java.lang.ref.Reference;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
-import org.bytedeco.javacpp.PointerScope;
-import org.bytedeco.pytorch.NoGradGuard;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -212,36 +208,10 @@ public final class DataLoader implements AutoCloseable {
   private Batches open(Supplier<PassSource.Start> start) {
     try {
       core.requireOpen();
-      return new Batches(this, core.open(start.get()));
+      return new Batches(this, core.open(start.get()), step, seed);
     } finally {
       Reference.reachabilityFence(this);
     }
-  }
-
-  /**
-   * Returns the batch to deliver in place of a loaded one, which ends.
-   *
-   * @throws IllegalStateException if the step fails; the loaded batch is left to the caller
-   */
-  DeliveredBatch finish(Batches pass, DeliveredBatch loaded) {
-    if (step == null) {
-      return loaded;
-    }
-    DeliveredBatch finished;
-    try (PointerScope scope = new PointerScope();
-        NoGradGuard guard = new NoGradGuard()) {
-      finished = loaded.withTensors(Batch.references(step.apply(new Batch(pass, loaded), seed)));
-    } catch (Exception e) {
-      if (e instanceof InterruptedException) {
-        Thread.currentThread().interrupt();
-      }
-      throw new IllegalStateException(
-          "batch %d of epoch %d could not be computed by the step after the transfer: %s"
-              .formatted(loaded.number, loaded.epoch, Failures.describe(e)),
-          e);
-    }
-    loaded.close();
-    return finished;
   }
 
   /** Watches a pass and closes it when it becomes unreachable. */
