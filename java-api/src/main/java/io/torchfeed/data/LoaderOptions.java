@@ -85,7 +85,7 @@ final class LoaderOptions {
       requireIndicesFit(plan.maxBatchSize(), prefetchBytes == null ? ahead.least() : 1);
       source = new IndexSource(plan, datasetSize(), inOrderOrDefault());
       requireUsableDevice();
-      host = engine(Math.max(1, plan.maxBatchSize()), ahead.most(), meter, drawsAfterTransfer);
+      host = engine(plan.maxBatchSize(), ahead.most(), meter, drawsAfterTransfer);
     }
     BatchEngineFactory engine = delivering(host, meter);
     try {
@@ -222,9 +222,9 @@ final class LoaderOptions {
       throw new IllegalArgumentException(
           "batchSampler decides order and batches: leave out sampler, batchSize and dropLast");
     }
-    if (batchSampler.maxBatchSize() < 0) {
+    if (batchSampler.maxBatchSize() < 1) {
       throw new IllegalArgumentException(
-          "maxBatchSize() of a batch sampler must be at least 0, got "
+          "maxBatchSize() of a batch sampler must be at least 1, got "
               + batchSampler.maxBatchSize());
     }
     return batchSampler;

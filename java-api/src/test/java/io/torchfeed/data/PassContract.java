@@ -359,9 +359,12 @@ abstract class PassContract {
             .withMessageContaining("maxBatchSize()");
       }
     }
-    assertThatIllegalArgumentException()
-        .isThrownBy(() -> data.over().batchSampler(Rows.lying(-3, 1)).build())
-        .withMessageContaining("maxBatchSize() of a batch sampler must be at least 0, got -3");
+    for (int largest : new int[] {0, -3}) {
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> data.over().batchSampler(Rows.lying(largest, 1)).build().close())
+          .withMessageContaining(
+              "maxBatchSize() of a batch sampler must be at least 1, got " + largest);
+    }
   }
 
   @Test
