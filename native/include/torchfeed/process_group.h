@@ -13,7 +13,7 @@
 
 namespace torchfeed {
 
-/// The ranks that work together, and their collective operations on CPU tensors.
+/// The ranks that work together, and their collective operations on tensors.
 ///
 /// Every rank must call the same operations in the same order. A lost peer is reported as
 /// `PEER_LOST`, and one that does not respond within the backend's timeout as `TIMEOUT`.

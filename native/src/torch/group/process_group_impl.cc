@@ -255,7 +255,7 @@ void ProcessGroup::Impl::barrier() { (void)collective(kChecked, collectives::bar
 
 std::vector<std::string> ProcessGroup::Impl::gather_texts(const std::string& text) {
   std::vector<std::string> texts;
-  (void)collective(0, [&](const RankCall& call) {
+  (void)collective(/*mode=*/0, [&](const RankCall& call) {
     at::Tensor bytes = at::empty({static_cast<int64_t>(text.size())}, at::kByte);
     std::memcpy(bytes.mutable_data_ptr<uint8_t>(), text.data(), text.size());
     for (const at::Tensor& each : collectives::all_gather_bytes(call, bytes)) {

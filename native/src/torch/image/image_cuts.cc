@@ -30,7 +30,7 @@ void require_cuts(const ImageRecipe& recipe) {
   if (!recipe.last_erasings.empty() || !recipe.steps.only_flips()) {
     throw Error(ErrorCode::kInvalidArgument,
                 "the plan must only crop, scale, flip and normalize here, but it has a step that "
-                "changes colors or erases");
+                "changes colors, blurs or erases");
   }
   if (recipe.resize.filter != ResizeFilter::kBilinear &&
       recipe.resize.filter != ResizeFilter::kBicubic) {

@@ -39,8 +39,7 @@
  * native code; {@link io.torchfeed.data.BatchTransform} changes whole batches on the workers, for
  * example {@link io.torchfeed.data.BatchMix}.
  *
- * <p>This package depends on {@code sampler} and {@code memory}; it must not import {@code
- * io.torchfeed.distributed}.
+ * <p>This package must not import {@code io.torchfeed.distributed}.
  */
 @NullMarked
 package io.torchfeed.data;

@@ -21,7 +21,7 @@ import org.bytedeco.pytorch.global.torch;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A collective operation with its arguments, to be performed or started.
+ * An operation of a group with its arguments, to be performed or started.
  *
  * @param name the name in messages
  * @param peer the rank that is lost if the operation fails; empty if it may be any
@@ -54,7 +54,11 @@ record Operation<T>(
     return new Operation<>(other, peer, bytes, body, result);
   }
 
-  /** Returns the operation if only this rank can make it fail. */
+  /**
+   * Returns the same operation with the only rank whose loss can make it fail.
+   *
+   * @param rank the other rank
+   */
   Operation<T> failingWith(int rank) {
     return new Operation<>(name, OptionalInt.of(rank), bytes, body, result);
   }

@@ -122,7 +122,6 @@ public final class ImagePlan {
     requireNonNull(encoded, "encoded");
     requireNonNull(slab, "slab");
     requireRow(slab, column, rowNumber);
-    requireNonNull(encoded, "encoded");
     try {
       slab.callNative(
           into -> {
@@ -169,7 +168,6 @@ public final class ImagePlan {
     requireNonNull(file, "file");
     requireNonNull(slab, "slab");
     requireRow(slab, column, rowNumber);
-    requireNonNull(file, "file");
     try {
       if (file.getFileSystem() != FileSystems.getDefault()) {
         write(bytes(file), slab, column, rowNumber, seed, epoch, index);
@@ -230,8 +228,8 @@ public final class ImagePlan {
   /**
    * Checks that {@link #cut} can make the rows of this plan.
    *
-   * @throws IllegalArgumentException if it has a step that changes colors or erases, another filter
-   *     than a bilinear or bicubic one, or no antialiasing
+   * @throws IllegalArgumentException if it has a step that changes colors, blurs or erases, another
+   *     filter than a bilinear or bicubic one, or no antialiasing
    */
   void requireCuts() {
     translating(

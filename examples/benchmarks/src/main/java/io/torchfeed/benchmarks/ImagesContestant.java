@@ -171,7 +171,7 @@ public final class ImagesContestant {
       try {
         image = ImageIO.read(Path.of(path).toFile());
       } catch (IIOException e) {
-        continue; // it refuses some colour profiles
+        continue; // it refuses some color profiles
       }
       pictures++;
       int side = Math.min(image.getWidth(), image.getHeight()) * SIZE / SHORT_SIDE;

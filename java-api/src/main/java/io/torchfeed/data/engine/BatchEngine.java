@@ -29,7 +29,7 @@ public interface BatchEngine extends AutoCloseable {
   boolean rewind(long epoch);
 
   /**
-   * Requests a batch, and takes back the memory of the batch that the consumer holds. At most
+   * Requests a batch. The memory of the batch that the consumer holds may be taken back. At most
    * {@code prefetch} batches are requested before {@link #start}, and at most one more than that
    * are ever requested and not yet taken.
    *

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Threads wait outside the monitor. A thread that an error ends while it waits holds nothing,
  * and passes on any notification that it has received.
  */
-public final class HandOff {
+final class HandOff {
   private static final long MIN_POLL_NANOS = TimeUnit.MICROSECONDS.toNanos(50);
   private static final long PARK_AFTER_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
   private static final int POLLS_OF_WAIT = 16; // a poll interval is this share of the wait so far

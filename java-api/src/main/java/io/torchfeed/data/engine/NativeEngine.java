@@ -22,7 +22,7 @@ import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 
 /** The engine that uses libtorch's C++ data loader. */
-public final class NativeEngine implements BatchEngine {
+final class NativeEngine implements BatchEngine {
   private static final long NOTHING_TAKEN = -1;
 
   /**

@@ -4,7 +4,7 @@ package io.torchfeed.data.engine;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.RowSet;
 
-/** An engine that uses libtorch's C++ data loader over rows that the factory owns. */
+/** Creates engines that use libtorch's C++ data loader over rows that the factory owns. */
 public record NativeEngineFactory(NativeHandle<RowSet> rows, NativeEngineOptions options)
     implements BatchEngineFactory {
   @Override

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * slab is page-locked: such a slab is being copied to a device, and is reused after that. Not
  * thread-safe, except {@link #allocate}.
  */
-public final class SlabPool {
+final class SlabPool {
   /**
    * The limit of slabs being copied. Beyond it, slabs are held by kept batches rather than by late
    * copies.

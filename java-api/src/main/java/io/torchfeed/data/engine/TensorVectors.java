@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * the size of the process whenever it registers a native object, which takes longer than everything
  * else that a batch costs besides its rows. Thread-safe.
  */
-public final class TensorVectors implements AutoCloseable {
+final class TensorVectors implements AutoCloseable {
   // At most one batch is in use at a time, unless one is abandoned.
   private @Nullable BatchVector spare;
 

@@ -7,8 +7,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A scheduler that requests the batches of one pass from its engine, ahead of the consumer, and
- * records deliveries. One thread at a time requests and delivers; {@link #position}, {@link #state}
- * and {@link #isPadding} may be called by any thread, even while another one waits for a batch.
+ * records deliveries. One thread at a time requests and delivers; {@link #position}, {@link
+ * #state}, {@link #stateAt} and {@link #isPadding} may be called by any thread, even while another
+ * one waits for a batch.
  */
 interface PrefetchScheduler extends AutoCloseable {
   /** Requests batches until this many are in flight. */

@@ -173,11 +173,11 @@ public final class BatchLayout {
 
   private Tensor tensor(
       Slab slab, int slabColumn, int rows, VariableLength length, int batchLength) {
-    boolean tells = slabColumn >= columns.size();
+    boolean holdsLengths = slabColumn >= columns.size();
     return switch (length.form()) {
-      case LENGTHS -> padded(slab, slabColumn, rows, tells ? null : batchLength);
+      case LENGTHS -> padded(slab, slabColumn, rows, holdsLengths ? null : batchLength);
       case MASK -> padded(slab, slabColumn, rows, batchLength);
-      case OFFSETS -> packed(slab, slabColumn, tells ? rows + 1 : batchLength);
+      case OFFSETS -> packed(slab, slabColumn, holdsLengths ? rows + 1 : batchLength);
     };
   }
 

@@ -78,7 +78,7 @@ public final class VariableRows {
   /** Pads the rows and writes their lengths; returns the length of the batch. */
   public int endBatch(Slab slab, int rows) {
     if (rule.form() == Form.OFFSETS) {
-      tellOffsets(slab, rows);
+      writeOffsets(slab, rows);
       return packed / inner;
     }
     int longest = rule.padToMax() ? most : 0;
@@ -99,7 +99,7 @@ public final class VariableRows {
     return longest;
   }
 
-  private void tellOffsets(Slab slab, int rows) {
+  private void writeOffsets(Slab slab, int rows) {
     long[] offsets = new long[rows + 1];
     for (int i = 0; i < rows; i++) {
       offsets[i + 1] = offsets[i] + lengths[i];

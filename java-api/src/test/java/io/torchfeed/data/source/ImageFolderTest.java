@@ -123,7 +123,7 @@ class ImageFolderTest {
       Batch batch = batches.next();
       assertThat(batch.indices()).containsExactly(0, 1, 3);
       assertThat(Arrays.copyOfRange(bytes(batch.tensor(0)), 12, 18))
-          .containsExactly(0x10, 0x04, 0x20, 0x05, 0x30, 0xf6); // the colour under transparency
+          .containsExactly(0x10, 0x04, 0x20, 0x05, 0x30, 0xf6); // the color under transparency
     }
   }
 

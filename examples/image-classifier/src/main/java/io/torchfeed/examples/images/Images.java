@@ -22,12 +22,12 @@ import java.util.function.Supplier;
 record Images(List<String> classes, ImagePlan plan, Supplier<NativeDataset> source) {
   private static final double SHORT_SIDE_PER_SIZE = 256 / 224.0;
 
-  /** A way to change the colours and shapes of training pictures at random. */
+  /** A way to change the colors and shapes of training pictures at random. */
   enum Augmentation {
     /** Parts and reflections only. */
     NONE,
     /** Brightness, contrast, saturation and hue. */
-    COLOUR,
+    COLOR,
     /** Two operations of RandAugment. */
     RAND,
     /** An operation of TrivialAugmentWide, then erasing. */
@@ -36,7 +36,7 @@ record Images(List<String> classes, ImagePlan plan, Supplier<NativeDataset> sour
     private ImagePlanBuilder addTo(ImagePlanBuilder plan) {
       return switch (this) {
         case NONE -> plan;
-        case COLOUR -> plan.colorJitter(0.3, 0.3, 0.3, 0.05);
+        case COLOR -> plan.colorJitter(0.3, 0.3, 0.3, 0.05);
         case RAND -> plan.randAugment(2, 9);
         case TRIVIAL -> plan.trivialAugmentWide().randomErasing(0.1);
       };

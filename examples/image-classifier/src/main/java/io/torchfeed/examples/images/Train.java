@@ -54,7 +54,7 @@ final class Train implements Callable<Integer> {
       paramLabel = "WAY",
       description =
           "Change of training images: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
-  private Images.Augmentation augmentation = Images.Augmentation.COLOUR;
+  private Images.Augmentation augmentation = Images.Augmentation.COLOR;
 
   @Option(
       names = "--seed",

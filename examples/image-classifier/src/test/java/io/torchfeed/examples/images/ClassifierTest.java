@@ -130,7 +130,7 @@ class ClassifierTest {
     "--ranks=0, '--ranks must be in [1, 1024], got 0'",
     "--lr=0, '--lr must be above 0, got 0.0'",
     "--epochs=many, many",
-    "--augment=MORE, 'expected one of [NONE, COLOUR, RAND, TRIVIAL]'"
+    "--augment=MORE, 'expected one of [NONE, COLOR, RAND, TRIVIAL]'"
   })
   void aWrongOptionIsAUsageError(String option, String message) throws Exception {
     assertThat(run("train", "--data=" + data(), option)).isEqualTo(2);

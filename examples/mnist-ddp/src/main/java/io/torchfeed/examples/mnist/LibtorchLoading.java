@@ -24,7 +24,7 @@ final class LibtorchLoading {
 
   /**
    * Waits for the loading. Call this before touching libtorch's classes: two threads that
-   * initialise them may deadlock.
+   * initialize them may deadlock.
    */
   static void await() {
     Thread loading = thread;
