@@ -6,7 +6,9 @@ import io
 import json
 import os
 import pathlib
+import shutil
 import struct
+import subprocess
 import sys
 import tarfile
 import tempfile
@@ -96,8 +98,56 @@ class FindingLibraries(InAFolder):
         libraries.check_versions([nccl], libraries.OLDEST_NCCL)
         self.assertIn("wrong version: /x/libnccl.so.2 is 22705", nccl.problem)
 
+    def test_a_driver_for_an_older_cuda_is_a_problem(self):
+        def problem(runtime, version):
+            driver = libraries.Found("libcuda.so.1", "libjnicudart.so", "/x/libcuda.so.1", "the system")
+            libraries.check_driver([libraries.Found(runtime, "libc10_cuda.so"), driver], version)
+            return driver.problem
+        self.assertIsNone(problem("libcudart.so.13", 13000))
+        self.assertIsNone(problem("libcudart.so.12", 12020))
+        self.assertIsNone(problem("libcudart.so.13", "not known"))
+        self.assertEqual("wrong version: /x/libcuda.so.1 is a driver for CUDA 12.8, one for CUDA 13 or later is needed",
+                         problem("libcudart.so.13", 12080))
+
     def test_a_library_of_this_system_is_read(self):
         self.assertTrue(any("libc.so" in name for name in elf.needed(sys.executable)) or elf.needed(sys.executable) == [])
+
+
+DRIVER = """
+int cuInit(unsigned flags) { return STATUS; }
+int cuGetErrorName(int status, const char** name) { *name = "CUDA_ERROR_X"; return 0; }
+int cuDriverGetVersion(int* version) { *version = 12080; return 0; }
+int cuDeviceGetCount(int* count) { *count = COUNT; return 0; }
+int cuDeviceGet(int* device, int number) { *device = number + 5; return 0; }
+int cuDeviceGetName(char* name, int length, int device) { name[0] = 'G'; name[1] = '0' + device; name[2] = 0; return 0; }
+int cuDeviceGetAttribute(int* value, int attribute, int device) { *value = attribute == 75 ? 7 : device - 5; return 0; }
+"""
+
+
+@unittest.skipUnless(shutil.which("cc"), "a C compiler makes the driver of these tests")
+class TheDriver(InAFolder):
+    def driver(self, status, count):
+        (self.folder / "driver.c").write_text(DRIVER)
+        subprocess.run(["cc", "-shared", "-fPIC", f"-DSTATUS={status}", f"-DCOUNT={count}", "-o", self.folder / "libcuda.so.1",
+                        self.folder / "driver.c"], check=True)
+        return str(self.folder)
+
+    def test_gpus_are_named_with_their_capability(self):
+        gpus, reason = libraries.devices(self.driver(0, 2))
+        self.assertEqual((["G5, compute capability 7.0", "G6, compute capability 7.1"], None), (list(map(str, gpus)), reason))
+        self.assertEqual([], libraries.without_code(gpus, [(7, 0)]))
+        self.assertEqual(["G5, compute capability 7.0: libtorch has code for 7.1, 8.0 and later ones of the same first number"],
+                         libraries.without_code(gpus, [(7, 1), (8, 0)]))
+
+    def test_its_version_is_asked_for(self):
+        library = libraries.find("libcuda.so.1", "libjnicudart.so", [(self.driver(0, 1), "the system")])
+        runtime = libraries.Found("libcudart.so.13", "libc10_cuda.so")
+        self.assertEqual({"libcuda.so.1": 12080}, libraries.check_versions([library, runtime]))
+        self.assertIn("a driver for CUDA 12.8", library.problem)
+
+    def test_the_reason_is_given_where_there_is_no_gpu(self):
+        self.assertEqual(([], "the driver reports no GPU"), libraries.devices(self.driver(0, 0)))
+        self.assertEqual(([], "the driver's cuInit failed with status 803 (CUDA_ERROR_X)"), libraries.devices(self.driver(803, 1)))
 
 
 class PiecesOfAFolder(InAFolder):
@@ -149,7 +199,7 @@ class RunningParts(InAFolder):
 
     def test_no_part_begins_after_the_time_of_the_check(self):
         result = self.run_script(f"touch {self.folder}/begun", left=0)
-        self.assertEqual(parts.SKIPPED, result.status)
+        self.assertEqual(parts.TIMED_OUT, result.status)
         self.assertFalse((self.folder / "begun").exists())
 
     def test_a_part_is_not_run_after_one_that_it_needs_has_failed(self):
@@ -164,6 +214,15 @@ class RunningParts(InAFolder):
         self.assertFalse(succeeded(parts.SKIPPED))  # such as without any library of CUDA
         self.assertFalse(succeeded(parts.PASSED, parts.FAILED))
         self.assertFalse(succeeded(parts.PASSED, parts.TIMED_OUT))
+
+    def test_nothing_is_skipped_on_a_machine_with_a_gpu(self):
+        def with_a_gpu(status, reason):
+            return outcome(parts.on_a_machine_with_a_gpu(parts.Result(status, reason)))
+        words = "skipped although the driver reports a GPU: no device"
+        self.assertEqual((parts.FAILED, words), with_a_gpu(parts.SKIPPED, "no device"))
+        self.assertEqual((parts.FAILED, words), with_a_gpu(parts.PASSED, "skipped: no device"))
+        self.assertEqual((parts.PASSED, ""), with_a_gpu(parts.PASSED, ""))
+        self.assertEqual((parts.FAILED, "1 is not 2"), with_a_gpu(parts.FAILED, "1 is not 2"))
 
     def test_junit_reports_are_counted_and_reasons_kept(self):
         def tests(cases):
@@ -200,6 +259,14 @@ class ThePlan(InAFolder):
         for part in made:
             self.assertIn(f"-Dorg.bytedeco.javacpp.cachedir={self.folder}/javacpp", part.command)
             self.assertEqual("/libraries", part.environment["LD_LIBRARY_PATH"])
+
+    def test_the_parts_that_need_a_gpu_are_marked(self):
+        made = plan.java_parts(self.folder, "", "", "", ["io.torchfeed.OtherTest"])
+        made.append(plan.packed_program(self.folder, self.folder, "", ""))
+        others = {"self-check", "benchmark of images on the CPU", "CPU tests with this libtorch"}
+        self.assertEqual(others, {part.name for part in made if not part.on_gpu})
+        cpp = plan.cpp_parts(self.folder, self.folder / "out", self.folder / "torch", "2.10.0", "", "")
+        self.assertEqual(["gpu_transfer_test"], [part.name for part in cpp if part.on_gpu])
 
     def test_builds_may_take_longer_with_fewer_than_8_processors(self):
         self.assertEqual([8, 4, 2, 1, 1], [plan.slowness(processors) for processors in (1, 2, 6, 8, 64)])

@@ -17,6 +17,8 @@ from gpu_check import libraries, parts, plan, report
 SECONDS = 460  # for all parts; the report is written within 8 minutes, but for builds with fewer than 8 processors
 PRESETS = [("libcuda.so.1", "libjnicudart.so"), ("libcusolverMg.so.12", "the presets of NCCL"),
            ("libnvjpeg.so.13", "libjninvjpeg.so"), ("libnvrtc.so.13", "libtorch_cuda.so, at run time")]
+# For which the presets' libtorch has code.
+CAPABILITIES = ((7, 5), (8, 0), (9, 0), (10, 0), (12, 0))
 # Of libtorch's libraries, those that programs on the CPU load.
 CPU_ROOTS = ("libc10.so", "libtorch_cpu.so")
 
@@ -65,6 +67,7 @@ class Check:
         self.root, self.out, self.started = root, out, started
         self.seconds = SECONDS
         self.facts, self.found, self.problems, self.results = machine(), [], [], []
+        self.gpus = []
         self.facts.update(json.loads((root / "pack.json").read_text())["facts"])
 
     def with_java(self, interpreters):
@@ -78,9 +81,9 @@ class Check:
         obstacle = "libtorch cannot be loaded: " + "; ".join(libraries.named(cpu)) if cpu else ""
         openblas = self.root / "libtorch/openblas"
         cuda = self.loading(libtorch, f"{openblas}:{path}")
-        count, reason = libraries.devices(path)
-        self.facts["GPUs"] = count or f"none: {reason}"
-        gpu = "" if count and not cuda else "no usable GPU: " + (cuda or reason)
+        reason = self.count_gpus(path)
+        self.problems += libraries.without_code(self.gpus, CAPABILITIES)
+        gpu = "" if self.gpus and not cuda else "no usable GPU: " + (cuda or reason)
         tests = json.loads((self.root / "pack.json").read_text())["gpu tests"]
         made = plan.java_parts(self.root, path, obstacle, gpu, tests)
         made.insert(1, plan.packed_program(self.root, libtorch, f"{openblas}:{path}", obstacle or cuda))
@@ -99,8 +102,7 @@ class Check:
         self.look(torch / "lib", folders, [("libcuda.so.1", "CUDA's runtime")])
         path = libraries.path_of(self.found)
         cuda = self.loading(torch / "lib", path)
-        count, reason = libraries.devices(path)
-        self.facts["GPUs"] = count or f"none: {reason}"
+        self.count_gpus(path)
         self.seconds *= plan.slowness(os.cpu_count())
         self.run(plan.cpp_parts(self.root, self.out, torch, plain, path, cuda))
 
@@ -114,6 +116,14 @@ class Check:
         self.problems += libraries.named(self.found)
         for problem in self.problems:
             print(f"run: {problem}", flush=True)
+
+    def count_gpus(self, path):
+        """Asks the driver for GPUs; returns why there is none, a problem if there is a driver."""
+        self.gpus, reason = libraries.devices(path)
+        if reason and any(library.name == "libcuda.so.1" and library.path for library in self.found):
+            self.problems.append(reason)
+        self.facts["GPUs"] = "; ".join(map(str, self.gpus)) or f"none: {reason}"
+        return reason
 
     def loading(self, libtorch, path):
         """Returns why libtorch's library for CUDA cannot be loaded, empty if it can; notes which it is."""
@@ -132,6 +142,8 @@ class Check:
             part.skip = part.skip or parts.unmet(part, self.results)
             print(f"run: {part.name} ...", end=" ", flush=True)
             result = parts.run(part, self.out, left)
+            if part.on_gpu and self.gpus:
+                result = parts.on_a_machine_with_a_gpu(result)
             print(f"{result.status}{': ' if result.reason else ''}{result.reason}", flush=True)
             self.results.append((part.name, result))
             self.write()

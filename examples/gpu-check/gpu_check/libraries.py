@@ -16,6 +16,7 @@ from gpu_check import elf
 SYSTEM = re.compile(r"(ld-linux.*|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s|util)\.so\..*)")
 # Found beside libtorch or in jars.
 OWN = re.compile(r"lib(c10|torch|openblas|gomp|jni|leptonica|gfortran|quadmath).*")
+RUNTIME = re.compile(r"libcudart\.so\.(\d+)")
 OLDEST_NCCL = 22800  # of the presets' libtorch; a Python torch has that which it was built for
 SYSTEM_FOLDERS = [
     "/usr/local/cuda/lib64", "/usr/local/cuda-13*/lib64", "/usr/local/cuda*/lib64",
@@ -163,7 +164,7 @@ VERSIONS = {
 
 
 def check_versions(found, oldest_nccl=0):
-    """Returns the versions of those libraries that have a function for it; notes an older NCCL as a problem."""
+    """Returns the versions of those libraries that have a function for it; notes what is too old as a problem."""
     versions = {}
     for library in found:
         if library.path and library.name in VERSIONS:
@@ -176,7 +177,22 @@ def check_versions(found, oldest_nccl=0):
         for library in found:
             if library.name == "libnccl.so.2":
                 library.problem = f"wrong version: {library.path} is {nccl}, at least {oldest_nccl} is needed"
+    check_driver(found, versions.get("libcuda.so.1"))
     return versions
+
+
+def check_driver(found, version_of_driver):
+    """Notes a driver for an older CUDA than that of the runtime as a problem; libtorch would see no device."""
+    needed = max((int(match[1]) for match in (RUNTIME.fullmatch(library.name) for library in found) if match), default=0)
+    for library in found:
+        if library.name == "libcuda.so.1" and isinstance(version_of_driver, int) and version_of_driver // 1000 < needed:
+            library.problem = (f"wrong version: {library.path} is a driver for CUDA {cuda(version_of_driver)},"
+                               f" one for CUDA {needed} or later is needed")
+
+
+def cuda(number):
+    """Returns a version of CUDA as people write it."""
+    return f"{number // 1000}.{number % 1000 // 10}"
 
 
 def load(library, path):
@@ -190,18 +206,61 @@ def load(library, path):
         return str(error)
 
 
+DEVICES = """
+import ctypes
+cuda = ctypes.CDLL("libcuda.so.1")
+
+def call(function, *arguments):
+    status = function(*arguments)
+    if status:
+        name = ctypes.c_char_p()
+        cuda.cuGetErrorName(status, ctypes.byref(name))
+        words = f" ({name.value.decode()})" if name.value else ""
+        raise SystemExit(f"the driver's {function.__name__} failed with status {status}{words}")
+
+def number(function, *arguments):
+    value = ctypes.c_int()
+    call(function, ctypes.byref(value), *arguments)
+    return value.value
+
+call(cuda.cuInit, 0)
+
+for i in range(number(cuda.cuDeviceGetCount)):
+    device = number(cuda.cuDeviceGet, i)
+    name = ctypes.create_string_buffer(100)
+    call(cuda.cuDeviceGetName, name, 100, device)
+    # the attributes COMPUTE_CAPABILITY_MAJOR and COMPUTE_CAPABILITY_MINOR
+    print(number(cuda.cuDeviceGetAttribute, 75, device), number(cuda.cuDeviceGetAttribute, 76, device), name.value.decode())
+"""
+
+
+class Gpu(typing.NamedTuple):
+    """A GPU as the driver describes it."""
+
+    name: str
+    capability: typing.Tuple[int, int]
+
+    def __str__(self):
+        return f"{self.name}, compute capability {self.capability[0]}.{self.capability[1]}"
+
+
 def devices(path):
-    """Returns the number of GPUs that the driver reports, or why there is none, as the second of a pair."""
-    program = ("import ctypes\ncuda = ctypes.CDLL('libcuda.so.1')\nstatus = cuda.cuInit(0)\n"
-               "count = ctypes.c_int()\nstatus = status or cuda.cuDeviceGetCount(ctypes.byref(count))\n"
-               "print(status, count.value)")
+    """Returns the GPUs that the driver reports, and as the second of a pair why there is none."""
+    gpus = []
     try:
-        status, count = map(int, run_python(program, path).split())
+        for line in run_python(DEVICES, path).splitlines():
+            major, minor, name = line.split(" ", 2)
+            gpus.append(Gpu(name, (int(major), int(minor))))
     except (RuntimeError, ValueError, OSError, subprocess.SubprocessError) as error:
-        return 0, str(error)
-    if status != 0:
-        return 0, f"the driver's cuInit failed with status {status}"
-    return count, None if count else "the driver reports no GPU"
+        return [], str(error)
+    return gpus, None if gpus else "the driver reports no GPU"
+
+
+def without_code(gpus, capabilities):
+    """Returns a line for each GPU that a libtorch with code for these capabilities has none for."""
+    known = ", ".join(f"{major}.{minor}" for major, minor in capabilities)
+    return [f"{gpu}: libtorch has code for {known} and later ones of the same first number" for gpu in gpus
+            if not any(gpu.capability[0] == major and gpu.capability[1] >= minor for major, minor in capabilities)]
 
 
 def named(found):

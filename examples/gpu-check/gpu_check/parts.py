@@ -18,6 +18,7 @@ SKIPPED = "skipped"
 TIMED_OUT = "timed out"
 KILL_SECONDS = 5
 REASON_LENGTH = 400
+SOME_SKIPPED = "skipped: "  # begins the reason of a part that passed without all of its tests
 
 
 @dataclasses.dataclass
@@ -42,6 +43,7 @@ class Part:
     directory: typing.Optional[str] = None
     skip: str = ""  # why it is not run at all
     needs: str = ""  # the part without which it is not run
+    on_gpu: bool = False  # whether it is skipped only where there is no GPU
 
 
 def shortened(text):
@@ -79,13 +81,21 @@ def succeeded(results):
     return {PASSED} <= {result.status for _, result in results} <= {PASSED, SKIPPED}
 
 
+def on_a_machine_with_a_gpu(result):
+    """Returns the result of a part `on_gpu` where the driver reports a GPU: then nothing may be skipped."""
+    if result.status == SKIPPED or result.reason.startswith(SOME_SKIPPED):
+        reason = result.reason[len(SOME_SKIPPED):] if result.reason.startswith(SOME_SKIPPED) else result.reason
+        return dataclasses.replace(result, status=FAILED, reason=f"skipped although the driver reports a GPU: {reason}")
+    return result
+
+
 def run(part, folder, seconds_left):
     """Runs a part; its output goes to a file in the folder. Never raises for what the part does."""
     if part.skip:
         return Result(SKIPPED, shortened(part.skip))
     limit = min(part.limit, seconds_left)
     if seconds_left < 1:
-        return Result(SKIPPED, "the time of the whole check was over")
+        return Result(TIMED_OUT, "not begun: the time of the whole check was over")
     own = pathlib.Path(folder) / re.sub(r"[^a-z0-9]+", "-", part.name.lower()).strip("-")
     own.mkdir(parents=True, exist_ok=True)
     command = [word.replace("{out}", str(own)) for word in part.command]
@@ -193,7 +203,7 @@ def _of_tests(output, status, passed, skips, failures):
     if status != 0:
         return Result(FAILED, f"{ending(status)}: {last_words(output)}", counts)
     if passed:
-        return Result(PASSED, f"skipped: {skips[0]}" if skips else "", counts)
+        return Result(PASSED, SOME_SKIPPED + skips[0] if skips else "", counts)
     if skips:
         return Result(SKIPPED, skips[0], counts)
     return Result(FAILED, "no test was found", counts)

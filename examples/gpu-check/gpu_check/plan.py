@@ -70,14 +70,14 @@ def java_parts(root, library_path, obstacle, gpu_obstacle, tests):
     for_children = dict(environment, JAVA_TOOL_OPTIONS=" ".join(properties))
     home = str(root / "java-api")
 
-    def part(name, words, limit, judge, skip="", variables=environment):
+    def part(name, words, limit, judge, skip="", variables=environment, on_gpu=False):
         return parts.Part(name, [java] + OPTIONS + properties + ["-cp", path] + words, limit, judge, variables, home,
-                          obstacle or skip)
+                          obstacle or skip, on_gpu=on_gpu)
 
     def junit(name, selection, limit, tagged):
         words = [JUNIT, "execute", "--disable-banner", "--details=summary", "--reports-dir={out}"]
         return part(name, words + (["--include-tag=gpu"] if tagged else ["--exclude-tag=gpu"]) + selection, limit,
-                    parts.junit, variables=for_children if tagged else environment)
+                    parts.junit, variables=for_children if tagged else environment, on_gpu=tagged)
 
     made = [part("self-check", ["io.torchfeed.Torchfeed"], 90, parts.self_check)]
     made += [junit(name, selection, 75, True) for name, selection in GPU_TESTS.items()]
@@ -89,7 +89,8 @@ def java_parts(root, library_path, obstacle, gpu_obstacle, tests):
              "{out}/jmh.json"]
     for name, words in BENCHMARKS.items():
         words = [word.replace("{pictures}", str(root / "pictures")) for word in words]
-        made.append(part(name, ["org.openjdk.jmh.Main"] + words + times, 60, parts.jmh, gpu_obstacle))
+        made.append(part(name, ["org.openjdk.jmh.Main"] + words + times, 60, parts.jmh, gpu_obstacle,
+                         on_gpu=True))
     listing = root / "pictures.txt"
     contestant = [java, "-Xmx512m"] + properties + ["-cp", path, "io.torchfeed.benchmarks.ImagesContestant",
                                                     "torchfeed-native"]
@@ -107,7 +108,7 @@ def packed_program(root, libtorch, library_path, obstacle):
     environment = {"LD_LIBRARY_PATH": f"{programs}:{libtorch}:{library_path}"}
     # As if linked with it: libtorch registers its devices when the library is loaded.
     command = ["env", f"LD_PRELOAD={libtorch}/libtorch_cuda.so", str(programs / "gpu_transfer_test")]
-    return parts.Part("pinned transfer in C++", command, 60, parts.gtest, environment, None, obstacle)
+    return parts.Part("pinned transfer in C++", command, 60, parts.gtest, environment, None, obstacle, on_gpu=True)
 
 
 def cpp_parts(root, work, torch, version, library_path, obstacle):
@@ -141,5 +142,6 @@ def cpp_parts(root, work, torch, version, library_path, obstacle):
         is_gpu = name.startswith("gpu_")
         if is_gpu:
             words = ["env", f"LD_PRELOAD={torch}/lib/libtorch_cuda.so"] + words
-        made.append(parts.Part(name, words, 60, parts.gtest, environment, None, obstacle if is_gpu else "", building))
+        made.append(parts.Part(name, words, 60, parts.gtest, environment, None, obstacle if is_gpu else "", building,
+                               is_gpu))
     return made

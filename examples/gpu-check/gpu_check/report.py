@@ -11,7 +11,6 @@ KNOWN = [
     "Each operation over NCCL waits on the host, with polls of 50 us, where PyTorch only orders streams: correct,"
     " but slower.",
     "Sparse gradients of a device go through host memory; not tried with NCCL beside it.",
-    "`useDevice` after a tensor of the device has gone through host memory replaces a backend that is in use.",
     "Two ranks that each have a GPU, a lost rank during an operation of NCCL, and NCCL between machines need more"
     " than one GPU.",
     "An NCCL older than 2.28 is refused when it is loaded; that this is enough for all-to-all was not tried.",
