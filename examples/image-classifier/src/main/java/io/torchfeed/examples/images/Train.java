@@ -88,7 +88,11 @@ final class Train implements Callable<Integer> {
             .oversubscribe(oversubscribe)
             .mainClass(Main.class)
             // the work is native: only the Java code that starts a rank takes time
-            .jvmOptions("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx512m")
+            .jvmOptions(
+                "--enable-native-access=ALL-UNNAMED",
+                "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1",
+                "-Xmx512m")
             .environment("OMP_NUM_THREADS", Integer.toString(threads))
             .arguments(arguments().toArray(new String[0]))
             .build();

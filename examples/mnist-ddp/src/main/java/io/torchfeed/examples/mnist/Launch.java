@@ -23,6 +23,7 @@ final class Launch {
    */
   private static final List<String> RANK_OPTIONS =
       List.of(
+          "--enable-native-access=ALL-UNNAMED",
           "-XX:+UseSerialGC",
           "-XX:TieredStopAtLevel=1",
           "-XX:-UsePerfData",

@@ -61,6 +61,7 @@ final class Launch {
     int threads = Math.max(1, Runtime.getRuntime().availableProcessors() / settings.ranks());
     return ranks(settings, mainClass)
         .jvmOptions(
+            "--enable-native-access=ALL-UNNAMED",
             "-XX:+UseSerialGC",
             "-Xmx" + heapBytes(settings),
             "-Dorg.bytedeco.javacpp.maxBytes=0",
