@@ -155,10 +155,7 @@ public final class Checkpoints implements AutoCloseable {
   }
 
   private void start(long step, Supplier<Copy> copied, Consumer<Copy> write) {
-    if (step < 0 || step > MAX_STEP) {
-      throw new IllegalArgumentException(
-          "the step must be in [0, %d], got %d".formatted(MAX_STEP, step));
-    }
+    requireStep(step);
     requireOpen();
     background.await(); // so that at most one copy is in memory
     Copy copy = copied.get();
@@ -218,11 +215,8 @@ public final class Checkpoints implements AutoCloseable {
     List<CheckpointException> skipped = new ArrayList<>();
     List<Long> steps = folder.candidates(skipped);
     for (long step : steps) {
-      StepFolder files = new StepFolder(folder.step(step));
       try {
-        Manifest manifest = files.verify(rank);
-        load(files, manifest, state, rank);
-        return Optional.of(new Checkpoint(files.path(), step, manifest.ranks(), skipped));
+        return Optional.of(load(step, state, rank, skipped));
       } catch (CheckpointException e) {
         if (e.problem() == Problem.MISMATCH || e.getCause() instanceof ClosedByInterruptException) {
           throw e;
@@ -243,6 +237,36 @@ public final class Checkpoints implements AutoCloseable {
     throw none;
   }
 
+  /**
+   * Loads the checkpoint of a step as one of several ranks, whatever {@code LATEST} names, and no
+   * other one in its place.
+   *
+   * @param state receives it; must have the parts that were saved
+   * @param rank this rank among all of them; {@link Part#whole} if there are no others
+   * @param step number of the step, in [0, 10<sup>18</sup>)
+   * @return the checkpoint
+   * @throws IllegalArgumentException if the step is out of range
+   * @throws CheckpointException if there is none of that step, or it is damaged; or if it is of
+   *     other parts, or a part refuses its state, as by {@link #load(TrainingState)}
+   * @throws IllegalStateException if a part cannot be loaded at this moment, or this is closed
+   */
+  public Checkpoint load(TrainingState state, Part rank, long step) {
+    requireNonNull(state, "state");
+    requireNonNull(rank, "rank");
+    requireStep(step);
+    requireOpen();
+    background.await();
+    return load(step, state, rank, List.of());
+  }
+
+  private Checkpoint load(
+      long step, TrainingState state, Part rank, List<CheckpointException> skipped) {
+    StepFolder files = new StepFolder(folder.step(step));
+    Manifest manifest = files.verify(rank);
+    load(files, manifest, state, rank);
+    return new Checkpoint(files.path(), step, manifest.ranks(), skipped);
+  }
+
   private static void load(StepFolder files, Manifest manifest, TrainingState state, Part rank) {
     String part = "";
     try {
@@ -255,6 +279,13 @@ public final class Checkpoints implements AutoCloseable {
       }
     } catch (IllegalArgumentException e) {
       throw new CheckpointException(files.path(), Problem.MISMATCH, part + e.getMessage(), e);
+    }
+  }
+
+  private static void requireStep(long step) {
+    if (step < 0 || step > MAX_STEP) {
+      throw new IllegalArgumentException(
+          "the step must be in [0, %d], got %d".formatted(MAX_STEP, step));
     }
   }
 

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.torchfeed.checkpoint.CheckpointException.Problem;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.testing.LeakCheck;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -113,6 +114,26 @@ class CheckpointsTest {
     }
     assertThat(epoch).isEqualTo(7);
     assertThat(names()).containsExactly("LATEST", "step-000001", "step-000002");
+  }
+
+  @Test
+  void theCheckpointOfAStepIsLoadedByItsNumberAndNoOtherInItsPlace() throws IOException {
+    saveTwo();
+    set(-1);
+    try (Checkpoints checkpoints = Checkpoints.open(folder)) {
+      assertThat(checkpoints.load(state, Part.whole(), 1).step()).isEqualTo(1);
+      assertThat(epoch).isEqualTo(1);
+      assertThatExceptionOfType(CheckpointException.class)
+          .isThrownBy(() -> checkpoints.load(state, Part.whole(), 3))
+          .satisfies(e -> assertThat(e.problem()).isEqualTo(Problem.MISSING));
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> checkpoints.load(state, Part.whole(), -1));
+      Files.writeString(folder.resolve("step-000002").resolve("manifest.json"), "{}");
+      assertThatExceptionOfType(CheckpointException.class)
+          .isThrownBy(() -> checkpoints.load(state, Part.whole(), 2))
+          .satisfies(e -> assertThat(e.problem()).isEqualTo(Problem.DAMAGED));
+    }
+    assertThat(epoch).isEqualTo(1);
   }
 
   @Test
