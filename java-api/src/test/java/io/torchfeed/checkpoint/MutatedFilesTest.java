@@ -23,11 +23,12 @@ import org.junit.jupiter.api.io.TempDir;
 /**
  * Reads files with bytes that are changed, missing, added or moved: they can be read, or give the
  * one exception. The number of files of each kind is the system property {@code
- * torchfeed.mutations}.
+ * torchfeed.mutations}, and {@code torchfeed.mutations.seed} chooses them.
  */
 @ExtendWith(LeakCheck.class)
 class MutatedFilesTest {
   private static final int FILES = Integer.getInteger("torchfeed.mutations", 2500);
+  private static final long SEED = Long.getLong("torchfeed.mutations.seed", 7);
   private static final int STEP = 7;
 
   private final Path folder;
@@ -77,7 +78,7 @@ class MutatedFilesTest {
 
   /** Reads mutations of a file; some must be refused, for else nothing was tested. */
   private static void mutate(Path path, byte[] whole, Reader reader) throws IOException {
-    Random random = new Random(7);
+    Random random = new Random(SEED);
     int refused = 0;
     for (int i = 0; i < FILES; i++) {
       Files.write(path, mutated(whole, random));
@@ -85,6 +86,8 @@ class MutatedFilesTest {
         reader.read();
       } catch (CheckpointException e) {
         refused++;
+      } catch (RuntimeException | Error e) {
+        throw new AssertionError("file %d of seed %d: %s".formatted(i, SEED, path), e);
       }
     }
     assertThat(refused).isGreaterThan(FILES / 10);
