@@ -10,15 +10,18 @@ import io.torchfeed.distributed.membership.Membership;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.elastic.ElasticTraining.Outcome;
 import java.time.Duration;
+import java.util.List;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import org.bytedeco.javacpp.PointerScope;
@@ -32,10 +35,17 @@ final class ElasticThreads implements AutoCloseable {
   private final ExecutorService threads = Executors.newCachedThreadPool();
 
   ElasticThreads(int min, int max) {
+    this(min, max, Duration.ofSeconds(60));
+  }
+
+  /**
+   * Starts a coordinator.
+   *
+   * @param start how long the first generation waits for more ranks than the minimum
+   */
+  ElasticThreads(int min, int max, Duration start) {
     CoordinatorOptions options =
-        CoordinatorOptions.of(min, max)
-            .withSilence(Duration.ofSeconds(60))
-            .withStart(Duration.ofSeconds(60));
+        CoordinatorOptions.of(min, max).withSilence(Duration.ofSeconds(60)).withStart(start);
     coordinator = Coordinator.listen("127.0.0.1", 0, "job", options, events::add);
   }
 
@@ -93,7 +103,38 @@ final class ElasticThreads implements AutoCloseable {
     }
   }
 
-  /** A rank, and its action before the forward pass of each batch. */
+  /** Waits for another rank. */
+  static void await(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /**
+   * Starts a rank, whose action it sets, and another one while the first is in a step; returns
+   * both.
+   */
+  List<Future<Outcome>> joinLater(Rank first, Rank other, long inStep) throws InterruptedException {
+    CountDownLatch reached = new CountDownLatch(1);
+    CountDownLatch come = new CountDownLatch(1);
+    first.before =
+        step -> {
+          if (step == inStep) {
+            reached.countDown();
+            await(come);
+          }
+        };
+    Future<Outcome> ofFirst = first.start();
+    reached.await();
+    Future<Outcome> ofOther = other.start();
+    await(CoordinatorEvent.Kind.PAUSED);
+    come.countDown();
+    return List.of(ofFirst, ofOther);
+  }
+
+  /** A rank, and its actions in a step. */
   final class Rank {
     final String name;
     BiFunction<Membership, ElasticNet, ElasticTrainingBuilder> training =
@@ -105,8 +146,17 @@ final class ElasticThreads implements AutoCloseable {
           return net::update;
         };
     Consumer<ElasticTrainingBuilder> options = builder -> {};
+
+    /** Before the forward pass of each batch. */
     Action before = step -> {};
-    @Nullable Membership membership;
+
+    /** Between the backward pass and the optimizer. */
+    Action between = step -> {};
+
+    /** After the optimizer. */
+    Action after = step -> {};
+
+    volatile @Nullable Membership membership;
     String digest = "";
 
     Rank(String name) {
@@ -114,7 +164,14 @@ final class ElasticThreads implements AutoCloseable {
     }
 
     boolean isBroken() {
-      return membership != null && membership.broken().isPresent();
+      Membership own = membership;
+      return own != null && own.broken().isPresent();
+    }
+
+    void awaitBroken() {
+      while (!isBroken()) {
+        Thread.onSpinWait();
+      }
     }
 
     Future<Outcome> start() {
@@ -162,13 +219,19 @@ final class ElasticThreads implements AutoCloseable {
             before.at(mine[0].step());
             return net.loss(batch);
           },
-          update[0]);
+          () -> {
+            between.at(mine[0].step());
+            update[0].run();
+            after.at(mine[0].step());
+          });
     }
   }
 
+  /** Ends the ranks, and waits until they have freed their objects. */
   @Override
-  public void close() {
+  public void close() throws InterruptedException {
     coordinator.close();
     threads.shutdownNow();
+    while (!threads.awaitTermination(1, TimeUnit.MINUTES)) {}
   }
 }
