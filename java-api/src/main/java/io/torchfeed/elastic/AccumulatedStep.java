@@ -2,7 +2,6 @@
 package io.torchfeed.elastic;
 
 import io.torchfeed.data.Batch;
-import io.torchfeed.data.Batches;
 import io.torchfeed.distributed.training.ReplicatedModel;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Scalar;
@@ -11,26 +10,23 @@ import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * A step with the gradients of several batches.
+ * A step with the gradients of several batches; a rank without any contributes gradients of 0.
  *
  * @param batches how many; the last step of an epoch may have fewer
  */
 record AccumulatedStep(ElasticTraining.Loss loss, Runnable update, int batches) {
-  /** Runs the step with the next batches of the pass, which has at least one. */
-  void run(ReplicatedModel model, Batches pass) {
+  /** Runs the step. That a batch is the last one is known only when it has ended. */
+  void run(ReplicatedModel model, EpochBatches pass) {
     model.module().zero_grad(true); // also gradients of a step that has failed
-    Batch batch = pass.next();
-    for (int left = batches; left > 1; left--) {
-      Batch current = batch;
-      model.accumulate(() -> loss.of(current));
-      if (!pass.hasNext()) { // which ends the batch, so it is not known before
-        model.step(() -> nothing(model.module()), update);
+    for (int left = batches; pass.hasNext(); left--) {
+      Batch batch = pass.next();
+      if (left == 1) {
+        model.step(() -> loss.of(batch), update);
         return;
       }
-      batch = pass.next();
+      model.accumulate(() -> loss.of(batch));
     }
-    Batch last = batch;
-    model.step(() -> loss.of(last), update);
+    model.step(() -> nothing(model.module()), update);
   }
 
   /** Returns a loss whose gradients are 0. */

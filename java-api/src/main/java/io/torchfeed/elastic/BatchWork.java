@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.elastic;
 
-import io.torchfeed.data.Batches;
 import io.torchfeed.distributed.training.ReplicatedModel;
 
 /** The work of a step. */
 interface BatchWork {
   /**
-   * Trains with the next batches.
+   * Trains with the batches of a step.
    *
-   * @param pass has at least one more
+   * @param pass at the start of the step
    */
-  void run(ReplicatedModel model, Batches pass);
+  void run(ReplicatedModel model, EpochBatches pass);
 }

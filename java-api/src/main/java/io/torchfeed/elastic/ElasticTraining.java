@@ -5,7 +5,6 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.checkpoint.TrainingState;
 import io.torchfeed.data.Batch;
-import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.membership.Membership;
@@ -59,7 +58,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A step is complete when the optimizer has changed the parameters. Each step costs a copy of
  * the module's buffers, so that a failed one can be undone, and sets the seed of libtorch's
- * generators; no collective is added to it.
+ * generators; no collective is added to it, except over a stream: {@link
+ * ElasticTrainingBuilder#loader}.
  *
  * <p>An exception of the user's code is thrown to the caller of {@link #run}, and the other ranks
  * continue without this one. Not thread-safe: one thread runs it.
@@ -182,12 +182,12 @@ public final class ElasticTraining {
       throw new IllegalStateException(
           "a training that averages weights or accumulates gradients needs run(loss, update)");
     }
-    return train((bound, pass) -> step.run((DistributedDataParallel) bound, pass.next()));
+    return train((bound, pass) -> step.run((DistributedDataParallel) bound, pass.nextOfAll()));
   }
 
   /**
-   * Trains like {@link #run(Step)}, with any model: this method clears the gradients, and adds them
-   * up over as many batches as {@link ElasticTrainingBuilder#accumulate} says.
+   * Trains like {@link #run(Step)}, with any model and data: this method clears the gradients, and
+   * adds them up over as many batches as {@link ElasticTrainingBuilder#accumulate} says.
    *
    * @param loss of each batch; the gradients of a step are the sum over its batches and the mean
    *     over the ranks
@@ -333,7 +333,8 @@ public final class ElasticTraining {
   private boolean train(ElasticGroup ranks, BatchWork work) throws InterruptedException {
     try (StepGuard guard = new StepGuard(requireNonNull(model).module())) {
       while (progress.epoch() < options.epochs) {
-        try (Batches batches = progress.open(requireNonNull(loader))) {
+        try (EpochBatches batches =
+            progress.open(requireNonNull(loader), options.accumulate, ranks.group())) {
           if (!train(ranks, guard, work, batches)) {
             return false;
           }
@@ -344,10 +345,10 @@ public final class ElasticTraining {
   }
 
   /** Returns whether the epoch is complete. */
-  private boolean train(ElasticGroup ranks, StepGuard guard, BatchWork work, Batches batches)
+  private boolean train(ElasticGroup ranks, StepGuard guard, BatchWork work, EpochBatches batches)
       throws InterruptedException {
     try {
-      while (batches.hasNext()) {
+      while (batches.nextStep()) {
         run(ranks, guard, work, batches);
         saved.saveAfterStep(ranks.world(), requireNonNull(model), membership);
         if (membership.commit(progress.step())) {
@@ -363,7 +364,7 @@ public final class ElasticTraining {
     }
   }
 
-  private void run(ElasticGroup ranks, StepGuard guard, BatchWork work, Batches batches)
+  private void run(ElasticGroup ranks, StepGuard guard, BatchWork work, EpochBatches batches)
       throws InterruptedException {
     long rank = ranks.group().rank();
     torch.manual_seed(Hash64.foldAll(options.seed, progress.step(), rank));

@@ -76,11 +76,18 @@ public final class ElasticTrainingBuilder {
   }
 
   /**
-   * Sets the data, of a dataset with indices, delivered in order.
+   * Sets the data: a dataset with indices, delivered in order, or a stream.
+   *
+   * <p>Over a stream, training is by {@link ElasticTraining#run(ElasticTraining.Loss, Runnable)}. A
+   * rank that has used all batches of its shards takes part in the others' steps with gradients of
+   * 0, so that each sample has the same weight. As a rank that is lost takes its positions with it,
+   * the ranks gather all positions before each step: one more operation of the group, of some bytes
+   * for each shard. With {@link #accumulate} all batches of a step are in memory. There are at
+   * least as many shards as ranks.
    *
    * @param loader opens the loader of a rank; called when the number of ranks or the rank changes,
-   *     after the loader before has been closed. Its plan is the same but for the part, and the
-   *     epochs of all ranks have equally many batches
+   *     after the loader before has been closed. Its plan or dataset is the same but for the part,
+   *     and with indices the epochs of all ranks have equally many batches
    * @return this builder
    */
   public ElasticTrainingBuilder loader(Function<Part, DataLoader> loader) {

@@ -7,12 +7,15 @@ import io.torchfeed.checkpoint.Stateful;
 import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.LoaderState;
+import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.internal.Hash64;
 import io.torchfeed.internal.JsonObject;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The steps that have been completed, and the position in the data after them. */
@@ -22,9 +25,10 @@ final class Progress implements Stateful {
 
   private long step;
   private long exchanges;
-  private @Nullable LoaderState state; // null at the start of epoch 0
-  private @Nullable Batches pass;
-  private long position;
+  private @Nullable EpochBatches pass;
+
+  /** One state, or over a stream one of each rank; empty at the start of epoch 0. */
+  private List<LoaderState> states = List.of();
 
   long step() {
     return step;
@@ -32,40 +36,50 @@ final class Progress implements Stateful {
 
   /** Returns the epoch of the next batch. */
   long epoch() {
-    LoaderState now = state();
-    return now == null ? 0 : now.epoch() + (now.finished() ? 1 : 0);
+    List<LoaderState> now = states();
+    return now.isEmpty() ? 0 : now.get(0).epoch() + (isAtEnd(now) ? 1 : 0);
+  }
+
+  private static boolean isAtEnd(List<LoaderState> states) {
+    return states.stream().allMatch(LoaderState::finished);
   }
 
   /**
    * Returns the samples of that epoch that were used, or the batches of a plan of whole batches.
    */
   long samples() {
-    LoaderState now = state();
-    return now instanceof LoaderState.IndexState indices && !now.finished()
+    List<LoaderState> now = states();
+    return isAtEnd(now) ? 0 : now.stream().mapToLong(Progress::samples).sum();
+  }
+
+  private static long samples(LoaderState state) {
+    return state instanceof LoaderState.IndexState indices
         ? indices.sampler().segments().stream()
             .mapToLong(each -> each.worldSize() * each.deliveredByEachRank())
             .sum()
-        : 0;
+        : ((LoaderState.StreamState) state)
+            .positions().stream().mapToLong(LoaderState.ShardPosition::samples).sum();
   }
 
-  private @Nullable LoaderState state() {
-    return pass == null ? state : pass.stateAt(position);
+  private List<LoaderState> states() {
+    return pass == null ? states : pass.committed();
   }
 
-  /** Opens the pass that continues; it is borrowed until {@link #leave}. */
-  Batches open(DataLoader loader) {
-    Batches opened = state == null ? loader.epoch(0) : loader.resume(state);
+  /**
+   * Opens the pass that continues; it is borrowed until {@link #leave}.
+   *
+   * @param perStep the batches of a step
+   * @param group the ranks, which go through a stream together
+   */
+  EpochBatches open(DataLoader loader, int perStep, ProcessGroup group) {
+    Batches opened = states.isEmpty() ? loader.epoch(0) : loader.resume(states);
     try {
-      position = opened.position();
-      if (step == 0) {
-        opened.stateAt(position); // refuses data that have no position
-      }
+      pass = EpochBatches.of(opened, states, perStep, group);
     } catch (RuntimeException | Error e) {
       opened.close();
       throw e;
     }
-    pass = opened;
-    return opened;
+    return pass;
   }
 
   /** Returns the exchanges of weights, if gradients are not averaged. */
@@ -82,21 +96,21 @@ final class Progress implements Stateful {
     step++;
     exchanges = exchangesSoFar;
     if (pass != null) {
-      position = pass.position();
+      pass.commit();
     }
   }
 
   /** Ends the epoch of the pass. */
   void endEpoch() {
     if (pass != null) {
-      state = pass.state();
+      states = pass.end();
       pass = null;
     }
   }
 
   /** Ends the pass: batches that no completed step has used count as not delivered. */
   void leave() {
-    state = state();
+    states = states();
     pass = null;
   }
 
@@ -108,18 +122,21 @@ final class Progress implements Stateful {
   private String json() {
     StringWriter text = new StringWriter();
     try (JsonGenerator out = JsonObject.FACTORY.createGenerator(text)) {
-      LoaderState now = state();
       out.writeStartObject();
       out.writeNumberField("version", VERSION);
       out.writeStringField("kind", KIND);
       out.writeNumberField("step", step);
       out.writeNumberField("exchanges", exchanges);
-      out.writeStringField("loader", now == null ? "" : now.toJson());
+      out.writeStringField("loader", lines(states()));
       out.writeEndObject();
     } catch (IOException e) {
       throw new UncheckedIOException(e); // a string takes anything
     }
     return text.toString();
+  }
+
+  private static String lines(List<LoaderState> states) {
+    return states.stream().map(LoaderState::toJson).collect(Collectors.joining("\n"));
   }
 
   @Override
@@ -136,8 +153,7 @@ final class Progress implements Stateful {
     if (json.number("version") != 1) {
       json.requireVersion(VERSION);
     }
-    String loader = json.text("loader");
-    state = loader.isEmpty() ? null : LoaderState.fromJson(loader);
+    states = json.text("loader").lines().map(LoaderState::fromJson).toList();
     step = json.number("step");
     exchanges = json.has("exchanges") ? json.number("exchanges") : 0; // older states
     pass = null;

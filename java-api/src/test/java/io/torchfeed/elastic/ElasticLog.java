@@ -93,11 +93,15 @@ final class ElasticLog {
 
   /** Requires that completed steps have used each sample of each epoch once. */
   void assertEachSampleOnce(int epochs) {
+    assertEachOnce(epochs, LongStream.range(0, ElasticNet.SAMPLES).boxed().toList());
+  }
+
+  /** Requires that completed steps have used these samples of each epoch once, and no others. */
+  void assertEachOnce(int epochs, List<Long> samples) {
     for (int epoch = 0; epoch < epochs; epoch++) {
       assertThat(used(epoch))
           .as("samples of epoch %d", epoch)
-          .containsExactlyInAnyOrderElementsOf(
-              LongStream.range(0, ElasticNet.SAMPLES).boxed().toList());
+          .containsExactlyInAnyOrderElementsOf(samples);
     }
   }
 }

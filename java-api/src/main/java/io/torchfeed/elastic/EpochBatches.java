@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.elastic;
+
+import io.torchfeed.data.Batch;
+import io.torchfeed.data.Batches;
+import io.torchfeed.data.LoaderState;
+import io.torchfeed.distributed.ProcessGroup;
+import java.util.List;
+
+/** The batches of an epoch that a rank trains with, and the position of all ranks in the data. */
+interface EpochBatches extends AutoCloseable {
+  /**
+   * Returns the batches of a pass.
+   *
+   * @param batches closed with the result
+   * @param from the states with which the pass was opened; empty at the start of epoch 0
+   * @param perStep the batches that a step has, but for the last ones of an epoch
+   * @param group the ranks, which call {@link #nextStep} together if the pass is over a stream
+   */
+  static EpochBatches of(Batches batches, List<LoaderState> from, int perStep, ProcessGroup group) {
+    return batches.state() instanceof LoaderState.StreamState
+        ? new StreamBatches(batches, from, perStep, group)
+        : new IndexBatches(batches, perStep);
+  }
+
+  /** Returns the number of the epoch. */
+  long epoch();
+
+  /** Goes to the next step. Returns false at the end of the epoch, on all ranks alike. */
+  boolean nextStep();
+
+  /**
+   * Returns whether this rank has another batch for this step. If there is none, the one before
+   * ends; over a stream, there may be none at all, while others have some.
+   */
+  boolean hasNext();
+
+  /** Returns the next batch of this step; there must be one. */
+  Batch next();
+
+  /**
+   * Returns the batch of a step that has one on each rank.
+   *
+   * @throws IllegalStateException over a stream, as there may be none
+   */
+  Batch nextOfAll();
+
+  /** Counts all batches so far as used by a completed step. */
+  void commit();
+
+  /** Returns the position after the batches that count; empty at the start of epoch 0. */
+  List<LoaderState> committed();
+
+  /** Returns the position after the end of the epoch. */
+  List<LoaderState> end();
+
+  @Override
+  void close();
+}

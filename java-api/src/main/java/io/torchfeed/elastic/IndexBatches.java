@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.elastic;
+
+import io.torchfeed.data.Batch;
+import io.torchfeed.data.Batches;
+import io.torchfeed.data.LoaderState;
+import java.util.List;
+
+/**
+ * Batches in the order of a sampler: all ranks have equally many, and one position, which costs
+ * nothing until it is asked for, holds for all.
+ */
+final class IndexBatches implements EpochBatches {
+  private final Batches batches;
+  private final int perStep;
+  private int left;
+  private long position;
+
+  IndexBatches(Batches batches, int perStep) {
+    this.batches = batches;
+    this.perStep = perStep;
+    this.position = batches.position();
+    batches.stateAt(position); // refuses batches that are not delivered in order
+  }
+
+  @Override
+  public long epoch() {
+    return batches.epoch();
+  }
+
+  @Override
+  public boolean nextStep() {
+    left = perStep;
+    return batches.hasNext();
+  }
+
+  @Override
+  public boolean hasNext() {
+    return left > 0 && batches.hasNext();
+  }
+
+  @Override
+  public Batch next() {
+    left--;
+    return batches.next();
+  }
+
+  @Override
+  public Batch nextOfAll() {
+    return next();
+  }
+
+  @Override
+  public void commit() {
+    position = batches.position();
+  }
+
+  @Override
+  public List<LoaderState> committed() {
+    return List.of(batches.stateAt(position));
+  }
+
+  @Override
+  public List<LoaderState> end() {
+    return List.of(batches.state());
+  }
+
+  @Override
+  public void close() {
+    batches.close();
+  }
+}

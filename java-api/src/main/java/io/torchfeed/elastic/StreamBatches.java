@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.elastic;
+
+import io.torchfeed.data.Batch;
+import io.torchfeed.data.Batches;
+import io.torchfeed.data.LoaderState;
+import io.torchfeed.distributed.ProcessGroup;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.List;
+
+/**
+ * Batches of the shards of a stream. Only the rank that reads a shard knows where it is, and a rank
+ * that is lost takes that with it: so before each step the ranks tell each other their positions
+ * after it, and whether they have a batch for it, as their numbers of batches differ.
+ */
+final class StreamBatches implements EpochBatches {
+  private static final String BATCH = "+";
+  private static final String NO_BATCH = "-";
+
+  private final Batches batches;
+  private final int perStep;
+  private final ProcessGroup group;
+  private final List<LoaderState> from;
+  private final Deque<Batch> step = new ArrayDeque<>();
+  private final List<Batch> kept = new ArrayList<>();
+
+  // The messages of all ranks, by rank; empty before the first step.
+  private String[] taken = {};
+  private String[] used = {};
+
+  StreamBatches(Batches batches, List<LoaderState> from, int perStep, ProcessGroup group) {
+    this.batches = batches;
+    this.from = from;
+    this.perStep = perStep;
+    this.group = group;
+  }
+
+  @Override
+  public long epoch() {
+    return batches.epoch();
+  }
+
+  @Override
+  public boolean nextStep() {
+    endStep();
+    while (step.size() < perStep && batches.hasNext()) {
+      Batch next = batches.next();
+      if (perStep > 1) { // else it is valid until the next step
+        next = next.keep();
+        kept.add(next);
+      }
+      step.add(next);
+    }
+    String mine = (step.isEmpty() ? NO_BATCH : BATCH) + batches.state().toJson();
+    taken = group.allGatherStrings(mine);
+    return Arrays.stream(taken).anyMatch(each -> each.startsWith(BATCH));
+  }
+
+  private void endStep() {
+    kept.forEach(Batch::close);
+    kept.clear();
+    step.clear();
+  }
+
+  @Override
+  public boolean hasNext() {
+    return !step.isEmpty();
+  }
+
+  @Override
+  public Batch next() {
+    return step.remove();
+  }
+
+  @Override
+  public Batch nextOfAll() {
+    throw new IllegalStateException(
+        "over a stream a rank may have no batch while others have one: use run(loss, update)");
+  }
+
+  @Override
+  public void commit() {
+    used = taken;
+  }
+
+  @Override
+  public List<LoaderState> committed() {
+    return used.length == 0 ? from : states(used);
+  }
+
+  @Override
+  public List<LoaderState> end() {
+    return states(taken);
+  }
+
+  private static List<LoaderState> states(String[] told) {
+    return Arrays.stream(told)
+        .map(each -> LoaderState.fromJson(each.substring(BATCH.length())))
+        .toList();
+  }
+
+  @Override
+  public void close() {
+    endStep();
+    batches.close();
+  }
+}
