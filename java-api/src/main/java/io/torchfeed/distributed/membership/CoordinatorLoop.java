@@ -43,7 +43,9 @@ final class CoordinatorLoop implements Roster.Wire {
   private final Set<Connection> ending = new HashSet<>();
   private final List<Runnable> afterwards = new ArrayList<>();
   private final ByteBuffer received = ByteBuffer.allocateDirect(1 << 16);
+  private final SelectionKey accepting;
   private final int port;
+  private boolean cannotAccept;
   private long nextId;
   private volatile int generation;
   private volatile boolean isClosed;
@@ -65,7 +67,7 @@ final class CoordinatorLoop implements Roster.Wire {
       server.setOption(StandardSocketOptions.SO_REUSEADDR, true);
       server.bind(address, 4096);
       server.configureBlocking(false);
-      server.register(selector, SelectionKey.OP_ACCEPT);
+      accepting = server.register(selector, SelectionKey.OP_ACCEPT);
       port = ((InetSocketAddress) server.getLocalAddress()).getPort();
     } catch (IOException | RuntimeException e) {
       closeChannels();
@@ -122,6 +124,7 @@ final class CoordinatorLoop implements Roster.Wire {
           selector.selectNow(this::handle);
           roster.tick(now);
           closeSilent(now);
+          accepting.interestOps(SelectionKey.OP_ACCEPT); // again, if it could not accept
           next = now + TimeUnit.MILLISECONDS.toNanos(tickMillis);
         }
         runAfterwards();
@@ -185,8 +188,15 @@ final class CoordinatorLoop implements Roster.Wire {
         key.attach(connection);
         connections.put(id, connection);
       }
-    } catch (IOException e) {
-      note(Kind.REFUSED, "a connection could not be accepted: " + e.getMessage());
+      cannotAccept = false;
+    } catch (IOException e) { // too many open files, for example: the connection waits
+      accepting.interestOps(0); // until the next tick, or this would be a loop
+      if (!cannotAccept) {
+        cannotAccept = true;
+        note(
+            Kind.REFUSED,
+            "connections cannot be accepted, and wait until they can: " + e.getMessage());
+      }
     }
   }
 

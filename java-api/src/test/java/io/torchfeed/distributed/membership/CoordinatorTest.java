@@ -6,6 +6,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.torchfeed.testing.TestJvm;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -13,15 +14,19 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Tests of refused connections, and of many ranks. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -70,6 +75,35 @@ class CoordinatorTest extends MembershipFixture {
     write(member, new Message.Hello("job", "m"));
     awaitEvent(CoordinatorEvent.Kind.REFUSED);
     assertThat(events.take().text()).isEqualTo("m has left");
+  }
+
+  @Test
+  void connectionsForWhichThereAreNoFilesWaitAndAreReportedOnce(@TempDir Path folder)
+      throws Exception {
+    Path free = folder.resolve("free");
+    List<String> command =
+        List.of(
+            "sh",
+            "-c",
+            "ulimit -n 256; exec \"$@\"",
+            "sh",
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "-XX:TieredStopAtLevel=1",
+            "-XX:+UseSerialGC",
+            "-cp",
+            System.getProperty("java.class.path"),
+            FewFilesProgram.class.getName(),
+            free.toString());
+    try (TestJvm jvm = TestJvm.launch(folder, Map.of(), command)) {
+      List<String> lines = jvm.await(all -> all.stream().anyMatch(each -> each.startsWith("full")));
+      int port = Integer.parseInt(lines.get(lines.size() - 1).split(" ")[1]);
+      Future<Membership> late =
+          threads.submit(() -> Membership.join("127.0.0.1", port, "job", "late"));
+      jvm.await(all -> all.stream().anyMatch(each -> each.contains("Too many open files")));
+      Files.createFile(free);
+      opened.add(late.get());
+      assertThat(jvm.output()).filteredOn(each -> each.contains("cannot be accepted")).hasSize(1);
+    }
   }
 
   private static void write(Socket socket, Message message) {
