@@ -3,6 +3,7 @@ package io.torchfeed.checkpoint;
 
 import io.torchfeed.checkpoint.TrainingState.Copy;
 import io.torchfeed.internal.FileReplacement;
+import io.torchfeed.internal.Folders;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -11,12 +12,10 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
-import java.util.stream.Stream;
 
 /** Writes checkpoints into a folder, each under a hidden name until it is complete. */
 final class CheckpointWriter {
@@ -160,26 +159,16 @@ final class CheckpointWriter {
    */
   private static void deleteIfPossible(Path folder) {
     try {
-      delete(folder);
+      Folders.delete(folder);
     } catch (IOException e) {
       LOGGER.log(Level.WARNING, "{0} cannot be deleted: {1}", folder, e.toString());
-    }
-  }
-
-  private static void delete(Path folder) throws IOException {
-    List<Path> all;
-    try (Stream<Path> files = Files.walk(folder)) {
-      all = files.sorted(Comparator.reverseOrder()).toList(); // a folder after its files
-    }
-    for (Path each : all) {
-      Files.delete(each);
     }
   }
 
   private static void deleteQuietly(Path folder, Throwable cause) {
     try {
       if (Files.exists(folder)) {
-        delete(folder);
+        Folders.delete(folder);
       }
     } catch (IOException e) {
       cause.addSuppressed(e);

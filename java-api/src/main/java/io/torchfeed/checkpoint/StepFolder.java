@@ -5,6 +5,7 @@ import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.checkpoint.Manifest.SavedFile;
 import io.torchfeed.checkpoint.Manifest.SavedPart;
 import io.torchfeed.internal.FileReplacement;
+import io.torchfeed.internal.Sha256;
 import io.torchfeed.sampler.Part;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -14,8 +15,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
-import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -54,7 +53,7 @@ record StepFolder(Path path) {
   /** Writes the manifest and flushes the folder, which then is complete. */
   void writeManifest(Manifest manifest) throws IOException {
     byte[] bytes = manifest.toJson().getBytes(StandardCharsets.UTF_8);
-    String digest = HexFormat.of().formatHex(sha256().digest(bytes)) + "  " + MANIFEST + "\n";
+    String digest = Sha256.hex(bytes) + "  " + MANIFEST + "\n";
     writeBytes(MANIFEST, bytes);
     writeBytes(DIGEST, digest.getBytes(StandardCharsets.US_ASCII));
     FileReplacement.flushFolder(path);
@@ -62,11 +61,11 @@ record StepFolder(Path path) {
 
   private SavedFile write(String name, Map<String, Tensor> tensors) throws IOException {
     SafetensorsWriter writer = new SafetensorsWriter(tensors, Map.of("format", "pt"));
-    MessageDigest digest = sha256();
+    MessageDigest digest = Sha256.start();
     try (FileChannel channel = create(name)) {
       writer.write(channel, digest::update);
       channel.force(true);
-      return new SavedFile(name, channel.size(), HexFormat.of().formatHex(digest.digest()));
+      return new SavedFile(name, channel.size(), Sha256.hex(digest));
     }
   }
 
@@ -99,7 +98,7 @@ record StepFolder(Path path) {
     byte[] bytes = readSmall(path.resolve(MANIFEST));
     String expected =
         new String(readSmall(path.resolve(DIGEST)), StandardCharsets.US_ASCII).split(" ", 2)[0];
-    if (!HexFormat.of().formatHex(sha256().digest(bytes)).equals(expected)) {
+    if (!Sha256.hex(bytes).equals(expected)) {
       throw damaged(MANIFEST, "its SHA-256 is not the one in " + DIGEST);
     }
     Manifest manifest;
@@ -118,7 +117,7 @@ record StepFolder(Path path) {
 
   private void verify(SavedFile file) {
     Path saved = path.resolve(file.name());
-    MessageDigest digest = sha256();
+    MessageDigest digest = Sha256.start();
     try (FileChannel channel = SavedBytes.open(saved)) {
       if (channel.size() != file.bytes()) {
         throw damaged(
@@ -131,7 +130,7 @@ record StepFolder(Path path) {
     } catch (IOException e) {
       throw CheckpointException.unreadable(saved, e);
     }
-    if (!HexFormat.of().formatHex(digest.digest()).equals(file.sha256())) {
+    if (!Sha256.hex(digest).equals(file.sha256())) {
       throw damaged(file.name(), "its SHA-256 is not the one in " + MANIFEST);
     }
   }
@@ -171,13 +170,5 @@ record StepFolder(Path path) {
 
   private CheckpointException damaged(String file, String detail) {
     return new CheckpointException(path.resolve(file), Problem.DAMAGED, detail);
-  }
-
-  private static MessageDigest sha256() {
-    try {
-      return MessageDigest.getInstance("SHA-256");
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every JDK has SHA-256", e);
-    }
   }
 }

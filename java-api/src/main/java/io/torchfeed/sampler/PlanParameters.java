@@ -5,10 +5,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.internal.Quotes;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
+import io.torchfeed.internal.Sha256;
 import java.util.Collections;
-import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.Map;
@@ -108,12 +106,7 @@ public record PlanParameters(String kind, Map<String, String> values) {
   public String digest() {
     StringBuilder text = new StringBuilder(kind); // stored digests: this text must never change
     values.forEach((name, value) -> text.append(SEPARATOR).append(name).append('=').append(value));
-    try {
-      byte[] digest = MessageDigest.getInstance("SHA-256").digest(text.toString().getBytes(UTF_8));
-      return HexFormat.of().formatHex(digest);
-    } catch (NoSuchAlgorithmException e) {
-      throw new AssertionError("every Java platform has SHA-256", e);
-    }
+    return Sha256.hex(text.toString());
   }
 
   /**

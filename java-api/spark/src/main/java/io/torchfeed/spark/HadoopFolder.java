@@ -6,7 +6,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -129,14 +128,6 @@ final class HadoopFolder {
     List<String> all = all();
     for (String name : all.subList(all.indexOf(oldest) + 1, all.size())) {
       files().delete(new Path(path, name), true);
-    }
-  }
-
-  static void deleteLocal(java.nio.file.Path folder) throws IOException {
-    try (Stream<java.nio.file.Path> all = Files.walk(folder)) {
-      for (java.nio.file.Path each : all.sorted(Comparator.reverseOrder()).toList()) {
-        Files.delete(each);
-      }
     }
   }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.spark;
 
+import io.torchfeed.internal.Sha256;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
-import java.util.HexFormat;
 
 /** The hashes of a rank's rows, in the order in which they were stored. Not thread-safe. */
 final class HashList {
@@ -59,16 +58,12 @@ final class HashList {
     if (order == RowOrder.BY_CONTENT) {
       Arrays.sort(all);
     }
-    try {
-      MessageDigest digest = MessageDigest.getInstance("SHA-256");
-      digest.update(description.getBytes(StandardCharsets.UTF_8));
-      ByteBuffer piece = ByteBuffer.allocate(Long.BYTES);
-      for (long hash : all) {
-        digest.update(piece.clear().putLong(hash).flip());
-      }
-      return HexFormat.of().formatHex(digest.digest());
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every JDK has SHA-256", e);
+    MessageDigest digest = Sha256.start();
+    digest.update(description.getBytes(StandardCharsets.UTF_8));
+    ByteBuffer piece = ByteBuffer.allocate(Long.BYTES);
+    for (long hash : all) {
+      digest.update(piece.clear().putLong(hash).flip());
     }
+    return Sha256.hex(digest);
   }
 }

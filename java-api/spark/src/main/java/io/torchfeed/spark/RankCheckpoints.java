@@ -8,6 +8,7 @@ import io.torchfeed.checkpoint.Checkpoints;
 import io.torchfeed.checkpoint.TrainingState;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.internal.Failures;
+import io.torchfeed.internal.Folders;
 import io.torchfeed.spark.SparkRanksException.Problem;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -187,7 +188,7 @@ public final class RankCheckpoints {
 
   private static void delete(Path folder) {
     try {
-      HadoopFolder.deleteLocal(folder);
+      Folders.delete(folder);
     } catch (IOException e) {
       throw new UncheckedIOException("a temporary folder cannot be deleted", e);
     }

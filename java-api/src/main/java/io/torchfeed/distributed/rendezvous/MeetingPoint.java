@@ -5,11 +5,9 @@ import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.NativeProcessGroup;
 import io.torchfeed.distributed.PeerLostException;
+import io.torchfeed.internal.Sha256;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.function.IntUnaryOperator;
@@ -358,13 +356,7 @@ public final class MeetingPoint {
     if (names.length() <= MAX_PREFIX_LENGTH) {
       return names;
     }
-    try {
-      byte[] digest =
-          MessageDigest.getInstance("SHA-256").digest(names.getBytes(StandardCharsets.UTF_8));
-      return "torchfeed/digest/" + HexFormat.of().formatHex(digest) + "/";
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every JDK has SHA-256", e);
-    }
+    return "torchfeed/digest/" + Sha256.hex(names) + "/";
   }
 
   static long nextPause(long pause) {

@@ -4,10 +4,10 @@ package io.torchfeed.distributed.training;
 import io.torchfeed.bindings.GradientReducer;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.internal.Sha256;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import java.util.HexFormat;
 import org.bytedeco.javacpp.BytePointer;
@@ -21,7 +21,7 @@ final class ReplicaDigest {
   private ReplicaDigest() {}
 
   static byte[] of(NativeHandle<GradientReducer> handle) {
-    MessageDigest digest = sha256();
+    MessageDigest digest = Sha256.start();
     long count = handle.call(GradientReducer::parameter_count);
     for (long i = 0; i < count; i++) {
       long index = i;
@@ -49,14 +49,6 @@ final class ReplicaDigest {
     byte[] bytes = new byte[length];
     new BytePointer(tensor.data_ptr()).get(bytes);
     return bytes;
-  }
-
-  private static MessageDigest sha256() {
-    try {
-      return MessageDigest.getInstance("SHA-256");
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java platform must support SHA-256", e);
-    }
   }
 
   /** Throws on every rank if the digest of a rank differs from rank 0's. */
