@@ -8,6 +8,7 @@ import io.torchfeed.checkpoint.Checkpoints;
 import io.torchfeed.checkpoint.TrainingState;
 import io.torchfeed.distributed.membership.World;
 import io.torchfeed.internal.FileReplacement;
+import io.torchfeed.internal.Folders;
 import io.torchfeed.internal.JsonObject;
 import io.torchfeed.internal.Quotes;
 import java.io.IOException;
@@ -22,8 +23,11 @@ import java.time.Instant;
 import java.time.format.DateTimeParseException;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -51,12 +55,38 @@ import org.jspecify.annotations.Nullable;
 public final class Generations implements AutoCloseable {
   private static final int VERSION = 1;
   private static final String NOTE = "generation.json";
-  private static final Pattern FOLDER = Pattern.compile("generation-(\\d{1,9})\\.(\\d{1,9})");
-  private static final Comparator<Generation> OLDEST_FIRST =
-      Comparator.comparingInt(Generation::run).thenComparingInt(Generation::number);
+
+  /** The place of a generation, which is named after it. */
+  private record Place(int run, int number, Path path) {
+    private static final Pattern NAME = Pattern.compile("generation-(\\d{1,9})\\.(\\d{1,9})");
+
+    private static final Comparator<Place> OLDEST_FIRST =
+        Comparator.comparingInt(Place::run).thenComparingInt(Place::number);
+
+    static Optional<Place> of(Path path) {
+      Matcher name = NAME.matcher(String.valueOf(path.getFileName()));
+      return name.matches()
+          ? Optional.of(
+              new Place(Integer.parseInt(name.group(1)), Integer.parseInt(name.group(2)), path))
+          : Optional.empty();
+    }
+
+    /** Returns the folder of the state; empty if that was deleted, or is not written whole. */
+    Optional<Path> state() throws IOException {
+      try (Stream<Path> files = Files.list(path)) {
+        return files
+            .filter(file -> String.valueOf(file.getFileName()).startsWith("step-"))
+            .findFirst();
+      }
+    }
+  }
 
   private final Path folder;
   private final int kept;
+
+  /** Whose states are gone: they need not be looked at for each generation. */
+  private final Set<Path> stateless = new HashSet<>();
+
   private @Nullable Checkpoints last;
 
   private Generations(Path folder, int kept) {
@@ -88,31 +118,32 @@ public final class Generations implements AutoCloseable {
    */
   public List<Generation> all() {
     List<Generation> all = new ArrayList<>();
-    try (Stream<Path> folders = Files.list(folder)) {
-      for (Path each : folders.toList()) {
-        if (FOLDER.matcher(String.valueOf(each.getFileName())).matches()
-            && Files.exists(each.resolve(NOTE))) {
+    try {
+      for (Place each : places()) {
+        if (Files.exists(each.path().resolve(NOTE))) {
           all.add(read(each));
         }
       }
-    } catch (NoSuchFileException e) {
-      return List.of();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-    all.sort(OLDEST_FIRST);
     return all;
   }
 
-  private static Generation read(Path folder) throws IOException {
+  /** Returns the folders of all generations, oldest first. */
+  private List<Place> places() throws IOException {
+    try (Stream<Path> folders = Files.list(folder)) {
+      return folders.flatMap(each -> Place.of(each).stream()).sorted(Place.OLDEST_FIRST).toList();
+    } catch (NoSuchFileException e) {
+      return List.of();
+    }
+  }
+
+  private static Generation read(Place place) throws IOException {
+    Path folder = place.path();
     JsonObject json =
         JsonObject.parse("note of " + folder.getFileName(), Files.readString(folder.resolve(NOTE)));
     json.requireVersion(VERSION);
-    Optional<Path> state;
-    try (Stream<Path> files = Files.list(folder)) {
-      state =
-          files.filter(file -> String.valueOf(file.getFileName()).startsWith("step-")).findFirst();
-    }
     try {
       return new Generation(
           json.integer("run"),
@@ -123,7 +154,7 @@ public final class Generations implements AutoCloseable {
           json.number("epoch"),
           json.number("samples"),
           Instant.parse(json.text("began")),
-          state);
+          place.state());
     } catch (DateTimeParseException e) {
       throw new IllegalArgumentException("the note of " + folder + " has no time", e);
     }
@@ -171,12 +202,13 @@ public final class Generations implements AutoCloseable {
   /** Notes a generation and saves its state in the background; called by rank 0. */
   void note(World world, Progress progress, TrainingState state) {
     await();
-    List<Generation> all = all();
-    Generation before = all.isEmpty() ? null : all.get(all.size() - 1);
-    int run = before == null ? 1 : before.run() + (world.generation() <= before.number() ? 1 : 0);
-    Path own = folder.resolve("generation-" + run + "." + world.generation());
-    String json = json(run, world, progress);
+    Path own;
     try {
+      List<Place> all = places();
+      Place before = all.isEmpty() ? null : all.get(all.size() - 1);
+      int run = before == null ? 1 : before.run() + (world.generation() <= before.number() ? 1 : 0);
+      own = folder.resolve("generation-" + run + "." + world.generation());
+      String json = json(run, world, progress);
       prune(all);
       Files.createDirectories(own);
       ByteBuffer bytes = StandardCharsets.UTF_8.encode(json);
@@ -210,14 +242,14 @@ public final class Generations implements AutoCloseable {
   }
 
   /** Deletes states, to make room for one more. */
-  private void prune(List<Generation> all) throws IOException {
-    List<Generation> whole = all.stream().filter(each -> each.state().isPresent()).toList();
-    for (Generation each : whole.subList(0, Math.max(0, whole.size() - kept + 1))) {
-      try (Stream<Path> files = Files.walk(each.state().orElseThrow())) {
-        for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-          Files.delete(file);
-        }
-      }
+  private void prune(List<Place> all) throws IOException {
+    List<Path> states = new ArrayList<>();
+    for (Place each : all) {
+      Optional<Path> state = stateless.contains(each.path()) ? Optional.empty() : each.state();
+      state.ifPresentOrElse(states::add, () -> stateless.add(each.path()));
+    }
+    for (Path state : states.subList(0, Math.max(0, states.size() - kept + 1))) {
+      Folders.delete(state);
     }
   }
 
