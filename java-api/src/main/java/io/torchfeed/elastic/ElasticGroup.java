@@ -54,6 +54,17 @@ public final class ElasticGroup implements AutoCloseable {
   }
 
   /**
+   * Loads and runs the code by which a rank enters a world, with two ranks in this process, so that
+   * others do not wait for that. {@link #next} does it too, but only once in a process; so a
+   * process that waits before it joins the job calls this method first.
+   *
+   * @throws InterruptedException if this thread is interrupted
+   */
+  public static void rehearse() throws InterruptedException {
+    Rehearsal.once();
+  }
+
+  /**
    * Waits for the next generation and joins its group. If a rank is lost meanwhile, waits for the
    * one after it.
    *
@@ -74,6 +85,7 @@ public final class ElasticGroup implements AutoCloseable {
     requireNonNull(membership, "membership");
     requireNonNull(options, "options");
     String why = requireNonNull(reason, "reason");
+    Rehearsal.once();
     while (true) {
       Optional<World> next = membership.next(why);
       if (next.isEmpty()) {

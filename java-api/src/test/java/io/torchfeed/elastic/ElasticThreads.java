@@ -229,9 +229,13 @@ final class ElasticThreads implements AutoCloseable {
 
   /** Ends the ranks, and waits until they have freed their objects. */
   @Override
-  public void close() throws InterruptedException {
+  public void close() {
     coordinator.close();
     threads.shutdownNow();
-    while (!threads.awaitTermination(1, TimeUnit.MINUTES)) {}
+    try {
+      while (!threads.awaitTermination(1, TimeUnit.MINUTES)) {}
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 }
