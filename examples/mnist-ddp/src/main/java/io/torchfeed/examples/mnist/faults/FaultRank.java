@@ -8,6 +8,7 @@ import io.torchfeed.distributed.membership.Membership;
 import io.torchfeed.distributed.membership.MembershipEndedException;
 import io.torchfeed.distributed.membership.World;
 import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.elastic.ElasticGroup;
 import io.torchfeed.elastic.ElasticTraining;
 import io.torchfeed.examples.mnist.ElasticModel;
 import io.torchfeed.examples.mnist.faults.RankLog.End;
@@ -115,6 +116,7 @@ final class FaultRank {
         ElasticModel model = ElasticModel.of(plan.plan().seed(), plan.learningRate());
         Checkpoints checkpoints = Checkpoints.open(arguments.checkpoints())) {
       ElasticModel.warmUp(plan.plan().globalBatch() / 2);
+      ElasticGroup.rehearse();
       log(new RankLog.Ready(System.nanoTime()));
       joining.await();
       try (Membership own =
