@@ -47,30 +47,13 @@ final class Launch {
   static int run(Settings settings) {
     LauncherBuilder ranks = ranks(settings);
     Path data = MnistFolder.ofUser(System.err::println).locate(settings.data());
-    Path checkpoint = null;
     if (settings.resume() != null) {
-      CheckpointFolder.Found found =
-          CheckpointFolder.resolve(
-              settings.resume(), line -> System.err.println("warning: " + line));
-      Checkpoint.Plan then = found.checkpoint().plan();
-      // The sampler's digest needs the data set; the ranks compare it.
-      then.requireSame(
-          new Checkpoint.Plan(
-              settings.seed(), settings.ranks(), settings.batchSize(), then.sampler()));
-      checkpoint = found.file();
-      if (!found.checkpoint().hasAllRanks()) {
-        System.err.println(
-            "warning: "
-                + checkpoint
-                + " is of an older version: all ranks continue with the momentum of rank 0, and what"
-                + " --algorithm and --comm keep from step to step starts again from nothing");
-      }
-      System.out.println("Resuming after epoch " + found.checkpoint().epoch() + ": " + checkpoint);
+      RunCheckpoints.requireAny(settings.resume());
     }
     OutputFolder.create(settings.out());
     System.out.println(
         "Training with " + settings.ranks() + " processes; files go to " + settings.out());
-    return run(ranks, settings.with(data, checkpoint).toArguments());
+    return run(ranks, settings.with(data, settings.resume()).toArguments());
   }
 
   /** Returns a launch without arguments; throws if this machine has no room for its ranks. */

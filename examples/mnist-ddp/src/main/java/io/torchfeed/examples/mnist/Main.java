@@ -254,8 +254,7 @@ final class Main implements Callable<Integer> {
     Path resumePath = resumePath();
     Path run = out;
     if (run == null) {
-      run =
-          resumePath == null ? OutputFolder.ofNewRun("mnist") : CheckpointFolder.runOf(resumePath);
+      run = resumePath == null ? OutputFolder.ofNewRun("mnist") : RunCheckpoints.runOf(resumePath);
     }
     try {
       return new Settings(

@@ -2,64 +2,48 @@
 package io.torchfeed.examples.mnist;
 
 import io.torchfeed.amp.TrainingOptimizer;
-import io.torchfeed.checkpoint.StateDict;
+import io.torchfeed.checkpoint.TrainingState;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.distributed.training.QAdam;
 import io.torchfeed.distributed.training.ReplicatedModel;
-import io.torchfeed.examples.common.CommandException;
-import java.util.function.Supplier;
+import java.util.function.Consumer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.TensorVector;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The optimizer of a run: SGD with momentum or, where its moments are exchanged, QAdam.
  *
  * @param training closed with this object
- * @param archive returns the state, for a checkpoint
+ * @param addTo adds the optimizer's state to a state
+ * @param resumed to be run when the state of a checkpoint has been loaded
  */
-record Optimizers(TrainingOptimizer training, Supplier<byte[]> archive) implements AutoCloseable {
-  /**
-   * Creates the optimizer of a model.
-   *
-   * @param state of a checkpoint of the same settings, or null
-   * @param device the device of the model
-   */
-  static Optimizers of(
-      Net net, ReplicatedModel model, Settings settings, byte @Nullable [] state, String device) {
+record Optimizers(
+    TrainingOptimizer training, Consumer<TrainingState.Builder> addTo, Runnable resumed)
+    implements AutoCloseable {
+  private static final String PART = "optimizer";
+
+  /** Creates the optimizer of a model. */
+  static Optimizers of(Net net, ReplicatedModel model, Settings settings) {
     if (settings.comm() == Comm.QADAM) {
-      return adam((DistributedDataParallel) model, settings, state);
+      QAdam adam = QAdam.of((DistributedDataParallel) model, Comm.adam(settings.lr()));
+      return new Optimizers(adam, state -> state.part(PART, adam), () -> {});
     }
     SGD sgd = sgd(net, settings);
-    if (state != null) {
-      restore(sgd, state, device, settings);
-    }
-    return new Optimizers(TrainingOptimizer.of(sgd), () -> Archives.write(sgd::save));
+    return new Optimizers(
+        TrainingOptimizer.of(sgd),
+        state -> add(sgd, net, settings, state),
+        () -> keepOptions(sgd, settings));
   }
 
-  private static Optimizers adam(
-      DistributedDataParallel model, Settings settings, byte @Nullable [] state) {
-    if (state != null && state.length == 0) {
-      throw CommandException.wrongUse(
-          "Cannot resume: the checkpoint is of an older version, which has no moments for --comm"
-              + " qadam; start again without --resume",
-          null);
+  /** Adds the momentum, which differs between the ranks unless they average gradients. */
+  private static void add(SGD sgd, Net net, Settings settings, TrainingState.Builder state) {
+    if (settings.algorithm() == Algorithm.ALLREDUCE) {
+      state.optimizer(PART, sgd, net);
+    } else {
+      state.ofEachRank(PART, TrainingState.builder().optimizer("momentum", sgd, net).build());
     }
-    QAdam adam = QAdam.of(model, Comm.adam(settings.lr()));
-    if (state != null) {
-      try (StateDict moments = RankState.read(state)) {
-        adam.loadStateDict(moments);
-      }
-    }
-    return new Optimizers(
-        adam,
-        () -> {
-          try (StateDict now = adam.stateDict()) {
-            return RankState.write(now);
-          }
-        });
   }
 
   static SGD sgd(Net net, Settings settings) {
@@ -70,10 +54,9 @@ record Optimizers(TrainingOptimizer training, Supplier<byte[]> archive) implemen
     }
   }
 
-  /** Restores the momentum buffers of a checkpoint; the run keeps its own rate and momentum. */
+  /** Gives an optimizer this run's rate and momentum, whatever a checkpoint had. */
   @SuppressWarnings("try") // a scope works by being open
-  private static void restore(SGD optimizer, byte[] archive, String device, Settings settings) {
-    Archives.read(archive, device, optimizer::load);
+  private static void keepOptions(SGD optimizer, Settings settings) {
     try (PointerScope scope = new PointerScope()) {
       SGDOptions options = new SGDOptions(optimizer.param_groups().get(0).options());
       options.set_lr(settings.lr());

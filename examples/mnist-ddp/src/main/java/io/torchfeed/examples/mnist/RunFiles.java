@@ -11,29 +11,27 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * The output of a run: metrics, plot, checkpoints and progress. Only rank 0 writes; on the other
- * ranks every call does nothing.
+ * The output of a run besides its checkpoints: metrics, plot and progress. Only rank 0 writes; on
+ * the other ranks every call does nothing.
  */
 final class RunFiles {
   private final Settings settings;
-  private final Checkpoint.Plan plan;
   private final boolean first;
   private final MetricsCsv metrics;
   private double startSeconds;
 
-  private RunFiles(Settings settings, Checkpoint.Plan plan, boolean first, MetricsCsv metrics) {
+  private RunFiles(Settings settings, boolean first, MetricsCsv metrics) {
     this.settings = settings;
-    this.plan = plan;
     this.first = first;
     this.metrics = metrics;
   }
 
-  static RunFiles of(Settings settings, Checkpoint.Plan plan, boolean first, int epochsDone) {
+  static RunFiles of(Settings settings, boolean first, int epochsDone) {
     if (first) {
       OutputFolder.create(settings.out());
     }
     Path file = settings.out().resolve("metrics.csv");
-    return new RunFiles(settings, plan, first, MetricsCsv.after(file, first ? epochsDone : 0));
+    return new RunFiles(settings, first, MetricsCsv.after(file, first ? epochsDone : 0));
   }
 
   Progress progress(int epoch, long steps) {
@@ -57,24 +55,19 @@ final class RunFiles {
     say(String.format(Locale.ROOT, "process start to first batch: %.2f s", seconds));
   }
 
-  /**
-   * Writes metrics and checkpoint.
-   *
-   * @param ranks the states of all ranks
-   */
-  void epochDone(EpochMetrics row, Net net, List<RankState> ranks) {
+  /** Writes the metrics of an epoch. */
+  void epochDone(EpochMetrics row) {
+    if (first) {
+      say(row.toText(settings.epochs()));
+      metrics.add(row);
+    }
+  }
+
+  /** Draws the plot; a failure, as on a machine without fonts, must not end the training. */
+  void plot() {
     if (!first) {
       return;
     }
-    say(row.toText(settings.epochs()));
-    metrics.add(row);
-    CheckpointFolder.ofRun(settings.out())
-        .save(new Checkpoint(plan, row.epoch(), Archives.write(net::save), ranks));
-    plot();
-  }
-
-  /** Draws the plot; a failure, as on a machine without fonts, must not lose the trained net. */
-  private void plot() {
     Path file = settings.out().resolve("metrics.png");
     try {
       MetricsPlot.write(metrics.rows(), file);

@@ -4,7 +4,8 @@ package io.torchfeed.examples.mnist;
 import static org.bytedeco.pytorch.global.torch.manual_seed;
 import static org.bytedeco.pytorch.global.torch.nll_loss;
 
-import io.torchfeed.checkpoint.StateDict;
+import io.torchfeed.checkpoint.Checkpoint;
+import io.torchfeed.checkpoint.TrainingState;
 import io.torchfeed.data.Batch;
 import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
@@ -20,11 +21,10 @@ import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.RankConsistency;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.torch.DistributedRandomSampler;
+import java.io.PrintStream;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Objects;
 import java.util.function.Supplier;
-import java.util.stream.IntStream;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.openblas.presets.openblas_nolapack;
 import org.bytedeco.pytorch.Scalar;
@@ -42,6 +42,7 @@ final class Training {
   private final DistributedRandomSampler sampler;
   private final DataLoader loader;
   private final RunFiles files;
+  private final RunCheckpoints checkpoints;
   private final long steps;
   private double firstBatchSeconds;
 
@@ -55,6 +56,7 @@ final class Training {
       DistributedRandomSampler sampler,
       DataLoader loader,
       RunFiles files,
+      RunCheckpoints checkpoints,
       long steps) {
     this.settings = settings;
     this.group = group;
@@ -65,6 +67,7 @@ final class Training {
     this.sampler = sampler;
     this.loader = loader;
     this.files = files;
+    this.checkpoints = checkpoints;
     this.steps = steps;
   }
 
@@ -100,10 +103,6 @@ final class Training {
         verified
             ? Objects.requireNonNull(settings.data())
             : MnistFolder.ofUser(System.err::println).locate(settings.data());
-    Checkpoint checkpoint =
-        settings.resume() == null
-            ? null
-            : CheckpointFolder.resolve(settings.resume(), System.err::println).checkpoint();
     manual_seed(settings.seed());
     MnistTensors train = MnistTensors.open(data, MnistFile.TRAIN_IMAGES, MnistFile.TRAIN_LABELS);
     MnistTensors test = MnistTensors.open(data, MnistFile.TEST_IMAGES, MnistFile.TEST_LABELS);
@@ -121,40 +120,66 @@ final class Training {
       if (settings.comm() != Comm.ALLREDUCE) {
         digest = settings.comm() + " " + digest;
       }
-      Checkpoint.Plan plan =
-          new Checkpoint.Plan(settings.seed(), group.size(), settings.batchSize(), digest);
-      if (checkpoint != null) {
-        checkpoint.plan().requireSame(plan);
-        Archives.read(checkpoint.model(), TrainingDevice.CPU, net::load);
-      }
+      RunPlan plan = new RunPlan(settings.seed(), group.size(), settings.batchSize(), digest);
       device.hold(net);
       try (DataLoader loader = loader(settings, device, train, sampler);
           ReplicatedModel model = replicated(net, group, settings);
-          Optimizers optimizers =
-              Optimizers.of(
+          Optimizers optimizers = Optimizers.of(net, model, settings)) {
+        TrainingState state = state(plan, net, model, optimizers);
+        int done = resumed(settings, state, group);
+        optimizers.resumed().run();
+        RunFiles files = RunFiles.of(settings, group.rank() == 0, done);
+        try (RunCheckpoints checkpoints = RunCheckpoints.open(settings.out(), state, group)) {
+          new Training(
+                  settings,
+                  group,
+                  device,
                   net,
                   model,
-                  settings,
-                  checkpoint == null ? null : checkpoint.rank(group.rank()).optimizer(),
-                  device.name())) {
-        if (checkpoint != null) {
-          restore(model, checkpoint.rank(group.rank()).replica());
+                  optimizers,
+                  sampler,
+                  loader,
+                  files,
+                  checkpoints,
+                  settings.steps(loader.batches()))
+              .epochs(done, test);
         }
-        int done = checkpoint == null ? 0 : checkpoint.epoch();
-        RunFiles files = RunFiles.of(settings, plan, group.rank() == 0, done);
-        new Training(
-                settings,
-                group,
-                device,
-                net,
-                model,
-                optimizers,
-                sampler,
-                loader,
-                files,
-                settings.steps(loader.batches()))
-            .epochs(done, test);
       }
+    }
+  }
+
+  /**
+   * Returns all that a run needs to continue after an epoch exactly as if it had not stopped. It
+   * holds no random state: dropout's stream and the sample order are functions of seed, rank and
+   * epoch.
+   */
+  private static TrainingState state(
+      RunPlan plan, Net net, ReplicatedModel model, Optimizers optimizers) {
+    TrainingState.Builder state = TrainingState.builder();
+    plan.addTo(state);
+    state.module("model", net);
+    optimizers.addTo().accept(state);
+    return state.ofEachRank("exchange", model).build();
+  }
+
+  /** Continues a run, if it is to be resumed; returns the number of epochs that are done. */
+  private static int resumed(Settings settings, TrainingState state, ProcessGroup group) {
+    if (settings.resume() == null) {
+      return 0;
+    }
+    Checkpoint last =
+        RunCheckpoints.resume(
+            settings.resume(),
+            state,
+            group.part(),
+            line -> sayOnce(group, System.err, "warning: " + line));
+    sayOnce(group, System.out, "Resuming after epoch " + last.step() + ": " + last.folder());
+    return Math.toIntExact(last.step());
+  }
+
+  private static void sayOnce(ProcessGroup group, PrintStream to, String line) {
+    if (group.rank() == 0) {
+      to.println(line);
     }
   }
 
@@ -163,15 +188,6 @@ final class Training {
         ? DistributedDataParallel.wrap(
             net, group, DataParallelOptions.defaults().withExchange(settings.comm().exchange()))
         : ModelAveraging.wrap(net, group, settings.algorithm().averaging());
-  }
-
-  /** Restores a wrapper's state; there is nothing in a checkpoint of format 1. */
-  private static void restore(ReplicatedModel model, byte[] state) {
-    if (state.length > 0) {
-      try (StateDict kept = RankState.read(state)) {
-        model.loadStateDict(kept);
-      }
-    }
   }
 
   /** Checks the number of ranks again, which other launchers set. */
@@ -227,8 +243,9 @@ final class Training {
       model.average();
       String digest = model.verifyReplicas();
       Evaluation evaluation = Evaluation.of(net, test, group, device);
-      files.epochDone(
-          clock.metrics(epoch, group, evaluation, overlapShare(), digest), net, gatherStates());
+      files.epochDone(clock.metrics(epoch, group, evaluation, overlapShare(), digest));
+      checkpoints.save(epoch);
+      files.plot();
     }
     if (done >= settings.epochs()) {
       files.say("Nothing to do: the checkpoint is already at epoch " + done);
@@ -238,28 +255,6 @@ final class Training {
     if (settings.bench().bareSteps() > 0) {
       files.bench(BareSteps.milliseconds(settings));
     }
-  }
-
-  /** Returns the states of all ranks on rank 0, and empty ones elsewhere. */
-  private List<RankState> gatherStates() {
-    // Where gradients are averaged, all ranks have the same optimizer.
-    boolean isOwn = group.rank() == 0 || settings.algorithm() != Algorithm.ALLREDUCE;
-    byte[] own = isOwn ? optimizers.archive().get() : new byte[0];
-    byte[] replica;
-    try (StateDict state = model.stateDict()) {
-      replica = RankState.write(state);
-    }
-    byte[][] all = toFirst(own);
-    byte[][] replicas = toFirst(replica);
-    return IntStream.range(0, group.size())
-        .mapToObj(rank -> new RankState(all[rank], replicas[rank]))
-        .toList();
-  }
-
-  private byte[][] toFirst(byte[] mine) {
-    byte[][] messages = new byte[group.size()][0];
-    messages[0] = mine;
-    return group.allToAll(messages);
   }
 
   private EpochClock trainEpoch(int epoch) {

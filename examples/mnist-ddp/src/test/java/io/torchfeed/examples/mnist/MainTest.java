@@ -145,11 +145,11 @@ class MainTest {
                 "--progress=bar",
                 "--augment",
                 "--out=o")
-            .with(Path.of("/data"), Path.of("/o/checkpoints/epoch-0001.ckpt"));
+            .with(Path.of("/data"), Path.of("/o/checkpoints/step-000001"));
     Settings rank = parse(launcher.toArguments().toArray(new String[0]));
     assertThat(rank.toArguments()).isEqualTo(launcher.toArguments());
     assertThat(rank.data()).isEqualTo(Path.of("/data"));
-    assertThat(rank.resume()).isEqualTo(Path.of("/o/checkpoints/epoch-0001.ckpt"));
+    assertThat(rank.resume()).isEqualTo(Path.of("/o/checkpoints/step-000001"));
     assertThat(rank.bar()).isTrue();
     assertThat(rank.augment()).isTrue();
     assertThat(rank.accumulate()).isEqualTo(4);
@@ -202,7 +202,7 @@ class MainTest {
   @Test
   void resumeWithoutAPathUsesTheFolderOfTheRun() {
     assertThat(parse("--out=runs/a", "--resume").resume()).isEqualTo(Path.of("runs/a"));
-    assertThat(parse("--resume", "runs/a/checkpoints/epoch-0002.ckpt").out().endsWith("runs/a"))
+    assertThat(parse("--resume", "runs/a/checkpoints/step-000002").out().endsWith("runs/a"))
         .isTrue();
   }
 }

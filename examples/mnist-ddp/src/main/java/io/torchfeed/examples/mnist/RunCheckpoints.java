@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.mnist;
+
+import io.torchfeed.checkpoint.Checkpoint;
+import io.torchfeed.checkpoint.CheckpointException;
+import io.torchfeed.checkpoint.CheckpointOptions;
+import io.torchfeed.checkpoint.Checkpoints;
+import io.torchfeed.checkpoint.Shards;
+import io.torchfeed.checkpoint.TrainingState;
+import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.examples.common.CommandException;
+import io.torchfeed.sampler.Part;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.function.Consumer;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/**
+ * The checkpoints of a run: one after each epoch, which is its step, written by all ranks together.
+ */
+final class RunCheckpoints implements AutoCloseable {
+  private static final String FOLDER = "checkpoints";
+  private static final Pattern STEP = Pattern.compile("step-(\\d{1,18})");
+  private static final Pattern OLDER = Pattern.compile("epoch-\\d+\\.ckpt");
+
+  private final Checkpoints checkpoints;
+  private final TrainingState state;
+  private final Shards shards;
+
+  private RunCheckpoints(Checkpoints checkpoints, TrainingState state, Shards shards) {
+    this.checkpoints = checkpoints;
+    this.state = state;
+    this.shards = shards;
+  }
+
+  /**
+   * Opens the checkpoints of a run; every rank must call it.
+   *
+   * @param run the folder of the run
+   * @param state of this rank; borrowed
+   * @param group the ranks; borrowed
+   */
+  static RunCheckpoints open(Path run, TrainingState state, ProcessGroup group) {
+    String name = group.broadcastString(UUID.randomUUID().toString(), 0);
+    return new RunCheckpoints(
+        Checkpoints.open(
+            run.resolve(FOLDER), CheckpointOptions.defaults().withKept(Integer.MAX_VALUE)),
+        state,
+        Shards.of(group.part(), name));
+  }
+
+  /** Returns the run folder of {@code path}, which is a run folder or one of its checkpoints. */
+  static Path runOf(Path path) {
+    if (stepOf(path).isEmpty()) {
+      return path;
+    }
+    Path folder = path.toAbsolutePath().getParent();
+    Path run = folder == null ? null : folder.getParent();
+    return run == null ? path : run;
+  }
+
+  private static Optional<Long> stepOf(Path path) {
+    Matcher matcher = STEP.matcher(String.valueOf(path.getFileName()));
+    return matcher.matches() ? Optional.of(Long.valueOf(matcher.group(1))) : Optional.empty();
+  }
+
+  private static Path folderOf(Path path) {
+    return runOf(path).resolve(FOLDER);
+  }
+
+  /**
+   * Checks that a run can be continued, before its ranks are started.
+   *
+   * @param path a run folder or one of its checkpoints
+   * @throws CommandException if there is no checkpoint
+   */
+  static void requireAny(Path path) {
+    Path folder = stepOf(path).isPresent() ? path : folderOf(path);
+    List<String> names;
+    try (Stream<Path> files = Files.list(folder)) {
+      names = files.map(file -> String.valueOf(file.getFileName())).sorted().toList();
+    } catch (NoSuchFileException e) {
+      throw CommandException.wrongUse(
+          "There is no checkpoint to resume from: " + folder + " is missing", e);
+    } catch (IOException e) {
+      throw CommandException.wrongUse("Cannot read " + folder + ": " + MnistFolder.describe(e), e);
+    }
+    if (stepOf(path).isPresent() || names.stream().anyMatch(name -> STEP.matcher(name).matches())) {
+      return;
+    }
+    throw CommandException.wrongUse(
+        names.stream().anyMatch(name -> OLDER.matcher(name).matches())
+            ? folder
+                + " has checkpoints of an older version of this program, which cannot be resumed;"
+                + " start again without --resume"
+            : "There is no checkpoint to resume from in " + folder);
+  }
+
+  /**
+   * Loads the last good checkpoint of a run, or one that is named.
+   *
+   * @param path a run folder or one of its checkpoints
+   * @param state receives it
+   * @param rank this rank
+   * @param warnings receives a message for each damaged checkpoint that is skipped
+   * @return the checkpoint, whose step is the number of epochs that are done
+   * @throws CommandException if there is none, or it is of another run
+   */
+  static Checkpoint resume(Path path, TrainingState state, Part rank, Consumer<String> warnings) {
+    try (Checkpoints checkpoints = Checkpoints.open(folderOf(path))) {
+      Optional<Long> step = stepOf(path);
+      if (step.isPresent()) {
+        return checkpoints.load(state, rank, step.get());
+      }
+      Checkpoint last =
+          checkpoints
+              .load(state, rank)
+              .orElseThrow(
+                  () -> CommandException.wrongUse("There is no checkpoint in " + folderOf(path)));
+      last.skipped()
+          .forEach(each -> warnings.accept(each.getMessage() + "; using the one before it"));
+      return last;
+    } catch (CheckpointException e) {
+      throw CommandException.wrongUse("Cannot resume from " + e.getMessage(), e);
+    }
+  }
+
+  /**
+   * Saves the state after an epoch; every rank must call it.
+   *
+   * @param epoch the number of epochs that are done
+   */
+  void save(int epoch) {
+    try {
+      checkpoints.save(epoch, state, shards);
+    } catch (CheckpointException e) {
+      throw new CommandException("Cannot write the checkpoint " + e.getMessage(), e);
+    }
+  }
+
+  @Override
+  public void close() {
+    checkpoints.close();
+  }
+}
