@@ -101,7 +101,12 @@ public final class ElasticModel implements AutoCloseable {
     useThreads(1);
   }
 
-  static void useThreads(int threads) {
+  /**
+   * Makes libtorch compute with a number of threads. Called in each thread that computes.
+   *
+   * @param threads at least 1
+   */
+  public static void useThreads(int threads) {
     torch.set_num_threads(threads);
     openblas_nolapack.blas_set_num_threads(threads);
   }

@@ -7,8 +7,10 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Random;
 import java.util.function.Consumer;
 
@@ -33,6 +35,19 @@ final class Campaign {
     long compared;
     long replayed;
     int processes;
+    OptionalDouble undisturbed = OptionalDouble.empty();
+
+    /** Compares the accuracies with the same training's without faults. */
+    void compare(double withoutFaults) {
+      undisturbed = OptionalDouble.of(withoutFaults);
+      for (double each : accuracies) {
+        if (!(each >= withoutFaults - Undisturbed.TOLERANCE)) {
+          broken.add(
+              String.format(
+                  Locale.ROOT, "the accuracy is %.4f, without faults %.4f", each, withoutFaults));
+        }
+      }
+    }
   }
 
   /** The folder of the first job, whose checkpoints another campaign must not continue from. */

@@ -51,6 +51,9 @@ final class Report {
           totals.replayed);
       double least = totals.accuracies.stream().min(Comparator.naturalOrder()).orElse(Double.NaN);
       line(text, "accuracy %.4f, at least %.4f", least, bar);
+      if (totals.undisturbed.isPresent()) {
+        line(text, "accuracy %.4f in one process without faults", totals.undisturbed.getAsDouble());
+      }
       line(text, "no process and no port left");
     } else {
       totals.broken.forEach(each -> line(text, "NOT HELD: %s", each));

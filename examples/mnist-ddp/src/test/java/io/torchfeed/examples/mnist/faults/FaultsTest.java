@@ -64,6 +64,8 @@ class FaultsTest {
     "--short --only=killed, --short and --only exclude each other",
     "--times=3, --times needs --short or --only",
     "--only=killed --times=0, '--times must be at least 1, got 0'",
+    "--epochs=3, --epochs needs --short or --only",
+    "--short --epochs=0, '--epochs must be at least 1, got 0'",
     "--only=bored, bored",
     "--many, Unknown option",
     "--short --data=/no/such/folder, --data /no/such/folder has no file"

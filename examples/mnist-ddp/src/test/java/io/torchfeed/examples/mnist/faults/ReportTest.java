@@ -35,6 +35,15 @@ class ReportTest {
   }
 
   @Test
+  void theAccuracyMayBeLittleBelowThatOfATrainingWithoutFaults() {
+    totals.compare(0.9619);
+    assertThat(totals.broken).isEmpty();
+    assertThat(Report.of(totals, 0.9)).contains("accuracy 0.9619 in one process without faults");
+    totals.compare(0.9621);
+    assertThat(totals.broken).containsExactly("the accuracy is 0.9600, without faults 0.9621");
+  }
+
+  @Test
   void aFaultIsStatedInPlaceOfSuccess() {
     totals.broken.add("sample 7 of epoch 0 was used 2 times");
     assertThat(Report.of(totals, 0.9))
