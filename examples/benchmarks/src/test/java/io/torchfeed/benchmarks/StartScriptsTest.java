@@ -62,6 +62,7 @@ class StartScriptsTest {
         "edge-memory",
         "elastic",
         "image-memory",
+        "joins",
         "loader",
         "loaders",
         "permutations",
