@@ -82,6 +82,9 @@ final class RunCheckpoints implements AutoCloseable {
    * @throws CommandException if there is no checkpoint
    */
   static void requireAny(Path path) {
+    if (isOlder(String.valueOf(path.getFileName()))) {
+      throw ofOlderVersion(path + " is a checkpoint");
+    }
     Path folder = stepOf(path).isPresent() ? path : folderOf(path);
     List<String> names;
     try (Stream<Path> files = Files.list(folder)) {
@@ -95,12 +98,20 @@ final class RunCheckpoints implements AutoCloseable {
     if (stepOf(path).isPresent() || names.stream().anyMatch(name -> STEP.matcher(name).matches())) {
       return;
     }
-    throw CommandException.wrongUse(
-        names.stream().anyMatch(name -> OLDER.matcher(name).matches())
-            ? folder
-                + " has checkpoints of an older version of this program, which cannot be resumed;"
-                + " start again without --resume"
-            : "There is no checkpoint to resume from in " + folder);
+    throw names.stream().anyMatch(RunCheckpoints::isOlder)
+        ? ofOlderVersion(folder + " has checkpoints")
+        : CommandException.wrongUse("There is no checkpoint to resume from in " + folder);
+  }
+
+  private static boolean isOlder(String name) {
+    return OLDER.matcher(name).matches();
+  }
+
+  private static CommandException ofOlderVersion(String found) {
+    return CommandException.wrongUse(
+        found
+            + " of an older version of this program, which cannot be resumed; start again without"
+            + " --resume");
   }
 
   /**

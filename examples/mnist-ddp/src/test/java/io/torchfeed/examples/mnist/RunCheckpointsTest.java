@@ -89,7 +89,8 @@ class RunCheckpointsTest {
   void checkpointsOfAnOlderVersionAreNamed() throws IOException {
     Files.createDirectory(folder);
     Files.write(folder.resolve("epoch-0001.ckpt"), new byte[1]);
-    assertRefused(run, "checkpoints of an older version of this program");
+    assertRefused(run, folder + " has checkpoints of an older version of this program");
+    assertRefused(folder.resolve("epoch-0001.ckpt"), "epoch-0001.ckpt is a checkpoint of an older");
   }
 
   @Test
