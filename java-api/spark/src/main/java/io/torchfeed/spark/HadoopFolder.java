@@ -55,6 +55,13 @@ final class HadoopFolder {
     return path.getFileSystem(hadoop);
   }
 
+  /** Creates the folder if it is missing. */
+  void create() throws IOException {
+    if (!files().mkdirs(path)) {
+      throw new IOException("the file system has refused it");
+    }
+  }
+
   void upload(java.nio.file.Path local, String name) throws IOException {
     Path target = new Path(path, name);
     files().delete(target, true); // of an earlier run

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.spark;
 
+import io.torchfeed.internal.Failures;
 import io.torchfeed.spark.SparkRanksException.Problem;
+import java.io.IOException;
 import java.time.Duration;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 
@@ -26,6 +29,22 @@ final class JobChecks {
   private static boolean isLocal(SparkConf conf) {
     String master = conf.get("spark.master", "");
     return master.equals("local") || master.startsWith("local[");
+  }
+
+  /**
+   * Creates the folder of the checkpoints, so that a wrong path is noticed before the training.
+   *
+   * @throws SparkRanksException if it cannot be created
+   */
+  static void requireFolder(String path, Configuration hadoop) {
+    try {
+      new HadoopFolder(path, hadoop).create();
+    } catch (IOException | IllegalArgumentException e) {
+      throw new SparkRanksException(
+          Problem.CHECKPOINTS,
+          "the folder of checkpoints %s cannot be created: %s".formatted(path, Failures.reason(e)),
+          e);
+    }
   }
 
   /**

@@ -29,6 +29,6 @@ record NetColumns(TorchfeedNet<?> net, RowColumn output, RowColumn label, List<R
   /** Returns the schema with the output; checks the inputs. */
   StructType extended(StructType schema) {
     RowEncoder.of(schema, inputs);
-    return schema.add(output.name(), model(new byte[0]).outputType(), false);
+    return model(new byte[0]).extended(schema);
   }
 }

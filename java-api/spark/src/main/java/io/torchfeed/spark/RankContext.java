@@ -106,10 +106,11 @@ public final class RankContext {
    * SparkRanks#onProgress}.
    *
    * @param epoch the epoch
-   * @param metrics figures by name
+   * @param metrics figures by name; a name takes fewer than 2^16 bytes
+   * @throws IllegalArgumentException if a name is longer
    * @throws SparkRanksException if the driver cannot be reached
    */
   public void report(long epoch, Map<String, Double> metrics) {
-    link.progress(epoch, requireNonNull(metrics, "metrics"));
+    link.progress(epoch, Map.copyOf(requireNonNull(metrics, "metrics")));
   }
 }

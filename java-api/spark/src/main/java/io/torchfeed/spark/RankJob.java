@@ -49,7 +49,9 @@ final class RankJob implements DriverLink.Listener {
               ? new SparkRanksException(
                   known.problem(), "rank %d: %s".formatted(rank, known.getMessage()), known)
               : new SparkRanksException(
-                  Problem.FAILED, "rank %d failed: %s".formatted(rank, cause), cause));
+                  Problem.FAILED,
+                  "rank %d failed: %s%s".formatted(rank, cause, adviceOnMemory(cause)),
+                  cause));
     } catch (IOException | ClassNotFoundException | RuntimeException e) {
       fail(
           new SparkRanksException(
@@ -58,6 +60,14 @@ final class RankJob implements DriverLink.Listener {
                   .formatted(rank),
               e));
     }
+  }
+
+  private static String adviceOnMemory(Throwable cause) {
+    if (!(cause instanceof OutOfMemoryError)) {
+      return "";
+    }
+    boolean isHeap = String.valueOf(cause.getMessage()).contains("heap");
+    return "; raise " + (isHeap ? "spark.executor.memory" : "spark.executor.memoryOverhead");
   }
 
   private synchronized void fail(SparkRanksException first) {
@@ -116,7 +126,19 @@ final class RankJob implements DriverLink.Listener {
     if (message.toLowerCase(Locale.ROOT).contains("cancelled")) {
       return new SparkRanksException(Problem.CANCELED, message, e);
     }
-    return new SparkRanksException(Problem.LOST, "Spark has given up the training: " + message, e);
+    return new SparkRanksException(
+        Problem.LOST, "Spark has given up the training: " + message + adviceOn(message), e);
+  }
+
+  private static String adviceOn(String message) {
+    if (message.contains("SerializedLambda") || message.contains("ClassNotFoundException")) {
+      return "; the executors lack classes of torchfeed-spark or of the program: name their jars by"
+          + " --jars or spark.executor.extraClassPath";
+    }
+    return message.contains("ExecutorLostFailure")
+        ? "; an executor that is ended from outside needs more memory in most cases: raise"
+            + " spark.executor.memoryOverhead, and read its log"
+        : "";
   }
 
   private static <R> List<R> inOrder(List<Tuple2<Integer, byte[]>> results, int ranks)

@@ -5,6 +5,7 @@ import io.torchfeed.internal.Failures;
 import io.torchfeed.spark.SparkRanksException.Problem;
 import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -71,18 +72,31 @@ final class RankLink implements AutoCloseable {
     }
   }
 
-  synchronized void progress(long epoch, Map<String, Double> metrics) {
-    try {
-      out.writeByte(LinkMessage.PROGRESS.code());
-      out.writeLong(epoch);
-      out.writeInt(metrics.size());
+  /**
+   * Sends figures.
+   *
+   * @throws IllegalArgumentException if the name of one takes 2^16 bytes or more
+   */
+  void progress(long epoch, Map<String, Double> metrics) {
+    ByteArrayOutputStream message = new ByteArrayOutputStream(); // as a whole, or not at all
+    try (DataOutputStream into = new DataOutputStream(message)) {
+      into.writeByte(LinkMessage.PROGRESS.code());
+      into.writeLong(epoch);
+      into.writeInt(metrics.size());
       for (Map.Entry<String, Double> metric : metrics.entrySet()) {
-        out.writeUTF(metric.getKey());
-        out.writeDouble(metric.getValue());
+        into.writeUTF(metric.getKey());
+        into.writeDouble(metric.getValue());
       }
-      out.flush();
     } catch (IOException e) {
-      throw lost(driver, e);
+      throw new IllegalArgumentException("the name of a metric is too long", e);
+    }
+    synchronized (this) {
+      try {
+        message.writeTo(out);
+        out.flush();
+      } catch (IOException e) {
+        throw lost(driver, e);
+      }
     }
   }
 

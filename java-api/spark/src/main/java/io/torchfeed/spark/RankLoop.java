@@ -145,13 +145,15 @@ public final class RankLoop {
 
   /**
    * Trains all epochs, or those that the last checkpoint has left. After each, the driver gets the
-   * figures {@code loss}, the mean over the batches of this rank, {@code rows} and {@code seconds}.
+   * figures {@code loss}, the mean over the batches of this rank, not a number if it has none,
+   * {@code rows} and {@code seconds}.
    *
    * @param optimizer changes the parameters of the model after each step; borrowed
    * @param loss the forward pass
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost; let it end the task
    * @throws io.torchfeed.checkpoint.CheckpointException if a checkpoint does not fit the state
    * @throws SparkRanksException if the checkpoint is of other rows, or the driver is lost
+   * @throws IllegalStateException if no rank has a batch, for example of an empty DataFrame
    */
   public void run(Optimizer optimizer, BatchLoss loss) {
     requireNonNull(optimizer, "optimizer");
@@ -216,6 +218,9 @@ public final class RankLoop {
                 .mapToLong(each -> each[0])
                 .max()
                 .orElse(0);
+        if (most == 0) { // a checkpoint within an epoch leaves batches
+          throw new IllegalStateException("no rank has a batch, so there is nothing to train on");
+        }
         while (most > 0) {
           long together = Math.min(most, steps - step % steps);
           segment(open, Math.min(left, together));

@@ -6,9 +6,11 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.spark.SparkRanksException.Problem;
 import java.io.Serializable;
+import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
 import org.bytedeco.pytorch.Tensor;
 
 /**
@@ -87,7 +89,7 @@ public final class RankModel implements Serializable {
     requireNonNull(model, "model");
     requireNonNull(factory, "factory");
     requireNonNull(output, "output");
-    List<RowColumn> all = Checks.copyOf("inputs", List.of(requireNonNull(inputs, "inputs")));
+    List<RowColumn> all = Checks.copyOf("inputs", Arrays.asList(requireNonNull(inputs, "inputs")));
     if (all.isEmpty()) {
       throw new IllegalArgumentException("at least one input is needed, got none");
     }
@@ -124,8 +126,22 @@ public final class RankModel implements Serializable {
     return batchSize;
   }
 
-  /** Returns the type of the output column in the DataFrame. */
-  DataType outputType() {
+  /**
+   * Returns a schema with the output column.
+   *
+   * @throws SparkRanksException if it has a column of this name already
+   */
+  StructType extended(StructType schema) {
+    if (Arrays.asList(schema.fieldNames()).contains(output.name())) {
+      throw new SparkRanksException(
+          Problem.SCHEMA,
+          "the DataFrame has a column %s already; drop it, or name the output otherwise"
+              .formatted(output.name()));
+    }
+    return schema.add(output.name(), outputType(), false);
+  }
+
+  private DataType outputType() {
     DataType element =
         switch (output.row().dtype()) {
           case BOOL -> DataTypes.BooleanType;

@@ -37,12 +37,17 @@ final class RowEncoder implements Serializable {
     List<RowColumn> wanted = columns.isEmpty() ? ColumnSource.allOf(schema) : columns;
     List<ColumnSource> sources = new ArrayList<>();
     for (RowColumn column : wanted) {
-      int ordinal = Arrays.asList(schema.fieldNames()).indexOf(column.name());
+      List<String> names = Arrays.asList(schema.fieldNames());
+      int ordinal = names.indexOf(column.name());
+      if (ordinal != names.lastIndexOf(column.name())) {
+        throw new SparkRanksException(
+            Problem.SCHEMA,
+            "the DataFrame must have one column %s, got %s".formatted(column.name(), names));
+      }
       if (ordinal < 0) {
         throw new SparkRanksException(
             Problem.SCHEMA,
-            "the DataFrame must have a column %s, got %s"
-                .formatted(column.name(), Arrays.toString(schema.fieldNames())));
+            "the DataFrame must have a column %s, got %s".formatted(column.name(), names));
       }
       sources.add(ColumnSource.of(schema.apply(ordinal).dataType(), ordinal, column));
     }

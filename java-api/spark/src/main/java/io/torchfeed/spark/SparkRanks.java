@@ -8,8 +8,10 @@ import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Once;
 import io.torchfeed.internal.TimeLimit;
 import io.torchfeed.spark.SparkRanksException.Problem;
+import java.io.IOException;
 import java.io.Serializable;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
@@ -90,8 +92,9 @@ public final class SparkRanks {
 
   /**
    * Sets the number of ranks; by default, the number of partitions. Rows in another number of
-   * partitions are distributed round-robin, which computes the DataFrame's own shuffles twice:
-   * {@code repartition} such a DataFrame before.
+   * partitions are distributed round-robin, and so are the rows of a {@code union} or {@code
+   * coalesce} without a shuffle after it, since Spark refuses these in a barrier stage. This
+   * computes the DataFrame's own shuffles twice: {@code repartition} such a DataFrame before.
    *
    * @param ranks at least 1
    * @return these ranks
@@ -111,7 +114,8 @@ public final class SparkRanks {
    * @throws IllegalArgumentException if there is none
    */
   public SparkRanks columns(RowColumn... columns) {
-    List<RowColumn> all = Checks.copyOf("columns", List.of(requireNonNull(columns, "columns")));
+    List<RowColumn> all =
+        Checks.copyOf("columns", Arrays.asList(requireNonNull(columns, "columns")));
     if (all.isEmpty()) {
       throw new IllegalArgumentException("at least one column is needed, got none");
     }
@@ -137,7 +141,7 @@ public final class SparkRanks {
    * job, provided that its ranks have the same rows.
    *
    * @param path of any file system of Hadoop's that all executors reach, for example {@code
-   *     hdfs:///models/mnist}
+   *     hdfs:///models/mnist}; created before the job if it is missing
    * @return these ranks
    */
   public SparkRanks checkpoints(String path) {
@@ -224,16 +228,24 @@ public final class SparkRanks {
    * @return the results, in the order of the ranks
    * @throws SparkRanksException if the ranks cannot be started, a rank fails, the job is canceled
    *     or this thread interrupted, or Spark gives up
-   * @throws IllegalArgumentException if the DataFrame is one of Spark Connect
+   * @throws IllegalArgumentException if the task, or a variable in it, is not serializable, or the
+   *     DataFrame has no partitions, or is one of Spark Connect
    */
   public <R extends Serializable> List<R> train(RankTask<R> task) {
     requireNonNull(task, "task");
     SparkContext spark = rows.sparkSession().sparkContext();
     JobChecks.requireFixedExecutors(spark.conf());
     RowEncoder encoder = RowEncoder.of(rows.schema(), columns == null ? List.of() : columns);
-    RDD<InternalRow> partitions =
-        ranks == null ? InternalRows.of(rows) : InternalRows.of(rows, ranks);
+    requireSerializable("task", task);
+    RDD<InternalRow> partitions = InternalRows.of(rows, ranks);
+    if (partitions.getNumPartitions() == 0) {
+      throw new IllegalArgumentException(
+          "the DataFrame must have a partition for each rank, got one without partitions");
+    }
     requireSlots(spark, partitions.getNumPartitions());
+    if (checkpoints != null) {
+      JobChecks.requireFolder(checkpoints, spark.hadoopConfiguration());
+    }
     String name = HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextLong());
     RankJob job = new RankJob(spark, name, onProgress == null ? progress -> {} : onProgress);
     try (DriverLink link =
@@ -260,18 +272,32 @@ public final class SparkRanks {
    * @param model the model
    * @return the rows with the model's output as another column; computed when it is used
    * @throws SparkRanksException if the rows lack an input of the model, or it is of a type that
-   *     does not fit
+   *     does not fit, or they have a column of the output's name already
+   * @throws IllegalArgumentException if the model's factory is not serializable
    */
   public static Dataset<Row> transform(Dataset<Row> rows, RankModel model) {
     requireNonNull(rows, "rows");
     requireNonNull(model, "model");
     StructType schema = rows.schema();
     RowEncoder encoder = RowEncoder.of(schema, model.inputs());
-    StructType extended = schema.add(model.output().name(), model.outputType(), false);
+    StructType extended = model.extended(schema);
+    requireSerializable("model", model);
     return rows.sparkSession()
         .createDataFrame(
             rows.javaRDD().mapPartitions(part -> ModelRows.open(part, schema, model, encoder)),
             extended);
+  }
+
+  private static void requireSerializable(String name, Serializable value) {
+    try {
+      SerializedValue.of(value);
+    } catch (IOException e) {
+      throw new IllegalArgumentException(
+          ("%s must be serializable with all of its variables, got %s;"
+                  + " make such objects in it, on the executor")
+              .formatted(name, e),
+          e);
+    }
   }
 
   private void requireSlots(SparkContext spark, int ranks) {

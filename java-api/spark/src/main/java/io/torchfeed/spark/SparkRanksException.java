@@ -21,6 +21,8 @@ public final class SparkRanksException extends RuntimeException {
     NATIVE_LIBRARIES,
     /** An executor cannot connect to the driver. */
     DRIVER_UNREACHABLE,
+    /** The folder of checkpoints cannot be created. */
+    CHECKPOINTS,
     /** The stage was repeated, or a checkpoint loaded, and a rank has other rows than before. */
     ROWS_DIFFER,
     /** The user's function has thrown an exception, which is the cause. */

@@ -107,7 +107,7 @@ public final class TorchfeedEstimator extends Estimator<TorchfeedModel> implemen
     requireNonNull(net, "net");
     requireNonNull(output, "output");
     requireNonNull(label, "label");
-    List<RowColumn> all = Checks.copyOf("inputs", List.of(requireNonNull(inputs, "inputs")));
+    List<RowColumn> all = Checks.copyOf("inputs", Arrays.asList(requireNonNull(inputs, "inputs")));
     if (all.isEmpty()) {
       throw new IllegalArgumentException("at least one input is needed, got none");
     }

@@ -12,6 +12,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.spark.sql.SparkSession;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -49,6 +51,27 @@ class ClusterFaultsTest {
         LineTask.ranks(TestSpark.points(cluster, 100, 2)).train(LineTask.of(null, null));
 
     assertThat(models.get(0)).isEqualTo(models.get(1));
+  }
+
+  @Test
+  void executorsWithoutTheClassesOfTheProgramAreNamedAsTheCause() {
+    String ofSpark =
+        Stream.of(System.getProperty("java.class.path").split(":", -1))
+            .filter(entry -> !Files.isDirectory(Path.of(entry)))
+            .collect(Collectors.joining(":"));
+    SparkSession cluster =
+        start(
+            Map.of(
+                "spark.executor.extraClassPath",
+                ofSpark,
+                "spark.stage.maxConsecutiveAttempts",
+                "1"));
+
+    assertThatThrownBy(
+            () -> LineTask.ranks(TestSpark.points(cluster, 9, 2)).train(LineTask.of(null, null)))
+        .isInstanceOfSatisfying(
+            SparkRanksException.class, e -> assertThat(e.problem()).isEqualTo(Problem.LOST))
+        .hasMessageContaining("--jars");
   }
 
   @Test

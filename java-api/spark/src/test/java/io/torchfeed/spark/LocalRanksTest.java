@@ -8,14 +8,12 @@ import io.torchfeed.memory.DType;
 import io.torchfeed.spark.SparkRanksException.Problem;
 import java.io.IOException;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -24,12 +22,7 @@ class LocalRanksTest {
 
   @BeforeAll
   static void start() {
-    spark = TestSpark.local(2, Map.of());
-  }
-
-  @AfterAll
-  static void stop() {
-    spark.stop();
+    spark = TestSpark.local();
   }
 
   @Test

@@ -10,7 +10,6 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.OptionalInt;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
@@ -21,7 +20,7 @@ import org.apache.spark.sql.api.java.UDF1;
 import org.apache.spark.sql.expressions.UserDefinedFunction;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataTypes;
-import org.junit.jupiter.api.AfterAll;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -29,15 +28,11 @@ class RepeatedStageTest {
   private static final int ROWS = 301;
 
   private static SparkSession spark;
+  private static @Nullable List<byte[]> undisturbed;
 
   @BeforeAll
   static void start() {
-    spark = TestSpark.local(2, Map.of());
-  }
-
-  @AfterAll
-  static void stop() {
-    spark.stop();
+    spark = TestSpark.local();
   }
 
   /** Loses a rank in the middle of the second epoch of the first attempt. */
@@ -52,6 +47,14 @@ class RepeatedStageTest {
             throw lost();
           }
         });
+  }
+
+  /** Trains once for all tests. */
+  private static synchronized List<byte[]> undisturbed() {
+    if (undisturbed == null) {
+      undisturbed = LineTask.ranks(TestSpark.points(spark, ROWS, 2)).train(LineTask.of(null, null));
+    }
+    return undisturbed;
   }
 
   private static PeerLostException lost() {
@@ -75,8 +78,7 @@ class RepeatedStageTest {
     assertThat(progress).extracting(RankProgress::attempt).containsExactlyInAnyOrder(0, 0, 1, 1);
     assertThat(progress.stream().mapToDouble(each -> each.metrics().get("rows")).sum())
         .isEqualTo(2.0 * ROWS);
-    List<byte[]> undisturbed = LineTask.ranks(points).train(LineTask.of(null, null));
-    assertThat(models).containsExactlyElementsOf(undisturbed);
+    assertThat(models).containsExactlyElementsOf(undisturbed());
   }
 
   @Test
@@ -136,7 +138,7 @@ class RepeatedStageTest {
     Dataset<Row> points = TestSpark.points(spark, ROWS, 2);
     Dataset<Row> reversed = points.sortWithinPartitions(functions.col("id").desc());
 
-    List<byte[]> models = LineTask.ranks(points).train(LineTask.of(null, null));
+    List<byte[]> models = undisturbed();
 
     assertThat(LineTask.ranks(reversed).train(LineTask.of(null, null)))
         .containsExactlyElementsOf(models);

@@ -39,7 +39,7 @@ class SparkProgramsTest {
       import org.bytedeco.pytorch.SGD;
       import org.bytedeco.pytorch.SGDOptions;
       import org.bytedeco.pytorch.Tensor;
-      abstract class Program {
+      abstract class Program%d {
         Dataset<Row> dataFrame;
         TorchfeedNet<Net> net;
         static class Net extends Module {
@@ -66,11 +66,7 @@ class SparkProgramsTest {
     assertThat(ofGuide).isPositive();
     assertThat(programs).hasSizeGreaterThan(ofGuide);
 
-    for (int i = 0; i < programs.size(); i++) {
-      assertThat(messages(folder.resolve("program-" + i), programs.get(i)))
-          .as(programs.get(i))
-          .isEmpty();
-    }
+    assertThat(messages(folder, programs)).as("messages of the compiler").isEmpty();
   }
 
   /** Tests run in the folder of the build. */
@@ -83,26 +79,23 @@ class SparkProgramsTest {
     return pattern.matcher(Files.readString(file)).results().toList();
   }
 
-  private static String messages(Path folder, String program) throws IOException {
-    Files.createDirectories(folder);
-    Path source = Files.writeString(folder.resolve("Program.java"), BEFORE + program + "}}");
-    String classPath =
-        System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
+  /** Compiles all programs at once, which takes a third of the time. */
+  private static String messages(Path folder, List<String> programs) throws IOException {
+    List<String> arguments =
+        new ArrayList<>(List.of("-proc:none", "-nowarn", "-Xlint:none", "-d", folder.toString()));
+    arguments.add("-cp");
+    arguments.add(
+        System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")));
+    for (int i = 0; i < programs.size(); i++) {
+      Path source = folder.resolve("Program%d.java".formatted(i));
+      Files.writeString(source, BEFORE.formatted(i) + programs.get(i) + "}}");
+      arguments.add(source.toString());
+    }
     StringWriter messages = new StringWriter();
     PrintWriter writer = new PrintWriter(messages, true);
     ToolProvider.findFirst("javac")
         .orElseThrow()
-        .run(
-            writer,
-            writer,
-            "-proc:none",
-            "-nowarn",
-            "-Xlint:none",
-            "-cp",
-            classPath,
-            "-d",
-            folder.toString(),
-            source.toString());
+        .run(writer, writer, arguments.toArray(String[]::new));
     return messages.toString();
   }
 }

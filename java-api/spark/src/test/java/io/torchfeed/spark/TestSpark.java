@@ -14,6 +14,7 @@ import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
+import org.jspecify.annotations.Nullable;
 
 /** Sparks for tests, on the loopback interface. */
 final class TestSpark {
@@ -23,15 +24,24 @@ final class TestSpark {
           .add("x", DataTypes.createArrayType(DataTypes.FloatType))
           .add("y", DataTypes.FloatType);
 
+  private static @Nullable SparkSession shared;
+
   private TestSpark() {}
 
-  /** Starts Spark in this JVM. */
-  static SparkSession local(int threads, Map<String, String> conf) {
-    return start("local[" + threads + "]", conf);
+  /** Returns Spark with two threads in this JVM, for all tests that need no other one. */
+  static synchronized SparkSession local() {
+    if (shared == null) {
+      shared = start("local[2]", Map.of());
+    }
+    return shared;
   }
 
-  /** Starts two executors, each a JVM with one slot. */
-  static SparkSession cluster(Map<String, String> conf) {
+  /** Starts two executors, each a JVM with one slot; the caller stops them. */
+  static synchronized SparkSession cluster(Map<String, String> conf) {
+    if (shared != null) { // a JVM has one Spark at a time
+      shared.stop();
+      shared = null;
+    }
     return start("local-cluster[2,1,1024]", conf);
   }
 

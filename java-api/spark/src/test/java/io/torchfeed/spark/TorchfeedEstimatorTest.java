@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.torchfeed.memory.DType;
 import io.torchfeed.spark.SparkRanksException.Problem;
 import java.io.IOException;
-import java.util.Map;
 import org.apache.spark.ml.Pipeline;
 import org.apache.spark.ml.PipelineModel;
 import org.apache.spark.ml.PipelineStage;
@@ -17,7 +16,6 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.functions;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -26,12 +24,7 @@ class TorchfeedEstimatorTest {
 
   @BeforeAll
   static void start() {
-    spark = TestSpark.local(2, Map.of());
-  }
-
-  @AfterAll
-  static void stop() {
-    spark.stop();
+    spark = TestSpark.local();
   }
 
   /** {@link LineNet} for pipelines. */

@@ -15,13 +15,11 @@ import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.SparkSession;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.Tensor;
@@ -33,17 +31,10 @@ class TrainingWithoutSparkTest {
 
   @Test
   void theSameRowsInTheSameOrderGiveTheSameParameters() throws Exception {
-    SparkSession spark = TestSpark.local(2, Map.of());
-    List<byte[]> ofSpark;
-    List<Row> rows;
-    try {
-      Dataset<Row> points = TestSpark.points(spark, ROWS, 2);
-      rows = points.collectAsList();
-      ofSpark =
-          LineTask.ranks(points).rowOrder(RowOrder.AS_DELIVERED).train(LineTask.of(null, null));
-    } finally {
-      spark.stop();
-    }
+    Dataset<Row> points = TestSpark.points(TestSpark.local(), ROWS, 2);
+    List<Row> rows = points.collectAsList();
+    List<byte[]> ofSpark =
+        LineTask.ranks(points).rowOrder(RowOrder.AS_DELIVERED).train(LineTask.of(null, null));
 
     byte[] initial;
     try (LineNet net = new LineNet()) {

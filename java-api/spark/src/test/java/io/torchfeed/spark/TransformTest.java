@@ -8,14 +8,12 @@ import static org.assertj.core.api.Assertions.offset;
 import io.torchfeed.memory.DType;
 import io.torchfeed.spark.SparkRanksException.Problem;
 import java.util.List;
-import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.DataTypes;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -26,12 +24,7 @@ class TransformTest {
 
   @BeforeAll
   static void start() {
-    spark = TestSpark.local(2, Map.of());
-  }
-
-  @AfterAll
-  static void stop() {
-    spark.stop();
+    spark = TestSpark.local();
   }
 
   private static byte[] untrained() {
