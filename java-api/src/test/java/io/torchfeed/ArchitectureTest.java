@@ -31,6 +31,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -178,28 +179,24 @@ class ArchitectureTest {
   /** Javadoc has full names instead: an import for it is an arrow that classes do not show. */
   @ArchTest
   static void noImportIsForJavadocAlone(JavaClasses classes) throws IOException {
-    try (Stream<Path> files = Files.walk(Path.of("src"))) {
-      for (Path file : files.filter(path -> path.toString().endsWith(".java")).toList()) {
-        String source = Files.readString(file);
-        String code = NO_CODE.matcher(source).replaceAll("");
-        Set<String> names = WORD.matcher(code).results().map(MatchResult::group).collect(toSet());
-        assertThat(IMPORT.matcher(source).results().map(statement -> statement.group(1)))
-            .as("imports of %s", file)
-            .allSatisfy(name -> assertThat(names).contains(name));
-      }
+    for (Path file : sources("src", "spark/src")) {
+      String source = Files.readString(file);
+      String code = NO_CODE.matcher(source).replaceAll("");
+      Set<String> names = WORD.matcher(code).results().map(MatchResult::group).collect(toSet());
+      assertThat(IMPORT.matcher(source).results().map(statement -> statement.group(1)))
+          .as("imports of %s", file)
+          .allSatisfy(name -> assertThat(names).contains(name));
     }
   }
 
   /** Bindings have other names than classes of the API, so that every class can be imported. */
   @ArchTest
   static void noClassOfOursIsNamedInFull(JavaClasses classes) throws IOException {
-    try (Stream<Path> files = Files.walk(Path.of("src", "main"))) {
-      for (Path file : files.filter(path -> path.toString().endsWith(".java")).toList()) {
-        String code = NO_CODE.matcher(Files.readString(file)).replaceAll("");
-        assertThat(FULL_NAME.matcher(code).results().map(MatchResult::group))
-            .as("%s", file)
-            .isEmpty();
-      }
+    for (Path file : sources("src/main", "spark/src/main")) {
+      String code = NO_CODE.matcher(Files.readString(file)).replaceAll("");
+      assertThat(FULL_NAME.matcher(code).results().map(MatchResult::group))
+          .as("%s", file)
+          .isEmpty();
     }
   }
 
@@ -259,14 +256,11 @@ class ArchitectureTest {
   @ArchTest
   static void filesAreNotTooLong(JavaClasses classes) throws IOException {
     Map<String, Integer> tooLong = new TreeMap<>();
-    for (String folder : List.of("src", "../native/src", "../native/include", "../native/test")) {
-      try (Stream<Path> files = Files.walk(Path.of(folder))) {
-        for (Path file : files.filter(path -> SOURCE.matcher(path.toString()).find()).toList()) {
-          int lines = Files.readAllLines(file).size();
-          if (lines > MAX_LINES) {
-            tooLong.merge(file.getFileName().toString(), lines, Math::max);
-          }
-        }
+    for (Path file :
+        sources("src", "spark/src", "../native/src", "../native/include", "../native/test")) {
+      int lines = Files.readAllLines(file).size();
+      if (lines > MAX_LINES) {
+        tooLong.merge(file.getFileName().toString(), lines, Math::max);
       }
     }
     assertThat(tooLong).as("files over %d lines; cut them", MAX_LINES).isEmpty();
@@ -313,6 +307,16 @@ class ArchitectureTest {
     return reached;
   }
 
+  private static List<Path> sources(String... folders) throws IOException {
+    List<Path> sources = new ArrayList<>();
+    for (String folder : folders) {
+      try (Stream<Path> files = Files.walk(Path.of(folder))) {
+        files.filter(path -> SOURCE.matcher(path.toString()).find()).forEach(sources::add);
+      }
+    }
+    return sources;
+  }
+
   private static String folderOf(Path file) {
     return requireNonNull(file.getParent()).toString();
   }
@@ -320,12 +324,8 @@ class ArchitectureTest {
   @ArchTest
   static void foldersOfTestsStaySmall(JavaClasses classes) throws IOException {
     Map<String, Long> counts = new TreeMap<>();
-    for (String folder : List.of("src/test", "../native/test")) {
-      try (Stream<Path> files = Files.walk(Path.of(folder))) {
-        files
-            .filter(path -> SOURCE.matcher(path.toString()).find())
-            .forEach(path -> counts.merge(folderOf(path), 1L, Long::sum));
-      }
+    for (Path file : sources("src/test", "spark/src/test", "../native/test")) {
+      counts.merge(folderOf(file), 1L, Long::sum);
     }
     assertThat(counts)
         .allSatisfy(
