@@ -96,7 +96,7 @@ class CoordinatorTest extends MembershipFixture {
             free.toString());
     try (TestJvm jvm = TestJvm.launch(folder, Map.of(), command)) {
       List<String> lines = jvm.await(all -> all.stream().anyMatch(each -> each.startsWith("full")));
-      int port = Integer.parseInt(lines.get(lines.size() - 1).split(" ")[1]);
+      int port = Integer.parseInt(lines.get(lines.size() - 1).substring("full ".length()));
       Future<Membership> late =
           threads.submit(() -> Membership.join("127.0.0.1", port, "job", "late"));
       jvm.await(all -> all.stream().anyMatch(each -> each.contains("Too many open files")));
