@@ -131,7 +131,10 @@ final class BarrierRank<R extends Serializable>
       return rows;
     }
 
-    /** Meets the others: a single call of Spark's tells them where rank 0 listens. */
+    /**
+     * Meets the others: a single call of Spark's, which takes a second, tells them where rank 0
+     * listens. A rank alone needs none.
+     */
     private ProcessGroup join() {
       int rank = task.partitionId();
       String host = hostOf(executors[0]);
@@ -143,7 +146,10 @@ final class BarrierRank<R extends Serializable>
         options = options.withDevice(device);
       }
       try (Master own = rank == 0 ? Master.listen(host) : null) {
-        String port = task.allGather(own == null ? "" : Integer.toString(own.port()))[0];
+        String port = own == null ? "" : Integer.toString(own.port());
+        if (executors.length > 1) {
+          port = task.allGather(port)[0];
+        }
         Master master = own == null ? Master.at(host, Integer.parseInt(port)) : own;
         return ProcessGroup.join(master, new Part(executors.length, rank), options);
       }

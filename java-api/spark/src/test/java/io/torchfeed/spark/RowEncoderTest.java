@@ -14,6 +14,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Random;
 import javax.imageio.ImageIO;
 import org.apache.spark.ml.linalg.SQLDataTypes;
 import org.apache.spark.ml.linalg.Vectors;
@@ -174,5 +175,19 @@ class RowEncoderTest {
         .isEqualTo(other.digest("", RowOrder.BY_CONTENT));
     assertThat(one.digest("", RowOrder.AS_DELIVERED))
         .isNotEqualTo(other.digest("", RowOrder.AS_DELIVERED));
+  }
+
+  @Test
+  void manyHashesAreSortedAsNumbers() {
+    long[] hashes =
+        new Random(3).longs(5000).map(each -> each % 2 == 0 ? each : each % 9).toArray();
+    HashList list = new HashList();
+    Arrays.stream(hashes).forEach(list::add);
+
+    long[] places = list.placesByHash();
+
+    assertThat(Arrays.stream(places).map(place -> hashes[(int) place]).toArray())
+        .isEqualTo(Arrays.stream(hashes).sorted().toArray());
+    assertThat(Arrays.stream(places).distinct()).hasSize(hashes.length);
   }
 }

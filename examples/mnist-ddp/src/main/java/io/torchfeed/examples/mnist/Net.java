@@ -13,14 +13,14 @@ import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;
 
 /** The convnet of PyTorch's own MNIST example: 1,199,882 parameters. */
-final class Net extends Module {
+public final class Net extends Module {
   private final Conv2dImpl conv1;
   private final Conv2dImpl conv2;
   private final LinearImpl fc1;
   private final LinearImpl fc2;
 
   /** Draws the parameters from libtorch's global generator; seed it first. */
-  Net() {
+  public Net() {
     conv1 = register_module("conv1", new Conv2dImpl(1, 32, new LongPointer(3, 3)));
     conv2 = register_module("conv2", new Conv2dImpl(32, 64, new LongPointer(3, 3)));
     fc1 = register_module("fc1", new LinearImpl(9216, 128));
@@ -33,7 +33,7 @@ final class Net extends Module {
    * @param images float32 [B, 1, 28, 28]
    * @return float32 [B, 10]; the caller's pointer scope owns it
    */
-  Tensor forward(Tensor images) {
+  public Tensor forward(Tensor images) {
     boolean training = is_training();
     Tensor x = relu(conv1.forward(images));
     x = relu(conv2.forward(x));

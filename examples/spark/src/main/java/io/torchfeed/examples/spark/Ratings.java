@@ -156,6 +156,7 @@ public final class Ratings implements Callable<Integer> {
       compare(spark, folder.isEmpty() ? temporary.toUri().toString() : folder);
     } finally {
       spark.stop();
+      Sparks.delete(temporary);
     }
     return CommandLine.ExitCode.OK;
   }
