@@ -143,7 +143,7 @@ TEST(ImageCuts, OtherStepsAreRefused) {
     steps.insert(steps.end(), more.begin(), more.end());
     return steps;
   };
-  expect_refused(with({kPlanRandAugment, 2, 9, 31}), "a step that changes colors or erases");
+  expect_refused(with({kPlanRandAugment, 2, 9, 31}), "a step that changes colors, blurs or erases");
   expect_refused(with({kPlanHorizontalFlip, 0.5, kPlanTrivialAugmentWide, 31}), "changes colors");
   expect_refused(with({kPlanRandomErasingToZero, 0, 0.1, 0.2, 1, 1}), "changes colors");
   expect_refused({kPlanScaling, 0, 3, kPlanResize, 9, 11}, "bilinear or bicubic");

@@ -52,7 +52,7 @@ inline Formula formula_of(const std::string& kind) {
       {"few", [](const Place& at) { return noise_at(3 * at.pixel + at.c) & 0xC0; }},
       {"flat", [](const Place& at) { return 17 + 100 * at.c; }},
       {"grey", [](const Place& at) { return noise_at(3 * at.pixel); }},
-      {"colors",
+      {"colours",  // as the golden file names it
        [](const Place& at) { return (at.pixel >> (6 * at.c)) % 64 * 4 + (at.x + at.y) % 4; }},
   };
   return formulas.at(kind);

@@ -169,7 +169,7 @@ class NvJpegDecoderTest {
       ImagePlan colors = ImagePlan.builder().resize(8, 8).randAugment(2, 9).build();
       assertThatIllegalArgumentException()
           .isThrownBy(() -> decoder.decode(List.of(good), colors, 0, 0, new long[1]))
-          .withMessageContaining("changes colors or erases");
+          .withMessageContaining("changes colors, blurs or erases");
       decoder.close();
       decoder.close();
       assertThatIllegalStateException()
