@@ -138,7 +138,7 @@ public final class JoinBenchmark {
         Membership membership = Membership.join("127.0.0.1", port, JOB, "trainer")) {
       rank.train(membership, this::entered, this::ended);
     } catch (InterruptedException e) {
-      throw new IllegalStateException(e); // nobody interrupts it
+      throw new IllegalStateException(e);
     }
   }
 
