@@ -25,7 +25,11 @@ import scala.Tuple2;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
 
-/** A task of the barrier stage: it is one rank. */
+/**
+ * A task of the barrier stage: it is one rank.
+ *
+ * @param <R> the result of a rank
+ */
 final class BarrierRank<R extends Serializable>
     extends AbstractFunction1<
         scala.collection.Iterator<InternalRow>, scala.collection.Iterator<Tuple2<Integer, byte[]>>>

@@ -13,6 +13,7 @@ import org.bytedeco.pytorch.Tensor;
 /**
  * The training of a network by Adam; the last column is the label.
  *
+ * @param <M> the type of the network
  * @param net the network
  * @param epochs passes over the rows
  * @param batchSize the rows of a step on each rank

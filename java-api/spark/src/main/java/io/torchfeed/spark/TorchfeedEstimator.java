@@ -319,7 +319,15 @@ public final class TorchfeedEstimator extends Estimator<TorchfeedModel> implemen
     return read().load(requireNonNull(path, "path"));
   }
 
-  /** A saved estimator. */
+  /**
+   * A saved estimator.
+   *
+   * @param uid its identifier in Spark
+   * @param columns of the data
+   * @param ranks the number of ranks
+   * @param task of each rank
+   * @param checkpoints the folder of the checkpoints
+   */
   private record Saved(
       String uid, NetColumns columns, int ranks, NetTask<?> task, String checkpoints)
       implements Serializable {
