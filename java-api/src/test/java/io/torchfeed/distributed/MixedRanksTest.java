@@ -137,7 +137,8 @@ class MixedRanksTest {
         Pattern.compile("<!-- python of mixed -->\n```python\n(.*?)```", Pattern.DOTALL)
             .matcher(Files.readString(Path.of("FROM_PYTORCH.md")));
     assertThat(python.find()).isTrue();
-    Path script = Files.writeString(folder.resolve("train.py"), python.group(1));
+    String end = "import os, sys\nsys.stdout.flush()\nos._exit(0)\n"; // as the guide advises
+    Path script = Files.writeString(folder.resolve("train.py"), python.group(1) + end);
     Pythons pythons = new Pythons(2, 1, script);
     try (pythons;
         TestJvm java =
