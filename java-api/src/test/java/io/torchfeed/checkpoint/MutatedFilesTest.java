@@ -25,8 +25,8 @@ import org.junit.jupiter.api.io.TempDir;
  * one exception. The number of files of each kind is the system property {@code
  * torchfeed.mutations}, and {@code torchfeed.mutations.seed} chooses them.
  *
- * <p>792,000 files passed with {@code -Xmx200m -Dtorchfeed.mutations=12000} and the seeds 101 to
- * 122, a JVM each, with at most 385 MB resident.
+ * <p>1,008,000 files passed with {@code -Xmx200m -Dtorchfeed.mutations=12000} and the seeds 101 to
+ * 128, a JVM each, with at most 385 MB resident.
  */
 @ExtendWith(LeakCheck.class)
 class MutatedFilesTest {
