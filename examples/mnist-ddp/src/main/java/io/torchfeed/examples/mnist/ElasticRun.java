@@ -25,6 +25,9 @@ final class ElasticRun {
   /** The steps from one checkpoint to the next. */
   private static final int EVERY_STEPS = 100;
 
+  /** Besides the checkpoints of a plain run, whose steps are epochs. */
+  private static final String CHECKPOINTS = "elastic-checkpoints";
+
   /** The generations that can be run again. */
   private static final int GENERATIONS = 5;
 
@@ -58,7 +61,7 @@ final class ElasticRun {
     OutputFolder.create(settings.out());
     System.out.printf(
         "Training with %d to %d processes; checkpoints go to %s%n",
-        least, settings.ranks(), settings.out());
+        least, settings.ranks(), settings.out().resolve(CHECKPOINTS));
     return Launch.run(ranks, arguments(settings, data));
   }
 
@@ -129,7 +132,7 @@ final class ElasticRun {
         ElasticWays ways =
             ElasticWays.of(
                 model, Algorithm.valueOf(arguments[8]), Comm.valueOf(arguments[9]), learningRate);
-        Checkpoints checkpoints = Checkpoints.open(out.resolve("checkpoints"));
+        Checkpoints checkpoints = Checkpoints.open(out.resolve(CHECKPOINTS));
         Generations generations = generations(out)) {
       membership.leaveOnTermination();
       ElasticModel.warmUp(globalBatch);

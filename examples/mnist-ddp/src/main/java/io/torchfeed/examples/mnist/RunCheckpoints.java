@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.function.Consumer;
+import java.util.function.LongUnaryOperator;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -56,23 +57,31 @@ final class RunCheckpoints implements AutoCloseable {
         Shards.of(group.part(), name));
   }
 
-  /** Returns the run folder of {@code path}, which is a run folder or one of its checkpoints. */
+  /**
+   * Returns the run folder of {@code path}, which is a run folder or one of its checkpoints; of a
+   * checkpoint elsewhere, the folder in which it is.
+   */
   static Path runOf(Path path) {
     if (stepOf(path).isEmpty()) {
       return path;
     }
-    Path folder = path.toAbsolutePath().getParent();
-    Path run = folder == null ? null : folder.getParent();
-    return run == null ? path : run;
+    Path folder = folderOf(path);
+    Path run = folder.getParent();
+    return run != null && folder.endsWith(FOLDER) ? run : folder;
   }
 
+  /** Returns the step of a checkpoint; empty for a run folder, whatever its name is. */
   private static Optional<Long> stepOf(Path path) {
     Matcher matcher = STEP.matcher(String.valueOf(path.getFileName()));
-    return matcher.matches() ? Optional.of(Long.valueOf(matcher.group(1))) : Optional.empty();
+    return matcher.matches() && !Files.isDirectory(path.resolve(FOLDER))
+        ? Optional.of(Long.valueOf(matcher.group(1)))
+        : Optional.empty();
   }
 
+  /** Returns the folder that has the checkpoint {@code path}, or those of the run. */
   private static Path folderOf(Path path) {
-    return runOf(path).resolve(FOLDER);
+    Path parent = path.toAbsolutePath().getParent();
+    return parent != null && stepOf(path).isPresent() ? parent : path.resolve(FOLDER);
   }
 
   /**
@@ -115,16 +124,23 @@ final class RunCheckpoints implements AutoCloseable {
   }
 
   /**
-   * Loads the last good checkpoint of a run, or one that is named.
+   * Loads the last checkpoint of a run that all ranks can read, or one that is named; every rank
+   * must call it.
    *
    * @param path a run folder or one of its checkpoints
    * @param state receives it
    * @param rank this rank
+   * @param least returns the least of the numbers of all ranks
    * @param warnings receives a message for each damaged checkpoint that is skipped
    * @return the checkpoint, whose step is the number of epochs that are done
    * @throws CommandException if there is none, or it is of another run
    */
-  static Checkpoint resume(Path path, TrainingState state, Part rank, Consumer<String> warnings) {
+  static Checkpoint resume(
+      Path path,
+      TrainingState state,
+      Part rank,
+      LongUnaryOperator least,
+      Consumer<String> warnings) {
     try (Checkpoints checkpoints = Checkpoints.open(folderOf(path))) {
       Optional<Long> step = stepOf(path);
       if (step.isPresent()) {
@@ -137,7 +153,12 @@ final class RunCheckpoints implements AutoCloseable {
                   () -> CommandException.wrongUse("There is no checkpoint in " + folderOf(path)));
       last.skipped()
           .forEach(each -> warnings.accept(each.getMessage() + "; using the one before it"));
-      return last;
+      long ofAll = least.applyAsLong(last.step());
+      if (ofAll == last.step()) {
+        return last;
+      }
+      warnings.accept(last.folder() + " cannot be read by all ranks; using the one before it");
+      return checkpoints.load(state, rank, ofAll);
     } catch (CheckpointException e) {
       throw CommandException.wrongUse("Cannot resume from " + e.getMessage(), e);
     }

@@ -23,6 +23,7 @@ import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.torch.DistributedRandomSampler;
 import java.io.PrintStream;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Objects;
 import java.util.function.Supplier;
 import org.bytedeco.javacpp.PointerScope;
@@ -172,9 +173,17 @@ final class Training {
             settings.resume(),
             state,
             group.part(),
+            step -> leastOf(group, step),
             line -> sayOnce(group, System.err, "warning: " + line));
     sayOnce(group, System.out, "Resuming after epoch " + last.step() + ": " + last.folder());
     return Math.toIntExact(last.step());
+  }
+
+  private static long leastOf(ProcessGroup group, long number) {
+    return Arrays.stream(group.allGatherLongs(new long[] {number}))
+        .mapToLong(each -> each[0])
+        .min()
+        .orElseThrow();
   }
 
   private static void sayOnce(ProcessGroup group, PrintStream to, String line) {

@@ -4,6 +4,7 @@ package io.torchfeed.examples.mnist;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.torchfeed.checkpoint.Checkpoint;
 import io.torchfeed.checkpoint.Checkpoints;
 import io.torchfeed.checkpoint.TrainingState;
 import io.torchfeed.examples.common.CommandException;
@@ -13,6 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.LongUnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -45,7 +47,9 @@ class RunCheckpointsTest {
   }
 
   private long resume(Path path) {
-    return RunCheckpoints.resume(path, state(PLAN), Part.whole(), warnings::add).step();
+    return RunCheckpoints.resume(
+            path, state(PLAN), Part.whole(), LongUnaryOperator.identity(), warnings::add)
+        .step();
   }
 
   private void assertRefused(Path path, String message) {
@@ -75,6 +79,33 @@ class RunCheckpointsTest {
     assertThatExceptionOfType(CommandException.class)
         .isThrownBy(() -> resume(folder.resolve("step-000002")))
         .withMessageContaining("SHA-256");
+  }
+
+  @Test
+  void allRanksLoadTheSameOneIfOneOfThemCannotReadTheLast() {
+    save();
+    Checkpoint last =
+        RunCheckpoints.resume(run, state(PLAN), Part.whole(), step -> step - 1, warnings::add);
+    assertThat(last.step()).isEqualTo(1);
+    assertThat(warnings).singleElement().asString().contains("step-000002", "all ranks");
+  }
+
+  @Test
+  void aCheckpointThatWasCopiedElsewhereIsTheOneThatIsLoaded() throws IOException {
+    save();
+    Path copies = Files.createDirectory(run.resolve("copies"));
+    Files.move(folder.resolve("step-000001"), copies.resolve("step-000001"));
+    assertThat(resume(copies.resolve("step-000001"))).isEqualTo(1);
+    assertThat(RunCheckpoints.runOf(copies.resolve("step-000001"))).isEqualTo(copies);
+  }
+
+  @Test
+  void aRunWhoseFolderIsNamedLikeACheckpointIsARun() throws IOException {
+    save();
+    Path renamed = Files.createDirectory(run.resolve("step-1"));
+    Files.move(folder, renamed.resolve("checkpoints"));
+    assertThat(resume(renamed)).isEqualTo(2);
+    assertThat(RunCheckpoints.runOf(renamed)).isEqualTo(renamed);
   }
 
   @Test
@@ -115,7 +146,10 @@ class RunCheckpointsTest {
     save();
     TrainingState now = state(new RunPlan(seed, ranks, batchSize, sampler));
     assertThatExceptionOfType(CommandException.class)
-        .isThrownBy(() -> RunCheckpoints.resume(run, now, Part.whole(), warnings::add))
+        .isThrownBy(
+            () ->
+                RunCheckpoints.resume(
+                    run, now, Part.whole(), LongUnaryOperator.identity(), warnings::add))
         .withMessageContaining(message);
   }
 }
