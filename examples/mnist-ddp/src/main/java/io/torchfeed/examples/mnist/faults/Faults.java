@@ -139,12 +139,14 @@ final class Faults implements Callable<Integer> {
     Campaign campaign =
         new Campaign(folder, training, RankJvm.command(), bar, seed, System.err::println);
     Campaign.Totals totals = campaign.run(faults);
+    Path written = folder.resolve("report.md");
+    Files.writeString(written, Report.of(totals, bar)); // in case what follows fails
     if (totals.broken.isEmpty() && training.plan().samples() == WHOLE_SAMPLES) {
       System.err.println("trains the same in one process without faults");
       totals.compare(Undisturbed.accuracy(training));
     }
     String report = Report.of(totals, bar);
-    Files.writeString(folder.resolve("report.md"), report);
+    Files.writeString(written, report);
     System.out.print(report);
     if (totals.broken.isEmpty()) {
       return 0;
