@@ -180,13 +180,7 @@ final class CoordinatorLoop implements Roster.Wire {
   private void accept() {
     try {
       for (SocketChannel channel; (channel = server.accept()) != null; ) {
-        channel.configureBlocking(false);
-        channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
-        SelectionKey key = channel.register(selector, SelectionKey.OP_READ);
-        long id = nextId++;
-        Connection connection = new Connection(id, channel, key, System.nanoTime());
-        key.attach(connection);
-        connections.put(id, connection);
+        add(channel);
       }
       cannotAccept = false;
     } catch (IOException e) { // too many open files, for example: the connection waits
@@ -197,6 +191,20 @@ final class CoordinatorLoop implements Roster.Wire {
             Kind.REFUSED,
             "connections cannot be accepted, and wait until they can: " + e.getMessage());
       }
+    }
+  }
+
+  private void add(SocketChannel channel) throws IOException {
+    try {
+      channel.configureBlocking(false);
+      channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+      SelectionKey key = channel.register(selector, SelectionKey.OP_READ);
+      long id = nextId++;
+      Connection connection = new Connection(id, channel, key, System.nanoTime());
+      key.attach(connection);
+      connections.put(id, connection);
+    } catch (IOException e) {
+      channel.close(); // its other end has gone already
     }
   }
 
