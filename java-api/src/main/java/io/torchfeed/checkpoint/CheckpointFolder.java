@@ -76,7 +76,17 @@ record CheckpointFolder(Path path) {
       String name = String.valueOf(each.getFileName());
       Path place = path.resolve(name.substring(1, name.indexOf(REPLACED)));
       if (!Files.exists(place)) {
-        Files.move(each, place, StandardCopyOption.ATOMIC_MOVE);
+        restore(each, place);
+      }
+    }
+  }
+
+  private static void restore(Path replaced, Path place) throws IOException {
+    try {
+      Files.move(replaced, place, StandardCopyOption.ATOMIC_MOVE);
+    } catch (NoSuchFileException e) {
+      if (!Files.exists(place)) { // another process restores it, too
+        throw e;
       }
     }
   }
