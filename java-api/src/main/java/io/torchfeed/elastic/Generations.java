@@ -18,6 +18,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.time.format.DateTimeParseException;
@@ -77,6 +78,8 @@ public final class Generations implements AutoCloseable {
         return files
             .filter(file -> String.valueOf(file.getFileName()).startsWith("step-"))
             .findFirst();
+      } catch (NoSuchFileException | NotDirectoryException e) { // deleted by the user, or a file
+        return Optional.empty();
       }
     }
   }
