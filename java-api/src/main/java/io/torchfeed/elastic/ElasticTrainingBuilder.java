@@ -80,7 +80,7 @@ public final class ElasticTrainingBuilder {
    *
    * <p>Over a stream, training is by {@link ElasticTraining#run(ElasticTraining.Loss, Runnable)}. A
    * rank that has used all batches of its shards takes part in the others' steps with gradients of
-   * 0, so that each sample has the same weight. As a rank that is lost takes its positions with it,
+   * 0, so that each batch has the same weight. As a rank that is lost takes its positions with it,
    * the ranks gather all positions before each step: one more operation of the group, of some bytes
    * for each shard. With {@link #accumulate} all batches of a step are in memory. There are at
    * least as many shards as ranks.
