@@ -78,7 +78,7 @@ final class RunCheckpoints implements AutoCloseable {
         : Optional.empty();
   }
 
-  /** Returns the folder that has the checkpoint {@code path}, or those of the run. */
+  /** Returns the folder of the checkpoint {@code path}, or of all checkpoints of a run. */
   private static Path folderOf(Path path) {
     Path parent = path.toAbsolutePath().getParent();
     return parent != null && stepOf(path).isPresent() ? parent : path.resolve(FOLDER);

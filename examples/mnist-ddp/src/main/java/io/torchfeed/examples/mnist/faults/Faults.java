@@ -140,7 +140,7 @@ final class Faults implements Callable<Integer> {
         new Campaign(folder, training, RankJvm.command(), bar, seed, System.err::println);
     Campaign.Totals totals = campaign.run(faults);
     Path written = folder.resolve("report.md");
-    Files.writeString(written, Report.of(totals, bar)); // in case what follows fails
+    Files.writeString(written, Report.of(totals, bar)); // if the comparison fails
     if (totals.broken.isEmpty() && training.plan().samples() == WHOLE_SAMPLES) {
       System.err.println("trains the same in one process without faults");
       totals.compare(Undisturbed.accuracy(training));
