@@ -50,7 +50,7 @@ class ElasticRunTest {
     assertThat(lines)
         .anyMatch(line -> line.startsWith("coordinator: ") && line.contains(" was lost: "))
         .anyMatch(line -> line.matches(".*epoch " + EPOCHS + " of [23] ranks: test accuracy .* %"));
-    assertThat(Files.readString(out.resolve("checkpoints/LATEST"))).startsWith("step-");
+    assertThat(Files.readString(out.resolve("elastic-checkpoints/LATEST"))).startsWith("step-");
   }
 
   /** Trains; returns the lines of the launcher, which must end with a status. */
@@ -105,7 +105,7 @@ class ElasticRunTest {
       "--ranks=2", "--elastic=2", "--epochs=2", "--verified-data=" + data, "--out=" + out
     };
     List<String> first = train(0, (launcher, line) -> {}, options);
-    Path latest = out.resolve("checkpoints/LATEST");
+    Path latest = out.resolve("elastic-checkpoints/LATEST");
     Files.delete(latest);
     String[] again = Arrays.copyOf(options, options.length + 1);
     again[options.length] = "--from-generation=1.1";
@@ -137,7 +137,7 @@ class ElasticRunTest {
         "--epochs=100000",
         "--verified-data=" + data,
         "--out=" + out);
-    String name = Files.readString(out.resolve("checkpoints/LATEST")).strip();
+    String name = Files.readString(out.resolve("elastic-checkpoints/LATEST")).strip();
     assertThat(Integer.parseInt(name.substring("step-".length())) % 100)
         .as("beside the ones at every 100 steps: %s", name)
         .isNotZero();
