@@ -12,7 +12,7 @@ function(torchfeed_sanitize target)
 endfunction()
 
 # torchfeed_hasten(target): compiles an instrumented target without optimization, for targets whose work libtorch does:
-# that takes a third of the time off the generation of code. Headers are precompiled with the same option.
+# that takes a quarter to a third less time. Headers are precompiled with the same option.
 function(torchfeed_hasten target)
   if(TORCHFEED_SANITIZER)
     target_compile_options(${target} PRIVATE -O0)

@@ -6,23 +6,21 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.examples.common.Commands;
 import io.torchfeed.examples.mnist.MnistFolder;
-import io.torchfeed.spark.RankProgress;
 import io.torchfeed.spark.SparkRanks;
 import io.torchfeed.spark.SparkRanksException;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.functions;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -43,12 +41,7 @@ import picocli.CommandLine.Spec;
     })
 public final class Mnist implements Callable<Integer> {
   private @Spec @Nullable CommandSpec spec;
-
-  @Option(
-      names = "--master",
-      paramLabel = "URL",
-      description = "Spark's master, such as local[2]; by default the one of spark-submit.")
-  private String master = "";
+  private @Mixin JobOptions job = new JobOptions();
 
   @Option(
       names = "--data",
@@ -63,12 +56,6 @@ public final class Mnist implements Callable<Integer> {
       paramLabel = "N",
       description = "Images to train on, at most (default: ${DEFAULT-VALUE}).")
   private int images = 60_000;
-
-  @Option(
-      names = "--ranks",
-      paramLabel = "N",
-      description = "Executors that train together (default: ${DEFAULT-VALUE}).")
-  private int ranks = 2;
 
   @Option(
       names = "--epochs",
@@ -100,19 +87,6 @@ public final class Mnist implements Callable<Integer> {
       description = "Fixes the parameters, the order and dropout (default: ${DEFAULT-VALUE}).")
   private long seed;
 
-  @Option(
-      names = "--checkpoints",
-      paramLabel = "PATH",
-      description = "Folder of checkpoints that all executors reach; by default none.")
-  private String checkpoints = "";
-
-  @Option(
-      names = "--folder",
-      paramLabel = "PATH",
-      description =
-          "Folder for the Parquet files, that all executors reach; by default a temporary one.")
-  private String folder = "";
-
   private Mnist() {}
 
   /**
@@ -134,30 +108,25 @@ public final class Mnist implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException {
-    if (images < 1 || ranks < 1 || epochs < 1 || batchSize < 1 || !(rate > 0)) {
+    if (images < 1 || !job.hasRanks() || epochs < 1 || batchSize < 1 || !(rate > 0)) {
       throw CommandException.wrongUse("numbers must be above 0");
     }
     Path idx = MnistFolder.ofUser(System.err::println).locate(data);
-    Path temporary = Files.createTempDirectory("torchfeed-mnist-");
-    SparkSession spark = Sparks.start(master, temporary);
-    try {
-      String files = folder.isEmpty() ? temporary.toUri().toString() : folder;
-      train(
-          MnistRows.stored(spark, MnistRows.read(idx, "train", images), files + "/train.parquet"),
-          MnistRows.stored(
-              spark, MnistRows.read(idx, "t10k", Integer.MAX_VALUE), files + "/test.parquet"));
-    } finally {
-      spark.stop();
-      Sparks.delete(temporary);
-    }
+    job.run(
+        (spark, files) ->
+            train(
+                MnistRows.stored(
+                    spark, MnistRows.read(idx, "train", images), files + "/train.parquet"),
+                MnistRows.stored(
+                    spark,
+                    MnistRows.read(idx, "t10k", Integer.MAX_VALUE),
+                    files + "/test.parquet")));
     return CommandLine.ExitCode.OK;
   }
 
   private void train(Dataset<Row> train, Dataset<Row> test) {
     MnistTask task = new MnistTask(epochs, batchSize, rate, momentum, seed);
-    SparkRanks job =
-        SparkRanks.on(train).ranks(ranks).columns(MnistTask.columns()).onProgress(this::print);
-    List<byte[]> models = (checkpoints.isEmpty() ? job : job.checkpoints(checkpoints)).train(task);
+    List<byte[]> models = job.train(train, MnistTask.columns(), task, out());
     out().printf(Locale.ROOT, "test accuracy: %.2f %%%n", 100 * accuracy(models.get(0), test));
     out().flush();
   }
@@ -169,19 +138,6 @@ public final class Mnist implements Callable<Integer> {
                 functions.col(MnistRows.DIGIT).equalTo(functions.col(MnistRows.LABEL)).cast("int")))
         .first()
         .getDouble(0);
-  }
-
-  private synchronized void print(RankProgress progress) {
-    if (progress.rank() == 0) {
-      out()
-          .printf(
-              Locale.ROOT,
-              "epoch %2d of rank 0: loss %.4f, %.2f s%n",
-              progress.epoch(),
-              progress.metrics().get("loss"),
-              progress.metrics().get("seconds"));
-      out().flush();
-    }
   }
 
   private PrintWriter out() {

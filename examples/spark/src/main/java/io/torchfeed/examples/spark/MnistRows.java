@@ -12,7 +12,6 @@ import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
-import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
@@ -65,11 +64,7 @@ final class MnistRows {
   @SuppressWarnings("resource") // closing a context would end Spark
   static Dataset<Row> stored(SparkSession spark, List<Row> rows, String path) {
     JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.sparkContext());
-    spark
-        .createDataFrame(context.parallelize(rows, SLICES), SCHEMA)
-        .write()
-        .mode(SaveMode.Overwrite)
-        .parquet(path);
-    return spark.read().parquet(path);
+    return Sparks.stored(
+        spark, spark.createDataFrame(context.parallelize(rows, SLICES), SCHEMA), path);
   }
 }

@@ -9,7 +9,6 @@ import io.torchfeed.spark.SparkRanks;
 import io.torchfeed.spark.SparkRanksException;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
@@ -85,21 +84,18 @@ public final class Rates implements Callable<Integer> {
     if (megabytes < 1 || rounds < 1) {
       throw CommandException.wrongUse("numbers must be above 0");
     }
-    Path folder = Files.createTempDirectory("torchfeed-rates-");
-    SparkSession spark = Sparks.start(master, folder);
-    spark.conf().set("spark.sql.files.maxPartitionBytes", Integer.MAX_VALUE); // one partition
-    try {
-      for (RateRows kind : kinds) {
-        measure(spark, kind, folder);
-      }
-    } finally {
-      spark.stop();
-      Sparks.delete(folder);
-    }
+    Sparks.run(
+        master,
+        (spark, folder) -> {
+          spark.conf().set("spark.sql.files.maxPartitionBytes", Integer.MAX_VALUE); // one partition
+          for (RateRows kind : kinds) {
+            measure(spark, kind, folder);
+          }
+        });
     return CommandLine.ExitCode.OK;
   }
 
-  private void measure(SparkSession spark, RateRows kind, Path folder) throws IOException {
+  private void measure(SparkSession spark, RateRows kind, Path folder) {
     long count = megabytes * 1_000_000L / kind.bytes();
     Dataset<Row> rows = kind.stored(spark, count, folder.resolve("rows").toUri().toString());
     Dataset<Row> none = kind.stored(spark, 0, folder.resolve("none").toUri().toString());

@@ -5,23 +5,19 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.examples.common.Commands;
-import io.torchfeed.spark.RankProgress;
-import io.torchfeed.spark.SparkRanks;
 import io.torchfeed.spark.SparkRanksException;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -46,12 +42,7 @@ public final class Ratings implements Callable<Integer> {
   private static final double NANOS_PER_SECOND = 1e9;
 
   private @Spec @Nullable CommandSpec spec;
-
-  @Option(
-      names = "--master",
-      paramLabel = "URL",
-      description = "Spark's master, such as local[2]; by default the one of spark-submit.")
-  private String master = "";
+  private @Mixin JobOptions job = new JobOptions();
 
   @Option(
       names = "--data",
@@ -84,12 +75,6 @@ public final class Ratings implements Callable<Integer> {
   private int factors = 8;
 
   @Option(
-      names = "--ranks",
-      paramLabel = "N",
-      description = "Executors that train together (default: ${DEFAULT-VALUE}).")
-  private int ranks = 2;
-
-  @Option(
       names = "--epochs",
       paramLabel = "N",
       description = "Passes over the ratings (default: ${DEFAULT-VALUE}).")
@@ -113,19 +98,6 @@ public final class Ratings implements Callable<Integer> {
       description = "Factor of the squares of factors and biases (default: ${DEFAULT-VALUE}).")
   private double regularization = 0.02;
 
-  @Option(
-      names = "--checkpoints",
-      paramLabel = "PATH",
-      description = "Folder of checkpoints that all executors reach; by default none.")
-  private String checkpoints = "";
-
-  @Option(
-      names = "--folder",
-      paramLabel = "PATH",
-      description =
-          "Folder for the Parquet files, that all executors reach; by default a temporary one.")
-  private String folder = "";
-
   private Ratings() {}
 
   /**
@@ -147,17 +119,10 @@ public final class Ratings implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException {
-    if (factors < 1 || epochs < 1 || users < 1 || movies < 1 || !(share > 0)) {
+    if (factors < 1 || !job.hasRanks() || epochs < 1 || users < 1 || movies < 1 || !(share > 0)) {
       throw CommandException.wrongUse("numbers must be above 0");
     }
-    Path temporary = Files.createTempDirectory("torchfeed-ratings-");
-    SparkSession spark = Sparks.start(master, temporary);
-    try {
-      compare(spark, folder.isEmpty() ? temporary.toUri().toString() : folder);
-    } finally {
-      spark.stop();
-      Sparks.delete(temporary);
-    }
+    job.run(this::compare);
     return CommandLine.ExitCode.OK;
   }
 
@@ -168,8 +133,8 @@ public final class Ratings implements Callable<Integer> {
             : RatingsData.movieLens(spark, data);
     List<Dataset<Row>> parts =
         List.of(all.randomSplit(new double[] {1 - TEST_SHARE, TEST_SHARE}, SPLIT_SEED));
-    Dataset<Row> train = stored(spark, parts.get(0), files + "/train.parquet");
-    Dataset<Row> test = stored(spark, parts.get(1), files + "/test.parquet");
+    Dataset<Row> train = Sparks.stored(spark, parts.get(0), files + "/train.parquet");
+    Dataset<Row> test = Sparks.stored(spark, parts.get(1), files + "/test.parquet");
     spark.sparkContext().setCheckpointDir(files + "/als");
     PrintWriter out = out();
     out.printf("ratings to train on: %d, to test on: %d%n", train.count(), test.count());
@@ -182,35 +147,15 @@ public final class Ratings implements Callable<Integer> {
     start = System.nanoTime();
     RatingsTask task =
         new RatingsTask(RatingsData.shape(all, factors), epochs, batchSize, rate, regularization);
-    SparkRanks job =
-        SparkRanks.on(train).ranks(ranks).columns(RatingsTask.columns()).onProgress(this::print);
-    List<byte[]> models = (checkpoints.isEmpty() ? job : job.checkpoints(checkpoints)).train(task);
+    List<byte[]> models = job.train(train, RatingsTask.columns(), task, out);
     double own = Rmse.of(task, models.get(0), known);
     out.printf(Locale.ROOT, "torchfeed  rmse %.4f  %6.1f s%n", own, secondsSince(start));
     out.printf(Locale.ROOT, "error of torchfeed / error of ALS: %.4f%n", own / ofAls);
     out.flush();
   }
 
-  private static Dataset<Row> stored(SparkSession spark, Dataset<Row> rows, String path) {
-    rows.write().mode(SaveMode.Overwrite).parquet(path);
-    return spark.read().parquet(path);
-  }
-
   private static double secondsSince(long start) {
     return (System.nanoTime() - start) / NANOS_PER_SECOND;
-  }
-
-  private synchronized void print(RankProgress progress) {
-    if (progress.rank() == 0) {
-      out()
-          .printf(
-              Locale.ROOT,
-              "epoch %2d of rank 0: loss %.4f, %.1f s%n",
-              progress.epoch(),
-              progress.metrics().get("loss"),
-              progress.metrics().get("seconds"));
-      out().flush();
-    }
   }
 
   private PrintWriter out() {

@@ -9,6 +9,10 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.function.BiConsumer;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.jspecify.annotations.Nullable;
 
@@ -47,6 +51,32 @@ final class Sparks {
           .config("spark.executor.extraClassPath", System.getProperty("java.class.path"));
     }
     return builder.getOrCreate();
+  }
+
+  /**
+   * Runs work with Spark, which ends with it.
+   *
+   * @param master empty below spark-submit, which names it
+   * @param work is given a temporary folder
+   */
+  static void run(String master, BiConsumer<SparkSession, Path> work) throws IOException {
+    Path temporary = Files.createTempDirectory("torchfeed-spark-");
+    try {
+      SparkSession spark = start(master, temporary);
+      try {
+        work.accept(spark, temporary);
+      } finally {
+        spark.stop();
+      }
+    } finally {
+      delete(temporary);
+    }
+  }
+
+  /** Writes rows as Parquet, and returns them as Spark reads them. */
+  static Dataset<Row> stored(SparkSession spark, Dataset<Row> rows, String path) {
+    rows.write().mode(SaveMode.Overwrite).parquet(path);
+    return spark.read().parquet(path);
   }
 
   /** Deletes a temporary folder; executors that are ending delete their own files. */
