@@ -81,8 +81,7 @@ class ElasticAlgorithmsTest {
       assertThatThrownBy(c.start()::get).hasCauseInstanceOf(UserException.class);
       threads.await(Kind.LOST);
       threads.await(Kind.FORMED);
-      Future<Outcome> last = d.start();
-      threads.await(Kind.PAUSED);
+      Future<Outcome> last = threads.startBeside(d, a, b);
       come.countDown();
       for (Future<Outcome> each : ends) {
         assertThat(each.get()).isEqualTo(Outcome.COMPLETED);

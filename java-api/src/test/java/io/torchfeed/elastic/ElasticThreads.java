@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.elastic;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.checkpoint.TrainingState;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.distributed.membership.Coordinator;
@@ -128,10 +130,33 @@ final class ElasticThreads implements AutoCloseable {
         };
     Future<Outcome> ofFirst = first.start();
     reached.await();
-    Future<Outcome> ofOther = other.start();
-    await(CoordinatorEvent.Kind.PAUSED);
+    Future<Outcome> ofOther = startBeside(other, first);
     come.countDown();
     return List.of(ofFirst, ofOther);
+  }
+
+  /**
+   * Starts a rank, and returns when others, which train, know that they are to pause for it. The
+   * coordinator's own event may be seen before its messages have arrived, steps earlier.
+   */
+  Future<Outcome> startBeside(Rank other, Rank... training) throws InterruptedException {
+    CountDownLatch watching = new CountDownLatch(training.length);
+    CountDownLatch told = new CountDownLatch(training.length);
+    for (Rank each : training) {
+      requireNonNull(each.membership)
+          .watch(
+              event -> {
+                if (event.kind() == CoordinatorEvent.Kind.FORMED) {
+                  watching.countDown();
+                } else if (event.kind() == CoordinatorEvent.Kind.PAUSED) {
+                  told.countDown();
+                }
+              });
+    }
+    watching.await();
+    Future<Outcome> started = other.start();
+    told.await();
+    return started;
   }
 
   /** A rank, and its actions in a step. */

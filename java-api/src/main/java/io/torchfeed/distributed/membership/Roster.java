@@ -225,7 +225,6 @@ final class Roster {
     if (phase != Phase.RUNNING) {
       return;
     }
-    note(Kind.PAUSED, reason, List.of());
     phase = Phase.PAUSING;
     hasLastStep = false;
     answers = 0;
@@ -234,6 +233,7 @@ final class Roster {
       each.at = OptionalLong.empty();
       wire.send(each.id, new Message.Pause(generation));
     }
+    note(Kind.PAUSED, reason, List.of()); // a member that watches gets it after its message
   }
 
   /**
