@@ -26,7 +26,7 @@ GPU_TESTS = {
     "nvJPEG": ["--select-class=io.torchfeed.image.NvJpegDecoderTest$OnAGpu"],
 }
 COVERED = re.compile(r"DistributedTest|DeviceGroupTest|DeviceLoaderTest|ImageTensorPlanDeviceTest|NvJpegDecoderTest")
-CPU_CLASSES = ["io.torchfeed.SelfCheckTest", "io.torchfeed.data.TensorDatasetTest", "io.torchfeed.data.NativePassTest",
+CPU_CLASSES = ["io.torchfeed.SelfCheckTest", "io.torchfeed.data.TensorDatasetTest", "io.torchfeed.data.contract.NativePassTest",
                "io.torchfeed.memory.SlabTest", "io.torchfeed.image.ImagePlanTest",
                "io.torchfeed.distributed.CollectivesTest"]
 BENCHMARKS = {

@@ -154,10 +154,6 @@ class ArchitectureTest {
   private static final int MAX_CIRCLE = 5;
   private static final int MAX_TESTS = 45;
 
-  /** The folders of tests that hold more files, and how many they may until issue 27 cuts them. */
-  private static final Map<String, Integer> FULL_FOLDERS =
-      Map.of("src/test/java/io/torchfeed/data", 60); // issue 27
-
   private static Map.Entry<String, Set<String>> entry(String name, String... imports) {
     return Map.entry(name, Set.of(imports));
   }
@@ -328,11 +324,7 @@ class ArchitectureTest {
       counts.merge(folderOf(file), 1L, Long::sum);
     }
     assertThat(counts)
-        .allSatisfy(
-            (folder, count) ->
-                assertThat(count)
-                    .as(folder)
-                    .isLessThanOrEqualTo(FULL_FOLDERS.getOrDefault(folder, MAX_TESTS)));
+        .allSatisfy((folder, count) -> assertThat(count).as(folder).isLessThanOrEqualTo(MAX_TESTS));
   }
 
   /** They run where libtorch's library is not installed. */

@@ -88,7 +88,7 @@ final class AbandonedPasses {
   private static RowData opened(Supplier<DataLoaderBuilder> builder, Runnable close) {
     return new RowData() {
       @Override
-      DataLoaderBuilder over() {
+      public DataLoaderBuilder over() {
         return builder.get();
       }
 

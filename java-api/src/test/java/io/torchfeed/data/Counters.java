@@ -20,23 +20,26 @@ import org.jspecify.annotations.Nullable;
 public record Counters(Deed deed, AtomicInteger open, List<Integer> lengths)
     implements StreamDataset {
   /** An action that runs before a sample. */
-  interface Deed {
+  public interface Deed {
     void run(long value, Place place) throws Exception;
   }
 
   /** The position of a stream. */
-  static final class Place {
+  public static final class Place {
     long next;
+
+    private Place() {}
   }
 
   /** The contents of a pass: the values of each batch. */
-  record Delivered(List<List<Long>> values, List<List<Long>> random, List<List<Long>> indices) {}
+  public record Delivered(
+      List<List<Long>> values, List<List<Long>> random, List<List<Long>> indices) {}
 
-  static Counters of(int... lengths) {
+  public static Counters of(int... lengths) {
     return with((value, place) -> {}, lengths);
   }
 
-  static Counters with(Deed deed, int... lengths) {
+  public static Counters with(Deed deed, int... lengths) {
     return new Counters(deed, new AtomicInteger(), Arrays.stream(lengths).boxed().toList());
   }
 
@@ -90,7 +93,7 @@ public record Counters(Deed deed, AtomicInteger open, List<Integer> lengths)
   }
 
   /** Returns the order, computed naively: batch k of each shard of a rank, then batch k + 1. */
-  List<List<Long>> expected(int batchSize, Part part) {
+  public List<List<Long>> expected(int batchSize, Part part) {
     List<List<Long>> batches = new ArrayList<>();
     for (int first = 0; first < 1000; first += batchSize) {
       for (int shard = part.rank(); shard < lengths.size(); shard += part.worldSize()) {
@@ -106,7 +109,7 @@ public record Counters(Deed deed, AtomicInteger open, List<Integer> lengths)
     return batches;
   }
 
-  static Delivered delivered(Batches pass) {
+  public static Delivered delivered(Batches pass) {
     Delivered delivered = new Delivered(new ArrayList<>(), new ArrayList<>(), new ArrayList<>());
     try (pass) {
       for (Batch batch : pass) {

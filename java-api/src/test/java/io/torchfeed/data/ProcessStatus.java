@@ -6,14 +6,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /** The status of this process as reported by Linux. */
-final class ProcessStatus {
+public final class ProcessStatus {
   private ProcessStatus() {}
 
-  static long threads() throws IOException {
+  public static long threads() throws IOException {
     return read("Threads:");
   }
 
-  static long residentKib() throws IOException {
+  public static long residentKib() throws IOException {
     return read("VmRSS:");
   }
 

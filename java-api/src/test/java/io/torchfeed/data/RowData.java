@@ -8,23 +8,25 @@ import java.util.List;
 import java.util.stream.LongStream;
 
 /** The rows of {@link Rows#dataset} for one of the two engines. */
-abstract class RowData implements AutoCloseable {
+public abstract class RowData implements AutoCloseable {
+  protected RowData() {}
+
   /** Returns rows in tensors, for the native engine. */
-  static RowData tensors(int size) {
+  public static RowData tensors(int size) {
     return over(Rows.dataset(size));
   }
 
   /** Returns the same rows as a concatenation of subsets, for the native engine. */
-  static RowData selection(int size) {
+  public static RowData selection(int size) {
     return over(selected(size));
   }
 
   /** Returns rows in tensors with a transform that changes nothing, for the Java engine. */
-  static RowData transformed(int size) {
+  public static RowData transformed(int size) {
     RowData tensors = tensors(size);
     return new RowData() {
       @Override
-      DataLoaderBuilder over() {
+      public DataLoaderBuilder over() {
         return tensors.over().transform((all, random) -> all);
       }
 
@@ -49,7 +51,7 @@ abstract class RowData implements AutoCloseable {
   private static RowData over(NativeDataset dataset) {
     return new RowData() {
       @Override
-      DataLoaderBuilder over() {
+      public DataLoaderBuilder over() {
         return DataLoader.over(dataset);
       }
 
@@ -61,10 +63,10 @@ abstract class RowData implements AutoCloseable {
   }
 
   /** Returns rows from Java code, for the Java engine. */
-  static RowData samples(int size) {
+  public static RowData samples(int size) {
     return new RowData() {
       @Override
-      DataLoaderBuilder over() {
+      public DataLoaderBuilder over() {
         return DataLoader.over(new Samples(size));
       }
 
@@ -74,10 +76,10 @@ abstract class RowData implements AutoCloseable {
   }
 
   /** Returns the rows of {@code other} on a device; takes ownership. */
-  static RowData on(String device, RowData other) {
+  public static RowData on(String device, RowData other) {
     return new RowData() {
       @Override
-      DataLoaderBuilder over() {
+      public DataLoaderBuilder over() {
         return other.over().device(device);
       }
 
@@ -89,13 +91,13 @@ abstract class RowData implements AutoCloseable {
   }
 
   /** Returns a loader builder over the rows. */
-  abstract DataLoaderBuilder over();
+  public abstract DataLoaderBuilder over();
 
   @Override
   public abstract void close();
 
   /** The rows, computed by Java code. */
-  record Samples(long size) implements Dataset {
+  public record Samples(long size) implements Dataset {
     @Override
     public List<RowSpec> columns() {
       return List.of(RowSpec.of(DType.FLOAT32, Rows.WIDTH), RowSpec.of(DType.INT64));

@@ -13,12 +13,12 @@ import org.bytedeco.pytorch.Tensor;
 
 /** A dataset whose rows contain their row number, and plans over it, for tests. */
 public final class Rows {
-  static final int WIDTH = 3;
+  public static final int WIDTH = 3;
 
   private Rows() {}
 
   /** Column 0: float32 [size, 3], row i is 3i, 3i+1, 3i+2. Column 1: int64 [size], row i is i. */
-  static TensorDataset dataset(int size) {
+  public static TensorDataset dataset(int size) {
     float[] values = new float[size * WIDTH];
     long[] labels = new long[size];
     for (int i = 0; i < values.length; i++) {
@@ -30,7 +30,7 @@ public final class Rows {
     return TensorDataset.of(Tensor.create(values, size, WIDTH), Tensor.create(labels, size));
   }
 
-  static void assertHolds(Batch batch, long... indices) {
+  public static void assertHolds(Batch batch, long... indices) {
     assertThat(batch.indices()).isEqualTo(indices);
     assertThat(batch.size()).isEqualTo(indices.length);
     assertThat(batch.tensor(0).sizes().vec().get()).containsExactly(indices.length, WIDTH);
@@ -57,7 +57,7 @@ public final class Rows {
   }
 
   /** Returns a plan whose cursor advances and then fails once, at call {@code failing}. */
-  static Sampler failingOnce(int failing, long... indices) {
+  public static Sampler failingOnce(int failing, long... indices) {
     return plan(
         indices.length,
         new ArrayCursor(indices) {
@@ -75,7 +75,7 @@ public final class Rows {
   }
 
   /** Returns a plan whose cursor advances and then fails, from call {@code failing} on. */
-  static Sampler failingFrom(int failing, long... indices) {
+  public static Sampler failingFrom(int failing, long... indices) {
     return plan(
         indices.length,
         new ArrayCursor(indices) {
@@ -93,7 +93,7 @@ public final class Rows {
   }
 
   /** Returns a plan of one batch, which is larger than promised or has an impossible size. */
-  static BatchSampler lying(int promised, int size) {
+  public static BatchSampler lying(int promised, int size) {
     return new BatchSampler() {
       @Override
       public long batches(long epoch) {
@@ -123,12 +123,12 @@ public final class Rows {
   }
 
   /** Returns a plan that delivers only the given indices, whatever number it promises. */
-  static Sampler plan(long promised, long... indices) {
+  public static Sampler plan(long promised, long... indices) {
     return plan(promised, new ArrayCursor(indices));
   }
 
   /** Returns a plan of the given batches, the same in every epoch. */
-  static BatchSampler batches(long[]... batches) {
+  public static BatchSampler batches(long[]... batches) {
     return new BatchSampler() {
       @Override
       public long batches(long epoch) {

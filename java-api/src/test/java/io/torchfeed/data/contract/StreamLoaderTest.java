@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data;
+package io.torchfeed.data.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -7,6 +7,12 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.torchfeed.data.Batch;
+import io.torchfeed.data.Batches;
+import io.torchfeed.data.Counters;
+import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.DataLoaderBuilder;
+import io.torchfeed.data.LoaderState;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.ResumeMismatchException;
 import java.time.Duration;

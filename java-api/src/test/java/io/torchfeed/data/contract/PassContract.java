@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data;
+package io.torchfeed.data.contract;
 
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -9,6 +9,11 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.torchfeed.bindings.torchfeed;
+import io.torchfeed.data.Batch;
+import io.torchfeed.data.Batches;
+import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.RowData;
+import io.torchfeed.data.Rows;
 import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.Sampler;
 import java.util.ArrayList;

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data;
+package io.torchfeed.data.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.torchfeed.bindings.torchfeed;
+import io.torchfeed.data.Batch;
+import io.torchfeed.data.Batches;
+import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.ProcessStatus;
+import io.torchfeed.data.RowData;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.torch.DistributedRandomSampler;
 import java.util.Random;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data;
+package io.torchfeed.data.contract;
+
+import io.torchfeed.data.RowData;
 
 /** Tests of the loader's contract, with the Java engine. */
 class JavaLoaderTest extends LoaderContract {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data;
+package io.torchfeed.data.contract;
 
+import io.torchfeed.data.RowData;
 import org.junit.jupiter.api.Nested;
 
 /** Tests of the loader's contract over subsets and concatenations, with the native engine. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data;
+package io.torchfeed.data.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -7,6 +7,13 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.torchfeed.data.Batch;
+import io.torchfeed.data.Batches;
+import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.RowData;
+import io.torchfeed.data.Rows;
+import io.torchfeed.data.SampleException;
+import io.torchfeed.data.TensorDataset;
 import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.Part;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data;
+package io.torchfeed.data.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.torchfeed.data.Batches;
+import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.DataLoaderBuilder;
+import io.torchfeed.data.RowData;
 import io.torchfeed.testing.FakeDevice;
 import java.util.function.IntFunction;
 import org.junit.jupiter.api.Nested;

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data;
+package io.torchfeed.data.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.torchfeed.data.Batch;
+import io.torchfeed.data.BatchTransform;
+import io.torchfeed.data.Batches;
+import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.DataLoaderBuilder;
+import io.torchfeed.data.RowData;
+import io.torchfeed.data.Rows;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

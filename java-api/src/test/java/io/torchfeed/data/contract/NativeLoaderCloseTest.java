@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data;
+package io.torchfeed.data.contract;
 
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.RowData;
+import io.torchfeed.data.Rows;
+import io.torchfeed.data.TensorDataset;
 import org.junit.jupiter.api.Test;
 
 /** Tests of closing a loader, with the native engine. */

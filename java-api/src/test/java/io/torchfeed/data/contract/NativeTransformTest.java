@@ -1,10 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data;
+package io.torchfeed.data.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.torchfeed.data.Batch;
+import io.torchfeed.data.BatchTransform;
+import io.torchfeed.data.Batches;
+import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.DataLoaderBuilder;
+import io.torchfeed.data.FailurePolicy;
+import io.torchfeed.data.NativeDataset;
+import io.torchfeed.data.RowData;
+import io.torchfeed.data.RowFiles;
+import io.torchfeed.data.Rows;
+import io.torchfeed.data.SampleException;
+import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.WorkerHooks;
 import io.torchfeed.data.source.FileColumn;
 import io.torchfeed.data.source.FileDataset;
 import io.torchfeed.data.source.RowLayout;

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data;
+package io.torchfeed.data.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.sun.management.ThreadMXBean;
+import io.torchfeed.data.Batch;
+import io.torchfeed.data.Batches;
+import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.RowData;
+import io.torchfeed.data.Rows;
 import java.lang.management.ManagementFactory;
 import java.util.Arrays;
 import java.util.function.IntFunction;
