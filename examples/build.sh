@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by the examples' start scripts: checks the tools that a build needs, and builds an example
 # when a source is newer than its last good build, whichever of its scripts made that.
-# Set before sourcing: `name` (of the command) and `here` (its folder).
+# Set before sourcing: `name` (of the command) and `here` (its folder); optional is `uses`, the folder
+# of another example whose classes it uses.
 
 root=$(CDPATH='' cd -- "$here/../.." && pwd -P)
 target=$here/target
@@ -56,7 +57,8 @@ check_native_tools() {
 # Succeeds if no source is newer than the last good build and its whole class path exists.
 is_built() {
   [ -f "$stamp" ] && [ -f "$target/classpath" ] || return 1
-  newer=$(find "$root/pom.xml" "$root/cmake" "$root/native" "$root/java-api" "$root/examples/pom.xml" "$root/examples/common" "$here" \
+  newer=$(find "$root/pom.xml" "$root/cmake" "$root/native" "$root/java-api" "$root/examples/pom.xml" "$root/examples/common" \
+    "$here" ${uses:+"$uses"} \
     -name target -prune -o -name runs -prune -o -type f ! -name '*.md' -newer "$stamp" -print | head -n 1)
   [ -z "$newer" ] || return 1
   ( IFS=:

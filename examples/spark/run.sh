@@ -4,6 +4,7 @@
 # `main` (its class) and `here` (this folder); optional are `master` (of Spark) and `core` (the only one
 # to use). All arguments are passed to the program.
 
+uses=$here/../mnist-ddp
 . "$here/../build.sh"
 
 build examples/spark :
