@@ -6,6 +6,7 @@
 
 #include <barrier>
 #include <chrono>
+#include <exception>
 #include <future>
 #include <thread>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "group/meshes.h"
 #include "torch/group/in_flight.h"
 #include "torch/group/watched_backend.h"
+#include "torchfeed/error.h"
 
 namespace torchfeed {
 namespace {
@@ -121,6 +123,88 @@ TEST(DeparturesTest, TheRankThatDiedIsNamedWhereAnotherLeftForIt) {
       is_over.wait_for(kPatience);
     }
     own.in_flight.abort();
+  });
+}
+
+/// One of three ranks leaves an operation after the first has its message, and the rank between
+/// them has failed in it: the first would wait for that one.
+void await_messages_of_a_rank_that_failed(bool tells) {
+  std::promise<void> ready;
+  std::promise<void> has_failed;
+  const auto is_over = has_failed.get_future().share();
+  on_meshes(3, [&](int rank, detail::GlooMesh& mesh) {
+    TellingRank own(mesh, rank, 3, tells ? milliseconds(kNever) : milliseconds(50));
+    std::vector<at::Tensor> values = {at::zeros({1})};
+    std::vector<at::Tensor> missing = {at::zeros({1})};
+    if (rank == 0) {
+      const auto last = mesh.backend->recv(values, 2, 0);
+      const auto never = mesh.backend->recv(missing, 1, 0);
+      ready.set_value();
+      try {
+        own.in_flight.await_messages({{never, 1}, {last, 2}});
+        ADD_FAILURE() << "no failure";
+      } catch (const Error& e) {
+        EXPECT_EQ(ErrorCode::kPeerLost, e.code()) << e.what();
+      } catch (const std::exception& e) {
+        ADD_FAILURE() << e.what();
+      }
+      EXPECT_EQ(2, own.in_flight.lost_rank());
+      has_failed.set_value();
+    } else if (rank == 2) {
+      ready.get_future().wait_for(kPatience);
+      const auto sent = mesh.backend->send(values, 0, 0);
+      sent->wait();
+      if (tells) {
+        std::thread awaiting([&] {
+          const auto never = mesh.backend->recv(missing, 1, 0);
+          EXPECT_THROW(own.in_flight.await_messages({{sent, 0}, {never, 1}}), Error);
+        });
+        while (own.in_flight.is_idle()) {
+          std::this_thread::yield();
+        }
+        own.in_flight.abort();
+        awaiting.join();
+      } else {
+        mesh.sockets.shut_down();
+      }
+    }
+    is_over.wait_for(kPatience);
+    own.in_flight.abort();
+  });
+}
+
+TEST(DeparturesTest, MessagesOfAnOperationThatARankLeftUndoneAreNotAwaited) {
+  await_messages_of_a_rank_that_failed(/*tells=*/true);
+}
+
+TEST(DeparturesTest, MessagesOfAnOperationInWhichARankDiedAreNotAwaited) {
+  await_messages_of_a_rank_that_failed(/*tells=*/false);
+}
+
+TEST(DeparturesTest, MessagesOfALateRankAreAwaitedWhereAnotherHasDoneItsPart) {
+  std::promise<void> is_alone;
+  on_meshes(3, [&](int rank, detail::GlooMesh& mesh) {
+    TellingRank own(mesh, rank, 3, milliseconds(0));
+    std::vector<at::Tensor> values = {at::ones({1})};
+    std::vector<at::Tensor> others = {at::zeros({1})};
+    if (rank == 0) {
+      const auto late = mesh.backend->recv(others, 1, 0);
+      const auto first = mesh.backend->recv(values, 2, 0);
+      std::thread looking([&] {
+        own.await_losses(1);
+        std::this_thread::sleep_for(milliseconds(100));  // more than a lap
+        is_alone.set_value();
+      });
+      own.in_flight.await_messages({{late, 1}, {first, 2}});
+      EXPECT_EQ(1, others[0].item<float>());
+      looking.join();
+    } else {
+      if (rank == 1) {
+        is_alone.get_future().wait_for(kPatience);
+      }
+      own.in_flight.await_messages({{mesh.backend->send(values, 0, 0), 0}});
+      own.leave();
+    }
   });
 }
 

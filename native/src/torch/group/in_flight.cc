@@ -203,9 +203,12 @@ void InFlight::announce_departure() {
   if (!departures) {
     return;
   }
-  int64_t next = std::min(begun_ + 1, first_failed_->load());
+  int64_t next = std::min({begun_ + 1, first_failed_->load(), first_failed_batch_});
   for (const auto& operation : pending()) {
     next = std::min(next, operation->number);
+  }
+  for (const Batch* batch : batches_) {
+    next = std::min(next, batch->number().value_or(next));
   }
   departures->announce({next - 1, culprit_});
 }

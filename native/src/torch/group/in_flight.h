@@ -84,7 +84,8 @@ class InFlight {
   void await_on_device(const c10::intrusive_ptr<c10d::Work>& work, Needs needs = {});
   /// Waits for a message.
   void await_message(const c10::intrusive_ptr<c10d::Work>& work, int64_t peer);
-  /// Waits for messages; fails if one of them does, or its peer is lost.
+  /// Waits for the messages of a collective operation; fails if one of them does, or a rank is lost
+  /// that had not completed the operation. One that is left may have failed before it sent its own.
   void await_messages(std::vector<Message> messages);
 
   /// Sets the backend whose operations run on a device; to be called at most once, before any. It
@@ -128,11 +129,13 @@ class InFlight {
   [[nodiscard]] bool is_read_behind(bool has_lost);
   void poll_device();
   void abort_device();
+  void await_batch(std::vector<Message> messages, bool is_collective);
   [[nodiscard]] bool await_next(Batch& batch);
   [[nodiscard]] std::vector<detail::Loss> losses();
   void note_culprit(const std::vector<detail::Loss>& losses);
   void announce_departure();
   void end_messages_without(const std::vector<detail::Loss>& losses);
+  [[nodiscard]] bool is_without(const Batch& batch, const std::vector<detail::Loss>& losses) const;
   [[nodiscard]] std::chrono::milliseconds patience(const Operation& operation,
                                                    const detail::Loss& loss) const;
   [[nodiscard]] Failures end_operations_without(const std::vector<detail::Loss>& losses,
@@ -151,6 +154,7 @@ class InFlight {
   /// The number of the first collective operation that has failed.
   std::shared_ptr<std::atomic<int64_t>> first_failed_ =
       std::make_shared<std::atomic<int64_t>>(std::numeric_limits<int64_t>::max());
+  int64_t first_failed_batch_ = std::numeric_limits<int64_t>::max();  // the same of messages
   std::unique_ptr<detail::Departures> departures_;  // null unless the ranks tell each other
   std::vector<std::weak_ptr<Operation>> operations_;
   std::set<Batch*> batches_;

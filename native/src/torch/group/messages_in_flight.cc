@@ -40,27 +40,34 @@ void InFlight::Batch::fail(int64_t rank) {
 }
 
 void InFlight::await_message(const c10::intrusive_ptr<c10d::Work>& work, int64_t peer) {
-  await_messages({{work, peer}});
+  await_batch({{work, peer}}, /*is_collective=*/false);
 }
 
 void InFlight::await_messages(std::vector<Message> messages) {
-  Batch batch(std::move(messages));
-  {
-    const std::lock_guard lock(mutex_);
-    batches_.insert(&batch);
-  }
-  const auto leave = [&] {
-    const std::lock_guard lock(mutex_);
+  await_batch(std::move(messages), /*is_collective=*/true);
+}
+
+void InFlight::await_batch(std::vector<Message> messages, bool is_collective) {
+  std::unique_lock lock(mutex_);
+  Batch batch(std::move(messages), is_collective ? std::optional(++begun_) : std::nullopt);
+  batches_.insert(&batch);
+  lock.unlock();
+  const auto leave = [&](bool has_failed) {
+    lock.lock();
     batches_.erase(&batch);
+    if (has_failed) {
+      first_failed_batch_ =
+          std::min(first_failed_batch_, batch.number().value_or(first_failed_batch_));
+    }
   };
   try {
     while (await_next(batch)) {
     }
   } catch (...) {
-    leave();
+    leave(/*has_failed=*/true);
     throw;
   }
-  leave();
+  leave(/*has_failed=*/false);
 }
 
 /// Waits for a message, or until woken; returns false if there is none.
@@ -104,10 +111,26 @@ void InFlight::end_messages_without(const std::vector<detail::Loss>& losses) {
   const bool is_unknown = std::find(lost.begin(), lost.end(), -1) != lost.end();
   for (Batch* batch : batches_) {
     batch->lose(lost, world_size_ == 2, limits_.lap);
+    if (is_without(*batch, losses)) {
+      culprit_ = culprit_ < 0 ? detail::culprit_of(losses) : culprit_;
+      batch->fail(culprit_);
+    }
     if (is_unknown && batch->age() > limits_.quiet && sockets_.quiet_for() > limits_.quiet) {
       batch->fail(-1);
     }
   }
+}
+
+/// Returns whether a collective operation has lost a rank that did not complete it. The messages of
+/// that one may all be there, while another rank has failed for its loss and sends none.
+bool InFlight::is_without(const Batch& batch, const std::vector<detail::Loss>& losses) const {
+  if (!batch.number() || !departures_) {
+    return false;
+  }
+  const bool is_quiet = batch.age() > limits_.quiet && sockets_.quiet_for() > limits_.quiet;
+  return std::any_of(losses.begin(), losses.end(), [&](const detail::Loss& loss) {
+    return loss.departure ? loss.departure->operations < *batch.number() : is_quiet;
+  });
 }
 
 }  // namespace torchfeed

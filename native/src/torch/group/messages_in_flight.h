@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,8 @@ namespace detail {
 /// Messages that a thread awaits together, one after the other. The caller holds the lock.
 class InFlight::Batch {
  public:
-  explicit Batch(std::vector<Message> messages) {
+  /// @param number  of a collective operation, in the order in which all ranks begin them
+  Batch(std::vector<Message> messages, std::optional<int64_t> number) : number_(number) {
     parts_.reserve(messages.size());
     for (auto& message : messages) {
       parts_.push_back({std::move(message)});
@@ -40,6 +42,7 @@ class InFlight::Batch {
   /// Fails for the loss of a rank.
   void fail(int64_t rank);
 
+  [[nodiscard]] std::optional<int64_t> number() const { return number_; }
   [[nodiscard]] std::exception_ptr failure() const { return failure_; }
   [[nodiscard]] Clock::duration age() const { return Clock::now() - start_; }
 
@@ -49,6 +52,7 @@ class InFlight::Batch {
     bool is_done = false;
   };
 
+  const std::optional<int64_t> number_;
   std::vector<Part> parts_;
   size_t awaited_ = 0;
   size_t preferred_ = 0;

@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -40,7 +41,8 @@ class ElasticLeaveTest {
 
   /** Trains until ranks leave in a step; returns how they have ended. */
   private List<Outcome> leave(ElasticThreads threads, List<String> leaving) throws Exception {
-    CountDownLatch asked = new CountDownLatch(leaving.size());
+    CountDownLatch reached = new CountDownLatch(2);
+    CountDownLatch told = new CountDownLatch(1);
     List<Future<Outcome>> ends = new ArrayList<>();
     List<Outcome> outcomes = new ArrayList<>();
     try (Checkpoints ofA = Checkpoints.open(folder);
@@ -51,28 +53,22 @@ class ElasticLeaveTest {
         each.before =
             step -> {
               if (step == LEFT_AT) {
-                if (leaving.contains(each.name)) {
-                  requireNonNull(each.membership).requestLeave();
-                  asked.countDown();
-                }
-                awaitQuietly(asked);
+                reached.countDown();
+                ElasticThreads.await(told);
               }
             };
         ends.add(each.start());
       }
+      reached.await();
+      Stream<Rank> ranks = Stream.of(a, b).filter(each -> leaving.contains(each.name));
+      ElasticThreads.pause(
+          () -> ranks.forEach(each -> requireNonNull(each.membership).requestLeave()), a, b);
+      told.countDown();
       for (Future<Outcome> each : ends) {
         outcomes.add(each.get());
       }
     }
     return outcomes;
-  }
-
-  private static void awaitQuietly(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      throw new IllegalStateException(e);
-    }
   }
 
   @Test

@@ -12,6 +12,7 @@ import io.torchfeed.distributed.membership.Membership;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.elastic.ElasticTraining.Outcome;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.Set;
@@ -135,11 +136,18 @@ final class ElasticThreads implements AutoCloseable {
     return List.of(ofFirst, ofOther);
   }
 
-  /**
-   * Starts a rank, and returns when others, which train, know that they are to pause for it. The
-   * coordinator's own event may be seen before its messages have arrived, steps earlier.
-   */
+  /** Starts a rank, and returns when others, which train, know that they are to pause for it. */
   Future<Outcome> startBeside(Rank other, Rank... training) throws InterruptedException {
+    List<Future<Outcome>> started = new ArrayList<>();
+    pause(() -> started.add(other.start()), training);
+    return started.get(0);
+  }
+
+  /**
+   * Runs a cause for which ranks that train pause, and returns when they know. The coordinator's
+   * own event may be seen before its messages have arrived, steps earlier.
+   */
+  static void pause(Runnable cause, Rank... training) throws InterruptedException {
     CountDownLatch watching = new CountDownLatch(training.length);
     CountDownLatch told = new CountDownLatch(training.length);
     for (Rank each : training) {
@@ -154,9 +162,8 @@ final class ElasticThreads implements AutoCloseable {
               });
     }
     watching.await();
-    Future<Outcome> started = other.start();
+    cause.run();
     told.await();
-    return started;
   }
 
   /** A rank, and its actions in a step. */
