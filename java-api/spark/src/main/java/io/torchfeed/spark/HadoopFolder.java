@@ -21,10 +21,12 @@ import org.apache.hadoop.fs.Path;
 /**
  * A folder of checkpoints in a Hadoop file system. It needs no atomic renaming: a file that is
  * written last says that a checkpoint is complete, and each attempt of each job has names of its
- * own.
+ * own. That file gets its name when it is closed, since HDFS does not read one whose writer was
+ * lost.
  */
 final class HadoopFolder {
   private static final String COMPLETE = "COMPLETE";
+  private static final String OPEN = "COMPLETE.open";
   private static final String END = "end";
   private static final Pattern NAME =
       Pattern.compile("step-(\\d{6,18})\\.([0-9a-f]{16})\\.attempt-(\\d{1,9})");
@@ -74,8 +76,13 @@ final class HadoopFolder {
 
   /** Marks a checkpoint as complete. */
   void complete(String name, List<String> digests) throws IOException {
-    try (OutputStream out = files().create(marker(name), true)) {
+    Path open = new Path(new Path(path, name), OPEN);
+    try (OutputStream out = files().create(open, true)) {
       out.write((String.join("\n", digests) + "\n" + END).getBytes(StandardCharsets.UTF_8));
+    }
+    files().delete(marker(name), false); // of the same step
+    if (!files().rename(open, marker(name))) {
+      throw new IOException("the file system has not renamed " + open);
     }
   }
 

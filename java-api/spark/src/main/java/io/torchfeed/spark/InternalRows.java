@@ -53,15 +53,10 @@ final class InternalRows {
     return true;
   }
 
-  /** Calls a method that is in another class in Spark 3.5, and missing in Spark Connect. */
+  /** Calls a method that is in another class in Spark 3.5. */
   private static QueryExecution execution(Dataset<Row> rows) {
     try {
       return (QueryExecution) rows.getClass().getMethod("queryExecution").invoke(rows);
-    } catch (NoSuchMethodException e) {
-      throw new IllegalArgumentException(
-          "the DataFrame must be of a session in the driver's JVM, got one of Spark Connect, "
-              + rows.getClass().getName(),
-          e);
     } catch (ReflectiveOperationException e) {
       throw new IllegalStateException("the rows of the DataFrame cannot be computed", e);
     }

@@ -4,6 +4,7 @@ package io.torchfeed.spark;
 import io.torchfeed.internal.Failures;
 import io.torchfeed.spark.SparkRanksException.Problem;
 import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
 import java.time.Duration;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.SparkConf;
@@ -14,6 +15,36 @@ final class JobChecks {
   private static final long PAUSE_MILLIS = 100;
 
   private JobChecks() {}
+
+  /**
+   * Requires a DataFrame whose plan is in this JVM. Names no class of Spark's, since the client of
+   * Spark Connect lacks most of them.
+   *
+   * @throws IllegalArgumentException if it is one of Spark Connect
+   */
+  static void requireOwnSession(Object rows) {
+    Class<?> type = rows.getClass();
+    try {
+      type.getMethod("queryExecution").invoke(rows);
+    } catch (NoSuchMethodException e) { // of Spark 3.5
+      throw ofConnect(type, e);
+    } catch (InvocationTargetException e) {
+      if (e.getCause() instanceof UnsupportedOperationException) {
+        throw ofConnect(type, e);
+      }
+      throw new IllegalStateException("the DataFrame has no plan", e);
+    } catch (IllegalAccessException e) {
+      throw new IllegalStateException("the DataFrame hides its plan", e);
+    }
+  }
+
+  private static IllegalArgumentException ofConnect(Class<?> type, Exception cause) {
+    return new IllegalArgumentException(
+        ("the DataFrame must be of a session in the driver's JVM, got one of Spark Connect, %s;"
+                + " start the program by spark-submit, without a remote")
+            .formatted(type.getName()),
+        cause);
+  }
 
   static void requireFixedExecutors(SparkConf conf) {
     if (conf.getBoolean("spark.dynamicAllocation.enabled", false) && !isLocal(conf)) {

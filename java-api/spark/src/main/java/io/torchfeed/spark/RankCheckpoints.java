@@ -65,7 +65,7 @@ public final class RankCheckpoints {
    * @param shared the state that is the same on all ranks; rank 0 saves it
    * @param own the state of this rank, for example the position of its loader
    * @throws CheckpointException if a part cannot be saved
-   * @throws UncheckedIOException if the file system fails
+   * @throws SparkRanksException if the file system fails; the checkpoints before this one stay
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost
    */
   public void save(long step, TrainingState shared, TrainingState own) {
@@ -105,9 +105,8 @@ public final class RankCheckpoints {
    * @param own receives the state of this rank
    * @return the step; empty if there is no checkpoint
    * @throws SparkRanksException if it was saved by another number of ranks, or this rank has other
-   *     rows than then
+   *     rows than then, or the file system fails
    * @throws CheckpointException if it is of other parts, or there are checkpoints but no good one
-   * @throws UncheckedIOException if the file system fails
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost
    */
   public OptionalLong load(TrainingState shared, TrainingState own) {
@@ -173,9 +172,11 @@ public final class RankCheckpoints {
     }
   }
 
-  private UncheckedIOException failed(String what, IOException e) {
-    return new UncheckedIOException(
-        "a checkpoint in %s cannot be %s: %s".formatted(folder, what, Failures.reason(e)), e);
+  private SparkRanksException failed(String what, IOException e) {
+    return new SparkRanksException(
+        Problem.CHECKPOINTS,
+        "a checkpoint in %s cannot be %s: %s".formatted(folder, what, Failures.reason(e)),
+        e);
   }
 
   private static Path local() {

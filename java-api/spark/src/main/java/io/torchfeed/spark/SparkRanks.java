@@ -85,9 +85,12 @@ public final class SparkRanks {
    *
    * @param rows their rows; each rank gets a partition
    * @return the ranks
+   * @throws IllegalArgumentException if the DataFrame is one of Spark Connect, whose client is in
+   *     another process than the driver
    */
   public static SparkRanks on(Dataset<Row> rows) {
-    return new SparkRanks(requireNonNull(rows, "rows"));
+    JobChecks.requireOwnSession(requireNonNull(rows, "rows"));
+    return new SparkRanks(rows);
   }
 
   /**
@@ -229,7 +232,7 @@ public final class SparkRanks {
    * @throws SparkRanksException if the ranks cannot be started, a rank fails, the job is canceled
    *     or this thread interrupted, or Spark gives up
    * @throws IllegalArgumentException if the task, or a variable in it, is not serializable, or the
-   *     DataFrame has no partitions, or is one of Spark Connect
+   *     DataFrame has no partitions
    */
   public <R extends Serializable> List<R> train(RankTask<R> task) {
     requireNonNull(task, "task");
@@ -273,10 +276,11 @@ public final class SparkRanks {
    * @return the rows with the model's output as another column; computed when it is used
    * @throws SparkRanksException if the rows lack an input of the model, or it is of a type that
    *     does not fit, or they have a column of the output's name already
-   * @throws IllegalArgumentException if the model's factory is not serializable
+   * @throws IllegalArgumentException if the model's factory is not serializable, or the DataFrame
+   *     is one of Spark Connect
    */
   public static Dataset<Row> transform(Dataset<Row> rows, RankModel model) {
-    requireNonNull(rows, "rows");
+    JobChecks.requireOwnSession(requireNonNull(rows, "rows"));
     requireNonNull(model, "model");
     StructType schema = rows.schema();
     RowEncoder encoder = RowEncoder.of(schema, model.inputs());

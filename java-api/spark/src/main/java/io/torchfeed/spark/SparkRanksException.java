@@ -21,7 +21,7 @@ public final class SparkRanksException extends RuntimeException {
     NATIVE_LIBRARIES,
     /** An executor cannot connect to the driver. */
     DRIVER_UNREACHABLE,
-    /** The folder of checkpoints cannot be created. */
+    /** The folder of checkpoints cannot be created, or a checkpoint not be saved or loaded. */
     CHECKPOINTS,
     /** The stage was repeated, or a checkpoint loaded, and a rank has other rows than before. */
     ROWS_DIFFER,
