@@ -165,7 +165,7 @@ final class BarrierRank<R extends Serializable>
             new RankContext(
                 group, link, task.stageAttemptNumber(), device(), checkpoints(rows, group));
         try {
-          return SerializedValue.of(work.train(context, rows));
+          return serialized(work.train(context, rows));
         } catch (Throwable e) {
           report(e); // before the others notice, so that the first failure is the one to be named
           group.abort();
@@ -174,6 +174,18 @@ final class BarrierRank<R extends Serializable>
           }
           throw e instanceof RuntimeException known ? known : new RankFailure(e);
         }
+      }
+    }
+
+    private static byte[] serialized(Serializable result) {
+      try {
+        return SerializedValue.of(result);
+      } catch (IOException e) {
+        throw new IllegalArgumentException(
+            ("the result of the task must be serializable with all of its variables, got %s;"
+                    + " return the bytes of tensors and modules")
+                .formatted(e),
+            e);
       }
     }
 

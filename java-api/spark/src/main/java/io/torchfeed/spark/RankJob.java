@@ -35,7 +35,7 @@ final class RankJob implements DriverLink.Listener {
   public void progress(RankProgress progress) {
     try {
       onProgress.accept(progress);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       fail(new SparkRanksException(Problem.FAILED, "the consumer of progress failed: " + e, e));
     }
   }
@@ -73,7 +73,17 @@ final class RankJob implements DriverLink.Listener {
   private synchronized void fail(SparkRanksException first) {
     if (failure == null) {
       failure = first;
+      cancel();
+    }
+  }
+
+  private void cancel() {
+    try {
       spark.cancelJobsWithTag(tag);
+    } catch (IllegalStateException e) {
+      if (!spark.isStopped()) { // which ends all jobs
+        throw e;
+      }
     }
   }
 
@@ -102,7 +112,7 @@ final class RankJob implements DriverLink.Listener {
       }
       return inOrder(results, ranks);
     } catch (Exception e) { // Scala throws checked exceptions without declaring them
-      spark.cancelJobsWithTag(tag); // still runs if this thread was interrupted
+      cancel(); // still runs if this thread was interrupted
       throw named(e);
     } finally {
       spark.removeJobTag(tag);

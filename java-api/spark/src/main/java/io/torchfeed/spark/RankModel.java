@@ -127,6 +127,23 @@ public final class RankModel implements Serializable {
   }
 
   /**
+   * Requires that the buffers of a batch can be as large as its columns.
+   *
+   * @throws SparkRanksException if not
+   */
+  void requireBuffers() {
+    for (RowColumn input : inputs) {
+      if (input.row().bytes() > Integer.MAX_VALUE / batchSize) {
+        throw new SparkRanksException(
+            Problem.SCHEMA,
+            ("the column %s must have fewer than 2^31 bytes in a batch, got %d rows of %d bytes;"
+                    + " lower the number by withBatchSize")
+                .formatted(input, batchSize, input.row().bytes()));
+      }
+    }
+  }
+
+  /**
    * Returns a schema with the output column.
    *
    * @throws SparkRanksException if it has a column of this name already

@@ -275,7 +275,8 @@ public final class SparkRanks {
    * @param model the model
    * @return the rows with the model's output as another column; computed when it is used
    * @throws SparkRanksException if the rows lack an input of the model, or it is of a type that
-   *     does not fit, or they have a column of the output's name already
+   *     does not fit, or they have a column of the output's name already, or a batch has a column
+   *     of 2^31 bytes
    * @throws IllegalArgumentException if the model's factory is not serializable, or the DataFrame
    *     is one of Spark Connect
    */
@@ -285,6 +286,7 @@ public final class SparkRanks {
     StructType schema = rows.schema();
     RowEncoder encoder = RowEncoder.of(schema, model.inputs());
     StructType extended = model.extended(schema);
+    model.requireBuffers();
     requireSerializable("model", model);
     return rows.sparkSession()
         .createDataFrame(

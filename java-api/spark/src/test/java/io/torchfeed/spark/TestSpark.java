@@ -30,7 +30,7 @@ final class TestSpark {
 
   /** Returns Spark with two threads in this JVM, for all tests that need no other one. */
   static synchronized SparkSession local() {
-    if (shared == null) {
+    if (shared == null || shared.sparkContext().isStopped()) {
       shared = start("local[2]", Map.of());
     }
     return shared;
