@@ -13,11 +13,16 @@ import io.torchfeed.data.Rows;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
+import io.torchfeed.testing.TestJvm;
+import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 import org.junit.jupiter.api.BeforeEach;
@@ -186,6 +191,40 @@ class CsvFileTest {
     try (TensorDataset data =
         CsvFile.of(write("a,b\n")).load(CsvFile.CsvColumn.of(DType.INT64, "a"))) {
       assertThat(data.size()).isZero();
+    }
+  }
+
+  /** A program whose class path lacks FastCSV. */
+  static final class WithoutFastCsv {
+    private WithoutFastCsv() {}
+
+    public static void main(String[] file) {
+      try {
+        CsvFile.of(Path.of(file[0])).load(CsvFile.CsvColumn.of(DType.FLOAT32, "x"));
+      } catch (IllegalStateException e) {
+        System.out.println(e.getMessage());
+      }
+    }
+  }
+
+  @Test
+  void aMissingParserIsNamed() throws Exception {
+    String classPath =
+        Stream.of(System.getProperty("java.class.path").split(File.pathSeparator, -1))
+            .filter(entry -> !entry.contains("fastcsv"))
+            .collect(Collectors.joining(File.pathSeparator));
+    List<String> command =
+        List.of(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "-cp",
+            classPath,
+            WithoutFastCsv.class.getName(),
+            write("x\n1\n").toString());
+    try (TestJvm program = TestJvm.launch(folder, Map.of(), command)) {
+      assertThat(program.exitCode()).as("%s", program.output()).isZero();
+      assertThat(program.output())
+          .containsExactly(
+              "CSV needs FastCSV; add the dependency de.siegmar:fastcsv, version 4.4.0");
     }
   }
 }
