@@ -14,8 +14,9 @@ import picocli.CommandLine.Command;
 /** The command line of the example. */
 @Command(
     name = "image-classifier",
-    subcommands = {Train.class, Evaluate.class},
-    description = "Trains a small ResNet on folders of images, or evaluates it.")
+    subcommands = {Train.class, Evaluate.class, Classify.class},
+    description =
+        "Trains a small ResNet on folders of images, evaluates it, or names the classes of pictures.")
 public final class Main {
   private static final List<Class<? extends Exception>> EXPECTED =
       List.of(
@@ -28,8 +29,8 @@ public final class Main {
   private Main() {}
 
   /**
-   * Runs {@code train} or {@code evaluate} and ends the process: with status 1 after a failure, and
-   * 2 after a wrong option.
+   * Runs {@code train}, {@code evaluate} or {@code classify} and ends the process: with status 1
+   * after a failure, and 2 after a wrong option.
    *
    * @param arguments see {@code --help}
    */

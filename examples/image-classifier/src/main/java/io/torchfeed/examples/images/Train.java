@@ -102,6 +102,7 @@ final class Train implements Callable<Integer> {
     } catch (LaunchException e) {
       throw CommandException.ofLaunch(e);
     }
+    System.out.println("the net is in " + out.resolve("model.pt"));
     return 0;
   }
 

@@ -99,6 +99,13 @@ class ClassifierTest {
     assertThat(evaluation).contains(" of 14 images, ");
     assertThat(Integer.parseInt(evaluation.substring(0, evaluation.indexOf(" "))))
         .isGreaterThanOrEqualTo(12);
+    Path warm = folder.resolve("data/val/warm");
+    String[] pictures = {warm.resolve("0.jpg").toString(), warm.resolve("1.jpg").toString()};
+    String model = "--model=" + out.resolve("model.pt");
+    assertThat(printedBy("classify", data, "--size=32", model, pictures[0], pictures[1]).lines())
+        .satisfiesExactly(
+            line -> assertThat(line).startsWith(pictures[0] + ": warm, "),
+            line -> assertThat(line).startsWith(pictures[1] + ": warm, "));
   }
 
   @Test
@@ -147,6 +154,8 @@ class ClassifierTest {
     assertThat(run("evaluate", "--data=" + data(), "--model=" + folder.resolve("none.pt")))
         .isEqualTo(2);
     assertThat(errors.toString()).contains("--model: there is no file ", "none.pt");
+    assertThat(run("classify", "--data=" + data(), "--model=" + broken)).isEqualTo(2);
+    assertThat(errors.toString()).contains("PICTURE");
   }
 
   @Test

@@ -31,7 +31,7 @@ class FirstBuildTest {
     Path example = Files.createDirectories(root.resolve("examples/image-classifier"));
     Files.writeString(root.resolve("pom.xml"), "");
     copy(Path.of("../build.sh"), root.resolve("examples/build.sh"));
-    for (String script : List.of("train", "evaluate", "pack")) {
+    for (String script : List.of("train", "evaluate", "classify", "pack")) {
       copy(Path.of(script), example.resolve(script));
     }
     tool("java", "echo \"    java.specification.version = 17\" >&2");
@@ -71,6 +71,7 @@ class FirstBuildTest {
   void theScriptsShareABuild() throws Exception {
     assertThat(run("train")).isZero();
     assertThat(run("evaluate")).isZero();
+    assertThat(run("classify")).isZero();
     assertThat(run("pack", "images", root.resolve("packed").toString())).isZero();
     assertThat(Files.readAllLines(root.resolve("builds"))).containsExactly("built");
   }

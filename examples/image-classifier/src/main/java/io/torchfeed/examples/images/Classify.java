@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.images;
+
+import io.torchfeed.data.Batch;
+import io.torchfeed.data.Batches;
+import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.Dataset;
+import io.torchfeed.data.SampleWriter;
+import io.torchfeed.image.ImagePlan;
+import io.torchfeed.memory.RowSpec;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.NoGradGuard;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** The command that names the classes of pictures by a saved net. */
+@Command(
+    name = "classify",
+    description = "Prints the most likely class of each picture, and its probability.")
+final class Classify implements Callable<Integer> {
+  @Mixin private Settings settings = new Settings();
+
+  @Option(
+      names = "--model",
+      required = true,
+      paramLabel = "FILE",
+      description = "The file model.pt that train has written, with the same --data and --size.")
+  private Path model = Path.of("");
+
+  @Parameters(arity = "1..*", paramLabel = "PICTURE", description = "JPEG, PNG or WebP files.")
+  private List<Path> pictures = List.of();
+
+  /** Files without classes. */
+  private record Pictures(List<Path> files, ImagePlan plan) implements Dataset {
+    @Override
+    public long size() {
+      return files.size();
+    }
+
+    @Override
+    public List<RowSpec> columns() {
+      return List.of(plan.row());
+    }
+
+    @Override
+    public void read(long index, SampleWriter sample) {
+      sample.putImage(0, files.get((int) index), plan);
+    }
+  }
+
+  @Override
+  @SuppressWarnings("try") // guards and scopes work by being open
+  public Integer call() {
+    settings.check();
+    Images images = Images.test(settings.data(), settings.size());
+    try (ResNet net = new ResNet(images.classes().size());
+        NoGradGuard guard = new NoGradGuard();
+        DataLoader loader =
+            DataLoader.over(new Pictures(pictures, images.plan()))
+                .batchSize(settings.batchSize())
+                .workers(settings.workers())
+                .build();
+        Batches batches = loader.epoch(0)) {
+      ModelFile.load(net, model);
+      net.eval();
+      for (Batch batch : batches) {
+        print(net, batch, images.classes());
+      }
+    }
+    return 0;
+  }
+
+  @SuppressWarnings("try") // a scope works by being open
+  private void print(ResNet net, Batch batch, List<String> classes) {
+    try (PointerScope scope = new PointerScope()) {
+      Tensor shares = torch.softmax(net.forward(batch.tensor(0)), 1);
+      for (int row = 0; row < batch.size(); row++) {
+        Tensor own = shares.select(0, row);
+        int best = (int) own.argmax().item_long();
+        System.out.printf(
+            Locale.ROOT,
+            "%s: %s, %.0f %%%n",
+            pictures.get((int) batch.indices()[row]),
+            classes.get(best),
+            100 * own.select(0, best).item_float());
+      }
+    }
+  }
+}
