@@ -251,7 +251,7 @@ class StoreFaultTest {
     wake.accept(group, waiting);
     waiting.join(PATIENCE_MILLIS);
     assertThat(failure[0]).isInstanceOf(IllegalStateException.class);
-    assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(9));
+    assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(2));
   }
 
   private static @Nullable Throwable failureOf(Runnable call) {

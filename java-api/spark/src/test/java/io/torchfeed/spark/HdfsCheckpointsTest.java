@@ -13,7 +13,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.FutureTask;
 import org.apache.hadoop.hdfs.MiniDFSCluster;
 import org.apache.spark.sql.Dataset;
@@ -52,30 +51,7 @@ class HdfsCheckpointsTest {
 
   @Test
   void aKilledExecutorCostsTheStepsSinceTheLastCheckpoint() throws IOException {
-    Dataset<Row> points = TestSpark.points(spark, ROWS, 2);
-    Path log = TestSpark.folder("log");
-    ConcurrentLinkedQueue<RankProgress> progress = new ConcurrentLinkedQueue<>();
-
-    List<byte[]> models =
-        LineTask.ranks(points)
-            .checkpoints(path)
-            .onProgress(progress::add)
-            .train(
-                LineTask.of(
-                    log.toString(),
-                    (context, batch) -> {
-                      if (context.attempt() == 0
-                          && context.rank() == 1
-                          && batch.epoch() == 1
-                          && batch.number() == 5) {
-                        Runtime.getRuntime().halt(9);
-                      }
-                    }));
-
-    assertThat(progress).extracting(RankProgress::attempt).containsExactlyInAnyOrder(0, 0, 1, 1);
-    StepLog.requireEachRowOnce(log, 2, 2, 2, ROWS);
-    assertThat(LineTask.ranks(points).train(LineTask.of(null, null)))
-        .containsExactlyElementsOf(models);
+    ClusterRanksTest.requireALostExecutorCostsNoRow(spark, 2, path);
     assertThat(folder().complete()).hasSize(3);
   }
 
@@ -116,7 +92,9 @@ class HdfsCheckpointsTest {
               note(notes, "down");
               return true;
             });
-    new Thread(outage, "outage").start();
+    Thread thread = new Thread(outage, "outage");
+    thread.setDaemon(true); // it waits on if a rank fails before
+    thread.start();
 
     assertThatThrownBy(
             () ->

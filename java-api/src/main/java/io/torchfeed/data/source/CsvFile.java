@@ -26,8 +26,8 @@ import java.util.List;
  * becomes zero. Hexadecimal digits, underscores and type suffixes are errors. A bool is true,
  * false, 1 or 0.
  *
- * <p>The parser is FastCSV, an optional dependency: {@code de.siegmar:fastcsv} 4.4.0 or a later
- * version 4.
+ * <p>The parser is FastCSV, an optional dependency: {@code de.siegmar:fastcsv}, tried with version
+ * 4.4.0.
  */
 public final class CsvFile {
   private final Path path;
