@@ -20,6 +20,7 @@ namespace torchfeed {
 namespace {
 
 using testing::device_of;
+using testing::DeviceBackend;
 using testing::DeviceState;
 using testing::Exchange;
 using testing::expect_error;
@@ -161,9 +162,10 @@ TEST(DeviceGroup, ASecondBackendIsRefused) {
     expect_error(ErrorCode::kIllegalState, "the group has a backend for privateuseone:", [&] {
       group.use_device(reinterpret_cast<int64_t>(backend.get()), "privateuseone:0");
     });
-    expect_error(ErrorCode::kIllegalState, "device cuda:0: ", [&] {
-      group.use_device(reinterpret_cast<int64_t>(backend.get()), "cuda:0");
-    });
+    for (const char* missing : {"privateuseone:99", "mtia:0"}) {
+      EXPECT_THROW(group.use_device(reinterpret_cast<int64_t>(backend.get()), missing), Error)
+          << missing;
+    }
   });
 }
 
@@ -300,6 +302,21 @@ TEST(DeviceGroup, OneRankNeedsNoBackend) {
   reducer->backward(model.loss(rows(0, 4)));
   alone.loss(rows(0, 4)).backward();
   EXPECT_TRUE(at::allclose(alone.weight.grad(), model.weight.grad().cpu(), 1.3e-6, 1e-6));
+}
+
+TEST(DeviceGroup, OneRankMaySendThroughABackendOfItsDevice) {
+  const auto state = std::make_shared<DeviceState>();
+  auto backend = c10::make_intrusive<DeviceBackend>(std::make_shared<Exchange>(1), 0, 1, state);
+  const auto group = ProcessGroup::adopt(0, 0, 1);
+  group->use_device(reinterpret_cast<int64_t>(backend.get()), device_of(0).str());
+  const at::Tensor tensor = at::full({2}, 3, at::kFloat).to(device_of(0));
+  group->all_reduce(tensor, ProcessGroup::kSum);
+  EXPECT_TRUE(at::equal(at::full({2}, 3, at::kFloat), tensor.cpu()));
+  EXPECT_EQ(1, state->operations);
+  const at::Tensor on_host = at::ones({2});
+  group->all_reduce(on_host, ProcessGroup::kSum);
+  EXPECT_TRUE(at::equal(at::ones({2}), on_host));
+  EXPECT_EQ(1, state->operations);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "torchfeed/process_group.h"
 
 #include <ATen/ATen.h>
+#include <c10/util/env.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -178,6 +179,11 @@ TEST(ProcessGroup, NothingIsLeftAlive) {
   const auto before = live_objects();
   on_ranks(2, [](ProcessGroup& group, auto&) { group.barrier(); });
   EXPECT_EQ(before, live_objects());
+}
+
+TEST(ProcessGroups, TheFlightRecorderIsOffUnlessItIsAskedFor) {
+  const auto group = ProcessGroup::adopt(0, 0, 1);
+  EXPECT_EQ("0", c10::utils::get_env("TORCH_FR_BUFFER_SIZE"));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "torch/group/process_group_impl.h"
 
 #include <c10/core/StreamGuard.h>
+#include <c10/util/env.h>
 
 #include <algorithm>
 #include <chrono>
@@ -38,6 +39,21 @@ void end_device(const GroupBackends& backends) {
   }
 }
 
+/// Turns libtorch's flight recorder off unless it is asked for: it notes the groups of a process
+/// without a lock, so that two which begin their first operations together may end the process.
+/// From 2.11 on, libtorch has it on otherwise.
+void leave_out_flight_recorder() {
+  static const bool kIsLeftOut = [] {
+    const bool is_asked_for = c10::utils::has_env("TORCH_FR_BUFFER_SIZE") ||
+                              c10::utils::has_env("TORCH_NCCL_TRACE_BUFFER_SIZE");
+    if (!is_asked_for) {
+      c10::utils::set_env("TORCH_FR_BUFFER_SIZE", "0");
+    }
+    return !is_asked_for;
+  }();
+  static_cast<void>(kIsLeftOut);
+}
+
 }  // namespace
 
 ProcessGroup::Impl::Impl(detail::GlooMesh mesh, int64_t rank, int64_t world_size,
@@ -51,6 +67,7 @@ ProcessGroup::Impl::Impl(detail::GlooMesh mesh, int64_t rank, int64_t world_size
       has_python_ranks_(has_python_ranks),
       in_flight_(sockets_, rank, world_size, {.messages = mesh.timeout}),
       collectives_(std::make_shared<SerialLane>(kIdleLimit)) {
+  leave_out_flight_recorder();
   group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
   if (backends_.host) {
     group_->setBackend(at::kCPU, c10d::ProcessGroup::BackendType::GLOO,
@@ -82,7 +99,7 @@ void ProcessGroup::Impl::use_device(c10::intrusive_ptr<c10d::Backend> backend, c
   const std::lock_guard lock(mutex_);
   require_free(device);
   in_flight_.use_device(backend, device);
-  auto host = detail::host_backend(group_->getBackend(at::kCPU));
+  auto host = backends_.host ? detail::host_backend(group_->getBackend(at::kCPU)) : nullptr;
   group_->setBackend(device.type(), c10d::ProcessGroup::BackendType::NCCL,
                      detail::watched_device_backend(backend, std::move(host), in_flight_));
   backends_.device_backend = std::move(backend);

@@ -10,11 +10,12 @@ namespace {
 
 class WatchedBackend : public c10d::Backend {
  public:
-  WatchedBackend(c10::intrusive_ptr<c10d::Backend> backend, InFlight& in_flight,
+  WatchedBackend(c10::intrusive_ptr<c10d::Backend> backend, InFlight& in_flight, bool is_on_device,
                  c10::intrusive_ptr<c10d::Backend> host = nullptr)
       : Backend(backend->getRank(), backend->getSize()),
         backend_(std::move(backend)),
         in_flight_(in_flight),
+        is_on_device_(is_on_device),
         host_(std::move(host)) {}
 
   const std::string getBackendName() const override { return backend_->getBackendName(); }
@@ -33,7 +34,8 @@ class WatchedBackend : public c10d::Backend {
 
   c10::intrusive_ptr<c10d::Work> allreduce_sparse(std::vector<at::Tensor>& tensors,
                                                   const c10d::AllreduceOptions& options) override {
-    return host_->allreduce_sparse(tensors, options);
+    return host_ ? host_->allreduce_sparse(tensors, options)
+                 : Backend::allreduce_sparse(tensors, options);  // refuses it
   }
 
   c10::intrusive_ptr<c10d::Work> allgather(std::vector<std::vector<at::Tensor>>& outputs,
@@ -55,25 +57,27 @@ class WatchedBackend : public c10d::Backend {
 
   c10::intrusive_ptr<c10d::Work> watched(const c10::intrusive_ptr<c10d::Work>& work,
                                          Needs needs = {}) {
-    return host_ ? in_flight_.watched_on_device(work, needs) : in_flight_.watched(work, needs);
+    return is_on_device_ ? in_flight_.watched_on_device(work, needs)
+                         : in_flight_.watched(work, needs);
   }
 
   c10::intrusive_ptr<c10d::Backend> backend_;
   InFlight& in_flight_;
-  c10::intrusive_ptr<c10d::Backend> host_;  // null unless a device runs the operations
+  bool is_on_device_;
+  c10::intrusive_ptr<c10d::Backend> host_;  // for what the device's backend lacks; may be null
 };
 
 }  // namespace
 
 c10::intrusive_ptr<c10d::Backend> watched_backend(c10::intrusive_ptr<c10d::Backend> backend,
                                                   InFlight& in_flight) {
-  return c10::make_intrusive<WatchedBackend>(std::move(backend), in_flight);
+  return c10::make_intrusive<WatchedBackend>(std::move(backend), in_flight, false);
 }
 
 c10::intrusive_ptr<c10d::Backend> watched_device_backend(c10::intrusive_ptr<c10d::Backend> backend,
                                                          c10::intrusive_ptr<c10d::Backend> host,
                                                          InFlight& in_flight) {
-  return c10::make_intrusive<WatchedBackend>(std::move(backend), in_flight, std::move(host));
+  return c10::make_intrusive<WatchedBackend>(std::move(backend), in_flight, true, std::move(host));
 }
 
 }  // namespace torchfeed::detail
