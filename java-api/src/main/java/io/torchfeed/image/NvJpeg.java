@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.image;
 
+import java.util.List;
 import java.util.function.IntSupplier;
 import org.bytedeco.cuda.cudart.CUstream_st;
 import org.bytedeco.cuda.global.nvjpeg;
+import org.bytedeco.cuda.nvjpeg.nvjpegDevAllocator_t;
 import org.bytedeco.cuda.nvjpeg.nvjpegHandle;
 import org.bytedeco.cuda.nvjpeg.nvjpegImage_t;
 import org.bytedeco.cuda.nvjpeg.nvjpegJpegState;
+import org.bytedeco.cuda.nvjpeg.nvjpegPinnedAllocator_t;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.Loader;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Device;
-import org.bytedeco.pytorch.DeviceOptional;
 import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.cuda.CUDAGuard;
 import org.bytedeco.pytorch.cuda.CUDAStream;
-import org.bytedeco.pytorch.global.torch;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.bytedeco.pytorch.global.torch_cuda;
 import org.jspecify.annotations.Nullable;
 
@@ -26,15 +25,16 @@ import org.jspecify.annotations.Nullable;
  * here and nowhere else, so that no other program needs them. One thread at a time.
  */
 final class NvJpeg implements AutoCloseable {
-  private static final int COMPONENTS = 4; // NVJPEG_MAX_COMPONENT
-  private static final int CHANNELS = PlanArguments.CHANNELS;
+  /** As libjpeg-turbo does; without, chroma has steps at the edges of colors. */
+  private static final int FLAGS = nvjpeg.NVJPEG_FLAGS_UPSAMPLING_WITH_INTERPOLATION;
 
-  private static final @Nullable CUstream_st DEFAULT_STREAM = null;
+  static final @Nullable CUstream_st DEFAULT_STREAM = null;
 
   private final Device device;
   private final Queue queue;
   private final nvjpegHandle handle;
   private final nvjpegJpegState state;
+  private final @Nullable NvJpegEngines engines;
 
   /** A way to run work on a device. */
   interface Queue {
@@ -42,11 +42,17 @@ final class NvJpeg implements AutoCloseable {
     int run(Device device, IntSupplier work);
   }
 
-  private NvJpeg(Device device, Queue queue, nvjpegHandle handle, nvjpegJpegState state) {
+  private NvJpeg(
+      Device device,
+      Queue queue,
+      nvjpegHandle handle,
+      nvjpegJpegState state,
+      @Nullable NvJpegEngines engines) {
     this.device = device;
     this.queue = queue;
     this.handle = handle;
     this.state = state;
+    this.engines = engines;
   }
 
   /**
@@ -67,14 +73,22 @@ final class NvJpeg implements AutoCloseable {
           e);
     }
     nvjpegHandle handle = new nvjpegHandle();
-    require("nvJPEG", queue.run(device, () -> nvjpeg.nvjpegCreateSimple(handle)));
+    NvJpegStatus.require(
+        "nvJPEG", queue.run(device, () -> create(nvjpeg.NVJPEG_BACKEND_DEFAULT, handle)));
     nvjpegJpegState state = new nvjpegJpegState();
     int status = queue.run(device, () -> nvjpeg.nvjpegJpegStateCreate(handle, state));
     if (status != nvjpeg.NVJPEG_STATUS_SUCCESS) {
       nvjpeg.nvjpegDestroy(handle);
     }
-    require("nvJPEG", status);
-    return new NvJpeg(device, queue, handle, state);
+    NvJpegStatus.require("nvJPEG", status);
+    return new NvJpeg(device, queue, handle, state, NvJpegEngines.open(device, queue));
+  }
+
+  /** Creates a handle whose way of decoding is {@code backend}; returns nvJPEG's status. */
+  static int create(int backend, nvjpegHandle handle) {
+    nvjpegDevAllocator_t ownMemory = null;
+    nvjpegPinnedAllocator_t ownPinned = null;
+    return nvjpeg.nvjpegCreateEx(backend, ownMemory, ownPinned, FLAGS, handle);
   }
 
   /**
@@ -103,38 +117,13 @@ final class NvJpeg implements AutoCloseable {
    * @throws ImageException if it cannot be read
    */
   Tensor decode(byte[] encoded, long maxPixels) {
-    int[] components = new int[1];
-    int[] sampling = new int[1];
-    int[] widths = new int[COMPONENTS];
-    int[] heights = new int[COMPONENTS];
-    int status =
-        nvjpeg.nvjpegGetImageInfo(
-            handle, encoded, encoded.length, components, sampling, widths, heights);
-    // The bytes are the only argument that can be wrong, for example empty.
-    requireReadable(
-        status == nvjpeg.NVJPEG_STATUS_INVALID_PARAMETER ? nvjpeg.NVJPEG_STATUS_BAD_JPEG : status);
-    int width = widths[0];
-    int height = heights[0];
-    if (width < 1 || height < 1 || (long) width * height > maxPixels) {
-      throw new ImageException(
-          ("an image must have at most %d pixels, got %dx%d; maxPixels of the plan changes this"
-                  + " limit")
-              .formatted(maxPixels, width, height));
-    }
-    Tensor pixels =
-        torch.empty(
-            new long[] {CHANNELS, height, width},
-            new TensorOptions(ScalarType.Byte).device(new DeviceOptional(device)),
-            null);
+    NvJpegSize size = NvJpegSize.of(handle, encoded, maxPixels);
+    Tensor pixels = size.allocate(device);
     try (PointerScope scope = new PointerScope()) {
       BytePointer bytes = new BytePointer(encoded); // lives until the device is done
       nvjpegImage_t target = new nvjpegImage_t();
-      BytePointer plane = new BytePointer(pixels.data_ptr());
-      for (int channel = 0; channel < CHANNELS; channel++) {
-        target.channel(channel, plane.getPointer((long) channel * height * width));
-        target.pitch(channel, width);
-      }
-      requireReadable(
+      size.point(target, pixels);
+      NvJpegStatus.requireReadable(
           queue.run(
               device,
               () ->
@@ -150,44 +139,23 @@ final class NvJpeg implements AutoCloseable {
     return pixels;
   }
 
-  private static void requireReadable(int status) {
-    switch (status) {
-      case nvjpeg.NVJPEG_STATUS_BAD_JPEG, nvjpeg.NVJPEG_STATUS_INCOMPLETE_BITSTREAM ->
-          throw new ImageException("not a whole JPEG, or a damaged one: " + name(status));
-      case nvjpeg.NVJPEG_STATUS_JPEG_NOT_SUPPORTED,
-          nvjpeg.NVJPEG_STATUS_IMPLEMENTATION_NOT_SUPPORTED ->
-          throw new ImageException(
-              "a JPEG of a kind that nvJPEG does not read; ImagePlan may read it on the CPU: "
-                  + name(status));
-      default -> require("the decoding of a JPEG on the device", status);
-    }
-  }
-
-  private static void require(String what, int status) {
-    if (status != nvjpeg.NVJPEG_STATUS_SUCCESS) {
-      throw new IllegalStateException(what + " failed: " + name(status));
-    }
-  }
-
-  private static String name(int status) {
-    return switch (status) {
-      case nvjpeg.NVJPEG_STATUS_NOT_INITIALIZED -> "NVJPEG_STATUS_NOT_INITIALIZED";
-      case nvjpeg.NVJPEG_STATUS_INVALID_PARAMETER -> "NVJPEG_STATUS_INVALID_PARAMETER";
-      case nvjpeg.NVJPEG_STATUS_BAD_JPEG -> "NVJPEG_STATUS_BAD_JPEG";
-      case nvjpeg.NVJPEG_STATUS_JPEG_NOT_SUPPORTED -> "NVJPEG_STATUS_JPEG_NOT_SUPPORTED";
-      case nvjpeg.NVJPEG_STATUS_ALLOCATOR_FAILURE -> "NVJPEG_STATUS_ALLOCATOR_FAILURE";
-      case nvjpeg.NVJPEG_STATUS_EXECUTION_FAILED -> "NVJPEG_STATUS_EXECUTION_FAILED";
-      case nvjpeg.NVJPEG_STATUS_ARCH_MISMATCH -> "NVJPEG_STATUS_ARCH_MISMATCH";
-      case nvjpeg.NVJPEG_STATUS_INTERNAL_ERROR -> "NVJPEG_STATUS_INTERNAL_ERROR";
-      case nvjpeg.NVJPEG_STATUS_IMPLEMENTATION_NOT_SUPPORTED ->
-          "NVJPEG_STATUS_IMPLEMENTATION_NOT_SUPPORTED";
-      case nvjpeg.NVJPEG_STATUS_INCOMPLETE_BITSTREAM -> "NVJPEG_STATUS_INCOMPLETE_BITSTREAM";
-      default -> "status " + status;
-    };
+  /**
+   * Decodes those pictures that the device's engines for JPEGs take, all at once.
+   *
+   * @return as {@link #decode(byte[], long)}, null for each that {@code decode} must read, or
+   *     refuse
+   */
+  @Nullable Tensor[] decodeTogether(List<byte[]> pictures, long maxPixels) {
+    return engines == null
+        ? new @Nullable Tensor[pictures.size()]
+        : engines.decode(pictures, maxPixels);
   }
 
   @Override
   public void close() {
+    if (engines != null) {
+      engines.close();
+    }
     int unused =
         queue.run(
             device,

@@ -13,6 +13,7 @@ import org.bytedeco.pytorch.Device;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A decoder of JPEGs on a CUDA device, by NVIDIA's nvJPEG. The host only reads files and draws; the
@@ -28,8 +29,12 @@ import org.bytedeco.pytorch.global.torch;
  *
  * <p>The draws for a picture, its part and its reflections, equal the draws of the same {@link
  * ImagePlan} on the CPU for the same seed, epoch and index. Pixels differ from the CPU's by a few
- * levels: nvJPEG computes the inverse DCT and chroma upsampling differently than libjpeg-turbo, and
- * libtorch scales without rounding in between.
+ * levels: nvJPEG computes the inverse DCT differently than libjpeg-turbo, and libtorch scales
+ * without rounding in between.
+ *
+ * <p>A batch is decoded by the engines for JPEGs if the device has them, up to 64 pictures at once
+ * while they have no more pixels together than the plan permits for one; they read baseline JPEGs
+ * in color. All others are decoded one after the other.
  *
  * <p>nvJPEG reads baseline and progressive JPEGs of 8 bits, in grey or color; not CMYK, PNG or
  * WebP. It needs {@code org.bytedeco:cuda} on the class path, and the libraries of CUDA: see "GPUs"
@@ -38,6 +43,9 @@ import org.bytedeco.pytorch.global.torch;
  * <p>Thread-safe; calls of one decoder take turns. For decoding in parallel, each thread opens one.
  */
 public final class NvJpegDecoder implements AutoCloseable {
+  /** So many pictures are decoded at once, and are on the device in full size. */
+  private static final int TOGETHER = 64;
+
   private final Device device;
   private final NvJpeg library; // under the lock of this
   private boolean isClosed;
@@ -126,25 +134,54 @@ public final class NvJpegDecoder implements AutoCloseable {
     return inCallersScope(
         () -> {
           TensorVector rows = new TensorVector();
-          for (int i = 0; i < indices.length; i++) {
-            byte[] encoded = requireNonNull(pictures.get(i), "a picture");
+          for (int from = 0; from < indices.length; from += TOGETHER) {
+            int to = Math.min(from + TOGETHER, indices.length);
             try (PointerScope scope = new PointerScope()) {
-              rows.push_back(
-                  plan.cut(encoded, seed, epoch, indices[i], pixels(encoded, plan.maxPixels())));
-            } catch (ImageException e) {
-              throw new ImageException(
-                  "picture %d (index %d): %s".formatted(i, indices[i], e.getMessage()), e);
+              @Nullable Tensor[] decoded = together(pictures.subList(from, to), plan.maxPixels());
+              for (int i = from; i < to; i++) {
+                rows.push_back(
+                    cut(plan, pictures.get(i), decoded[i - from], seed, epoch, indices, i));
+              }
             }
           }
           return plan.finish(torch.stack(rows));
         });
   }
 
+  private Tensor cut(
+      ImagePlan plan,
+      byte[] encoded,
+      @Nullable Tensor decoded,
+      long seed,
+      long epoch,
+      long[] indices,
+      int i) {
+    try {
+      Tensor whole = decoded == null ? pixels(encoded, plan.maxPixels()) : decoded;
+      return plan.cut(encoded, seed, epoch, indices[i], whole);
+    } catch (ImageException e) {
+      throw new ImageException(
+          "picture %d (index %d): %s".formatted(i, indices[i], e.getMessage()), e);
+    }
+  }
+
+  private synchronized @Nullable Tensor[] together(List<byte[]> pictures, long maxPixels) {
+    requireOpen();
+    for (byte[] encoded : pictures) {
+      requireNonNull(encoded, "a picture");
+    }
+    return library.decodeTogether(pictures, maxPixels);
+  }
+
   private synchronized Tensor pixels(byte[] encoded, long maxPixels) {
+    requireOpen();
+    return library.decode(encoded, maxPixels);
+  }
+
+  private void requireOpen() {
     if (isClosed) {
       throw new IllegalStateException("NvJpegDecoder is closed");
     }
-    return library.decode(encoded, maxPixels);
   }
 
   private static Tensor inCallersScope(Supplier<Tensor> computation) {

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.image;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.bytedeco.cuda.global.nvjpeg;
+import org.bytedeco.cuda.nvjpeg.nvjpegHandle;
+import org.bytedeco.cuda.nvjpeg.nvjpegImage_t;
+import org.bytedeco.cuda.nvjpeg.nvjpegJpegState;
+import org.bytedeco.cuda.nvjpeg.nvjpegJpegStream;
+import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.javacpp.PointerPointer;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.javacpp.SizeTPointer;
+import org.bytedeco.pytorch.Device;
+import org.bytedeco.pytorch.Tensor;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The engines of a device that decode many JPEGs at once, beside its other work. Few kinds of
+ * devices have them, and they read baseline JPEGs only. One thread at a time.
+ */
+final class NvJpegEngines implements AutoCloseable {
+  private final Device device;
+  private final NvJpeg.Queue queue;
+  private final nvjpegHandle handle;
+  private final nvjpegJpegState state;
+  private final nvjpegJpegStream header;
+
+  private NvJpegEngines(Device device, NvJpeg.Queue queue, nvjpegHandle handle) {
+    this.device = device;
+    this.queue = queue;
+    this.handle = handle;
+    this.state = new nvjpegJpegState();
+    this.header = new nvjpegJpegStream();
+  }
+
+  /** Opens the engines of a device; returns null if it has none. */
+  static @Nullable NvJpegEngines open(Device device, NvJpeg.Queue queue) {
+    nvjpegHandle handle = new nvjpegHandle();
+    int created = queue.run(device, () -> NvJpeg.create(nvjpeg.NVJPEG_BACKEND_HARDWARE, handle));
+    if (created != nvjpeg.NVJPEG_STATUS_SUCCESS) {
+      return null; // ARCH_MISMATCH, or whatever else: everything works without
+    }
+    NvJpegEngines engines = new NvJpegEngines(device, queue, handle);
+    if (queue.run(device, engines::prepare) != nvjpeg.NVJPEG_STATUS_SUCCESS) {
+      engines.close();
+      return null;
+    }
+    return engines;
+  }
+
+  private int prepare() {
+    int status = nvjpeg.nvjpegJpegStateCreate(handle, state);
+    return status == nvjpeg.NVJPEG_STATUS_SUCCESS
+        ? nvjpeg.nvjpegJpegStreamCreate(handle, header)
+        : status;
+  }
+
+  /**
+   * Decodes the pictures that the engines read.
+   *
+   * @param maxPixels of a picture that is taken
+   * @return uint8 {@code [3, height, width]} of each, which belong to the innermost scope; null for
+   *     a picture that is left to others
+   */
+  @Nullable Tensor[] decode(List<byte[]> pictures, long maxPixels) {
+    @Nullable Tensor[] decoded = new @Nullable Tensor[pictures.size()];
+    List<Integer> taken = new ArrayList<>();
+    List<NvJpegSize> sizes = new ArrayList<>();
+    long left = PlanArguments.MAX_PIXELS; // of all, which are on the device at once
+    for (int i = 0; i < decoded.length; i++) {
+      NvJpegSize size = takes(pictures.get(i), Math.min(maxPixels, left));
+      if (size != null) {
+        left -= size.pixels();
+        taken.add(i);
+        sizes.add(size);
+      }
+    }
+    int count = taken.size();
+    if (count == 0) {
+      return decoded;
+    }
+    List<Tensor> pixels = sizes.stream().map(size -> size.allocate(device)).toList();
+    if (run(taken.stream().map(pictures::get).toList(), sizes, pixels)
+        != nvjpeg.NVJPEG_STATUS_SUCCESS) {
+      return decoded; // one of them is damaged: who decodes each by itself says which
+    }
+    for (int k = 0; k < count; k++) {
+      decoded[taken.get(k)] = pixels.get(k);
+    }
+    return decoded;
+  }
+
+  /** Returns the size of a picture that the engines read, null for all others. */
+  private @Nullable NvJpegSize takes(byte[] encoded, long maxPixels) {
+    try {
+      NvJpegSize size = NvJpegSize.of(handle, encoded, maxPixels);
+      return !size.isGrey() && isSupported(encoded) ? size : null;
+    } catch (ImageException e) {
+      return null; // who decodes it by itself gets this again
+    }
+  }
+
+  private boolean isSupported(byte[] encoded) {
+    int[] refusal = {1};
+    return nvjpeg.nvjpegJpegStreamParseHeader(handle, encoded, encoded.length, header)
+            == nvjpeg.NVJPEG_STATUS_SUCCESS
+        && nvjpeg.nvjpegDecodeBatchedSupported(handle, header, refusal)
+            == nvjpeg.NVJPEG_STATUS_SUCCESS
+        && refusal[0] == 0;
+  }
+
+  private int run(List<byte[]> pictures, List<NvJpegSize> sizes, List<Tensor> pixels) {
+    int count = pictures.size();
+    try (PointerScope scope = new PointerScope()) {
+      PointerPointer<BytePointer> data = new PointerPointer<>(count);
+      SizeTPointer lengths = new SizeTPointer(count);
+      nvjpegImage_t targets = new nvjpegImage_t(count);
+      for (int k = 0; k < count; k++) {
+        byte[] encoded = pictures.get(k);
+        data.put(k, new BytePointer(encoded)); // lives until the device is done
+        lengths.put(k, encoded.length);
+        sizes.get(k).point(targets.getPointer(k), pixels.get(k));
+      }
+      return queue.run(
+          device,
+          () -> {
+            int status =
+                nvjpeg.nvjpegDecodeBatchedInitialize(
+                    handle, state, count, 1, nvjpeg.NVJPEG_OUTPUT_RGB);
+            return status == nvjpeg.NVJPEG_STATUS_SUCCESS
+                ? nvjpeg.nvjpegDecodeBatched(
+                    handle, state, data, lengths, targets, NvJpeg.DEFAULT_STREAM)
+                : status;
+          });
+    }
+  }
+
+  @Override
+  public void close() {
+    int unused =
+        queue.run(
+            device,
+            () -> {
+              if (!header.isNull()) {
+                nvjpeg.nvjpegJpegStreamDestroy(header);
+              }
+              if (!state.isNull()) {
+                nvjpeg.nvjpegJpegStateDestroy(state);
+              }
+              return nvjpeg.nvjpegDestroy(handle);
+            });
+  }
+}
