@@ -35,6 +35,9 @@ def main(words):
     copy(built / "libtorchfeed_fake_device.so", content / "native/target/cmake/libtorchfeed_fake_device.so")
     copy(built / "libtorchfeed.so", content / "programs/libtorchfeed.so")
     copy(built / "test/gpu_transfer_test", content / "programs/gpu_transfer_test")
+    # which libtorchfeed.so is linked with
+    for library in (built / "preset/leptonica").rglob("libleptonica.so*"):
+        copy(library, content / "programs" / library.name)
     copy_sources(root, content)
     copy_pictures(options.pictures or root / "java-api/src/test/resources/golden/images", content,
                   repeat=options.pictures is None)
