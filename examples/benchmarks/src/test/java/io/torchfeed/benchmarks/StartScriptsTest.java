@@ -59,6 +59,7 @@ class StartScriptsTest {
         "balance",
         "collectives",
         "coordinator",
+        "device-loaders",
         "edge-memory",
         "elastic",
         "image-memory",
@@ -81,6 +82,7 @@ class StartScriptsTest {
   @ParameterizedTest
   @CsvSource({
     "balance, 'balance: no arguments are taken, got --help'",
+    "device-loaders, 'device-loaders: no arguments are taken, got --help'",
     "planning, 'planning: no arguments are taken, got --help'",
     "image-memory, 'image-memory: --help is not a folder'",
     "coordinator, 'coordinator: SILENCE_MILLIS, SECONDS and RANKS must be at least 1, got ''--help'''",
