@@ -13,7 +13,7 @@ need() {
   exit 1
 }
 
-# Something missing exits with status 1, wrong use with status 2, each in one line.
+# Something missing exits with status 1, wrong use with status 2, each in one message.
 wrong() {
   echo "$name: $1" >&2
   exit 2
@@ -28,30 +28,45 @@ if [ -n "${JAVA_HOME:-}" ]; then
   java=$JAVA_HOME/bin/java
 fi
 
-check_java() {
-  has "$java" || need "Java is missing; install a JDK 17 or later, or set JAVA_HOME to one."
+# missing LINE...: adds to the message of check_tools.
+missing() {
+  tools="$tools
+  $1"
+}
+
+jdk="a JDK 17 or later, not only its runtime (Debian: openjdk-17-jdk-headless), or set JAVA_HOME to one"
+
+find_java() {
+  if ! has "$java"; then
+    missing "$java: install $jdk"
+    return
+  fi
   version=$("$java" -XshowSettings:properties -version 2>&1 |
     sed -n 's/^ *java\.specification\.version = \([0-9]*\).*/\1/p')
-  [ "${version:-0}" -ge 17 ] ||
-    need "JDK 17 or later is needed, $java is version ${version:-unknown}; set JAVA_HOME to a JDK."
+  [ "${version:-0}" -ge 17 ] || missing "$java is version ${version:-unknown}: install $jdk"
 }
 
-check_java_tools() {
-  if [ -n "${JAVA_HOME:-}" ]; then
-    has "$JAVA_HOME/bin/javac" || need "$JAVA_HOME is not a JDK (it has no javac); install a JDK."
-  else
-    has javac || need "javac is missing; install a JDK 17 or later, not only its runtime."
+find_build_tools() {
+  if has "$java" && ! has "${java}c"; then
+    missing "${java}c: install $jdk"
   fi
-  has mvn || need "Maven is missing; install Maven 3.8 or later."
+  has mvn || missing "mvn: install Maven 3.8 or later (Debian: maven)"
 }
 
-check_native_tools() {
-  has cmake || need "CMake is missing; install CMake 3.21 or later."
-  has ninja || need "Ninja is missing; install ninja (package ninja-build)."
-  has "${CXX:-c++}" || need "a C++ compiler is missing; install g++ 11 or later, or set CXX."
-  has python3 || need "python3 is missing; it fetches libtorch's headers. Install Python 3 with pip."
-  python3 -m pip --version >/dev/null 2>&1 ||
-    need "pip is missing; it fetches libtorch's headers. Install python3-pip."
+find_native_tools() {
+  tools=$tools$(sh "$root/native/check-tools.sh" --list)
+  if has python3 && ! python3 -m pip --version >/dev/null 2>&1; then
+    missing "pip of python3: install it (Debian: python3-pip); it fetches headers"
+  fi
+}
+
+# check_tools FUNCTION...: names everything that the functions do not find in one message.
+check_tools() {
+  tools=
+  for find; do
+    "$find"
+  done
+  [ -z "$tools" ] || need "tools that are needed were not found:$tools"
 }
 
 # Succeeds if no source is newer than the last good build and its whole class path exists.
@@ -68,23 +83,73 @@ is_built() {
     done )
 }
 
-# Prints the steps of a build, from the output of Maven, CMake and Ninja.
+# before_build ARGUMENTS...: succeeds if the program cannot check its arguments itself until it has been
+# built, which takes minutes.
+before_build() {
+  for argument; do
+    case $argument in
+      -h | --help) return 1 ;;
+    esac
+  done
+  ! is_built
+}
+
+# check_options ARGUMENTS...: refuses an option that no program of the example declares.
+check_options() {
+  known=$(find "$here/src/main" "$root/examples/common/src/main" -name '*.java' -exec cat {} + |
+    sed -n 's/.*names = .*"\(--[a-z-]*\)".*/\1/p' | sort -u)
+  for argument; do
+    case $argument in
+      --) return ;;
+      --*)
+        printf '%s\n' "$known" | grep -qxF -e "${argument%%=*}" ||
+          wrong "Unknown option: '${argument%%=*}'; the commands of this example have $(echo "$known" --help | tr '\n' ' ')"
+        ;;
+    esac
+  done
+}
+
+# value_of OPTION ARGUMENTS...: prints the last value of an option.
+value_of() {
+  option=$1
+  shift
+  value=
+  while [ $# -gt 0 ]; do
+    case $1 in
+      "$option") value=${2:-} ;;
+      "$option="*) value=${1#*=} ;;
+    esac
+    shift
+  done
+  printf '%s' "$value"
+}
+
+# Prints the steps of a build, from the output of Maven, CMake and Ninja, each as soon as it is there: some
+# versions of awk and sed read from a pipe only when it holds 4 KB.
 show_steps() {
-  awk -v name="$name" '
-    function step(text) { print name ": " text; fflush() }
-    sub(/^\[INFO\] Building torchfeed/, "torchfeed") {
-      sub(/ [0-9][^ ]*( +\[.*)?$/, "")
-      step("building " $0)
-      next
-    }
-    /Downloading from .*(pytorch|openblas|leptonica|cuda)[^\/]*-(linux|macosx)[^\/]*\.jar$/ {
-      sub(/.*\//, ""); step("downloading " $0)
-    }
-    sub(/^torchfeed: /, "") { step($0) }
-    /^\[[0-9]+\/[0-9]+\] / {
-      split($1, at, /[][\/]/)
-      if (at[2] % 10 == 0 || at[2] == at[3]) step("compiled " at[2] " of " at[3] " parts of the C++ code")
-    }'
+  while IFS= read -r line; do
+    step=
+    case $line in
+      '[INFO] Building torchfeed'*)
+        step="building ${line#'[INFO] Building '}"
+        step=${step%% [0-9]*}
+        ;;
+      'Downloading from '*[-/]pytorch-*-linux*.jar | 'Downloading from '*[-/]pytorch-*-macosx*.jar | \
+        'Downloading from '*/openblas-*-linux*.jar | 'Downloading from '*/openblas-*-macosx*.jar | \
+        'Downloading from '*/leptonica-*-linux*.jar | 'Downloading from '*/leptonica-*-macosx*.jar | \
+        'Downloading from '*/cuda-*-linux*.jar | 'Downloading from '*/cuda-*-macosx*.jar)
+        step="downloading ${line##*/}"
+        ;;
+      'torchfeed: '*) step=${line#torchfeed: } ;;
+      *' (cmake-build) @ '*) step="compiling the C++ code; its first part takes a minute or more" ;;
+      '['[0-9]*/[0-9]*'] '*)
+        line=${line%%]*}
+        step="compiled ${line#'['}"
+        step="${step%/*} of ${step#*/} parts of the C++ code"
+        ;;
+    esac
+    [ -z "$step" ] || echo "$name: $step"
+  done
 }
 
 # build JAR_FOLDER AFTER MAVEN_OPTIONS...: runs the command AFTER once the jar exists and before the
@@ -93,19 +158,20 @@ build() {
   jar_folder=$1
   after=$2
   shift 2
-  check_java
-  is_built && return 0
+  if is_built; then
+    check_tools find_java
+    return 0
+  fi
+  case " $* " in
+    *" -Dtorchfeed.native.skip=true "*) check_tools find_java find_build_tools ;;
+    *) check_tools find_java find_build_tools find_native_tools ;;
+  esac
   mkdir -p "$root/target"
   if has flock; then
     exec 9>"$root/target/examples.lock"
     flock 9
   fi
   if ! is_built; then
-    check_java_tools
-    case " $* " in
-      *" -Dtorchfeed.native.skip=true "*) ;;
-      *) check_native_tools ;;
-    esac
     mkdir -p "$target"
     echo "$name: building (takes a few minutes the first time)" >&2
     log=$target/build.log

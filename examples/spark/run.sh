@@ -7,6 +7,9 @@
 uses=$here/../mnist-ddp
 . "$here/../build.sh"
 
+if before_build "$@"; then
+  check_options "$@"
+fi
 build examples/spark :
 
 opens=$(sed -n 's:.*<torchfeed.spark.opens>\(.*\)</torchfeed.spark.opens>.*:\1:p' "$here/pom.xml")
