@@ -18,7 +18,6 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** The command that names the classes of pictures by a saved net. */
@@ -26,14 +25,8 @@ import picocli.CommandLine.Parameters;
     name = "classify",
     description = "Prints the most likely class of each picture, and its probability.")
 final class Classify implements Callable<Integer> {
-  @Mixin private Settings settings = new Settings();
-
-  @Option(
-      names = "--model",
-      required = true,
-      paramLabel = "FILE",
-      description = "The file model.pt that train has written, with the same --data and --size.")
-  private Path model = Path.of("");
+  @Mixin private ModelOption model = new ModelOption();
+  @Mixin private Loading loading = new Loading();
 
   @Parameters(arity = "1..*", paramLabel = "PICTURE", description = "JPEG, PNG or WebP files.")
   private List<Path> pictures = List.of();
@@ -59,29 +52,27 @@ final class Classify implements Callable<Integer> {
   @Override
   @SuppressWarnings("try") // guards and scopes work by being open
   public Integer call() {
-    settings.check();
-    Images images = Images.test(settings.data(), settings.size());
-    try (ResNet net = new ResNet(images.classes().size());
+    loading.check();
+    try (TrainedNet trained = model.load();
         NoGradGuard guard = new NoGradGuard();
         DataLoader loader =
-            DataLoader.over(new Pictures(pictures, images.plan()))
-                .batchSize(settings.batchSize())
-                .workers(settings.workers())
+            DataLoader.over(new Pictures(pictures, Images.testPlan(trained.size())))
+                .batchSize(loading.batchSize())
+                .workers(loading.workers())
                 .build();
         Batches batches = loader.epoch(0)) {
-      ModelFile.load(net, model);
-      net.eval();
+      trained.net().eval();
       for (Batch batch : batches) {
-        print(net, batch, images.classes());
+        print(trained, batch);
       }
     }
     return 0;
   }
 
   @SuppressWarnings("try") // a scope works by being open
-  private void print(ResNet net, Batch batch, List<String> classes) {
+  private void print(TrainedNet trained, Batch batch) {
     try (PointerScope scope = new PointerScope()) {
-      Tensor shares = torch.softmax(net.forward(batch.tensor(0)), 1);
+      Tensor shares = torch.softmax(trained.net().forward(batch.tensor(0)), 1);
       for (int row = 0; row < batch.size(); row++) {
         Tensor own = shares.select(0, row);
         int best = (int) own.argmax().item_long();
@@ -89,7 +80,7 @@ final class Classify implements Callable<Integer> {
             Locale.ROOT,
             "%s: %s, %.0f %%%n",
             pictures.get((int) batch.indices()[row]),
-            classes.get(best),
+            trained.classes().get(best),
             100 * own.select(0, best).item_float());
       }
     }

@@ -28,7 +28,7 @@ record Evaluation(long correct, long pictures) {
 
   /** Evaluates each picture on one rank, and adds the counts. */
   @SuppressWarnings("try") // a scope works by being open
-  static Evaluation of(ResNet net, NativeDataset pictures, ProcessGroup group, Settings settings) {
+  static Evaluation of(ResNet net, NativeDataset pictures, ProcessGroup group, Loading loading) {
     StridedSampler sampler =
         StridedSampler.of(SequentialSampler.of(pictures.size()), group.part())
             .withTail(Tail.UNEVEN);
@@ -38,8 +38,8 @@ record Evaluation(long correct, long pictures) {
         DataLoader loader =
             DataLoader.over(pictures)
                 .sampler(sampler)
-                .batchSize(settings.batchSize())
-                .workers(settings.workers())
+                .batchSize(loading.batchSize())
+                .workers(loading.workers())
                 .build();
         Batches batches = loader.epoch(0)) {
       while (batches.hasNext()) {

@@ -53,16 +53,18 @@ record Images(List<String> classes, ImagePlan plan, Supplier<NativeDataset> sour
     return of(data, "train", augmented(size, augmentation).build());
   }
 
-  /** Lists the test pictures; their middle is used. */
+  /** Lists the test pictures. */
   static Images test(Path data, int size) {
-    return of(
-        data,
-        "val",
-        normalized(
-            ImagePlan.builder()
-                .exifOrientation()
-                .resizeShortSide((int) Math.round(size * SHORT_SIDE_PER_SIZE))
-                .centerCrop(size, size)));
+    return of(data, "val", testPlan(size));
+  }
+
+  /** Returns the plan that uses the middle of a picture. */
+  static ImagePlan testPlan(int size) {
+    return normalized(
+        ImagePlan.builder()
+            .exifOrientation()
+            .resizeShortSide((int) Math.round(size * SHORT_SIDE_PER_SIZE))
+            .centerCrop(size, size));
   }
 
   /** Opens the pictures, which native threads decode; the caller closes them. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.images;
 
-import static io.torchfeed.examples.images.Settings.require;
+import static io.torchfeed.examples.images.DataFolder.require;
 
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.launch.LaunchException;
@@ -23,7 +23,15 @@ import picocli.CommandLine.Option;
       "Writes metrics.csv, metrics.png, samples.png (the net's input) and model.pt to --out."
     })
 final class Train implements Callable<Integer> {
-  @Mixin private Settings settings = new Settings();
+  @Mixin private DataFolder data = new DataFolder();
+
+  @Option(
+      names = "--size",
+      paramLabel = "N",
+      description = "Height and width of the net's input (default: ${DEFAULT-VALUE}).")
+  private int size = 128;
+
+  @Mixin private Loading loading = new Loading();
 
   @Option(
       names = "--ranks",
@@ -70,14 +78,17 @@ final class Train implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
-    settings.check();
+    data.check("train", "val");
+    loading.check();
+    require(size >= 32 && size <= 1024, "--size must be in [32, 1024], got " + size);
     require(ranks >= 1 && ranks <= 1024, "--ranks must be in [1, 1024], got " + ranks);
     require(epochs >= 1, "--epochs must be at least 1, got " + epochs);
     require(lr > 0, "--lr must be above 0, got " + lr);
     if (System.getenv("RANK") != null) {
       try (ProcessGroup group = ProcessGroup.join()) {
-        new Training(group, settings, new Training.Options(epochs, lr, augmentation, seed, out))
-            .run();
+        Training.Options options =
+            new Training.Options(data.path(), size, epochs, lr, augmentation, seed, out);
+        new Training(group, loading, options).run();
       }
       return 0;
     }
@@ -109,10 +120,10 @@ final class Train implements Callable<Integer> {
   private List<String> arguments() {
     return List.of(
         "train",
-        "--data=" + settings.data().toAbsolutePath(),
-        "--size=" + settings.size(),
-        "--batch-size=" + settings.batchSize(),
-        "--workers=" + settings.workers(),
+        "--data=" + data.path().toAbsolutePath(),
+        "--size=" + size,
+        "--batch-size=" + loading.batchSize(),
+        "--workers=" + loading.workers(),
         "--ranks=" + ranks,
         "--epochs=" + epochs,
         "--lr=" + lr,

@@ -27,34 +27,43 @@ final class Training {
   /**
    * The settings that only training has.
    *
+   * @param data folder of the images
+   * @param size height and width of the net's input
    * @param epochs passes over the training images
    * @param lr learning rate at the start
    * @param augmentation changes of the training images
    * @param seed of parameters, order and random parts
    * @param out folder of the results
    */
-  record Options(int epochs, double lr, Images.Augmentation augmentation, long seed, Path out) {}
+  record Options(
+      Path data,
+      int size,
+      int epochs,
+      double lr,
+      Images.Augmentation augmentation,
+      long seed,
+      Path out) {}
 
   private final ProcessGroup group;
-  private final Settings settings;
+  private final Loading loading;
   private final Options options;
 
-  Training(ProcessGroup group, Settings settings, Options options) {
+  Training(ProcessGroup group, Loading loading, Options options) {
     this.group = group;
-    this.settings = settings;
+    this.loading = loading;
     this.options = options;
   }
 
   void run() throws IOException {
-    Images images = Images.training(settings.data(), settings.size(), options.augmentation());
-    Images test = Images.test(settings.data(), settings.size());
-    Settings.require(
+    Images images = Images.training(options.data(), options.size(), options.augmentation());
+    Images test = Images.test(options.data(), options.size());
+    DataFolder.require(
         images.classes().equals(test.classes()),
         "--data: train has the classes " + images.classes() + ", val " + test.classes());
     boolean isFirst = group.rank() == 0;
     if (isFirst) {
       SampleSheet.write(
-          Images.toLookAt(settings.data(), settings.size(), options.augmentation()),
+          Images.toLookAt(options.data(), options.size(), options.augmentation()),
           options.seed(),
           options.out().resolve("samples.png"));
     }
@@ -69,15 +78,15 @@ final class Training {
         DataLoader loader =
             DataLoader.over(pictures)
                 .sampler(DistributedRandomSampler.of(pictures.size(), group.part()))
-                .batchSize(settings.batchSize())
-                .workers(settings.workers())
+                .batchSize(loading.batchSize())
+                .workers(loading.workers())
                 .seed(options.seed())
                 .build()) {
       for (int epoch = 1; epoch <= options.epochs(); epoch++) {
         Pass pass = new Pass(model, net, optimizer, loader);
         pass.run(epoch);
         model.verifyReplicas();
-        Evaluation evaluation = Evaluation.of(net, testPictures, group, settings);
+        Evaluation evaluation = Evaluation.of(net, testPictures, group, loading);
         if (isFirst) {
           metrics.add(
               new Metrics.Row(
@@ -87,7 +96,8 @@ final class Training {
                   pass.seconds(),
                   pass.images * group.size() / pass.seconds(),
                   pass.waitShare()));
-          ModelFile.save(net, options.out().resolve("model.pt"));
+          new TrainedNet(net, options.size(), images.classes())
+              .save(options.out().resolve("model.pt"));
         }
       }
     }

@@ -20,6 +20,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import javax.imageio.ImageIO;
+import org.bytedeco.pytorch.OutputArchive;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -94,18 +95,23 @@ class ClassifierTest {
     assertThat(Files.readAllLines(out.resolve("metrics.csv"))).hasSize(9);
     assertThat(ImageIO.read(out.resolve("samples.png").toFile()).getWidth()).isEqualTo(8 * 32);
     assertThat(out.resolve("metrics.png")).isNotEmptyFile();
-    String evaluation =
-        printedBy("evaluate", data, "--size=32", "--model=" + out.resolve("model.pt"));
+    String evaluation = printedBy("evaluate", data, "--model=" + out.resolve("model.pt"));
     assertThat(evaluation).contains(" of 14 images, ");
     assertThat(Integer.parseInt(evaluation.substring(0, evaluation.indexOf(" "))))
         .isGreaterThanOrEqualTo(12);
     Path warm = folder.resolve("data/val/warm");
     String[] pictures = {warm.resolve("0.jpg").toString(), warm.resolve("1.jpg").toString()};
     String model = "--model=" + out.resolve("model.pt");
-    assertThat(printedBy("classify", data, "--size=32", model, pictures[0], pictures[1]).lines())
+    assertThat(printedBy("classify", model, pictures[0], pictures[1]).lines())
         .satisfiesExactly(
             line -> assertThat(line).startsWith(pictures[0] + ": warm, "),
             line -> assertThat(line).startsWith(pictures[1] + ": warm, "));
+    Path cold = folder.resolve("data/val/cold");
+    Files.move(cold, cold.resolveSibling("icy"));
+    assertThat(run("evaluate", data, model)).isEqualTo(2);
+    assertThat(errors.toString())
+        .contains("--data: val has the classes [icy, warm], the net in " + out)
+        .contains("model.pt [cold, warm]");
   }
 
   @Test
@@ -126,7 +132,7 @@ class ClassifierTest {
       String line = Files.readAllLines(out.resolve("metrics.csv")).get(1);
       metrics.add(line.replaceFirst("(,[^,]*){3}$", "")); // without the times
       String model = "--model=" + out.resolve("model.pt");
-      metrics.add(printedBy("evaluate", "--data=" + from, "--size=32", model));
+      metrics.add(printedBy("evaluate", "--data=" + from, model));
     }
     assertThat(metrics.subList(2, 4)).isEqualTo(metrics.subList(0, 2));
   }
@@ -150,12 +156,25 @@ class ClassifierTest {
     assertThat(errors.toString()).contains(folder.resolve("train") + " is missing");
     Path broken = Files.writeString(folder.resolve("broken.pt"), "no archive");
     assertThat(run("evaluate", "--data=" + data(), "--model=" + broken)).isEqualTo(2);
-    assertThat(errors.toString()).contains("broken.pt is not a net for these classes");
+    assertThat(errors.toString()).contains("broken.pt is no net that train has written: ");
     assertThat(run("evaluate", "--data=" + data(), "--model=" + folder.resolve("none.pt")))
         .isEqualTo(2);
     assertThat(errors.toString()).contains("--model: there is no file ", "none.pt");
-    assertThat(run("classify", "--data=" + data(), "--model=" + broken)).isEqualTo(2);
+    assertThat(run("classify", "--model=" + broken)).isEqualTo(2);
     assertThat(errors.toString()).contains("PICTURE");
+  }
+
+  @Test
+  void aNetWithoutItsSizeIsRefused() throws Exception {
+    Path file = folder.resolve("old.pt");
+    try (ResNet net = new ResNet(2);
+        OutputArchive archive = new OutputArchive()) {
+      net.save(archive);
+      archive.save_to(file.toString());
+    }
+    assertThat(run("classify", "--model=" + file, "picture.jpg")).isEqualTo(2);
+    assertThat(errors.toString())
+        .contains("old.pt is no net that train has written: it does not name the size and classes");
   }
 
   @Test

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.examples.images;
+
+import java.nio.file.Path;
+import picocli.CommandLine.Option;
+
+/** The option that names a trained net. */
+final class ModelOption {
+  @Option(
+      names = "--model",
+      required = true,
+      paramLabel = "FILE",
+      description = "The file model.pt that train has written, with its size and classes.")
+  private Path model = Path.of("");
+
+  /**
+   * Reads the net; the caller closes it.
+   *
+   * @throws IllegalArgumentException if the file is missing, or is none that train has written
+   */
+  TrainedNet load() {
+    return TrainedNet.load(model);
+  }
+
+  Path path() {
+    return model;
+  }
+}
