@@ -10,6 +10,12 @@ import org.jspecify.annotations.Nullable;
 
 /** The command of a process of a launch: another JVM like this one, with another main class. */
 final class JvmCommand {
+  /**
+   * Ends JavaCPP's limit on the size of the process, four times the heap: libtorch's tensors are
+   * outside of the heap, and a rank with more of them would end with an OutOfMemoryError.
+   */
+  private static final String ANY_PROCESS_SIZE = "-Dorg.bytedeco.javacpp.maxPhysicalBytes=0";
+
   private JvmCommand() {}
 
   /** Returns a process that is not started, with the variables that all processes share. */
@@ -31,6 +37,7 @@ final class JvmCommand {
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     addPath(command, "--module-path", System.getProperty("jdk.module.path"));
     addPath(command, "--class-path", System.getProperty("java.class.path"));
+    command.add(ANY_PROCESS_SIZE); // options of the user override it
     command.addAll(settings.jvmOptions());
     if (settings.mainClass().indexOf('/') >= 0) {
       command.add("--module");

@@ -239,7 +239,7 @@ public final class LauncherBuilder {
   }
 
   /**
-   * Adds JVM options.
+   * Adds JVM options; {@code -Dorg.bytedeco.javacpp.maxPhysicalBytes=0} is set before them.
    *
    * @param options passed to every rank, for example {@code -Xmx2g}
    * @return this

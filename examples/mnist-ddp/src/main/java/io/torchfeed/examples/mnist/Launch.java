@@ -17,9 +17,9 @@ import java.util.Map;
 final class Launch {
   /**
    * JVM options of a rank, which spends its time in libtorch: a serial collector, and only the
-   * first compiler tier, which starts faster and leaves the cores to libtorch. JavaCPP's own limit
-   * on the process memory is off, because it reads /proc at each allocation; the scopes of the
-   * training loop bound the memory instead.
+   * first compiler tier, which starts faster and leaves the cores to libtorch. JavaCPP's limit on
+   * the bytes of native objects is off, as a launch sets its limit on the size of the process; the
+   * scopes of the training loop bound the memory instead.
    */
   private static final List<String> RANK_OPTIONS =
       List.of(
@@ -28,8 +28,7 @@ final class Launch {
           "-XX:TieredStopAtLevel=1",
           "-XX:-UsePerfData",
           "-Xmx512m",
-          "-Dorg.bytedeco.javacpp.maxBytes=0",
-          "-Dorg.bytedeco.javacpp.maxPhysicalBytes=0");
+          "-Dorg.bytedeco.javacpp.maxBytes=0");
 
   /**
    * Variables that make glibc keep the memory of each step's large tensors. By default it returns

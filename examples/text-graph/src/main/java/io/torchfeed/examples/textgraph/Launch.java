@@ -64,8 +64,7 @@ final class Launch {
             "--enable-native-access=ALL-UNNAMED",
             "-XX:+UseSerialGC",
             "-Xmx" + heapBytes(settings),
-            "-Dorg.bytedeco.javacpp.maxBytes=0",
-            "-Dorg.bytedeco.javacpp.maxPhysicalBytes=0")
+            "-Dorg.bytedeco.javacpp.maxBytes=0")
         .environment("OMP_NUM_THREADS", Integer.toString(threads))
         .arguments(settings.toArguments().toArray(new String[0]));
   }
