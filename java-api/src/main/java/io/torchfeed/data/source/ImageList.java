@@ -10,6 +10,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.FileVisitOption;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -70,8 +71,9 @@ public final class ImageList {
         List<Path> images = images(classes.get(label));
         if (images.isEmpty()) {
           throw new IllegalArgumentException(
-              "each class must have an image (%s), got none in %s"
-                  .formatted(EXTENSIONS, classes.get(label)));
+              ("each class must have an image, got none in %s; add files whose names end in .%s to it,"
+                      + " or remove the folder")
+                  .formatted(classes.get(label), String.join(", .", EXTENSIONS)));
         }
         files.addAll(images);
         for (int i = 0; i < images.size(); i++) {
@@ -91,6 +93,9 @@ public final class ImageList {
    * every locale.
    */
   private static List<Path> classes(Path root) throws IOException {
+    if (!Files.exists(root)) {
+      throw new NoSuchFileException(root.toString());
+    }
     if (!Files.isDirectory(root)) {
       throw new NotDirectoryException(root.toString());
     }
@@ -98,7 +103,8 @@ public final class ImageList {
       List<Path> classes = entries.filter(Files::isDirectory).sorted().toList();
       if (classes.isEmpty()) {
         throw new IllegalArgumentException(
-            "a folder for each class is needed, got none in " + root);
+            "a folder for each class is needed, got none in %s; put the images of a class into %s"
+                .formatted(root, root.resolve("CLASS")));
       }
       return classes;
     }

@@ -289,17 +289,26 @@ class ImageFolderTest {
   void foldersWithoutClassesOrImagesAreRefused() throws IOException {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> ImageFolder.open(root, ImageDecoder.imageIo(8, 8)))
-        .withMessageContaining("got none in " + root);
+        .withMessage(
+            "a folder for each class is needed, got none in %s; put the images of a class into %s",
+            root, root.resolve("CLASS"));
     Files.createFile(path("empty/notes.txt"));
     assertThatIllegalArgumentException()
         .isThrownBy(() -> ImageFolder.open(root, ImageDecoder.imageIo(8, 8)))
-        .withMessageContaining(root.resolve("empty").toString());
+        .withMessage(
+            "each class must have an image, got none in %s; add files whose names end in .jpg, .jpeg,"
+                + " .png, .ppm, .bmp, .pgm, .tif, .tiff, .webp to it, or remove the folder",
+            root.resolve("empty"));
     assertThatIllegalArgumentException()
         .isThrownBy(() -> ImageDecoder.imageIo(0, 8))
         .withMessage("height and width must be at least 1, got 0 and 8");
     assertThatExceptionOfType(UncheckedIOException.class)
         .isThrownBy(() -> ImageFolder.open(root.resolve("none"), ImageDecoder.imageIo(8, 8)))
-        .withMessage("cannot read %s: it is not a directory", root.resolve("none"));
+        .withMessage("cannot read %s: no such file or directory", root.resolve("none"));
+    Path file = root.resolve("empty/notes.txt");
+    assertThatExceptionOfType(UncheckedIOException.class)
+        .isThrownBy(() -> ImageFolder.open(file, ImageDecoder.imageIo(8, 8)))
+        .withMessage("cannot read %s: it is not a directory", file);
   }
 
   @Test
