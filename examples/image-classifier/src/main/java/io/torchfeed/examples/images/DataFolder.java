@@ -3,6 +3,7 @@ package io.torchfeed.examples.images;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import picocli.CommandLine.Option;
 
 /** The option that names the pictures to train on and to evaluate. */
@@ -30,6 +31,20 @@ final class DataFolder {
           Files.isDirectory(folder) || Files.isRegularFile(records),
           "--data: the folder " + folder + " is missing, and so is " + records.getFileName());
     }
+  }
+
+  /**
+   * Throws if the parts cannot be trained on; decodes no picture.
+   *
+   * @throws IllegalArgumentException if there is no class or no picture of one, or the classes of
+   *     both parts differ
+   */
+  void checkClasses() {
+    requireSameClasses(Images.classes(data, "train"), Images.classes(data, "val"));
+  }
+
+  static void requireSameClasses(List<String> train, List<String> val) {
+    require(train.equals(val), "--data: train has the classes %s, val %s".formatted(train, val));
   }
 
   static void require(boolean holds, String message) {

@@ -77,6 +77,17 @@ record Images(List<String> classes, ImagePlan plan, Supplier<NativeDataset> sour
     return data.resolve(part + ".records");
   }
 
+  /** Returns the names of the classes of a part. */
+  static List<String> classes(Path data, String part) {
+    Path file = records(data, part);
+    if (!Files.exists(file)) {
+      return ImageList.of(data.resolve(part)).classes();
+    }
+    try (ImageRecords records = ImageRecords.open(file, ImagePlan.builder().resize(1, 1).build())) {
+      return records.classes();
+    }
+  }
+
   private static Images of(Path data, String part, ImagePlan plan) {
     Path file = records(data, part);
     if (Files.exists(file)) {

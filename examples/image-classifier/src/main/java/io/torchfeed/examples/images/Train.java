@@ -77,6 +77,7 @@ final class Train implements Callable<Integer> {
   private Path out = Path.of("runs", "images");
 
   @Override
+  @SuppressWarnings("try") // the folder works by being closed
   public Integer call() throws Exception {
     data.check("train", "val");
     loading.check();
@@ -92,6 +93,7 @@ final class Train implements Callable<Integer> {
       }
       return 0;
     }
+    data.checkClasses();
     int threads = Math.max(1, Runtime.getRuntime().availableProcessors() / ranks);
     Launcher launcher =
         Launcher.builder()
@@ -107,8 +109,7 @@ final class Train implements Callable<Integer> {
             .environment("OMP_NUM_THREADS", Integer.toString(threads))
             .arguments(arguments().toArray(new String[0]))
             .build();
-    OutputFolder.create(out);
-    try {
+    try (OutputFolder folder = OutputFolder.create(out)) {
       launcher.run();
     } catch (LaunchException e) {
       throw CommandException.ofLaunch(e);

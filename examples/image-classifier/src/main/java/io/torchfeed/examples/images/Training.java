@@ -57,9 +57,7 @@ final class Training {
   void run() throws IOException {
     Images images = Images.training(options.data(), options.size(), options.augmentation());
     Images test = Images.test(options.data(), options.size());
-    DataFolder.require(
-        images.classes().equals(test.classes()),
-        "--data: train has the classes " + images.classes() + ", val " + test.classes());
+    DataFolder.requireSameClasses(images.classes(), test.classes());
     boolean isFirst = group.rank() == 0;
     if (isFirst) {
       SampleSheet.write(

@@ -154,6 +154,16 @@ class ClassifierTest {
   void missingFilesAreNamed() throws Exception {
     assertThat(run("train", "--data=" + folder)).isEqualTo(2);
     assertThat(errors.toString()).contains(folder.resolve("train") + " is missing");
+    Path empty = Files.createDirectory(data().resolve("train/empty"));
+    assertThat(run("train", "--data=" + data(), "--out=" + folder.resolve("run"))).isEqualTo(2);
+    assertThat(errors.toString()).contains("got none in " + empty + "; add files ");
+    Files.delete(empty);
+    Files.createDirectory(data().resolve("val/icy"));
+    Files.copy(data().resolve("val/cold/1.jpg"), data().resolve("val/icy/1.jpg"));
+    assertThat(run("train", "--data=" + data(), "--out=" + folder.resolve("run"))).isEqualTo(2);
+    assertThat(errors.toString())
+        .contains("--data: train has the classes [cold, warm], val [cold, icy, warm]");
+    assertThat(folder.resolve("run")).doesNotExist();
     Path broken = Files.writeString(folder.resolve("broken.pt"), "no archive");
     assertThat(run("evaluate", "--data=" + data(), "--model=" + broken)).isEqualTo(2);
     assertThat(errors.toString()).contains("broken.pt is no net that train has written: ");
@@ -185,6 +195,25 @@ class ClassifierTest {
       assertThat(errors.toString())
           .contains("--out must be a folder that can be created and written, got " + out + " (");
     }
+  }
+
+  @Test
+  void aTrainingThatFailsAtOnceLeavesNoFolder() throws Exception {
+    Path data = data();
+    for (int i = 0; i < TRAINING; i++) {
+      Files.writeString(data.resolve("train/warm/" + i + ".jpg"), "no picture");
+    }
+    Path out = folder.resolve("runs/first");
+    String[] train = {"train", "--data=" + data, "--out=" + out};
+    assertThat(run(train)).isEqualTo(1);
+    assertThat(errors.toString()).contains("rank 0 was the first to fail");
+    assertThat(folder.resolve("runs")).doesNotExist();
+    Path mine = Files.createDirectory(folder.resolve("runs"));
+    assertThat(run(train)).isEqualTo(1);
+    assertThat(mine).isEmptyDirectory();
+    Path note = Files.writeString(Files.createDirectory(out).resolve("note"), "");
+    assertThat(run(train)).isEqualTo(1);
+    assertThat(note).exists();
   }
 
   @Test

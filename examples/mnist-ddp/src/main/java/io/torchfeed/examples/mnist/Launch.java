@@ -43,16 +43,18 @@ final class Launch {
 
   private Launch() {}
 
+  @SuppressWarnings("try") // the folder works by being closed
   static int run(Settings settings) {
     LauncherBuilder ranks = ranks(settings);
     Path data = MnistFolder.ofUser(System.err::println).locate(settings.data());
     if (settings.resume() != null) {
       RunCheckpoints.requireAny(settings.resume());
     }
-    OutputFolder.create(settings.out());
-    System.out.println(
-        "Training with " + settings.ranks() + " processes; files go to " + settings.out());
-    return run(ranks, settings.with(data, settings.resume()).toArguments());
+    try (OutputFolder folder = OutputFolder.create(settings.out())) {
+      System.out.println(
+          "Training with " + settings.ranks() + " processes; files go to " + settings.out());
+      return run(ranks, settings.with(data, settings.resume()).toArguments());
+    }
   }
 
   /** Returns a launch without arguments; throws if this machine has no room for its ranks. */

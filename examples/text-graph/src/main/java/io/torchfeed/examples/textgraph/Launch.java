@@ -23,13 +23,13 @@ final class Launch {
 
   private Launch() {}
 
+  @SuppressWarnings("try") // the folder works by being closed
   static int run(Settings settings) {
     requireRoom(settings);
-    OutputFolder.create(settings.out());
-    Settings found = settings.with(locate(settings));
-    System.out.println(
-        "Ranking with " + settings.ranks() + " processes; files go to " + settings.out());
-    try {
+    try (OutputFolder folder = OutputFolder.create(settings.out())) {
+      Settings found = settings.with(locate(settings));
+      System.out.println(
+          "Ranking with " + settings.ranks() + " processes; files go to " + settings.out());
       launcher(found, Main.class).build().run();
       return 0;
     } catch (LaunchException e) {
