@@ -8,9 +8,16 @@ if before_build "$@"; then
   check_options "$@"
   data=$(value_of --data "$@")
   case $name in
-    train | evaluate) [ -n "$data" ] || wrong "--data DIR is needed, a folder with train and val." ;;
+    train) parts="train val" ;;
+    evaluate) parts=val ;;
+    *) parts= ;;
   esac
+  [ -z "$parts" ] || [ -n "$data" ] || wrong "--data DIR is needed, a folder with train and val."
   [ -z "$data" ] || [ -d "$data" ] || wrong "--data: there is no folder $data"
+  for part in $parts; do
+    [ -d "$data/$part" ] || [ -f "$data/$part.records" ] ||
+      wrong "--data: the folder $data/$part is missing, and so is $part.records"
+  done
   model=$(value_of --model "$@")
   [ -z "$model" ] || [ -f "$model" ] || wrong "--model: there is no file $model"
 fi

@@ -46,6 +46,8 @@ class FirstBuildTest {
     copySources("examples/common");
     copySources("examples/image-classifier");
     data = Files.createDirectory(root.resolve("data"));
+    Files.createDirectory(data.resolve("train"));
+    Files.createFile(data.resolve("val.records"));
     tool("java", "echo \"    java.specification.version = 17\" >&2");
     for (String name : List.of("javac", "cmake", "ninja", "c++", "python3")) {
       tool(name, "exit 0");
@@ -111,10 +113,12 @@ class FirstBuildTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "pack     | images                 | two arguments are needed: the folder of the images and",
-        "train    | --data=data --epoch=3  | Unknown option: '--epoch'; the commands of this example have --",
+        "pack     | images                 | two arguments are needed: the folder of the",
+        "train    | --data=data --epoch=3  | Unknown option: '--epoch'; the commands of this",
         "train    | --epochs=3             | --data DIR is needed, a folder with train and val.",
         "train    | --data none --epochs=3 | --data: there is no folder none",
+        "train    | --data=/ --epochs=3    | --data: the folder //train is missing, and so",
+        "evaluate | --data /               | --data: the folder //val is missing, and so",
         "evaluate | --data=none/at/all     | --data: there is no folder none/at/all",
         "classify | --model none.pt        | --model: there is no file none.pt"
       })
