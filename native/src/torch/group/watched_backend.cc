@@ -64,7 +64,7 @@ class WatchedBackend : public c10d::Backend {
   c10::intrusive_ptr<c10d::Backend> backend_;
   InFlight& in_flight_;
   bool is_on_device_;
-  c10::intrusive_ptr<c10d::Backend> host_;  // for what the device's backend lacks; may be null
+  c10::intrusive_ptr<c10d::Backend> host_;  // for operations that the device's lacks; may be null
 };
 
 }  // namespace

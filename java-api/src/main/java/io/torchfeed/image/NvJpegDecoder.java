@@ -43,7 +43,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Thread-safe; calls of one decoder take turns. For decoding in parallel, each thread opens one.
  */
 public final class NvJpegDecoder implements AutoCloseable {
-  /** So many pictures are decoded at once, and are on the device in full size. */
+  /** At most this number of pictures are decoded at once, and are on the device in full size. */
   private static final int TOGETHER = 64;
 
   private final Device device;

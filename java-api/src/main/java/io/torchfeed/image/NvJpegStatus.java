@@ -3,7 +3,7 @@ package io.torchfeed.image;
 
 import org.bytedeco.cuda.global.nvjpeg;
 
-/** What the statuses of nvJPEG mean. */
+/** The meanings of the statuses of nvJPEG. */
 final class NvJpegStatus {
   private NvJpegStatus() {}
 
