@@ -189,5 +189,15 @@ class RowEncoderTest {
     assertThat(Arrays.stream(places).map(place -> hashes[(int) place]).toArray())
         .isEqualTo(Arrays.stream(hashes).sorted().toArray());
     assertThat(Arrays.stream(places).distinct()).hasSize(hashes.length);
+    for (int i = 1; i < places.length; i++) {
+      assertThat(hashes[(int) places[i - 1]] < hashes[(int) places[i]] || places[i - 1] < places[i])
+          .as("equal hashes are in the order of arrival at %d", i)
+          .isTrue();
+    }
+    assertThat(list.digest("rows", RowOrder.BY_CONTENT))
+        .as("the digest in checkpoints of earlier builds")
+        .isEqualTo("a73f82ba423c82935ba78a93a10a657fc8931660c8f5052604e5309bceba52df");
+    assertThat(list.digest("rows", RowOrder.AS_DELIVERED))
+        .isEqualTo("47169380cca06184c82cc76f679e22bc63ed7b1e545016d318b476164279f0f9");
   }
 }
