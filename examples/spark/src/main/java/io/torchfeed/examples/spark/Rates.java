@@ -183,7 +183,9 @@ public final class Rates implements Callable<Integer> {
     return seconds;
   }
 
+  /** Measures after a collection: garbage of other ways would be collected in this one's time. */
   private static long nanos(Runnable work) {
+    System.gc();
     long start = System.nanoTime();
     work.run();
     return System.nanoTime() - start;
