@@ -35,7 +35,8 @@ class TORCHFEED_API Work {
   friend class ProcessGroup;  // starts operations
   class State;
   explicit Work(std::shared_ptr<State> state);
-  std::shared_ptr<State> state_;
+  std::shared_ptr<State> state_;  // the thread that performs it drops its own a little later
+  std::shared_ptr<void> live_;    // a LiveCount
 };
 
 }  // namespace torchfeed

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "torch/base/guard.h"
+#include "torch/base/live_count.h"
 #include "torch/group/work_state.h"
 
 namespace torchfeed {
@@ -43,7 +44,8 @@ void Work::State::announce() {
   finished_.notify_all();
 }
 
-Work::Work(std::shared_ptr<State> state) : state_(std::move(state)) {}
+Work::Work(std::shared_ptr<State> state)
+    : state_(std::move(state)), live_(std::make_shared<LiveCount>()) {}
 
 Work::~Work() = default;
 

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "torch/base/live_count.h"
 #include "torchfeed/work.h"
 
 namespace torchfeed {
@@ -24,7 +23,6 @@ class Work::State {
   [[nodiscard]] const std::vector<at::Tensor>& results() const;
 
  private:
-  LiveCount live_;
   mutable std::mutex mutex_;
   std::condition_variable finished_;
   bool is_done_ = false;
