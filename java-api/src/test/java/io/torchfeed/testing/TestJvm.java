@@ -3,6 +3,8 @@ package io.torchfeed.testing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.torchfeed.bindings.torchfeed;
+import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -11,17 +13,23 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import org.bytedeco.javacpp.Loader;
 
 /**
  * A JVM with the class path of the test, or another program, with its output in a file; killed when
  * closed.
  */
 public final class TestJvm implements AutoCloseable {
+  private static final String FIND = "org.bytedeco.javacpp.findlibraries";
+  private static final String FOLDERS = "java.library.path";
+
   /** Options of a JVM that lives for seconds: they halve the time until a rank is connected. */
-  public static final List<String> SHORT_LIVED =
-      List.of("--enable-native-access=ALL-UNNAMED", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
+  public static final List<String> SHORT_LIVED = shortLived();
 
   private static final long PATIENCE_SECONDS = 120;
 
@@ -31,6 +39,39 @@ public final class TestJvm implements AutoCloseable {
   private TestJvm(Process process, Path output) {
     this.process = process;
     this.output = output;
+  }
+
+  /**
+   * JavaCPP looks for each library of CUDA, too, under dozens of names in all of the class path,
+   * which takes a third of the time until libtorch is loaded. The options name the folders where
+   * this JVM found its libraries; a JVM started with them, such as a launcher, passes them on.
+   */
+  private static List<String> shortLived() {
+    List<String> options = new ArrayList<>();
+    options.add("--enable-native-access=ALL-UNNAMED");
+    options.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
+    String folders = folders();
+    if (!folders.isEmpty()) {
+      options.addAll(List.of("-D" + FIND + "=false", "-D" + FOLDERS + "=" + folders));
+    }
+    return List.copyOf(options);
+  }
+
+  /**
+   * Returns the folders of the libraries, or an empty string if a library in one folder may need a
+   * library in another that only JavaCPP finds.
+   */
+  private static String folders() {
+    if ("false".equals(System.getProperty(FIND))) {
+      return System.getProperty(FOLDERS);
+    }
+    Loader.load(torchfeed.class);
+    Set<String> folders =
+        Loader.getLoadedLibraries().values().stream()
+            .map(library -> library.substring(0, library.lastIndexOf(File.separatorChar)))
+            .collect(Collectors.toCollection(TreeSet::new));
+    boolean isWithoutCuda = folders.stream().allMatch(folder -> folder.matches(".*/linux-[^/-]*"));
+    return isWithoutCuda ? String.join(File.pathSeparator, folders) : "";
   }
 
   public static TestJvm start(
