@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.torchfeed.bindings.torchfeed;
+import io.torchfeed.testing.TestJvm;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -37,25 +38,15 @@ class AbandonedPassesTest {
   @EnabledOnOs(OS.LINUX)
   void passesLeftByBreakKeepMemoryAndThreadsBounded(
       String kind, String option, TestReporter reporter) throws Exception {
-    Process process =
-        new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--enable-native-access=ALL-UNNAMED",
-                "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC",
-                "-Xms128m",
-                "-Xmx128m",
-                "-XX:+AlwaysPreTouch", // so that only memory outside of the heap grows
-                option,
-                "-cp",
-                System.getProperty("java.class.path"),
-                AbandonedPasses.class.getName(),
-                kind,
-                "100",
-                "45000",
-                Integer.toString(LIMIT_MIB))
-            .redirectErrorStream(true)
-            .start();
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(TestJvm.SHORT_LIVED);
+    command.addAll(List.of("-Xms128m", "-Xmx128m"));
+    command.add("-XX:+AlwaysPreTouch"); // so that only memory outside of the heap grows
+    command.addAll(List.of(option, "-cp", System.getProperty("java.class.path")));
+    command.addAll(List.of(AbandonedPasses.class.getName(), kind, "100", "45000"));
+    command.add(Integer.toString(LIMIT_MIB));
+    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
     String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     reporter.publishEntry(option, output);
     assertThat(process.waitFor()).as(output).isZero();
