@@ -26,8 +26,10 @@ public final class ExchangeRank {
     Duration timeout = Duration.ofMillis(Long.getLong("timeout", 60_000));
     try (ProcessGroup group = ProcessGroup.join(GroupOptions.ofTimeout(timeout))) {
       switch (args[0]) {
-        case "messages" -> messages(group);
-        case "edges" -> edges(group, args[1]);
+        case "messages and edges" -> {
+          messages(group);
+          edges(group, args[1]);
+        }
         case "dies" -> dies(group, args[1]);
         case "malformed" -> malformed(group, args[1]);
         case "endless" -> endless(group);

@@ -38,14 +38,8 @@ class ExchangeTest {
 
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 4})
-  void everyMessageArrivesIntact(int ranks) throws Exception {
-    run(ranks, 0, List.of(), "messages");
-  }
-
-  @ParameterizedTest
-  @ValueSource(ints = {1, 2, 4})
-  void processesLoadTheSameEdgesAsThreads(int ranks) throws Exception {
-    run(ranks, 0, List.of(), "edges", edges("").toString());
+  void everyMessageArrivesIntactAndTheEdgesAreThoseOfThreads(int ranks) throws Exception {
+    run(ranks, 0, List.of(), "messages and edges", edges("").toString());
   }
 
   @Test
