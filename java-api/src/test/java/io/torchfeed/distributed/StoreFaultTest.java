@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -64,12 +65,16 @@ class StoreFaultTest {
       }
       Files.createFile(strike);
       master.awaitStop();
+      KeyValueStore store = groups.get(4).store();
+      CompletableFuture<Void> set = // meanwhile, for it waits for all of SHORT
+          CompletableFuture.runAsync(
+              () -> assertRank0IsLost(() -> store.set("a key", "a value"), "does not answer"));
       assertRank0IsLost(() -> groups.get(0).monitoredBarrier(LIMIT), "does not answer");
       assertRank0IsLost(() -> groups.get(0).store().get("a key", LIMIT), "does not answer");
-      assertRank0IsLost(() -> groups.get(4).store().set("a key", "a value"), "does not answer");
       assertEnds(groups.get(1), (group, thread) -> group.abort());
       assertEnds(groups.get(2), (group, thread) -> group.close());
       assertEnds(groups.get(3), (group, thread) -> thread.interrupt());
+      set.get();
     } finally {
       groups.forEach(ProcessGroup::close);
       for (ReservedPort each : ports) {
