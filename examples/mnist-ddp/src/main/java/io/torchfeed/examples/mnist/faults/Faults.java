@@ -135,7 +135,7 @@ final class Faults implements Callable<Integer> {
                 epochs == null ? 20 : epochs,
                 60)
             : new RankArguments.Training(
-                files, new ElasticModel.Plan(SHORT_SAMPLES, 48, seed), 0.03, 4, 25);
+                files, new ElasticModel.Plan(SHORT_SAMPLES, 48, seed), 0.03, 3, 25);
     Campaign campaign =
         new Campaign(folder, training, RankJvm.command(), bar, seed, System.err::println);
     Campaign.Totals totals = campaign.run(faults);
