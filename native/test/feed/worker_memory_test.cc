@@ -31,8 +31,12 @@ bool fails() {
   return false;
 }
 
+void* allocate_or_null(std::size_t bytes) noexcept {
+  return fails() ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
+}
+
 void* allocate(std::size_t bytes) {
-  void* const memory = fails() ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
+  void* const memory = allocate_or_null(bytes);
   if (memory == nullptr) {
     throw std::bad_alloc();
   }
@@ -43,6 +47,12 @@ void* allocate(std::size_t bytes) {
 
 void* operator new(std::size_t bytes) { return allocate(bytes); }
 void* operator new[](std::size_t bytes) { return allocate(bytes); }
+void* operator new(std::size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
+  return allocate_or_null(bytes);
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
+  return allocate_or_null(bytes);
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
