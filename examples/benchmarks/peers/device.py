@@ -5,7 +5,7 @@
 loaders SECONDS: as DeviceLoaders.java: batches made by one `index_select`, in an order kept in tensors, pinned by the
 loader's own thread, and sent without waiting. copies: page-locked memory copied into one tensor. jpegs FOLDER: 64 JPEG
 files decoded together by nvJPEG through torchvision, without and with a random crop of each. mnist FOLDER BATCH EPOCHS:
-the net of examples/mnist-ddp over NCCL with one rank, from a loader like that of `loaders`.
+the net of examples/mnist-ddp over NCCL with one rank, whose batches come from such a loader without workers.
 """
 
 import os
@@ -13,43 +13,14 @@ import pathlib
 import sys
 import time
 
+import loaders as loaders_peer
 import torch
-from torch.utils.data import DataLoader, Dataset, Sampler
 
 DEVICE = "cuda:0"
 
 
-class Rows(Dataset):
-    """A dataset of one batch per call."""
-
-    def __init__(self, images, labels):
-        self.images = images
-        self.labels = labels
-
-    def __len__(self):
-        return len(self.labels)
-
-    def __getitem__(self, indices):
-        return self.images.index_select(0, indices), self.labels.index_select(0, indices)
-
-
-class Shuffled(Sampler):
-    """The indices of each batch as a tensor."""
-
-    def __init__(self, rows, batch):
-        self.rows = rows
-        self.batch = batch
-
-    def __len__(self):
-        return -(-self.rows // self.batch)
-
-    def __iter__(self):
-        return iter(torch.randperm(self.rows).split(self.batch))
-
-
 def loader_of(images, labels, batch, workers):
-    return DataLoader(Rows(images, labels), sampler=Shuffled(len(labels), batch), batch_size=None,
-                      num_workers=workers, persistent_workers=workers > 0, pin_memory=True)
+    return loaders_peer.loader_of("tensors", workers, images, labels, batch, False, pin_memory=True)
 
 
 def sent(batch):
@@ -136,7 +107,7 @@ def mnist(folder, batch, epochs):
     net = mnist_ddp.make_net().to(DEVICE)
     model = DistributedDataParallel(net)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.03, momentum=0.9)
-    loader = loader_of(images, labels, int(batch), 1)
+    loader = loader_of(images, labels, int(batch), 0)
     for epoch in range(int(epochs)):
         start = time.perf_counter()
         loss_sum, steps = 0.0, 0

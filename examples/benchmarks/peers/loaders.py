@@ -91,9 +91,10 @@ def load(row, folder):
     return images, labels, 256, row == "C"
 
 
-def loader_of(variant, workers, images, labels, batch, normalize):
+def loader_of(variant, workers, images, labels, batch, normalize, pin_memory=False):
     generator = torch.Generator().manual_seed(SEED)
-    shared = {"num_workers": workers, "persistent_workers": workers > 0, "generator": generator}
+    shared = {"num_workers": workers, "persistent_workers": workers > 0, "generator": generator,
+              "pin_memory": pin_memory}
     if variant == "sample":
         return DataLoader(Rows(images, labels, normalize), batch, shuffle=True, **shared)
     rows = GatheredRows(images, labels, normalize)

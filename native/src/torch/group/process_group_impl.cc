@@ -43,15 +43,9 @@ void end_device(const GroupBackends& backends) {
 /// without a lock, so that two which begin their first operations together may end the process.
 /// From 2.11 on, libtorch has it on otherwise.
 void leave_out_flight_recorder() {
-  static const bool kIsLeftOut = [] {
-    const bool is_asked_for = c10::utils::has_env("TORCH_FR_BUFFER_SIZE") ||
-                              c10::utils::has_env("TORCH_NCCL_TRACE_BUFFER_SIZE");
-    if (!is_asked_for) {
-      c10::utils::set_env("TORCH_FR_BUFFER_SIZE", "0");
-    }
-    return !is_asked_for;
-  }();
-  static_cast<void>(kIsLeftOut);
+  if (!c10::utils::has_env("TORCH_NCCL_TRACE_BUFFER_SIZE")) {  // its older name
+    c10::utils::set_env("TORCH_FR_BUFFER_SIZE", "0", false);
+  }
 }
 
 }  // namespace

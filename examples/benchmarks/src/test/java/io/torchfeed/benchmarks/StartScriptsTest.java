@@ -95,11 +95,16 @@ class StartScriptsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"0", "many", "-1", "1.5"})
-  void anInvalidNumberOfRoundsExitsWithCodeTwo(String rounds) throws Exception {
+  void anInvalidNumberExitsWithCodeTwo(String number) throws Exception {
     pretendToBeBuilt();
-    assertThat(run(Map.of("ROUNDS", rounds), "./samplers"))
-        .containsExactly(
-            "samplers: ROUNDS must be an integer, at least 1, got '" + rounds + "'", "2");
+    for (var wanted : Map.of("samplers", "ROUNDS", "device-loaders", "SECONDS_EACH").entrySet()) {
+      String script = wanted.getKey();
+      assertThat(run(Map.of(wanted.getValue(), number), "./" + script))
+          .containsExactly(
+              "%s: %s must be an integer, at least 1, got '%s'"
+                  .formatted(script, wanted.getValue(), number),
+              "2");
+    }
     assertThat(run(Map.of(), "./startup", "--rounds", "0")).last().isEqualTo("2");
   }
 
