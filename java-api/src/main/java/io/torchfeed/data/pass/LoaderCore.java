@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.pass;
 
-import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.engine.BatchEngine;
 import io.torchfeed.data.engine.BatchEngineFactory;
 import io.torchfeed.data.task.LoaderMeter;
@@ -11,7 +10,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The implementation of {@link DataLoader}. It does not refer to the {@link DataLoader}, so that a
+ * The implementation of {@link io.torchfeed.data.DataLoader}, to which it does not refer, so that a
  * loader that was dropped without being closed can be detected.
  */
 public final class LoaderCore {
