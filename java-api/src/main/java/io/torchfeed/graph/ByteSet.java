@@ -16,6 +16,19 @@ final class ByteSet {
     characters.chars().forEach(c -> contained[c] = true);
   }
 
+  private ByteSet() {
+    characters = "";
+  }
+
+  /** Returns the set without characters. */
+  static ByteSet none() {
+    return new ByteSet();
+  }
+
+  static boolean isBlank(byte b) {
+    return b == ' ' || b == '\t';
+  }
+
   boolean contains(byte b) {
     return contained[b & 0xff];
   }

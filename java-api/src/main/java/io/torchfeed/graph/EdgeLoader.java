@@ -24,7 +24,8 @@ import org.jspecify.annotations.Nullable;
  * there are fewer than two, the whole field is the id, as with {@code b:}. A line of three fields
  * is {@code a,b,w}. If lines are mixed, a line of any length has an edge for each field after the
  * first, which is read like the second of two; a line of at most one field has no edge. Otherwise
- * any other number of fields is an error.
+ * any other number of fields is an error, and so is an empty id. Lines that are blank or begin with
+ * {@code #} or {@code %} are skipped; {@link Builder#comments} changes these characters.
  *
  * <p>Each rank reads its own part and sends its edges in rounds of limited size. Afterwards each
  * rank has the edges that it owns, ordered by sending rank and, within a rank, by line, whatever
@@ -126,6 +127,7 @@ public final class EdgeLoader {
     private IdMap.@Nullable Hash hash;
     private @Nullable LineParser parser;
     private @Nullable String valueSeparators;
+    private @Nullable String comments;
     private @Nullable ErrorPolicy onError;
     private @Nullable LineOptions lines;
     private @Nullable Integer roundBytes;
@@ -228,6 +230,23 @@ public final class EdgeLoader {
     }
 
     /**
+     * Sets the characters that make a line a comment, which is skipped, if one of them is its first
+     * behind spaces and tabs; {@code #} and {@code %} by default. Within a line they have no
+     * meaning. Blank lines are always skipped.
+     *
+     * @param value ASCII characters; empty if no line is a comment, for example because ids begin
+     *     with these characters
+     * @return this builder
+     * @throws IllegalStateException if they are already set
+     */
+    public Builder comments(String value) {
+      requireNonNull(value, "value");
+      Once.requireUnset("comments", comments);
+      comments = value;
+      return this;
+    }
+
+    /**
      * Sets the policy for malformed lines; {@link ErrorPolicy#FAIL} by default.
      *
      * @param value the policy
@@ -294,7 +313,7 @@ public final class EdgeLoader {
      *
      * @return the loader
      * @throws IllegalArgumentException if the pattern is ADJACENCY and lines are not mixed, or the
-     *     value separators are not one or more ASCII characters
+     *     value separators or the characters of comments are not ASCII
      */
     public EdgeLoader build() {
       LinePattern chosen = pattern == null ? LinePattern.EDGES_BY_SOURCE : pattern;
@@ -302,6 +321,10 @@ public final class EdgeLoader {
         throw new IllegalArgumentException(
             "mixed must be true with the pattern ADJACENCY, whose lines hold several edges, got false");
       }
+      ByteSet skipped =
+          "".equals(comments)
+              ? ByteSet.none()
+              : new ByteSet("comments", comments == null ? "#%" : comments);
       return new EdgeLoader(
           plan,
           new EdgeRules(
@@ -311,6 +334,7 @@ public final class EdgeLoader {
               hash == null ? IdMap.Hash.FNV_MIX : hash,
               parser == null ? LineParser.separatedBy(",") : parser,
               new ByteSet("valueSeparators", valueSeparators == null ? ":| " : valueSeparators),
+              skipped,
               onError == null ? ErrorPolicy.FAIL : onError,
               lines == null ? LineOptions.defaults() : lines,
               roundBytes == null ? 1 << 24 : roundBytes),

@@ -21,13 +21,20 @@ final class EdgeParser {
   }
 
   /**
-   * Splits a line; returns the number of its edges.
+   * Splits a line; returns the number of its edges, none if it is blank or a comment.
    *
    * @throws LineParser.MalformedLineException if the line is malformed
    */
   int parse(byte[] line, int start, int end) {
     fields.begin(start, end);
     edges = 0;
+    int first = start;
+    while (first < end && ByteSet.isBlank(line[first])) {
+      first++;
+    }
+    if (first == end || rules.comments().contains(line[first])) {
+      return 0;
+    }
     rules.parser().parse(line, start, end, fields);
     int count = fields.count();
     if (count == 2) {
@@ -60,8 +67,20 @@ final class EdgeParser {
     if (rules.ids() == IdMap.Kind.NUMBER) {
       return Numbers.id(line, start, end);
     }
+    requireText(line, start, end);
     Utf8.require(line, start, end);
     return rules.hash().of(line, start, end);
+  }
+
+  private static void requireText(byte[] line, int start, int end) {
+    for (int i = start; i < end; i++) {
+      if (!ByteSet.isBlank(line[i])) {
+        return;
+      }
+    }
+    throw new LineParser.MalformedLineException(
+        "an id must not be empty; name the separators of the file in LineParser.separatedBy, where a"
+            + " space stands for any number of them");
   }
 
   /** Adds an edge from {@code b} or {@code b:w}; empty pieces do not count. */

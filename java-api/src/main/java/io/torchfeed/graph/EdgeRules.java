@@ -13,6 +13,7 @@ import io.torchfeed.text.LineOptions;
  * @param hash determines the owner of an id that is a text
  * @param parser splits lines into fields
  * @param valueSeparators the separators between an id and its weight
+ * @param comments the characters that make a line a comment
  * @param errors how to treat a malformed line
  * @param lines how to read lines
  * @param roundBytes the number of bytes that a rank sends in one round
@@ -24,13 +25,15 @@ record EdgeRules(
     IdMap.Hash hash,
     LineParser parser,
     ByteSet valueSeparators,
+    ByteSet comments,
     ErrorPolicy errors,
     LineOptions lines,
     int roundBytes) {
 
   /** Returns a digest of the rules that all ranks must share; parsers cannot be compared. */
   long digest() {
-    String text = "%s %s %s %s %s".formatted(pattern, mixed, ids, hash, valueSeparators);
+    String text =
+        "%s %s %s %s %s %s".formatted(pattern, mixed, ids, hash, valueSeparators, comments);
     return Hash64.mix(Hash64.fnv1a(text));
   }
 }

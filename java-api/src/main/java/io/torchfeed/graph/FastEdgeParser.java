@@ -45,7 +45,7 @@ final class FastEdgeParser {
     char separator = fields.separators().charAt(0);
     boolean hasDigit = "0123456789.-".indexOf(separator) >= 0;
     for (byte digit = '0'; digit <= '9'; digit++) {
-      hasDigit |= rules.valueSeparators().contains(digit);
+      hasDigit |= rules.valueSeparators().contains(digit) || rules.comments().contains(digit);
     }
     return hasDigit ? null : new FastEdgeParser((byte) separator);
   }

@@ -42,7 +42,9 @@ public interface LineParser {
   void parse(byte[] line, int start, int end, Fields fields);
 
   /**
-   * Returns a parser of fields with one separator between each two. A blank line has no fields.
+   * Returns a parser of fields with one separator between each two. A blank line has no fields. If
+   * a space is a separator, a run of spaces, and of tabs if those are separators, too, counts as
+   * one, and at the ends of a line or beside another separator as none.
    *
    * @param separators ASCII characters, each of which separates fields; at least one
    * @return the parser, thread-safe

@@ -8,7 +8,8 @@
  * io.torchfeed.graph.GraphFile} stores.
  *
  * <p>Lines that cannot be parsed and ranks that fail cause typed exceptions that name the location;
- * nothing is skipped silently, unless {@link io.torchfeed.graph.ErrorPolicy} asks for it.
+ * nothing is skipped silently, unless {@link io.torchfeed.graph.ErrorPolicy} asks for it, but for
+ * the comments and blank lines of edges.
  *
  * <p>Graphs and matrices are immutable and may be used by any number of threads.
  *

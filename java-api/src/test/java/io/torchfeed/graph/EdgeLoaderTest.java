@@ -20,6 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
@@ -153,6 +154,63 @@ class EdgeLoaderTest {
   }
 
   @Nested
+  class SkippedLines {
+    /** The beginning of SNAP's files, and other lines without an edge. */
+    private static final String CONTENT =
+        "# Directed graph\n# FromNodeId\tToNodeId\n0\t1\n\n \t\r\n%%MatrixMarket\t1\n  # 4\t5\n1\t2";
+
+    @ParameterizedTest
+    @EnumSource(IdMap.Kind.class)
+    void commentsAndBlankLinesAreSkipped(IdMap.Kind ids) {
+      for (int worldSize : new int[] {1, 2, 5}) {
+        EdgeLoader loader =
+            over(worldSize, CONTENT).ids(ids).parser(LineParser.separatedBy("\t")).build();
+        List<Edges> edges = LocalRanks.run(worldSize, loader::load);
+        assertThat(edges.stream().flatMap(e -> LoadedEdges.texts(e).stream()))
+            .containsExactlyInAnyOrder("0 1 1.0", "1 2 1.0");
+        assertThat(edges.stream().mapToLong(Edges::lines).sum()).isEqualTo(8);
+        assertThat(edges).allSatisfy(e -> assertThat(e.errors().count()).isZero());
+      }
+    }
+
+    @Test
+    void otherCharactersOrNoneMarkComments() {
+      String content = "#java,#scala\n;a,b\n1a,2\n";
+      assertThat(alone(over(1, content).ids(IdMap.Kind.TEXT).comments("")))
+          .containsExactly("#java #scala 1.0", ";a b 1.0", "1a 2 1.0");
+      assertThat(alone(over(1, content).ids(IdMap.Kind.TEXT).comments(";1")))
+          .containsExactly("#java #scala 1.0");
+      assertThat(alone(over(1, "12,3\n4,5\n").comments("1"))).containsExactly("4 5 1.0");
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> over(1, "").comments("é").build())
+          .withMessageContaining("comments must be one or more ASCII characters");
+    }
+  }
+
+  @Nested
+  class BlanksBetweenFields {
+    private List<String> read(String separators, String content) {
+      return alone(
+          over(1, content).ids(IdMap.Kind.TEXT).parser(LineParser.separatedBy(separators)));
+    }
+
+    @Test
+    void aRunOfBlanksIsOneSeparatorIfASpaceIsOne() {
+      assertThat(read(" ", "0  1\n 1 2   0.5 \n")).containsExactly("0 1 1.0", "1 2 0.5");
+      assertThat(read(" \t", "a \t b\n\tc\t\td\t7\n")).containsExactly("a b 1.0", "c d 7.0");
+      assertThat(read(", ", "a, b\nc ,d , 3\n")).containsExactly("a b 1.0", "c d 3.0");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"a\t\t3", "\tb", "a\t", "a\t \t3"})
+    void anEmptyIdIsAWrongLine(String line) {
+      assertThatThrownBy(() -> read("\t", line + "\n"))
+          .isInstanceOf(LineException.class)
+          .hasMessageContaining("line 1, byte 0: an id must not be empty");
+    }
+  }
+
+  @Nested
   class WrongLines {
     private static final String CONTENT = "1,2\nx,2\n3\n4,5,6,7\n\n8,9,w\n10,11:\n1,2,3\n";
 
@@ -162,7 +220,7 @@ class EdgeLoaderTest {
       EdgeLoader loader = over(worldSize, CONTENT).onError(ErrorPolicy.SKIP).build();
       List<Edges> edges = LocalRanks.run(worldSize, loader::load);
       assertThat(edges.stream().mapToLong(Edges::size).sum()).isEqualTo(2);
-      assertThat(edges.stream().mapToLong(e -> e.errors().count()).sum()).isEqualTo(6);
+      assertThat(edges.stream().mapToLong(e -> e.errors().count()).sum()).isEqualTo(5);
       assertThat(edges).allSatisfy(e -> assertThat(e.errors().listed()).isEmpty());
     }
 
@@ -176,13 +234,13 @@ class EdgeLoaderTest {
               .toList();
       assertThat(errors)
           .extracting(LineOptions.LineError::lineNumber)
-          .containsExactly(2L, 3L, 4L, 5L, 6L, 7L);
+          .containsExactly(2L, 3L, 4L, 6L, 7L);
       assertThat(errors)
           .extracting(LineOptions.LineError::offset)
-          .containsExactly(4L, 8L, 10L, 18L, 19L, 25L);
+          .containsExactly(4L, 8L, 10L, 19L, 25L);
       assertThat(errors)
           .extracting(LineOptions.LineError::text)
-          .containsExactly("x,2", "3", "4,5,6,7", "", "8,9,w", "10,11:");
+          .containsExactly("x,2", "3", "4,5,6,7", "8,9,w", "10,11:");
       assertThat(errors).allSatisfy(e -> assertThat(e.path()).hasFileName("edges"));
     }
 

@@ -30,6 +30,7 @@ class FastEdgeParserTest {
         IdMap.Hash.FNV_MIX,
         LineParser.separatedBy(separators),
         new ByteSet("valueSeparators", value),
+        new ByteSet("comments", "#"),
         ErrorPolicy.FAIL,
         LineOptions.defaults(),
         1);

@@ -67,8 +67,8 @@ public final class CsvFile {
    * @throws FieldException if a record has more or fewer fields than names, or a field is not a
    *     number of its column's dtype
    * @throws IllegalArgumentException if the path is not a regular file, a name does not match
-   *     exactly one column, or a field or record exceeds the limits of FastCSV, as happens with
-   *     unclosed quotes
+   *     exactly one column, a quote is not closed, also in a column that is left out, or a field or
+   *     record exceeds the limits of FastCSV; the message names the line
    * @throws java.io.UncheckedIOException if the file cannot be read
    * @throws IllegalStateException if there is not enough memory, or FastCSV is missing
    */

@@ -69,6 +69,7 @@ final class CsvTable {
         .skipEmptyLines(true)
         .missingFieldStrategy(FieldMismatchStrategy.IGNORE) // reported below with their line
         .extraFieldStrategy(FieldMismatchStrategy.IGNORE)
+        .allowUnclosedQuote(false)
         .detectBomHeader(true)
         .ofCsvRecord(path);
   }

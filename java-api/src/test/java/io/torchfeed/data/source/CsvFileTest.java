@@ -177,6 +177,32 @@ class CsvFileTest {
         .withMessageContaining("none");
   }
 
+  /** Also where the quote swallows a column that is not loaded, and all records behind it. */
+  @ParameterizedTest
+  @CsvSource({
+    "'a,b\n1,\"2\n3,4\n5,6\n', 2",
+    "'a,b\n1,2\n3,\"\"\"4', 3",
+    "'a,b\n1,\"\n2\"\n3,4\n5,\"6\"\"\n', 5",
+    "'a,\"b\n1,2\n', 1"
+  })
+  void anUnclosedQuoteIsReportedWithItsLine(String text, int line) throws IOException {
+    Path file = write(text);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> CsvFile.of(file).load(CsvFile.CsvColumn.of(DType.INT64, "a")))
+        .withMessage(
+            file
+                + " is not CSV: Unclosed quoted field at end of input (record starting at line %d)",
+            line);
+  }
+
+  @Test
+  void anUnclosedQuoteOfALongFileIsReportedWithItsLine() throws IOException {
+    Path file = write("a,b\n1,2\n3,\"" + "4\n5,6\n".repeat(1 << 22));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> CsvFile.of(file).load(CsvFile.CsvColumn.of(DType.INT64, "a")))
+        .withMessageContaining("line 3");
+  }
+
   @Test
   void anUnreadableFileIsReportedWithTheReason() {
     Path unreadable = Path.of("/proc/self/mem");
