@@ -2,6 +2,7 @@
 package io.torchfeed.distributed.launch;
 
 import io.torchfeed.distributed.membership.CoordinatorEvent;
+import io.torchfeed.internal.AwakeClock;
 import io.torchfeed.internal.Failures;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -26,12 +27,16 @@ final class ElasticLaunch {
   /** The interval of looking for unreported changes: stopped processes, and restarts allowed. */
   private static final long LOOK_MILLIS = 200;
 
+  /** The part of a longer interval that counts: this launcher was stopped meanwhile, or its job. */
+  private static final long COUNTED_NANOS = 1_000_000_000;
+
   /** The launches of this JVM so far that shared a job with other launchers. */
   private static final AtomicInteger SHARED = new AtomicInteger();
 
   private final LaunchSettings settings;
   private final ElasticSettings elastic;
   private final BlockingQueue<Object> inbox = new LinkedBlockingQueue<>();
+  private final AwakeClock clock = new AwakeClock(COUNTED_NANOS, System::nanoTime);
   private final List<ElasticProcess> processes = new ArrayList<>();
   private final Deque<ElasticProcess> toReplace = new ArrayDeque<>();
   private final RestartBudget budget;
@@ -74,7 +79,7 @@ final class ElasticLaunch {
       while (!isOver()) {
         receive(inbox.poll(LOOK_MILLIS, TimeUnit.MILLISECONDS));
         if (!all.isEnding()) { // else the hook ends the processes, and this JVM ends
-          long now = System.nanoTime();
+          long now = clock.now();
           processes.forEach(each -> look(each, now));
           receive(inbox.poll()); // events that came before their exit
           settle(all, now);
@@ -141,7 +146,7 @@ final class ElasticLaunch {
   private void take(JobView.End end) {
     if (end.failure().isEmpty()) {
       isFinished = true;
-      endedElsewhere = OptionalLong.of(System.nanoTime());
+      endedElsewhere = OptionalLong.of(clock.now());
     } else {
       jobFailure = end.failure();
     }
@@ -188,7 +193,7 @@ final class ElasticLaunch {
   }
 
   private void replace(ElasticStarter starter) {
-    while (!isFinished && !toReplace.isEmpty() && budget.take(System.nanoTime())) {
+    while (!isFinished && !toReplace.isEmpty() && budget.take(clock.now())) {
       ElasticProcess lost = toReplace.remove();
       processes.add(starter.start(lost.number, lost.start + 1));
     }
@@ -227,7 +232,7 @@ final class ElasticLaunch {
 
   private LaunchException failed(String reason) {
     return budget
-        .first(System.nanoTime())
+        .first(clock.now())
         .map(first -> LaunchException.ended(reason, first))
         .orElseGet(() -> LaunchException.incomplete(reason, generation));
   }

@@ -19,7 +19,7 @@ final class ElasticProcess {
    * @param rank in the generation; -1 if it was in none
    * @param generation the last in which it was; 0 if it was in none
    * @param hasLostPeer whether it failed because another one was lost
-   * @param nanos when it was noticed, as of {@link System#nanoTime}
+   * @param nanos when it was noticed, by the clock of the launch
    * @param time when it was noticed
    */
   record Failure(

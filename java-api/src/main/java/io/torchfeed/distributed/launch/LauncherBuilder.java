@@ -263,8 +263,8 @@ public final class LauncherBuilder {
   }
 
   /**
-   * Sets whether the output of rank 0 is prefixed like that of the others. By default it is
-   * inherited, so that a progress bar still sees the terminal.
+   * Sets whether the output of rank 0 is prefixed as for the others. By default it is inherited, so
+   * that a progress bar still sees the terminal.
    *
    * @param prefixRankZero true to prefix
    * @return this

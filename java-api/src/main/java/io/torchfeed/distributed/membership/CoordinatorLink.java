@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.membership;
 
-import static java.util.Objects.requireNonNull;
-
 import io.torchfeed.distributed.membership.MembershipEndedException.Reason;
+import io.torchfeed.internal.AwakeClock;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.EOFException;
@@ -11,8 +10,10 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetSocketAddress;
 import java.net.Socket;
-import java.net.SocketTimeoutException;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -31,12 +32,46 @@ final class CoordinatorLink {
 
   private static final int LAST_READ_MILLIS = 1000;
 
+  /** The longest time between two looks for signs of life, also if few are to be given. */
+  private static final int LOOK_MILLIS = 200;
+
+  /**
+   * The times that the coordinator has named.
+   *
+   * @param beatMillis the time between two signs of life; 0 for none
+   */
+  private record Pace(int beatMillis, int limitMillis) {}
+
+  /** The time without a message in which this process was awake to get one. Not thread-safe. */
+  static final class Silence {
+    private static final long COUNTED_NANOS = 1_000_000_000;
+
+    private final AwakeClock clock;
+    private int heard;
+    private long since;
+
+    Silence(LongSupplier nanos) {
+      clock = new AwakeClock(COUNTED_NANOS, nanos);
+    }
+
+    /** Looks at the number of messages so far; returns the time for which it is the same. */
+    long millis(int heardNow) {
+      long now = clock.now();
+      since = heardNow == heard ? since : now;
+      heard = heardNow;
+      return (now - since) / 1_000_000;
+    }
+  }
+
   private final Socket socket;
   private final OutputStream out;
   private final Object writing = new Object();
-  private @Nullable LongSupplier step;
+  private final AtomicInteger heard = new AtomicInteger();
   private @Nullable Thread reader;
+  private @Nullable Thread beater;
   private volatile boolean isClosed;
+  private volatile boolean isSilent;
+  private volatile Pace pace = new Pace(0, MIN_LIMIT_MILLIS);
 
   private CoordinatorLink(Socket socket) throws IOException {
     this.socket = socket;
@@ -54,7 +89,6 @@ final class CoordinatorLink {
         socket.connect(
             new InetSocketAddress(host, port),
             (int) Math.max(RETRY_MILLIS, Math.min(left, MIN_LIMIT_MILLIS)));
-        socket.setSoTimeout(MIN_LIMIT_MILLIS);
         return new CoordinatorLink(socket);
       } catch (IOException e) {
         closeQuietly(socket);
@@ -69,39 +103,43 @@ final class CoordinatorLink {
     }
   }
 
-  /** Starts to read. */
+  /** Starts to read, and to look whether there is something to read. */
   void start(Consumer<Message> received, Consumer<String> lost, LongSupplier completed) {
-    step = completed;
-    reader = daemon("torchfeed-membership", () -> read(received, lost));
+    Thread reading = new Thread(() -> read(received, lost), "torchfeed-membership");
+    Thread beating = new Thread(() -> beat(reading, completed), "torchfeed-membership-beat");
+    reader = reading;
+    beater = beating;
+    for (Thread each : List.of(reading, beating)) {
+      each.setDaemon(true);
+      each.start();
+    }
   }
 
   /** Starts to give signs of life, some of which the coordinator answers. */
   void beat(Duration interval, Duration limit) {
-    try {
-      socket.setSoTimeout(Math.max(MIN_LIMIT_MILLIS, PATIENCE * (int) limit.toMillis()));
-    } catch (IOException e) {
-      return; // closed: the reader sees it too
-    }
-    daemon("torchfeed-membership-beat", () -> beat(interval.toMillis()));
+    int millis = Math.max(MIN_LIMIT_MILLIS, PATIENCE * (int) limit.toMillis());
+    pace = new Pace((int) interval.toMillis(), millis);
+    LockSupport.unpark(beater);
   }
 
-  private static Thread daemon(String name, Runnable body) {
-    Thread thread = new Thread(body, name);
-    thread.setDaemon(true);
-    thread.start();
-    return thread;
-  }
-
-  private void beat(long intervalMillis) {
-    try {
-      while (!isClosed) {
-        send(new Message.Beat(requireNonNull(step).getAsLong()));
-        Thread.sleep(intervalMillis);
+  /** Gives signs of life, and ends the connection if the other side gives none. */
+  private void beat(Thread reading, LongSupplier completed) {
+    Silence silence = new Silence(System::nanoTime);
+    long next = System.nanoTime();
+    while (reading.isAlive()) {
+      Pace now = pace;
+      if (silence.millis(heard.get()) > (isClosed ? LAST_READ_MILLIS : now.limitMillis)) {
+        isSilent = true;
+        closeQuietly(socket); // which ends the reader
       }
-    } catch (IOException e) {
-      // The reader notices it too, after the last messages of the coordinator: they say why.
-    } catch (InterruptedException e) {
-      closeQuietly(socket); // not expected; without signs of life the coordinator would expel us
+      long left = next - System.nanoTime();
+      if (now.beatMillis > 0 && left <= 0 && !isClosed) {
+        trySend(new Message.Beat(completed.getAsLong()));
+        left = now.beatMillis * 1_000_000L;
+        next = System.nanoTime() + left;
+      }
+      long look = LOOK_MILLIS * 1_000_000L;
+      LockSupport.parkNanos(now.beatMillis > 0 ? Math.min(left, look) : look);
     }
   }
 
@@ -115,26 +153,32 @@ final class CoordinatorLink {
         }
         byte[] frame = new byte[length];
         in.readFully(frame);
+        heard.incrementAndGet();
         received.accept(Message.decode(frame));
       }
     } catch (EOFException e) {
       lost.accept("its process has ended, or closed the connection");
-    } catch (SocketTimeoutException e) {
-      lost.accept("no sign of life");
     } catch (IOException e) {
-      lost.accept(isClosed ? "the connection was closed" : String.valueOf(e.getMessage()));
+      String reason = isSilent ? "no sign of life" : String.valueOf(e.getMessage());
+      lost.accept(isClosed ? "the connection was closed" : reason);
     } catch (RuntimeException | Error e) { // of an action of the user
       lost.accept("the connection's thread failed: " + e);
     } finally {
       isClosed = true;
       closeQuietly(socket);
+      LockSupport.unpark(beater);
     }
   }
 
-  void send(Message message) throws IOException {
+  /** Sends a message, unless the connection is lost. */
+  void trySend(Message message) {
     byte[] frame = message.encode();
-    synchronized (writing) {
-      out.write(frame);
+    try {
+      synchronized (writing) {
+        out.write(frame);
+      }
+    } catch (IOException e) {
+      // The reader notices it too, after the last messages of the coordinator: they say why.
     }
   }
 
@@ -144,14 +188,13 @@ final class CoordinatorLink {
   }
 
   /**
-   * Ends the connection. The reader continues until the coordinator has ended it too, for at most a
-   * second once it reads again: to close a socket with unread bytes would take back the last
-   * messages.
+   * Ends the connection. The reader continues until the coordinator has ended it too, or nothing
+   * has come for a second: to close a socket with unread bytes would take back the last messages.
    */
   void close() {
+    heard.incrementAndGet(); // the second begins now
     isClosed = true;
     try {
-      socket.setSoTimeout(LAST_READ_MILLIS);
       socket.shutdownOutput();
     } catch (IOException e) {
       closeQuietly(socket);

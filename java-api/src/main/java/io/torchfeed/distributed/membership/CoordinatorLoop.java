@@ -2,6 +2,7 @@
 package io.torchfeed.distributed.membership;
 
 import io.torchfeed.distributed.membership.CoordinatorEvent.Kind;
+import io.torchfeed.internal.AwakeClock;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
@@ -28,6 +29,9 @@ final class CoordinatorLoop implements Roster.Wire {
   /** A connection that has not named its job by then, or has not ended by then, is closed. */
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
+  /** The part of the limit of silence by which this thread is late if it runs no sooner. */
+  private static final int LATE = 4;
+
   /** The signs of life that members give within the limit of silence. */
   private static final int BEATS = 5;
 
@@ -37,6 +41,7 @@ final class CoordinatorLoop implements Roster.Wire {
   private final CoordinatorOptions options;
   private final Consumer<CoordinatorEvent> events;
   private final Roster roster;
+  private final AwakeClock clock;
   private final Thread thread = new Thread(this::run, "torchfeed-coordinator");
   private final CountDownLatch over = new CountDownLatch(1);
   private final Map<Long, Connection> connections = new HashMap<>();
@@ -60,7 +65,8 @@ final class CoordinatorLoop implements Roster.Wire {
     this.job = job;
     this.options = options;
     this.events = events;
-    this.roster = new Roster(options, this, events, System.nanoTime());
+    this.clock = new AwakeClock(options.silence().toNanos() / LATE, System::nanoTime);
+    this.roster = new Roster(options, this, events, clock.now());
     this.selector = Selector.open();
     this.server = ServerSocketChannel.open();
     try {
@@ -115,14 +121,15 @@ final class CoordinatorLoop implements Roster.Wire {
   private void run() {
     try {
       long tickMillis = Math.max(1, options.silence().toMillis() / (2 * BEATS));
-      long next = System.nanoTime();
+      long patience = Member.PATIENCE * options.silence().toNanos();
+      long next = clock.now();
       while (!isClosed) {
         selector.select(this::handle, tickMillis);
-        long now = System.nanoTime();
+        long now = clock.now();
         if (now - next >= 0) { // not at each message: it looks at all members
           // This thread may have stood still: messages that arrived meanwhile are signs of life.
           selector.selectNow(this::handle);
-          roster.tick(now);
+          roster.tick(now, clock.wasLate(patience));
           closeSilent(now);
           accepting.interestOps(SelectionKey.OP_ACCEPT); // again, if it could not accept
           next = now + TimeUnit.MILLISECONDS.toNanos(tickMillis);
@@ -200,7 +207,7 @@ final class CoordinatorLoop implements Roster.Wire {
       channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
       SelectionKey key = channel.register(selector, SelectionKey.OP_READ);
       long id = nextId++;
-      Connection connection = new Connection(id, channel, key, System.nanoTime());
+      Connection connection = new Connection(id, channel, key, clock.now());
       key.attach(connection);
       connections.put(id, connection);
     } catch (IOException e) {
@@ -232,7 +239,7 @@ final class CoordinatorLoop implements Roster.Wire {
 
   private void received(Connection connection, Message message) throws IOException {
     if (connection.isMember) {
-      roster.received(connection.id, message, System.nanoTime());
+      roster.received(connection.id, message, clock.now());
       return;
     }
     if (!(message instanceof Message.Hello hello)) {
@@ -248,7 +255,7 @@ final class CoordinatorLoop implements Roster.Wire {
     connection.isMember = true;
     int limit = Math.toIntExact(options.silence().toMillis());
     connection.send(new Message.Welcome(connection.id, Math.max(1, limit / BEATS), limit));
-    roster.connected(connection.id, hello.name(), System.nanoTime());
+    roster.connected(connection.id, hello.name(), clock.now());
   }
 
   private void lost(Connection connection, String reason) {
@@ -257,7 +264,7 @@ final class CoordinatorLoop implements Roster.Wire {
       return;
     }
     if (connection.isMember) {
-      roster.gone(connection.id, reason, System.nanoTime());
+      roster.gone(connection.id, reason, clock.now());
     } else {
       note(Kind.REFUSED, "a stranger: " + reason);
     }
@@ -296,7 +303,7 @@ final class CoordinatorLoop implements Roster.Wire {
     if (connection != null) {
       ending.add(connection);
       try {
-        connection.end(System.nanoTime());
+        connection.end(clock.now());
       } catch (IOException e) {
         forget(connection); // it is to be closed anyway
       }

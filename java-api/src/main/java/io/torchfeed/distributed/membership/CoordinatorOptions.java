@@ -54,7 +54,9 @@ public final class CoordinatorOptions {
   /**
    * Returns these options with a limit after which a rank that gives no sign of life is expelled; 1
    * second by default. A process that is only slow gives signs: they are sent by a thread of its
-   * own.
+   * own. If the coordinator was stopped, or its machine is overloaded, so that it or this rank was
+   * late shortly before, the rank is asked first, and expelled if it has not answered after ten
+   * times the limit.
    *
    * @param silence at least 20 ms
    * @return the options

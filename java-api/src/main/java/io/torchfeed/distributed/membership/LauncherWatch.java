@@ -3,6 +3,7 @@ package io.torchfeed.distributed.membership;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.AwakeClock;
 import io.torchfeed.internal.ParentProcess;
 import java.time.Duration;
 import java.util.OptionalLong;
@@ -81,12 +82,13 @@ final class LauncherWatch {
    */
   @SuppressWarnings("CatchingUnchecked")
   void run(Runnable end) {
+    AwakeClock clock = new AwakeClock(2 * POLL.toNanos(), System::nanoTime);
     boolean mustEnd = false;
     while (!mustEnd) {
       try {
         LockSupport.parkNanos(Math.min(POLL.toNanos(), grace.toNanos()));
         Thread.interrupted(); // otherwise every later pause would return immediately
-        mustEnd = look(System.nanoTime());
+        mustEnd = look(clock.now());
       } catch (Throwable e) {
         mustEnd = false; // unknown: look again
       }

@@ -8,7 +8,6 @@ import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.FinishNote;
 import io.torchfeed.internal.TerminationSignal;
 import io.torchfeed.internal.TimeLimit;
-import java.io.IOException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Optional;
@@ -103,7 +102,7 @@ public final class Membership implements AutoCloseable {
         reason -> membership.ended(MembershipEndedException.lost(reason)),
         () -> membership.step);
     try {
-      membership.trySend(new Message.Hello(job, name));
+      membership.link.trySend(new Message.Hello(job, name));
       membership.awaitWelcome();
       return membership;
     } catch (RuntimeException | Error | InterruptedException e) {
@@ -147,7 +146,7 @@ public final class Membership implements AutoCloseable {
         news.clear();
         whenBroken = null;
         isEventful = false;
-        trySend(new Message.Ready(step, why));
+        link.trySend(new Message.Ready(step, why));
         while (end == null && !news.isDecided()) {
           monitor.wait();
         }
@@ -182,7 +181,8 @@ public final class Membership implements AutoCloseable {
       if (news.formed == null || news.formed.rank() != 0) {
         throw new IllegalStateException("only rank 0 of a world announces its address");
       }
-      trySend(new Message.Listening(news.formed.generation(), requireNonNull(host, "host"), port));
+      link.trySend(
+          new Message.Listening(news.formed.generation(), requireNonNull(host, "host"), port));
     }
   }
 
@@ -220,7 +220,7 @@ public final class Membership implements AutoCloseable {
     step = completed;
     if (isFirst) {
       // At once: if all are lost now, the coordinator must know that there was a state to lose.
-      trySend(new Message.Beat(completed));
+      link.trySend(new Message.Beat(completed));
     }
     return isEventful && mustLeave(completed);
   }
@@ -251,7 +251,7 @@ public final class Membership implements AutoCloseable {
   public void finish() throws InterruptedException {
     synchronized (monitor) {
       if (news.broken == null) {
-        trySend(new Message.Finished(step));
+        link.trySend(new Message.Finished(step));
       }
       while (end == null && news.broken == null) {
         monitor.wait();
@@ -270,7 +270,7 @@ public final class Membership implements AutoCloseable {
    * true on all ranks, and this one calls {@link #leave}. From any thread, for example of a signal.
    */
   public void requestLeave() {
-    trySend(new Message.Leaving());
+    link.trySend(new Message.Leaving());
   }
 
   /**
@@ -295,7 +295,7 @@ public final class Membership implements AutoCloseable {
    */
   public void watch(Consumer<CoordinatorEvent> watcher) {
     events.setWatcher(requireNonNull(watcher, "watcher"));
-    trySend(new Message.Watch());
+    link.trySend(new Message.Watch());
   }
 
   /** Leaves the job as planned; the other ranks continue without this one. */
@@ -319,7 +319,7 @@ public final class Membership implements AutoCloseable {
     synchronized (monitor) {
       end = end == null ? left : end; // before the coordinator ends the connection for it
     }
-    trySend(new Message.Left(failure));
+    link.trySend(new Message.Left(failure));
     ended(left);
   }
 
@@ -334,14 +334,6 @@ public final class Membership implements AutoCloseable {
     }
   }
 
-  private void trySend(Message message) {
-    try {
-      link.send(message);
-    } catch (IOException e) {
-      // The reader notices it too, after the last messages of the coordinator: they say why.
-    }
-  }
-
   private void received(Message message) {
     if (message instanceof Message.Welcome welcome) {
       link.beat(Duration.ofMillis(welcome.beatMillis()), Duration.ofMillis(welcome.limitMillis()));
@@ -349,6 +341,8 @@ public final class Membership implements AutoCloseable {
         isWelcome = true;
         monitor.notifyAll();
       }
+    } else if (message instanceof Message.Ask) {
+      link.trySend(new Message.Beat(step));
     } else if (message instanceof Message.Ended ended) {
       ended(MembershipEndedException.by(ended));
     } else if (!events.takes(message)) {
@@ -363,7 +357,7 @@ public final class Membership implements AutoCloseable {
           isEventful = true; // before the step is read: a commit after that looks at it
           long completed = step;
           news.at = OptionalLong.of(completed);
-          trySend(new Message.At(m.generation(), completed));
+          link.trySend(new Message.At(m.generation(), completed));
         }
         isEventful |= news.broken != null;
         monitor.notifyAll();

@@ -115,6 +115,9 @@ sealed interface Message {
     }
   }
 
+  /** The member gives no sign of life in time: it answers with a {@link Beat} at once. */
+  record Ask() implements Message {}
+
   /** An event of the job, about the processes that were named before it. */
   record Event(CoordinatorEvent.Kind kind, int generation, String text) implements Message {}
 
@@ -207,6 +210,8 @@ sealed interface Message {
       out.writeUTF(m.kind.name());
       out.writeInt(m.generation);
       out.writeUTF(cut(m.text));
+    } else if (this instanceof Ask) {
+      out.writeByte(42);
     }
   }
 
@@ -258,6 +263,7 @@ sealed interface Message {
               nameOf(MembershipEndedException.Reason.class, in), in.readUTF(), in.readBoolean());
       case 40 -> names(in);
       case 41 -> new Event(nameOf(CoordinatorEvent.Kind.class, in), in.readInt(), in.readUTF());
+      case 42 -> new Ask();
       default -> throw new IOException("unknown kind " + kind + " of message");
     };
   }

@@ -95,12 +95,10 @@ final class Roster {
       return; // it was expelled, and this was on the way
     }
     now = nanos;
-    member.heard = now;
+    member.hear(now, options.silence());
     if (message instanceof Message.Beat beat) {
       noteHolder(member, beat.step());
-      if (member.answered.isEmpty()
-          || now - member.answered.getAsLong() >= options.silence().toNanos()) {
-        member.answered = OptionalLong.of(now);
+      if (member.isToBeAnswered(now, options.silence())) {
         wire.send(id, message);
       }
     } else if (message instanceof Message.Ready ready) {
@@ -354,12 +352,15 @@ final class Roster {
     return hasHeldState ? World.Origin.CHECKPOINT : World.Origin.START;
   }
 
-  /** Lets time pass: expels members that give no sign of life, and ends waits that are too long. */
-  void tick(long nanos) {
+  /** Expels silent members, and ends waits that are too long; see {@link Member#look}. */
+  void tick(long nanos, boolean isLate) {
     now = nanos;
     for (Member each : List.copyOf(members.all())) {
-      if (now - each.heard > options.silence().toNanos()) {
-        expel(each, "no sign of life for " + millis(options.silence()));
+      Member.Life life = each.look(now, options.silence(), isLate);
+      if (life == Member.Life.LOST) {
+        expel(each, each.silence(options.silence()));
+      } else if (life == Member.Life.TO_ASK) {
+        wire.send(each.id, new Message.Ask());
       } else if (phase == Phase.FORMING
           && each.isInGeneration()
           && now - formingSince > options.back().toNanos()) {

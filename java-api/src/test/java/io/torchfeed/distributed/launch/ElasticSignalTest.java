@@ -9,6 +9,7 @@ import io.torchfeed.distributed.membership.CoordinatorEvent.Kind;
 import io.torchfeed.internal.JdkSignal;
 import io.torchfeed.testing.TestJvm;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CancellationException;
@@ -122,14 +123,46 @@ class ElasticSignalTest extends ElasticLaunchFixture {
     }
   }
 
-  private TestJvm launcherProcess(String behavior) throws Exception {
+  /** As in a suspended job of Slurm: longer than the coordinator may be silent, 10 s. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aPauseOfTheWholeJobLosesNobody(boolean isLauncherFirst) throws Exception {
+    try (TestJvm launcher = launcherProcess("", "PT1S")) {
+      List<ProcessHandle> ranks = ranks(launcher);
+      launcher.signal("STOP");
+      for (ProcessHandle rank : ranks) {
+        signal("STOP", rank.pid());
+      }
+      Thread.sleep(11_000);
+      if (isLauncherFirst) {
+        launcher.signal("CONT");
+        Thread.sleep(2_000); // with ranks that are still stopped
+      }
+      for (ProcessHandle rank : ranks) {
+        signal("CONT", rank.pid());
+      }
+      if (!isLauncherFirst) {
+        Thread.sleep(2_000);
+        launcher.signal("CONT");
+      }
+      complete();
+      assertThat(launcher.exitCode()).as("%s", launcher.output()).isZero();
+      assertThat(launcher.output())
+          .anySatisfy(line -> assertThat(line).endsWith("rank 0 completed"))
+          .anySatisfy(line -> assertThat(line).endsWith("rank 1 completed"));
+      assertThat(folder.toFile().list()).doesNotContain("2-p0.1", "2-p1.1");
+    }
+  }
+
+  private TestJvm launcherProcess(String behavior, String... silence) throws Exception {
+    List<String> command =
+        new ArrayList<>(List.of(ComingLauncher.class.getName(), folder.toString(), behavior));
+    command.addAll(List.of(silence));
     return TestJvm.start(
         folder,
         Map.of(),
         List.of("-Xmx64m", "-Djava.io.tmpdir=" + folder),
-        ComingLauncher.class.getName(),
-        folder.toString(),
-        behavior);
+        command.toArray(new String[0]));
   }
 
   private static List<ProcessHandle> ranks(TestJvm launcher) throws Exception {

@@ -52,7 +52,7 @@ final class FewFilesProgram {
       while (true) {
         all.add(new FileInputStream(nothing.toFile()));
       }
-    } catch (FileNotFoundException e) { // which is also what too many open files are
+    } catch (FileNotFoundException e) { // as for too many open files
       Files.delete(nothing);
       return all;
     }

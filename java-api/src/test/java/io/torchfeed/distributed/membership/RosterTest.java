@@ -119,7 +119,7 @@ class RosterTest {
       for (Rank each : all) {
         roster.received(each.id, new Message.Beat(Math.max(0, each.step)), now);
       }
-      roster.tick(now);
+      roster.tick(now, false);
       if (all.isEmpty()) {
         return;
       }
@@ -289,6 +289,64 @@ class RosterTest {
       job.move();
     }
     assertThat(job.roster.generation()).isEqualTo(1);
+  }
+
+  /** A member that is silent, with a coordinator that looks ten times within the limit. */
+  private static final class SilentMember {
+    static final long LIMIT = 1000 * MILLI;
+    final Job job = new Job(1, CoordinatorOptions.of(1, 1).withSilence(Duration.ofNanos(LIMIT)));
+
+    SilentMember() {
+      job.come();
+      job.deliverAllOf(job.rank(0));
+      job.sentTo(0).clear();
+    }
+
+    /** Lets time pass, and returns whether the member is still there. */
+    boolean livesAfter(long nanos, boolean isLate) {
+      for (long until = job.now + nanos; job.now < until; ) {
+        job.now += LIMIT / 10;
+        job.roster.tick(job.now, isLate);
+      }
+      return !job.ranks.isEmpty();
+    }
+  }
+
+  @Test
+  void aSilentMemberIsExpelledAtOnceIfAllGoesOnTime() {
+    SilentMember member = new SilentMember();
+    assertThat(member.livesAfter(SilentMember.LIMIT, false)).isTrue();
+    assertThat(member.livesAfter(SilentMember.LIMIT / 10, false)).isFalse();
+    assertThat(member.job.events.get(member.job.events.size() - 2).text())
+        .isEqualTo("rank 0 (r0) was lost: no sign of life for 1000 ms");
+  }
+
+  @Test
+  void aSilentMemberIsAskedFirstIfTheCoordinatorWasLate() {
+    SilentMember member = new SilentMember();
+    assertThat(member.livesAfter(10 * SilentMember.LIMIT, true)).isTrue();
+    assertThat(member.job.sentTo(0)).containsExactly(new Message.Ask());
+    member.job.roster.received(0, new Message.Beat(0), member.job.now); // its answer
+    assertThat(member.livesAfter(10 * SilentMember.LIMIT, true)).isTrue();
+    assertThat(member.job.sentTo(0)).containsExactly(new Message.Ask(), new Message.Ask());
+    assertThat(member.livesAfter(2 * SilentMember.LIMIT, true)).isFalse();
+    assertThat(member.job.events.get(member.job.events.size() - 2).text())
+        .isEqualTo(
+            "rank 0 (r0) was lost: no sign of life for 1000 ms, and no answer within 10000 ms");
+  }
+
+  @Test
+  void aSilentMemberIsAskedFirstIfItWasLateBefore() {
+    SilentMember member = new SilentMember();
+    assertThat(member.livesAfter(6 * SilentMember.LIMIT / 10, false)).isTrue();
+    member.job.roster.received(0, new Message.Beat(0), member.job.now);
+    assertThat(member.livesAfter(9 * SilentMember.LIMIT, false)).isTrue();
+    member.job.roster.received(0, new Message.Beat(0), member.job.now);
+    for (int i = 0; i < 110; i++) { // it is on time again
+      assertThat(member.livesAfter(SilentMember.LIMIT / 10, false)).isTrue();
+      member.job.roster.received(0, new Message.Beat(0), member.job.now);
+    }
+    assertThat(member.livesAfter(2 * SilentMember.LIMIT, false)).isFalse();
   }
 
   @Test
