@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "feed/row_sets.h"
+#include "golden_folder.h"
 #include "torchfeed/error.h"
 #include "torchfeed/runtime.h"
 
@@ -143,7 +144,7 @@ void expect_same_indices(const Pass& pass, const Indices& actual) {
 }
 
 TEST(IndexCursor, MatchesLibtorchsIndicesAndBatchesOverTheWholeGrid) {
-  std::ifstream file(TORCHFEED_GOLDEN_DIR "/libtorch_samplers.txt");
+  std::ifstream file(testing::golden_folder() / "libtorch_samplers.txt");
   std::string line;
   ASSERT_TRUE(std::getline(file, line) && line.starts_with("# program "));
   int64_t passes = 0;

@@ -7,11 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "golden_folder.h"
 
 namespace torchfeed::testing {
 
@@ -38,7 +39,7 @@ class GoldenLine {
 
 /// Returns the lines of a golden file that begin with the word `kind`, from after that word.
 inline std::vector<GoldenLine> golden_lines(const std::string& file, const std::string& kind) {
-  std::ifstream in(std::filesystem::path(TORCHFEED_GOLDEN_DIR) / file);
+  std::ifstream in(golden_folder() / file);
   std::vector<GoldenLine> lines;
   for (std::string text; std::getline(in, text);) {
     if (text.starts_with(kind + ' ')) {

@@ -15,6 +15,7 @@
 #include "core/image/recipe/image_plan_reader.h"
 #include "core/image/recipe/plan_cache.h"
 #include "core/rows/row_table.h"
+#include "golden_folder.h"
 #include "image/image_files.h"
 #include "torchfeed/error.h"
 
@@ -28,7 +29,7 @@ using testing::kImageKey;
 const std::vector<std::string> kNames = {"420.jpg", "rgba.png", "lossy.webp", "cmyk.jpg"};
 
 std::string path_of(const std::string& name) {
-  return (std::filesystem::path(TORCHFEED_GOLDEN_DIR) / "images" / name).string();
+  return (testing::golden_folder() / "images" / name).string();
 }
 
 SharedTable table_of_files(const std::vector<std::string>& names) {

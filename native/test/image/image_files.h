@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -15,6 +14,7 @@
 
 #include "core/image/scale/image_pass.h"
 #include "core/rows/wanted_rows.h"
+#include "golden_folder.h"
 #include "torchfeed/error.h"
 
 namespace torchfeed::testing {
@@ -28,8 +28,7 @@ constexpr RandomKey kImageKey = {7, 3};
 
 /// Reads a file of the folder of golden images.
 inline Bytes golden_image(const std::string& name) {
-  std::ifstream file(std::filesystem::path(TORCHFEED_GOLDEN_DIR) / "images" / name,
-                     std::ios::binary);
+  std::ifstream file(golden_folder() / "images" / name, std::ios::binary);
   if (!file) {
     throw std::runtime_error("no golden image " + name);
   }

@@ -20,6 +20,7 @@
 #include "core/image/store/record_column.h"
 #include "core/rows/row_table.h"
 #include "feed/row_files.h"
+#include "golden_folder.h"
 #include "image/golden_lines.h"
 #include "image/image_files.h"
 #include "torchfeed/error.h"
@@ -67,7 +68,7 @@ std::map<std::string, std::vector<Sample>> golden_samples() {
 }
 
 std::string golden_path(const std::string& name) {
-  return (std::filesystem::path(TORCHFEED_GOLDEN_DIR) / "images" / name).string();
+  return (testing::golden_folder() / "images" / name).string();
 }
 
 TEST(TarFile, SamplesEqualThoseOfWebDataset) {
