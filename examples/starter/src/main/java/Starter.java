@@ -3,6 +3,7 @@ import static org.bytedeco.pytorch.global.torch.log_softmax;
 import static org.bytedeco.pytorch.global.torch.nll_loss;
 import static org.bytedeco.pytorch.global.torch.relu;
 
+import io.torchfeed.Torchfeed;
 import io.torchfeed.data.Batch;
 import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.NativeDataset;
@@ -44,6 +45,7 @@ public final class Starter {
 
   /** Trains, and prints the loss of some steps. */
   public static void main(String[] args) {
+    Torchfeed.load(); // names the reason if a library is missing, which torch.manual_seed would not
     Path folder = Path.of(args[0]);
     int steps = args.length > 1 ? Integer.parseInt(args[1]) : 900;
     torch.manual_seed(1);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed;
 
+import io.torchfeed.bindings.Facade;
 import io.torchfeed.bindings.Libtorch;
+import io.torchfeed.bindings.LoadFailure;
 import io.torchfeed.bindings.NativeText;
 import io.torchfeed.bindings.torchfeed;
 import io.torchfeed.data.Batch;
@@ -25,8 +27,7 @@ import org.bytedeco.pytorch.global.torch;
  */
 final class SelfCheck {
   private static final String LIBRARIES_HINT =
-      "put torchfeed-native, pytorch, openblas, leptonica and javacpp of this platform (classifier"
-          + " %s) on the class path, all in the versions that torchfeed requires";
+      "\"The native libraries cannot be loaded\" in the README of java-api lists the reasons";
   private static final String CUDA_HINT =
       "the libtorch on the class path is for GPUs, which needs CUDA's libraries: add"
           + " org.bytedeco:cuda-redist with the classifier %s to the class path, and put the folders"
@@ -35,7 +36,8 @@ final class SelfCheck {
 
   private static final String JARS_HINT =
       "put the jars of the presets without a classifier, org.bytedeco:pytorch and"
-          + " org.bytedeco:javacpp, on the class path, or their platform artifacts, which need them";
+          + " org.bytedeco:javacpp, on the class path, or their platform artifacts, which need them;"
+          + " if they are there, raise the limit of open files (ulimit -n)";
 
   private static final String SYSTEM_HINT =
       "use a system that the table of platforms in torchfeed's README lists";
@@ -53,7 +55,7 @@ final class SelfCheck {
     check.line("torchfeed", Torchfeed.version());
     check.line(
         "java", System.getProperty("java.version") + ", " + System.getProperty("java.vm.name"));
-    check.step("presets", JARS_HINT, SelfCheck::presets);
+    check.step("presets", jarsHint(), SelfCheck::presets);
     if (check.healthy) {
       check.libtorch();
     }
@@ -66,8 +68,8 @@ final class SelfCheck {
     String platform = Loader.getPlatform();
     boolean isForGpus = isForGpus(platform);
     String cudaHint = CUDA_HINT.formatted(platform);
-    String jarsHint = isForGpus ? cudaHint : LIBRARIES_HINT.formatted(platform);
-    step("libtorch", Libtorch.obstacle().isEmpty() ? jarsHint : SYSTEM_HINT, this::libraries);
+    String hint = isForGpus ? cudaHint : LIBRARIES_HINT;
+    step("libtorch", Libtorch.obstacle().isEmpty() ? hint : SYSTEM_HINT, this::libraries);
     if (healthy) {
       if (isForGpus) {
         step("cuda", cudaHint, this::cuda);
@@ -100,8 +102,7 @@ final class SelfCheck {
   }
 
   private void libraries() {
-    Libtorch.load();
-    Loader.load(torchfeed.class);
+    Facade.load();
     String compiled = torchfeed.compiled_libtorch_version().getString();
     String loaded = torchfeed.loaded_libtorch_version().getString();
     line("libtorch", loaded + ", facade compiled for " + compiled);
@@ -120,6 +121,16 @@ final class SelfCheck {
   private static void presets() throws ClassNotFoundException {
     Class.forName("org.bytedeco.javacpp.Loader");
     Class.forName("org.bytedeco.pytorch.global.torch", false, SelfCheck.class.getClassLoader());
+  }
+
+  /** A jar that cannot be opened is as one that is missing. */
+  private static String jarsHint() {
+    try {
+      String closed = LoadFailure.unreadableJar();
+      return closed.isEmpty() ? JARS_HINT : closed;
+    } catch (NoClassDefFoundError e) {
+      return JARS_HINT; // the jar of torchfeed-native is one of them
+    }
   }
 
   private static boolean isForGpus(String platform) {

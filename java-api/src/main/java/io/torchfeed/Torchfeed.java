@@ -3,6 +3,7 @@ package io.torchfeed;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.bindings.Facade;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -37,6 +38,19 @@ public final class Torchfeed {
    */
   public static String libtorchVersion() {
     return build("libtorch");
+  }
+
+  /**
+   * Loads libtorch and torchfeed's native library, as the first use of either does. A program that
+   * uses the presets' classes before torchfeed's, such as a tensor, calls this method first: where
+   * they throw {@code no jniopenblas_nolapack in java.library.path}, its error names the reason.
+   *
+   * @throws UnsatisfiedLinkError if a library is missing or cannot be loaded, in each call, with
+   *     the reason and the remedy; or if another libtorch is on {@code LD_LIBRARY_PATH} or {@code
+   *     java.library.path}, since two in one process abort it
+   */
+  public static void load() {
+    Facade.load();
   }
 
   private static String build(String key) {

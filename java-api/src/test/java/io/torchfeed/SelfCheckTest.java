@@ -80,7 +80,8 @@ class SelfCheckTest {
     assertThat(result.status()).isEqualTo(1);
     assertThat(result.output())
         .contains("libtorch   FAILED: ")
-        .contains("hint: put torchfeed-native")
+        .contains("(missing: pytorch); add the dependency io.torchfeed:torchfeed-platform")
+        .contains("hint: \"The native libraries cannot be loaded\" in the README of java-api")
         .contains("result     NOT OK");
   }
 

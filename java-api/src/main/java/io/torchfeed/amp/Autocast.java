@@ -3,6 +3,7 @@ package io.torchfeed.amp;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.bindings.Facade;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.torchfeed;
 import io.torchfeed.memory.DType;
@@ -81,6 +82,7 @@ public final class Autocast implements AutoCloseable {
   }
 
   private static DeviceType typeOf(String name) {
+    Facade.load();
     DeviceType type;
     try (Device device = new Device(name)) {
       type = device.type().intern();

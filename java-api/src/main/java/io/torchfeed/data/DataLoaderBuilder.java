@@ -3,6 +3,7 @@ package io.torchfeed.data;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.bindings.Facade;
 import io.torchfeed.bindings.torchfeed;
 import io.torchfeed.internal.Once;
 import io.torchfeed.internal.TimeLimit;
@@ -237,6 +238,7 @@ public final class DataLoaderBuilder {
    * @return this builder
    */
   public DataLoaderBuilder pinMemory() {
+    Facade.load();
     return pinMemory(torchfeed.accelerator_name().getString());
   }
 

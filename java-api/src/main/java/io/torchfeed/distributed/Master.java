@@ -3,6 +3,7 @@ package io.torchfeed.distributed;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.bindings.Facade;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.torchfeed;
 import java.net.InetAddress;
@@ -58,6 +59,7 @@ public final class Master implements AutoCloseable {
    */
   public static Master listen(String host) {
     requireNonNull(host, "host");
+    Facade.load();
     try {
       String address = InetAddress.getByName(host).getHostAddress();
       int listener = torchfeed.listen_on(address, 0);

@@ -3,6 +3,7 @@ package io.torchfeed.image;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.bindings.Facade;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.torchfeed;
@@ -69,6 +70,7 @@ public final class NvJpegDecoder implements AutoCloseable {
     if (!device.startsWith("cuda")) {
       throw new IllegalArgumentException("device must be a CUDA device like cuda:0, got " + device);
     }
+    Facade.load();
     try {
       String unused = torchfeed.device_name(device);
     } catch (RuntimeException e) {

@@ -3,6 +3,7 @@ package io.torchfeed.memory;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.bindings.Facade;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.NativeSlab;
@@ -104,6 +105,7 @@ public final class Slab implements AutoCloseable {
    * @return the number of bytes
    */
   public static long pinnedBytes() {
+    Facade.load();
     return torchfeed.pinned_bytes();
   }
 

@@ -22,26 +22,26 @@ public final class Libtorch {
       Pattern.compile("(?m)(/\\S*/libc(?:\\.so\\.6|-[0-9.]+\\.so))$");
   private static final Pattern RELEASE = Pattern.compile("release version (\\d+)\\.(\\d+)");
 
+  private static final LoadedOnce LIBRARIES = new LoadedOnce(Libtorch::loadFirst);
+
   private Libtorch() {}
 
   /**
    * Loads libtorch. Has no effect the second time, or while bindings are generated.
    *
-   * @throws UnsatisfiedLinkError if a library is missing, or the system's C library is none that
-   *     libtorch runs on, which the message then says
+   * @throws LoadFailure if a library is missing or cannot be loaded, or another libtorch would be
+   *     loaded, too; in each call, with the reason
    */
   public static void load() {
-    try {
-      Loader.load(org.bytedeco.pytorch.global.torch.class);
-    } catch (UnsatisfiedLinkError e) {
-      String obstacle = obstacle();
-      if (obstacle.isEmpty()) {
-        throw e;
-      }
-      UnsatisfiedLinkError explained = new UnsatisfiedLinkError(obstacle + ": " + e.getMessage());
-      explained.initCause(e);
-      throw explained;
+    LIBRARIES.load();
+  }
+
+  private static void loadFirst() {
+    String foreign = Loader.isLoadLibraries() ? ForeignLibtorch.obstacle() : "";
+    if (!foreign.isEmpty()) {
+      throw LoadFailure.refusal(foreign);
     }
+    Loader.load(org.bytedeco.pytorch.global.torch.class);
   }
 
   /**

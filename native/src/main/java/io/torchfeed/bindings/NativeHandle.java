@@ -41,6 +41,7 @@ public final class NativeHandle<P extends Pointer> implements AutoCloseable {
 
   /** Runs {@code factory} and keeps its result out of every {@link PointerScope} of this thread. */
   public static <P extends Pointer> P outsideOfScopes(Supplier<P> factory) {
+    Facade.load();
     try (PointerScope scope = new PointerScope()) {
       P pointer = factory.get();
       pointer.retainReference(); // detach gives up one reference

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.rendezvous;
 
+import io.torchfeed.bindings.Facade;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.NativeProcessGroup;
@@ -80,6 +81,7 @@ public final class MeetingPoint {
 
   /** Loads the classes that connecting needs. */
   public static void load() {
+    Facade.load();
     Loader.load(NativeProcessGroup.class);
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.rendezvous;
 
+import io.torchfeed.bindings.Facade;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.NativeProcessGroup;
@@ -143,6 +144,7 @@ public final class Rendezvous {
     if (!environment.isLoopback()) {
       return OptionalInt.empty();
     }
+    Facade.load();
     try {
       return OptionalInt.of(
           torchfeed.listen_on_loopback(environment.masterAddress(), environment.masterPort()));

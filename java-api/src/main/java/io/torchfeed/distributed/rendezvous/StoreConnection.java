@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.rendezvous;
 
+import io.torchfeed.bindings.Facade;
 import io.torchfeed.bindings.LogFilter;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
@@ -76,6 +77,7 @@ public final class StoreConnection {
 
   /** Serves a store for this process alone. */
   public static StoreConnection alone(Duration timeout) {
+    Facade.load();
     try {
       int listener = torchfeed.listen_on_loopback("127.0.0.1", 0);
       return serve("127.0.0.1", torchfeed.port_of(listener), OptionalInt.of(listener), 0, timeout);
