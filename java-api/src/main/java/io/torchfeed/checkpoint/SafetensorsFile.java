@@ -250,7 +250,8 @@ public final class SafetensorsFile implements AutoCloseable {
     requireNonNull(tensors, "tensors");
     SafetensorsWriter writer = new SafetensorsWriter(tensors, metadata);
     try {
-      FileReplacement.write(path, channel -> writer.write(channel, bytes -> {}));
+      FileReplacement.write(
+          path, channel -> SavedBytes.requireSize(channel, writer.write(channel, bytes -> {})));
     } catch (IOException e) {
       throw CheckpointException.unwritable(path, e);
     }

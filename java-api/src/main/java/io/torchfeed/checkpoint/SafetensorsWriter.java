@@ -28,6 +28,7 @@ final class SafetensorsWriter {
 
   private final Map<String, Tensor> tensors;
   private final ByteBuffer head;
+  private final long size;
 
   /**
    * Makes the header.
@@ -48,6 +49,7 @@ final class SafetensorsWriter {
       at = end;
     }
     head = head(new SafetensorsHeader(new TreeMap<>(metadata), entries));
+    size = head.remaining() + at;
   }
 
   private static DType dtypeOf(String name, Tensor tensor) {
@@ -100,14 +102,16 @@ final class SafetensorsWriter {
    * Writes all bytes.
    *
    * @param seen is also given each piece, for example for a digest
+   * @return the number of bytes, by the header
    */
-  void write(WritableByteChannel channel, Consumer<ByteBuffer> seen) throws IOException {
+  long write(WritableByteChannel channel, Consumer<ByteBuffer> seen) throws IOException {
     write(channel, seen, head.duplicate());
     for (Tensor tensor : tensors.values()) {
       try (PointerScope scope = new PointerScope()) {
         TensorBytes.forEach(TensorBytes.inOrder(tensor), piece -> write(channel, seen, piece));
       }
     }
+    return size;
   }
 
   private static void write(

@@ -28,6 +28,18 @@ final class SavedBytes {
   }
 
   /**
+   * Checks that a file that has been written is complete.
+   *
+   * @throws IOException if it has another size
+   */
+  static void requireSize(FileChannel file, long bytes) throws IOException {
+    if (file.size() != bytes) {
+      throw new IOException(
+          "%d bytes were to be written, the file has %d".formatted(bytes, file.size()));
+    }
+  }
+
+  /**
    * Checks that a path, if there is anything, names a regular file.
    *
    * @throws CheckpointException if it is of another kind

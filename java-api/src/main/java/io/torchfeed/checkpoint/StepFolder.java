@@ -63,9 +63,10 @@ record StepFolder(Path path) {
     SafetensorsWriter writer = new SafetensorsWriter(tensors, Map.of("format", "pt"));
     MessageDigest digest = Sha256.start();
     try (FileChannel channel = create(name)) {
-      writer.write(channel, digest::update);
+      long bytes = writer.write(channel, digest::update);
+      SavedBytes.requireSize(channel, bytes);
       channel.force(true);
-      return new SavedFile(name, channel.size(), Sha256.hex(digest));
+      return new SavedFile(name, bytes, Sha256.hex(digest));
     }
   }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.checkpoint;
 
+import io.torchfeed.bindings.NativeBytes;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.internal.Quotes;
 import io.torchfeed.memory.DType;
-import java.io.IOException;
-import java.nio.ByteBuffer;
-import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.pytorch.MemoryFormatOptional;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptions;
@@ -14,20 +13,7 @@ import org.bytedeco.pytorch.global.torch;
 
 /** The bytes of tensors, as files and checksums take them. */
 final class TensorBytes {
-  private static final long PIECE = 1 << 20; // in the cache while it is hashed and written
-
   private TensorBytes() {}
-
-  /** A user of the bytes. */
-  @FunctionalInterface
-  interface Use {
-    /**
-     * Uses a piece.
-     *
-     * @param bytes valid until the call returns; all bytes of it must be used
-     */
-    void accept(ByteBuffer bytes) throws IOException;
-  }
 
   /**
    * Checks that a tensor has bytes to be saved.
@@ -64,17 +50,11 @@ final class TensorBytes {
    * Passes all bytes in order, in pieces that buffers of the JDK can have.
    *
    * @param tensor contiguous, on the CPU
+   * @throws IllegalStateException if {@code use} leaves bytes
    */
-  static void forEach(Tensor tensor, Use use) throws IOException {
-    long size = tensor.numel() * tensor.element_size();
-    if (size == 0) {
-      return; // its address may be null
-    }
-    try (BytePointer memory = new BytePointer(tensor.data_ptr())) {
-      for (long at = 0; at < size; at += PIECE) {
-        long end = Math.min(size, at + PIECE);
-        use.accept(memory.position(at).limit(end).asByteBuffer());
-      }
+  static <E extends Exception> void forEach(Tensor tensor, NativeBytes.Use<E> use) throws E {
+    try (Pointer memory = tensor.data_ptr()) {
+      NativeBytes.forEach(memory, tensor.nbytes(), use);
     }
   }
 }

@@ -307,7 +307,7 @@ public final class TorchFile implements AutoCloseable {
             fill(bytes, in, piece, checksum);
           });
     }
-    if (from == 0 && read[0] == storage.getSize()) {
+    if (from == 0 && elements.nbytes() == storage.getSize()) {
       requireWhole(storage, read[0], checksum);
     }
   }
@@ -341,7 +341,8 @@ public final class TorchFile implements AutoCloseable {
     requireNonNull(tensors, "tensors");
     TorchFileWriter writer = new TorchFileWriter(tensors, MAX_PICKLE_BYTES);
     try {
-      FileReplacement.write(path, writer::write);
+      FileReplacement.write(
+          path, channel -> SavedBytes.requireSize(channel, writer.write(channel)));
     } catch (IOException e) {
       throw CheckpointException.unwritable(path, e);
     }

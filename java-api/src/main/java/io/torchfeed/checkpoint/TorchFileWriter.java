@@ -11,7 +11,7 @@ import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.Channels;
-import java.nio.channels.FileChannel;
+import java.nio.channels.WritableByteChannel;
 import java.nio.charset.StandardCharsets;
 import java.time.LocalDateTime;
 import java.util.LinkedHashMap;
@@ -155,38 +155,39 @@ final class TorchFileWriter {
     }
   }
 
-  /** Writes the file. */
-  void write(FileChannel channel) throws IOException {
-    // Flushed before each storage, so that the channel's position is the end of all before it.
-    try (OutputStream buffered =
-            new BufferedOutputStream(new Unclosed(Channels.newOutputStream(channel)));
+  /** Writes the file; returns the number of its bytes. */
+  long write(WritableByteChannel channel) throws IOException {
+    // Flushed before each storage, so that the bytes counted are the end of all before it.
+    CountingStream counted = new CountingStream(Channels.newOutputStream(channel));
+    try (OutputStream buffered = new BufferedOutputStream(counted);
         ZipOutputStream zip = new ZipOutputStream(buffered)) {
-      put(zip, channel, "data.pkl", pickle);
-      put(zip, channel, "byteorder", "little".getBytes(StandardCharsets.UTF_8));
+      put(zip, counted, "data.pkl", pickle);
+      put(zip, counted, "byteorder", "little".getBytes(StandardCharsets.UTF_8));
       int index = 0;
       for (Tensor tensor : tensors.values()) {
         try (PointerScope scope = new PointerScope()) {
-          put(zip, channel, index++, TensorBytes.inOrder(tensor));
+          put(zip, counted, index++, TensorBytes.inOrder(tensor));
         }
       }
-      put(zip, channel, "version", "3\n".getBytes(StandardCharsets.UTF_8));
+      put(zip, counted, "version", "3\n".getBytes(StandardCharsets.UTF_8));
     }
+    return counted.bytes;
   }
 
-  private static void put(ZipOutputStream zip, FileChannel channel, String name, byte[] bytes)
+  private static void put(ZipOutputStream zip, CountingStream counted, String name, byte[] bytes)
       throws IOException {
     CRC32 checksum = new CRC32();
     checksum.update(bytes);
-    start(zip, channel, name, bytes.length, checksum);
+    start(zip, counted, name, bytes.length, checksum);
     zip.write(bytes);
     zip.closeEntry();
   }
 
-  private static void put(ZipOutputStream zip, FileChannel channel, int index, Tensor tensor)
+  private static void put(ZipOutputStream zip, CountingStream counted, int index, Tensor tensor)
       throws IOException {
     CRC32 checksum = new CRC32();
     TensorBytes.forEach(tensor, checksum::update);
-    start(zip, channel, "data/" + index, tensor.numel() * tensor.element_size(), checksum);
+    start(zip, counted, "data/" + index, tensor.numel() * tensor.element_size(), checksum);
     byte[] piece = new byte[1 << 16];
     TensorBytes.forEach(
         tensor,
@@ -201,7 +202,7 @@ final class TorchFileWriter {
   }
 
   private static void start(
-      ZipOutputStream zip, FileChannel channel, String name, long size, CRC32 checksum)
+      ZipOutputStream zip, CountingStream counted, String name, long size, CRC32 checksum)
       throws IOException {
     zip.flush();
     ZipEntry entry = new ZipEntry(ROOT + name);
@@ -210,7 +211,7 @@ final class TorchFileWriter {
     entry.setCompressedSize(size);
     entry.setCrc(checksum.getValue());
     entry.setTimeLocal(TIME);
-    entry.setExtra(padding(channel.position(), entry.getName().length(), size));
+    entry.setExtra(padding(counted.bytes, entry.getName().length(), size));
     zip.putNextEntry(entry);
   }
 
@@ -230,22 +231,25 @@ final class TorchFileWriter {
         .array();
   }
 
-  /** A stream whose end leaves the file open. */
-  private static final class Unclosed extends OutputStream {
+  /** A stream that counts its bytes, and whose end leaves the file open. */
+  private static final class CountingStream extends OutputStream {
     private final OutputStream out;
+    private long bytes;
 
-    Unclosed(OutputStream out) {
+    CountingStream(OutputStream out) {
       this.out = out;
     }
 
     @Override
     public void write(int value) throws IOException {
       out.write(value);
+      bytes++;
     }
 
     @Override
-    public void write(byte[] bytes, int from, int length) throws IOException {
-      out.write(bytes, from, length);
+    public void write(byte[] from, int start, int length) throws IOException {
+      out.write(from, start, length);
+      bytes += length;
     }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.memory;
 
+import io.torchfeed.bindings.NativeBytes;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.NativeSlab;
 import java.nio.Buffer;
@@ -21,10 +22,7 @@ final class ColumnBuffers {
     elements = new Buffer[columns.size()];
     for (int i = 0; i < elements.length; i++) {
       RowSpec column = columns.get(i);
-      elements[i] =
-          column.bytes() == 0
-              ? elements(column.dtype(), ByteBuffer.allocate(0))
-              : elements(column.dtype(), handle, i);
+      elements[i] = elements(column.dtype(), handle, i);
     }
   }
 
@@ -79,11 +77,9 @@ final class ColumnBuffers {
     return elements(
         dtype,
         handle.call(
-            slab -> {
-              long start = slab.column_offset(column);
-              long end = start + slab.column_bytes(column);
-              return slab.data().position(start).capacity(end).asByteBuffer().slice();
-            }));
+            slab ->
+                NativeBytes.buffer(
+                    slab.data(), slab.column_offset(column), slab.column_bytes(column))));
   }
 
   private static Buffer elements(DType dtype, ByteBuffer memory) {

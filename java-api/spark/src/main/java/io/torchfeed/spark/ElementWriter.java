@@ -147,7 +147,7 @@ final class ElementWriter implements AutoCloseable {
     }
     try (Tensor image = slab.view(0, 1);
         BytePointer pixels = new BytePointer(image.data_ptr())) {
-      into.clear().put(pixels.capacity(into.capacity()).asByteBuffer());
+      pixels.get(into.array(), into.arrayOffset(), into.capacity());
     }
     return null;
   }

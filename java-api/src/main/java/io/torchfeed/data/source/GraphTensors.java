@@ -4,14 +4,13 @@ package io.torchfeed.data.source;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.LogFilter;
+import io.torchfeed.bindings.NativeBytes;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.graph.CsrMatrix;
 import io.torchfeed.graph.DenseRows;
 import io.torchfeed.graph.IdMap;
 import java.nio.DoubleBuffer;
 import java.nio.IntBuffer;
-import org.bytedeco.javacpp.DoublePointer;
-import org.bytedeco.javacpp.IntPointer;
 import org.bytedeco.javacpp.LongPointer;
 import org.bytedeco.pytorch.LayoutOptional;
 import org.bytedeco.pytorch.MemoryFormatOptional;
@@ -30,9 +29,6 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
  * the caller, who closes them, and may be written. Thread-safe.
  */
 public final class GraphTensors {
-  /** Elements per native buffer, whose length in bytes is an int. */
-  private static final int MAX_AT_ONCE = 1 << 24;
-
   private GraphTensors() {}
 
   /**
@@ -135,18 +131,28 @@ public final class GraphTensors {
   }
 
   private static void copy(IntBuffer from, Tensor to) {
-    IntPointer memory = new IntPointer(to.data_ptr());
-    for (int at = 0, count; at < from.limit(); at += count) {
-      count = Math.min(MAX_AT_ONCE, from.limit() - at);
-      memory.getPointer(at).capacity(count).asBuffer().put(from.slice(at, count));
-    }
+    IntBuffer left = from.duplicate();
+    NativeBytes.forEach(
+        to.data_ptr(),
+        to.nbytes(),
+        piece -> {
+          IntBuffer into = piece.asIntBuffer();
+          into.put(left.slice(left.position(), into.remaining()));
+          left.position(left.position() + into.position());
+          piece.position(into.position() * Integer.BYTES);
+        });
   }
 
   private static void copy(DoubleBuffer from, Tensor to) {
-    DoublePointer memory = new DoublePointer(to.data_ptr());
-    for (int at = 0, count; at < from.limit(); at += count) {
-      count = Math.min(MAX_AT_ONCE, from.limit() - at);
-      memory.getPointer(at).capacity(count).asBuffer().put(from.slice(at, count));
-    }
+    DoubleBuffer left = from.duplicate();
+    NativeBytes.forEach(
+        to.data_ptr(),
+        to.nbytes(),
+        piece -> {
+          DoubleBuffer into = piece.asDoubleBuffer();
+          into.put(left.slice(left.position(), into.remaining()));
+          left.position(left.position() + into.position());
+          piece.position(into.position() * Double.BYTES);
+        });
   }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.averaging;
 
+import io.torchfeed.bindings.NativeBytes;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
-import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
@@ -77,7 +77,7 @@ public final class FlatTensors implements AutoCloseable {
   public byte[] digest() {
     try (PointerScope scope = new PointerScope()) {
       MessageDigest sha256 = MessageDigest.getInstance("SHA-256");
-      sha256.update(new BytePointer(flat.data_ptr()).capacity(flat.nbytes()).asByteBuffer());
+      NativeBytes.forEach(flat.data_ptr(), flat.nbytes(), sha256::update);
       return sha256.digest();
     } catch (NoSuchAlgorithmException e) {
       throw new AssertionError(e); // every JDK has it

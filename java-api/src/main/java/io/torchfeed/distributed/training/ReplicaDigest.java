@@ -2,10 +2,10 @@
 package io.torchfeed.distributed.training;
 
 import io.torchfeed.bindings.GradientReducer;
+import io.torchfeed.bindings.NativeBytes;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.internal.Sha256;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.Arrays;
@@ -16,8 +16,6 @@ import org.bytedeco.pytorch.Tensor;
 
 /** The SHA-256 of the names, sizes and bytes of a replica's parameters. */
 final class ReplicaDigest {
-  private static final int CHUNK_BYTES = 1 << 28;
-
   private ReplicaDigest() {}
 
   static byte[] of(NativeHandle<GradientReducer> handle) {
@@ -29,20 +27,10 @@ final class ReplicaDigest {
         String name = handle.call(reducer -> reducer.parameter_name(index)).getString();
         Tensor bytes = handle.call(reducer -> reducer.parameter_bytes(index));
         digest.update((name + '\n' + bytes.numel() + '\n').getBytes(StandardCharsets.UTF_8));
-        update(digest, bytes);
+        NativeBytes.forEach(bytes.data_ptr(), bytes.numel(), digest::update);
       }
     }
     return digest.digest();
-  }
-
-  private static void update(MessageDigest digest, Tensor bytes) {
-    long size = bytes.numel();
-    BytePointer data = new BytePointer(bytes.data_ptr());
-    for (long from = 0; from < size; from += CHUNK_BYTES) {
-      long to = Math.min(size, from + CHUNK_BYTES);
-      ByteBuffer chunk = data.position(from).limit(to).asByteBuffer();
-      digest.update(chunk);
-    }
   }
 
   private static byte[] bytes(Tensor tensor, int length) {

@@ -2,6 +2,7 @@
 package io.torchfeed.sampler.torch;
 
 import io.torchfeed.bindings.IndexCursor;
+import io.torchfeed.bindings.NativeBytes;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.internal.Checks;
@@ -40,8 +41,8 @@ final class NativeCursor implements Cursor {
     this.size = size;
     this.padding = padding;
     this.windowLength = handle.call(cursor -> Math.toIntExact(cursor.window_length()));
-    this.window = handle.call(IndexCursor::window).capacity(windowLength);
-    this.view = window.asBuffer();
+    this.window = handle.call(IndexCursor::window);
+    this.view = NativeBytes.buffer(window, 0, (long) windowLength * Long.BYTES).asLongBuffer();
   }
 
   /**

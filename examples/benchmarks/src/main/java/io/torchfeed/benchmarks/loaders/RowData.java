@@ -3,8 +3,6 @@ package io.torchfeed.benchmarks.loaders;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.FloatBuffer;
-import java.nio.LongBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -143,10 +141,10 @@ final class RowData {
       ScalarType type = row == Row.A ? ScalarType.Float : ScalarType.Byte;
       tensor = torch.empty(row.shape(row.rows()), new TensorOptions(type), null);
       if (row == Row.A) {
-        FloatBuffer into = tensor.data_ptr_float().capacity(tensor.numel()).asBuffer();
-        into.put(floats());
+        tensor.data_ptr_float().put(floats());
       } else {
-        read(tensor.data_ptr_byte().capacity(tensor.numel()).asBuffer());
+        tensor.data_ptr_byte().put(bytes());
+        bytes = null;
       }
     }
     return tensor;
@@ -155,8 +153,7 @@ final class RowData {
   /** Returns the labels in native memory. */
   Tensor labelTensor() throws IOException {
     Tensor labels = torch.empty(new long[] {row.rows()}, new TensorOptions(ScalarType.Long), null);
-    LongBuffer into = labels.data_ptr_long().capacity(row.rows()).asBuffer();
-    into.put(labels());
+    labels.data_ptr_long().put(labels());
     return labels;
   }
 }

@@ -83,11 +83,13 @@ record LoadTask(int rounds, int batchSize) implements RankTask<long[][]> {
   }
 
   private static void write(Tensor column, FileChannel to) throws IOException {
-    try (BytePointer bytes = new BytePointer(column.data_ptr())) {
-      ByteBuffer left = bytes.capacity(column.nbytes()).asByteBuffer();
-      while (left.hasRemaining()) {
-        to.write(left);
-      }
+    byte[] bytes = new byte[Math.toIntExact(column.nbytes())]; // of a batch
+    try (BytePointer memory = new BytePointer(column.data_ptr())) {
+      memory.get(bytes);
+    }
+    ByteBuffer left = ByteBuffer.wrap(bytes);
+    while (left.hasRemaining()) {
+      to.write(left);
     }
   }
 

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.checkpoint;
+
+import static io.torchfeed.testing.LargeTensors.ABOVE_2_GIB;
+import static io.torchfeed.testing.LargeTensors.ABOVE_4_GIB;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.torchfeed.bindings.OptimizerState;
+import io.torchfeed.checkpoint.CheckpointException.Problem;
+import io.torchfeed.testing.LargeTensors;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.SGDOptions;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorVector;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Tests that tensors of 2 GiB and more are written, and read, as a whole. */
+@Tag("large")
+class LargeCheckpointTest {
+  private final Path folder;
+  private final Path path;
+
+  LargeCheckpointTest(@TempDir Path folder) {
+    this.folder = folder;
+    path = folder.resolve("file");
+  }
+
+  /** A module with one tensor and its optimizer. */
+  private static final class Net extends Module {
+    final Tensor weight;
+
+    Net(Tensor weight) {
+      this.weight = register_parameter("weight", weight, false);
+    }
+
+    SGD optimizer() {
+      SGDOptions options = new SGDOptions(0.1);
+      options.momentum().put(0.9);
+      return new SGD(new TensorVector(weight), options);
+    }
+  }
+
+  private void write(Map<String, Tensor> tensors) throws IOException {
+    try (SparseFile file = SparseFile.create(path)) {
+      new SafetensorsWriter(tensors, Map.of()).write(file, bytes -> {});
+    }
+  }
+
+  /** Writes a state to a file, as a checkpoint does, and reads it. */
+  private StateDict throughAFile(Stateful part) throws IOException {
+    Map<String, Tensor> read = new LinkedHashMap<>();
+    try (StateDict state = part.sharedStateDict()) {
+      write(state.tensors());
+      try (SafetensorsFile file = SafetensorsFile.open(path)) {
+        file.names().forEach(name -> read.put(name, file.read(name)));
+      }
+      return StateDict.owning(state.json(), read);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {ABOVE_2_GIB, ABOVE_4_GIB})
+  void aSafetensorsFileHasAllBytes(long bytes) throws IOException {
+    LargeTensors.assumeMemory(bytes);
+    write(Map.of("large", LargeTensors.marked(bytes), "small", Tensor.create(1f, 2f)));
+    try (SafetensorsFile file = SafetensorsFile.open(path);
+        Tensor large = file.read("large");
+        Tensor small = file.read("small")) {
+      assertThat(large.numel()).isEqualTo(bytes);
+      LargeTensors.assertMarked(large);
+      assertThat(small.equal(Tensor.create(1f, 2f))).isTrue();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {ABOVE_2_GIB, ABOVE_4_GIB})
+  void aFileOfTorchSaveHasAllBytes(long bytes) throws IOException {
+    LargeTensors.assumeMemory(bytes);
+    Map<String, Tensor> tensors = new LinkedHashMap<>();
+    tensors.put("large", LargeTensors.marked(bytes));
+    tensors.put("small", Tensor.create(1f, 2f));
+    try (SparseFile file = SparseFile.create(path)) {
+      new TorchFileWriter(tensors, 1 << 16).write(file);
+    }
+    try (TorchFile file = TorchFile.open(path);
+        Tensor large = file.read("large");
+        Tensor small = file.read("small")) {
+      assertThat(large.numel()).isEqualTo(bytes);
+      LargeTensors.assertMarked(large);
+      assertThat(small.equal(Tensor.create(1f, 2f))).isTrue();
+    }
+  }
+
+  @Test
+  void aDamagedByteBehindTwoGibOfAFileOfTorchSaveIsFound() throws IOException {
+    LargeTensors.assumeMemory(ABOVE_2_GIB);
+    try (SparseFile file = SparseFile.create(path)) {
+      new TorchFileWriter(Map.of("large", LargeTensors.marked(ABOVE_2_GIB)), 1 << 16).write(file);
+    }
+    try (FileChannel file = FileChannel.open(path, StandardOpenOption.WRITE)) {
+      file.write(ByteBuffer.wrap(new byte[] {9}), ABOVE_2_GIB - (1 << 20));
+    }
+    try (TorchFile file = TorchFile.open(path)) {
+      assertThatExceptionOfType(CheckpointException.class)
+          .isThrownBy(() -> file.read("large"))
+          .withMessageContaining("differs from its checksum")
+          .satisfies(e -> assertThat(e.problem()).isEqualTo(Problem.DAMAGED));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {ABOVE_2_GIB, ABOVE_4_GIB})
+  void aLargeBufferIsLoaded(long bytes) throws IOException {
+    LargeTensors.assumeMemory(2 * bytes);
+    Net saved = new Net(Tensor.create(1f));
+    saved.register_buffer("mask", LargeTensors.marked(bytes));
+    Net loaded = new Net(Tensor.create(2f));
+    Tensor mask = loaded.register_buffer("mask", LargeTensors.empty(ScalarType.Byte, bytes));
+    try (StateDict state = throughAFile(new ModuleState(saved))) {
+      new ModuleState(loaded).loadStateDict(state);
+    }
+    LargeTensors.assertMarked(mask);
+    assertThat(loaded.weight.item_float()).isEqualTo(1);
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {ABOVE_2_GIB, ABOVE_4_GIB})
+  void aLargeMomentIsLoaded(long bytes) throws IOException {
+    LargeTensors.assumeMemory(2 * bytes);
+    Net net = new Net(LargeTensors.empty(ScalarType.Float, bytes));
+    Tensor moment = LargeTensors.empty(ScalarType.Float, bytes);
+    LargeTensors.mark(moment);
+    SGD saved = net.optimizer();
+    OptimizerState.set_tensors(saved, net.weight, new TensorVector(moment));
+    SGD loaded = net.optimizer();
+    try (StateDict state = throughAFile(new OptimizerParts(saved, net))) {
+      new OptimizerParts(loaded, net).loadStateDict(state);
+    }
+    LargeTensors.assertMarked(OptimizerState.tensors(loaded, net.weight).get(0));
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {ABOVE_2_GIB, ABOVE_4_GIB})
+  void theChecksumOfAStateCoversAllBytes(long bytes) {
+    LargeTensors.assumeMemory(0); // only the marks are written
+    Tensor tensor = LargeTensors.marked(bytes);
+    StateDict state = StateDict.owning("{}", Map.of("large", tensor));
+    long before = state.checksum();
+    new BytePointer(tensor.data_ptr()).put(bytes - 1, (byte) 0);
+    assertThat(state.checksum()).isNotEqualTo(before);
+  }
+
+  @Test
+  void aCheckpointWithALargeParameterIsLoaded() throws IOException {
+    LargeTensors.assumeMemory(3 * ABOVE_2_GIB); // the file's pages, too
+    LargeTensors.assumeDisk(folder, ABOVE_2_GIB);
+    Net net = new Net(LargeTensors.empty(ScalarType.Float, ABOVE_2_GIB));
+    LargeTensors.mark(net.weight);
+    TrainingState state = TrainingState.builder().module("model", net).build();
+    try (Checkpoints checkpoints = Checkpoints.open(folder)) {
+      checkpoints.save(1, state);
+      net.weight.zero_();
+      assertThat(checkpoints.load(state).orElseThrow().step()).isEqualTo(1);
+    }
+    LargeTensors.assertMarked(net.weight);
+  }
+}
