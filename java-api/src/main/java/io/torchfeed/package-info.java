@@ -8,11 +8,19 @@
  * <p>Data flows in one direction: {@link io.torchfeed.sampler.Sampler} (the samples and their
  * order) → {@link io.torchfeed.data.DataLoader} (rows, in batches) → {@link
  * io.torchfeed.memory.DeviceTransfer} (if a device is requested) → training step, with {@code
- * io.torchfeed.distributed} around it. A sampler knows nothing about rows, and a loader nothing
- * about ranks. Data without random access is a {@link io.torchfeed.data.StreamDataset} and needs no
- * sampler. {@code io.torchfeed.text} and {@code io.torchfeed.graph} are separate from this flow:
- * they read text files, divided among ranks, as lines and as graphs. {@code io.torchfeed.amp} adds
- * mixed precision to the training step.
+ * io.torchfeed.distributed} around it. A sampler knows nothing about rows. A loader divides streams
+ * among ranks, and leaves the order of indexed data to its sampler. Data without random access is a
+ * {@link io.torchfeed.data.StreamDataset} and needs no sampler.
+ *
+ * <p>Ready datasets are in {@code io.torchfeed.data.source}; {@code io.torchfeed.image} makes rows
+ * of encoded pictures, and {@code io.torchfeed.storage} is where other storage than files is
+ * plugged in. {@code io.torchfeed.text} and {@code io.torchfeed.graph} are separate from this flow:
+ * they read text files, divided among ranks, as lines and as graphs.
+ *
+ * <p>Around the training step, {@code io.torchfeed.amp} adds mixed precision, {@code
+ * io.torchfeed.checkpoint} saves and loads the state of a training, {@code
+ * io.torchfeed.distributed.launch} starts ranks, and {@code io.torchfeed.elastic} continues when
+ * they are lost or join.
  *
  * <ul>
  *   <li><b>Hot path</b>: each batch costs a fixed number of calls into native code, whatever its

@@ -11,8 +11,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Thrown when another rank died, left, or did not respond within the group's timeout.
  *
- * <p>The group is no longer usable: close it, and restart all ranks from the last checkpoint. Only
- * after {@link KeyValueStore#get} of a key that no rank has set in time is it as before.
+ * <p>The group is no longer usable, except after {@link KeyValueStore#get} of a key that no rank
+ * has set in time. Close it; then start all ranks again from the last checkpoint, or join another
+ * group with the ranks that are left, and {@code rebind} the model to it, as {@link
+ * io.torchfeed.elastic.ElasticTraining} does.
  */
 public final class PeerLostException extends RuntimeException {
   private static final long serialVersionUID = 1L;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.spark;
 
+import io.torchfeed.Torchfeed;
 import io.torchfeed.internal.Failures;
 import io.torchfeed.spark.SparkRanksException.Problem;
 import org.apache.spark.SparkEnv;
@@ -23,12 +24,13 @@ final class NativeLibraries {
       System.setProperty(MEMORY, "0");
     }
     try {
+      Torchfeed.load();
       torch.set_num_threads(TaskContext.get().cpus());
     } catch (LinkageError | RuntimeException e) {
       throw new SparkRanksException(
           Problem.NATIVE_LIBRARIES,
-          ("executor %s cannot load the native libraries: %s; put torchfeed-platform and its"
-                  + " dependencies into the class path of the executors")
+          ("executor %s cannot load the native libraries: %s; --jars and"
+                  + " spark.executor.extraClassPath are the class path of the executors")
               .formatted(SparkEnv.get().executorId(), Failures.describe(e)),
           e);
     }
