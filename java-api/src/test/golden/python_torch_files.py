@@ -10,8 +10,12 @@ prints the tensors of a file, read in each of the ways of torch.load.
 """
 
 import collections
+import io
 import pathlib
+import re
+import struct
 import sys
+import tarfile
 
 import torch
 import torch.utils.serialization
@@ -75,6 +79,18 @@ def named(prefix, value):
             yield from named(f"{prefix}/{index}", inner)
 
 
+def python_2(saved):
+    """The same in the legacy format, with texts and tensors as torch 0.3 wrote them under Python 2."""
+    legacy = io.BytesIO()
+    torch.save(saved, legacy, _use_new_zipfile_serialization=False)
+    rest = legacy.getvalue()
+    for key in map(str.encode, saved):
+        rest = rest.replace(b"X" + struct.pack("<i", len(key)) + key, b"U" + struct.pack("B", len(key)) + key)
+    rest = rest.replace(b"_rebuild_tensor_v2", b"_rebuild_tensor")
+    # without requires_grad and backward hooks: ... stride tuple, NEWFALSE, OrderedDict(), memo, tuple
+    return re.sub(rb"\x89(ccollections\nOrderedDict\nq.|h.)\)Rq.t", b"t", rest, flags=re.DOTALL)
+
+
 def write(folder):
     files = {"all_dtypes": all_dtypes(), "net": net().state_dict(), "nested": nested(),
              "views": views(), "alone": torch.arange(3)}
@@ -82,11 +98,22 @@ def write(folder):
     with open(folder / "torch_files.txt", "w", encoding="utf-8") as out:
         for file, saved in files.items():
             torch.save(saved, folder / "torch_files" / f"{file}.pt")
-            for name, tensor in named("", saved):
-                print(line(file, name, tensor), file=out)
+            torch.save(saved, folder / "torch_files" / f"legacy_{file}.pt", _use_new_zipfile_serialization=False)
+            for prefix in "", "legacy_":
+                for name, tensor in named("", saved):
+                    print(line(prefix + file, name, tensor), file=out)
+        old = {"w": torch.arange(6.0).view(2, 3), "b": torch.ones(2, dtype=torch.int64)}
+        (folder / "torch_files" / "legacy_python_2.pt").write_bytes(python_2(old))
+        for name, tensor in torch.load(folder / "torch_files" / "legacy_python_2.pt").items():
+            print(line("legacy_python_2", name, tensor), file=out)
     torch.save(nested(), folder / "torch_files" / "nested_protocol_4.pt", pickle_protocol=4)
     torch.save(net(), folder / "torch_files" / "whole_module.pt")
-    torch.save(torch.ones(2), folder / "torch_files" / "before_1_6.pt", _use_new_zipfile_serialization=False)
+    torch.save(net(), folder / "torch_files" / "legacy_whole_module.pt", _use_new_zipfile_serialization=False)
+    torch.save(nested(), folder / "torch_files" / "legacy_nested_protocol_4.pt", pickle_protocol=4,
+               _use_new_zipfile_serialization=False)
+    with tarfile.open(folder / "torch_files" / "legacy_tar.pt", "w") as tar:  # as torch 0.1 began
+        for name in "sys_info", "pickle", "tensors", "storages":
+            tar.addfile(tarfile.TarInfo(name))
     torch.save({"sparse": torch.eye(2).to_sparse()}, folder / "torch_files" / "sparse.pt")
     torch.utils.serialization.config.save.compute_crc32 = False
     torch.save({"x": torch.ones(2)}, folder / "torch_files" / "no_checksums.pt")

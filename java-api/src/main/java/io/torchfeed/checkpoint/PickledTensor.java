@@ -18,8 +18,9 @@ record PickledTensor(
    *
    * @param key its name
    * @param dtype of its elements
+   * @param offset the elements before it, if it is a view of the storage with that key
    */
-  record PickledStorage(String key, DType dtype) {}
+  record PickledStorage(String key, DType dtype, long offset) {}
 
   /**
    * Returns the elements from the first to the last that is used.

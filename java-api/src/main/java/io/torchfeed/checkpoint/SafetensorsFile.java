@@ -7,11 +7,10 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.checkpoint.SafetensorsHeader.Entry;
 import io.torchfeed.checkpoint.SafetensorsHeader.MalformedException;
+import io.torchfeed.internal.FileContent;
 import io.torchfeed.internal.FileReplacement;
 import io.torchfeed.internal.Quotes;
-import java.io.EOFException;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.Reader;
 import java.nio.ByteBuffer;
@@ -98,20 +97,22 @@ public final class SafetensorsFile implements AutoCloseable {
       throws IOException, MalformedException {
     long size = channel.size();
     if (size < LENGTH_BYTES) {
-      throw new MalformedException(
-          "it has %d bytes, which is less than the length of a header".formatted(size));
+      throw noHeader(
+          channel, "it has %d bytes, which is less than the length of a header".formatted(size));
     }
     ByteBuffer length = ByteBuffer.allocate(LENGTH_BYTES).order(ByteOrder.LITTLE_ENDIAN);
-    readFully(channel, length, 0);
+    SavedBytes.readFully(channel, length, 0);
     long headerBytes = length.flip().getLong();
     if (headerBytes < 0 || headerBytes > SafetensorsHeader.MAX_BYTES) {
-      throw new MalformedException(
+      throw noHeader(
+          channel,
           "the header must have at most %d bytes, got %s"
               .formatted(SafetensorsHeader.MAX_BYTES, Long.toUnsignedString(headerBytes)));
     }
     long dataStart = LENGTH_BYTES + headerBytes;
     if (dataStart > size) {
-      throw new MalformedException(
+      throw noHeader(
+          channel,
           "the header has %d bytes, but the file ends after %d of them"
               .formatted(headerBytes, size - LENGTH_BYTES));
     }
@@ -125,6 +126,15 @@ public final class SafetensorsFile implements AutoCloseable {
         path, channel, SafetensorsHeader.parse(text, size - dataStart), dataStart);
   }
 
+  /** Returns the exception for a file without a header, which may be of another format. */
+  private static MalformedException noHeader(FileChannel channel, String rule) throws IOException {
+    String content = FileContent.of(SavedBytes.begin(channel));
+    return new MalformedException(
+        content == null || content.startsWith("a safetensors") // a damaged one
+            ? rule
+            : "it is no safetensors file, but " + content);
+  }
+
   private static CheckpointException damaged(Path path, String detail, Exception cause) {
     return new CheckpointException(path, Problem.DAMAGED, detail, cause);
   }
@@ -136,44 +146,6 @@ public final class SafetensorsFile implements AutoCloseable {
       thrown.addSuppressed(e);
     }
     return thrown;
-  }
-
-  private static void readFully(FileChannel channel, ByteBuffer into, long position)
-      throws IOException {
-    for (long at = position; into.hasRemaining(); ) {
-      int count = channel.read(into, at);
-      if (count < 0) {
-        throw new EOFException("the file became shorter");
-      }
-      at += count;
-    }
-  }
-
-  /** The first bytes of a stream. */
-  private static final class FirstBytes extends InputStream {
-    private final InputStream stream;
-    private long left;
-
-    FirstBytes(InputStream stream, long left) {
-      this.stream = stream;
-      this.left = left;
-    }
-
-    @Override
-    public int read() throws IOException {
-      byte[] one = new byte[1];
-      return read(one, 0, 1) < 0 ? -1 : one[0] & 0xFF;
-    }
-
-    @Override
-    public int read(byte[] into, int from, int length) throws IOException {
-      if (left == 0) {
-        return -1;
-      }
-      int count = stream.read(into, from, (int) Math.min(length, left));
-      left -= Math.max(count, 0);
-      return count;
-    }
   }
 
   /**
@@ -219,7 +191,7 @@ public final class SafetensorsFile implements AutoCloseable {
           tensor,
           bytes -> {
             int count = bytes.remaining();
-            readFully(channel, bytes, at[0]);
+            SavedBytes.readFully(channel, bytes, at[0]);
             at[0] += count;
           });
       return tensor;

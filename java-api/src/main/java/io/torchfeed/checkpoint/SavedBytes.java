@@ -2,8 +2,11 @@
 package io.torchfeed.checkpoint;
 
 import io.torchfeed.checkpoint.CheckpointException.Problem;
+import io.torchfeed.internal.FileContent;
 import io.torchfeed.internal.RegularFile;
+import java.io.EOFException;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -50,5 +53,23 @@ final class SavedBytes {
       throw new CheckpointException(
           file, Problem.UNREADABLE, "it must be a regular file, got " + kind);
     }
+  }
+
+  /** Fills a buffer with the bytes from a position on. */
+  static void readFully(FileChannel channel, ByteBuffer into, long position) throws IOException {
+    for (long at = position; into.hasRemaining(); ) {
+      int count = channel.read(into, at);
+      if (count < 0) {
+        throw new EOFException("the file became shorter");
+      }
+      at += count;
+    }
+  }
+
+  /** Returns the bytes by which {@link FileContent} knows a format. */
+  static byte[] begin(FileChannel channel) throws IOException {
+    ByteBuffer begin = ByteBuffer.allocate((int) Math.min(channel.size(), FileContent.BEGIN_BYTES));
+    readFully(channel, begin, 0);
+    return begin.array();
   }
 }

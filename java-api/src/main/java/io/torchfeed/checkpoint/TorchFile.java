@@ -6,22 +6,21 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.checkpoint.Unpickler.UnpicklingException;
+import io.torchfeed.internal.FileContent;
 import io.torchfeed.internal.FileReplacement;
 import io.torchfeed.internal.Quotes;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
+import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.zip.CRC32;
-import java.util.zip.ZipEntry;
 import java.util.zip.ZipException;
-import java.util.zip.ZipFile;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;
@@ -56,24 +55,21 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Not thread-safe. {@code close} has no effect the second time.
  *
- * <p>The zip format of torch since 1.6, compared with version 2.10.
+ * <p>The zip format of torch since 1.6, and the legacy one before it, which has no checksums; both
+ * compared with version 2.10. {@link #write} makes the first.
  */
 public final class TorchFile implements AutoCloseable {
-  private static final String PICKLE = "/data.pkl";
-  private static final int MAX_PICKLE_BYTES = 16 << 20;
   private static final int MIN_LIMIT = 1 << 16;
   private static final int PIECE = 1 << 16;
 
   private final Path path;
-  private final ZipFile zip;
-  private final String root;
+  private final TorchStorages storages;
   private final PickledEntries entries;
   private boolean isClosed;
 
-  private TorchFile(Path path, ZipFile zip, String root, PickledEntries entries) {
+  private TorchFile(Path path, TorchStorages storages, PickledEntries entries) {
     this.path = path;
-    this.zip = zip;
-    this.root = root;
+    this.storages = storages;
     this.entries = entries;
   }
 
@@ -88,102 +84,70 @@ public final class TorchFile implements AutoCloseable {
   public static TorchFile open(Path path) {
     requireNonNull(path, "path");
     SavedBytes.requireRegular(path);
-    ZipFile zip = null;
+    TorchStorages storages = null;
     try {
-      zip = new ZipFile(path.toFile());
-      return open(path, zip);
-    } catch (ZipException | IllegalArgumentException e) { // the latter: of the name of an entry
-      throw closing(
-          zip,
-          damaged(
-              path,
-              "it is no whole zip file (%s), as torch.save writes since 1.6"
-                  .formatted(e.getMessage()),
-              e));
-    } catch (UnpicklingException e) {
-      throw closing(zip, damaged(path, String.valueOf(e.getMessage()), e));
+      storages = storages(path);
+      int limit = Math.max(MIN_LIMIT, 4 * storages.pickleBytes());
+      PickledEntries entries = PickledEntries.of(storages.root(), limit);
+      for (Map.Entry<String, PickledTensor> entry : entries.tensors().entrySet()) {
+        requireElements(entry.getKey(), entry.getValue(), storages);
+      }
+      return new TorchFile(path, storages, entries);
+    } catch (ZipException | UnpicklingException e) {
+      throw closing(storages, damaged(path, String.valueOf(e.getMessage()), e));
     } catch (IOException e) {
-      throw closing(zip, CheckpointException.unreadable(path, e));
+      throw closing(storages, CheckpointException.unreadable(path, e));
+    } catch (IllegalArgumentException e) { // of ZipFile
+      String detail = "the name of an entry is malformed: " + e.getMessage();
+      throw closing(storages, damaged(path, detail, e));
     } catch (RuntimeException | Error e) {
-      closing(zip, e);
+      closing(storages, e);
       throw e;
     }
   }
 
-  private static TorchFile open(Path path, ZipFile zip) throws IOException, UnpicklingException {
-    ZipEntry pickle =
-        zip.stream()
-            .filter(entry -> entry.getName().endsWith(PICKLE))
-            .findFirst()
-            .orElseThrow(() -> new ZipException("it has no entry data.pkl"));
-    String root = pickle.getName().substring(0, pickle.getName().length() - PICKLE.length());
-    if (zip.getEntry(root + "/constants.pkl") != null) {
-      throw new CheckpointException(
-          path,
-          Problem.MISMATCH,
-          "it is a TorchScript archive; load it as one, or save model.state_dict() by torch.save");
+  private static TorchStorages storages(Path path) throws IOException, UnpicklingException {
+    byte[] begin;
+    try (FileChannel channel = SavedBytes.open(path)) {
+      begin = SavedBytes.begin(channel);
     }
-    ZipEntry order = zip.getEntry(root + "/byteorder");
-    if (order != null
-        && !new String(bytes(zip, order, PIECE), StandardCharsets.UTF_8).equals("little")) {
-      throw new CheckpointException(
-          path, Problem.MISMATCH, "it was saved on a machine with another order of bytes");
+    if (LegacyTorch.isPickle(begin)) {
+      return LegacyTorch.open(path);
     }
-    byte[] bytes = bytes(zip, pickle, MAX_PICKLE_BYTES);
-    PickledEntries entries =
-        PickledEntries.of(Unpickler.read(bytes), Math.max(MIN_LIMIT, 4 * bytes.length));
-    TorchFile file = new TorchFile(path, zip, root, entries);
-    for (Map.Entry<String, PickledTensor> entry : entries.tensors().entrySet()) {
-      file.requireElements(entry.getKey(), entry.getValue());
-    }
-    return file;
-  }
-
-  private static byte[] bytes(ZipFile zip, ZipEntry entry, int max) throws IOException {
-    requireStored(entry);
-    if (entry.getSize() > max) {
-      throw new ZipException(
-          "entry %s must have at most %d bytes, got %d"
-              .formatted(Quotes.shortened(entry.getName()), max, entry.getSize()));
-    }
-    try (InputStream in = zip.getInputStream(entry)) {
-      byte[] bytes = in.readNBytes((int) entry.getSize());
-      CRC32 checksum = new CRC32();
-      checksum.update(bytes);
-      requireWhole(entry, bytes.length, checksum);
-      return bytes;
+    try {
+      return ZippedTorch.open(path);
+    } catch (ZipException e) {
+      throw named(begin, e);
     }
   }
 
-  private static void requireStored(ZipEntry entry) throws ZipException {
-    if (entry.getMethod() != ZipEntry.STORED || entry.getSize() != entry.getCompressedSize()) {
-      throw new ZipException("entry %s is compressed".formatted(Quotes.shortened(entry.getName())));
+  /** Returns the same exception, or one with the name of the other format of the file. */
+  private static ZipException named(byte[] begin, ZipException e) {
+    String content = FileContent.of(begin);
+    if (content == null || content.startsWith("a zip")) {
+      return e;
     }
-  }
-
-  /** Checks that an entry was read as a whole; without a checksum, as Python can save it, too. */
-  private static void requireWhole(ZipEntry entry, long bytes, CRC32 checksum) throws ZipException {
-    if (bytes != entry.getSize()
-        || (entry.getCrc() != 0 && entry.getCrc() != checksum.getValue())) {
-      throw new ZipException(
-          "entry %s differs from its checksum".formatted(Quotes.shortened(entry.getName())));
+    if (content.startsWith("a tar")) {
+      content = "a tar archive; if torch before 0.2 saved it, load it in Python and save it again";
     }
+    ZipException named = new ZipException("it is no file of torch.save, but " + content);
+    named.initCause(e);
+    return named;
   }
 
   /** Checks that the elements of a tensor are in the file. */
-  private void requireElements(String name, PickledTensor tensor)
+  private static void requireElements(String name, PickledTensor tensor, TorchStorages storages)
       throws ZipException, UnpicklingException {
-    ZipEntry storage = storage(tensor);
-    if (storage == null) {
+    long bytes = storages.bytes(tensor.storage().key());
+    if (bytes < 0) {
       throw new UnpicklingException(
           "the elements of %s are missing".formatted(Quotes.shortened(name)));
     }
-    requireStored(storage);
     try {
       long end =
           Math.multiplyExact(
               Math.addExact(tensor.offset(), tensor.span()), (long) tensor.dtype().bytes());
-      if (end <= storage.getSize()) {
+      if (end <= bytes) {
         return;
       }
     } catch (ArithmeticException e) {
@@ -192,21 +156,17 @@ public final class TorchFile implements AutoCloseable {
     }
     throw new UnpicklingException(
         "%s needs more elements than the %d bytes of its storage have"
-            .formatted(Quotes.shortened(name), storage.getSize()));
-  }
-
-  private @Nullable ZipEntry storage(PickledTensor tensor) {
-    return zip.getEntry(root + "/data/" + tensor.storage().key());
+            .formatted(Quotes.shortened(name), bytes));
   }
 
   private static CheckpointException damaged(Path path, String detail, Exception cause) {
     return new CheckpointException(path, Problem.DAMAGED, detail, cause);
   }
 
-  private static <T extends Throwable> T closing(@Nullable ZipFile zip, T thrown) {
+  private static <T extends Throwable> T closing(@Nullable TorchStorages storages, T thrown) {
     try {
-      if (zip != null) {
-        zip.close();
+      if (storages != null) {
+        storages.close();
       }
     } catch (IOException e) {
       thrown.addSuppressed(e);
@@ -292,13 +252,13 @@ public final class TorchFile implements AutoCloseable {
   }
 
   private void fill(Tensor elements, PickledTensor tensor) throws IOException {
-    ZipEntry storage = requireNonNull(storage(tensor));
+    String storage = tensor.storage().key();
     long from = tensor.offset() * tensor.dtype().bytes();
     CRC32 checksum = new CRC32();
     byte[] piece = new byte[PIECE];
     long[] read = {0};
     try (PointerScope scope = new PointerScope();
-        InputStream in = zip.getInputStream(storage)) {
+        InputStream in = storages.open(storage)) {
       in.skipNBytes(from);
       TensorBytes.forEach(
           elements,
@@ -307,8 +267,8 @@ public final class TorchFile implements AutoCloseable {
             fill(bytes, in, piece, checksum);
           });
     }
-    if (from == 0 && elements.nbytes() == storage.getSize()) {
-      requireWhole(storage, read[0], checksum);
+    if (from == 0 && elements.nbytes() == storages.bytes(storage)) {
+      storages.requireWhole(storage, checksum);
     }
   }
 
@@ -339,7 +299,7 @@ public final class TorchFile implements AutoCloseable {
   public static void write(Path path, Map<String, Tensor> tensors) {
     requireNonNull(path, "path");
     requireNonNull(tensors, "tensors");
-    TorchFileWriter writer = new TorchFileWriter(tensors, MAX_PICKLE_BYTES);
+    TorchFileWriter writer = new TorchFileWriter(tensors, TorchStorages.MAX_PICKLE_BYTES);
     try {
       FileReplacement.write(
           path, channel -> SavedBytes.requireSize(channel, writer.write(channel)));
@@ -352,7 +312,7 @@ public final class TorchFile implements AutoCloseable {
   public void close() {
     isClosed = true;
     try {
-      zip.close();
+      storages.close();
     } catch (IOException e) {
       throw CheckpointException.unreadable(path, e);
     }

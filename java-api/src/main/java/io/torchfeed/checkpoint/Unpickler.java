@@ -26,11 +26,16 @@ import org.jspecify.annotations.Nullable;
  * <p>The opcodes are those that Python's {@code torch.save} writes in protocols 2 to 5.
  */
 final class Unpickler {
+  private static final int STORAGE_ID = 5;
+  private static final int LEGACY_STORAGE_ID = 6;
+  private static final int VIEW = 5;
+  private static final int MODULE_ID = 4;
+
   /** Python's {@code None}. */
   static final Object NONE = new Object();
 
   /** A violation of the format, or an object that is not supported. */
-  static final class UnpicklingException extends Exception {
+  static class UnpicklingException extends Exception {
     private static final long serialVersionUID = 1L;
 
     UnpicklingException(String message) {
@@ -38,23 +43,37 @@ final class Unpickler {
     }
   }
 
+  /** An end of the bytes within the pickle. */
+  static final class EndException extends UnpicklingException {
+    private static final long serialVersionUID = 1L;
+
+    EndException() {
+      super("the pickle ends too early");
+    }
+  }
+
   private final ByteBuffer in;
+  private final Map<String, PickledStorage> storages;
   private final List<Object> stack = new ArrayList<>();
   private final Deque<Integer> marks = new ArrayDeque<>();
   private final Map<Integer, Object> memo = new HashMap<>();
 
-  private Unpickler(byte[] pickle) {
-    in = ByteBuffer.wrap(pickle).order(ByteOrder.LITTLE_ENDIAN);
+  private Unpickler(ByteBuffer pickle, Map<String, PickledStorage> storages) {
+    in = pickle.order(ByteOrder.LITTLE_ENDIAN);
+    this.storages = storages;
   }
 
   /**
    * Reads a pickle.
    *
+   * @param pickle its bytes; its position becomes the end of the pickle
+   * @param storages receives the storages that the pickle names, by key
    * @return its object: a map, a list, a {@link PickledTensor}, a {@code Long}, {@code BigInteger},
    *     {@code Double}, {@code Boolean} or {@code String}, a {@link Global}, or {@link #NONE}
    */
-  static Object read(byte[] pickle) throws UnpicklingException {
-    Unpickler unpickler = new Unpickler(pickle);
+  static Object read(ByteBuffer pickle, Map<String, PickledStorage> storages)
+      throws UnpicklingException {
+    Unpickler unpickler = new Unpickler(pickle, storages);
     try {
       while (true) {
         int opcode = Byte.toUnsignedInt(unpickler.in.get());
@@ -64,7 +83,7 @@ final class Unpickler {
         unpickler.perform(opcode);
       }
     } catch (BufferUnderflowException e) {
-      throw new UnpicklingException("the pickle ends too early");
+      throw new EndException();
     }
   }
 
@@ -92,7 +111,8 @@ final class Unpickler {
       case 0x8a -> stack.add(integer());
       case 'G' -> stack.add(Double.longBitsToDouble(Long.reverseBytes(in.getLong())));
       case 'X' -> stack.add(text(in.getInt()));
-      case 0x8c -> stack.add(text(Byte.toUnsignedInt(in.get())));
+      case 'T' -> stack.add(text(in.getInt())); // of Python 2
+      case 'U', 0x8c -> stack.add(text(Byte.toUnsignedInt(in.get())));
       case 'q' -> memo.put(Byte.toUnsignedInt(in.get()), top());
       case 'r' -> memo.put(in.getInt(), top());
       case 0x94 -> memo.put(memo.size(), top());
@@ -114,7 +134,7 @@ final class Unpickler {
         pop(); // attributes of an OrderedDict, not of use here
         requireMap(top());
       }
-      case 'Q' -> stack.add(storage(list(pop())));
+      case 'Q' -> stack.add(persistent(list(pop())));
       default ->
           throw new UnpicklingException(
               "the pickle has the opcode 0x%02x, which is not supported".formatted(opcode));
@@ -169,7 +189,8 @@ final class Unpickler {
     for (int i = 0; i < items.size(); i += 2) {
       Object key = items.get(i);
       if (!(key instanceof String || key instanceof Long || key instanceof Boolean)) {
-        throw new UnpicklingException("a key must be a text or a whole number");
+        throw new UnpicklingException(
+            "a key of a dictionary must be a text or a whole number; save it with str(key)");
       }
       map.put(key, items.get(i + 1));
     }
@@ -196,7 +217,7 @@ final class Unpickler {
 
   private byte[] bytes(int length) throws UnpicklingException {
     if (length < 0 || length > in.remaining()) {
-      throw new UnpicklingException("the pickle ends too early");
+      throw new EndException();
     }
     byte[] bytes = new byte[length];
     in.get(bytes);
@@ -254,7 +275,7 @@ final class Unpickler {
           return new LinkedHashMap<>();
         }
       }
-      case "torch._utils._rebuild_tensor_v2" -> {
+      case "torch._utils._rebuild_tensor", "torch._utils._rebuild_tensor_v2" -> {
         return tensor(arguments, null, 6);
       }
       case "torch._utils._rebuild_tensor_v3" -> {
@@ -297,7 +318,7 @@ final class Unpickler {
       throw new UnpicklingException(
           "it has a conjugate or negative view; save tensor.resolve_conj().resolve_neg()");
     }
-    long offset = number(argument(arguments, 1));
+    long offset = number(number(argument(arguments, 1)) + storage.offset()); // may overflow
     List<Long> sizes = numbers(list(argument(arguments, 2)));
     List<Long> strides = numbers(list(argument(arguments, 3)));
     if (sizes.size() != strides.size()) {
@@ -333,9 +354,15 @@ final class Unpickler {
     return dtype;
   }
 
-  /** Returns the storage that a persistent identifier of {@code torch.save} describes. */
-  private static PickledStorage storage(List<Object> id) throws UnpicklingException {
-    if (id.size() != 5 || !id.get(0).equals("storage") || !(id.get(2) instanceof String key)) {
+  /** Returns what a persistent identifier of {@code torch.save} names: a storage, or a class. */
+  private Object persistent(List<Object> id) throws UnpicklingException {
+    if (id.size() == MODULE_ID && id.get(0).equals("module")) {
+      return global(id.get(1)); // with its source, in the legacy format
+    }
+    boolean isLegacy = id.size() == LEGACY_STORAGE_ID;
+    if (!(isLegacy || id.size() == STORAGE_ID)
+        || !id.get(0).equals("storage")
+        || !(id.get(2) instanceof String key)) {
       throw new UnpicklingException("the pickle has a storage that torch.save does not write");
     }
     String type = global(id.get(1)).name();
@@ -344,6 +371,14 @@ final class Unpickler {
       throw new UnpicklingException(
           "it has a tensor in a %s, which is not supported".formatted(Quotes.shortened(type)));
     }
-    return new PickledStorage(key, dtype);
+    PickledStorage storage = new PickledStorage(key, dtype, 0);
+    PickledStorage known = storages.putIfAbsent(key, storage);
+    if (isLegacy && known != null && !known.equals(storage)) {
+      throw new UnpicklingException(
+          "the storage %s has two types".formatted(Quotes.shortened(key)));
+    }
+    return isLegacy && id.get(VIEW) != NONE
+        ? new PickledStorage(key, dtype, number(argument(list(id.get(VIEW)), 1)))
+        : storage;
   }
 }

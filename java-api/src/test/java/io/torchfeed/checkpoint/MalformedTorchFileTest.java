@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.util.zip.CRC32;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
+import org.bytedeco.pytorch.Tensor;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -91,7 +92,8 @@ class MalformedTorchFileTest {
     assertDamaged(archive("a."), "uses an object that is not there");
     assertDamaged(archive("t."), "uses a mark that is not there");
     assertDamaged(archive("}(K\u0001u."), "a key without a value");
-    assertDamaged(archive("}]K\u0001s."), "a key must be a text or a whole number");
+    assertDamaged(
+        archive("}]K\u0001s."), "must be a text or a whole number; save it with str(key)");
     assertDamaged(archive("K\u0001K\u0001a."), "in the place of a list");
     assertDamaged(archive("X\u00ff\u00ff\u00ff\u00ff."), "ends too early");
     assertDamaged(archive("\u008c\u0001\u00ff."), "not in UTF-8");
@@ -107,6 +109,78 @@ class MalformedTorchFileTest {
       pickle.append("eq").append((char) i);
     }
     assertDamaged(archive(pickle + "."), "repeats its objects");
+  }
+
+  /** Returns the head of a legacy file, up to its description of the machine. */
+  private static String head() {
+    return "\u0080\2\u008a\nl\u00fc\u009cF\u00f9 j\u00a8P\u0019.\u0080\2M\u00e9\3.";
+  }
+
+  private static String legacy(String tensor) {
+    return head() + "}\u008c\rlittle_endian\u0088s." + tensor;
+  }
+
+  private Path file(String content) throws IOException {
+    return Files.write(path, content.getBytes(StandardCharsets.ISO_8859_1));
+  }
+
+  @Test
+  void malformedLegacyFilesAreNamed() throws IOException {
+    String tensor = tensor("a", "K\0", "K\2", "K\1").replace("cpuK\2t", "cpuK\2Nt");
+    String keys = "]\u008c\u0001aa.";
+    String two = "\2\0\0\0\0\0\0\0";
+    TorchFile.open(file(legacy(tensor + keys + two + "12345678"))).close();
+    TorchFile.open(file(legacy(tensor + keys + two + "12345678 and more"))).close();
+    assertDamaged(
+        file(legacy(tensor + keys + two + "1234567")),
+        "has 2 elements of 4 bytes, but the file ends after 7");
+    assertDamaged(file(legacy(tensor + keys + "\2\0\0")), "the file ends before the storage a");
+    assertDamaged(file(legacy(tensor + keys + "\u00ff".repeat(8) + "12345678")), "has -1 elements");
+    assertDamaged(
+        file(legacy(tensor + keys + "\u00ff".repeat(7) + "\1" + "12345678")), "but the file ends");
+    assertDamaged(file(legacy(tensor + "]." + two)), "the elements of  are missing");
+    assertDamaged(file(legacy(tensor + "N.")), "the keys of the storages are missing");
+    assertDamaged(file(legacy(tensor + "]\u008c\1ba." + two)), "a storage belongs to no tensor");
+    assertDamaged(
+        file(legacy(tensor + "](\u008c\1a\u008c\1ae." + (two + "12345678").repeat(2))),
+        "the storage a is there twice");
+    String large = four(Integer.MAX_VALUE).substring(1);
+    String view = tensor.replace("K\2Nt", "K\2(\u008c\1v\u008a\u0008" + large + large + "K\1tt");
+    assertDamaged(file(legacy(view + keys + two + "12345678")), "the shape of  is too large");
+    assertDamaged(file(legacy("cos\nsystem\n(\u008c\u0002lstR.")), "os.system");
+    assertDamaged(file(legacy("")), "ends too early");
+    assertDamaged(
+        file(head().replace("\u00e9", "\u00e8")),
+        "the version of the format must be 1001, got 1000");
+    assertProblem(file(head() + "}."), Problem.MISMATCH, "another order of bytes");
+    assertDamaged(file(legacy("X\0\0\0\2" + "x".repeat(17 << 20))), "at most 16777216 bytes");
+  }
+
+  @Test
+  void aViewInALegacyFileBeginsWithinItsStorage() throws IOException {
+    String tensor = tensor("a", "K\0", "K\2", "K\1").replace("cpuK\2t", "cpuK\3(\u008c\1vK\1K\2tt");
+    String floats = "\0\0\u0080?" + "\0\0\0@" + "\0\0@@";
+    file(legacy(tensor + "]\u008c\u0001aa.\3\0\0\0\0\0\0\0" + floats));
+    try (TorchFile open = TorchFile.open(path);
+        Tensor read = open.read("")) {
+      assertThat(read.get(0).item_float()).isEqualTo(2);
+      assertThat(read.get(1).item_float()).isEqualTo(3);
+    }
+  }
+
+  @Test
+  void otherContentIsNamedWithTheCure() throws IOException {
+    assertDamaged(
+        file("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"),
+        "a Git LFS pointer in the place of the file; get the file by git lfs pull");
+    assertDamaged(file("\n <!DOCTYPE html><p>Sign in"), "a web page in the place of the file");
+    assertDamaged(file("\u001f\u008b\10\0\0\0\0\0"), "a gzip file; unpack it first");
+    assertDamaged(file("\2\0\0\0\0\0\0\0{}\"{\"a"), "no whole zip file");
+    assertDamaged(file("\2\0\0\0\0\0\0\0{\"a\":1}"), "open it by SafetensorsFile");
+    assertDamaged(file(""), "an empty file");
+    assertProblem(file("\u0080\4K\1."), Problem.MISMATCH, "a pickle, but none of torch.save");
+    assertProblem(file("\u0080\4cos\nsystem\n."), Problem.MISMATCH, "none of torch.save");
+    assertDamaged(file("\u0080"), "ends too early");
   }
 
   @Test

@@ -19,6 +19,8 @@ import org.bytedeco.pytorch.Tensor;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Reads files with bytes that are changed, missing, added or moved: they can be read, or give the
@@ -109,12 +111,13 @@ class MutatedFilesTest {
         });
   }
 
-  @Test
-  void torchFiles() throws IOException {
+  @ParameterizedTest
+  @ValueSource(strings = {"nested", "legacy_nested"})
+  void torchFiles(String golden) throws IOException {
     Path path = folder.resolve("file.pt");
     mutate(
         path,
-        resource("torch_files/nested.pt"),
+        resource("torch_files/" + golden + ".pt"),
         () -> {
           try (TorchFile file = TorchFile.open(path)) {
             for (String name : file.names()) {

@@ -222,6 +222,29 @@ class SafetensorsFileTest {
     assertMalformed(content, "no JSON");
   }
 
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      ignoreLeadingAndTrailingWhitespace = false,
+      value = {
+        "version https://git-lfs.github.com/spec/v1|a Git LFS pointer in the place of the file",
+        "<html><title>503</title>|a web page in the place of the file",
+        "<?xml version=\"1.0\"?><Error>|an XML document in the place of the file",
+        "PK\3\4\24\0\0\10|open it by TorchFile",
+        "\u0080\4K\1.|as torch.save wrote before 1.6; open it by TorchFile",
+        "\u0093NUMPY\1\0|an npy file of numpy.save",
+        "\u001f\u008b\10\0\0\0\0\0|a gzip file; unpack it first",
+        "GGUF\3\0\0\0|a GGUF file",
+      })
+  void otherContentIsNamedWithTheCure(String begin, String message) throws IOException {
+    byte[] bytes = (begin + " ".repeat(8)).getBytes(StandardCharsets.ISO_8859_1);
+    assertMalformed(bytes, "it is no safetensors file, but");
+    assertMalformed(bytes, message);
+    assertMalformed(
+        "{\"error\":\"x\"}".getBytes(StandardCharsets.UTF_8), "the index of several files");
+    assertMalformed(new byte[0], "an empty file");
+  }
+
   @Test
   void aFileThatEndsEarlyIsRefused() throws IOException {
     byte[] whole = golden();

@@ -92,7 +92,20 @@ class TorchFileTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"all_dtypes", "net", "nested", "views", "alone"})
+  @ValueSource(
+      strings = {
+        "all_dtypes",
+        "net",
+        "nested",
+        "views",
+        "alone",
+        "legacy_all_dtypes",
+        "legacy_net",
+        "legacy_nested",
+        "legacy_views",
+        "legacy_alone",
+        "legacy_python_2"
+      })
   void filesOfPythonHaveTheNamesShapesAndBytesOfTheirTensors(String file) throws IOException {
     List<String> expected =
         GoldenLine.read("torch_files.txt").stream()
@@ -102,7 +115,8 @@ class TorchFileTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"nested", "nested_protocol_4"})
+  @ValueSource(
+      strings = {"nested", "nested_protocol_4", "legacy_nested", "legacy_nested_protocol_4"})
   void numbersAndTextsOfPythonAreValues(String file) throws IOException {
     try (TorchFile open = TorchFile.open(copy(file))) {
       assertThat(open.values())
@@ -210,7 +224,8 @@ class TorchFileTest {
       value = {
         "whole_module | torch.nn.modules.container.Sequential",
         "sparse | torch.serialization._get_layout",
-        "before_1_6 | as torch.save writes since 1.6",
+        "legacy_whole_module | torch.nn.modules.container.Sequential",
+        "legacy_tar | if torch before 0.2 saved it, load it in Python and save it again",
       })
   void otherFilesOfPythonAreRefusedByName(String file, String message) throws IOException {
     copy(file);

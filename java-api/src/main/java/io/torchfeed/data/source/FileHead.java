@@ -2,6 +2,7 @@
 package io.torchfeed.data.source;
 
 import io.torchfeed.internal.Failures;
+import io.torchfeed.internal.FileContent;
 import io.torchfeed.internal.RegularFile;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -16,9 +17,6 @@ import java.util.function.Function;
 
 /** The start of a file whose header is being parsed, and the size of the file. */
 final class FileHead {
-  private static final int GZIP = 0x1f8b;
-  private static final int ZIP = 0x504b;
-
   private final Path path;
   private final FileChannel channel;
   private final long size;
@@ -85,21 +83,16 @@ final class FileHead {
     return new IllegalArgumentException("%s %s, got %s".formatted(path, rule, got));
   }
 
-  /** Returns the exception for a file in another format; it quotes the first bytes. */
+  /** Returns the exception for a file in another format; it names that or quotes the beginning. */
   IllegalArgumentException notThisFormat(String rule) {
-    byte[] begin = new byte[(int) Math.min(8, size)];
+    byte[] begin = new byte[(int) Math.min(FileContent.BEGIN_BYTES, size)];
     bytes(0, begin.length, "a header").get(begin);
-    int magic = begin.length < 2 ? 0 : ((begin[0] & 0xff) << 8) | (begin[1] & 0xff);
-    String cure = "";
-    if (magic == GZIP) {
-      cure = ", a gzip file; unpack it first";
-    } else if (magic == ZIP) {
-      cure = ", a zip archive as npz is; unpack it first";
-    }
+    String content = FileContent.of(begin);
     return refused(
         rule,
         begin.length == 0
             ? "an empty file"
-            : HexFormat.ofDelimiter(" ").formatHex(Arrays.copyOf(begin, begin.length)) + cure);
+            : HexFormat.ofDelimiter(" ").formatHex(Arrays.copyOf(begin, Math.min(8, begin.length)))
+                + (content == null ? "" : ", " + content));
   }
 }

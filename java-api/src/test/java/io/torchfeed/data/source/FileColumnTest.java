@@ -202,7 +202,7 @@ class FileColumnTest {
     @Test
     void otherFilesAreRefused() {
       assertRefused(new byte[0], "an empty file");
-      assertRefused("PK\3\4 rows.npy".getBytes(US_ASCII), "a zip archive as npz is");
+      assertRefused("PK\3\4 rows.npy".getBytes(US_ASCII), "or one to be unpacked first");
       assertRefused(RowFiles.npy(4, "", 0), "version 1 to 3, got version 4");
       assertRefused(RowFiles.npy(0, "", 0), "version 1 to 3, got version 0");
       byte[] cutOff = RowFiles.npy(2, "{}", 0);

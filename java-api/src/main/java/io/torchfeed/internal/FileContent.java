@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.internal;
+
+import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** The format of a file that is in another one than the reader expects. */
+public final class FileContent {
+  /** The number of bytes at the beginning that show it. */
+  public static final int BEGIN_BYTES = 512;
+
+  private static final int USTAR_AT = 257;
+  private static final int LENGTH_BYTES = 8;
+
+  /** The first bytes of a format, in ISO 8859-1, with its name and the cure. */
+  private static final Map<String, String> MAGICS = new LinkedHashMap<>();
+
+  static {
+    MAGICS.put(
+        "version https://git-lfs.github.com/",
+        "a Git LFS pointer in the place of the file; get the file by git lfs pull");
+    MAGICS.put(
+        "PK\3\4",
+        "a zip archive, as torch.save writes (open it by TorchFile), or one to be unpacked first");
+    MAGICS.put("\u0093NUMPY", "an npy file of numpy.save; open it by FileColumn.npy");
+    MAGICS.put("\u001f\u008b", "a gzip file; unpack it first");
+    MAGICS.put("BZh", "a bzip2 file; unpack it first");
+    MAGICS.put("\u00fd7zXZ\0", "an xz file; unpack it first");
+    MAGICS.put("(\u00b5/\u00fd", "a zstd file; unpack it first");
+    MAGICS.put("7z\u00bc\u00af'\u001c", "a 7z archive; unpack it first");
+    MAGICS.put("\u0089HDF\r\n\u001a\n", "an HDF5 file, as Keras writes; convert it in Python");
+    MAGICS.put("GGUF", "a GGUF file, as llama.cpp reads; take the safetensors file of the model");
+  }
+
+  private FileContent() {}
+
+  /**
+   * Returns the name of a format, and the cure, if the first bytes of a file show it.
+   *
+   * @param begin the first {@link #BEGIN_BYTES}, or all of a shorter file
+   * @return such as "a gzip file; unpack it first"; null if it is unknown
+   */
+  public static @Nullable String of(byte[] begin) {
+    String text = new String(begin, StandardCharsets.ISO_8859_1);
+    if (text.isEmpty()) {
+      return "an empty file; write or download it again";
+    }
+    for (Map.Entry<String, String> magic : MAGICS.entrySet()) {
+      if (text.startsWith(magic.getKey())) {
+        return magic.getValue();
+      }
+    }
+    if (text.matches("(?s)\u0080[\2-\5].*")) {
+      return "a Python pickle, as torch.save wrote before 1.6; open it by TorchFile";
+    }
+    if (text.startsWith("ustar", USTAR_AT)) {
+      return "a tar archive; unpack it first";
+    }
+    if (text.startsWith("{\"", LENGTH_BYTES)) {
+      return "a safetensors file; open it by SafetensorsFile";
+    }
+    return ofText(text);
+  }
+
+  private static @Nullable String ofText(String text) {
+    String start = text.replaceFirst("^\u00ef\u00bb\u00bf", "").stripLeading();
+    start = start.toLowerCase(Locale.ROOT);
+    if (start.startsWith("<!doctype html") || start.startsWith("<html")) {
+      return "a web page in the place of the file, for example of a login or an error; download"
+          + " the file itself";
+    }
+    if (start.startsWith("<?xml")) {
+      return "an XML document in the place of the file, for example a store's error; download the"
+          + " file itself";
+    }
+    if (start.startsWith("{\"")) {
+      return "a JSON text, for example a server's error or the index of several files";
+    }
+    return null;
+  }
+}
