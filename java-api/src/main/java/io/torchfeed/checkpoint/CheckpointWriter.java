@@ -2,6 +2,7 @@
 package io.torchfeed.checkpoint;
 
 import io.torchfeed.checkpoint.TrainingState.Copy;
+import io.torchfeed.checkpoint.TrainingState.Share;
 import io.torchfeed.internal.FileReplacement;
 import io.torchfeed.internal.Folders;
 import java.io.IOException;
@@ -41,7 +42,7 @@ final class CheckpointWriter {
       Path partial = Files.createDirectory(folder.newHidden(step, CheckpointFolder.PARTIAL));
       try {
         StepFolder files = new StepFolder(partial);
-        files.writeManifest(ShardedManifest.ofOne(step, files.writeTensors(copy), own));
+        files.writeManifest(ShardedManifest.ofOne(step, files.writeTensors(copy, Map.of()), own));
         publish(partial, step);
       } catch (Throwable e) {
         deleteQuietly(partial, e);
@@ -53,11 +54,13 @@ final class CheckpointWriter {
   }
 
   /**
-   * Writes a rank's share of a checkpoint and waits for the others; rank 0 names it as the latest.
+   * Compares the state with the other ranks, writes a rank's share of it and waits for theirs; rank
+   * 0 names the checkpoint as the latest.
    *
-   * @throws CheckpointException if it cannot be written, or another rank has given up or is late
+   * @throws CheckpointException if it cannot be written, or another rank has given up, is late or
+   *     has another state
    */
-  void write(long step, Copy copy, Set<String> own, Shards shards) {
+  void write(long step, Share share, Set<String> own, Shards shards) {
     Path partial = folder.partial(step, shards.run());
     boolean isFirst = shards.part().rank() == 0;
     try {
@@ -69,10 +72,12 @@ final class CheckpointWriter {
       ShardMeeting meeting = new ShardMeeting(folder, step, shards);
       try {
         StepFolder files = new StepFolder(partial);
-        meeting.put(new Manifest(step, 1, files.writeTensors(copy), Map.of()));
+        meeting.agree(share.layout());
+        meeting.put(
+            new Manifest(step, 1, files.writeTensors(share.copy(), share.fileNames()), Map.of()));
         if (isFirst) {
           List<Manifest> all = meeting.all();
-          files.writeManifest(ShardedManifest.of(step, all, own, files));
+          files.writeManifest(ShardedManifest.of(step, all, own, share.layout(), files));
           meeting.clear();
           publish(partial, step);
         } else {

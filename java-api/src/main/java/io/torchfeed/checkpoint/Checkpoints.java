@@ -5,7 +5,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.checkpoint.Manifest.SavedPart;
-import io.torchfeed.checkpoint.TrainingState.Copy;
+import io.torchfeed.checkpoint.TrainingState.Copied;
 import io.torchfeed.sampler.Part;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Path;
@@ -108,8 +108,10 @@ public final class Checkpoints implements AutoCloseable {
    * @throws IllegalArgumentException if the step is out of range, or a part has a tensor that a
    *     file cannot have
    * @throws IllegalStateException if a part has no state at this moment, or this is closed
-   * @throws CheckpointException on all ranks, if one of them cannot write its part or does not come
-   *     within the limit. Earlier checkpoints stay. Or as {@link #save(long, TrainingState)}
+   * @throws CheckpointException on all ranks, if one of them cannot write its part, does not come
+   *     within the limit, or has another world size, other parts, names, shapes or dtypes, which
+   *     are compared before anything is written. Earlier checkpoints stay. Or as {@link #save(long,
+   *     TrainingState)}
    */
   public void save(long step, TrainingState state, Shards shards) {
     saveInBackground(step, state, shards);
@@ -150,15 +152,15 @@ public final class Checkpoints implements AutoCloseable {
     requireNonNull(shards, "shards");
     start(
         step,
-        () -> state.copy(shards.part()),
-        copy -> writer.write(step, copy, state.namesOfEachRank(), shards));
+        () -> state.share(shards.part()),
+        share -> writer.write(step, share, state.namesOfEachRank(), shards));
   }
 
-  private void start(long step, Supplier<Copy> copied, Consumer<Copy> write) {
+  private <T extends Copied> void start(long step, Supplier<T> copied, Consumer<T> write) {
     requireStep(step);
     requireOpen();
     background.await(); // so that at most one copy is in memory
-    Copy copy = copied.get();
+    T copy = copied.get();
     try {
       background.start(
           () -> {

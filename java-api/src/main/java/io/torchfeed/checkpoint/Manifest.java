@@ -33,13 +33,17 @@ record Manifest(
   private static final String FILE_END = "(-\\d{5,}-of-\\d{5,}|\\.rank-\\d{5,}-of-\\d{5,})?";
   private static final String EXTENSION = ".safetensors";
 
+  /** The number of tensors of a part whose manifest does not tell it. */
+  static final long UNKNOWN = -1;
+
   /**
    * A part.
    *
    * @param json its state except the tensors
    * @param files its tensors
+   * @param tensors how many there are in all files, or {@link #UNKNOWN}
    */
-  record SavedPart(String json, List<SavedFile> files) {}
+  record SavedPart(String json, List<SavedFile> files, long tensors) {}
 
   /**
    * A file beside the manifest.
@@ -97,7 +101,7 @@ record Manifest(
       parts.put(name, part(name, all.object(name)));
     }
     Map<String, List<SavedPart>> own = new LinkedHashMap<>();
-    int ranks = isOfRanks ? Math.toIntExact(json.number("ranks")) : 1;
+    int ranks = isOfRanks ? json.integer("ranks") : 1;
     if (isOfRanks) {
       JsonObject each = json.object("own");
       for (String name : each.names()) {
@@ -113,14 +117,46 @@ record Manifest(
     return new Manifest(json.number("step"), ranks, parts, own);
   }
 
+  /**
+   * Checks that the parts in several files have each of them, in order.
+   *
+   * @throws IllegalArgumentException if not
+   */
+  void requireAllFiles() {
+    parts.forEach(
+        (part, saved) -> {
+          int count = saved.files().size();
+          for (int i = 0; i < count; i++) {
+            String expected = count == 1 ? fileName(part) : shardName(part, i, count);
+            if (!saved.files().get(i).name().equals(expected)) {
+              throw new IllegalArgumentException(
+                  "the part %s is incomplete: file %d of %d must be %s, got %s"
+                      .formatted(part, i + 1, count, expected, saved.files().get(i).name()));
+            }
+          }
+        });
+  }
+
+  /** Returns whether a text is a manifest that another version of torchfeed has written. */
+  static boolean isOfOtherVersion(String text) {
+    try {
+      JsonObject json = JsonObject.parse("manifest", text);
+      long version = json.number("version");
+      return version != VERSION && version != VERSION_OF_RANKS;
+    } catch (IllegalArgumentException e) {
+      return false;
+    }
+  }
+
   private static SavedPart part(String name, JsonObject part) {
-    part.only("state", "file", "files");
+    part.only("state", "file", "files", "tensors");
     List<JsonObject> files = part.has("files") ? part.objects("files") : List.of();
     if (part.has("file")) {
       files = List.of(part.object("file"));
     }
     List<SavedFile> saved = files.stream().map(file -> file(name, file)).toList();
-    return new SavedPart(part.object("state").toString(), saved);
+    long tensors = part.has("tensors") ? part.number("tensors") : UNKNOWN;
+    return new SavedPart(part.object("state").toString(), saved, tensors);
   }
 
   private static SavedFile file(String part, JsonObject file) {
@@ -181,6 +217,7 @@ record Manifest(
         write(file, out);
       }
       out.writeEndArray();
+      out.writeNumberField("tensors", part.tensors());
     }
     out.writeEndObject();
   }

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.OptimizerState;
 import io.torchfeed.internal.JsonObject;
+import io.torchfeed.internal.Quotes;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
@@ -15,6 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.BiFunction;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Module;
@@ -268,17 +270,36 @@ final class OptimizerParts implements Stateful {
           "the state has %d groups of parameters, the optimizer has %d"
               .formatted(saved.size(), groups.size()));
     }
+    Map<Set<String>, JsonObject> byNames = new LinkedHashMap<>();
+    for (JsonObject group : saved) {
+      if (byNames.put(new TreeSet<>(group.texts(PARAMS)), group) != null) {
+        throw new IllegalArgumentException("two groups of the state have the same parameters");
+      }
+    }
     List<double[]> options = new ArrayList<>();
     for (int i = 0; i < saved.size(); i++) {
-      List<String> names = saved.get(i).texts(PARAMS);
-      if (!names.equals(groups.get(i).names)) {
-        throw new IllegalArgumentException(
-            "group %d of the state has the parameters %s, the optimizer has %s"
-                .formatted(i, names, groups.get(i).names));
+      Set<String> names = new TreeSet<>(groups.get(i).names);
+      JsonObject group = byNames.get(names);
+      if (group == null) {
+        throw new IllegalArgumentException(differences(i, names, byNames.keySet()));
       }
-      options.add(options(saved.get(i)));
+      options.add(options(group));
     }
     return options;
+  }
+
+  /** Returns the message for a group that the state does not have, with the names that differ. */
+  private static String differences(int group, Set<String> names, Set<Set<String>> saved) {
+    Set<String> all = new TreeSet<>();
+    saved.forEach(all::addAll);
+    Set<String> missing = new TreeSet<>(names);
+    missing.removeAll(all);
+    return "no group of the state has the same parameters as group %d of the optimizer; %s"
+        .formatted(
+            group,
+            missing.isEmpty()
+                ? "their groups are divided in another way"
+                : "missing names: " + Quotes.shortened(String.join(", ", missing)));
   }
 
   private double[] options(JsonObject group) {

@@ -24,6 +24,7 @@ import java.util.Collections;
 import java.util.Map;
 import java.util.Set;
 import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;
 
 /**
@@ -40,6 +41,9 @@ import org.bytedeco.pytorch.Tensor;
  *   net.weight().detach().copy_(weight);
  * }
  * }</pre>
+ *
+ * <p>A whole module is written by {@link #write(Path, Module)} and loaded by {@link #copyTo};
+ * {@link IndexedTensors} reads models in several files.
  *
  * <p>Tensors may have any shape, have more than 2 GiB, and be of all dtypes that the format knows:
  * bool, integers of 8 to 64 bits with and without sign, float16, bfloat16, float32, float64,
@@ -205,6 +209,35 @@ public final class SafetensorsFile implements AutoCloseable {
   }
 
   /**
+   * Copies tensors into the parameters and buffers of a module, as {@code load_state_dict} with
+   * {@code strict=True}.
+   *
+   * @param prefix the beginning of the names of the module's tensors, for example {@code model.};
+   *     empty if its tensors are the file
+   * @param module borrowed; on any device
+   * @throws IllegalArgumentException if a tensor is missing, has another shape or dtype, or the
+   *     module has none of its name; then nothing is copied
+   * @throws CheckpointException as for {@link #read}; then nothing is copied
+   */
+  public void copyTo(String prefix, Module module) {
+    ModuleCopy.of(names(), this::read, prefix).strictTo(module);
+  }
+
+  /**
+   * Copies the tensors that a module has, too, as {@code load_state_dict} with {@code
+   * strict=False}; its others stay as they are.
+   *
+   * @param prefix as for {@link #copyTo}
+   * @param module borrowed; on any device
+   * @return the names of the tensors that are missing here or in the module
+   * @throws IllegalArgumentException if a tensor has another shape or dtype; then nothing is copied
+   * @throws CheckpointException as for {@link #read}; then nothing is copied
+   */
+  public IncompatibleKeys copyMatchingTo(String prefix, Module module) {
+    return ModuleCopy.of(names(), this::read, prefix).matchingTo(module);
+  }
+
+  /**
    * Writes a file, or replaces one as a whole: it is there with all its bytes or not at all, also
    * after a kill or a power cut. A replaced file keeps its permissions; other hard links to it keep
    * the old content.
@@ -226,6 +259,23 @@ public final class SafetensorsFile implements AutoCloseable {
           path, channel -> SavedBytes.requireSize(channel, writer.write(channel, bytes -> {})));
     } catch (IOException e) {
       throw CheckpointException.unwritable(path, e);
+    }
+  }
+
+  /**
+   * Writes the parameters and buffers of a module, as {@link #write(Path, Map, Map)} does, under
+   * the names of {@code state_dict} in Python, with the metadata {@code format}, {@code pt}.
+   *
+   * @param path the file
+   * @param module borrowed; its running statistics are buffers and written, too
+   * @throws IllegalArgumentException as {@link #write(Path, Map, Map)}
+   * @throws CheckpointException if it cannot be written; nothing is left of it
+   */
+  public static void write(Path path, Module module) {
+    requireNonNull(path, "path");
+    requireNonNull(module, "module");
+    try (PointerScope scope = new PointerScope()) {
+      write(path, ModuleState.tensors(module), Map.of("format", "pt"));
     }
   }
 

@@ -6,6 +6,7 @@ import io.torchfeed.internal.FileReplacement;
 import io.torchfeed.sampler.Part;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -21,6 +22,8 @@ import java.util.concurrent.locks.LockSupport;
  */
 final class ShardMeeting {
   private static final String GIVEN_UP = "given-up";
+  private static final String LAYOUT = "layout-of-rank-";
+  private static final String AGREED = "agreed";
   private static final long POLL_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
   private final CheckpointFolder folder;
@@ -39,6 +42,61 @@ final class ShardMeeting {
 
   private static String nameOf(int rank) {
     return "share-of-rank-" + rank;
+  }
+
+  private static String layoutOf(int rank) {
+    return LAYOUT + rank;
+  }
+
+  /**
+   * Waits until rank 0 has found the state of all ranks alike.
+   *
+   * @throws IOException if one differs; the message names both sides
+   */
+  void agree(ShardLayout layout) throws IOException {
+    write(layoutOf(rank.rank()), layout.toJson());
+    long deadline = System.nanoTime() + limitNanos;
+    if (rank.rank() == 0) {
+      for (int other = 1; other < rank.worldSize(); other++) {
+        String missing = "rank %d has not written its share".formatted(other);
+        requireAlike(other, layoutAt(layoutOf(other), missing, deadline), layout);
+      }
+      requireNoMore(layout);
+      write(AGREED, layout.toJson());
+    } else {
+      ShardLayout first = layoutAt(AGREED, "rank 0 has not compared the states", deadline);
+      requireAlike(rank.rank(), layout, first);
+    }
+  }
+
+  private ShardLayout layoutAt(String name, String missing, long deadline) throws IOException {
+    Optional<String> text = read(name);
+    while (text.isEmpty()) {
+      waitFor(missing, deadline);
+      text = read(name);
+    }
+    return ShardLayout.parse(text.get());
+  }
+
+  private static void requireAlike(int other, ShardLayout layout, ShardLayout ofFirst)
+      throws IOException {
+    Optional<String> difference = layout.difference(other, ofFirst);
+    if (difference.isPresent()) {
+      throw new IOException(difference.get());
+    }
+  }
+
+  /** Checks that no rank has come that has a larger world size than rank 0. */
+  private void requireNoMore(ShardLayout layout) throws IOException {
+    try (DirectoryStream<Path> layouts = Files.newDirectoryStream(partial, LAYOUT + "*")) {
+      for (Path each : layouts) {
+        String other = String.valueOf(each.getFileName()).substring(LAYOUT.length());
+        if (other.matches("\\d{1,9}")) { // not one that is being written
+          ShardLayout found = ShardLayout.parse(Files.readString(each));
+          requireAlike(Integer.parseInt(other), found, layout);
+        }
+      }
+    }
   }
 
   /** Tells rank 0 which files this rank has written. */
@@ -70,7 +128,9 @@ final class ShardMeeting {
   void clear() throws IOException {
     for (int other = 0; other < rank.worldSize(); other++) {
       Files.delete(partial.resolve(nameOf(other)));
+      Files.delete(partial.resolve(layoutOf(other)));
     }
+    Files.delete(partial.resolve(AGREED));
   }
 
   /** Waits until rank 0 has given the folder its name, and has named it as the latest. */

@@ -35,20 +35,15 @@ final class ShardedManifest {
    *
    * @param all of each rank, by rank
    * @param own the names of the parts that differ between the ranks
-   * @throws IOException if the ranks have other parts, or an index cannot be written
+   * @param layout of the state, the same on all ranks
+   * @throws IOException if tensors are missing, or an index cannot be written
    */
-  static Manifest of(long step, List<Manifest> all, Set<String> own, StepFolder files)
+  static Manifest of(
+      long step, List<Manifest> all, Set<String> own, ShardLayout layout, StepFolder files)
       throws IOException {
     Manifest first = all.get(0);
     Map<String, SavedPart> parts = new LinkedHashMap<>();
     Map<String, List<SavedPart>> ofEach = new LinkedHashMap<>();
-    for (int rank = 0; rank < all.size(); rank++) {
-      if (!all.get(rank).parts().keySet().equals(first.parts().keySet())) {
-        throw new IOException(
-            "rank %d saves the parts %s, rank 0 %s"
-                .formatted(rank, all.get(rank).parts().keySet(), first.parts().keySet()));
-      }
-    }
     for (String name : first.parts().keySet()) {
       List<SavedPart> ofRanks =
           all.stream().map(each -> requireNonNull(each.parts().get(name))).toList();
@@ -56,27 +51,36 @@ final class ShardedManifest {
         ofEach.put(name, ofRanks);
       } else {
         List<SavedFile> shards = ofRanks.stream().flatMap(each -> each.files().stream()).toList();
-        parts.put(name, new SavedPart(ofRanks.get(0).json(), shards));
+        Map<String, String> places = places(shards, files);
+        if (places.size() != layout.tensors(name)) {
+          throw new IOException(
+              "the files of the part %s must have %d tensors, got %d"
+                  .formatted(name, layout.tensors(name), places.size()));
+        }
+        parts.put(name, new SavedPart(ofRanks.get(0).json(), shards, places.size()));
         if (shards.size() > 1) {
-          files.writeBytes(Manifest.fileName(name) + ".index.json", index(shards, files));
+          files.writeBytes(Manifest.fileName(name) + ".index.json", index(shards, places));
         }
       }
     }
     return new Manifest(step, all.size(), parts, ofEach);
   }
 
-  /** Returns the file by which Hugging Face's readers find the tensors. */
-  private static byte[] index(List<SavedFile> shards, StepFolder files) throws IOException {
+  /** Returns the file of each tensor. */
+  private static Map<String, String> places(List<SavedFile> shards, StepFolder files) {
     Map<String, String> places = new TreeMap<>();
-    long bytes = 0;
     for (SavedFile shard : shards) {
       try (SafetensorsFile file = SafetensorsFile.open(files.path().resolve(shard.name()))) {
-        for (String name : file.names()) {
-          places.put(name, shard.name());
-        }
+        file.names().forEach(name -> places.put(name, shard.name()));
       }
-      bytes += shard.bytes();
     }
+    return places;
+  }
+
+  /** Returns the index by which Hugging Face's readers find the tensors. */
+  private static byte[] index(List<SavedFile> shards, Map<String, String> places)
+      throws IOException {
+    long bytes = shards.stream().mapToLong(SavedFile::bytes).sum();
     StringWriter text = new StringWriter();
     try (JsonGenerator out = JsonObject.FACTORY.createGenerator(text)) {
       out.writeStartObject();

@@ -5,6 +5,7 @@ import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.checkpoint.Manifest.SavedFile;
 import io.torchfeed.checkpoint.Manifest.SavedPart;
 import io.torchfeed.internal.FileReplacement;
+import io.torchfeed.internal.Quotes;
 import io.torchfeed.internal.Sha256;
 import io.torchfeed.sampler.Part;
 import java.io.IOException;
@@ -15,9 +16,11 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.security.MessageDigest;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.bytedeco.pytorch.Tensor;
 
@@ -36,16 +39,23 @@ record StepFolder(Path path) {
   private static final int PIECE = 1 << 16;
   private static final long MAX_MANIFEST_BYTES = 1 << 28;
 
-  /** Writes the files of one rank and flushes them; returns all parts of this rank. */
-  Map<String, SavedPart> writeTensors(TrainingState.Copy copy) throws IOException {
+  /**
+   * Writes the files of one rank and flushes them; returns all parts of this rank.
+   *
+   * @param fileNames the files of parts, where these are not named after the part
+   */
+  Map<String, SavedPart> writeTensors(TrainingState.Copy copy, Map<String, String> fileNames)
+      throws IOException {
     Map<String, SavedPart> parts = new LinkedHashMap<>();
     for (Map.Entry<String, StateDict> part : copy.parts().entrySet()) {
       StateDict state = part.getValue();
+      String name = part.getKey();
       List<SavedFile> files =
           state.tensors().isEmpty()
               ? List.of()
-              : List.of(write(copy.fileName(part.getKey()), state.tensors()));
-      parts.put(part.getKey(), new SavedPart(state.json(), files));
+              : List.of(
+                  write(fileNames.getOrDefault(name, Manifest.fileName(name)), state.tensors()));
+      parts.put(name, new SavedPart(state.json(), files, Manifest.UNKNOWN));
     }
     return parts;
   }
@@ -102,18 +112,50 @@ record StepFolder(Path path) {
     if (!Sha256.hex(bytes).equals(expected)) {
       throw damaged(MANIFEST, "its SHA-256 is not the one in " + DIGEST);
     }
+    String text = new String(bytes, StandardCharsets.UTF_8);
     Manifest manifest;
     try {
-      manifest = Manifest.parse(new String(bytes, StandardCharsets.UTF_8));
+      manifest = Manifest.parse(text);
+      manifest.requireAllFiles();
     } catch (IllegalArgumentException e) {
-      // whole, so by another version or writer
+      Problem problem = Manifest.isOfOtherVersion(text) ? Problem.MISMATCH : Problem.DAMAGED;
       throw new CheckpointException(
-          path.resolve(MANIFEST), Problem.MISMATCH, String.valueOf(e.getMessage()), e);
+          path.resolve(MANIFEST), problem, String.valueOf(e.getMessage()), e);
     }
-    for (SavedPart part : manifest.of(rank).values()) {
-      part.files().forEach(this::verify);
-    }
+    manifest
+        .of(rank)
+        .forEach(
+            (name, part) -> {
+              part.files().forEach(this::verify);
+              requireTensors(name, part);
+            });
     return manifest;
+  }
+
+  /** Checks that a part in several files has each of its tensors once. */
+  private void requireTensors(String part, SavedPart saved) {
+    if (saved.files().size() < 2) {
+      return;
+    }
+    Set<String> names = new HashSet<>();
+    for (SavedFile each : saved.files()) {
+      try (SafetensorsFile file = SafetensorsFile.open(path.resolve(each.name()))) {
+        for (String name : file.names()) {
+          if (!names.add(name)) {
+            throw damaged(
+                each.name(),
+                "the tensor %s is in another file of the part, too"
+                    .formatted(Quotes.shortened(name)));
+          }
+        }
+      }
+    }
+    if (saved.tensors() != Manifest.UNKNOWN && saved.tensors() != names.size()) {
+      throw damaged(
+          MANIFEST,
+          "the part %s must have %d tensors, its files have %d"
+              .formatted(part, saved.tensors(), names.size()));
+    }
   }
 
   private void verify(SavedFile file) {

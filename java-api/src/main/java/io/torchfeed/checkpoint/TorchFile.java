@@ -18,7 +18,6 @@ import java.nio.file.Path;
 import java.util.Collections;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.zip.CRC32;
 import java.util.zip.ZipException;
 import org.bytedeco.javacpp.PointerScope;
@@ -28,16 +27,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A file of Python's {@code torch.save}: the tensors of a {@code state_dict}, or of dictionaries
- * and lists of them. Python loads the files that {@link #write} makes with {@code torch.load}, also
+ * and lists of them. Python loads the files that {@code write} makes with {@code torch.load}, also
  * with {@code weights_only=True} and {@code mmap=True}.
  *
  * <pre>{@code
  * Path path = root.resolve("net.pt");
- * TorchFile.write(path, Map.of("fc.weight", net.weight(), "fc.bias", net.bias()));
+ * TorchFile.write(path, net); // its parameters and buffers
  *
- * try (TorchFile saved = TorchFile.open(path);
- *     Tensor weight = saved.read("fc.weight")) {
- *   net.weight().detach().copy_(weight);
+ * try (TorchFile saved = TorchFile.open(path)) {
+ *   saved.copyTo("", net);
  * }
  * }</pre>
  *
@@ -56,7 +54,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Not thread-safe. {@code close} has no effect the second time.
  *
  * <p>The zip format of torch since 1.6, and the legacy one before it, which has no checksums; both
- * compared with version 2.10. {@link #write} makes the first.
+ * compared with version 2.10. {@code write} makes the first.
  */
 public final class TorchFile implements AutoCloseable {
   private static final int MIN_LIMIT = 1 << 16;
@@ -237,18 +235,21 @@ public final class TorchFile implements AutoCloseable {
    * @throws CheckpointException as for {@link #read}; then nothing is copied
    */
   public void copyTo(String prefix, Module module) {
-    requireNonNull(module, "module");
-    requireNonNull(prefix, "prefix");
-    Map<String, Tensor> read = new TreeMap<>();
-    try (StateDict state = StateDict.owning("", read);
-        PointerScope scope = new PointerScope()) {
-      for (String name : names()) {
-        if (name.startsWith(prefix)) {
-          read.put(name.substring(prefix.length()), read(name));
-        }
-      }
-      state.copyTo(ModuleState.tensors(module));
-    }
+    ModuleCopy.of(names(), this::read, prefix).strictTo(module);
+  }
+
+  /**
+   * Copies the tensors that a module has, too, as {@code load_state_dict} with {@code
+   * strict=False}; its others stay as they are.
+   *
+   * @param prefix as for {@link #copyTo}
+   * @param module borrowed; on any device
+   * @return the names of the tensors that are missing here or in the module
+   * @throws IllegalArgumentException if a tensor has another shape or dtype; then nothing is copied
+   * @throws CheckpointException as for {@link #read}; then nothing is copied
+   */
+  public IncompatibleKeys copyMatchingTo(String prefix, Module module) {
+    return ModuleCopy.of(names(), this::read, prefix).matchingTo(module);
   }
 
   private void fill(Tensor elements, PickledTensor tensor) throws IOException {
@@ -256,16 +257,10 @@ public final class TorchFile implements AutoCloseable {
     long from = tensor.offset() * tensor.dtype().bytes();
     CRC32 checksum = new CRC32();
     byte[] piece = new byte[PIECE];
-    long[] read = {0};
     try (PointerScope scope = new PointerScope();
         InputStream in = storages.open(storage)) {
       in.skipNBytes(from);
-      TensorBytes.forEach(
-          elements,
-          bytes -> {
-            read[0] += bytes.remaining();
-            fill(bytes, in, piece, checksum);
-          });
+      TensorBytes.forEach(elements, bytes -> fill(bytes, in, piece, checksum));
     }
     if (from == 0 && elements.nbytes() == storages.bytes(storage)) {
       storages.requireWhole(storage, checksum);
@@ -305,6 +300,23 @@ public final class TorchFile implements AutoCloseable {
           path, channel -> SavedBytes.requireSize(channel, writer.write(channel)));
     } catch (IOException e) {
       throw CheckpointException.unwritable(path, e);
+    }
+  }
+
+  /**
+   * Writes the parameters and buffers of a module, as {@link #write(Path, Map)} does, under the
+   * names of {@code state_dict} in Python.
+   *
+   * @param path the file
+   * @param module borrowed; its running statistics are buffers and written, too
+   * @throws IllegalArgumentException as {@link #write(Path, Map)}
+   * @throws CheckpointException if it cannot be written; nothing is left of it
+   */
+  public static void write(Path path, Module module) {
+    requireNonNull(path, "path");
+    requireNonNull(module, "module");
+    try (PointerScope scope = new PointerScope()) {
+      write(path, ModuleState.tensors(module));
     }
   }
 

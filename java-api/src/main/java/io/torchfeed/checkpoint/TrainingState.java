@@ -292,25 +292,34 @@ public final class TrainingState implements Stateful {
     }
   }
 
-  /**
-   * The states of all parts at one moment, or the share of a rank.
-   *
-   * @param fileNames the files of parts, where these are not named after the part
-   */
-  record Copy(Map<String, StateDict> parts, Map<String, String> fileNames)
-      implements AutoCloseable {
-    Copy() {
-      this(new LinkedHashMap<>(), new HashMap<>());
-    }
+  /** Tensors of one moment. */
+  interface Copied extends AutoCloseable {
+    @Override
+    void close();
+  }
 
-    /** Returns the name of the file with the tensors of a part. */
-    String fileName(String part) {
-      return fileNames.getOrDefault(part, Manifest.fileName(part));
+  /** The states of all parts at one moment. */
+  record Copy(Map<String, StateDict> parts) implements Copied {
+    Copy() {
+      this(new LinkedHashMap<>());
     }
 
     @Override
     public void close() {
       parts.values().forEach(StateDict::close);
+    }
+  }
+
+  /**
+   * The share of a rank in the states of all parts at one moment.
+   *
+   * @param fileNames the files of the parts
+   * @param layout of all states
+   */
+  record Share(Copy copy, Map<String, String> fileNames, ShardLayout layout) implements Copied {
+    @Override
+    public void close() {
+      copy.close();
     }
   }
 
@@ -336,26 +345,25 @@ public final class TrainingState implements Stateful {
   }
 
   /** Returns a copy of the share of a rank, which the caller closes. */
-  Copy copy(Part rank) {
-    Copy share = new Copy();
+  Share share(Part rank) {
+    Copy chosen = new Copy();
+    Map<String, String> fileNames = new HashMap<>();
     try (Copy all = copy(Stateful::sharedStateDict)) {
       all.parts.forEach(
           (name, state) -> {
-            Set<String> tensors = state.tensors().keySet();
+            Map<String, Tensor> tensors = new LinkedHashMap<>(state.tensors());
             if (own.contains(name)) {
-              share.fileNames.put(name, Manifest.ownName(name, rank.rank(), rank.worldSize()));
+              fileNames.put(name, Manifest.ownName(name, rank.rank(), rank.worldSize()));
             } else {
               ShardDivision division = ShardDivision.of(state.tensors(), rank.worldSize());
-              tensors = division.tensors(rank.rank());
-              share.fileNames.put(name, division.fileName(name, rank.rank()));
+              tensors.keySet().retainAll(division.tensors(rank.rank()));
+              fileNames.put(name, division.fileName(name, rank.rank()));
             }
-            Map<String, Tensor> chosen = new LinkedHashMap<>(state.tensors());
-            chosen.keySet().retainAll(tensors);
-            share.parts.put(name, StateDict.of(state.json(), chosen));
+            chosen.parts.put(name, StateDict.of(state.json(), tensors));
           });
-      return share;
+      return new Share(chosen, fileNames, ShardLayout.of(rank.worldSize(), all.parts, own));
     } catch (RuntimeException | Error e) {
-      share.close();
+      chosen.close();
       throw e;
     }
   }

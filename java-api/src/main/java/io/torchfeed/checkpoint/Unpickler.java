@@ -354,7 +354,7 @@ final class Unpickler {
     return dtype;
   }
 
-  /** Returns what a persistent identifier of {@code torch.save} names: a storage, or a class. */
+  /** Returns the storage or the class of a persistent identifier of {@code torch.save}. */
   private Object persistent(List<Object> id) throws UnpicklingException {
     if (id.size() == MODULE_ID && id.get(0).equals("module")) {
       return global(id.get(1)); // with its source, in the legacy format

@@ -77,7 +77,8 @@ public final class FileContent {
           + " file itself";
     }
     if (start.startsWith("{\"")) {
-      return "a JSON text, for example a server's error or the index of several files";
+      return "a JSON text, for example a server's error or the index of several files; open an"
+          + " index by IndexedTensors";
     }
     return null;
   }

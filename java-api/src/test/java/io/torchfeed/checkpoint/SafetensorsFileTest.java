@@ -241,7 +241,7 @@ class SafetensorsFileTest {
     assertMalformed(bytes, "it is no safetensors file, but");
     assertMalformed(bytes, message);
     assertMalformed(
-        "{\"error\":\"x\"}".getBytes(StandardCharsets.UTF_8), "the index of several files");
+        "{\"error\":\"x\"}".getBytes(StandardCharsets.UTF_8), "open an index by IndexedTensors");
     assertMalformed(new byte[0], "an empty file");
   }
 

@@ -5,11 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.torchfeed.checkpoint.CheckpointException.Problem;
+import io.torchfeed.internal.Sha256;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.testing.LeakCheck;
 import io.torchfeed.testing.TestJvm;
 import io.torchfeed.testing.TestPython;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -23,16 +25,21 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
+import java.util.regex.Matcher;
 import java.util.stream.Stream;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Tests of checkpoints that several ranks, here threads, write together. */
 @ExtendWith(LeakCheck.class)
@@ -132,16 +139,20 @@ class ShardedCheckpointsTest {
     };
   }
 
+  private List<Optional<Throwable>> saveAll(long step, String run, Rank... ranks) throws Exception {
+    List<Callable<Void>> saves = new ArrayList<>();
+    for (int i = 0; i < ranks.length; i++) {
+      saves.add(save(step, ranks[i], Shards.of(new Part(ranks.length, i), run)));
+    }
+    return inThreads(saves);
+  }
+
   private List<Optional<Throwable>> saveByThree(long step, String run) throws Exception {
     try (Rank zero = new Rank(step, 10);
         Rank one = new Rank(step, 11);
         Rank two = new Rank(step, 12)) {
       zero.number = step;
-      return inThreads(
-          List.of(
-              save(step, zero, Shards.of(new Part(3, 0), run)),
-              save(step, one, Shards.of(new Part(3, 1), run)),
-              save(step, two, Shards.of(new Part(3, 2), run))));
+      return saveAll(step, run, zero, one, two);
     }
   }
 
@@ -254,14 +265,104 @@ class ShardedCheckpointsTest {
   void ranksWithOtherPartsAreRefused() throws Exception {
     try (Rank zero = new Rank(5, 10);
         Rank one = new Rank(5, 11, "more")) {
-      List<Optional<Throwable>> thrown =
-          inThreads(
-              List.of(
-                  save(5, zero, Shards.of(new Part(2, 0), "run")),
-                  save(5, one, Shards.of(new Part(2, 1), "run"))));
+      List<Optional<Throwable>> thrown = saveAll(5, "run", zero, one);
       assertUnwritable(thrown.get(0), "rank 1 saves the parts");
       assertUnwritable(thrown.get(1), "more");
     }
+  }
+
+  @Test
+  void ranksWithOtherTensorsAreRefusedBeforeAnythingIsWritten() throws Exception {
+    saveByThree(4, "run");
+    try (Rank zero = new Rank(5, 10);
+        Rank one = new Rank(5, 11);
+        Rank two = new Rank(5, 12)) {
+      try (PointerScope scope = new PointerScope()) {
+        one.module.named_buffers().get("tensor2").resize_(7, 2);
+      }
+      List<Optional<Throwable>> thrown = saveAll(5, "run", zero, one, two);
+      String difference =
+          "tensor tensor2 of the part model is Float [7, 2] on rank 1, Float [100] on rank 0";
+      thrown.forEach(each -> assertUnwritable(each, difference));
+      assertThat(names(folder.resolve(".step-000005.partial-run")))
+          .noneMatch(name -> name.endsWith(".safetensors"));
+    }
+    assertLoads(new Part(3, 1), 4, 11);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"2,3,3", "3,2,3", "3,3,4", "1,2,2"})
+  void ranksWithAnotherWorldSizeAreRefused(int ofZero, int ofOne, int ofTwo) throws Exception {
+    saveByThree(4, "run");
+    Duration limit = Duration.ofSeconds(3); // for ranks that come alone
+    try (Rank zero = new Rank(5, 10);
+        Rank one = new Rank(5, 11);
+        Rank two = new Rank(5, 12)) {
+      List<Callable<Void>> ranks = new ArrayList<>();
+      if (ofTwo > 2) {
+        ranks.add(save(5, two, Shards.of(new Part(ofTwo, 2), "run").withLimit(limit)));
+      }
+      ranks.add(save(5, one, Shards.of(new Part(ofOne, 1), "run").withLimit(limit)));
+      if (ofZero == 1) { // sees those that came before it
+        Path arrived = folder.resolve(".step-000005.partial-run").resolve("layout-of-rank-1");
+        ranks.add(
+            () -> {
+              while (!Files.exists(arrived)) {
+                Thread.onSpinWait();
+              }
+              return save(5, zero, Shards.of(Part.whole(), "run")).call();
+            });
+      } else {
+        ranks.add(save(5, zero, Shards.of(new Part(ofZero, 0), "run").withLimit(limit)));
+      }
+      List<Optional<Throwable>> thrown = inThreads(ranks);
+      thrown.forEach(each -> assertUnwritable(each, ""));
+      assertThat(thrown.toString()).contains("has the world size");
+    }
+    assertLoads(new Part(3, 1), 4, 11);
+  }
+
+  private void rewriteManifest(UnaryOperator<String> change) throws IOException {
+    Path manifest = folder.resolve("step-000005").resolve("manifest.json");
+    String before = Files.readString(manifest);
+    String after = change.apply(before);
+    assertThat(after).isNotEqualTo(before);
+    Files.writeString(manifest, after);
+    Files.writeString(
+        manifest.resolveSibling("manifest.sha256"),
+        Sha256.hex(after.getBytes(StandardCharsets.UTF_8)) + "  manifest.json\n");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "\"ranks\":3 | \"ranks\":3000000000",
+        "\"ranks\":3 | \"ranks\":-1",
+        "\"tensors\":6 | \"tensors\":7",
+        ",\\{\"name\":\"model-00003[^}]*\\} | ",
+        "model-00003-of-00003 | model-00003-of-00004",
+      })
+  void anIncompleteOrMalformedManifestGivesTheCheckpointBeforeIt(String from, @Nullable String to)
+      throws Exception {
+    saveByThree(4, "run");
+    saveByThree(5, "run");
+    String replacement = to == null ? "" : Matcher.quoteReplacement(to);
+    rewriteManifest(text -> text.replaceAll(from, replacement));
+    assertLoads(new Part(3, 1), 4, 11);
+  }
+
+  @Test
+  void aTensorThatIsInTwoFilesGivesTheCheckpointBeforeIt() throws Exception {
+    saveByThree(4, "run");
+    saveByThree(5, "run");
+    Path first = folder.resolve("step-000005").resolve("model-00001-of-00003.safetensors");
+    byte[] bytes = Files.readAllBytes(first);
+    Files.write(first.resolveSibling("model-00003-of-00003.safetensors"), bytes);
+    String named = "(\"name\":\"model-00003-of-00003.safetensors\",)[^}]*";
+    String digest = "$1\"bytes\":%d,\"sha256\":\"%s\"".formatted(bytes.length, Sha256.hex(bytes));
+    rewriteManifest(text -> text.replaceAll(named, digest));
+    assertLoads(new Part(3, 1), 4, 11);
   }
 
   @Test

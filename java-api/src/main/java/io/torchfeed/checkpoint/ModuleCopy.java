@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.checkpoint;
+
+import static java.util.Objects.requireNonNull;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.Function;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.Tensor;
+
+/**
+ * The saved tensors whose names begin with a prefix, to be copied into a module.
+ *
+ * @param names without the prefix, in the order of the file
+ * @param read returns a tensor by that name, owned by the caller
+ */
+record ModuleCopy(List<String> names, Function<String, Tensor> read) {
+  static ModuleCopy of(Set<String> names, Function<String, Tensor> read, String prefix) {
+    requireNonNull(prefix, "prefix");
+    List<String> within =
+        names.stream()
+            .filter(name -> name.startsWith(prefix))
+            .map(name -> name.substring(prefix.length()))
+            .toList();
+    return new ModuleCopy(within, name -> read.apply(prefix + name));
+  }
+
+  /** Copies all tensors, which must be those of the module, or none. */
+  void strictTo(Module module) {
+    requireNonNull(module, "module");
+    try (PointerScope scope = new PointerScope()) {
+      copy(names, ModuleState.tensors(module));
+    }
+  }
+
+  /** Copies the tensors that the module has, too, or none if one does not fit. */
+  IncompatibleKeys matchingTo(Module module) {
+    requireNonNull(module, "module");
+    try (PointerScope scope = new PointerScope()) {
+      Map<String, Tensor> targets = ModuleState.tensors(module);
+      List<String> missing = new ArrayList<>(targets.keySet());
+      names.forEach(missing::remove);
+      List<String> unexpected = new ArrayList<>(names);
+      unexpected.removeAll(targets.keySet());
+      targets.keySet().retainAll(names);
+      copy(List.copyOf(targets.keySet()), targets);
+      return new IncompatibleKeys(missing, unexpected);
+    }
+  }
+
+  private void copy(List<String> chosen, Map<String, Tensor> targets) {
+    Map<String, Tensor> tensors = new TreeMap<>();
+    try (StateDict state = StateDict.owning("", tensors)) {
+      for (String name : chosen) {
+        tensors.put(name, read.apply(name));
+      }
+      state.copyTo(targets);
+    }
+  }
+}

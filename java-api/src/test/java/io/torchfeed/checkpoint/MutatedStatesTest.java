@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.checkpoint;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.torchfeed.amp.GradScaler;
+import io.torchfeed.internal.Sha256;
+import io.torchfeed.testing.LeakCheck;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.bytedeco.pytorch.Adam;
+import org.bytedeco.pytorch.AdamOptions;
+import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.SGDOptions;
+import org.bytedeco.pytorch.global.torch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Replaces each number, text, name and truth value of a manifest, with the states in it, by values
+ * of all types: a checkpoint is loaded, this one or the one before it, or the one exception tells
+ * why not. The digest fits each time.
+ */
+@ExtendWith(LeakCheck.class)
+class MutatedStatesTest {
+  private static final Pattern TOKEN =
+      Pattern.compile(
+          "\"(?:[^\"\\\\]|\\\\.)*\"|-?\\d+(?:\\.\\d+)?(?:[eE][-+]?\\d+)?|true|false|null");
+  private static final List<String> VALUES =
+      List.of(
+          "-1",
+          "0",
+          "3",
+          "2147483648",
+          "-9223372036854775808",
+          "9223372036854775807",
+          "9223372036854775808",
+          "1.5",
+          "1e400",
+          "-1e-400",
+          "\"\"",
+          "\"x\"",
+          "true",
+          "null",
+          "[]",
+          "[1,\"x\"]",
+          "{}");
+
+  private final Path folder;
+
+  MutatedStatesTest(@TempDir Path folder) {
+    this.folder = folder;
+  }
+
+  @Test
+  void eachChangedManifestGivesACheckpointOrTheOneException() throws IOException {
+    try (SmallNet net = new SmallNet();
+        GradScaler scaler = GradScaler.create();
+        Checkpoints checkpoints = Checkpoints.open(folder)) {
+      SGD sgd = new SGD(net.all(), new SGDOptions(0.1));
+      Adam adam = new Adam(net.all(), new AdamOptions(0.1));
+      net.train(sgd, 0, 1);
+      net.train(adam, 1, 2);
+      long[] number = {5};
+      String[] text = {"text"};
+      TrainingState state =
+          TrainingState.builder()
+              .module("model", net)
+              .optimizer("sgd", sgd, net)
+              .optimizer("adam", adam, net)
+              .part("scaler", scaler)
+              .generator("generator", torch.getDefaultCPUGenerator())
+              .number("number", () -> number[0], saved -> number[0] = saved)
+              .text("text", () -> text[0], saved -> text[0] = saved)
+              .ofEachRank("own", new ModuleState(net))
+              .build();
+      checkpoints.save(1, state);
+      checkpoints.save(2, state);
+      int[] outcomes = new int[3];
+      Path manifest = folder.resolve("step-000002").resolve("manifest.json");
+      String whole = Files.readString(manifest);
+      Matcher token = TOKEN.matcher(whole);
+      while (token.find()) {
+        for (String value : VALUES) {
+          String changed = whole.substring(0, token.start()) + value + whole.substring(token.end());
+          Files.writeString(manifest, changed);
+          Files.writeString(
+              manifest.resolveSibling("manifest.sha256"),
+              Sha256.hex(changed.getBytes(StandardCharsets.UTF_8)) + "  manifest.json\n");
+          outcomes[outcome(checkpoints, state, changed)]++;
+        }
+      }
+      assertThat(outcomes).as("refused, before, this").doesNotContain(0);
+    }
+  }
+
+  private static int outcome(Checkpoints checkpoints, TrainingState state, String changed) {
+    try {
+      return (int) checkpoints.load(state).orElseThrow().step();
+    } catch (CheckpointException e) {
+      return 0;
+    } catch (RuntimeException | Error e) {
+      throw new AssertionError(changed, e);
+    }
+  }
+}
