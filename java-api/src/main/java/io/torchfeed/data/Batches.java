@@ -4,12 +4,10 @@ package io.torchfeed.data;
 import io.torchfeed.data.pass.Abandoned;
 import io.torchfeed.data.pass.DeliveredBatch;
 import io.torchfeed.data.pass.Pass;
-import io.torchfeed.internal.Failures;
 import java.lang.ref.Reference;
 import java.util.Iterator;
 import java.util.Spliterator;
 import java.util.Spliterators;
-import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.bytedeco.javacpp.PointerScope;
@@ -40,7 +38,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
   private final DataLoader loader;
   private final Pass pass;
   private final Abandoned.Watch watch;
-  private final UnaryOperator<DeliveredBatch> finish;
+  private final Pass.Finish finish;
 
   /**
    * Creates the consumer's side of a pass.
@@ -51,7 +49,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     this.loader = loader;
     this.pass = pass;
     this.watch = loader.watch(this, pass);
-    this.finish = step == null ? UnaryOperator.identity() : loaded -> afterStep(step, seed, loaded);
+    this.finish = step == null ? loaded -> loaded : loaded -> afterStep(step, seed, loaded);
   }
 
   /**
@@ -119,34 +117,33 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
    *     cause, and the pass can continue with the next batch, also if the step of {@link
    *     DataLoaderBuilder#afterTransfer} threw it; or if the pass is closed, even while waiting, or
    *     another thread reads it
+   * @throws OutOfMemoryError if the Java heap has no room for the batch or for one of these
+   *     exceptions; nothing is lost, and the call can be repeated
    */
   @Override
   public Batch next() {
     try {
-      return new Batch(this, pass.next(finish));
+      return pass.next(finish, this::view);
     } finally {
       Reference.reachabilityFence(this);
     }
   }
 
+  private Batch view(DeliveredBatch content) {
+    return new Batch(this, content);
+  }
+
   /**
    * Returns the batch to deliver in place of a loaded one, which ends.
    *
-   * @throws IllegalStateException if the step fails; the loaded batch is left to the caller
+   * @throws Exception if the step fails; the loaded batch is left to the caller
    */
-  private DeliveredBatch afterStep(Batch.Step step, long seed, DeliveredBatch loaded) {
+  private DeliveredBatch afterStep(Batch.Step step, long seed, DeliveredBatch loaded)
+      throws Exception {
     DeliveredBatch finished;
     try (PointerScope scope = new PointerScope();
         NoGradGuard guard = new NoGradGuard()) {
       finished = loaded.withTensors(Batch.references(step.apply(new Batch(this, loaded), seed)));
-    } catch (Exception e) {
-      if (e instanceof InterruptedException) {
-        Thread.currentThread().interrupt();
-      }
-      throw new IllegalStateException(
-          "batch %d of epoch %d could not be computed by the step after the transfer: %s"
-              .formatted(loaded.number, loaded.epoch, Failures.describe(e)),
-          e);
     }
     loaded.close();
     return finished;

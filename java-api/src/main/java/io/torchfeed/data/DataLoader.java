@@ -62,12 +62,18 @@ public final class DataLoader implements AutoCloseable {
     this.core = core;
     this.step = step;
     this.seed = seed;
-    this.watch =
-        Abandoned.watch(
-            this,
-            core::close,
-            () -> "a DataLoader was dropped without close(); its threads and memory are freed now",
-            new AtomicBoolean());
+    try {
+      this.watch =
+          Abandoned.watch(
+              this,
+              core::close,
+              () ->
+                  "a DataLoader was dropped without close(); its threads and memory are freed now",
+              new AtomicBoolean());
+    } catch (OutOfMemoryError e) { // the core has no other owner yet
+      core.close();
+      throw e;
+    }
   }
 
   /**
@@ -208,7 +214,13 @@ public final class DataLoader implements AutoCloseable {
   private Batches open(Supplier<PassSource.Start> start) {
     try {
       core.requireOpen();
-      return new Batches(this, core.open(start.get()), step, seed);
+      Pass pass = core.open(start.get());
+      try {
+        return new Batches(this, pass, step, seed);
+      } catch (OutOfMemoryError e) { // the pass has no other owner yet
+        pass.close();
+        throw e;
+      }
     } finally {
       Reference.reachabilityFence(this);
     }

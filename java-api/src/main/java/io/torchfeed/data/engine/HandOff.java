@@ -2,7 +2,6 @@
 package io.torchfeed.data.engine;
 
 import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -87,7 +86,8 @@ final class HandOff {
   private static final class Side {
     final boolean polls;
     final long maxParkNanos;
-    final List<Waiter> waiting = new ArrayList<>();
+    final ArrayList<Waiter> waiting = new ArrayList<>();
+    int waiters;
 
     Side(boolean polls, long maxParkNanos) {
       this.polls = polls;
@@ -123,6 +123,9 @@ final class HandOff {
       this.side = side;
       this.others = others;
       this.isOver = isOver;
+      synchronized (HandOff.this) { // a wait allocates nothing
+        side.waiting.ensureCapacity(++side.waiters);
+      }
     }
 
     /** Waits until the wait is over. Interrupts are dropped: they were meant for finished work. */
@@ -202,8 +205,8 @@ final class HandOff {
       parkNanos = parks ? side.maxParkNanos : Math.max(MIN_POLL_NANOS, waited / POLLS_OF_WAIT);
       isSignalled = false;
       if (thread == null) {
-        thread = Thread.currentThread();
         side.waiting.add(this);
+        thread = Thread.currentThread();
       }
     }
 

@@ -11,14 +11,18 @@ import io.torchfeed.data.task.IndexRequest;
 import io.torchfeed.internal.LoaderEvents;
 import io.torchfeed.memory.Slab;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The engine of JVM threads: each worker writes the samples of one batch into a slab of its own, or
  * lets native code gather them. There is one slab for each requested batch and one for the batch
  * that the consumer holds; a slab still referenced by a tensor is abandoned to it.
+ *
+ * <p>Any allocation may fail: results are created before the books are changed, which allocates
+ * nothing. A call that fails can be repeated, and a worker that dies costs its batch only.
  */
 final class JavaEngine implements BatchEngine {
   /** The time that samples may take after an interrupt when a pass is left. */
@@ -31,13 +35,18 @@ final class JavaEngine implements BatchEngine {
   private final HandOff handOff;
   private final HandOff.Waiter consumer;
   private final TaskResults results;
+  private final HandOff.Waiter rewinder;
+  private final HandOff.Waiter closer;
+  private final Supplier<Slab> slabSource = this::slab;
 
   // Guarded by the monitor of handOff.
   private final TaskQueue tasks;
+  private final Consumer<BatchTask> failing;
+  private final Consumer<BatchTask> dropping = this::drop;
   private final WorkerPool pool;
   private final InlineWorker inline;
   private final SlabPool slabs;
-  private @Nullable Slab current; // slab of the batch that the consumer holds
+  private @Nullable Slab current; // slab of the batch that the consumer has taken last
   private long epoch;
   private boolean interrupted;
   private long interruptedAt;
@@ -49,8 +58,11 @@ final class JavaEngine implements BatchEngine {
     consumer = handOff.consumer(this::isTakeOver);
     results = new TaskResults(options);
     tasks = new TaskQueue(options.inOrder());
+    failing = tasks::fail;
     pool =
         new WorkerPool(options.workers(), () -> new LoaderWorker(this, new BatchFiller(options)));
+    rewinder = handOff.consumer(() -> !pool.isBusy());
+    closer = handOff.consumer(() -> !pool.isBusy());
     inline = new InlineWorker(options);
     slabs = new SlabPool(options.content().layout(), options.batchRows());
   }
@@ -65,10 +77,10 @@ final class JavaEngine implements BatchEngine {
   @Override
   public boolean rewind(long newEpoch) {
     interrupt();
-    awaitIdle(PATIENCE_NANOS);
+    awaitIdle(rewinder, PATIENCE_NANOS);
     synchronized (handOff) {
       dropAll();
-      pool.reap(tasks::fail);
+      pool.reap(failing);
       pool.logDeath();
       epoch = newEpoch;
       interrupted = false;
@@ -91,20 +103,18 @@ final class JavaEngine implements BatchEngine {
   }
 
   /** Waits until no worker fills a batch, at most the given time from the interrupt. */
-  private void awaitIdle(long patienceNanos) {
+  private void awaitIdle(HandOff.Waiter waiter, long patienceNanos) {
     long left;
     synchronized (handOff) {
       left = interruptedAt + patienceNanos - System.nanoTime();
     }
-    handOff.consumer(() -> !pool.isBusy()).awaitUninterruptibly(left);
+    waiter.awaitUninterruptibly(left);
   }
 
   /** Abandons workers that did not return in time, and drops all batches. */
   private void dropAll() {
     pool.dismissBusy();
-    for (BatchTask task : tasks.clear()) {
-      drop(task);
-    }
+    tasks.clear(dropping);
     takeBackCurrent();
   }
 
@@ -131,7 +141,7 @@ final class JavaEngine implements BatchEngine {
   public void start() {
     synchronized (handOff) {
       if (!closed) {
-        pool.reap(tasks::fail);
+        pool.reap(failing);
         pool.fillUp();
       }
     }
@@ -144,13 +154,9 @@ final class JavaEngine implements BatchEngine {
     }
     BatchTask task = await(due);
     synchronized (handOff) {
-      tasks.take(task);
       LoadedBatch loaded = results.of(task, due);
-      if (loaded.hasRows()) {
-        current = task.slab();
-      } else {
-        drop(task);
-      }
+      tasks.take(task);
+      current = loaded.hasRows() ? task.slab() : task.drop();
       return loaded;
     }
   }
@@ -162,8 +168,8 @@ final class JavaEngine implements BatchEngine {
       return NO_REQUEST;
     }
     synchronized (handOff) {
-      tasks.take(next);
       drop(next);
+      tasks.take(next);
     }
     return next.batch;
   }
@@ -203,7 +209,7 @@ final class JavaEngine implements BatchEngine {
 
   /** Returns whether {@link #takeable} would not return null. The caller holds the monitor. */
   private boolean isTakeOver() {
-    return interrupted || closed || tasks.takeable() != null || pool.hasDead();
+    return interrupted || closed || tasks.takeable() != null || pool.isIncomplete();
   }
 
   private @Nullable BatchTask takeable() {
@@ -212,8 +218,8 @@ final class JavaEngine implements BatchEngine {
       if (tasks.first() == null) {
         throw new IllegalStateException("no batch was requested");
       }
-      if (pool.hasDead()) {
-        pool.reap(tasks::fail);
+      if (pool.isIncomplete()) {
+        pool.reap(failing);
         pool.fillUp();
       }
       pool.throwDeath();
@@ -243,7 +249,7 @@ final class JavaEngine implements BatchEngine {
       wasInterrupted = inline.begin(task);
     }
     try {
-      inline.fill(task, this::slab);
+      inline.fill(task, slabSource);
     } finally {
       synchronized (handOff) {
         task.end();
@@ -252,7 +258,7 @@ final class JavaEngine implements BatchEngine {
     }
     synchronized (handOff) {
       if (interrupted || closed) {
-        tasks.clear();
+        tasks.clear(dropping);
         drop(task);
       }
       requireUndisturbed();
@@ -268,7 +274,7 @@ final class JavaEngine implements BatchEngine {
       worker.isStarting = false;
     }
     for (BatchTask task = next(worker, waiter); task != null; task = next(worker, waiter)) {
-      worker.filler.fill(task, this::slab);
+      worker.filler.fill(task, slabSource);
       end(worker, task);
       if (!worker.filler.isUsable()) {
         return;
@@ -371,17 +377,15 @@ final class JavaEngine implements BatchEngine {
 
   @Override
   public void close() {
-    List<LoaderWorker> leaving;
     synchronized (handOff) {
       if (closed) {
         return;
       }
       closed = true;
-      leaving = pool.list();
-      pool.interruptStarting();
+      pool.beginLeaving();
     }
     interrupt();
-    awaitIdle(LAST_PATIENCE_NANOS);
+    awaitIdle(closer, LAST_PATIENCE_NANOS);
     long end;
     synchronized (handOff) {
       dropAll();
@@ -391,6 +395,6 @@ final class JavaEngine implements BatchEngine {
     inline.stop();
     results.close();
     // Workers in a sample that does not return are abandoned; they free their objects.
-    WorkerPool.joinBriefly(leaving, end);
+    pool.joinBriefly(end);
   }
 }

@@ -42,6 +42,9 @@ final class NativeEngine implements BatchEngine {
   private final long timeoutMillis;
   private long epoch;
 
+  /** The failure of the batch in {@link #info}, until the consumer has an exception for it. */
+  private @Nullable Throwable lost;
+
   private NativeEngine(NativeHandle<BatchFeed> engine, NativeEngineOptions options) {
     this.engine = engine;
     this.options = options;
@@ -90,6 +93,7 @@ final class NativeEngine implements BatchEngine {
   @Override
   public boolean rewind(long newEpoch) {
     epoch = newEpoch;
+    lost = null;
     if (!engine.call(BatchFeed::rewind)) {
       return false;
     }
@@ -112,6 +116,9 @@ final class NativeEngine implements BatchEngine {
 
   @Override
   public LoadedBatch take(long due) {
+    if (lost != null) {
+      return failed(lost);
+    }
     long start = System.nanoTime();
     while (true) {
       info.put(BatchFeed.kBatch, NOTHING_TAKEN);
@@ -164,16 +171,22 @@ final class NativeEngine implements BatchEngine {
 
   /**
    * Returns the result for a batch that was taken and failed; throws a failure that concerns no
-   * batch.
+   * batch. If there is no memory for the result, the next call tries again.
    */
   private LoadedBatch failed(Throwable e) {
-    long batch = info.get(BatchFeed.kBatch);
-    if (batch == NOTHING_TAKEN) {
+    if (info.get(BatchFeed.kBatch) == NOTHING_TAKEN) {
       if (e instanceof Error error) {
         throw error;
       }
       throw (RuntimeException) e;
     }
+    lost = e;
+    LoadedBatch result = resultFor(info.get(BatchFeed.kBatch), e);
+    lost = null;
+    return result;
+  }
+
+  private LoadedBatch resultFor(long batch, Throwable e) {
     if (e instanceof NativeException error && error.code() == NativeException.Code.UNREADABLE) {
       long row = engine.callLong(BatchFeed::unreadable_row);
       return LoadedBatch.failed(

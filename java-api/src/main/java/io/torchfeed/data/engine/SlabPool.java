@@ -3,9 +3,8 @@ package io.torchfeed.data.engine;
 
 import io.torchfeed.data.task.BatchLayout;
 import io.torchfeed.memory.Slab;
-import java.util.ArrayDeque;
-import java.util.Deque;
-import java.util.Iterator;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,8 +21,8 @@ final class SlabPool {
 
   private final BatchLayout layout;
   private final int rows;
-  private final Deque<Slab> free = new ArrayDeque<>();
-  private final Deque<Slab> read = new ArrayDeque<>(); // slabs being copied
+  private final List<Slab> free = new ArrayList<>(); // taken from its end
+  private final List<Slab> read = new ArrayList<>(MAX_READ + 1); // slabs being copied
   private volatile @Nullable String device;
   private boolean once;
 
@@ -45,14 +44,12 @@ final class SlabPool {
 
   /** Returns a slab that may be written, or null if there is none. */
   public @Nullable Slab poll() {
-    for (Iterator<Slab> slabs = read.iterator(); slabs.hasNext(); ) {
-      Slab slab = slabs.next();
-      if (slab.isFree()) {
-        slabs.remove();
-        return slab;
+    for (int i = 0; i < read.size(); i++) {
+      if (read.get(i).isFree()) {
+        return read.remove(i);
       }
     }
-    return free.poll();
+    return free.isEmpty() ? null : free.remove(free.size() - 1);
   }
 
   public Slab allocate() {
@@ -62,26 +59,39 @@ final class SlabPool {
         : Slab.allocatePinned(layout.slabColumns(), rows, pinnedFor);
   }
 
+  /** Takes a slab back, or frees it. Does not fail for lack of memory. */
   public void giveBack(Slab slab) {
     if (once) {
       slab.close();
     } else if (slab.isFree()) {
-      free.push(slab); // taken first: may still be in the caches
+      keep(slab);
     } else if (slab.isPinned()) {
       read.add(slab);
       if (read.size() > MAX_READ) {
-        read.remove().close();
+        read.remove(0).close();
       }
     } else {
       slab.close();
     }
   }
 
+  private void keep(Slab slab) {
+    try {
+      free.add(slab); // taken first: may still be in the caches
+    } catch (OutOfMemoryError noRoom) {
+      slab.close();
+    }
+  }
+
   /** Releases all slabs; tensors that refer to them keep their memory. */
   public void clear() {
-    free.forEach(Slab::close);
-    free.clear();
-    read.forEach(Slab::close);
-    read.clear();
+    clear(free);
+    clear(read);
+  }
+
+  private static void clear(List<Slab> slabs) {
+    while (!slabs.isEmpty()) {
+      slabs.remove(slabs.size() - 1).close();
+    }
   }
 }

@@ -2,16 +2,19 @@
 package io.torchfeed.data.engine;
 
 import io.torchfeed.data.task.BatchTask;
-import java.util.ArrayDeque;
-import java.util.Deque;
-import java.util.List;
+import java.util.ArrayList;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The batches requested of an engine and not yet taken. Guarded by the engine's monitor. */
+/**
+ * The batches requested of an engine and not yet taken. Only {@link #add} allocates; if that fails,
+ * it has changed nothing. Guarded by the engine's monitor.
+ */
 final class TaskQueue {
   private final boolean inOrder;
-  private final Deque<BatchTask> requested = new ArrayDeque<>();
-  private final Deque<BatchTask> waiting = new ArrayDeque<>(); // requested batches not yet begun
+  // Lists, which are short: a deque that cannot grow loses its content.
+  private final ArrayList<BatchTask> requested = new ArrayList<>();
+  private final ArrayList<BatchTask> waiting = new ArrayList<>(); // requested, and not yet begun
 
   /**
    * Creates an empty queue.
@@ -23,16 +26,10 @@ final class TaskQueue {
   }
 
   void add(BatchTask task) {
+    requested.ensureCapacity(requested.size() + 1);
+    waiting.ensureCapacity(waiting.size() + 1);
     requested.add(task);
-    boolean added = false;
-    try {
-      waiting.add(task);
-      added = true;
-    } finally {
-      if (!added) {
-        requested.removeLast();
-      }
-    }
+    waiting.add(task);
   }
 
   /** Returns whether at least half of the requested batches are not begun. */
@@ -42,9 +39,9 @@ final class TaskQueue {
 
   /** Returns the first batch that may be begun, or null. */
   @Nullable BatchTask firstReady() {
-    for (BatchTask task : waiting) {
-      if (task.isReady()) {
-        return task;
+    for (int i = 0; i < waiting.size(); i++) {
+      if (waiting.get(i).isReady()) {
+        return waiting.get(i);
       }
     }
     return null;
@@ -64,18 +61,15 @@ final class TaskQueue {
 
   /** Returns the batch that was requested first, or null. */
   @Nullable BatchTask first() {
-    return requested.peek();
+    return requested.isEmpty() ? null : requested.get(0);
   }
 
   /** Returns the batch that can be taken now, or null. */
   @Nullable BatchTask takeable() {
-    if (inOrder) {
-      BatchTask first = requested.peek();
-      return first != null && first.isDone() ? first : null;
-    }
-    for (BatchTask task : requested) {
-      if (task.isDone()) {
-        return task;
+    int candidates = inOrder ? Math.min(1, requested.size()) : requested.size();
+    for (int i = 0; i < candidates; i++) {
+      if (requested.get(i).isDone()) {
+        return requested.get(i);
       }
     }
     return null;
@@ -88,8 +82,8 @@ final class TaskQueue {
   /** Returns the number of batches that are done and not taken. */
   int ready() {
     int ready = 0;
-    for (BatchTask task : requested) {
-      ready += task.isDone() ? 1 : 0;
+    for (int i = 0; i < requested.size(); i++) {
+      ready += requested.get(i).isDone() ? 1 : 0;
     }
     return ready;
   }
@@ -99,11 +93,18 @@ final class TaskQueue {
     waiting.clear();
   }
 
-  /** Removes all batches; returns the ones that are done. */
-  List<BatchTask> clear() {
-    List<BatchTask> done = requested.stream().filter(task -> task.isDone()).toList();
+  /**
+   * Removes all batches.
+   *
+   * @param dropped receives those that are done
+   */
+  void clear(Consumer<BatchTask> dropped) {
     waiting.clear();
-    requested.clear();
-    return done;
+    while (!requested.isEmpty()) {
+      BatchTask task = requested.remove(requested.size() - 1);
+      if (task.isDone()) {
+        dropped.accept(task);
+      }
+    }
   }
 }

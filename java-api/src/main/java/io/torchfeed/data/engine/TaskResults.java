@@ -20,8 +20,8 @@ final class TaskResults implements AutoCloseable {
   }
 
   /**
-   * Returns the tensors of the batch, which view its slab, or the reason why there are none. Throws
-   * nothing, since the batch is already taken.
+   * Returns the tensors of the batch, which view its slab, or the reason why there are none. If not
+   * even that can be created, throws an {@link OutOfMemoryError}, and can be called again.
    */
   LoadedBatch of(BatchTask task, long due) {
     Throwable error = task.error();

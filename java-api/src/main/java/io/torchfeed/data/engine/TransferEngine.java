@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.engine;
 
-import static java.util.Objects.requireNonNull;
-
 import io.torchfeed.bindings.NativeDeviceTransfer;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
@@ -28,15 +26,12 @@ public final class TransferEngine implements BatchEngine {
 
   /** A batch that was taken from the host engine. */
   private static final class Sent {
-    final long number; // number of the transfer
-    final @Nullable LoadedBatch
-        rows; // on the host, with closed tensors; or the reason why there are none
-    final @Nullable Throwable failure; // failure of the host engine
+    final LoadedBatch rows; // on the host, with closed tensors; or the reason why there are none
+    long number = NONE; // number of the transfer
+    @Nullable Throwable failure; // of the transfer
 
-    Sent(long number, @Nullable LoadedBatch rows, @Nullable Throwable failure) {
-      this.number = number;
+    Sent(LoadedBatch rows) {
       this.rows = rows;
-      this.failure = failure;
     }
   }
 
@@ -45,7 +40,9 @@ public final class TransferEngine implements BatchEngine {
   private final NativeHandle<NativeDeviceTransfer> transfer;
   private final LoaderMeter meter;
   private long epoch;
-  private @Nullable Sent ahead;
+  private @Nullable LoadedBatch unsent; // taken from the host, and not yet sent
+  private @Nullable Sent ahead; // sent, and not yet taken by the consumer
+  private @Nullable Throwable failedAhead; // exception of the host engine when it was asked ahead
   private long current = NONE; // transfer of the batch that the consumer holds
 
   private TransferEngine(
@@ -85,7 +82,9 @@ public final class TransferEngine implements BatchEngine {
 
   @Override
   public boolean rewind(long newEpoch) {
+    dropUnsent();
     ahead = null;
+    failedAhead = null;
     current = NONE;
     epoch = newEpoch;
     boolean isOfUse = false;
@@ -110,20 +109,26 @@ public final class TransferEngine implements BatchEngine {
   @Override
   public LoadedBatch take(long due) {
     releaseCurrent();
-    Sent next = ahead;
+    throwFailedAhead();
+    Sent next = sent(due);
+    LoadedBatch received = received(next);
+    current = next.number;
     ahead = null;
-    if (next == null) {
-      next = send(due);
-    }
-    throwIfFailed(next.failure);
-    LoadedBatch gathered = receive(next);
-    if (host.isReady()) {
-      ahead = sendAhead(due + 1);
-    }
-    return gathered;
+    sendAhead(due + 1);
+    return received;
   }
 
-  private static void throwIfFailed(@Nullable Throwable failure) {
+  private void releaseCurrent() {
+    if (current != NONE) {
+      long number = current;
+      transfer.run(native_ -> native_.release(number));
+      current = NONE;
+    }
+  }
+
+  private void throwFailedAhead() {
+    Throwable failure = failedAhead;
+    failedAhead = null;
     if (failure instanceof Error error) {
       throw error;
     }
@@ -132,43 +137,64 @@ public final class TransferEngine implements BatchEngine {
     }
   }
 
-  private void releaseCurrent() {
-    if (current != NONE) {
-      long number = current;
-      current = NONE;
-      transfer.run(native_ -> native_.release(number));
-    }
-  }
-
-  private Sent sendAhead(long due) {
+  /** Sends the next batch if its rows are ready. A failure is kept for the next call. */
+  private void sendAhead(long due) {
     try {
-      return send(due);
+      if (host.isReady()) {
+        sent(due);
+      }
     } catch (RuntimeException | Error e) {
-      return new Sent(NONE, null, e);
+      failedAhead = e;
     }
   }
 
-  private Sent send(long due) {
-    LoadedBatch rows = host.take(due);
-    if (!rows.hasRows()) {
-      return new Sent(NONE, rows, null);
+  /** Returns the next batch, which is sent if it has not been. */
+  private Sent sent(long due) {
+    Sent next = ahead;
+    if (next == null) {
+      if (unsent == null) {
+        unsent = host.take(due);
+      }
+      next = new Sent(unsent);
+      ahead = next;
+      unsent = null;
+      if (next.rows.hasRows()) {
+        send(next);
+      }
     }
-    LoaderEvents.Transfer event = LoaderEvents.beginTransfer();
+    return next;
+  }
+
+  /** Starts the copy; a failure costs the batch. */
+  private void send(Sent next) {
+    LoadedBatch rows = next.rows;
     long start = System.nanoTime();
     try (PointerScope scope = new PointerScope();
         TensorVector vector = new TensorVector(rows.tensors)) {
-      long number = transfer.call(native_ -> native_.send(vector));
+      LoaderEvents.Transfer event = LoaderEvents.beginTransfer();
+      next.number = transfer.callLong(native_ -> native_.send(vector));
       if (event != null) {
         event.finish(epoch, rows.batch, rows.bytes);
       }
-      return new Sent(number, rows, null);
     } catch (RuntimeException | Error e) {
-      return new Sent(NONE, rows.failed(notCopied(rows.batch, e)), null);
+      next.failure = e;
     } finally {
       meter.transferred(System.nanoTime() - start);
-      for (Tensor tensor : rows.tensors) {
-        tensor.close(); // the transfer keeps the memory it reads
-      }
+      close(rows); // the transfer keeps the memory it reads
+    }
+  }
+
+  private static void close(LoadedBatch rows) {
+    for (Tensor tensor : rows.tensors) {
+      tensor.close();
+    }
+  }
+
+  private void dropUnsent() {
+    LoadedBatch rows = unsent;
+    unsent = null;
+    if (rows != null) {
+      close(rows);
     }
   }
 
@@ -183,41 +209,46 @@ public final class TransferEngine implements BatchEngine {
         e);
   }
 
-  private LoadedBatch receive(Sent sent) {
-    LoadedBatch rows = requireNonNull(sent.rows);
+  /** Returns the batch on the device, or why there is none; can be called again if it throws. */
+  private LoadedBatch received(Sent sent) {
+    LoadedBatch rows = sent.rows;
     if (!rows.hasRows()) {
       return rows;
     }
-    current = sent.number;
-    try {
-      BatchVector copies =
-          new BatchVector(
-              NativeHandle.outsideOfScopes(
-                  () -> transfer.call(native_ -> native_.receive(sent.number))),
-              BatchVector::close);
-      return rows.in(copies.tensors());
-    } catch (RuntimeException | Error e) {
-      return rows.failed(notCopied(rows.batch, e));
+    Throwable failure = sent.failure;
+    if (failure == null) {
+      try {
+        BatchVector copies =
+            new BatchVector(
+                NativeHandle.outsideOfScopes(
+                    () -> transfer.call(native_ -> native_.receive(sent.number))),
+                BatchVector::close);
+        return rows.in(copies.tensors());
+      } catch (RuntimeException | Error e) {
+        failure = e;
+        sent.failure = e;
+      }
     }
+    return rows.failed(notCopied(rows.batch, failure));
   }
 
   @Override
   public long dropIfNothing(long due) {
-    Sent next = ahead;
-    if (next == null) {
+    if (ahead == null && unsent == null) {
       return host.dropIfNothing(due);
     }
-    LoadedBatch rows = next.rows;
+    LoadedBatch rows = ahead == null ? unsent : ahead.rows;
     if (rows == null || !rows.isNothing) {
       return NO_REQUEST;
     }
     ahead = null;
+    unsent = null;
     return rows.batch;
   }
 
   @Override
   public int ready() {
-    return host.ready() + (ahead == null ? 0 : 1);
+    return host.ready() + (isOneAhead() ? 1 : 0);
   }
 
   @Override
@@ -227,7 +258,11 @@ public final class TransferEngine implements BatchEngine {
 
   @Override
   public boolean isReady() {
-    return ahead != null || host.isReady();
+    return isOneAhead() || host.isReady();
+  }
+
+  private boolean isOneAhead() {
+    return ahead != null || unsent != null;
   }
 
   @Override
@@ -238,6 +273,7 @@ public final class TransferEngine implements BatchEngine {
 
   @Override
   public void close() {
+    dropUnsent();
     host.close();
     transfer.close();
   }

@@ -4,7 +4,6 @@ package io.torchfeed.data.engine;
 import io.torchfeed.data.LoaderWorkerException;
 import io.torchfeed.data.task.BatchTask;
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -14,7 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The worker threads of an engine. Guarded by the engine's monitor, except {@link #joinBriefly}. A
- * worker that is the caller does not count as busy.
+ * worker that is the caller does not count as busy. If a call fails for lack of memory, the next
+ * one does the rest.
  */
 final class WorkerPool {
   private static final System.Logger LOGGER = System.getLogger("io.torchfeed.data");
@@ -22,12 +22,14 @@ final class WorkerPool {
   private final int size;
   private final Supplier<LoaderWorker> factory;
   private final List<LoaderWorker> workers = new ArrayList<>();
+  private final @Nullable LoaderWorker[] leaving;
   private @Nullable LoaderWorkerException death; // not yet reported
 
   /** Creates a pool without threads. */
   WorkerPool(int size, Supplier<LoaderWorker> factory) {
     this.size = size;
     this.factory = factory;
+    this.leaving = new LoaderWorker[size];
   }
 
   /**
@@ -56,14 +58,14 @@ final class WorkerPool {
     }
   }
 
-  /** Returns whether {@link #reap} would remove a worker. */
-  boolean hasDead() {
+  /** Returns whether a worker has ended, or none is left. */
+  boolean isIncomplete() {
     for (int i = 0; i < workers.size(); i++) {
       if (workers.get(i).hasEnded()) {
         return true;
       }
     }
-    return false;
+    return workers.isEmpty() && size > 0;
   }
 
   /**
@@ -72,11 +74,10 @@ final class WorkerPool {
    * @param failed receives the failed batches
    */
   void reap(Consumer<BatchTask> failed) {
-    for (Iterator<LoaderWorker> all = workers.iterator(); all.hasNext(); ) {
-      LoaderWorker worker = all.next();
-      if (worker.hasEnded()) {
-        all.remove();
-        bury(worker, failed);
+    for (int i = workers.size() - 1; i >= 0; i--) {
+      if (workers.get(i).hasEnded()) {
+        bury(workers.get(i), failed);
+        workers.remove(i); // only now: an exception that could not be created is created again
       }
     }
   }
@@ -84,19 +85,19 @@ final class WorkerPool {
   private void bury(LoaderWorker worker, Consumer<BatchTask> failed) {
     BatchTask task = worker.current;
     if (task == null || task.isDone()) {
-      worker.current = null;
       if (worker.endedBy() != null) {
         death = new LoaderWorkerException(worker.number(), "while waiting", worker.endedBy());
       }
+      worker.current = null;
       return;
     }
-    worker.current = null;
     task.fail(
         new LoaderWorkerException(
             worker.number(),
             "while loading batch %d of epoch %d".formatted(task.batch, task.epoch),
             worker.endedBy()));
     failed.accept(task);
+    worker.current = null;
   }
 
   /**
@@ -126,12 +127,18 @@ final class WorkerPool {
   }
 
   boolean isBusy() {
-    return workers.stream().anyMatch(WorkerPool::isBusy);
+    for (int i = 0; i < workers.size(); i++) {
+      if (isBusy(workers.get(i))) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** Cancels the batches that workers are filling, and interrupts the workers. */
   void cancel() {
-    for (LoaderWorker worker : workers) {
+    for (int i = 0; i < workers.size(); i++) {
+      LoaderWorker worker = workers.get(i);
       if (worker.current != null) {
         worker.current.cancel();
       }
@@ -141,20 +148,25 @@ final class WorkerPool {
     }
   }
 
-  /** Interrupts workers that are in their start hook. */
-  void interruptStarting() {
-    workers.stream().filter(worker -> worker.isStarting).forEach(Thread::interrupt);
+  /**
+   * Interrupts workers that are in their start hook, and notes whom {@link #joinBriefly} awaits.
+   */
+  void beginLeaving() {
+    for (int i = 0; i < workers.size(); i++) {
+      leaving[i] = workers.get(i);
+      if (workers.get(i).isStarting) {
+        workers.get(i).interrupt();
+      }
+    }
   }
 
   /** Abandons the busy workers: they end after their current batch. */
   void dismissBusy() {
-    workers.stream().filter(WorkerPool::isBusy).forEach(worker -> worker.isDismissed = true);
-    workers.removeIf(worker -> worker.isDismissed);
-  }
-
-  /** Returns a snapshot of the workers. */
-  List<LoaderWorker> list() {
-    return List.copyOf(workers);
+    for (int i = workers.size() - 1; i >= 0; i--) {
+      if (isBusy(workers.get(i))) {
+        workers.remove(i).isDismissed = true;
+      }
+    }
   }
 
   /** Returns the workers' activities, for a message. */
@@ -163,12 +175,12 @@ final class WorkerPool {
     return workers.stream().map(worker -> worker.describe(now)).collect(Collectors.joining("; "));
   }
 
-  /** Waits for threads to end, until a {@link System#nanoTime} deadline. */
-  static void joinBriefly(List<LoaderWorker> workers, long end) {
+  /** Waits for the leaving workers to end, until a {@link System#nanoTime} deadline. */
+  void joinBriefly(long end) {
     boolean wasInterrupted = false;
-    for (LoaderWorker worker : workers) {
+    for (LoaderWorker worker : leaving) {
       long left = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
-      if (worker != Thread.currentThread() && left > 0) {
+      if (worker != null && worker != Thread.currentThread() && left > 0) {
         try {
           worker.join(left);
         } catch (InterruptedException e) {

@@ -2,20 +2,19 @@
 package io.torchfeed.data.pass;
 
 import io.torchfeed.data.task.IndexRequest;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The batches of a pass between the oldest one not delivered and the newest one requested, and
- * whether each is requested or delivered. Their number is bounded. Index lists are reused. Used by
- * one thread at a time.
+ * whether each is requested or delivered. Their number is bounded. Index lists are reused. Only
+ * {@link #blank} and {@link #deliveredAhead} allocate. Used by one thread at a time.
  */
 final class InFlightBatches {
   private final int maxBatchSize;
   private final IndexRequest[] window; // by batch number; null if delivered or not requested
-  private final Deque<IndexRequest> spare = new ArrayDeque<>();
+  private final IndexRequest[] spare;
+  private int spares;
   private long oldest;
   private long next;
   private int pending;
@@ -30,6 +29,7 @@ final class InFlightBatches {
   InFlightBatches(long first, int capacity, int maxBatchSize) {
     this.maxBatchSize = maxBatchSize;
     this.window = new IndexRequest[capacity];
+    this.spare = new IndexRequest[capacity + 1]; // and the batch that the consumer holds
     this.oldest = first;
     this.next = first;
   }
@@ -56,8 +56,7 @@ final class InFlightBatches {
 
   /** Returns a blank index list; {@link #add} or {@link #release} takes it back. */
   IndexRequest blank() {
-    IndexRequest blank = spare.poll();
-    return blank == null ? new IndexRequest(maxBatchSize) : blank;
+    return spares == 0 ? new IndexRequest(maxBatchSize) : spare[--spares];
   }
 
   /** Notes that the next batch is requested. */
@@ -77,14 +76,19 @@ final class InFlightBatches {
     return window[slot(oldest)];
   }
 
-  /** Notes that a batch is delivered; the caller owns its request until it is released. */
-  IndexRequest deliver(long batch) {
-    int slot = slot(batch);
-    IndexRequest delivered = window[slot];
-    if (delivered == null) {
+  /** Returns the request of a batch that is not delivered. */
+  IndexRequest requested(long batch) {
+    IndexRequest requested = window[slot(batch)];
+    if (requested == null) {
       throw new IllegalStateException("batch " + batch + " arrived without being requested");
     }
-    window[slot] = null;
+    return requested;
+  }
+
+  /** Notes that a batch is delivered; the caller owns its request until it is released. */
+  IndexRequest deliver(long batch) {
+    IndexRequest delivered = requested(batch);
+    window[slot(batch)] = null;
     pending--;
     advance();
     return delivered;
@@ -93,7 +97,9 @@ final class InFlightBatches {
   /** Takes back the request of a batch that has ended. */
   void release(IndexRequest request) {
     request.failure = null;
-    spare.push(request);
+    if (spares < spare.length) { // several threads may hold batches
+      spare[spares++] = request;
+    }
   }
 
   private void advance() {

@@ -83,11 +83,17 @@ final class IndexScheduler implements PrefetchScheduler {
       try {
         requestNext();
       } catch (RuntimeException | Error e) {
-        failures = failedAt == window.next() ? failures + 1 : 1;
-        failedAt = window.next();
-        failure = e;
+        noteFailure(e);
       }
       skipDelivered();
+    }
+  }
+
+  private void noteFailure(Throwable thrown) {
+    failure = thrown;
+    if (!(thrown instanceof OutOfMemoryError)) { // which says nothing about the sampler
+      failures = failedAt == window.next() ? failures + 1 : 1;
+      failedAt = window.next();
     }
   }
 
@@ -200,13 +206,16 @@ final class IndexScheduler implements PrefetchScheduler {
   }
 
   @Override
-  public synchronized DeliveredBatch deliver(LoadedBatch loaded) {
+  public synchronized DeliveredBatch batch(LoadedBatch loaded) {
+    return new DeliveredBatch(epoch, window.requested(loaded.batch), loaded);
+  }
+
+  @Override
+  public synchronized void deliver(LoadedBatch loaded) {
     IndexRequest request = window.deliver(loaded.batch);
     if (loaded.failure != null) {
       window.release(request);
-      throw loaded.failure;
     }
-    return new DeliveredBatch(epoch, request, loaded);
   }
 
   @Override

@@ -7,8 +7,8 @@ import io.torchfeed.data.engine.BatchEngine;
 import io.torchfeed.data.engine.LoadedBatch;
 import io.torchfeed.internal.LoaderEvents;
 import java.util.NoSuchElementException;
+import java.util.function.Function;
 import java.util.function.Supplier;
-import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,6 +17,17 @@ import org.jspecify.annotations.Nullable;
  * closed can be detected.
  */
 public final class Pass {
+  /** A computation on the tensors of a batch before its delivery. */
+  @FunctionalInterface
+  public interface Finish {
+    /**
+     * Returns the batch to deliver in place of a loaded one, which ends.
+     *
+     * @throws Exception if that fails; the loaded batch is left to the caller
+     */
+    DeliveredBatch apply(DeliveredBatch loaded) throws Exception;
+  }
+
   private final LoaderCore loader;
   private final BatchEngine engine;
   private final PrefetchScheduler scheduler;
@@ -24,6 +35,7 @@ public final class Pass {
   private final PassLifecycle lifecycle;
   private final PassTimes times;
   private volatile boolean exhausted;
+  private final UnderWay underWay = new UnderWay();
 
   /** Takes ownership of the start. */
   Pass(LoaderCore loader, BatchEngine engine, PassSource.Start start) {
@@ -58,7 +70,7 @@ public final class Pass {
   public boolean hasNext() {
     lifecycle.enter();
     try {
-      return !isOver();
+      return underWay.isPresent() || !isOver();
     } finally {
       lifecycle.exit();
     }
@@ -67,18 +79,29 @@ public final class Pass {
   /**
    * Waits for the next batch.
    *
-   * @param finish returns the batch to deliver, or throws; runs in this thread, inside of the pass
+   * @param finish computes the batch to deliver; runs in this thread, inside of the pass
+   * @param view returns the consumer's view of it; only creates an object
+   * @throws IllegalStateException if the batch could not be computed
+   * @throws OutOfMemoryError if there is no memory for the result or an exception; the next call
+   *     continues with the same batch
    */
-  public DeliveredBatch next(UnaryOperator<DeliveredBatch> finish) {
+  public <T> T next(Finish finish, Function<DeliveredBatch, T> view) {
     lifecycle.enter();
     try {
       lifecycle.beginTaking();
       LoaderEvents.BatchWait event = LoaderEvents.beginWait();
       int ready = exhausted ? 0 : engine.ready();
       while (true) {
-        DeliveredBatch batch = take(ready, event);
-        if (batch != null) {
-          return lifecycle.deliver(finished(batch, finish));
+        LoadedBatch loaded = underWay.isPresent() ? underWay.loaded() : take(ready, event);
+        if (loaded.failure != null) {
+          lifecycle.requireOpen(); // the failure of an interrupted engine says nothing of the batch
+        }
+        if (loaded.hasRows()) {
+          return delivered(loaded, finish, view);
+        }
+        end(loaded);
+        if (loaded.failure != null) {
+          throw loaded.failure;
         }
       }
     } finally {
@@ -86,33 +109,45 @@ public final class Pass {
     }
   }
 
-  private DeliveredBatch finished(DeliveredBatch batch, UnaryOperator<DeliveredBatch> finish) {
-    try {
-      return finish.apply(batch);
-    } catch (RuntimeException | Error e) {
-      batch.close();
-      scheduler.release(batch);
-      throw e;
-    }
-  }
-
-  private @Nullable DeliveredBatch take(int ready, LoaderEvents.@Nullable BatchWait event) {
+  private LoadedBatch take(int ready, LoaderEvents.@Nullable BatchWait event) {
     if (isOver()) {
       throw new NoSuchElementException(scheduler.end());
     }
     scheduler.requestUpTo(loader.prefetch() + 1);
     scheduler.throwIfDue();
     LoadedBatch loaded = waiting(() -> engine.take(scheduler.due()));
+    underWay.begin(loaded);
     times.report(scheduler.samplingNanos());
-    if (loaded.failure != null) {
-      lifecycle.requireOpen(); // the failure of an interrupted engine says nothing about the batch
-    } else if (loaded.hasRows()) {
+    if (loaded.hasRows()) {
+      times.delivered(loaded, ready);
       if (event != null) {
         event.finish(epoch, loaded.batch, loaded.rows, loaded.bytes, ready);
       }
-      times.delivered(loaded, ready);
     }
-    return scheduler.deliver(loaded);
+    return loaded;
+  }
+
+  private <T> T delivered(LoadedBatch loaded, Finish finish, Function<DeliveredBatch, T> view) {
+    DeliveredBatch batch = underWay.batch(scheduler);
+    Throwable thrown = underWay.finish(finish);
+    if (thrown != null) {
+      Throwable reason = underWay.reason(thrown);
+      end(loaded);
+      batch.close();
+      scheduler.release(batch);
+      UnderWay.rethrow(reason);
+    }
+    DeliveredBatch finished = underWay.batch(scheduler);
+    T result = view.apply(finished);
+    end(loaded);
+    lifecycle.deliver(finished);
+    return result;
+  }
+
+  /** Notes that the consumer gets the batch, its failure, or nothing. Allocates nothing. */
+  private void end(LoadedBatch loaded) {
+    scheduler.deliver(loaded);
+    underWay.end();
   }
 
   private boolean isOver() {
@@ -194,6 +229,7 @@ public final class Pass {
 
     @Override
     public void engineUnused() {
+      underWay.drop();
       loader.giveBack(engine, epoch);
     }
 

@@ -3,7 +3,6 @@ package io.torchfeed.data.pass;
 
 import io.torchfeed.data.LoaderState;
 import io.torchfeed.data.engine.LoadedBatch;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A scheduler that requests the batches of one pass from its engine, ahead of the consumer, and
@@ -41,12 +40,17 @@ interface PrefetchScheduler extends AutoCloseable {
   long due();
 
   /**
-   * Notes that a batch has been loaded.
+   * Returns the batch for the consumer, which is not delivered yet.
    *
-   * @return the batch for the consumer; null if it turns out to have no samples
-   * @throws RuntimeException if it failed
+   * @param loaded a batch with rows
    */
-  @Nullable DeliveredBatch deliver(LoadedBatch loaded);
+  DeliveredBatch batch(LoadedBatch loaded);
+
+  /**
+   * Notes that a batch, or its failure, is delivered, unless it turned out to have no samples.
+   * Allocates nothing.
+   */
+  void deliver(LoadedBatch loaded);
 
   /** Notes that a batch has ended. */
   void release(DeliveredBatch batch);

@@ -6,10 +6,8 @@ import io.torchfeed.data.engine.BatchEngine;
 import io.torchfeed.data.engine.LoadedBatch;
 import io.torchfeed.data.task.StreamShard;
 import io.torchfeed.data.task.StreamTask;
-import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Deque;
-import org.jspecify.annotations.Nullable;
 
 /** A scheduler of the batches of a rank's shards, which take turns. */
 final class ShardScheduler implements PrefetchScheduler {
@@ -20,7 +18,7 @@ final class ShardScheduler implements PrefetchScheduler {
 
   // Guarded by this. Only the consumer modifies delivered.
   private final LoaderState.ShardPosition[] delivered; // by index in shards
-  private final Deque<StreamTask> inFlight = new ArrayDeque<>();
+  private final ArrayList<StreamTask> inFlight = new ArrayList<>();
   private long requests;
   private int turn; // index in shards of the next batch to request
   private int next; // index in shards of the next batch to deliver
@@ -53,6 +51,7 @@ final class ShardScheduler implements PrefetchScheduler {
         over = 0;
         StreamTask task =
             new StreamTask(epoch, requests, shard, source.batchSize(), source.dropLast());
+        inFlight.ensureCapacity(inFlight.size() + 1);
         engine.request(task);
         requests++;
         inFlight.add(task);
@@ -72,7 +71,7 @@ final class ShardScheduler implements PrefetchScheduler {
       if (dropped == BatchEngine.NO_REQUEST) {
         return false;
       }
-      taken(dropped);
+      remove(dropped);
     }
   }
 
@@ -81,11 +80,14 @@ final class ShardScheduler implements PrefetchScheduler {
   }
 
   /** Notes that a request is no longer in flight; returns its task. */
-  private synchronized StreamTask taken(long request) {
-    for (StreamTask task : inFlight) {
-      if (task.batch == request) {
-        inFlight.remove(task);
-        return task;
+  private synchronized StreamTask remove(long request) {
+    return inFlight.remove(place(request));
+  }
+
+  private int place(long request) {
+    for (int i = 0; i < inFlight.size(); i++) {
+      if (inFlight.get(i).batch == request) {
+        return i;
       }
     }
     throw new IllegalStateException("batch " + request + " arrived without being requested");
@@ -105,24 +107,26 @@ final class ShardScheduler implements PrefetchScheduler {
   }
 
   @Override
-  public synchronized @Nullable DeliveredBatch deliver(LoadedBatch loaded) {
-    StreamTask task = taken(loaded.batch);
+  public synchronized DeliveredBatch batch(LoadedBatch loaded) {
+    StreamTask task = inFlight.get(place(loaded.batch));
+    return new DeliveredBatch(epoch, position, task.samples(), loaded);
+  }
+
+  @Override
+  public synchronized void deliver(LoadedBatch loaded) {
+    StreamTask task = remove(loaded.batch);
     if (loaded.failure == null && !loaded.hasRows()) {
-      return null;
+      return;
     }
-    long number = position++;
+    position++;
     if (task.after != null) {
-      int place = place(task.shardNumber());
+      int place = placeOfShard(task.shardNumber());
       delivered[place] = task.after;
       next = (place + 1) % shards.length;
     }
-    if (loaded.failure != null) {
-      throw loaded.failure;
-    }
-    return new DeliveredBatch(epoch, number, task.samples(), loaded);
   }
 
-  private int place(int shard) {
+  private int placeOfShard(int shard) {
     int place = 0;
     while (shards[place].number() != shard) {
       place++;

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.pass;
+
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.data.engine.LoadedBatch;
+import io.torchfeed.internal.Failures;
+import org.bytedeco.pytorch.Tensor;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The batch that a pass has taken from its engine and the consumer does not have yet. It stays
+ * where it is if there is no memory for the next object on its way, even for an exception. Used by
+ * the thread inside the pass.
+ */
+final class UnderWay {
+  private @Nullable LoadedBatch loaded;
+  private @Nullable DeliveredBatch batch;
+  private boolean isFinished;
+  private @Nullable Throwable thrown; // what finishing the batch threw
+
+  boolean isPresent() {
+    return loaded != null;
+  }
+
+  LoadedBatch loaded() {
+    return requireNonNull(loaded);
+  }
+
+  void begin(LoadedBatch taken) {
+    loaded = taken;
+  }
+
+  /** Returns the batch to deliver, which is created when this is called first. */
+  DeliveredBatch batch(PrefetchScheduler scheduler) {
+    DeliveredBatch present = batch;
+    if (present == null) {
+      present = scheduler.batch(loaded());
+      batch = present;
+    }
+    return present;
+  }
+
+  /** Finishes the batch, once; returns what that threw, or null. */
+  @Nullable Throwable finish(Pass.Finish finish) {
+    if (!isFinished) {
+      isFinished = true;
+      try {
+        batch = finish.apply(requireNonNull(batch));
+      } catch (Throwable e) {
+        thrown = e;
+      }
+    }
+    return thrown;
+  }
+
+  /** Returns what the consumer gets in place of a batch that could not be finished. */
+  Throwable reason(Throwable cause) {
+    if (cause instanceof InterruptedException) {
+      Thread.currentThread().interrupt();
+    }
+    DeliveredBatch lost = requireNonNull(batch);
+    return cause instanceof Error && !(cause instanceof OutOfMemoryError)
+        ? cause
+        : new IllegalStateException(
+            "batch %d of epoch %d could not be computed by the step after the transfer: %s"
+                .formatted(lost.number, lost.epoch, Failures.describe(cause)),
+            cause);
+  }
+
+  static void rethrow(Throwable reason) {
+    if (reason instanceof Error error) {
+      throw error;
+    }
+    throw (IllegalStateException) reason;
+  }
+
+  void end() {
+    loaded = null;
+    batch = null;
+    isFinished = false;
+    thrown = null;
+  }
+
+  /** Frees the batch, which the consumer does not get any more. */
+  void drop() {
+    if (batch != null) {
+      batch.close();
+    } else if (loaded != null) {
+      for (Tensor tensor : loaded.tensors) {
+        tensor.close();
+      }
+    }
+    end();
+  }
+}
