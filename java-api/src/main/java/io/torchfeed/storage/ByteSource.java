@@ -52,7 +52,7 @@ public interface ByteSource extends AutoCloseable {
    * Reads bytes into a buffer, at its position.
    *
    * @param offset the position of the first byte, at least 0
-   * @param into a buffer with room for at least one byte
+   * @param into a buffer with room for at least one byte; its limit stays where it is
    * @return the number of bytes read, which is also the advance of the buffer's position: at least
    *     1, and often fewer than there is room for; or -1 if the offset is at the end or after it
    * @throws IOException if they cannot be read; the reader's exception names source and offset
@@ -86,13 +86,27 @@ public interface ByteSource extends AutoCloseable {
    * has its permissions, and other hard links to it keep the old content.
    *
    * @param file the new file
-   * @throws ByteSourceException if reading the source fails, or it ends before its size
+   * @throws ByteSourceException if reading the source or its size fails, the size is negative, or
+   *     it ends before its size
    * @throws IOException if the file cannot be written
    */
   default void copyTo(Path file) throws IOException {
     requireNonNull(file, "file");
-    long size = size();
+    long size = checkedSize();
     FileReplacement.write(file, channel -> copy(size, channel));
+  }
+
+  private long checkedSize() throws ByteSourceException {
+    long size;
+    try {
+      size = size();
+    } catch (IOException | RuntimeException e) {
+      throw new ByteSourceException(name(), 0, Failures.reason(e), e);
+    }
+    if (size < 0) {
+      throw new ByteSourceException(name(), 0, "its size must be at least 0, got " + size, null);
+    }
+    return size;
   }
 
   private void copy(long size, FileChannel channel) throws IOException {
@@ -118,7 +132,8 @@ public interface ByteSource extends AutoCloseable {
   default void readFully(long offset, ByteBuffer into) throws ByteSourceException {
     requireNonNull(into, "into");
     int start = into.position();
-    while (into.hasRemaining()) {
+    int end = into.limit();
+    while (into.position() < end) {
       int before = into.position();
       long at = offset + before - start;
       int count;
@@ -128,6 +143,13 @@ public interface ByteSource extends AutoCloseable {
         throw new ByteSourceException(name(), at, Failures.reason(e), e);
       }
       int moved = into.position() - before;
+      if (into.limit() != end) {
+        throw new ByteSourceException(
+            name(),
+            at,
+            "read must leave the limit of the buffer at %d, got %d".formatted(end, into.limit()),
+            null);
+      }
       if (count == -1 && moved == 0) {
         throw new ByteSourceException(name(), at, "it ends here", null);
       }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.text;
 
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Failures;
 import io.torchfeed.internal.Hash64;
 import io.torchfeed.internal.PathBytes;
@@ -43,16 +46,16 @@ final class FileLayout {
 
   /** Like {@link #of}, for sources that the program owns. */
   static FileLayout ofSources(List<ByteSource> sources) {
-    List<ByteSource> kept = List.copyOf(sources);
+    List<ByteSource> kept = Checks.copyOf("sources", sources);
     return new FileLayout(kept.stream().map(FileLayout::fileOf).toList(), kept);
   }
 
   private static TextFile fileOf(ByteSource source) {
-    Path path = Path.of(source.name());
+    Path path = Path.of(requireNonNull(source.name(), "the name of a source"));
     try {
       return new TextFile(
           path,
-          source.size(),
+          TextSource.sizeOf(source),
           FileTime.fromMillis(0),
           LineOptions.Compression.of(String.valueOf(path.getFileName())));
     } catch (IOException e) {

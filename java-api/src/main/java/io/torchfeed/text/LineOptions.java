@@ -7,7 +7,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Path;
 import java.util.Locale;
-import java.util.zip.GZIPInputStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -133,7 +132,9 @@ public record LineOptions(CarriageReturn carriageReturn, int bufferBytes, int ma
 
     /**
      * Names that end in {@code .gz}: readable only from the start, so one rank reads the whole
-     * file.
+     * file. Its members are read one after the other. Zero bytes after a member are padding; other
+     * bytes that are not a whole member are a {@link TextFileException}, where {@code gzip} warns
+     * and ignores them.
      */
     GZIP,
 
@@ -142,8 +143,6 @@ public record LineOptions(CarriageReturn carriageReturn, int bufferBytes, int ma
      * {@code com.github.luben:zstd-jni}, which torchfeed does not include.
      */
     ZSTD;
-
-    private static final int UNPACKED_AT_ONCE = 1 << 16;
 
     static Compression of(String name) {
       String lower = name.toLowerCase(Locale.ROOT);
@@ -157,7 +156,7 @@ public record LineOptions(CarriageReturn carriageReturn, int bufferBytes, int ma
     @Nullable InputStream unpacked(InputStream packed) throws IOException {
       return switch (this) {
         case NONE -> null;
-        case GZIP -> new GZIPInputStream(packed, UNPACKED_AT_ONCE);
+        case GZIP -> new GzipText(packed);
         case ZSTD -> ZstdText.unpacked(packed);
       };
     }

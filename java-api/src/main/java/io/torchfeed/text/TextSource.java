@@ -79,13 +79,27 @@ final class TextSource implements AutoCloseable {
 
     @Override
     public long size() throws IOException {
-      return source.size();
+      return sizeOf(source);
     }
 
     @Override
     public void close() {
       // the program closes it
     }
+  }
+
+  /** Returns the size of a source; whatever it throws is an {@link IOException}. */
+  static long sizeOf(ByteSource source) throws IOException {
+    long size;
+    try {
+      size = source.size();
+    } catch (RuntimeException e) {
+      throw new IOException(Failures.reason(e), e);
+    }
+    if (size < 0) {
+      throw new IOException("its size must be at least 0, got " + size);
+    }
+    return size;
   }
 
   /**
@@ -137,7 +151,10 @@ final class TextSource implements AutoCloseable {
     }
   }
 
-  /** All stored bytes of a text, from the first on. */
+  /**
+   * All stored bytes of a text, from the first on. The last one comes alone: zstd-jni notices the
+   * end of a file within a frame only if it has read something since the last whole frame.
+   */
   private static final class Stored extends InputStream {
     private final Bytes bytes;
     private final long size;
@@ -156,19 +173,14 @@ final class TextSource implements AutoCloseable {
 
     @Override
     public int read(byte[] into, int from, int count) throws IOException {
-      int most = (int) Math.min(count, size - position);
+      long left = size - position;
+      int most = (int) Math.min(count, left > 1 ? left - 1 : left);
       if (most == 0) {
         return count == 0 ? 0 : -1;
       }
       int read = bytes.read(position, ByteBuffer.wrap(into, from, most));
       position += Math.max(0, read);
       return read;
-    }
-
-    /** Returns the rest: at 0, {@code GZIPInputStream} takes a member for the last one. */
-    @Override
-    public int available() {
-      return (int) Math.min(Integer.MAX_VALUE, size - position);
     }
   }
 

@@ -13,6 +13,8 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.FutureTask;
+import java.util.function.LongSupplier;
+import java.util.function.ToIntFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -95,6 +97,61 @@ class ByteSourceTest {
         .isThrownBy(() -> source.readFully(3, ByteBuffer.allocate(4)))
         .withMessageStartingWith("wrong cannot be read at byte 3: read must return by how much")
         .withMessageEndingWith("got %d and %d", count, count > 0 ? 1 : 0);
+  }
+
+  /** A source whose methods are given by a test. */
+  private record Odd(LongSupplier bytes, ToIntFunction<ByteBuffer> reading) implements ByteSource {
+    @Override
+    public String name() {
+      return "odd";
+    }
+
+    @Override
+    public long size() {
+      return bytes.getAsLong();
+    }
+
+    @Override
+    public int read(long offset, ByteBuffer into) {
+      return reading.applyAsInt(into);
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {3, 5})
+  void aMovedLimitIsRefused(int limit) {
+    ByteSource source =
+        new Odd(
+            () -> 9,
+            into -> {
+              int count = limit - into.position();
+              into.limit(limit).put(new byte[count]);
+              return count;
+            });
+    assertThatExceptionOfType(ByteSourceException.class)
+        .isThrownBy(() -> source.readFully(0, ByteBuffer.allocate(8).limit(4)))
+        .withMessage(
+            "odd cannot be read at byte 0: read must leave the limit of the buffer at 4, got "
+                + limit);
+  }
+
+  @Test
+  void aSourceWithoutASizeReplacesNoFile() throws IOException {
+    Path file = Files.writeString(folder.resolve("a"), "an earlier one");
+    assertThatExceptionOfType(ByteSourceException.class)
+        .isThrownBy(() -> new Odd(() -> -1, into -> -1).copyTo(file))
+        .withMessage("odd cannot be read at byte 0: its size must be at least 0, got -1");
+    LongSupplier broken =
+        () -> {
+          throw new IllegalStateException("no route to the store");
+        };
+    assertThatExceptionOfType(ByteSourceException.class)
+        .isThrownBy(() -> new Odd(broken, into -> -1).copyTo(file))
+        .withMessage("odd cannot be read at byte 0: no route to the store");
+    assertThat(file).hasContent("an earlier one");
   }
 
   @Test

@@ -8,6 +8,7 @@ import java.nio.ByteBuffer;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /** A source in memory that counts, and may be slow, fail or return fewer bytes. */
 public final class MemorySource implements ByteSource {
@@ -19,6 +20,9 @@ public final class MemorySource implements ByteSource {
 
   /** Reads that reach this offset fail. */
   public volatile long failsAt = Long.MAX_VALUE;
+
+  /** Thrown in place of the size. */
+  public volatile @Nullable RuntimeException broken;
 
   /** The size that it reports. */
   public volatile long size;
@@ -48,6 +52,10 @@ public final class MemorySource implements ByteSource {
 
   @Override
   public long size() {
+    RuntimeException thrown = broken;
+    if (thrown != null) {
+      throw thrown;
+    }
     return size;
   }
 

@@ -4,6 +4,7 @@ package io.torchfeed.text;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import io.torchfeed.storage.ByteSource;
 import io.torchfeed.storage.ByteSourceException;
@@ -172,6 +173,32 @@ class TextOfSourcesTest {
       out.write(content);
     }
     return packed.toByteArray();
+  }
+
+  @Test
+  void aSourceThatCannotBeMeasuredIsNamed() {
+    MemorySource source = MemorySource.of("a.txt", content(10));
+    source.size = -1;
+    assertThatExceptionOfType(TextFileException.class)
+        .isThrownBy(() -> TextPartition.of(List.of(source), 1))
+        .withMessage("a.txt cannot be read: its size must be at least 0, got -1");
+    source.broken = new IllegalStateException("no route to the store");
+    assertThatExceptionOfType(TextFileException.class)
+        .isThrownBy(() -> TextPartition.of(List.of(source), 1))
+        .withMessage("a.txt cannot be read: no route to the store");
+    source.broken = null;
+    source.size = 20;
+    TextPartition plan = TextPartition.of(List.of(source), 1);
+    source.broken = new IllegalStateException("no route to the store");
+    Lines.assertProblem(plan, Path.of("a.txt"), Problem.UNREADABLE);
+  }
+
+  @Test
+  void aMissingSourceIsNamed() {
+    MemorySource source = MemorySource.of("a.txt", content(10));
+    assertThatNullPointerException()
+        .isThrownBy(() -> TextPartition.of(Arrays.asList(source, null), 1))
+        .withMessage("sources[1] must not be null");
   }
 
   @Test
