@@ -178,7 +178,8 @@ public final class DataLoader implements AutoCloseable {
    * only if the seed of the loader is.
    *
    * @param state the result of {@link Batches#state}: in the order of a sampler, the state of any
-   *     rank, but with {@link LoaderState.IndexState#deliveredAhead} the state of this rank; over a
+   *     rank, with {@link io.torchfeed.sampler.Tail#UNEVEN} of any that had a batch in the last
+   *     step; but with {@link LoaderState.IndexState#deliveredAhead} the state of this rank; over a
    *     stream, the state of a rank with the same shards
    * @return the pass, over the next epoch if the epoch of the state was finished; the caller closes
    *     it

@@ -30,8 +30,9 @@ import java.util.List;
  * delivered equally much have equal states, and any of them may save it ({@link
  * RankConsistency#ofState} checks that). After a crash, use the state of the rank that has
  * progressed least: this repeats samples but loses none. With {@link Tail#UNEVEN}, save the state
- * of a rank with the longest part: at the end of an epoch the others have delivered one sample
- * fewer, so resuming from their state would repeat samples.
+ * of a rank that took part in the last step: at the end of an epoch the others have delivered less,
+ * so resuming from their state would repeat samples. In batches of a fixed size, ranks that have
+ * delivered equally many batches have equal states, also where the last batch of one is smaller.
  *
  * <p>Invariant: over all segments, each sample of the epoch is delivered exactly once, apart from
  * padding and, with {@link Tail#DROP}, fewer samples at the end than there are ranks. While the

@@ -45,6 +45,14 @@ public abstract class PositionCursor implements Cursor {
     return false;
   }
 
+  /**
+   * Returns the number of positions of the rank that has most, where ranks differ; by default the
+   * number of this cursor.
+   */
+  public long longest() {
+    return size;
+  }
+
   /** Closes the source of the cursor; may be called more than once, from any thread. */
   public void release() {}
 

@@ -31,8 +31,9 @@ public final class Stride {
     long first = prefix(orderSize, tail, delivered);
     Part part = plan.part();
     long size = sizeOfARank(orderSize - first, part, tail);
+    long longest = sizeOfLongestRank(orderSize - first, part.worldSize(), tail);
     return new StridedCursor(
-        plan, order.get(), orderSize, first + part.rank(), part.worldSize(), size);
+        plan, order.get(), orderSize, first + part.rank(), part.worldSize(), size, longest);
   }
 
   /**

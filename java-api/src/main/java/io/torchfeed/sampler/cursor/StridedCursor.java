@@ -12,6 +12,7 @@ final class StridedCursor extends PositionCursor {
   private final long orderSize;
   private final long first;
   private final long worldSize;
+  private final long longest;
 
   /**
    * Creates a cursor that owns the cursor of the order.
@@ -19,8 +20,15 @@ final class StridedCursor extends PositionCursor {
    * @param first the position in the order of this cursor's position 0
    */
   StridedCursor(
-      Sampler plan, PositionCursor order, long orderSize, long first, long worldSize, long size) {
+      Sampler plan,
+      PositionCursor order,
+      long orderSize,
+      long first,
+      long worldSize,
+      long size,
+      long longest) {
     super(plan, size);
+    this.longest = longest;
     this.order = order;
     this.orderSize = orderSize;
     this.first = first;
@@ -45,6 +53,11 @@ final class StridedCursor extends PositionCursor {
   public boolean paddingAt(long position) {
     long at = first + position * worldSize;
     return at >= orderSize || order.paddingAt(at);
+  }
+
+  @Override
+  public long longest() {
+    return longest;
   }
 
   @Override

@@ -186,6 +186,11 @@ public abstract class DividedSampler implements Sampler, DividedPlan<Cursor> {
     }
 
     @Override
+    public long longest() {
+      return Stride.sizeOfLongestRank(datasetSize - first, part.worldSize(), tail);
+    }
+
+    @Override
     public void release() {
       order.close();
     }

@@ -3,6 +3,7 @@ package io.torchfeed.sampler.order;
 
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.cursor.NumberedBatchCursor;
+import io.torchfeed.sampler.cursor.PositionCursor;
 
 /** A cursor that reads another cursor, which it owns, in batches of a fixed size. */
 final class FixedSizeBatchCursor extends NumberedBatchCursor {
@@ -11,15 +12,21 @@ final class FixedSizeBatchCursor extends NumberedBatchCursor {
   private final Cursor cursor;
   private final long origin;
   private final Batching batching;
+  private final long longest; // positions of the longest rank
+  private final long deliveredByLongest; // at the end of this cursor, or 0
   private long cursorAt; // kept here, since querying a native cursor is a call into C++
 
   /**
    * Takes ownership of a cursor at the start of a batch, and begins there.
    *
    * @param origin the cursor's position at which the first batch begins
+   * @param delivered the progress of the longest rank
    */
-  FixedSizeBatchCursor(Object plan, Cursor cursor, long origin, Batching batching) {
+  FixedSizeBatchCursor(Object plan, Cursor cursor, long origin, Batching batching, long delivered) {
     super(plan, batching.count());
+    this.longest =
+        cursor instanceof PositionCursor part ? part.longest() : origin + batching.samples();
+    this.deliveredByLongest = delivered > cursor.position() ? delivered : 0;
     this.cursor = cursor;
     this.origin = origin;
     this.batching = batching;
@@ -30,7 +37,8 @@ final class FixedSizeBatchCursor extends NumberedBatchCursor {
 
   @Override
   public long deliveredBefore(long position) {
-    return origin + Math.min(position * batching.batchSize(), batching.samples());
+    long delivered = Math.min(origin + position * batching.batchSize(), longest);
+    return position == batching.count() ? Math.max(delivered, deliveredByLongest) : delivered;
   }
 
   @Override

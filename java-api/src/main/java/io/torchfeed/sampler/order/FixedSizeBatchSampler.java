@@ -25,7 +25,8 @@ import java.util.List;
  *
  * <p>If the order is one rank's part, all ranks have the same number of batches if their parts are
  * equally long, as with {@link Tail#PAD} and {@link Tail#DROP}; with {@link Tail#UNEVEN} the number
- * can differ by one.
+ * can differ by one. A state counts the indices that the longest rank has delivered after as many
+ * batches, so ranks that have delivered equally many batches have equal states.
  *
  * @param sampler the order
  * @param batchSize number of indices in a full batch, at least 1
@@ -87,7 +88,7 @@ public record FixedSizeBatchSampler(Sampler sampler, int batchSize, boolean drop
   @Override
   public BatchCursor epoch(long epoch) {
     Cursor order = PlanChecks.requireCursor(sampler.epoch(epoch), sampler);
-    return new FixedSizeBatchCursor(this, order, 0, batching(sampler.size()));
+    return new FixedSizeBatchCursor(this, order, 0, batching(sampler.size()), 0);
   }
 
   /**
@@ -104,7 +105,10 @@ public record FixedSizeBatchSampler(Sampler sampler, int batchSize, boolean drop
     long position = order.position();
     long origin = position % batchSize == 0 ? 0 : position;
     long samples = position + order.remaining() - origin;
-    return new FixedSizeBatchCursor(this, order, origin, batching(samples));
+    int last = delivered.size() - 1;
+    boolean continues = last >= 0 && delivered.get(last).worldSize() == part().worldSize();
+    long byLongest = continues ? delivered.get(last).deliveredByEachRank() : 0;
+    return new FixedSizeBatchCursor(this, order, origin, batching(samples), byLongest);
   }
 
   @Override

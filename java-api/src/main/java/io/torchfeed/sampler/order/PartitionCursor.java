@@ -16,6 +16,7 @@ final class PartitionCursor extends PositionCursor {
   private final LongUnaryOperator part;
   private final long own;
   private final long skipped;
+  private final long longest;
 
   private PartitionCursor(Sampler plan, PositionCursor order, IndexPartition division, long skip) {
     super(plan, Math.max(0, division.size(plan.part().rank()) - skip));
@@ -24,6 +25,7 @@ final class PartitionCursor extends PositionCursor {
     this.part = division.part(rank);
     this.own = division.own(rank);
     this.skipped = skip;
+    this.longest = Math.max(0, division.longest() - skip);
   }
 
   /**
@@ -82,6 +84,11 @@ final class PartitionCursor extends PositionCursor {
   public boolean paddingAt(long position) {
     long place = skipped + position;
     return place >= own || order.paddingAt(part.applyAsLong(place));
+  }
+
+  @Override
+  public long longest() {
+    return longest;
   }
 
   @Override
