@@ -34,6 +34,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The options of a loader that is being built; null: the default. Not thread-safe. */
 final class LoaderOptions {
+  private static final System.Logger LOGGER = System.getLogger("io.torchfeed.data");
   private static final int MAX_WORKERS = 1024;
 
   final LoaderData data;
@@ -82,6 +83,7 @@ final class LoaderOptions {
       host = streamEngine(stream.dataset(), shardSource.batchSize(), meter);
     } else {
       BatchSampler plan = plan();
+      warnOfRest(plan, datasetSize());
       requireIndicesFit(plan.maxBatchSize(), prefetchBytes == null ? ahead.least() : 1);
       source = new IndexSource(plan, datasetSize(), inOrderOrDefault());
       requireUsableDevice();
@@ -228,6 +230,29 @@ final class LoaderOptions {
               + batchSampler.maxBatchSize());
     }
     return batchSampler;
+  }
+
+  /**
+   * Warns if a plan was made for a smaller dataset. Plans of index lists are subsets by design, and
+   * do not tell for which size they were made.
+   */
+  private static void warnOfRest(BatchSampler plan, long datasetSize) {
+    String madeFor = plan.order().values().get("datasetSize");
+    if (madeFor != null && isBelow(madeFor, datasetSize)) {
+      LOGGER.log(
+          System.Logger.Level.WARNING,
+          ("the sampler was made for %s samples, but the dataset has %d: those from %s on are never"
+                  + " loaded; pass the size of the dataset, or a subset of it to the loader")
+              .formatted(madeFor, datasetSize, madeFor));
+    }
+  }
+
+  private static boolean isBelow(String madeFor, long datasetSize) {
+    try {
+      return Long.parseLong(madeFor) < datasetSize;
+    } catch (NumberFormatException e) { // of a plan with another meaning of the name
+      return false;
+    }
   }
 
   /** Requires that the lists of indices of the batches ahead and of the next one fit the heap. */

@@ -26,6 +26,9 @@ import java.util.List;
  * depend on the number of ranks. With {@link Tail#PAD} the order's first samples are the padding,
  * with {@link Tail#DROP} its last samples are left out; these differ from epoch to epoch.
  *
+ * <p>Plans of equal size and seed have the same order: sources of a {@link ConcatenatedSampler} or
+ * a {@link MixedSampler} that are equally large need different seeds.
+ *
  * <p>Source: torchfeed's own dialect, {@code seekable}.
  *
  * @param datasetSize number of samples in the dataset, in [0, 2<sup>62</sup>]
