@@ -108,8 +108,7 @@ final class CheckpointWriter {
     replace(partial, step);
     try {
       ByteBuffer name = StandardCharsets.UTF_8.encode(CheckpointFolder.nameOf(step) + "\n");
-      FileReplacement.write(
-          folder.path().resolve(CheckpointFolder.LATEST), file -> file.write(name));
+      FileReplacement.write(folder.path().resolve(CheckpointFolder.LATEST), name);
     } catch (Throwable e) {
       if (isNew && !folder.isLatest(step)) {
         deleteQuietly(folder.step(step), e); // else each try on a full disk would leave one

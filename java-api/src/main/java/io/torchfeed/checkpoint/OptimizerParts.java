@@ -315,7 +315,7 @@ final class OptimizerParts implements Stateful {
       } else if (name.startsWith("beta")) {
         List<Double> betas = group.decimals(BETAS);
         if (betas.size() != 2) {
-          throw new IllegalArgumentException("betas must be two numbers, got " + betas);
+          throw new IllegalArgumentException("betas must be two numbers, got " + betas.size());
         }
         values[i] = betas.get(name.equals("beta1") ? 0 : 1);
       } else {

@@ -105,8 +105,7 @@ final class ShardMeeting {
   }
 
   private void write(String name, String text) throws IOException {
-    FileReplacement.write(
-        partial.resolve(name), file -> file.write(StandardCharsets.UTF_8.encode(text)));
+    FileReplacement.write(partial.resolve(name), StandardCharsets.UTF_8.encode(text));
   }
 
   /** Waits for the shares of all ranks, and returns them by rank. */

@@ -10,6 +10,7 @@ import io.torchfeed.sampler.Part;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -174,7 +175,8 @@ public final class TrainingState implements Stateful {
      */
     public Builder text(String name, Supplier<String> save, Consumer<String> load) {
       requireNonNull(name, "name");
-      return part(name, new Value.Text(requireNonNull(save, "save"), requireNonNull(load, "load")));
+      return part(
+          name, new Value.Text(name, requireNonNull(save, "save"), requireNonNull(load, "load")));
     }
 
     /**
@@ -333,14 +335,24 @@ public final class TrainingState implements Stateful {
     try {
       parts.forEach(
           (name, part) -> {
-            StateDict state = stateOf.apply(part);
+            StateDict state =
+                requireNonNull(stateOf.apply(part), () -> "the state of the part " + name);
             copy.parts.put(name, state);
-            JsonObject.parse("state of the part " + name, state.json()); // goes into the manifest
+            requireJson(name, state.json()); // goes into the manifest
           });
       return copy;
     } catch (RuntimeException | Error e) {
       copy.close();
       throw e;
+    }
+  }
+
+  private static void requireJson(String name, String json) {
+    JsonObject.parse("state of the part " + name, json);
+    if (!StandardCharsets.UTF_8.newEncoder().canEncode(json)) {
+      throw new IllegalArgumentException(
+          "the JSON of the part %s must be Unicode text; write a lone surrogate as an escape"
+              .formatted(name));
     }
   }
 

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.checkpoint;
 
-import com.fasterxml.jackson.core.io.JsonStringEncoder;
+import static java.util.Objects.requireNonNull;
+
+import com.fasterxml.jackson.core.JsonGenerator;
 import io.torchfeed.internal.JsonObject;
+import java.io.IOException;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
 import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
@@ -16,14 +21,19 @@ final class Value {
   private Value() {}
 
   /** A text. */
-  record Text(Supplier<String> save, Consumer<String> load) implements Stateful {
+  record Text(String name, Supplier<String> save, Consumer<String> load) implements Stateful {
     @Override
     public StateDict stateDict() {
-      return StateDict.of(
-          "{\"%s\":\"%s\"}"
-              .formatted(
-                  FIELD, new String(JsonStringEncoder.getInstance().quoteAsString(save.get()))),
-          Map.of());
+      String text = requireNonNull(save.get(), () -> "the text to save as " + name);
+      StringWriter json = new StringWriter();
+      try (JsonGenerator out = JsonObject.FACTORY.createGenerator(json)) {
+        out.writeStartObject();
+        out.writeStringField(FIELD, text);
+        out.writeEndObject();
+      } catch (IOException e) {
+        throw new UncheckedIOException(e); // a string takes anything
+      }
+      return StateDict.of(json.toString(), Map.of());
     }
 
     @Override

@@ -3,6 +3,7 @@ package io.torchfeed.data;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.Quotes;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.SamplerState;
 import java.util.HashSet;
@@ -77,14 +78,15 @@ public sealed interface LoaderState {
       if (shard < 0 || samples < 0 || (position == null && samples > 0)) {
         throw new IllegalArgumentException(
             "shard and samples must be at least 0, and samples 0 at the start, got %d, %d and %s"
-                .formatted(shard, samples, position));
+                .formatted(shard, samples, position == null ? null : Quotes.shortened(position)));
       }
     }
   }
 
   /**
    * The state of a pass in the order of a sampler. Without batches delivered ahead, it is valid on
-   * any rank, and for any number of ranks.
+   * any rank, and for any number of ranks; see {@link SamplerState} for which rank saves it if
+   * their parts differ in length.
    *
    * @param sampler the part of the order that was delivered without a gap
    * @param deliveredAhead the numbers of the batches that were delivered although an earlier one
@@ -189,17 +191,20 @@ public sealed interface LoaderState {
       for (LoaderState.ShardPosition position : positions) {
         if (position.shard() >= shards || !seen.add(position.shard())) {
           throw new IllegalArgumentException(
-              "positions must be of different shards in [0, %d), got %s"
-                  .formatted(shards, positions));
+              "positions must be of different shards in [0, %d), got shard %d"
+                      .formatted(shards, position.shard())
+                  + (position.shard() < shards ? " twice" : ""));
         }
         if (finished && !position.isEnded()) {
           throw new IllegalArgumentException(
-              "all shards of a finished epoch must have ended, got " + position);
+              "all shards of a finished epoch must have ended, got shard %d, which has not"
+                  .formatted(position.shard()));
         }
       }
       if (!seen.contains(next)) {
         throw new IllegalArgumentException(
-            "next must be one of the shards %s, got %d".formatted(seen, next));
+            "next must be the shard of one of the %d positions, got %d"
+                .formatted(positions.size(), next));
       }
     }
 

@@ -215,7 +215,7 @@ public final class Generations implements AutoCloseable {
       prune(all);
       Files.createDirectories(own);
       ByteBuffer bytes = StandardCharsets.UTF_8.encode(json);
-      FileReplacement.write(own.resolve(NOTE), channel -> channel.write(bytes));
+      FileReplacement.write(own.resolve(NOTE), bytes);
     } catch (IOException e) {
       throw new UncheckedIOException("generations cannot be noted in " + folder, e);
     }

@@ -2,6 +2,7 @@
 package io.torchfeed.internal;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.FileSystemException;
 import java.nio.file.FileSystems;
@@ -91,6 +92,17 @@ public final class FileReplacement {
     if (folder != null) {
       flushFolder(folder);
     }
+  }
+
+  /** Like {@link #write(Path, Content)}, with all of the given bytes. */
+  public static void write(Path path, ByteBuffer content) throws IOException {
+    write(
+        path,
+        channel -> {
+          while (content.hasRemaining()) { // a full disk takes a part
+            channel.write(content);
+          }
+        });
   }
 
   /** Returns the attributes of a file; null if there is none, or the file system has no such. */

@@ -2,6 +2,7 @@
 package io.torchfeed.internal;
 
 import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
@@ -20,9 +21,15 @@ import org.jspecify.annotations.Nullable;
  * All failures are {@link IllegalArgumentException}s that name the field.
  */
 public final class JsonObject {
-  /** The factory of the parsers and generators of states. */
+  /**
+   * The factory of the parsers and generators of states. It escapes surrogates, since UTF-8 has no
+   * form for one without a pair.
+   */
   public static final JsonFactory FACTORY =
-      JsonFactory.builder().enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION).build();
+      new JsonFactoryBuilder()
+          .highestNonEscapedChar(Character.MIN_SURROGATE - 1)
+          .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+          .build();
 
   private static final int LONG_DIGITS = 16;
 

@@ -7,7 +7,6 @@ import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.ResumableCursor;
 import io.torchfeed.sampler.SamplerState;
-import java.util.Arrays;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -65,8 +64,8 @@ public record IndexSource(BatchSampler plan, long datasetSize, boolean inOrder)
     for (long batch : ahead) {
       if (batch <= before || batch >= end) {
         throw new IllegalArgumentException(
-            "deliveredAhead must ascend in [%d, %d), got %s"
-                .formatted(cursor.position() + 1, end, Arrays.toString(ahead)));
+            "deliveredAhead must ascend in [%d, %d), got %d after %d"
+                .formatted(cursor.position() + 1, end, batch, before));
       }
       before = batch;
     }

@@ -10,6 +10,7 @@ import io.torchfeed.image.ImagePlan;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Failures;
 import io.torchfeed.internal.PathBytes;
+import io.torchfeed.internal.Quotes;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -69,7 +70,10 @@ final class PictureFiles implements AutoCloseable {
       if (!classes.get(i).equals(classes.get(0))) {
         throw new IllegalArgumentException(
             "all record files must have the classes of the first, %s, got %s in %s"
-                .formatted(classes.get(0), classes.get(i), paths.get(i)));
+                .formatted(
+                    Quotes.shortened(classes.get(0).toString()),
+                    Quotes.shortened(classes.get(i).toString()),
+                    paths.get(i)));
       }
     }
     return classes.get(0);

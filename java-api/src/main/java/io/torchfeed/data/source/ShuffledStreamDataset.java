@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.data.task.SampleRandom;
+import io.torchfeed.internal.Quotes;
 import io.torchfeed.sampler.PlanParameters;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -48,7 +49,8 @@ record ShuffledStreamDataset<T>(ObjectStreamDataset<T> objects, int window, long
     }
     if (colon < 1) {
       throw new IllegalArgumentException(
-          "a position in a shuffled stream must be delivered:start, got " + position);
+          "a position in a shuffled stream must be delivered:start, got "
+              + Quotes.shortened(position));
     }
     Shuffled<T> stream =
         new Shuffled<>(

@@ -179,7 +179,7 @@ abstract class UnorderedContract {
       for (long[] wrong : new long[][] {{3}, {2}, {26}, {6, 5}, {5, 5}}) {
         assertThatIllegalArgumentException()
             .isThrownBy(() -> loader.resume(with(state, wrong)))
-            .withMessageStartingWith("deliveredAhead must ascend in [4, 26), got [");
+            .withMessageStartingWith("deliveredAhead must ascend in [4, 26), got ");
       }
     }
   }
