@@ -15,6 +15,7 @@ import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -46,14 +47,13 @@ class LargeReplicaTest {
         });
   }
 
-  @ParameterizedTest
-  @ValueSource(longs = {ABOVE_2_GIB, ABOVE_4_GIB})
-  void theDigestOfFlatTensorsCoversAllBytes(long bytes) {
-    LargeTensors.assumeMemory(bytes);
-    Tensor weight = LargeTensors.empty(ScalarType.Byte, bytes);
+  @Test
+  void theDigestOfFlatTensorsCoversAllBytes() {
+    LargeTensors.assumeMemory(ABOVE_2_GIB);
+    Tensor weight = LargeTensors.empty(ScalarType.Byte, ABOVE_2_GIB);
     try (FlatTensors flat = new FlatTensors(new Tensor[] {weight})) {
       String before = HexFormat.of().formatHex(flat.digest());
-      increment(flat.values(), bytes - 1);
+      increment(flat.values(), ABOVE_2_GIB - 1);
       assertThat(HexFormat.of().formatHex(flat.digest())).isNotEqualTo(before);
     }
   }
