@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the job files without a cluster: their syntax, and the fields that torchfeed depends on."""
 
+import os
 import pathlib
 import re
 import subprocess
+import tempfile
 import unittest
 
 import yaml  # Debian: python3-yaml
@@ -49,6 +51,39 @@ class JobsTest(unittest.TestCase):
         (port,) = container["env"]
         self.assertEqual("MASTER_PORT", port["name"])
         self.assertIsInstance(port["value"], str)
+
+    def test_pods_that_come_and_go_find_the_first_and_the_secret(self):
+        text = (HERE / "kubernetes-elastic.yaml").read_text(encoding="utf-8")
+        service, job_of_pods = yaml.safe_load_all(text)
+        self.assertEqual(("v1", "Service"), (service["apiVersion"], service["kind"]))
+        self.assertEqual("None", service["spec"]["clusterIP"])
+        self.assertEqual(("batch/v1", "Job"), (job_of_pods["apiVersion"], job_of_pods["kind"]))
+        name = job_of_pods["metadata"]["name"]
+        self.assertEqual({"job-name": name}, service["spec"]["selector"])
+        spec = job_of_pods["spec"]
+        self.assertEqual("Indexed", spec["completionMode"])  # JOB_COMPLETION_INDEX, host names
+        pod = spec["template"]["spec"]
+        self.assertEqual(service["metadata"]["name"], pod["subdomain"])
+        (container,) = pod["containers"]
+        self.assertIn(f"{name}-0.{pod['subdomain']}:29600", container["command"][2])
+        (variable,) = container["env"]
+        self.assertEqual("TORCHFEED_JOB_SECRET_FILE", variable["name"])
+        (mount,) = container["volumeMounts"]
+        self.assertEqual(f"{mount['mountPath']}/secret", variable["value"])
+        (volume,) = pod["volumes"]
+        self.assertEqual(volume["name"], mount["name"])
+        self.assertIn(f"secret generic {volume['secret']['secretName']} --from-literal=secret=", text)
+
+    def test_the_elastic_script_of_slurm_makes_a_secret_that_others_cannot_read(self):
+        script = (HERE / "slurm-elastic.sbatch").read_text(encoding="utf-8")
+        begin = script.index("export TORCHFEED_JOB_SECRET_FILE")
+        part = script[begin : script.index("trap ")]
+        with tempfile.TemporaryDirectory() as folder:
+            variables = dict(os.environ, SLURM_JOB_ID="7")
+            subprocess.run(["bash", "-ec", part], cwd=folder, env=variables, check=True)
+            secret = pathlib.Path(folder, "secret-7")
+            self.assertEqual(0o600, secret.stat().st_mode & 0o777)
+            self.assertRegex(secret.read_text(encoding="ascii"), "^[0-9a-f]{64}$")
 
     def test_the_scripts_of_slurm_are_scripts(self):
         for name in ("slurm.sbatch", "slurm-elastic.sbatch"):

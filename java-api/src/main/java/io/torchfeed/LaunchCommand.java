@@ -4,6 +4,8 @@ package io.torchfeed;
 import io.torchfeed.distributed.launch.LaunchException;
 import io.torchfeed.distributed.launch.Launcher;
 import io.torchfeed.distributed.launch.LauncherBuilder;
+import io.torchfeed.distributed.membership.CoordinatorOptions;
+import io.torchfeed.distributed.membership.JobSecret;
 import io.torchfeed.elastic.Generation;
 import io.torchfeed.elastic.Generations;
 import java.io.PrintStream;
@@ -31,6 +33,8 @@ final class LaunchCommand {
         --listen HOST:PORT      other machines join this one
         --coordinator HOST:PORT joins the launcher that listens there
         --job NAME              the same on all machines
+        --secret-file FILE      with the secret of the job, the same on all machines; by default the
+                                file that TORCHFEED_JOB_SECRET_FILE names
         --grace SECONDS         between SIGTERM and SIGKILL, by default 5
         --jvm OPTION            an option of the ranks' JVMs; repeatable
         --env NAME=VALUE        an environment variable of the ranks; repeatable
@@ -52,6 +56,8 @@ final class LaunchCommand {
   private final Deque<String> rest;
   private @Nullable String fromGeneration;
   private @Nullable Path generations;
+  private @Nullable CoordinatorOptions elastic;
+  private @Nullable JobSecret secret;
 
   private LaunchCommand(List<String> args) {
     this.rest = new ArrayDeque<>(args);
@@ -88,20 +94,24 @@ final class LaunchCommand {
   }
 
   private Launcher launcher(PrintStream err) {
-    boolean isElastic = false;
     while (!rest.isEmpty() && rest.getFirst().startsWith("--")) {
-      String option = rest.removeFirst();
-      isElastic |= option.equals("--ranks") && !rest.isEmpty() && rest.getFirst().contains(":");
-      set(option);
+      set(rest.removeFirst());
     }
     if (rest.isEmpty()) {
       throw new IllegalArgumentException("the class to run is missing");
     }
     if (fromGeneration != null || generations != null) {
-      isElastic = true;
       again();
     }
-    if (isElastic) {
+    if (secret != null) {
+      CoordinatorOptions ranks = elastic;
+      if (ranks == null) {
+        throw new IllegalArgumentException("--secret-file is an option of --ranks MIN:MAX");
+      }
+      elastic = ranks.withSecret(secret);
+    }
+    if (elastic != null) {
+      builder.ranks(elastic);
       builder.events(event -> err.printf("generation %d: %s%n", event.generation(), event.text()));
     }
     builder.mainClass(rest.removeFirst());
@@ -114,7 +124,7 @@ final class LaunchCommand {
     }
     try (Generations all = Generations.open(generations, 1)) {
       Generation found = all.find(fromGeneration);
-      builder.ranks(found.ranks(), found.ranks());
+      elastic(CoordinatorOptions.of(found.ranks(), found.ranks()));
       builder.environment(FROM_GENERATION, found.name());
     } catch (UncheckedIOException e) {
       throw new IllegalArgumentException("--generations cannot be read: " + e.getMessage(), e);
@@ -143,6 +153,7 @@ final class LaunchCommand {
         builder.coordinator(parts[0], number(option, parts[1]));
       }
       case "--job" -> builder.job(value(option));
+      case "--secret-file" -> secret = JobSecret.read(Path.of(value(option)));
       case "--grace" -> builder.grace(seconds(option, value(option)));
       case "--jvm" -> builder.jvmOptions(value(option));
       case "--env" -> {
@@ -165,10 +176,18 @@ final class LaunchCommand {
   private void ranks(String value) {
     if (value.contains(":")) {
       String[] parts = parts("--ranks", value, ":", "MIN:MAX");
-      builder.ranks(number("--ranks", parts[0]), number("--ranks", parts[1]));
+      elastic(
+          CoordinatorOptions.of(number("--ranks", parts[0]), number("--ranks", parts[1])));
     } else {
       builder.ranks(number("--ranks", value));
     }
+  }
+
+  private void elastic(CoordinatorOptions options) {
+    if (elastic != null) {
+      throw new IllegalArgumentException("ranks was already set to " + elastic);
+    }
+    elastic = options;
   }
 
   /** Cuts a value at the last separator, but a variable at the first. */

@@ -18,6 +18,12 @@ public final class RankVariables {
   /** The port at which that coordinator listens. */
   public static final String COORDINATOR_PORT = "TORCHFEED_COORDINATOR_PORT";
 
+  /** The secret of that job. */
+  public static final String SECRET = "TORCHFEED_JOB_SECRET";
+
+  /** The path of a file with that secret. */
+  public static final String SECRET_FILE = "TORCHFEED_JOB_SECRET_FILE";
+
   /** The name of a process of an elastic job; each start has another. */
   public static final String PROCESS = "TORCHFEED_PROCESS_NAME";
 

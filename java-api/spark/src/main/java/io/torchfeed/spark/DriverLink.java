@@ -3,6 +3,7 @@ package io.torchfeed.spark;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.SecretHandshake;
 import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;
 import java.io.DataInputStream;
@@ -13,8 +14,6 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
-import java.security.MessageDigest;
-import java.security.SecureRandom;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -29,6 +28,7 @@ import org.slf4j.LoggerFactory;
  */
 final class DriverLink implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(SparkRanks.class);
+  private static final int SECRET_BYTES = 32;
   private static final int SECRET_MILLIS = 10_000;
 
   /** The receiver of messages; called by several threads. */
@@ -74,8 +74,7 @@ final class DriverLink implements AutoCloseable {
         server.close();
         throw e;
       }
-      byte[] secret = new byte[LinkMessage.SECRET_BYTES];
-      new SecureRandom().nextBytes(secret);
+      byte[] secret = SecretHandshake.random(SECRET_BYTES);
       DriverAddress address = new DriverAddress(host, server.getLocalPort(), secret);
       DriverLink link = new DriverLink(server, address, listener);
       link.start("torchfeed-spark-driver", link::accept);
@@ -135,8 +134,7 @@ final class DriverLink implements AutoCloseable {
             new DataOutputStream(new BufferedOutputStream(socket.getOutputStream()))) {
       socket.setTcpNoDelay(true);
       socket.setSoTimeout(SECRET_MILLIS);
-      byte[] secret = in.readNBytes(LinkMessage.SECRET_BYTES);
-      if (!MessageDigest.isEqual(secret, address.secret())) {
+      if (!SecretHandshake.listen(address.secret(), in, out)) {
         LOG.warn("{} is no rank of this job", socket.getRemoteSocketAddress());
         return;
       }

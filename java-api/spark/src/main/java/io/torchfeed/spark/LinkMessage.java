@@ -34,9 +34,6 @@ enum LinkMessage {
     throw new IllegalArgumentException("no message of a rank has the code " + code);
   }
 
-  /** The length of the secret before the first message. */
-  static final int SECRET_BYTES = 32;
-
   /** More than a serialized failure or a text takes. */
   static final int MAX_BYTES = 1 << 24;
 

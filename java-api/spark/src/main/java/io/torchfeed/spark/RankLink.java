@@ -2,6 +2,7 @@
 package io.torchfeed.spark;
 
 import io.torchfeed.internal.Failures;
+import io.torchfeed.internal.SecretHandshake;
 import io.torchfeed.spark.SparkRanksException.Problem;
 import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;
@@ -12,6 +13,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** The connection of a rank to the driver. Thread-safe. */
 final class RankLink implements AutoCloseable {
@@ -42,7 +44,12 @@ final class RankLink implements AutoCloseable {
       socket.connect(new InetSocketAddress(driver.host(), driver.port()), CONNECT_MILLIS);
       socket.setTcpNoDelay(true);
       RankLink link = new RankLink(driver, socket);
-      link.out.write(driver.secret());
+      socket.setSoTimeout(CONNECT_MILLIS);
+      @Nullable String distrust = SecretHandshake.connect(driver.secret(), link.in, link.out);
+      if (distrust != null) {
+        throw new IOException("another program listens there: " + distrust);
+      }
+      socket.setSoTimeout(0);
       link.out.writeInt(rank);
       link.out.writeInt(attempt);
       link.out.writeUTF(executor);

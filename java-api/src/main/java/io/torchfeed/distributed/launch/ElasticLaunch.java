@@ -7,12 +7,15 @@ import io.torchfeed.internal.Failures;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.HashSet;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -30,6 +33,11 @@ final class ElasticLaunch {
   /** The part of a longer interval that counts: this launcher was stopped meanwhile, or its job. */
   private static final long COUNTED_NANOS = 1_000_000_000;
 
+  /** The time that other launchers have to replace their processes, if too few are left. */
+  private static final Duration OTHERS = Duration.ofSeconds(30);
+
+  private static final String LAUNCHER = "launcher";
+
   /** The launches of this JVM so far that shared a job with other launchers. */
   private static final AtomicInteger SHARED = new AtomicInteger();
 
@@ -41,6 +49,11 @@ final class ElasticLaunch {
   private final Deque<ElasticProcess> toReplace = new ArrayDeque<>();
   private final RestartBudget budget;
   private final List<String> left = new ArrayList<>();
+
+  /** The processes of other launchers of the job, and these launchers themselves. */
+  private final Set<String> others = new HashSet<>();
+
+  private OptionalLong shortSince = OptionalLong.empty();
   private final String machine;
   private final LogFolder logs;
   private final RankOutput log;
@@ -58,7 +71,7 @@ final class ElasticLaunch {
     try {
       this.logs = LogFolder.open(settings.logs());
       this.log =
-          new RankOutput("the launcher", -1, RankOutput.Shown.NONE, logs.log(machine + "launcher"));
+          new RankOutput("the launcher", -1, RankOutput.Shown.NONE, logs.log(machine + LAUNCHER));
     } catch (IOException e) {
       throw LaunchException.notBegun(
           "logs cannot be written to %s: %s".formatted(settings.logs(), Failures.reason(e)), e);
@@ -67,12 +80,12 @@ final class ElasticLaunch {
 
   void run() throws InterruptedException {
     try (LossNotes notes = LossNotes.create();
-        JobView job = JobView.open(elastic, machine + "launcher", inbox::add);
+        JobView job = JobView.open(elastic, machine + LAUNCHER, inbox::add);
         RankProcesses all = new RankProcesses(settings.grace(), inbox::add);
         SignalForwarding signals = SignalForwarding.start(settings.forwarded(), all)) {
       all.atShutdown(notes::close);
       ElasticStarter starter =
-          new ElasticStarter(settings, all, notes, logs, elastic.place(), job.port(), machine);
+          new ElasticStarter(settings, all, notes, logs, elastic, job.port(), machine);
       for (int number = 0; number < settings.processes(); number++) {
         processes.add(starter.start(number, 1));
       }
@@ -84,7 +97,7 @@ final class ElasticLaunch {
           receive(inbox.poll()); // events that came before their exit
           settle(all, now);
           replace(starter);
-          requireEnough();
+          requireEnough(now);
         }
       }
     } catch (IOException e) {
@@ -155,10 +168,22 @@ final class ElasticLaunch {
   private void take(CoordinatorEvent event) {
     generation = event.generation();
     switch (event.kind()) {
-      case CONNECTED -> named(event).forEach(ElasticProcess::connected);
-      case FORMED -> processes.forEach(each -> each.formed(event));
-      case LOST -> named(event).forEach(ElasticProcess::lost);
-      case LEFT -> named(event).forEach(each -> each.hasLeft = true);
+      case CONNECTED -> {
+        named(event).forEach(ElasticProcess::connected);
+        noteOthers(event);
+      }
+      case FORMED -> {
+        processes.forEach(each -> each.formed(event));
+        noteOthers(event); // of the time before this launcher has joined
+      }
+      case LOST -> {
+        named(event).forEach(ElasticProcess::lost);
+        event.processes().forEach(others::remove);
+      }
+      case LEFT -> {
+        named(event).forEach(each -> each.hasLeft = true);
+        event.processes().forEach(others::remove);
+      }
       case FINISHED -> {
         isFinished = true;
         named(event).forEach(each -> each.isFinisher = true);
@@ -166,6 +191,12 @@ final class ElasticLaunch {
       case FAILED -> jobFailure = event.text();
       default -> {}
     }
+  }
+
+  private void noteOthers(CoordinatorEvent event) {
+    event.processes().stream()
+        .filter(each -> !each.startsWith(machine + ElasticStarter.PROCESS))
+        .forEach(others::add);
   }
 
   private List<ElasticProcess> named(CoordinatorEvent event) {
@@ -200,25 +231,49 @@ final class ElasticLaunch {
   }
 
   /** Throws if the job has failed, or must fail since too few processes are left. */
-  private void requireEnough() {
+  private void requireEnough(long now) {
     if (jobFailure != null) {
       throw failed("the job has failed: " + jobFailure);
     }
-    int min = leastProcesses();
-    if (!isFinished && processes.size() < min) {
+    long there = processes.size() + others.stream().filter(each -> !isLauncher(each)).count();
+    int min = elastic.ranks().minRanks();
+    if (isFinished || (there >= min && !isUseless()) || !mustDecide()) {
+      shortSince = OptionalLong.empty();
+    } else if (shortSince.isEmpty()) {
+      shortSince = OptionalLong.of(now);
+    }
+    if (shortSince.isPresent() && now - shortSince.getAsLong() >= patience()) {
       throw failed(
           "the job has failed: %d of at least %d processes are there; %s"
-              .formatted(processes.size(), min, toReplace.isEmpty() ? whoLeft() : shortage()));
+              .formatted(there, min, toReplace.isEmpty() ? whoLeft() : shortage()));
     }
   }
 
-  /** Returns the number of processes on this machine without which the launch has failed. */
-  private int leastProcesses() {
-    return switch (elastic.place().kind()) {
-      case ALONE -> elastic.ranks().minRanks();
-      case HERE -> 0; // others may come from another machine, or not: the coordinator decides
-      case ELSEWHERE -> toReplace.isEmpty() ? 0 : 1; // if all have left, the job continues
-    };
+  /**
+   * Returns whether this launch ends a job that has too few processes. One that others may join
+   * does so only when it may not replace its own: else the coordinator decides.
+   */
+  private boolean mustDecide() {
+    return elastic.place().kind() == ElasticSettings.Place.Kind.ALONE || !toReplace.isEmpty();
+  }
+
+  /** Returns whether this launcher has no process and no coordinator that others need. */
+  private boolean isUseless() {
+    return elastic.place().kind() == ElasticSettings.Place.Kind.ELSEWHERE && processes.isEmpty();
+  }
+
+  /** Returns the nanoseconds that other launchers have to replace their processes. */
+  private long patience() {
+    boolean haveOthers =
+        elastic.place().kind() == ElasticSettings.Place.Kind.ELSEWHERE
+            || others.stream().anyMatch(ElasticLaunch::isLauncher);
+    return haveOthers && !isUseless()
+        ? Math.min(OTHERS.toNanos(), elastic.per().toNanos() / 2)
+        : 0;
+  }
+
+  private static boolean isLauncher(String process) {
+    return process.endsWith("-" + LAUNCHER);
   }
 
   private String whoLeft() {

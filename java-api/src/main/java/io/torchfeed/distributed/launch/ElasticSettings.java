@@ -5,7 +5,9 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.distributed.membership.CoordinatorEvent;
 import io.torchfeed.distributed.membership.CoordinatorOptions;
+import io.torchfeed.distributed.membership.JobSecret;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -30,8 +32,9 @@ record ElasticSettings(
   /**
    * Returns the options that were set, with defaults for the others, which are null.
    *
-   * @throws IllegalStateException if a job of several machines has no name
-   * @throws IllegalArgumentException if there are too few or too many processes
+   * @throws IllegalStateException if a job of several machines has no name or no secret
+   * @throws IllegalArgumentException if there are too few or too many processes, or the secret in
+   *     the environment is none
    */
   static ElasticSettings of(
       CoordinatorOptions ranks,
@@ -46,12 +49,30 @@ record ElasticSettings(
     long all = (long) (processes == null ? ranks.maxRanks() : processes) + extra;
     int restarts = (int) Math.min(Integer.MAX_VALUE, DEFAULT_RESTARTS * all);
     return new ElasticSettings(
-        ranks,
+        ranks.withSecret(secret(ranks, place)),
         extra,
         budget == null ? restarts : budget,
         per == null ? DEFAULT_PER : per,
         events == null ? event -> {} : events,
         Place.of(place, job, all, ranks.minRanks()));
+  }
+
+  private static JobSecret secret(CoordinatorOptions ranks, @Nullable Place place) {
+    return ranks
+        .secret()
+        .or(JobSecret::fromEnvironment)
+        .or(() -> place == null ? Optional.of(JobSecret.random()) : Optional.empty())
+        .orElseThrow(
+            () ->
+                new IllegalStateException(
+                    "a job of several machines needs a secret, the same on all: in the file that"
+                        + " the environment variable TORCHFEED_JOB_SECRET_FILE names, by"
+                        + " --secret-file, or by CoordinatorOptions.withSecret"));
+  }
+
+  /** Returns the secret of the job. */
+  JobSecret secret() {
+    return ranks.secret().orElseThrow();
   }
 
   /**

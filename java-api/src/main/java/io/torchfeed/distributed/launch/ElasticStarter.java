@@ -12,6 +12,9 @@ import java.util.function.Consumer;
 final class ElasticStarter {
   private static final int NO_RANK = -1;
 
+  /** The beginning of the name of a process, behind the prefix of its machine. */
+  static final String PROCESS = "p";
+
   /** The variables of torchrun that a process would take for its place. */
   private static final List<String> FIXED_PLACE =
       List.of("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT");
@@ -20,7 +23,7 @@ final class ElasticStarter {
   private final RankProcesses all;
   private final LossNotes notes;
   private final LogFolder logs;
-  private final ElasticSettings.Place place;
+  private final ElasticSettings elastic;
   private final int port;
   private final String prefix;
 
@@ -35,14 +38,14 @@ final class ElasticStarter {
       RankProcesses all,
       LossNotes notes,
       LogFolder logs,
-      ElasticSettings.Place place,
+      ElasticSettings elastic,
       int port,
       String prefix) {
     this.settings = settings;
     this.all = all;
     this.notes = notes;
     this.logs = logs;
-    this.place = place;
+    this.elastic = elastic;
     this.port = port;
     this.prefix = prefix;
   }
@@ -54,7 +57,7 @@ final class ElasticStarter {
    * @param start from 1 on
    */
   ElasticProcess start(int number, int start) {
-    String name = prefix + "p" + number + "." + start;
+    String name = prefix + PROCESS + number + "." + start;
     RankOutput output = output(name);
     RankProcess running =
         all.start(onOutputFailure -> start(name, number, output, onOutputFailure));
@@ -72,13 +75,15 @@ final class ElasticStarter {
   private RankProcess start(
       String name, int number, RankOutput output, Consumer<RankProcess> onOutputFailure) {
     Path lossNote = notes.of(name);
-    ProcessBuilder builder = JvmCommand.of(settings, place.job(), lossNote);
+    ProcessBuilder builder = JvmCommand.of(settings, elastic.place().job(), lossNote);
     Map<String, String> variables = builder.environment();
     FIXED_PLACE.forEach(variables::remove);
     variables.put("LOCAL_RANK", Integer.toString(number));
-    variables.put(RankVariables.COORDINATOR_HOST, place.host());
+    variables.put(RankVariables.COORDINATOR_HOST, elastic.place().host());
     variables.put(RankVariables.COORDINATOR_PORT, Integer.toString(port));
     variables.put(RankVariables.PROCESS, name);
+    variables.put(RankVariables.SECRET, elastic.secret().text());
+    variables.remove(RankVariables.SECRET_FILE);
     try {
       return RankProcess.adopt(name, number, builder.start(), lossNote, output, onOutputFailure);
     } catch (IOException e) {

@@ -7,6 +7,7 @@ import io.torchfeed.distributed.membership.Membership;
 import io.torchfeed.distributed.membership.MembershipEndedException;
 import io.torchfeed.distributed.membership.MembershipEndedException.Reason;
 import io.torchfeed.internal.Failures;
+import java.time.Duration;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -22,7 +23,9 @@ final class JobView implements AutoCloseable {
    */
   record End(String failure) {}
 
-  private final ElasticSettings.Place place;
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+  private final ElasticSettings elastic;
   private final String name;
   private final @Nullable Coordinator coordinator;
   private final Object monitor = new Object();
@@ -30,11 +33,11 @@ final class JobView implements AutoCloseable {
   private boolean isClosed; // guarded by the monitor
 
   private JobView(
-      ElasticSettings.Place place,
+      ElasticSettings elastic,
       String name,
       @Nullable Coordinator coordinator,
       @Nullable Membership membership) {
-    this.place = place;
+    this.elastic = elastic;
     this.name = name;
     this.coordinator = coordinator;
     this.membership = membership;
@@ -53,9 +56,9 @@ final class JobView implements AutoCloseable {
     ElasticSettings.Place place = elastic.place();
     try {
       if (!place.isHere()) {
-        Membership first = join(place, name);
+        Membership first = join(elastic, name);
         first.watch(inbox::accept);
-        JobView view = new JobView(place, name, null, first);
+        JobView view = new JobView(elastic, name, null, first);
         watch(() -> inbox.accept(view.end(first, inbox::accept)));
         return view;
       }
@@ -63,15 +66,17 @@ final class JobView implements AutoCloseable {
           Coordinator.listen(
               place.host(), place.port(), place.job(), elastic.ranks(), inbox::accept);
       watch(() -> await(coordinator, inbox));
-      return new JobView(place, name, coordinator, null);
+      return new JobView(elastic, name, coordinator, null);
     } catch (MembershipEndedException | IllegalArgumentException e) {
       throw LaunchException.notBegun(Failures.reason(e), e);
     }
   }
 
-  private static Membership join(ElasticSettings.Place place, String name)
+  private static Membership join(ElasticSettings elastic, String name)
       throws InterruptedException {
-    return Membership.join(place.host(), place.port(), place.job(), name);
+    ElasticSettings.Place place = elastic.place();
+    return Membership.join(
+        place.host(), place.port(), place.job(), elastic.secret(), name, PATIENCE);
   }
 
   private static void watch(Runnable body) {
@@ -118,7 +123,7 @@ final class JobView implements AutoCloseable {
   }
 
   private Membership again() throws InterruptedException {
-    Membership joined = join(place, name);
+    Membership joined = join(elastic, name);
     synchronized (monitor) {
       membership = joined;
       if (isClosed) {
@@ -130,7 +135,7 @@ final class JobView implements AutoCloseable {
 
   /** Returns the port at which the coordinator listens. */
   int port() {
-    return coordinator == null ? place.port() : coordinator.port();
+    return coordinator == null ? elastic.place().port() : coordinator.port();
   }
 
   @Override

@@ -81,9 +81,10 @@ public final class LauncherBuilder {
   }
 
   /**
-   * Sets that ranks come and go, as by {@link #ranks(int, int)}, with limits of time.
+   * Sets that ranks come and go, as by {@link #ranks(int, int)}, with limits of time and a secret.
    *
-   * @param options how many ranks there may be, and how long they are waited for
+   * @param options how many ranks there may be, and how long they are waited for; without a secret,
+   *     it is that of the environment, or on one machine a random one
    * @return this
    */
   public LauncherBuilder ranks(CoordinatorOptions options) {
@@ -126,8 +127,8 @@ public final class LauncherBuilder {
 
   /**
    * Sets that the launchers of other machines join the elastic job of this one, by {@link
-   * #coordinator}. They may come and go, too: only if too few ranks are left for as long as the
-   * coordinator waits for replacements, this launch fails.
+   * #coordinator}, with the same secret. They may come and go, too: this launch fails if too few
+   * ranks are there while {@link #restarts} allows none, or for as long as the coordinator waits.
    *
    * @param host a name or address of this machine that the others can reach
    * @param port of the coordinator, in [1, 65535]
@@ -174,9 +175,9 @@ public final class LauncherBuilder {
 
   /**
    * Sets how many lost processes of an elastic launch are replaced on this machine: by default
-   * three for each process within a minute. While the budget is used up, the ranks that are left
-   * continue; if they are too few, the launch fails. A job whose processes fail more rarely
-   * continues indefinitely.
+   * three for each process within a minute. While the budget is used up, the ranks that are left on
+   * all machines continue; if they are too few, the launch fails, but other launchers have half of
+   * {@code per} and at most 30 s to replace theirs. If they fail more rarely, the job continues.
    *
    * @param budget at least 0, of all processes together
    * @param per the length of any interval in which there are at most {@code budget}, at least 1 ms
@@ -203,8 +204,7 @@ public final class LauncherBuilder {
   }
 
   /**
-   * Sets the class whose {@code main} each rank runs; it is launched as a module if it is in a
-   * named module.
+   * Sets the class whose {@code main} each rank runs, as a module if it is in a named one.
    *
    * @param mainClass a class with a {@code main} method
    * @return this
@@ -347,8 +347,8 @@ public final class LauncherBuilder {
    * Builds the launcher.
    *
    * @return the launcher
-   * @throws IllegalStateException if no main class was set, or an option of elastic launches
-   *     without {@link #ranks(int, int)}
+   * @throws IllegalStateException if no main class was set, an option of elastic launches without
+   *     {@link #ranks(int, int)}, or a job of several machines without a secret
    * @throws IllegalArgumentException if there are too many or too few processes for this machine
    */
   public Launcher build() {

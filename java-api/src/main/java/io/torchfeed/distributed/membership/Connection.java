@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.membership;
 
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.internal.SecretHandshake;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -22,17 +25,64 @@ final class Connection {
   private final SelectionKey key;
   private final Deque<ByteBuffer> outgoing = new ArrayDeque<>();
   private final ByteBuffer length = ByteBuffer.allocate(Integer.BYTES);
+  private final @Nullable SecretHandshake handshake;
   private @Nullable ByteBuffer frame;
   private int queuedBytes;
   private long endingSince;
   private boolean isEnding;
   boolean isMember;
 
-  Connection(long id, SocketChannel channel, SelectionKey key, long since) {
+  /** False until the other side has proved that it knows the secret, if there is one. */
+  private boolean isTrusted;
+
+  /**
+   * Creates a connection.
+   *
+   * @param secret null if there is none
+   */
+  Connection(
+      long id, SocketChannel channel, SelectionKey key, long since, @Nullable JobSecret secret) {
     this.id = id;
     this.channel = channel;
     this.key = key;
     this.since = since;
+    handshake = secret == null ? null : SecretHandshake.begin(secret.bytes());
+    isTrusted = secret == null;
+    frame = isTrusted ? null : ByteBuffer.allocate(SecretHandshake.ANSWER_BYTES);
+  }
+
+  /** Sends the first bytes of the connection. */
+  void greet() throws IOException {
+    send(Message.greeting(handshake == null ? new byte[0] : handshake.challenge()));
+  }
+
+  boolean isTrusted() {
+    return isTrusted;
+  }
+
+  /** Takes the proof of the other side, if all of it has arrived: no more is read without it. */
+  void admit(ByteBuffer received) throws IOException {
+    ByteBuffer answer = requireNonNull(frame);
+    fill(answer, received);
+    if (answer.hasRemaining()) {
+      return;
+    }
+    byte[] verdict = requireNonNull(handshake).verdict(answer.array());
+    frame = null;
+    send(verdict);
+    isTrusted = SecretHandshake.isAccepted(verdict);
+    if (!isTrusted) {
+      throw new IOException("it does not know the secret of the job, at " + address());
+    }
+  }
+
+  /** Returns the address of the other side. */
+  String address() {
+    try {
+      return String.valueOf(channel.getRemoteAddress());
+    } catch (IOException e) {
+      return "an unknown address"; // the connection has ended
+    }
   }
 
   /**
@@ -77,7 +127,11 @@ final class Connection {
   }
 
   void send(Message message) throws IOException {
-    ByteBuffer bytes = ByteBuffer.wrap(message.encode());
+    send(message.encode());
+  }
+
+  private void send(byte[] message) throws IOException {
+    ByteBuffer bytes = ByteBuffer.wrap(message);
     queuedBytes += bytes.remaining();
     if (queuedBytes > MAX_QUEUED_BYTES) {
       throw new IOException("it reads no messages");

@@ -3,6 +3,7 @@ package io.torchfeed.distributed.membership;
 
 import io.torchfeed.distributed.membership.MembershipEndedException.Reason;
 import io.torchfeed.internal.AwakeClock;
+import io.torchfeed.internal.SecretHandshake;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.EOFException;
@@ -20,6 +21,8 @@ import org.jspecify.annotations.Nullable;
 
 /** A member's connection to its coordinator: one thread reads, another gives signs of life. */
 final class CoordinatorLink {
+  static final int LAST_PORT = 65_535;
+
   private static final int RETRY_MILLIS = 50;
 
   /**
@@ -78,8 +81,19 @@ final class CoordinatorLink {
     this.out = socket.getOutputStream();
   }
 
-  static CoordinatorLink connect(String host, int port, Duration limit)
+  /**
+   * Connects, and proves to each other that both sides know the secret.
+   *
+   * @param secret null if there is none
+   * @throws MembershipEndedException if the other side is not the coordinator, or does not listen
+   *     within the limit
+   */
+  static CoordinatorLink connect(String host, int port, @Nullable JobSecret secret, Duration limit)
       throws InterruptedException {
+    if (port < 1 || port > LAST_PORT) {
+      throw new IllegalArgumentException(
+          "port must be in [1, %d], got %d".formatted(LAST_PORT, port));
+    }
     long start = System.nanoTime();
     while (true) {
       Socket socket = new Socket();
@@ -89,6 +103,14 @@ final class CoordinatorLink {
         socket.connect(
             new InetSocketAddress(host, port),
             (int) Math.max(RETRY_MILLIS, Math.min(left, MIN_LIMIT_MILLIS)));
+        socket.setSoTimeout(MIN_LIMIT_MILLIS);
+        @Nullable String obstacle = greet(socket, secret);
+        if (obstacle != null) {
+          closeQuietly(socket);
+          throw new MembershipEndedException(
+              Reason.FAILED, "no membership of the job at %s:%d: %s".formatted(host, port, obstacle));
+        }
+        socket.setSoTimeout(0);
         return new CoordinatorLink(socket);
       } catch (IOException e) {
         closeQuietly(socket);
@@ -101,6 +123,22 @@ final class CoordinatorLink {
         Thread.sleep(RETRY_MILLIS);
       }
     }
+  }
+
+  /** Takes the greeting of the coordinator; returns what is against it, or null. */
+  private static @Nullable String greet(Socket socket, @Nullable JobSecret secret)
+      throws IOException {
+    DataInputStream in = new DataInputStream(socket.getInputStream()); // reads no byte too many
+    if (in.readLong() != Message.GREETING) {
+      return "it is no coordinator, or one of another version";
+    } else if (in.readByte() == 0) {
+      return secret == null ? null : "the coordinator has no secret, and this process has one";
+    } else if (secret == null) {
+      return "this process lacks the secret of the job; see JobSecret.fromEnvironment";
+    }
+    @Nullable String distrust =
+        SecretHandshake.connect(secret.bytes(), in, socket.getOutputStream());
+    return distrust == null ? null : "the coordinator is not trusted: " + distrust;
   }
 
   /** Starts to read, and to look whether there is something to read. */

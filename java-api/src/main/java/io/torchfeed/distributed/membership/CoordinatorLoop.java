@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -28,6 +29,12 @@ import org.jspecify.annotations.Nullable;
 final class CoordinatorLoop implements Roster.Wire {
   /** A connection that has not named its job by then, or has not ended by then, is closed. */
   private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+  /** The same for one that has not proved that it knows the secret; members connect again. */
+  private static final Duration PROOF = Duration.ofSeconds(1);
+
+  /** The connections before their greeting that are open at a time; more wait to be accepted. */
+  private static final int MAX_STRANGERS = 256;
 
   /** The part of the limit of silence by which this thread is late if it runs no sooner. */
   private static final int LATE = 4;
@@ -45,12 +52,14 @@ final class CoordinatorLoop implements Roster.Wire {
   private final Thread thread = new Thread(this::run, "torchfeed-coordinator");
   private final CountDownLatch over = new CountDownLatch(1);
   private final Map<Long, Connection> connections = new HashMap<>();
+  private final Set<Connection> strangers = new LinkedHashSet<>();
   private final Set<Connection> ending = new HashSet<>();
   private final List<Runnable> afterwards = new ArrayList<>();
   private final ByteBuffer received = ByteBuffer.allocateDirect(1 << 16);
   private final SelectionKey accepting;
   private final int port;
   private boolean cannotAccept;
+  private boolean isRefusalNoted;
   private long nextId;
   private volatile int generation;
   private volatile boolean isClosed;
@@ -131,10 +140,12 @@ final class CoordinatorLoop implements Roster.Wire {
           selector.selectNow(this::handle);
           roster.tick(now, clock.wasLate(patience));
           closeSilent(now);
-          accepting.interestOps(SelectionKey.OP_ACCEPT); // again, if it could not accept
+          cannotAccept = false; // perhaps
           next = now + TimeUnit.MILLISECONDS.toNanos(tickMillis);
         }
         runAfterwards();
+        boolean mayAccept = !cannotAccept && strangers.size() < MAX_STRANGERS;
+        accepting.interestOps(mayAccept ? SelectionKey.OP_ACCEPT : 0);
         generation = roster.generation();
         if (roster.isOver()) {
           settle();
@@ -186,14 +197,15 @@ final class CoordinatorLoop implements Roster.Wire {
 
   private void accept() {
     try {
-      for (SocketChannel channel; (channel = server.accept()) != null; ) {
+      SocketChannel channel;
+      while (strangers.size() < MAX_STRANGERS && (channel = server.accept()) != null) {
         add(channel);
+        isRefusalNoted = false;
       }
-      cannotAccept = false;
     } catch (IOException e) { // too many open files, for example: the connection waits
-      accepting.interestOps(0); // until the next tick, or this would be a loop
-      if (!cannotAccept) {
-        cannotAccept = true;
+      cannotAccept = true; // until the next tick, or this would be a loop
+      if (!isRefusalNoted) {
+        isRefusalNoted = true;
         note(
             Kind.REFUSED,
             "connections cannot be accepted, and wait until they can: " + e.getMessage());
@@ -207,9 +219,11 @@ final class CoordinatorLoop implements Roster.Wire {
       channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
       SelectionKey key = channel.register(selector, SelectionKey.OP_READ);
       long id = nextId++;
-      Connection connection = new Connection(id, channel, key, clock.now());
+      JobSecret secret = options.secret().orElse(null);
+      Connection connection = new Connection(id, channel, key, clock.now(), secret);
       key.attach(connection);
-      connections.put(id, connection);
+      strangers.add(connection);
+      connection.greet();
     } catch (IOException e) {
       channel.close(); // its other end has gone already
     }
@@ -226,7 +240,11 @@ final class CoordinatorLoop implements Roster.Wire {
         }
       } else if (key.isValid() && key.isReadable()) {
         connection.read(received);
-        Optional<Message> message = connection.next(received);
+        if (!connection.isTrusted()) {
+          connection.admit(received);
+        }
+        Optional<Message> message =
+            connection.isTrusted() ? connection.next(received) : Optional.empty();
         while (message.isPresent()) {
           received(connection, message.get());
           message = connection.isEnding() ? Optional.empty() : connection.next(received);
@@ -248,11 +266,14 @@ final class CoordinatorLoop implements Roster.Wire {
     if (!hello.job().equals(job)) {
       String text = "this is the coordinator of job " + job + ", not of " + hello.job();
       connection.send(new Message.Ended(MembershipEndedException.Reason.FAILED, text));
-      drop(connection.id);
+      strangers.remove(connection);
+      end(connection);
       note(Kind.REFUSED, hello.name() + " belongs to job " + hello.job());
       return;
     }
     connection.isMember = true;
+    strangers.remove(connection);
+    connections.put(connection.id, connection);
     int limit = Math.toIntExact(options.silence().toMillis());
     connection.send(new Message.Welcome(connection.id, Math.max(1, limit / BEATS), limit));
     roster.connected(connection.id, hello.name(), clock.now());
@@ -260,20 +281,19 @@ final class CoordinatorLoop implements Roster.Wire {
 
   private void lost(Connection connection, String reason) {
     forget(connection);
-    if (connections.remove(connection.id) == null) {
-      return;
-    }
-    if (connection.isMember) {
-      roster.gone(connection.id, reason, clock.now());
-    } else {
+    if (strangers.remove(connection)) {
       note(Kind.REFUSED, "a stranger: " + reason);
+    } else if (connections.remove(connection.id) != null) {
+      roster.gone(connection.id, reason, clock.now());
     }
   }
 
   private void closeSilent(long now) {
-    for (Connection each : List.copyOf(connections.values())) {
-      if (!each.isMember && now - each.since > PATIENCE.toNanos()) {
-        lost(each, "no greeting within " + PATIENCE.toSeconds() + " s");
+    for (Connection each : List.copyOf(strangers)) {
+      Duration limit = each.isTrusted() ? PATIENCE : PROOF;
+      if (now - each.since > limit.toNanos()) {
+        String missing = each.isTrusted() ? "greeting" : "proof of the secret";
+        lost(each, "no %s within %d s".formatted(missing, limit.toSeconds()));
       }
     }
     for (Connection each : List.copyOf(ending)) {
@@ -301,12 +321,16 @@ final class CoordinatorLoop implements Roster.Wire {
   public void drop(long id) {
     Connection connection = connections.remove(id);
     if (connection != null) {
-      ending.add(connection);
-      try {
-        connection.end(clock.now());
-      } catch (IOException e) {
-        forget(connection); // it is to be closed anyway
-      }
+      end(connection);
+    }
+  }
+
+  private void end(Connection connection) {
+    ending.add(connection);
+    try {
+      connection.end(clock.now());
+    } catch (IOException e) {
+      forget(connection); // it is to be closed anyway
     }
   }
 

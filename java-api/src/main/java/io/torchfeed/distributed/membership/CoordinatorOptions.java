@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.membership;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.internal.TimeLimit;
 import java.time.Duration;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The number of ranks of a job that comes and goes, and how long they are waited for. Immutable.
@@ -19,6 +23,7 @@ public final class CoordinatorOptions {
   private final Duration start;
   private final Duration replacement;
   private final Duration back;
+  private final @Nullable JobSecret secret;
 
   private CoordinatorOptions(
       int minRanks,
@@ -26,13 +31,15 @@ public final class CoordinatorOptions {
       Duration silence,
       Duration start,
       Duration replacement,
-      Duration back) {
+      Duration back,
+      @Nullable JobSecret secret) {
     this.minRanks = minRanks;
     this.maxRanks = maxRanks;
     this.silence = silence;
     this.start = start;
     this.replacement = replacement;
     this.back = back;
+    this.secret = secret;
   }
 
   /**
@@ -48,7 +55,13 @@ public final class CoordinatorOptions {
           "ranks must be 1 <= minRanks <= maxRanks, got %d and %d".formatted(minRanks, maxRanks));
     }
     return new CoordinatorOptions(
-        minRanks, maxRanks, DEFAULT_SILENCE, DEFAULT_START, DEFAULT_REPLACEMENT, DEFAULT_RETURN);
+        minRanks,
+        maxRanks,
+        DEFAULT_SILENCE,
+        DEFAULT_START,
+        DEFAULT_REPLACEMENT,
+        DEFAULT_RETURN,
+        null);
   }
 
   /**
@@ -65,7 +78,7 @@ public final class CoordinatorOptions {
     if (TimeLimit.of("silence", silence).toMillis() < 20 || silence.toMillis() > 86_400_000) {
       throw new IllegalArgumentException("silence must be in [20 ms, 1 day], got " + silence);
     }
-    return new CoordinatorOptions(minRanks, maxRanks, silence, start, replacement, back);
+    return new CoordinatorOptions(minRanks, maxRanks, silence, start, replacement, back, secret);
   }
 
   /**
@@ -77,7 +90,7 @@ public final class CoordinatorOptions {
    */
   public CoordinatorOptions withStart(Duration start) {
     Duration limit = TimeLimit.notNegative("start", start);
-    return new CoordinatorOptions(minRanks, maxRanks, silence, limit, replacement, back);
+    return new CoordinatorOptions(minRanks, maxRanks, silence, limit, replacement, back, secret);
   }
 
   /**
@@ -89,7 +102,7 @@ public final class CoordinatorOptions {
    */
   public CoordinatorOptions withReplacement(Duration replacement) {
     Duration limit = TimeLimit.notNegative("replacement", replacement);
-    return new CoordinatorOptions(minRanks, maxRanks, silence, start, limit, back);
+    return new CoordinatorOptions(minRanks, maxRanks, silence, start, limit, back, secret);
   }
 
   /**
@@ -102,7 +115,29 @@ public final class CoordinatorOptions {
    */
   public CoordinatorOptions withReturn(Duration back) {
     Duration limit = TimeLimit.atLeastOneMilli("back", back);
-    return new CoordinatorOptions(minRanks, maxRanks, silence, start, replacement, limit);
+    return new CoordinatorOptions(minRanks, maxRanks, silence, start, replacement, limit, secret);
+  }
+
+  /**
+   * Returns these options with a secret, without which no process joins. By default there is none:
+   * whoever reaches the coordinator's port and knows the name of the job takes part, and gets the
+   * model. A {@link io.torchfeed.distributed.launch.Launcher} sets one.
+   *
+   * @param secret that the ranks know, too
+   * @return the options
+   */
+  public CoordinatorOptions withSecret(JobSecret secret) {
+    requireNonNull(secret, "secret");
+    return new CoordinatorOptions(minRanks, maxRanks, silence, start, replacement, back, secret);
+  }
+
+  /**
+   * Returns the secret without which no process joins.
+   *
+   * @return the secret; empty if there is none
+   */
+  public Optional<JobSecret> secret() {
+    return Optional.ofNullable(secret);
   }
 
   /**
@@ -141,7 +176,14 @@ public final class CoordinatorOptions {
 
   @Override
   public String toString() {
-    return "CoordinatorOptions[ranks=%d:%d, silence=%s, start=%s, replacement=%s, return=%s]"
-        .formatted(minRanks, maxRanks, silence, start, replacement, back);
+    return "CoordinatorOptions[ranks=%d:%d, silence=%s, start=%s, replacement=%s, return=%s, %s]"
+        .formatted(
+            minRanks,
+            maxRanks,
+            silence,
+            start,
+            replacement,
+            back,
+            secret == null ? "no secret" : "a secret");
   }
 }

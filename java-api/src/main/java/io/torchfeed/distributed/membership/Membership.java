@@ -28,9 +28,13 @@ import org.jspecify.annotations.Nullable;
  * {@code close} leaves the job: as a failure, unless {@link #leave} or {@link #finish} came before.
  */
 public final class Membership implements AutoCloseable {
+  static final Duration PATIENCE = Duration.ofSeconds(30);
+
   private final CoordinatorLink link;
   private final EventReceiver events = new EventReceiver();
   private final Object monitor = new Object();
+  private final MembershipEndedException closed =
+      new MembershipEndedException(Reason.LEFT, "this membership is closed");
 
   // Guarded by the monitor.
   private final WorldNews news = new WorldNews();
@@ -62,47 +66,55 @@ public final class Membership implements AutoCloseable {
   }
 
   /**
-   * Connects to a coordinator, and waits up to 30 seconds for it to listen.
+   * Connects to a coordinator without a secret, and waits up to 30 seconds for it to listen.
    *
    * @param host the name or address of its machine
    * @param port in [1, 65535]
    * @param job the name of the job
    * @param name the name of this process in messages, for example a host and a process id
    * @return the membership; it has no world yet
-   * @throws MembershipEndedException if no coordinator listens there, or one of another job
+   * @throws MembershipEndedException if none listens there, or one of another job or with a secret
    * @throws InterruptedException if this thread is interrupted
    */
   public static Membership join(String host, int port, String job, String name)
       throws InterruptedException {
-    return join(host, port, job, name, Duration.ofSeconds(30));
+    return join(host, port, job, Optional.empty(), name, PATIENCE);
   }
 
   /**
-   * Connects to a coordinator.
+   * Like {@link #join(String, int, String, String)}, for a coordinator with a secret.
    *
    * @param host the name or address of its machine
    * @param port in [1, 65535]
    * @param job the name of the job
-   * @param name the name of this process in messages, for example a host and a process id
+   * @param secret of the job; this process joins no coordinator that does not know it
+   * @param name the name of this process in messages
    * @param limit how long to wait for it to listen
    * @return the membership; it has no world yet
-   * @throws MembershipEndedException if no coordinator listens there, or one of another job
    * @throws InterruptedException if this thread is interrupted
    */
-  public static Membership join(String host, int port, String job, String name, Duration limit)
+  public static Membership join(
+      String host, int port, String job, JobSecret secret, String name, Duration limit)
+      throws InterruptedException {
+    return join(host, port, job, Optional.of(secret), name, limit);
+  }
+
+  static Membership join(
+      String host, int port, String job, Optional<JobSecret> secret, String name, Duration limit)
       throws InterruptedException {
     requireNonNull(job, "job");
     requireNonNull(name, "name");
+    Duration counted = TimeLimit.notNegative("limit", limit);
     CoordinatorLink link =
         CoordinatorLink.connect(
-            requireNonNull(host, "host"), port, TimeLimit.notNegative("limit", limit));
+            requireNonNull(host, "host"), port, secret.orElse(null), counted);
     Membership membership = new Membership(link);
     link.start(
         membership::received,
         reason -> membership.ended(MembershipEndedException.lost(reason)),
         () -> membership.step);
     try {
-      membership.link.trySend(new Message.Hello(job, name));
+      link.trySend(new Message.Hello(job, name));
       membership.awaitWelcome();
       return membership;
     } catch (RuntimeException | Error | InterruptedException e) {
@@ -121,6 +133,9 @@ public final class Membership implements AutoCloseable {
   }
 
   private void requireNotEnded() {
+    if (closed.equals(end)) {
+      throw new IllegalStateException(closed.getMessage());
+    }
     if (end != null) {
       throw end.again();
     }
@@ -135,8 +150,9 @@ public final class Membership implements AutoCloseable {
    * @param reason why this rank has left the last one in the middle of a step; empty after {@link
    *     #commit} returned true, and in the first
    * @return the world; empty if the job has been completed
-   * @throws MembershipEndedException if the job has failed, this process was expelled, or the
-   *     coordinator is lost
+   * @throws MembershipEndedException if the job has failed, this process was expelled or has left,
+   *     or the coordinator is lost
+   * @throws IllegalStateException if this object was closed before any of that
    * @throws InterruptedException if this thread is interrupted
    */
   public Optional<World> next(String reason) throws InterruptedException {
@@ -194,14 +210,13 @@ public final class Membership implements AutoCloseable {
    */
   public void whenBroken(Runnable action) {
     requireNonNull(action, "action");
-    boolean isBroken;
     synchronized (monitor) {
-      isBroken = news.broken != null || end != null;
-      whenBroken = isBroken ? null : action;
+      if (broken().isEmpty()) {
+        whenBroken = action;
+        return;
+      }
     }
-    if (isBroken) {
-      action.run();
-    }
+    action.run();
   }
 
   /**
@@ -227,16 +242,10 @@ public final class Membership implements AutoCloseable {
 
   private boolean mustLeave(long completed) throws InterruptedException {
     synchronized (monitor) {
-      while (end == null && news.broken == null && news.at.isPresent()) {
-        if (news.stopAfter.isPresent()) {
-          return completed >= news.stopAfter.getAsLong();
-        }
-        if (completed <= news.at.getAsLong()) {
-          return false;
-        }
+      while (end == null && news.isUndecided(completed)) {
         monitor.wait();
       }
-      return end != null || news.broken != null;
+      return end != null || news.isOver(completed);
     }
   }
 
@@ -245,7 +254,8 @@ public final class Membership implements AutoCloseable {
    *
    * @throws WorldChangedException if one was lost before: {@link #next} follows, and the state is
    *     handed to those that have not completed
-   * @throws MembershipEndedException if the coordinator is lost, or has expelled this process
+   * @throws MembershipEndedException as {@link #next}
+   * @throws IllegalStateException as {@link #next}
    * @throws InterruptedException if this thread is interrupted
    */
   public void finish() throws InterruptedException {
@@ -349,8 +359,7 @@ public final class Membership implements AutoCloseable {
       Runnable action = null;
       synchronized (monitor) {
         news.take(message);
-        if (message instanceof Message.Broken m && news.isCurrent(m.generation())) {
-          news.broken = m.reason();
+        if (news.broken != null) {
           action = whenBroken;
           whenBroken = null;
         } else if (message instanceof Message.Pause m && news.isCurrent(m.generation())) {
@@ -384,7 +393,7 @@ public final class Membership implements AutoCloseable {
 
   @Override
   public void close() {
-    ended(new MembershipEndedException(Reason.LEFT, "this membership is closed"));
+    ended(closed);
     link.close();
   }
 }

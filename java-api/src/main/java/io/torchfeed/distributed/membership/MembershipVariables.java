@@ -9,8 +9,6 @@ import org.jspecify.annotations.Nullable;
 
 /** The environment variables by which a launcher tells its processes where they join. */
 final class MembershipVariables {
-  private static final int LAST_PORT = 65_535;
-
   private MembershipVariables() {}
 
   /** Joins as the variables say, and watches the launcher that has set them. */
@@ -19,7 +17,8 @@ final class MembershipVariables {
     int port = port(text(variables, RankVariables.COORDINATOR_PORT));
     String job = text(variables, RankVariables.JOB);
     String name = text(variables, RankVariables.PROCESS);
-    Membership membership = Membership.join(host, port, job, name);
+    Membership membership =
+        Membership.join(host, port, job, JobSecret.from(variables), name, Membership.PATIENCE);
     ParentProcess.launcher(variables)
         .ifPresent(
             launcher ->
@@ -44,7 +43,7 @@ final class MembershipVariables {
   private static int port(String value) {
     try {
       int port = Integer.parseInt(value);
-      if (port >= 1 && port <= LAST_PORT) {
+      if (port >= 1 && port <= CoordinatorLink.LAST_PORT) {
         return port;
       }
     } catch (NumberFormatException e) {
@@ -55,6 +54,6 @@ final class MembershipVariables {
 
   private static String portMessage(String value) {
     return "environment variable %s must be an integer in [1, %d], got '%s'"
-        .formatted(RankVariables.COORDINATOR_PORT, LAST_PORT, value);
+        .formatted(RankVariables.COORDINATOR_PORT, CoordinatorLink.LAST_PORT, value);
   }
 }

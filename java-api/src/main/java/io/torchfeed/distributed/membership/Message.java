@@ -22,8 +22,8 @@ sealed interface Message {
   /** Longer texts are cut. */
   int MAX_CHARS = 4000;
 
-  /** The first number of a connection; strangers do not send it. */
-  long GREETING = 0x746f726368666431L;
+  /** The first number of each side; strangers do not send it. */
+  long GREETING = 0x746f726368666432L;
 
   // By members.
 
@@ -120,6 +120,22 @@ sealed interface Message {
 
   /** An event of the job, about the processes that were named before it. */
   record Event(CoordinatorEvent.Kind kind, int generation, String text) implements Message {}
+
+  /** The bytes of {@link #greeting} before the challenge. */
+  int GREETING_BYTES = Long.BYTES + 1;
+
+  /**
+   * Returns the first bytes of the coordinator: who it is, and its challenge if it has a secret.
+   *
+   * @param challenge empty if there is none
+   */
+  static byte[] greeting(byte[] challenge) {
+    return ByteBuffer.allocate(GREETING_BYTES + challenge.length)
+        .putLong(GREETING)
+        .put((byte) (challenge.length > 0 ? 1 : 0))
+        .put(challenge)
+        .array();
+  }
 
   /** The step of a member without state. */
   long NO_STEP = -1;

@@ -25,7 +25,7 @@ final class WorldNews {
     stopAfter = OptionalLong.empty();
   }
 
-  /** Takes messages that say where to meet, and when to stop. */
+  /** Takes messages that say where to meet, when to stop, and that the world is no more. */
   void take(Message message) {
     if (message instanceof Message.Formed m) {
       formed = m;
@@ -33,12 +33,27 @@ final class WorldNews {
       master = m;
     } else if (message instanceof Message.StopAfter m && isCurrent(m.generation())) {
       stopAfter = OptionalLong.of(m.step());
+    } else if (message instanceof Message.Broken m && isCurrent(m.generation())) {
+      broken = m.reason();
     }
   }
 
   /** Returns whether the member can enter the world, or knows that it is no more. */
   boolean isDecided() {
     return formed != null && (broken != null || formed.rank() == 0 || master != null);
+  }
+
+  /** Returns whether the member waits to learn if the step after these is the last one. */
+  boolean isUndecided(long completed) {
+    return broken == null
+        && at.isPresent()
+        && stopAfter.isEmpty()
+        && completed > at.getAsLong();
+  }
+
+  /** Returns whether the world ends with these steps, or has ended. */
+  boolean isOver(long completed) {
+    return broken != null || (stopAfter.isPresent() && completed >= stopAfter.getAsLong());
   }
 
   boolean isCurrent(int generation) {

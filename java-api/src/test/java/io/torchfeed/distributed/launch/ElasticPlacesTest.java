@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.torchfeed.distributed.membership.CoordinatorEvent;
 import io.torchfeed.distributed.membership.CoordinatorEvent.Kind;
+import io.torchfeed.distributed.membership.CoordinatorOptions;
+import io.torchfeed.distributed.membership.JobSecret;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -23,6 +25,12 @@ import org.junit.jupiter.api.Timeout;
 /** Tests of spares, and of launchers on several machines, which share this one. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ElasticPlacesTest extends ElasticLaunchFixture {
+  private static final JobSecret SECRET = JobSecret.random();
+
+  private static CoordinatorOptions shared(int min, int max) {
+    return ranks(min, max).withSecret(SECRET);
+  }
+
   @Test
   void aSpareTakesOverAndTheReplacementBecomesASpare() throws Exception {
     Future<?> launch = start(launcher().ranks(ranks(2, 2)).spares(1));
@@ -51,9 +59,9 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
   void launchersOfTwoMachinesRunOneJob() throws Exception {
     int port = freePort();
     Future<?> first =
-        start(launcher().ranks(ranks(2, 2)).processes(1).listen("127.0.0.1", port).job("two"));
+        start(launcher().ranks(shared(2, 2)).processes(1).listen("127.0.0.1", port).job("two"));
     Future<?> second =
-        start(silent().ranks(1, 2).processes(1).coordinator("127.0.0.1", port).job("two"));
+        start(silent().ranks(shared(1, 2)).processes(1).coordinator("127.0.0.1", port).job("two"));
     List<String> ranks = await(Kind.FORMED).processes();
     assertThat(ranks).hasSize(2).allSatisfy(name -> assertThat(name).endsWith("-p0.1"));
     signal("KILL", pid(1, ranks.get(1)));
@@ -69,11 +77,11 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
     BlockingQueue<CoordinatorEvent> elsewhere = new LinkedBlockingQueue<>();
     Path logs = folder.resolve("logs");
     Future<?> first =
-        start(launcher().ranks(ranks(2, 2)).processes(1).listen("127.0.0.1", port).job("two"));
+        start(launcher().ranks(shared(2, 2)).processes(1).listen("127.0.0.1", port).job("two"));
     Future<?> second =
         start(
             silent()
-                .ranks(1, 2)
+                .ranks(shared(1, 2))
                 .processes(1)
                 .restarts(0, Duration.ofMinutes(1))
                 .coordinator("127.0.0.1", port)
@@ -109,11 +117,11 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
   void aProcessThatHangsWhenTheJobElsewhereIsCompleteIsEnded() throws Exception {
     int port = freePort();
     Future<?> first =
-        start(launcher().ranks(ranks(2, 2)).processes(1).listen("127.0.0.1", port).job("two"));
+        start(launcher().ranks(shared(2, 2)).processes(1).listen("127.0.0.1", port).job("two"));
     Future<?> second =
         start(
             silent(".*p1.1=hang")
-                .ranks(1, 2)
+                .ranks(shared(1, 2))
                 .grace(Duration.ofSeconds(1))
                 .coordinator("127.0.0.1", port)
                 .job("two"));
@@ -127,11 +135,11 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
   void aRankThatFailsAtTheEndOfAJobElsewhereIsNamed() throws Exception {
     int port = freePort();
     Future<?> first =
-        start(launcher().ranks(ranks(2, 2)).processes(1).listen("127.0.0.1", port).job("two"));
+        start(launcher().ranks(shared(2, 2)).processes(1).listen("127.0.0.1", port).job("two"));
     Future<?> second =
         start(
             silent(".*=fail at the end")
-                .ranks(1, 2)
+                .ranks(shared(1, 2))
                 .processes(1)
                 .coordinator("127.0.0.1", port)
                 .job("two"));
@@ -147,9 +155,9 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
   void aLauncherWhoseCoordinatorIsLostFails() throws Exception {
     int port = freePort();
     Future<?> first =
-        start(launcher().ranks(ranks(2, 2)).processes(1).listen("127.0.0.1", port).job("two"));
+        start(launcher().ranks(shared(2, 2)).processes(1).listen("127.0.0.1", port).job("two"));
     Future<?> second =
-        start(silent().ranks(1, 2).processes(1).coordinator("127.0.0.1", port).job("two"));
+        start(silent().ranks(shared(1, 2)).processes(1).coordinator("127.0.0.1", port).job("two"));
     await(Kind.FORMED);
     first.cancel(true);
     assertThat(failure(second)).hasMessageContaining("the job has failed: the coordinator is lost");
@@ -158,10 +166,10 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
   @Test
   void aLauncherOfAnotherJobIsRefused() throws Exception {
     int port = freePort();
-    Future<?> first = start(launcher().ranks(ranks(1, 1)).listen("127.0.0.1", port).job("two"));
+    Future<?> first = start(launcher().ranks(shared(1, 1)).listen("127.0.0.1", port).job("two"));
     await(Kind.FORMED);
     Future<?> second =
-        start(silent().ranks(1, 2).processes(1).coordinator("127.0.0.1", port).job("three"));
+        start(silent().ranks(shared(1, 2)).processes(1).coordinator("127.0.0.1", port).job("three"));
     assertThat(failure(second))
         .hasMessageContaining("this is the coordinator of job two, not of three");
     complete();
@@ -172,7 +180,7 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
   void aPortThatIsTakenIsNamed() throws Exception {
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       Launcher launcher =
-          launcher().ranks(1, 1).listen("127.0.0.1", taken.getLocalPort()).job("job").build();
+          launcher().ranks(shared(1, 1)).listen("127.0.0.1", taken.getLocalPort()).job("job").build();
       assertThatThrownBy(launcher::run)
           .isInstanceOf(IllegalStateException.class)
           .hasMessageStartingWith("cannot listen at 127.0.0.1:" + taken.getLocalPort());
@@ -185,12 +193,104 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
         failure(
             start(
                 launcher()
-                    .ranks(ranks(2, 2).withReplacement(Duration.ofMillis(300)))
+                    .ranks(shared(2, 2).withReplacement(Duration.ofMillis(300)))
                     .processes(1)
                     .listen("127.0.0.1", freePort())
                     .job("two")));
     assertThat(failure)
         .hasMessage("the job has failed: 1 of at least 2 ranks were there after 300 ms");
+  }
+
+  @Test
+  void aRankThatAlwaysDiesEndsAJobThatNobodyElseHasJoined() throws Exception {
+    LaunchException failure =
+        failure(
+            start(
+                launcher("p.*=fail", ".*p0.*=fail")
+                    .ranks(shared(1, 2))
+                    .processes(1)
+                    .restarts(2, Duration.ofHours(1))
+                    .listen("127.0.0.1", freePort())
+                    .job("two")));
+    assertThat(failure)
+        .hasMessageStartingWith(
+            "the job has failed: 0 of at least 1 processes are there; all 2 restarts within PT1H"
+                + " are used up; process ")
+        .hasMessageContaining("the reason of ");
+    assertThat(failure.exitCode()).isEqualTo(ComingRank.GUILTY);
+  }
+
+  @Test
+  void ranksElsewhereContinueWhileThisMachineMayNotReplaceItsOwn() throws Exception {
+    int port = freePort();
+    Future<?> first =
+        start(
+            launcher()
+                .ranks(shared(1, 2))
+                .processes(1)
+                .restarts(0, Duration.ofHours(1))
+                .listen("127.0.0.1", port)
+                .job("two"));
+    Path logs = folder.resolve("logs");
+    Future<?> second =
+        start(
+            silent()
+                .ranks(shared(1, 2))
+                .processes(1)
+                .coordinator("127.0.0.1", port)
+                .job("two")
+                .logs(logs));
+    CoordinatorEvent formed = await(Kind.FORMED);
+    assertThat(formed.processes()).hasSize(2);
+    for (String each : formed.processes()) {
+      if (!Files.exists(logs.resolve(each + ".log"))) {
+        signal("KILL", pid(1, each));
+      }
+    }
+    assertThat(await(Kind.FORMED).processes()).hasSize(1);
+    complete();
+    first.get();
+    second.get();
+  }
+
+  @Test
+  void tooFewRanksOfSeveralMachinesEndTheJobWhenNobodyHasReplacedThem() throws Exception {
+    int port = freePort();
+    Future<?> first =
+        start(
+            launcher()
+                .ranks(shared(2, 2))
+                .processes(1)
+                .restarts(0, Duration.ofMillis(500))
+                .listen("127.0.0.1", port)
+                .job("two"));
+    Future<?> second =
+        start(silent().ranks(shared(2, 2)).processes(1).coordinator("127.0.0.1", port).job("two"));
+    CoordinatorEvent formed = await(Kind.FORMED);
+    for (String each : formed.processes()) {
+      signal("KILL", pid(1, each));
+    }
+    assertThat(failure(first)).hasMessageContaining("no restarts are allowed");
+    assertThat(failure(second)).hasMessageContaining("the job has failed: ");
+  }
+
+  @Test
+  void aLauncherWithAnotherSecretIsRefusedAndOneWithoutIsNotBuilt() throws Exception {
+    int port = freePort();
+    Future<?> first = start(launcher().ranks(shared(1, 1)).listen("127.0.0.1", port).job("two"));
+    await(Kind.FORMED);
+    CoordinatorOptions other = ranks(1, 2).withSecret(JobSecret.random());
+    assertThat(failure(start(silent().ranks(other).coordinator("127.0.0.1", port).job("two"))))
+        .hasMessage(
+            "no membership of the job at 127.0.0.1:%d: the coordinator is not trusted: it has"
+                + " another secret",
+            port);
+    complete();
+    first.get();
+    LauncherBuilder without = silent().ranks(ranks(1, 1)).listen("127.0.0.1", port).job("two");
+    assertThatThrownBy(without::build)
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("TORCHFEED_JOB_SECRET_FILE");
   }
 
   private CoordinatorEvent await(Kind kind) throws InterruptedException {

@@ -8,6 +8,7 @@ import io.torchfeed.distributed.membership.Coordinator;
 import io.torchfeed.distributed.membership.CoordinatorEvent;
 import io.torchfeed.distributed.membership.CoordinatorEvent.Kind;
 import io.torchfeed.distributed.membership.CoordinatorOptions;
+import io.torchfeed.distributed.membership.JobSecret;
 import io.torchfeed.distributed.membership.Membership;
 import java.io.IOException;
 import java.io.InputStream;
@@ -24,12 +25,14 @@ import org.junit.jupiter.api.Timeout;
 /** Tests of how a launcher learns the end of a job. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class JobViewTest {
+  private static final JobSecret SECRET = JobSecret.random();
+
   private final BlockingQueue<CoordinatorEvent> events = new LinkedBlockingQueue<>();
   private final BlockingQueue<Object> inbox = new LinkedBlockingQueue<>();
 
   private static ElasticSettings at(Place place) {
     return new ElasticSettings(
-        CoordinatorOptions.of(1, 1), 0, 0, Duration.ofMinutes(1), event -> {}, place);
+        CoordinatorOptions.of(1, 1).withSecret(SECRET), 0, 0, Duration.ofMinutes(1), event -> {}, place);
   }
 
   private void await(Kind kind) throws InterruptedException {
@@ -59,7 +62,8 @@ class JobViewTest {
   }
 
   private static void joinAndClose(int port) {
-    try (Membership member = Membership.join("127.0.0.1", port, "job", "a")) {
+    try (Membership member =
+        Membership.join("127.0.0.1", port, "job", SECRET, "a", Duration.ofSeconds(30))) {
       member.leave();
     } catch (RuntimeException | InterruptedException e) {
       return; // the coordinator has failed before it could say anything
@@ -69,7 +73,10 @@ class JobViewTest {
   @Test
   void aLauncherThatWasSilentAndExpelledJoinsAgain() throws Exception {
     CoordinatorOptions options =
-        CoordinatorOptions.of(1, 1).withSilence(Duration.ofSeconds(2)).withReplacement(HOUR);
+        CoordinatorOptions.of(1, 1)
+            .withSilence(Duration.ofSeconds(2))
+            .withReplacement(HOUR)
+            .withSecret(SECRET);
     try (Coordinator coordinator = Coordinator.listen("127.0.0.1", 0, "job", options, events::add);
         Relay relay = new Relay(coordinator.port());
         JobView view =
@@ -84,7 +91,8 @@ class JobViewTest {
       await(Kind.CONNECTED);
       assertThat(inbox).noneMatch(JobView.End.class::isInstance);
       assertThat(view.port()).isEqualTo(relay.port());
-      try (Membership rank = Membership.join("127.0.0.1", coordinator.port(), "job", "a")) {
+      try (Membership rank =
+          Membership.join("127.0.0.1", coordinator.port(), "job", SECRET, "a", HOUR)) {
         rank.next("");
         rank.commit(1);
         rank.finish();

@@ -8,6 +8,7 @@ import io.torchfeed.distributed.membership.MembershipEndedException.Reason;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
@@ -319,6 +320,33 @@ class MembershipTest extends MembershipFixture {
   }
 
   @Test
+  void aClosedMembershipIsNoneThatHasLeft() throws Exception {
+    Coordinator coordinator = listen(ranks(1, 2));
+    Membership waiting = join(coordinator, "a");
+    Future<World> next = next(waiting, "");
+    waiting.close();
+    assertThatThrownBy(next::get)
+        .cause()
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessage("this membership is closed");
+    Membership left = join(coordinator, "b");
+    left.leave();
+    left.close();
+    assertThatThrownBy(() -> left.next(""))
+        .isInstanceOfSatisfying(
+            MembershipEndedException.class, e -> assertThat(e.reason()).isEqualTo(Reason.LEFT));
+  }
+
+  @Test
+  void aPortThatIsNoneIsRefused() {
+    for (int port : new int[] {0, -1, 65_536}) {
+      assertThatThrownBy(() -> Membership.join("127.0.0.1", port, "job", "a"))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessage("port must be in [1, 65535], got %d", port);
+    }
+  }
+
+  @Test
   void aLostCoordinatorEndsAllWaits() throws Exception {
     Coordinator coordinator = listen(ranks(1, 2));
     Membership a = join(coordinator, "a");
@@ -333,7 +361,12 @@ class MembershipTest extends MembershipFixture {
     assertThatThrownBy(
             () ->
                 Membership.join(
-                    "127.0.0.1", coordinator.port(), "job", "late", Duration.ofMillis(10)))
+                    "127.0.0.1",
+                    coordinator.port(),
+                    "job",
+                    Optional.empty(),
+                    "late",
+                    Duration.ofMillis(10)))
         .hasMessageContaining("no coordinator at 127.0.0.1:");
   }
 }
