@@ -48,6 +48,7 @@ final class LaunchCommand {
   /** The variable in which {@code ElasticTrainingBuilder} finds the name. */
   private static final String FROM_GENERATION = "TORCHFEED_FROM_GENERATION";
 
+  private static final List<String> HELP = List.of("--help", "-h");
   private static final int FAILED = 1;
   private static final int WRONG_USAGE = 2;
   private static final int INTERRUPTED = 130;
@@ -67,13 +68,19 @@ final class LaunchCommand {
    * Starts the ranks and waits for them.
    *
    * @param args from behind {@code launch} on
+   * @param out receives the help
    * @param err receives errors, and the changes of an elastic job
    * @return the exit status
    */
-  static int run(List<String> args, PrintStream err) {
+  static int run(List<String> args, PrintStream out, PrintStream err) {
     Launcher launcher;
     try {
-      launcher = new LaunchCommand(args).launcher(err);
+      LaunchCommand command = new LaunchCommand(args);
+      if (command.isHelp()) {
+        out.println(USAGE);
+        return 0;
+      }
+      launcher = command.launcher(err);
     } catch (IllegalArgumentException | IllegalStateException e) {
       err.println("error: " + e.getMessage());
       err.println(USAGE);
@@ -91,6 +98,10 @@ final class LaunchCommand {
     } catch (InterruptedException e) {
       return INTERRUPTED;
     }
+  }
+
+  private boolean isHelp() {
+    return !rest.isEmpty() && HELP.contains(rest.getFirst());
   }
 
   private Launcher launcher(PrintStream err) {
@@ -176,8 +187,7 @@ final class LaunchCommand {
   private void ranks(String value) {
     if (value.contains(":")) {
       String[] parts = parts("--ranks", value, ":", "MIN:MAX");
-      elastic(
-          CoordinatorOptions.of(number("--ranks", parts[0]), number("--ranks", parts[1])));
+      elastic(CoordinatorOptions.of(number("--ranks", parts[0]), number("--ranks", parts[1])));
     } else {
       builder.ranks(number("--ranks", value));
     }

@@ -72,7 +72,7 @@ public final class Torchfeed {
    *     in the folders of the classes as {@link io.torchfeed.data.source.ImageRecords}; {@code
    *     images verify FILE}; {@code generations FOLDER}, which lists generations of an elastic job;
    *     or {@code launch OPTIONS MAIN ARGUMENTS}, which starts ranks by {@link
-   *     io.torchfeed.distributed.launch.Launcher}, and without more prints its options
+   *     io.torchfeed.distributed.launch.Launcher}, and {@code launch --help}, which prints these
    */
   public static void main(String[] args) {
     requireNonNull(args, "args");
@@ -80,7 +80,7 @@ public final class Torchfeed {
       System.exit(ImageCommand.run(List.of(args).subList(1, args.length), System.out, System.err));
     }
     if (args.length > 0 && args[0].equals("launch")) {
-      System.exit(LaunchCommand.run(List.of(args).subList(1, args.length), System.err));
+      System.exit(LaunchCommand.run(List.of(args).subList(1, args.length), System.out, System.err));
     }
     if (args.length > 0 && args[0].equals("generations")) {
       System.exit(

@@ -10,7 +10,6 @@ import io.torchfeed.data.TensorDataset;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.training.DataParallelOptions;
 import io.torchfeed.distributed.training.DistributedDataParallel;
-import io.torchfeed.sampler.RankConsistency;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.python.PythonDistributedSampler;
 import org.bytedeco.javacpp.PointerScope;
@@ -41,9 +40,9 @@ public final class GuideTrain {
         DistributedDataParallel model = DistributedDataParallel.wrap(net, group);
         TensorDataset data = TensorDataset.of(inputs, targets)) {
       Sampler sampler = PythonDistributedSampler.of(data.size(), group.part()).withSeed(7);
-      try (DataLoader loader = DataLoader.over(data).sampler(sampler).batchSize(2).build()) {
+      var options = DataLoader.over(data).sampler(sampler).batchSize(2);
+      try (DataLoader loader = options.verifyRanks(group::allGatherLongs).build()) {
         for (long epoch = 0; epoch < 3; epoch++) {
-          RankConsistency.beforeEpoch(sampler, epoch, 2, group::allGatherLongs); // optional
           try (Batches batches = loader.epoch(epoch)) {
             for (Batch batch : batches) {
               try (PointerScope scope = new PointerScope()) {

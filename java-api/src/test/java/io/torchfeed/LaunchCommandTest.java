@@ -19,16 +19,22 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class LaunchCommandTest {
   private static final String MAIN = ComingRank.class.getName();
 
+  private final ByteArrayOutputStream output = new ByteArrayOutputStream();
   private final ByteArrayOutputStream errors = new ByteArrayOutputStream();
 
   private int run(String... args) {
     errors.reset();
-    return LaunchCommand.run(List.of(args), new PrintStream(errors, true, StandardCharsets.UTF_8));
+    output.reset();
+    return LaunchCommand.run(
+        List.of(args),
+        new PrintStream(output, true, StandardCharsets.UTF_8),
+        new PrintStream(errors, true, StandardCharsets.UTF_8));
   }
 
   private static int freePort() throws IOException {
@@ -133,6 +139,14 @@ class LaunchCommandTest {
     Files.createDirectory(own.resolve("step-000007"));
     assertThat(run(command)).isEqualTo(5);
     assertThat(errors()).contains("TORCHFEED_FROM_GENERATION");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"--help", "-h"})
+  void theOptionsAreHelp(String option) {
+    assertThat(run(option)).isZero();
+    assertThat(output.toString(StandardCharsets.UTF_8)).startsWith("launch OPTIONS MAIN ARGUMENTS");
+    assertThat(errors()).isEmpty();
   }
 
   @ParameterizedTest

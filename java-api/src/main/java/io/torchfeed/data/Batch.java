@@ -229,17 +229,20 @@ public final class Batch implements AutoCloseable {
   }
 
   /** Returns tensors of the same content that no scope closes. */
-  static Tensor[] references(@Nullable Tensor[] others) {
-    for (int i = 0; i < others.length; i++) {
-      Tensor other = others[i];
-      if (other == null || other.isNull() || !other.defined()) {
+  static Tensor[] references(@Nullable Tensor @Nullable [] tensors) {
+    if (tensors == null) {
+      throw new IllegalStateException("the step returned null instead of tensors");
+    }
+    for (int i = 0; i < tensors.length; i++) {
+      Tensor tensor = tensors[i];
+      if (tensor == null || tensor.isNull() || !tensor.defined()) {
         throw new IllegalStateException("the step returned no tensor " + i);
       }
     }
-    Tensor[] owned = new Tensor[others.length];
-    for (int i = 0; i < others.length; i++) {
-      Tensor other = requireNonNull(others[i]);
-      owned[i] = NativeHandle.outsideOfScopes(() -> new Tensor(other));
+    Tensor[] owned = new Tensor[tensors.length];
+    for (int i = 0; i < tensors.length; i++) {
+      Tensor tensor = requireNonNull(tensors[i]);
+      owned[i] = NativeHandle.outsideOfScopes(() -> new Tensor(tensor));
     }
     return owned;
   }

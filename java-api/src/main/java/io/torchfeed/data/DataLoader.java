@@ -8,6 +8,7 @@ import io.torchfeed.data.pass.LoaderCore;
 import io.torchfeed.data.pass.Pass;
 import io.torchfeed.data.pass.PassSource;
 import io.torchfeed.internal.Checks;
+import io.torchfeed.sampler.RankConsistency;
 import java.lang.ref.Reference;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -50,6 +51,7 @@ public final class DataLoader implements AutoCloseable {
   private final LoaderCore core;
   private final Batch.@Nullable Step step;
   private final long seed;
+  private final RankConsistency.@Nullable AllGather gather;
   private final Abandoned.Watch watch;
   private final AtomicBoolean passReported = new AtomicBoolean();
 
@@ -57,11 +59,17 @@ public final class DataLoader implements AutoCloseable {
    * Takes ownership of the core.
    *
    * @param step the step that its batches go through, with the seed
+   * @param gather by which the ranks compare their plans for each pass; null if they do not
    */
-  DataLoader(LoaderCore core, Batch.@Nullable Step step, long seed) {
+  DataLoader(
+      LoaderCore core,
+      Batch.@Nullable Step step,
+      long seed,
+      RankConsistency.@Nullable AllGather gather) {
     this.core = core;
     this.step = step;
     this.seed = seed;
+    this.gather = gather;
     try {
       this.watch =
           Abandoned.watch(
@@ -165,9 +173,11 @@ public final class DataLoader implements AutoCloseable {
    * @param fromBatch the first batch to deliver, in [0, {@link #batches(long)}]; 0 over a stream
    * @return the pass; the caller closes it
    * @throws IllegalArgumentException if {@code epoch} or {@code fromBatch} is out of range
-   * @throws IllegalStateException if the loader is closed, or too many of its passes are open
+   * @throws IllegalStateException if the loader is closed, too many of its passes are open, or the
+   *     ranks differ: {@link DataLoaderBuilder#verifyRanks}
    */
   public Batches epoch(long epoch, long fromBatch) {
+    compare(epoch);
     return open(() -> core.source().at(epoch, fromBatch));
   }
 
@@ -209,6 +219,10 @@ public final class DataLoader implements AutoCloseable {
    */
   public Batches resume(List<? extends LoaderState> states) {
     List<? extends LoaderState> all = Checks.copyOf("states", states);
+    if (!all.isEmpty()) {
+      long epoch = all.get(0).epoch();
+      compare(all.stream().allMatch(LoaderState::finished) ? epoch + 1 : epoch);
+    }
     return open(() -> core.source().at(all));
   }
 
@@ -225,6 +239,27 @@ public final class DataLoader implements AutoCloseable {
     } finally {
       Reference.reachabilityFence(this);
     }
+  }
+
+  private void compare(long epoch) {
+    if (gather != null) {
+      verifyRanks(epoch, gather);
+    }
+  }
+
+  /**
+   * Checks that all ranks load the same epoch of the same data, and each another part of it: the
+   * seed and all else that {@link RankConsistency} compares, the batch size and the number of
+   * batches; over a stream, the number of shards. All ranks call it. Done for each pass with {@link
+   * DataLoaderBuilder#verifyRanks}.
+   *
+   * @param epoch the number of the epoch, at least 0
+   * @param all the all-gather over all ranks, such as {@code group::allGatherLongs}
+   * @throws IllegalStateException on every rank, if the ranks differ or two have the same part; the
+   *     message names the first difference, and the value on each rank
+   */
+  public void verifyRanks(long epoch, RankConsistency.AllGather all) {
+    core.source().verifyRanks(epoch, requireNonNull(all, "all"));
   }
 
   /** Watches a pass and closes it when it becomes unreachable. */

@@ -9,6 +9,7 @@ import io.torchfeed.internal.Once;
 import io.torchfeed.internal.TimeLimit;
 import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.Part;
+import io.torchfeed.sampler.RankConsistency;
 import io.torchfeed.sampler.Sampler;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -286,6 +287,22 @@ public final class DataLoaderBuilder {
   }
 
   /**
+   * Sets that the ranks compare their plans whenever they open a pass, as by {@link
+   * DataLoader#verifyRanks}: training does not reveal that one of them has another seed, or that
+   * two read the same part, and with another number of batches it waits for the group's timeout.
+   * All ranks then open the same passes in the same order. For a training by {@link
+   * io.torchfeed.distributed.training.DistributedDataParallel}, {@code
+   * verifyRanks(group::allGatherLongs)}.
+   *
+   * @param gather the all-gather over all ranks, called once for each pass if all is well
+   * @return this builder
+   */
+  public DataLoaderBuilder verifyRanks(RankConsistency.AllGather gather) {
+    options.gather = Once.set("verifyRanks", options.gather, requireNonNull(gather, "gather"));
+    return this;
+  }
+
+  /**
    * Builds the loader and starts its worker threads.
    *
    * @return the loader; the caller closes it
@@ -298,6 +315,9 @@ public final class DataLoaderBuilder {
    */
   public DataLoader build() {
     return new DataLoader(
-        options.build(afterTransfer != null), afterTransfer, options.seedOrDefault());
+        options.build(afterTransfer != null),
+        afterTransfer,
+        options.seedOrDefault(),
+        options.gather);
   }
 }

@@ -24,6 +24,7 @@ import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
 import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.Part;
+import io.torchfeed.sampler.RankConsistency;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.order.FixedSizeBatchSampler;
 import io.torchfeed.sampler.torch.SequentialSampler;
@@ -51,6 +52,7 @@ final class LoaderOptions {
   @Nullable Duration timeout;
   @Nullable WorkerHooks workerHooks;
   @Nullable Long seed;
+  RankConsistency.@Nullable AllGather gather;
   @Nullable String device;
   @Nullable String pinnedFor;
   @Nullable BatchTransform transform;

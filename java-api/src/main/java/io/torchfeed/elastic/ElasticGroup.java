@@ -208,7 +208,9 @@ public final class ElasticGroup implements AutoCloseable {
   private static boolean isBroken(Membership membership, RuntimeException failure) {
     return failure instanceof PeerLostException
         || failure instanceof WorldChangedException
-        || membership.broken().isPresent();
+        || failure instanceof PlanAgreement.OthersDifferException
+        || (membership.broken().isPresent()
+            && !(failure instanceof PlanAgreement.ThisDiffersException));
   }
 
   @Override

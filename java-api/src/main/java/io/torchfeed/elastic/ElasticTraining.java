@@ -59,7 +59,8 @@ import org.jspecify.annotations.Nullable;
  * <p>A step is complete when the optimizer has changed the parameters. Each step costs a copy of
  * the module's buffers, so that a failed one can be undone, and sets the seed of libtorch's
  * generators; no collective is added to it, except over a stream: {@link
- * ElasticTrainingBuilder#loader}.
+ * ElasticTrainingBuilder#loader}. The ranks compare their plans at the start of each world and
+ * epoch; one that differs from rank 0 fails, and the others continue.
  *
  * <p>An exception of the user's code is thrown to the caller of {@link #run}, and the other ranks
  * continue without this one. Not thread-safe: one thread runs it.
@@ -172,8 +173,9 @@ public final class ElasticTraining {
    * @throws MembershipEndedException if this process can no longer take part
    * @throws io.torchfeed.checkpoint.CheckpointException if a checkpoint cannot be saved or loaded
    * @throws IllegalStateException if it was called before; or the loader is over a stream, or does
-   *     not deliver in order; or a generation is run again with another number of ranks than it
-   *     had; or this training is one by {@link #averaging}, or accumulates gradients
+   *     not deliver in order; or this rank's data or options differ from rank 0's; or a generation
+   *     is run again with another number of ranks than it had; or this training is one by {@link
+   *     #averaging}, or accumulates gradients
    * @throws InterruptedException if this thread is interrupted
    */
   public Outcome run(Step step) throws InterruptedException {
@@ -290,8 +292,11 @@ public final class ElasticTraining {
     ProcessGroup group = ranks.group();
     saved.requirePossible(world);
     bind(world, group);
+    long[] mine = {isHolder ? 1 : 0, progress.step(), progress.digest()};
     long[][] all =
-        group.allGatherLongs(new long[] {isHolder ? 1 : 0, progress.step(), progress.digest()});
+        group.allGatherLongs(
+            PlanAgreement.withOptions(mine, options.epochs, options.accumulate, options.seed));
+    PlanAgreement.requireSameOptions(all, group);
     boolean areEqual = Arrays.stream(all).allMatch(each -> Arrays.equals(each, all[0]));
     if (options.isAveraging || all[0][0] == 0 || !areEqual) {
       StateTransfer.broadcast(state, group, 0);

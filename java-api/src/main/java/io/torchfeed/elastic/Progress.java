@@ -68,10 +68,12 @@ final class Progress implements Stateful {
   /**
    * Opens the pass that continues; it is borrowed until {@link #leave}.
    *
+   * @param loader the same on all ranks, which call this together, but for the part
    * @param perStep the batches of a step
    * @param group the ranks, which go through a stream together
    */
   EpochBatches open(DataLoader loader, int perStep, ProcessGroup group) {
+    PlanAgreement.requireSameData(loader, epoch(), group);
     Batches opened = states.isEmpty() ? loader.epoch(0) : loader.resume(states);
     try {
       pass = EpochBatches.of(opened, states, perStep, group);

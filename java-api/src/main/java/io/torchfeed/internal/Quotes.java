@@ -1,11 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.internal;
 
-/** External text, shortened to fit a message. */
+import java.util.HexFormat;
+
+/** External text, shortened to fit a message, or made printable. */
 public final class Quotes {
   private static final int MAX_LENGTH = 128;
 
   private Quotes() {}
+
+  /**
+   * Returns a text without characters that change how a terminal or a log shows others: control
+   * characters, separators of lines, signs of direction and halves of pairs are written as in Java.
+   */
+  public static String printable(String text) {
+    StringBuilder printable = new StringBuilder();
+    text.codePoints()
+        .forEach(
+            code -> {
+              switch (Character.getType(code)) {
+                case Character.CONTROL,
+                    Character.FORMAT,
+                    Character.LINE_SEPARATOR,
+                    Character.PARAGRAPH_SEPARATOR,
+                    Character.SURROGATE ->
+                    printable.append(
+                        code == '\n'
+                            ? "\\n"
+                            : "\\u%s".formatted(HexFormat.of().toHexDigits(code, 4)));
+                default -> printable.appendCodePoint(code);
+              }
+            });
+    return printable.toString();
+  }
 
   /** Returns the text itself, or its first characters, an ellipsis and its length. */
   public static String shortened(String text) {

@@ -15,9 +15,9 @@ import javax.crypto.spec.SecretKeySpec;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A proof by both ends of a connection that they know a secret, which is not sent: each sends random
- * bytes, and the HMAC-SHA-256 of its role and the bytes of both. It protects from strangers, not
- * from one who can change what others send.
+ * A proof by both ends of a connection that they know a secret, which is not sent: each sends
+ * random bytes, and the HMAC-SHA-256 of its role and the bytes of both. It protects from strangers,
+ * not from one who can change the messages of others.
  */
 public final class SecretHandshake {
   /** The random bytes of the end that listens, sent first. */

@@ -118,7 +118,8 @@ class LoaderEnginesTest {
             Prefetch.of(prefetch, prefetchBytes, 1),
             new LoaderMeter(1, false)),
         null,
-        0);
+        0,
+        null);
   }
 
   @Test

@@ -215,6 +215,7 @@ class BatchStepTest {
   }
 
   @Test
+  @SuppressWarnings("NullAway") // a step can be written without null checks
   void aStepMayKeepItsBatchAndMissingTensorsAreNamed() {
     List<Batch> kept = new ArrayList<>();
     List<Batch> given = new ArrayList<>();
@@ -222,7 +223,9 @@ class BatchStepTest {
         (batch, seed) -> {
           given.add(batch);
           kept.add(batch.keep());
-          return batch.number() == 1 ? new Tensor[] {null} : new Tensor[] {batch.tensor(1)};
+          return batch.number() == 1
+              ? new Tensor[] {null}
+              : batch.number() == 2 ? null : new Tensor[] {batch.tensor(1)};
         };
     try (DataLoader loader = over(Engine.NATIVE).afterTransfer(keeping).build();
         Batches batches = loader.epoch(0)) {
@@ -232,6 +235,9 @@ class BatchStepTest {
       assertThatIllegalStateException()
           .isThrownBy(batches::next)
           .withMessageEndingWith("the step returned no tensor 0");
+      assertThatIllegalStateException()
+          .isThrownBy(batches::next)
+          .withMessageEndingWith("the step returned null instead of tensors");
       assertThat(Rows.longs(kept.get(0).tensor(1))).isEqualTo(kept.get(0).indices());
     }
     kept.forEach(Batch::close);

@@ -5,6 +5,7 @@ import io.torchfeed.data.LoaderState;
 import io.torchfeed.data.engine.BatchEngine;
 import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.EpochSegment;
+import io.torchfeed.sampler.RankConsistency;
 import io.torchfeed.sampler.ResumableCursor;
 import io.torchfeed.sampler.SamplerState;
 import java.util.List;
@@ -74,6 +75,11 @@ public record IndexSource(BatchSampler plan, long datasetSize, boolean inOrder)
   @Override
   public long batches(long epoch) {
     return plan.batches(epoch);
+  }
+
+  @Override
+  public void verifyRanks(long epoch, RankConsistency.AllGather gather) {
+    RankConsistency.beforeEpoch(plan, epoch, gather);
   }
 
   private final class IndexStart implements Start {

@@ -3,6 +3,7 @@ package io.torchfeed.data.pass;
 
 import io.torchfeed.data.LoaderState;
 import io.torchfeed.data.engine.BatchEngine;
+import io.torchfeed.sampler.RankConsistency;
 import java.util.List;
 
 /** The source of the passes of a loader: the batches of a sampler, or of the shards of a stream. */
@@ -45,6 +46,13 @@ public sealed interface PassSource permits IndexSource, ShardSource {
    * @throws IllegalStateException if the number is known only once the data is read
    */
   long batches(long epoch);
+
+  /**
+   * Checks that all ranks have the same source, each another part of it.
+   *
+   * @throws IllegalStateException on every rank, if not
+   */
+  void verifyRanks(long epoch, RankConsistency.AllGather gather);
 
   /** Returns the kinds of the states, for a message. */
   static List<String> kinds(List<? extends LoaderState> states) {

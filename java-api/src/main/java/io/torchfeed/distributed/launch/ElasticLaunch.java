@@ -267,9 +267,7 @@ final class ElasticLaunch {
     boolean haveOthers =
         elastic.place().kind() == ElasticSettings.Place.Kind.ELSEWHERE
             || others.stream().anyMatch(ElasticLaunch::isLauncher);
-    return haveOthers && !isUseless()
-        ? Math.min(OTHERS.toNanos(), elastic.per().toNanos() / 2)
-        : 0;
+    return haveOthers && !isUseless() ? Math.min(OTHERS.toNanos(), elastic.per().toNanos() / 2) : 0;
   }
 
   private static boolean isLauncher(String process) {

@@ -72,8 +72,7 @@ final class JobView implements AutoCloseable {
     }
   }
 
-  private static Membership join(ElasticSettings elastic, String name)
-      throws InterruptedException {
+  private static Membership join(ElasticSettings elastic, String name) throws InterruptedException {
     ElasticSettings.Place place = elastic.place();
     return Membership.join(
         place.host(), place.port(), place.job(), elastic.secret(), name, PATIENCE);

@@ -83,8 +83,8 @@ public final class LauncherBuilder {
   /**
    * Sets that ranks come and go, as by {@link #ranks(int, int)}, with limits of time and a secret.
    *
-   * @param options how many ranks there may be, and how long they are waited for; without a secret,
-   *     it is that of the environment, or on one machine a random one
+   * @param options how many ranks there may be, and how long they are waited for; by default, the
+   *     secret of the environment, or on one machine a random one
    * @return this
    */
   public LauncherBuilder ranks(CoordinatorOptions options) {

@@ -67,7 +67,9 @@ final class Connection {
     if (answer.hasRemaining()) {
       return;
     }
-    byte[] verdict = requireNonNull(handshake).verdict(answer.array());
+    byte[] bytes = new byte[SecretHandshake.ANSWER_BYTES];
+    answer.flip().get(bytes);
+    byte[] verdict = requireNonNull(handshake).verdict(bytes);
     frame = null;
     send(verdict);
     isTrusted = SecretHandshake.isAccepted(verdict);

@@ -103,12 +103,13 @@ final class CoordinatorLink {
         socket.connect(
             new InetSocketAddress(host, port),
             (int) Math.max(RETRY_MILLIS, Math.min(left, MIN_LIMIT_MILLIS)));
-        socket.setSoTimeout(MIN_LIMIT_MILLIS);
+        socket.setSoTimeout((int) Math.max(LAST_READ_MILLIS, Math.min(left, MIN_LIMIT_MILLIS)));
         @Nullable String obstacle = greet(socket, secret);
         if (obstacle != null) {
           closeQuietly(socket);
           throw new MembershipEndedException(
-              Reason.FAILED, "no membership of the job at %s:%d: %s".formatted(host, port, obstacle));
+              Reason.FAILED,
+              "no membership of the job at %s:%d: %s".formatted(host, port, obstacle));
         }
         socket.setSoTimeout(0);
         return new CoordinatorLink(socket);
@@ -125,7 +126,7 @@ final class CoordinatorLink {
     }
   }
 
-  /** Takes the greeting of the coordinator; returns what is against it, or null. */
+  /** Takes the greeting of the coordinator; returns an objection to it, or null. */
   private static @Nullable String greet(Socket socket, @Nullable JobSecret secret)
       throws IOException {
     DataInputStream in = new DataInputStream(socket.getInputStream()); // reads no byte too many

@@ -3,6 +3,7 @@ package io.torchfeed.distributed.membership;
 
 import io.torchfeed.distributed.membership.CoordinatorEvent.Kind;
 import io.torchfeed.internal.AwakeClock;
+import io.torchfeed.internal.Quotes;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
@@ -219,7 +220,7 @@ final class CoordinatorLoop implements Roster.Wire {
       channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
       SelectionKey key = channel.register(selector, SelectionKey.OP_READ);
       long id = nextId++;
-      JobSecret secret = options.secret().orElse(null);
+      @Nullable JobSecret secret = options.secret().orElse(null);
       Connection connection = new Connection(id, channel, key, clock.now(), secret);
       key.attach(connection);
       strangers.add(connection);
@@ -276,7 +277,7 @@ final class CoordinatorLoop implements Roster.Wire {
     connections.put(connection.id, connection);
     int limit = Math.toIntExact(options.silence().toMillis());
     connection.send(new Message.Welcome(connection.id, Math.max(1, limit / BEATS), limit));
-    roster.connected(connection.id, hello.name(), clock.now());
+    roster.connected(connection.id, Quotes.printable(hello.name()), clock.now());
   }
 
   private void lost(Connection connection, String reason) {
@@ -348,6 +349,7 @@ final class CoordinatorLoop implements Roster.Wire {
   }
 
   private void note(Kind kind, String text) {
-    events.accept(new CoordinatorEvent(kind, roster.generation(), text, List.of()));
+    String printable = Quotes.printable(text);
+    events.accept(new CoordinatorEvent(kind, roster.generation(), printable, List.of()));
   }
 }

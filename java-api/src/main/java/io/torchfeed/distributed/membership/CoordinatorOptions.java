@@ -119,9 +119,9 @@ public final class CoordinatorOptions {
   }
 
   /**
-   * Returns these options with a secret, without which no process joins. By default there is none:
-   * whoever reaches the coordinator's port and knows the name of the job takes part, and gets the
-   * model. A {@link io.torchfeed.distributed.launch.Launcher} sets one.
+   * Returns these options with a secret that a process must know to join. By default there is none:
+   * every process that reaches the coordinator's port and knows the name of the job takes part, and
+   * gets the model. A {@link io.torchfeed.distributed.launch.Launcher} sets one.
    *
    * @param secret that the ranks know, too
    * @return the options

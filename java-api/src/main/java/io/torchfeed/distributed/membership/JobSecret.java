@@ -17,7 +17,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The secret of a job, without which a process neither joins it nor is joined.
+ * The secret of a job: a process that does not know it neither joins the job nor is joined.
  *
  * <p>Coordinator and member prove to each other that they know it, before anything else is read; it
  * is not sent. Everything after that is sent as it is, neither encrypted nor signed, and so are the

@@ -96,7 +96,7 @@ public final class Membership implements AutoCloseable {
   public static Membership join(
       String host, int port, String job, JobSecret secret, String name, Duration limit)
       throws InterruptedException {
-    return join(host, port, job, Optional.of(secret), name, limit);
+    return join(host, port, job, Optional.of(requireNonNull(secret, "secret")), name, limit);
   }
 
   static Membership join(
@@ -106,8 +106,7 @@ public final class Membership implements AutoCloseable {
     requireNonNull(name, "name");
     Duration counted = TimeLimit.notNegative("limit", limit);
     CoordinatorLink link =
-        CoordinatorLink.connect(
-            requireNonNull(host, "host"), port, secret.orElse(null), counted);
+        CoordinatorLink.connect(requireNonNull(host, "host"), port, secret.orElse(null), counted);
     Membership membership = new Membership(link);
     link.start(
         membership::received,

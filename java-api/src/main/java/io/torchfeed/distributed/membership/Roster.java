@@ -3,6 +3,7 @@ package io.torchfeed.distributed.membership;
 
 import io.torchfeed.distributed.membership.CoordinatorEvent.Kind;
 import io.torchfeed.distributed.membership.Member.Doing;
+import io.torchfeed.internal.Quotes;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -155,7 +156,8 @@ final class Roster {
     member.step = ready.step();
     noteHolder(member, ready.step());
     if (wasIn && !isPlanned && isTraining()) {
-      breakUp(member + " has left the generation: " + ready.reason());
+      String reason = member + " has left the generation: " + ready.reason();
+      breakUp(reason, reason);
     } else if (!wasIn && isTraining() && members.generationSize() < options.maxRanks()) {
       pause(member + " has come");
     }
@@ -198,7 +200,7 @@ final class Roster {
     note(reason == null ? Kind.LEFT : Kind.LOST, text, List.of(member.name));
     boolean isPlanned = reason == null && phase == Phase.PAUSING;
     if (member.isInGeneration() && isTraining() && !isPlanned) {
-      breakUp(text);
+      breakUp(text, "the ranks return to the end of the last completed step");
     }
     if (phase == Phase.PAUSING) {
       agree();
@@ -208,8 +210,8 @@ final class Roster {
   }
 
   /** Ends a generation in the middle of a step. */
-  private void breakUp(String reason) {
-    note(Kind.BROKEN, reason, List.of());
+  private void breakUp(String reason, String event) {
+    note(Kind.BROKEN, event, List.of());
     phase = Phase.FORMING;
     formingSince = now;
     for (Member each : members.ofGeneration()) {
@@ -393,6 +395,6 @@ final class Roster {
   }
 
   private void note(Kind kind, String text, List<String> processes) {
-    watchers.note(new CoordinatorEvent(kind, generation, text, processes));
+    watchers.note(new CoordinatorEvent(kind, generation, Quotes.printable(text), processes));
   }
 }

@@ -45,10 +45,7 @@ final class WorldNews {
 
   /** Returns whether the member waits to learn if the step after these is the last one. */
   boolean isUndecided(long completed) {
-    return broken == null
-        && at.isPresent()
-        && stopAfter.isEmpty()
-        && completed > at.getAsLong();
+    return broken == null && at.isPresent() && stopAfter.isEmpty() && completed > at.getAsLong();
   }
 
   /** Returns whether the world ends with these steps, or has ended. */

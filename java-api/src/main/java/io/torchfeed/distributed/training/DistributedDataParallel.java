@@ -24,6 +24,9 @@ import org.bytedeco.pytorch.Tensor;
  * that the module has under two names is reduced once. Gradients of {@code Embedding} and {@code
  * EmbeddingBag} may be sparse.
  *
+ * <p>Training does not reveal that a rank loads other samples than it should: {@link
+ * io.torchfeed.data.DataLoaderBuilder#verifyRanks} compares the ranks once for each epoch.
+ *
  * <p>The module may be on a GPU: {@link io.torchfeed.distributed.GroupOptions#withDevice} then lets
  * gradients be averaged from device to device; of the exchanges, only those in full, float16 and
  * bfloat16 take gradients of a device. Ranks that are threads of one process need different

@@ -169,7 +169,8 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
     Future<?> first = start(launcher().ranks(shared(1, 1)).listen("127.0.0.1", port).job("two"));
     await(Kind.FORMED);
     Future<?> second =
-        start(silent().ranks(shared(1, 2)).processes(1).coordinator("127.0.0.1", port).job("three"));
+        start(
+            silent().ranks(shared(1, 2)).processes(1).coordinator("127.0.0.1", port).job("three"));
     assertThat(failure(second))
         .hasMessageContaining("this is the coordinator of job two, not of three");
     complete();
@@ -180,7 +181,11 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
   void aPortThatIsTakenIsNamed() throws Exception {
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       Launcher launcher =
-          launcher().ranks(shared(1, 1)).listen("127.0.0.1", taken.getLocalPort()).job("job").build();
+          launcher()
+              .ranks(shared(1, 1))
+              .listen("127.0.0.1", taken.getLocalPort())
+              .job("job")
+              .build();
       assertThatThrownBy(launcher::run)
           .isInstanceOf(IllegalStateException.class)
           .hasMessageStartingWith("cannot listen at 127.0.0.1:" + taken.getLocalPort());

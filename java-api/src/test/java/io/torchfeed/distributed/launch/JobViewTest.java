@@ -32,7 +32,12 @@ class JobViewTest {
 
   private static ElasticSettings at(Place place) {
     return new ElasticSettings(
-        CoordinatorOptions.of(1, 1).withSecret(SECRET), 0, 0, Duration.ofMinutes(1), event -> {}, place);
+        CoordinatorOptions.of(1, 1).withSecret(SECRET),
+        0,
+        0,
+        Duration.ofMinutes(1),
+        event -> {},
+        place);
   }
 
   private void await(Kind kind) throws InterruptedException {

@@ -141,6 +141,36 @@ class CoordinatorTest extends MembershipFixture {
   }
 
   @Test
+  void namesOfStrangersAreOneLineOfPrintableCharacters() throws Exception {
+    Coordinator coordinator = listen(ranks(1, 1));
+    String name = "a\ngeneration 9: \u001b[2J\u009b\u202e\u2028\r \u00e4\ud83d\ude00";
+    String printable =
+        "a\\ngeneration 9: \\u001b[2J\\u009b\\u202e\\u2028\\u000d \u00e4\ud83d\ude00";
+    try (Socket other = new Socket(InetAddress.getLoopbackAddress(), coordinator.port())) {
+      write(other, new Message.Hello("x\ny", name));
+      assertThat(events.take().text()).isEqualTo(printable + " belongs to job x\\ny");
+    }
+    Membership member = join(coordinator, name);
+    assertThat(events.take().processes()).containsExactly(printable);
+    next(member, "").get();
+    assertThat(events.take().text()).doesNotContain("\n", "\u001b");
+    member.fail("a message\nof two lines");
+    assertThat(events.take().text()).endsWith(" was lost: a message\\nof two lines");
+  }
+
+  @Test
+  void aLossIsNotedOnce() throws Exception {
+    Coordinator coordinator = listen(ranks(1, 2));
+    List<Membership> members = together(coordinator, "a", "b");
+    members.get(1).fail("its reason");
+    awaitEvent(CoordinatorEvent.Kind.LOST);
+    CoordinatorEvent broken = events.take();
+    assertThat(broken.kind()).isEqualTo(CoordinatorEvent.Kind.BROKEN);
+    assertThat(broken.text()).isEqualTo("the ranks return to the end of the last completed step");
+    assertThat(members.get(0).next("lost").orElseThrow().size()).isEqualTo(1);
+  }
+
+  @Test
   void aRankIsKeptThoughItsStepsAreLong() throws Exception {
     Coordinator coordinator =
         listen(CoordinatorOptions.of(1, 1).withSilence(Duration.ofSeconds(2)));

@@ -89,8 +89,7 @@ class JobSecretTest extends MembershipFixture {
                   byte[] challenge = new byte[SecretHandshake.CHALLENGE_BYTES];
                   OutputStream out = socket.getOutputStream();
                   out.write(Message.greeting(challenge));
-                  byte[] answer =
-                      socket.getInputStream().readNBytes(SecretHandshake.ANSWER_BYTES);
+                  byte[] answer = socket.getInputStream().readNBytes(SecretHandshake.ANSWER_BYTES);
                   out.write(1); // accepted, but
                   out.write(answer, SecretHandshake.CHALLENGE_BYTES, 32); // its own proof
                   return socket.getInputStream().readAllBytes();
@@ -118,7 +117,8 @@ class JobSecretTest extends MembershipFixture {
   void aStrangerIsNotReadAndIsSentNothingButTheChallenge() throws Exception {
     Coordinator coordinator = coordinator();
     byte[][] strange = {
-      "GET / HTTP/1.1\r\nHost: here\r\nAccept: text/html, and so on, and more\r\n\r\n".getBytes(UTF_8),
+      "GET / HTTP/1.1\r\nHost: here\r\nAccept: text/html, and so on, and more\r\n\r\n"
+          .getBytes(UTF_8),
       new Message.Hello("job", "a member that knows the name, but not the secret of it").encode(),
       new byte[1 << 16]
     };
@@ -188,8 +188,10 @@ class JobSecretTest extends MembershipFixture {
     assertThat(
             JobSecret.from(
                 Map.of(
-                    "TORCHFEED_JOB_SECRET", "the secret of a launcher",
-                    "TORCHFEED_JOB_SECRET_FILE", file.toString())))
+                    "TORCHFEED_JOB_SECRET",
+                    "the secret of a launcher",
+                    "TORCHFEED_JOB_SECRET_FILE",
+                    file.toString())))
         .map(JobSecret::text)
         .hasValue("the secret of a launcher");
     assertThat(JobSecret.from(Map.of())).isEmpty();
@@ -198,7 +200,8 @@ class JobSecretTest extends MembershipFixture {
     assertThat(ranks(1, 1).withSecret(SECRET).toString())
         .contains("a secret")
         .doesNotContain(SECRET.text());
-    assertThat(ranks(1, 1).withSecret(SECRET).withStart(HOUR).secret()).isEqualTo(Optional.of(SECRET));
+    assertThat(ranks(1, 1).withSecret(SECRET).withStart(HOUR).secret())
+        .isEqualTo(Optional.of(SECRET));
   }
 
   @Test

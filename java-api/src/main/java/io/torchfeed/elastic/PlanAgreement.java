@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.elastic;
+
+import io.torchfeed.data.DataLoader;
+import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.sampler.RankConsistency.AllGather;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.LongStream;
+
+/**
+ * The comparison of the ranks' plans in a world: a rank that differs from rank 0, which has come
+ * furthest, fails with the difference, and the others continue without it.
+ */
+final class PlanAgreement {
+  /** Another rank than this one differs from rank 0: it leaves, and so ends this world. */
+  static final class OthersDifferException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    OthersDifferException(String message) {
+      super(message);
+    }
+  }
+
+  /** This rank differs from rank 0, or all have the wrong parts; also if the world ends for it. */
+  static final class ThisDiffersException extends IllegalStateException {
+    private static final long serialVersionUID = 1L;
+
+    ThisDiffersException(String message) {
+      super(message);
+    }
+  }
+
+  private static final List<String> OPTIONS = List.of("epochs", "accumulate", "seed");
+
+  private PlanAgreement() {}
+
+  /** Returns numbers, and behind them the options that all ranks have alike. */
+  static long[] withOptions(long[] numbers, long epochs, int accumulate, long seed) {
+    long[] options = {epochs, accumulate, seed};
+    return LongStream.concat(Arrays.stream(numbers), Arrays.stream(options)).toArray();
+  }
+
+  /**
+   * Throws if a rank has other options than rank 0.
+   *
+   * @param all the options of each rank, the last columns
+   */
+  static void requireSameOptions(long[][] all, ProcessGroup group) {
+    int first = all[0].length - OPTIONS.size();
+    for (int option = 0; option < OPTIONS.size(); option++) {
+      int column = first + option;
+      for (int other = 1; other < all.length; other++) {
+        if (all[other][column] != all[0][column]) {
+          String text =
+              "the options of the ranks differ in %s: rank 0 has %d, rank %d has %d"
+                  .formatted(OPTIONS.get(option), all[0][column], other, all[other][column]);
+          throw together(text, all[group.rank()][column] == all[0][column], group);
+        }
+      }
+    }
+  }
+
+  /** Throws if a rank has other data than rank 0, or two ranks have the same part. */
+  static void requireSameData(DataLoader loader, long epoch, ProcessGroup group) {
+    List<long[][]> gathered = new ArrayList<>();
+    AtomicInteger asked = new AtomicInteger();
+    AllGather gather =
+        mine -> {
+          asked.incrementAndGet();
+          long[][] all = group.allGatherLongs(mine);
+          gathered.add(all);
+          return all;
+        };
+    try {
+      loader.verifyRanks(epoch, gather);
+    } catch (IllegalStateException e) {
+      if (gathered.isEmpty() || gathered.size() < asked.get()) {
+        throw e; // of the group, which may have been aborted
+      }
+      boolean isOfOthers = isOfOthers(gathered.get(0), group.rank());
+      throw together(String.valueOf(e.getMessage()), isOfOthers, group);
+    }
+  }
+
+  /** Returns the failure of this rank, once all know the difference: none leaves before. */
+  private static RuntimeException together(String text, boolean isOfOthers, ProcessGroup group) {
+    RuntimeException failure =
+        isOfOthers ? new OthersDifferException(text) : new ThisDiffersException(text);
+    try {
+      group.barrier();
+    } catch (RuntimeException e) {
+      failure.addSuppressed(e); // a rank has left meanwhile, but all had come here
+    }
+    return failure;
+  }
+
+  /** Returns whether other ranks differ from rank 0, and this one does not. */
+  private static boolean isOfOthers(long[][] digests, int rank) {
+    return digests[rank][0] == digests[0][0]
+        && Arrays.stream(digests).anyMatch(each -> each[0] != digests[0][0]);
+  }
+}
