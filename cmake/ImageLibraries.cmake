@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Unpacks the library of the JavaCPP Leptonica presets and defines it as Leptonica::decoders: it
-# contains and exports libjpeg-turbo, libpng and libwebp, whose headers are in the same jar.
+# contains and exports libjpeg-turbo, libpng, libtiff, libwebp and zlib, whose headers are in the same jar.
 include(${CMAKE_CURRENT_LIST_DIR}/UnpackJar.cmake)
 include(CheckCXXSymbolExists)
 
@@ -39,6 +39,8 @@ torchfeed_require_decoder("cstdio;jpeglib.h" jpeg_crop_scanline)
 torchfeed_require_decoder("cstdio;jpeglib.h" jpeg_skip_scanlines)
 torchfeed_require_decoder("png.h" png_create_read_struct)
 torchfeed_require_decoder("webp/decode.h" WebPDecodeRGBInto)
+torchfeed_require_decoder("tiffio.h" TIFFClientOpenExt)
+torchfeed_require_decoder("zlib.h" inflate)
 
 # The decoder of Huffman codes takes the place of one in a struct of libjpeg-turbo that its headers do not
 # show (jpeg_entropy.h), so its layout is known by version. Another library decodes by itself, more slowly.

@@ -54,6 +54,8 @@ enum PlanStep {
   kPlanRandomApply = 18,
   /// Each pixel gets three equal channels.
   kPlanGrayscale = 19,
+  /// Gray pixels of 16 bits above 255 become 255; otherwise their high byte counts.
+  kPlanClipGray16 = 20,
 };
 
 }  // namespace torchfeed

@@ -21,7 +21,13 @@ class TORCHFEED_API ImageRecords {
   /// Opens a file and appends its pictures.
   void add(const std::string& path);
   /// Opens a tar file in the form of WebDataset and appends its pictures.
-  void add_tar(const std::string& path);
+  ///
+  /// @param skips  whether samples without one picture and one label are left out
+  void add_tar(const std::string& path, bool skips);
+  /// Returns the number of samples that were left out.
+  [[nodiscard]] int64_t left_out() const;
+  /// Returns the file, the key and the fault of a sample that was left out.
+  [[nodiscard]] std::string left_out_sample(int64_t number) const;
   /// Returns the number of pictures of all files.
   [[nodiscard]] int64_t rows() const;
   /// Returns the description in a record file: JSON.

@@ -11,8 +11,10 @@ Needs webdataset 0.2.100, and the pictures of image_rows.py in the folder. Each 
 import io
 import pathlib
 import platform
+import subprocess
 import sys
 import tarfile
+import tempfile
 
 import webdataset
 
@@ -43,7 +45,31 @@ def write(path, folder, tar_format, names):
                 add(tar, *member)
 
 
+def write_sparse(folder):
+    """Pictures with holes, as GNU's tar writes them, one of so many that its map takes a second block."""
+    folder.mkdir(exist_ok=True)
+    kinds = {
+        "gnu": (["--format=gnu"], 1),
+        "extended": (["--format=gnu"], 12),
+        **{f"pax_{v.replace('.', '_')}": (["--format=pax", "--sparse-version=" + v], 1) for v in ("0.0", "0.1", "1.0")},
+    }
+    with tempfile.TemporaryDirectory() as own:
+        files = pathlib.Path(own)
+        for name, content in (("0.cls", b"1"), ("1.jpg", b"J"), ("1.cls", b"5")):
+            (files / name).write_bytes(content)
+        for kind, (options, parts) in kinds.items():
+            with open(files / "0.jpg", "wb") as picture:
+                for part in range(parts):
+                    picture.seek(part << 16)
+                    picture.write(b"x" * 4096)
+                picture.truncate(1 << 20)
+            options += ["--owner=0", "--group=0", "--mtime=2026-01-01"]
+            tar = ["tar", "-S", *options, "-cf", str(folder / f"sparse_{kind}.tar"), "-C", own]
+            subprocess.run([*tar, "0.jpg", "0.cls", "1.jpg", "1.cls"], check=True)
+
+
 def main(folder):
+    write_sparse(folder / "tars")
     long = "a" * 70
     tars = {
         "ustar.tar": (tarfile.USTAR_FORMAT, ["train/0", "train/1", f"{long}/{long}/2", f"{'b' * 70}/{long}/2"]),

@@ -93,7 +93,10 @@ TEST(ImageColumn, NamesAFileThatCannotBeReadAndItsPlace) {
       table_of_files({"420.jpg", "none.jpg", "cases.txt", "../images", "rgb.png"});
   const std::vector<std::pair<std::size_t, std::string>> problems = {
       {1, "No such file or directory"},
-      {2, "an image must be a JPEG, PNG or WebP, but its first bytes are 23 20 70 72 6f 67 72 61"},
+      {2,
+       "an image must be a JPEG, PNG, WebP, BMP, GIF, PNM or TIFF, but its first bytes are 23 20 "
+       "70 "
+       "72 6f 67 72 61"},
       {3, "it is not a regular file"}};
   for (const auto& [row, reason] : problems) {
     try {

@@ -65,12 +65,12 @@ void correct_checksums(Bytes& png) {
 
 TEST(ImageFaults, OtherFormatsAreNamedByTheirFirstBytes) {
   EXPECT_EQ("the image is empty", problem_of({}));
-  EXPECT_EQ("an image must be a JPEG, PNG or WebP, but its first bytes are 47 49 46 38 39 61",
-            problem_of(text("GIF89a")));
-  EXPECT_EQ("an image must be a JPEG, PNG or WebP, but its first bytes are ff d8",
-            problem_of(text("\xff\xd8")));
-  EXPECT_EQ("an image must be a JPEG, PNG or WebP, but its first bytes are 52 49 46 46 31 32 33 34",
-            problem_of(text("RIFF1234WAVEfmt ")));
+  const std::string start =
+      "an image must be a JPEG, PNG, WebP, BMP, GIF, PNM or TIFF, but its first bytes are ";
+  EXPECT_EQ(start + "66 74 79 70 61 76 69 66", problem_of(text("ftypavif")));
+  EXPECT_EQ(start + "ff d8", problem_of(text("\xff\xd8")));
+  EXPECT_EQ(start + "52 49 46 46 31 32 33 34", problem_of(text("RIFF1234WAVEfmt ")));
+  EXPECT_EQ("the GIF is cut off", problem_of(text("GIF89a")));
 }
 
 TEST(ImageFaults, NoPrefixOfAJpegIsDecoded) {
@@ -306,11 +306,43 @@ void expect_equal_to_libjpeg(const std::pair<Bytes, std::string>& part, Bytes jp
 TEST(ImageFaults, MutatedFilesFailWithATypedErrorOrGivePixels) {
   const char* const chosen = std::getenv("TORCHFEED_IMAGE_MUTATIONS");
   const int mutations = chosen == nullptr ? 150 : std::atoi(chosen);
-  for (const char* file :
-       {"420.jpg", "422_progressive.jpg", "restart_rows.jpg", "440_odd.jpg", "grey.jpg",
-        "ycck_420.jpg", "optimized.jpg", "restart_blocks.jpg", "rgb.png", "interlaced.png",
-        "palette_4bit.png", "rgba_16bit_interlaced.png", "lossy.webp", "alpha.webp", "exif_5.jpg",
-        "exif_6.png", "exif_5.webp"}) {
+  for (const char* file : {"420.jpg",
+                           "422_progressive.jpg",
+                           "restart_rows.jpg",
+                           "440_odd.jpg",
+                           "grey.jpg",
+                           "ycck_420.jpg",
+                           "optimized.jpg",
+                           "restart_blocks.jpg",
+                           "rgb.png",
+                           "interlaced.png",
+                           "palette_4bit.png",
+                           "rgba_16bit_interlaced.png",
+                           "lossy.webp",
+                           "alpha.webp",
+                           "exif_5.jpg",
+                           "exif_6.png",
+                           "exif_5.webp",
+                           "kinds/animated.webp",
+                           "kinds/part.webp",
+                           "kinds/interlaced.gif",
+                           "kinds/part_transparent.gif",
+                           "kinds/palette.bmp",
+                           "kinds/runs_8.bmp",
+                           "kinds/runs_4.bmp",
+                           "kinds/565.bmp",
+                           "kinds/bgra_v4.bmp",
+                           "kinds/text.pgm",
+                           "kinds/bits.pbm",
+                           "kinds/wide.ppm",
+                           "kinds/jpeg.tif",
+                           "kinds/ycbcr.tif",
+                           "kinds/group4.tif",
+                           "kinds/tiles_deflate.tif",
+                           "kinds/planes.tif",
+                           "kinds/palette.tif",
+                           "kinds/lossless.jpg",
+                           "kinds/profile_packed.png"}) {
     const std::string name = file;
     const Bytes original = golden_image(name);
     std::mt19937 random(7);

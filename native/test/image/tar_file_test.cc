@@ -154,6 +154,85 @@ TEST(TarFile, ASampleHasOnePictureAndOneLabel) {
   }
 }
 
+TEST(TarFile, SamplesThatAreNoneAreLeftOutOnRequest) {
+  const RowFiles folder;
+  const std::string path = folder.write("a", tar_of({{"1.jpg", ""},
+                                                     {"2.cls", "1"},
+                                                     {"3.jpg", "J"},
+                                                     {"3.cls", "3"},
+                                                     {"4.cls", "cat"},
+                                                     {"4.jpg", ""},
+                                                     {"5.png", ""},
+                                                     {"5.jpg", ""},
+                                                     {"5.cls", "1"},
+                                                     {"6.cls", std::string(99, '1')},
+                                                     {"6.jpg", ""},
+                                                     {"7.cls", "7"},
+                                                     {"7.webp", "W"}}));
+  EXPECT_EQ("sample 1 must have one label (cls)", problem_of(path));
+  const TarFile file(path, /*skips=*/true);
+  ASSERT_EQ(2U, file.pictures());
+  EXPECT_EQ(3, file.row(0).label);
+  EXPECT_EQ(7, file.row(1).label);
+  EXPECT_EQ((std::vector<std::string>{
+                path + ": sample 1 must have one label (cls)",
+                path + ": sample 2 must have one picture (jpg, jpeg, png, webp)",
+                path + ": sample 4 must have a label from 0 to 2147483647, in decimal digits",
+                path + ": sample 5 must have one picture",
+                path + ": sample 6 must have a label from 0 to 2147483647, in decimal digits"}),
+            file.left_out());
+}
+
+TEST(TarFile, TheZerosAtTheEndMayBeMissing) {
+  const RowFiles folder;
+  for (const auto& [tar, samples] : golden_samples()) {
+    Bytes bytes = golden_image(tar);
+    while (bytes.back() == 0) {
+      bytes.pop_back();
+    }
+    for (const std::size_t length : {bytes.size(), (bytes.size() + 511) / 512 * 512}) {
+      bytes.resize(length);
+      EXPECT_EQ(samples.size(), TarFile(folder.write("a", bytes)).pictures()) << tar;
+    }
+  }
+}
+
+TEST(TarFile, PackedFilesAreNamedWithTheRemedy) {
+  const RowFiles folder;
+  const auto packed = [&](std::string_view magic, std::size_t bytes) {
+    Bytes file(magic.begin(), magic.end());
+    file.resize(bytes, 'x');
+    return problem_of(folder.write("a", file));
+  };
+  for (const std::size_t bytes : {100U, 2000U}) {
+    EXPECT_EQ(
+        "it is compressed by gzip, but samples of a tar file are read in any order; unpack it with "
+        "gunzip",
+        packed("\x1f\x8b\x08", bytes));
+    EXPECT_NE(std::string::npos, packed("\x28\xb5\x2f\xfd", bytes).find("unzstd"));
+    EXPECT_NE(std::string::npos, packed("BZh9", bytes).find("bunzip2"));
+    EXPECT_NE(std::string::npos, packed("\xfd"
+                                        "7zXZ",
+                                        bytes)
+                                     .find("unxz"));
+  }
+  EXPECT_EQ("", problem_of(folder.write("b", tar_of({{"BZh.cls", "1"}, {"BZh.jpg", ""}}))));
+}
+
+/// Files of GNU's tar --sparse: 0.jpg has holes, 0.cls none, and 1.jpg and 1.cls follow.
+TEST(TarFile, SparseMembersAreNamed) {
+  for (const char* tar : {"sparse_gnu.tar", "sparse_extended.tar", "sparse_pax_0_0.tar",
+                          "sparse_pax_0_1.tar", "sparse_pax_1_0.tar"}) {
+    const std::string path = golden_path(std::string("tars/") + tar);
+    EXPECT_EQ("sample 0 has a sparse jpg; write the tar file without --sparse", problem_of(path))
+        << tar;
+    const TarFile file(path, /*skips=*/true);
+    ASSERT_EQ(1U, file.pictures()) << tar;
+    EXPECT_EQ(5, file.row(0).label) << tar;
+    EXPECT_EQ(1U, file.left_out().size()) << tar;
+  }
+}
+
 TEST(TarFile, OtherFilesAreRefused) {
   const RowFiles folder;
   EXPECT_EQ("No such file or directory", problem_of(folder.path() + "/none"));
@@ -181,7 +260,8 @@ TEST(TarFile, TheLabelOfAVolumeIsPassedOver) {
   EXPECT_EQ(TarFile(golden_path("gnu.tar")).pictures(), labelled.pictures());
 }
 
-TEST(TarFile, APrefixFailsOrHasAllSamples) {
+/// A file that was cut between two samples is one that ends without zeros.
+TEST(TarFile, APrefixFailsOrHasTheFirstSamples) {
   const RowFiles folder;
   const auto samples = golden_samples();
   for (const auto& [tar, expected] : samples) {
@@ -191,7 +271,7 @@ TEST(TarFile, APrefixFailsOrHasAllSamples) {
           folder.write("a", Bytes(whole.begin(), whole.begin() + static_cast<long>(length)));
       if (problem_of(path).empty()) {
         const TarFile file(path);
-        ASSERT_EQ(file.pictures(), expected.size());
+        ASSERT_LE(file.pictures(), expected.size());
         for (std::size_t i = 0; i < file.pictures(); ++i) {
           EXPECT_EQ(expected[i].label, file.row(i).label);
           EXPECT_LE(file.row(i).offset + file.row(i).bytes(), static_cast<int64_t>(length));

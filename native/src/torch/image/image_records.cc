@@ -39,8 +39,18 @@ void ImageRecords::add(const std::string& path) {
   guarded([&] { impl_->files.push_back(std::make_shared<const RecordFile>(path)); });
 }
 
-void ImageRecords::add_tar(const std::string& path) {
-  guarded([&] { impl_->files.push_back(std::make_shared<const TarFile>(path)); });
+void ImageRecords::add_tar(const std::string& path, bool skips) {
+  guarded([&] {
+    auto file = std::make_shared<const TarFile>(path, skips);
+    impl_->left_out.insert(impl_->left_out.end(), file->left_out().begin(), file->left_out().end());
+    impl_->files.push_back(std::move(file));
+  });
+}
+
+int64_t ImageRecords::left_out() const { return static_cast<int64_t>(impl_->left_out.size()); }
+
+std::string ImageRecords::left_out_sample(int64_t number) const {
+  return guarded([&] { return impl_->left_out.at(static_cast<std::size_t>(number)); });
 }
 
 int64_t ImageRecords::rows() const { return pictures_of(impl_->files); }

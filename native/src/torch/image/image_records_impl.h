@@ -13,6 +13,7 @@ namespace torchfeed {
 class ImageRecords::Impl {
  public:
   std::vector<SharedPictures> files;
+  std::vector<std::string> left_out;  // samples of tar files
 
  private:
   LiveCount live_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/image/decode/exif_orientation.h"
 
+#include <zlib.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
@@ -93,17 +95,78 @@ std::vector<uint8_t> exif_of_jpeg(Bytes rest) {
 /// @param rest    from the first chunk on
 /// @param is_png  whether the length stands before the name, and a checksum after the content;
 ///                otherwise the length stands behind the name, and the content is even
-Bytes chunk_of(Bytes rest, std::string_view name, bool is_png) {
+/// @param start   of the content; chunks with another one are passed over
+Bytes chunk_of(Bytes rest, std::string_view name, bool is_png, std::string_view start = {}) {
   constexpr std::size_t kHead = 8;
   while (rest.size() >= kHead) {
     const std::size_t length = number(rest.subspan(is_png ? 0 : 4), 4, !is_png);
     const Bytes content = rest.subspan(kHead, std::min(length, rest.size() - kHead));
-    if (begins_with(rest.subspan(is_png ? 4 : 0), name)) {
+    if (begins_with(rest.subspan(is_png ? 4 : 0), name) && begins_with(content, start)) {
       return content;
     }
     rest = from(rest, kHead + length + (is_png ? 4 : length % 2));
   }
   return {};
+}
+
+/// Returns the bytes that a stream of zlib holds, at most as many as EXIF data may have.
+std::vector<uint8_t> inflated(Bytes packed) {
+  constexpr std::size_t kMost = std::size_t{1} << 18;  // in hexadecimal digits
+  std::vector<uint8_t> text(kMost);
+  z_stream stream{};
+  if (inflateInit(&stream) != Z_OK) {
+    return {};
+  }
+  stream.next_in = const_cast<Bytef*>(packed.data());
+  stream.avail_in = static_cast<uInt>(std::min(packed.size(), kMost));
+  stream.next_out = text.data();
+  stream.avail_out = static_cast<uInt>(text.size());
+  inflate(&stream, Z_FINISH);
+  text.resize(text.size() - stream.avail_out);
+  inflateEnd(&stream);
+  return text;
+}
+
+/// Returns EXIF data of ImageMagick's text: three lines, then lines of hexadecimal digits.
+std::vector<uint8_t> exif_of_profile(Bytes text) {
+  int lines = 0;
+  int high = -1;
+  std::vector<uint8_t> exif;
+  for (const uint8_t byte : text) {
+    if (byte == '\n') {
+      ++lines;
+    } else if (lines >= 3) {
+      const int digit = byte >= '0' && byte <= '9'   ? byte - '0'
+                        : byte >= 'a' && byte <= 'f' ? byte - 'a' + 10
+                        : byte >= 'A' && byte <= 'F' ? byte - 'A' + 10
+                                                     : -1;
+      if (digit < 0) {
+        return {};
+      }
+      if (high >= 0) {
+        exif.push_back(static_cast<uint8_t>(high << 4 | digit));
+      }
+      high = high >= 0 ? -1 : digit;
+    }
+  }
+  return exif;
+}
+
+/// Returns the orientation in a PNG: in its chunk of EXIF data, or in the text that ImageMagick
+/// writes in its place.
+int orientation_of_png(Bytes chunks) {
+  const Bytes exif = chunk_of(chunks, "eXIf", true);
+  if (!exif.empty()) {
+    return orientation_of(exif);
+  }
+  constexpr std::string_view kProfile("Raw profile type exif\0", 22);
+  constexpr std::size_t kCompression = 1;  // a byte: of the only kind
+  const Bytes packed = chunk_of(chunks, "zTXt", true, kProfile);
+  if (!packed.empty()) {
+    return orientation_of(exif_of_profile(inflated(from(packed, kProfile.size() + kCompression))));
+  }
+  const Bytes text = chunk_of(chunks, "tEXt", true, kProfile);
+  return orientation_of(exif_of_profile(from(text, kProfile.size())));
 }
 
 }  // namespace
@@ -112,9 +175,11 @@ int exif_orientation(Bytes encoded) {
   if (begins_with(encoded, "\xff\xd8")) {
     return orientation_of(exif_of_jpeg(encoded));
   }
-  const bool is_png = begins_with(encoded, "\x89PNG");
-  return orientation_of(is_png ? chunk_of(from(encoded, 8), "eXIf", true)
-                               : chunk_of(from(encoded, 12), "EXIF", false));
+  if (begins_with(encoded, "\x89PNG")) {
+    return orientation_of_png(from(encoded, 8));
+  }
+  return begins_with(encoded, "RIFF") ? orientation_of(chunk_of(from(encoded, 12), "EXIF", false))
+                                      : kUpright;
 }
 
 }  // namespace torchfeed

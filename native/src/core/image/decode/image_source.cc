@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/image/decode/jpeg_source.h"
+#include "core/image/decode/other_sources.h"
 #include "core/image/decode/png_source.h"
 #include "core/image/decode/webp_source.h"
 #include "torchfeed/error.h"
@@ -47,21 +48,35 @@ void require_pixels(int64_t width, int64_t height, int64_t max_pixels) {
   }
 }
 
-std::unique_ptr<ImageSource> open_image(std::span<const uint8_t> encoded, int64_t max_pixels) {
+std::unique_ptr<ImageSource> open_image(std::span<const uint8_t> encoded,
+                                        const DecodeOptions& options) {
   if (begins_with(encoded, 0, "\xff\xd8\xff")) {
-    return open_jpeg(encoded, max_pixels);
+    return open_jpeg(encoded, options.max_pixels);
   }
   if (begins_with(encoded, 0, "\x89PNG\r\n\x1a\n")) {
-    return open_png(encoded, max_pixels);
+    return open_png(encoded, options);
   }
   if (begins_with(encoded, 0, "RIFF") && begins_with(encoded, 8, "WEBP")) {
-    return open_webp(encoded, max_pixels);
+    return open_webp(encoded, options.max_pixels);
+  }
+  if (begins_with(encoded, 0, "BM")) {
+    return open_bmp(encoded, options.max_pixels);
+  }
+  if (begins_with(encoded, 0, "GIF87a") || begins_with(encoded, 0, "GIF89a")) {
+    return open_gif(encoded, options.max_pixels);
+  }
+  if (is_pnm(encoded)) {
+    return open_pnm(encoded, options);
+  }
+  if (is_tiff(encoded)) {
+    return open_tiff(encoded, options);
   }
   if (encoded.empty()) {
     throw_unreadable("the image is empty");
   }
-  throw_unreadable("an image must be a JPEG, PNG or WebP, but its first bytes are " +
-                   hexadecimal(encoded.first(std::min(encoded.size(), kNamedBytes))));
+  throw_unreadable(
+      "an image must be a JPEG, PNG, WebP, BMP, GIF, PNM or TIFF, but its first bytes are " +
+      hexadecimal(encoded.first(std::min(encoded.size(), kNamedBytes))));
 }
 
 }  // namespace torchfeed

@@ -24,6 +24,14 @@ constexpr std::size_t kRowSlack = 64;
 /// refuses one as a decompression bomb.
 constexpr int64_t kMaxPixels = 178956970;
 
+/// Choices between ways to decode a picture.
+struct DecodeOptions {
+  /// Larger pictures are refused.
+  int64_t max_pixels = kMaxPixels;
+  /// Gray pixels of 16 bits above 255 become 255, as in Pillow; otherwise their high byte counts.
+  bool clips_gray16 = false;
+};
+
 /// An encoded picture; decodes one region row by row. The encoded bytes are borrowed. One thread at
 /// a time.
 ///
@@ -45,12 +53,11 @@ class ImageSource {
   virtual const uint8_t* next_row() = 0;
 };
 
-/// Opens a picture of the kind that its first bytes name: JPEG, PNG or WebP.
+/// Opens a picture of the kind that its first bytes name: JPEG, PNG, WebP, BMP, GIF, PNM or TIFF.
 ///
 /// @param encoded  the content of the file, which must outlive the source
-/// @param max_pixels  of a picture that is not refused
 std::unique_ptr<ImageSource> open_image(std::span<const uint8_t> encoded,
-                                        int64_t max_pixels = kMaxPixels);
+                                        const DecodeOptions& options = {});
 
 /// Throws the error of an unreadable picture.
 [[noreturn]] void throw_unreadable(const std::string& reason);

@@ -214,11 +214,15 @@ class Reader {
       scan.parts.push_back({&*found, table(0, tables >> 4), table(1, tables & 15)});
     }
     scan.is_progressive = is_progressive_;
-    scan.first = segment.byte();
-    scan.last = segment.byte();
-    const uint8_t precision = segment.byte();
-    scan.high = precision >> 4;
-    scan.low = precision & 15;
+    const auto range = segment.take(3);
+    if (is_progressive_) {
+      scan.first = range[0];
+      scan.last = range[1];
+      scan.high = range[2] >> 4;
+      scan.low = range[2] & 15;
+    } else {
+      scan.last = kBlockSize - 1;  // whatever the header says, as in libjpeg
+    }
     scan.restart_interval = restart_interval_;
     require_range(scan);
     at_ += decode_scan(scan, image_, jpeg_.subspan(at_));
@@ -226,7 +230,6 @@ class Reader {
 
   void require_range(const JpegScan& scan) const {
     if (!is_progressive_) {
-      require(scan.first == 0 && scan.last == kBlockSize - 1 && scan.high == 0 && scan.low == 0);
       return;
     }
     require(scan.first <= scan.last && scan.last < kBlockSize && scan.low <= 13);

@@ -18,6 +18,7 @@
 #include "core/image/decode/jpeg_entropy.h"
 #include "core/image/decode/jpeg_format.h"
 #include "core/image/decode/mcu_decoder.h"
+#include "core/image/pixels.h"
 
 // jpeglib.h needs FILE and size_t declared before it.
 #include <jerror.h>
@@ -73,7 +74,7 @@ Decoder& decoder_of(j_common_ptr info) { return *static_cast<Decoder*>(info->cli
 /// Returns whether Python decodes such a file silently, and all of its pixels are there.
 bool is_harmless(int warning) {
   return warning == JWRN_EXTRANEOUS_DATA || warning == JWRN_ADOBE_XFORM ||
-         warning == JWRN_JFIF_MAJOR || warning == JWRN_BOGUS_ICC;
+         warning == JWRN_JFIF_MAJOR || warning == JWRN_BOGUS_ICC || warning == JWRN_NOT_SEQUENTIAL;
 }
 
 void on_message(j_common_ptr info, int level) {
@@ -109,13 +110,18 @@ bool read_header(Decoder& decoder, const uint8_t* encoded, std::size_t length) {
   return true;
 }
 
+/// Returns whether a picture is stored without a transform, sample by sample. Then
+/// libjpeg cannot leave out columns or rows, or convert gray samples.
+bool is_lossless(const jpeg_decompress_struct& info) { return info.min_DCT_scaled_size == 1; }
+
 bool start(Decoder& decoder) {
   jpeg_decompress_struct& info = decoder.info;
   if (setjmp(decoder.on_error) != 0) {
     return false;
   }
   const bool has_black = info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK;
-  info.out_color_space = has_black ? JCS_CMYK : JCS_RGB;
+  const bool stays_gray = is_lossless(info) && info.jpeg_color_space == JCS_GRAYSCALE;
+  info.out_color_space = has_black ? JCS_CMYK : stays_gray ? JCS_GRAYSCALE : JCS_RGB;
   info.dct_method = JDCT_ISLOW;
   jpeg_start_decompress(&info);
   return true;
@@ -157,10 +163,8 @@ const NumberTable* table_of(Tables& tables, const JHUFF_TBL* const* stored, int 
 /// Decodes the Huffman codes of a picture that has started, if it is of the usual kind.
 void decode_huffman_fast(Decoder& decoder) {
   jpeg_decompress_struct& info = decoder.info;
-  const bool is_sequential = !info.progressive_mode && !info.arith_code && info.Ss == 0 &&
-                             info.Se == DCTSIZE2 - 1 && info.Ah == 0 && info.Al == 0;
-  if (!is_sequential || info.data_precision != 8 || jpeg_has_multiple_scans(&info) ||
-      !fast_huffman_is_allowed()) {
+  if (info.progressive_mode || info.arith_code || is_lossless(info) || info.data_precision != 8 ||
+      jpeg_has_multiple_scans(&info) || !fast_huffman_is_allowed()) {
     return;
   }
   EntropyDecoder* const entropy = known_entropy(info);
@@ -207,13 +211,24 @@ bool is_smoothed(const jpeg_decompress_struct& info) {
 }
 
 /// Goes to the row `region.top`, and decodes only the columns of the region with a margin, unless
-/// the picture is smoothed.
+/// the picture is smoothed or lossless.
 ///
 /// @param first  receives the number of the first column decoded
 bool go_to(Decoder& decoder, const Region& region, JDIMENSION& first) {
   jpeg_decompress_struct& info = decoder.info;
   if (setjmp(decoder.on_error) != 0) {
     return false;
+  }
+  if (is_lossless(info)) {
+    first = 0;
+    const std::size_t bytes = static_cast<std::size_t>(info.output_width) *
+                              static_cast<std::size_t>(info.output_components);
+    auto* row = static_cast<JSAMPROW>(
+        info.mem->alloc_large(reinterpret_cast<j_common_ptr>(&info), JPOOL_IMAGE, bytes));
+    for (int64_t y = 0; y < region.top; ++y) {
+      jpeg_read_scanlines(&info, &row, 1);
+    }
+    return true;
   }
   const int64_t margin =
       is_smoothed(info) ? info.output_width : int64_t{DCTSIZE} * info.max_h_samp_factor;
@@ -242,12 +257,6 @@ bool read_row(Decoder& decoder, uint8_t* row) {
     jpeg_finish_decompress(&info);
   }
   return true;
-}
-
-/// Multiplies two fractions of 255, rounded.
-uint8_t product(uint8_t a, uint8_t b) {
-  const int scaled = a * b + 128;
-  return static_cast<uint8_t>(((scaled >> 8) + scaled) >> 8);
 }
 
 /// Converts pixels of stored, that is inverted, cyan, magenta, yellow and black.
@@ -289,7 +298,7 @@ class JpegSource final : public ImageSource {
     buffer_.resize(decoder_->info.output_width * components + kRowSlack + kAlignment);
     const auto address = reinterpret_cast<std::uintptr_t>(buffer_.data());
     row_ = buffer_.data() + (kAlignment + kUnaligned - address % kAlignment) % kAlignment;
-    if (components == 4) {
+    if (components != 3) {
       rgb_.resize(3 * static_cast<std::size_t>(region.width) + kRowSlack);
     }
   }
@@ -306,7 +315,13 @@ class JpegSource final : public ImageSource {
     if (rgb_.empty()) {
       return row;
     }
-    cmyk_to_rgb(rgb_.data(), row, region_.width);
+    if (decoder_->info.output_components == 1) {
+      for (std::size_t i = 0; i < rgb_.size() - kRowSlack; ++i) {
+        rgb_[i] = row[i / 3];
+      }
+    } else {
+      cmyk_to_rgb(rgb_.data(), row, region_.width);
+    }
     return rgb_.data();
   }
 
@@ -343,7 +358,7 @@ class JpegSource final : public ImageSource {
   std::size_t skipped_ = 0;  // bytes of a decoded row before the region
   std::vector<uint8_t> buffer_;
   uint8_t* row_ = nullptr;    // as decoded, in the buffer
-  std::vector<uint8_t> rgb_;  // of a picture with black
+  std::vector<uint8_t> rgb_;  // of a picture with black, or a gray lossless one
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <png.h>
 
 #include <array>
+#include <climits>
 #include <csetjmp>
 #include <cstddef>
 #include <cstdio>
@@ -62,10 +63,20 @@ bool read_header(PngDecoder& decoder) {
   return true;
 }
 
+/// Makes bytes of a row of 16 bits: numbers above 255 become 255.
+void clip(png_structp, png_row_infop row, png_bytep data) {
+  const std::size_t samples = row->rowbytes / 2;
+  for (std::size_t i = 0; i < samples; ++i) {
+    data[i] = data[2 * i] > 0 ? uint8_t{255} : data[2 * i + 1];
+  }
+}
+
 /// Makes all kinds 8-bit RGB.
 ///
+/// @param clips_gray16  whether gray pixels of 16 bits are clipped; otherwise their high byte
+/// counts
 /// @param interlaced  receives whether the picture must be read as a whole
-bool start(PngDecoder& decoder, bool& interlaced) {
+bool start(PngDecoder& decoder, bool clips_gray16, bool& interlaced) {
   png_structp png = decoder.png;
   if (setjmp(decoder.on_error) != 0) {
     return false;
@@ -77,7 +88,13 @@ bool start(PngDecoder& decoder, bool& interlaced) {
     png_set_expand_gray_1_2_4_to_8(png);
     png_set_gray_to_rgb(png);
   }
-  png_set_strip_16(png);
+  if (clips_gray16 && color == PNG_COLOR_TYPE_GRAY &&
+      png_get_bit_depth(png, decoder.info) == 2 * CHAR_BIT) {
+    png_set_read_user_transform_fn(png, clip);
+    png_set_user_transform_info(png, nullptr, CHAR_BIT, 3);
+  } else {
+    png_set_strip_16(png);
+  }
   png_set_strip_alpha(png);
   interlaced = png_set_interlace_handling(png) > 1;
   png_read_update_info(png, decoder.info);
@@ -106,10 +123,11 @@ bool read_all(PngDecoder& decoder, uint8_t** rows) {
 
 class PngSource final : public ImageSource {
  public:
-  PngSource(std::span<const uint8_t> encoded, int64_t max_pixels) {
+  PngSource(std::span<const uint8_t> encoded, const DecodeOptions& options)
+      : clips_gray16_(options.clips_gray16) {
     decoder_.rest = encoded;
     check(read_header(decoder_));
-    require_pixels(width(), height(), max_pixels);
+    require_pixels(width(), height(), options.max_pixels);
   }
 
   [[nodiscard]] int64_t width() const override {
@@ -120,7 +138,7 @@ class PngSource final : public ImageSource {
   }
 
   void begin(const Region& region) override {
-    check(start(decoder_, interlaced_));
+    check(start(decoder_, clips_gray16_, interlaced_));
     row_bytes_ = 3 * static_cast<std::size_t>(width());
     next_ = 3 * static_cast<std::size_t>(region.left);
     const auto rows = interlaced_ ? static_cast<std::size_t>(height()) : 1;
@@ -156,6 +174,7 @@ class PngSource final : public ImageSource {
     }
   }
 
+  const bool clips_gray16_;
   PngDecoder decoder_;
   bool interlaced_ = false;
   std::size_t row_bytes_ = 0;    // of the picture
@@ -165,8 +184,9 @@ class PngSource final : public ImageSource {
 
 }  // namespace
 
-std::unique_ptr<ImageSource> open_png(std::span<const uint8_t> encoded, int64_t max_pixels) {
-  return std::make_unique<PngSource>(encoded, max_pixels);
+std::unique_ptr<ImageSource> open_png(std::span<const uint8_t> encoded,
+                                      const DecodeOptions& options) {
+  return std::make_unique<PngSource>(encoded, options);
 }
 
 }  // namespace torchfeed

@@ -10,8 +10,8 @@
 namespace torchfeed {
 
 /// Opens a PNG. As with Pillow's `convert("RGB")`, transparency is dropped and the colors under it
-/// stay. Of 16 bits, the high byte is used; Pillow instead clips gray ones at 255.
+/// stay. Of 16 bits, the high byte is used, unless the options clip gray ones.
 std::unique_ptr<ImageSource> open_png(std::span<const uint8_t> encoded,
-                                      int64_t max_pixels = kMaxPixels);
+                                      const DecodeOptions& options = {});
 
 }  // namespace torchfeed

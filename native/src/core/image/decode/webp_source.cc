@@ -3,51 +3,95 @@
 
 #include <webp/decode.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <string_view>
 #include <vector>
+
+#include "core/image/decode/whole_source.h"
+#include "core/image/pixels.h"
 
 namespace torchfeed {
 namespace {
 
-class WebpSource final : public ImageSource {
+constexpr std::size_t kChunkHeader = 8;
+
+/// Returns a number of 3 or 4 bytes, the lowest first.
+int64_t little(std::span<const uint8_t> bytes, std::size_t at, std::size_t length) {
+  int64_t value = 0;
+  for (std::size_t i = 0; i < length; ++i) {
+    value |= int64_t{bytes[at + i]} << (8 * i);
+  }
+  return value;
+}
+
+/// A frame of an animation: its place on the canvas and its own chunks.
+struct Frame {
+  Region place;
+  std::span<const uint8_t> encoded;
+};
+
+/// Returns the first frame of an animation.
+Frame first_frame(std::span<const uint8_t> rest) {
+  constexpr std::string_view kName = "ANMF";
+  constexpr std::size_t kFrameHeader = 16;
+  rest = rest.subspan(std::min<std::size_t>(12, rest.size()));
+  while (rest.size() >= kChunkHeader) {
+    const auto length = static_cast<std::size_t>(little(rest, 4, 4));
+    const bool is_frame = std::equal(kName.begin(), kName.end(), rest.begin());
+    rest = rest.subspan(kChunkHeader);
+    if (length > rest.size()) {
+      break;
+    }
+    if (is_frame && length > kFrameHeader) {
+      return {{2 * little(rest, 0, 3), 2 * little(rest, 3, 3), little(rest, 6, 3) + 1,
+               little(rest, 9, 3) + 1},
+              rest.subspan(kFrameHeader, length - kFrameHeader)};
+    }
+    rest = rest.subspan(std::min(length + length % 2, rest.size()));
+  }
+  throw_unreadable("the animated WebP has no whole frame");
+}
+
+class WebpSource final : public WholeSource {
  public:
-  WebpSource(std::span<const uint8_t> encoded, int64_t max_pixels) : encoded_(encoded) {
-    if (WebPGetFeatures(encoded.data(), encoded.size(), &features_) != VP8_STATUS_OK) {
+  WebpSource(std::span<const uint8_t> encoded, int64_t max_pixels) {
+    WebPBitstreamFeatures features{};
+    if (WebPGetFeatures(encoded.data(), encoded.size(), &features) != VP8_STATUS_OK) {
       throw_unreadable("the header of the WebP is not valid");
     }
-    if (features_.has_animation != 0) {
-      throw_unreadable("a WebP must not be animated");
+    set_size(features.width, features.height, max_pixels);
+    frame_ = {{0, 0, width(), height()}, encoded};
+    if (features.has_animation != 0) {
+      frame_ = first_frame(encoded);
+      require_frame();
     }
-    require_pixels(features_.width, features_.height, max_pixels);
-  }
-
-  [[nodiscard]] int64_t width() const override { return features_.width; }
-  [[nodiscard]] int64_t height() const override { return features_.height; }
-
-  void begin(const Region& region) override {
-    row_bytes_ = 3 * static_cast<std::size_t>(features_.width);
-    const std::size_t bytes = row_bytes_ * static_cast<std::size_t>(features_.height);
-    pixels_.resize(bytes + kRowSlack);
-    if (WebPDecodeRGBInto(encoded_.data(), encoded_.size(), pixels_.data(), bytes,
-                          static_cast<int>(row_bytes_)) == nullptr) {
-      throw_unreadable("the WebP is damaged or cut off");
-    }
-    next_ = static_cast<std::size_t>(region.top) * row_bytes_ +
-            3 * static_cast<std::size_t>(region.left);
-  }
-
-  const uint8_t* next_row() override {
-    const uint8_t* const row = pixels_.data() + next_;
-    next_ += row_bytes_;
-    return row;
   }
 
  private:
-  const std::span<const uint8_t> encoded_;
-  WebPBitstreamFeatures features_{};
-  std::size_t row_bytes_ = 0;
-  std::vector<uint8_t> pixels_;
-  std::size_t next_ = 0;  // offset of the next row of the region
+  void require_frame() const {
+    WebPBitstreamFeatures features{};
+    const Region& place = frame_.place;
+    if (WebPGetFeatures(frame_.encoded.data(), frame_.encoded.size(), &features) != VP8_STATUS_OK ||
+        features.width != place.width || features.height != place.height ||
+        place.left + place.width > width() || place.top + place.height > height()) {
+      throw_unreadable("the first frame of the WebP is not valid");
+    }
+  }
+
+  void decode(uint8_t* rgb) override {
+    const Region& place = frame_.place;
+    const auto stride = static_cast<std::size_t>(kChannels * width());
+    const auto row_bytes = static_cast<std::size_t>(kChannels * place.width);
+    const std::size_t bytes = stride * static_cast<std::size_t>(place.height - 1) + row_bytes;
+    uint8_t* const first = rgb + kChannels * (place.top * width() + place.left);
+    if (WebPDecodeRGBInto(frame_.encoded.data(), frame_.encoded.size(), first, bytes,
+                          static_cast<int>(stride)) == nullptr) {
+      throw_unreadable("the WebP is damaged or cut off");
+    }
+  }
+
+  Frame frame_{};
 };
 
 }  // namespace

@@ -9,7 +9,8 @@
 
 namespace torchfeed {
 
-/// Opens a WebP that is not animated; transparency is dropped. It is always decoded as a whole.
+/// Opens a WebP, or the first frame of an animated one, on black; transparency is dropped. It is
+/// always decoded as a whole.
 std::unique_ptr<ImageSource> open_webp(std::span<const uint8_t> encoded,
                                        int64_t max_pixels = kMaxPixels);
 

@@ -100,7 +100,7 @@ ImageRecipe read_plan(std::span<const double> steps) {
     recipe.width = numbers.next_integer(1, kMaxSide);
   };
   while (!numbers.is_empty()) {
-    switch (static_cast<PlanStep>(numbers.next_integer(kPlanScaling, kPlanGrayscale))) {
+    switch (static_cast<PlanStep>(numbers.next_integer(kPlanScaling, kPlanClipGray16))) {
       case kPlanScaling:
         recipe.resize = read_scaling(numbers);
         break;
@@ -121,7 +121,7 @@ ImageRecipe read_plan(std::span<const double> steps) {
         break;
       }
       case kPlanMaxPixels:
-        recipe.max_pixels = numbers.next_integer(1, kMaxSide * kMaxSide);
+        recipe.decoding.max_pixels = numbers.next_integer(1, kMaxSide * kMaxSide);
         break;
       case kPlanRandomResizedCrop:
         read_size();
@@ -173,6 +173,9 @@ ImageRecipe read_plan(std::span<const double> steps) {
       }
       case kPlanExifOrientation:
         recipe.follows_orientation = true;
+        break;
+      case kPlanClipGray16:
+        recipe.decoding.clips_gray16 = true;
         break;
       case kPlanNormalize: {
         const std::array<float, 3> mean = next_channels(numbers);

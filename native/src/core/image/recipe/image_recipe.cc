@@ -95,7 +95,7 @@ Placement place(const ImageRecipe& recipe, RandomWords& words, int64_t height, i
     const int64_t side = *recipe.short_side;
     placement.width = width <= height ? side : scaled_side(side, height, width);
     placement.height = width <= height ? scaled_side(side, width, height) : side;
-    require_pixels(placement.width, placement.height, recipe.max_pixels);
+    require_pixels(placement.width, placement.height, recipe.decoding.max_pixels);
   }
   if (recipe.corner) {
     placement.window.left = recipe.corner->left;
@@ -121,7 +121,7 @@ void make_row(const ImageRecipe& recipe, ImageSource& source, RandomWords& words
 
 void make_row(const ImageRecipe& recipe, std::span<const uint8_t> encoded, RandomWords& words,
               std::byte* target, Stores stores) {
-  std::unique_ptr<ImageSource> source = open_image(encoded, recipe.max_pixels);
+  std::unique_ptr<ImageSource> source = open_image(encoded, recipe.decoding);
   if (recipe.follows_orientation) {
     source = oriented(std::move(source), exif_orientation(encoded));
   }

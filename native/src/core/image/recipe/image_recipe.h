@@ -31,8 +31,8 @@ struct ImageRecipe {
 
   int64_t height = 1;
   int64_t width = 1;
-  /// Larger pictures are refused, before and after they are scaled.
-  int64_t max_pixels = kMaxPixels;
+  /// Pictures above `max_pixels` are refused, before and after they are scaled.
+  DecodeOptions decoding{};
   /// Before anything else, the picture is turned as its EXIF orientation says.
   bool follows_orientation = false;
   /// The shorter side of the scaled picture; its middle is cut out, with black around it if it is

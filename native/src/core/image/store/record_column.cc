@@ -36,7 +36,7 @@ class RecordColumn::Batch {
     const Stored stored(*this, i, place.file, picture.offset);
     const ImageRecipe& recipe = column_.recipe_;
     const auto source =
-        open_record(picture, stored, memory_, recipe.follows_orientation, recipe.max_pixels);
+        open_record(picture, stored, memory_, recipe.follows_orientation, recipe.decoding);
     SampleWords words(wanted_.key.seed, wanted_.key.epoch,
                       static_cast<int64_t>(wanted_.indices()[i]));
     make_row(recipe, *source, words, row, stores);

@@ -106,15 +106,15 @@ std::string RecordFile::problem(std::size_t number) const {
 
 std::unique_ptr<ImageSource> open_record(const RecordRow& row, const StoredBytes& stored,
                                          RecordMemory& memory, bool follows_orientation,
-                                         int64_t max_pixels) {
+                                         const DecodeOptions& options) {
   if (row.is_tiled()) {
-    require_pixels(row.tiles.layout.width, row.tiles.layout.height, max_pixels);
+    require_pixels(row.tiles.layout.width, row.tiles.layout.height, options.max_pixels);
     std::unique_ptr<ImageSource> source = open_tiles(row.tiles, stored, memory.tiles);
     return follows_orientation ? oriented(std::move(source), row.orientation) : std::move(source);
   }
   memory.encoded.resize(static_cast<std::size_t>(row.bytes()));
   stored.read(0, memory.encoded);
-  std::unique_ptr<ImageSource> source = open_image(memory.encoded, max_pixels);
+  std::unique_ptr<ImageSource> source = open_image(memory.encoded, options);
   const TileLayout& size = row.tiles.layout;
   if (size.width > 0 && (source->width() != size.width || source->height() != size.height)) {
     throw_unreadable("its size is not the one in the index");

@@ -47,9 +47,8 @@ struct RecordMemory {
 ///
 /// @param stored  its bytes; must outlive the source, as must `memory`
 /// @param follows_orientation  whether it is turned as the EXIF data of its file want it
-/// @param max_pixels  of a picture that is not refused
 std::unique_ptr<ImageSource> open_record(const RecordRow& row, const StoredBytes& stored,
                                          RecordMemory& memory, bool follows_orientation,
-                                         int64_t max_pixels = kMaxPixels);
+                                         const DecodeOptions& options = {});
 
 }  // namespace torchfeed

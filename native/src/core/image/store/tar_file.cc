@@ -33,6 +33,11 @@ constexpr std::size_t kMagicAt = 257;
 constexpr std::size_t kPrefixAt = 345;
 constexpr std::size_t kPrefixBytes = 155;
 
+/// The flags of GNU's sparse members: whether a further block of their map follows a header, or
+/// such a block.
+constexpr std::size_t kMoreMapAt = 482;
+constexpr std::size_t kMoreMapOfMapAt = 504;
+
 /// Returns the text of a field, up to its first 0.
 std::string_view text(const Block& header, std::size_t at, std::size_t bytes) {
   const auto* const begin = reinterpret_cast<const char*>(header.data() + at);
@@ -75,6 +80,8 @@ bool is_intact(const Block& header) {
 struct PaxRecords {
   std::optional<std::string> path;
   std::optional<int64_t> size;
+  bool is_sparse = false;
+  std::optional<std::string> sparse_path;  // in place of one that GNU's tar makes up
 };
 
 /// Reads records of the form `LENGTH KEY=VALUE\n`, whose length counts all of it.
@@ -90,6 +97,12 @@ PaxRecords pax_records(std::string_view text) {
     const std::string_view record = text.substr(key, length - key - 1);
     if (record.starts_with("path=")) {
       records.path = record.substr(5);
+    } else if (record.starts_with("GNU.sparse.")) {
+      records.is_sparse = true;
+      constexpr std::string_view kName = "GNU.sparse.name=";
+      if (record.starts_with(kName)) {
+        records.sparse_path = record.substr(kName.size());
+      }
     } else if (record.starts_with("size=")) {
       int64_t size = 0;
       std::from_chars(record.data() + 5, record.data() + record.size(), size);
@@ -97,7 +110,36 @@ PaxRecords pax_records(std::string_view text) {
     }
     text.remove_prefix(length);
   }
+  if (records.sparse_path) {
+    records.path = records.sparse_path;
+  }
   return records;
+}
+
+/// The first bytes of a file that a program packed as a whole, and its names.
+struct Packing {
+  std::string_view magic;
+  std::string_view program;
+  std::string_view remedy;
+};
+
+constexpr std::array<Packing, 4> kPackings{{{"\x1f\x8b", "gzip", "gunzip"},
+                                            {"\x28\xb5\x2f\xfd", "zstd", "unzstd"},
+                                            {"BZh", "bzip2", "bunzip2"},
+                                            {"\xfd"
+                                             "7zXZ",
+                                             "xz", "unxz"}}};
+
+/// Refuses a block that is no header if it begins as a packed file.
+void refuse_packed(const Block& header) {
+  const std::string_view bytes(reinterpret_cast<const char*>(header.data()), header.size());
+  for (const Packing& packing : kPackings) {
+    if (bytes.starts_with(packing.magic)) {
+      throw_unreadable("it is compressed by " + std::string(packing.program) +
+                       ", but samples of a tar file are read in any order; unpack it with " +
+                       std::string(packing.remedy));
+    }
+  }
 }
 
 bool is_image(const std::string& extension) {
@@ -118,12 +160,14 @@ class TarFile::Reader {
     Block header{};
     while (true) {
       if (at_ >= file_.opened_bytes()) {
-        throw_unreadable("it ends without the zeros that a tar file ends with, so it was cut off");
+        break;  // without the zeros at the end, as some programs write it
       }
-      if (file_.opened_bytes() - at_ < kBlock) {
+      const int64_t left = file_.opened_bytes() - at_;
+      file_.read(at_, std::span(header).first(static_cast<std::size_t>(std::min(left, kBlock))));
+      if (left < kBlock) {
+        refuse_packed(header);
         throw_cut_off();
       }
-      file_.read(at_, header);
       if (std::all_of(header.begin(), header.end(), [](uint8_t byte) { return byte == 0; })) {
         break;  // the end
       }
@@ -138,11 +182,13 @@ class TarFile::Reader {
     const bool is_label = type == 'V';  // GNU: of the volume, without a size
     const std::optional<int64_t> stored = is_label ? 0 : number(header, kSizeAt, kSizeBytes);
     if (!is_intact(header) || !stored) {
+      refuse_packed(header);
       throw_unreadable("it is not a tar file, or damaged at byte " + std::to_string(at_));
     }
-    const bool is_file = type == '0' || type == 0 || type == '7';
+    const bool is_gnu_sparse = type == 'S';
+    const bool is_file = type == '0' || type == 0 || type == '7' || is_gnu_sparse;
     const int64_t size = is_file && next_.size ? *next_.size : *stored;
-    const int64_t begin = at_ + kBlock;
+    const int64_t begin = is_gnu_sparse ? behind_map(header) : at_ + kBlock;
     if (size < 0 || size > file_.opened_bytes() - begin) {
       throw_cut_off();
     }
@@ -153,11 +199,28 @@ class TarFile::Reader {
       next_ = pax_records(content(begin, size));
     } else {
       if (is_file) {
+        next_.is_sparse |= is_gnu_sparse;
         add(next_.path ? *next_.path : name_of(header), begin, size);
       }
       next_ = {};
     }
     at_ = begin + (size + kBlock - 1) / kBlock * kBlock;
+  }
+
+  /// Returns where the data of a sparse member begin, behind the blocks of its map.
+  [[nodiscard]] int64_t behind_map(const Block& header) const {
+    int64_t begin = at_ + kBlock;
+    bool has_more = header[kMoreMapAt] != 0;
+    while (has_more) {
+      if (file_.opened_bytes() - begin < kBlock) {
+        throw_cut_off();
+      }
+      Block map{};
+      file_.read(begin, map);
+      has_more = map[kMoreMapOfMapAt] != 0;
+      begin += kBlock;
+    }
+    return begin;
   }
 
   [[noreturn]] void throw_cut_off() const {
@@ -193,15 +256,17 @@ class TarFile::Reader {
       return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
     });
     has_members_ = true;
-    if (is_image(extension)) {
+    if (next_.is_sparse && (is_image(extension) || extension == "cls")) {
+      require(false, "has a sparse " + extension + "; write the tar file without --sparse");
+    } else if (is_image(extension)) {
       require(!image_, "must have one picture");
       require(bytes <= kMostPictureBytes, "has more bytes than a picture may have");
       image_ = {offset, bytes, 0};
     } else if (extension == "cls") {
       require(!label_, "must have one label");
-      require(bytes <= kMostLabelBytes,
-              "must have a label from 0 to 2147483647, in decimal digits");
-      read_label(content(offset, bytes));
+      if (require(bytes <= kMostLabelBytes, kLabelRule)) {
+        read_label(content(offset, bytes));
+      }
     }
   }
 
@@ -211,38 +276,51 @@ class TarFile::Reader {
     const char* const end = text.data() + text.size();
     const auto [behind, error] = std::from_chars(text.data(), end, label);
     require(error == std::errc() && behind == end && label <= std::numeric_limits<int32_t>::max(),
-            "must have a label from 0 to 2147483647, in decimal digits");
+            kLabelRule);
     label_ = label;
   }
 
   void end_sample() {
-    if (has_members_) {
-      require(image_.has_value(), "must have one picture (jpg, jpeg, png, webp)");
-      require(label_.has_value(), "must have one label (cls)");
+    if (has_members_ &&
+        require(image_.has_value(), "must have one picture (jpg, jpeg, png, webp)") &&
+        require(label_.has_value(), "must have one label (cls)") && fault_.empty()) {
       image_->label = *label_;
       file_.members_.push_back(*image_);
     }
+    if (!fault_.empty()) {
+      file_.left_out_.push_back(file_.path() + ": " + fault_);
+    }
+    fault_.clear();
     has_members_ = false;
     image_.reset();
     label_.reset();
   }
 
-  void require(bool condition, const std::string& rule) const {
-    if (!condition) {
-      throw_unreadable("sample " + key_ + ' ' + rule);
+  /// Leaves the sample out, or fails, if a condition does not hold; returns it.
+  bool require(bool condition, const std::string& rule) {
+    if (!condition && fault_.empty()) {
+      fault_ = "sample " + key_ + ' ' + rule;
+      if (!file_.skips_) {
+        throw_unreadable(fault_);
+      }
     }
+    return condition;
   }
+
+  static constexpr const char* kLabelRule =
+      "must have a label from 0 to 2147483647, in decimal digits";
 
   TarFile& file_;
   int64_t at_ = 0;
   PaxRecords next_;  // about the next member
   std::string key_;  // of the sample
   bool has_members_ = false;
+  std::string fault_;  // of the sample
   std::optional<Member> image_;
   std::optional<uint32_t> label_;
 };
 
-TarFile::TarFile(const std::string& path) : PictureFile(path) {
+TarFile::TarFile(const std::string& path, bool skips) : PictureFile(path), skips_(skips) {
   opening(path, [&] { Reader(*this).run(); });
 }
 

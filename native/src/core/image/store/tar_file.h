@@ -17,9 +17,13 @@ class TarFile final : public PictureFile {
  public:
   /// Opens a file and reads the headers of its members and the labels.
   ///
-  /// @throws Error  of code `kUnreadable` if it cannot be opened, is damaged, or a sample lacks its
-  ///                picture or label
-  explicit TarFile(const std::string& path);
+  /// @param skips  whether samples that are not as above are left out
+  /// @throws Error  of code `kUnreadable` if it cannot be opened, is damaged, or a sample is not as
+  ///                above
+  explicit TarFile(const std::string& path, bool skips = false);
+
+  /// Returns the file, the key and the fault of each sample that was left out.
+  [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
 
   [[nodiscard]] std::size_t pictures() const override { return members_.size(); }
   [[nodiscard]] RecordRow row(std::size_t number) const override;
@@ -32,7 +36,9 @@ class TarFile final : public PictureFile {
   };
   class Reader;
 
+  const bool skips_;
   std::vector<Member> members_;
+  std::vector<std::string> left_out_;
 };
 
 }  // namespace torchfeed

@@ -260,7 +260,7 @@ public interface SampleWriter {
    * steps of the plan draw from the numbers that a new {@link #random} of this sample begins with.
    *
    * @param column the number of the column, whose rows are {@link ImagePlan#row}
-   * @param encoded the content of the image file: JPEG, PNG or WebP
+   * @param encoded the content of the image file, of a kind that {@link ImagePlan} lists
    * @param plan the size and form of the result
    * @throws IndexOutOfBoundsException if there is no such column
    * @throws IllegalArgumentException if the column has other rows, something was written into it,
@@ -275,7 +275,7 @@ public interface SampleWriter {
    * array of its bytes.
    *
    * @param column the number of the column, whose rows are {@link ImagePlan#row}
-   * @param file a regular file of at most 2^30 bytes: JPEG, PNG or WebP, whatever its name
+   * @param file a regular file of at most 2^30 bytes, of a kind that {@link ImagePlan} lists
    * @param plan the size and form of the result
    * @throws IndexOutOfBoundsException if there is no such column
    * @throws IllegalArgumentException if the column has other rows, something was written into it,

@@ -36,11 +36,15 @@ import org.bytedeco.pytorch.Tensor;
  *         .build();
  * }</pre>
  *
- * <p>Pictures are JPEG, PNG or WebP, whatever the names of their files. They become RGB as in
- * Pillow's {@code convert("RGB")}: grey ones get three equal channels, transparency is dropped and
- * the colors under it stay; color profiles are not applied, and EXIF orientations only by {@link
- * ImagePlanBuilder#exifOrientation}. Of 16 bits, the high byte is used. Pixels equal Pillow's (with
- * libjpeg-turbo), also on processors without vector instructions.
+ * <p>Pictures are JPEG, PNG, WebP, BMP, GIF, PBM, PGM, PPM or TIFF, whatever the names of their
+ * files; of an animation, the first frame. They become RGB as in Pillow's {@code convert("RGB")}:
+ * grey ones get three equal channels, transparency is dropped and the colors under it stay; color
+ * profiles are not applied, and EXIF orientations only by {@link ImagePlanBuilder#exifOrientation},
+ * but a TIFF is always turned, as in Pillow. Pixels equal Pillow's (with libjpeg-turbo), also on
+ * processors without vector instructions, with one exception: of 16 bits, the high byte is used,
+ * while Pillow clips grey ones at 255 unless they have transparency; {@link
+ * ImagePlanBuilder#clipGrey16} does so, too. TIFFs of floats, of signed or of 32-bit numbers, and
+ * JPEGs of 12 bits are refused.
  *
  * <p>A picture may have 178,956,970 pixels at most, as in Pillow, unless {@link
  * ImagePlanBuilder#maxPixels} sets another limit. Only parts that the row needs are decoded, so

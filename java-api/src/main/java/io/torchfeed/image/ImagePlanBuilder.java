@@ -244,6 +244,19 @@ public final class ImagePlanBuilder extends ImageSteps<ImagePlanBuilder> {
   }
 
   /**
+   * Takes grey pixels of 16 bits as Pillow's {@code convert("RGB")} and so torchvision's {@code
+   * ImageFolder} do: values above 255 become 255. Without this step, their high byte counts, which
+   * keeps the picture; Pillow's way keeps labels and depths up to 255 that were stored in 16 bits.
+   *
+   * @return this builder
+   * @throws IllegalStateException if it was called before
+   */
+  public ImagePlanBuilder clipGrey16() {
+    once("clipGrey16");
+    return this;
+  }
+
+  /**
    * Makes floats: {@code (byte / 255 - mean) / std} for each channel, every operation rounded to
    * float32. With mean 0 and standard deviation 1 the result is in [0, 1].
    *
@@ -281,6 +294,9 @@ public final class ImagePlanBuilder extends ImageSteps<ImagePlanBuilder> {
     DoubleStream.Builder first = DoubleStream.builder();
     if (called.contains("exifOrientation")) {
       first.add(torchfeed.kPlanExifOrientation);
+    }
+    if (called.contains("clipGrey16")) {
+      first.add(torchfeed.kPlanClipGray16);
     }
     if (called.contains("maxPixels")) {
       first.add(torchfeed.kPlanMaxPixels).add((double) maxPixels);

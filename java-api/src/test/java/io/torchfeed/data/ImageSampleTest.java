@@ -127,7 +127,7 @@ class ImageSampleTest {
     assertFails(
         (index, sample) -> sample.putImage(1, text, PLAN),
         ImageException.class,
-        text + " cannot be read as an image: an image must be a JPEG, PNG or WebP");
+        text + " cannot be read as an image: an image must be a JPEG, PNG, WebP");
     Path image = Files.write(folder.resolve("image"), image(0));
     ImagePlan bytes = ImagePlan.builder().resize(16, 18).build();
     assertFails(

@@ -222,6 +222,19 @@ class ImagePlanTest {
   }
 
   @Test
+  void greyPixelsOf16BitsAreClippedOnRequest() {
+    byte[] wide = golden("grey_16bit.png"); // high bytes and the same low ones, less some bits
+    byte[] high = row(ImagePlan.builder().crop(0, 0, 4, 5).build(), wide);
+    byte[] clipped = row(ImagePlan.builder().crop(0, 0, 4, 5).clipGrey16().build(), wide);
+    for (int i = 0; i < high.length; i++) {
+      assertThat(clipped[i]).isEqualTo((byte) (high[i] == 0 ? 0x5a : 0xff));
+    }
+    assertThatIllegalStateException()
+        .isThrownBy(() -> ImagePlan.builder().clipGrey16().clipGrey16())
+        .withMessage("clipGrey16 was called before");
+  }
+
+  @Test
   void bytesThatAreNoImageAreRefused() {
     ImagePlan plan = ImagePlan.builder().resize(4, 5).build();
     byte[] whole = golden("420.jpg");
@@ -229,8 +242,9 @@ class ImagePlanTest {
         .isThrownBy(() -> row(plan, new byte[0]))
         .withMessage("the image is empty");
     assertThatExceptionOfType(ImageException.class)
-        .isThrownBy(() -> row(plan, new byte[] {'B', 'M', 1}))
-        .withMessage("an image must be a JPEG, PNG or WebP, but its first bytes are 42 4d 01");
+        .isThrownBy(() -> row(plan, new byte[] {'B', 'L', 1}))
+        .withMessage(
+            "an image must be a JPEG, PNG, WebP, BMP, GIF, PNM or TIFF, but its first bytes are 42 4c 01");
     assertThatExceptionOfType(ImageException.class)
         .isThrownBy(() -> row(plan, Arrays.copyOf(whole, whole.length - 2)))
         .withMessage("Premature end of JPEG file");

@@ -63,8 +63,8 @@ public final class ImageFolder implements Dataset {
   }
 
   /**
-   * Returns the images of a list, which native code will decode: JPEG, PNG and WebP. A file of
-   * another format causes a {@link io.torchfeed.data.SampleException} when it is read.
+   * Returns the images of a list, which native code will decode, as {@link ImagePlan} says. A file
+   * of another format causes a {@link io.torchfeed.data.SampleException} when it is read.
    *
    * @param list the files and their classes
    * @param plan the size and form of the images

@@ -14,15 +14,16 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Stream;
 
 /**
- * The image files in one folder per class, {@code root/class/.../image.png}, and the number of the
- * class of each. Nothing is decoded; {@link ImageFolder}, {@link ImageFiles} and {@link
- * ImageRecords#write} take a list.
+ * Image files and the number of the class of each: of one folder per class, {@code
+ * root/class/.../image.png}, or as given. Nothing is decoded; {@link ImageFolder}, {@link
+ * ImageFiles} and {@link ImageRecords#write} take a list.
  *
  * <pre>{@code
  * ImageList list = ImageList.of(root);
@@ -34,10 +35,12 @@ import java.util.stream.Stream;
  * <p>Classes and files are numbered as in torchvision 0.25's {@code ImageFolder}: classes by name,
  * then the files of each class by folder and name, in code point order, which in UTF-8 is byte
  * order. Folders within a class belong to it; links are followed. A file is an image if its name
- * ends in {@code .jpg .jpeg .png .ppm .bmp .pgm .tif .tiff} or {@code .webp}, ignoring case; links
- * without a target and special files, which torchvision counts as well, are left out.
+ * ends in {@code .jpg .jpeg .png .ppm .bmp .pgm .tif .tiff} or {@code .webp}, ignoring case. Left
+ * out are links without a target, special files, and hidden folders of the root such as {@code
+ * .ipynb_checkpoints}, whose names begin with a dot: torchvision counts them, the latter as
+ * classes.
  *
- * <p>The folders are read once, by {@link #of}. Immutable and thread-safe.
+ * <p>The folders are read once, when the list is made. Immutable and thread-safe.
  */
 public final class ImageList {
   private static final List<String> EXTENSIONS =
@@ -62,6 +65,53 @@ public final class ImageList {
    * @throws UncheckedIOException if a folder cannot be read; the message names it
    */
   public static ImageList of(Path root) {
+    return of(root, false);
+  }
+
+  /**
+   * Lists the images of a folder in which classes may have no image, as torchvision's {@code
+   * ImageFolder(root, allow_empty=True)} does: for example one rank's or one split's part of the
+   * images, whose classes have the numbers of the whole.
+   *
+   * @param root the folder that contains a folder for each class, also for those without an image
+   * @return the list
+   * @throws IllegalArgumentException if there is no class, or no class has an image
+   * @throws UncheckedIOException if a folder cannot be read; the message names it
+   */
+  public static ImageList withEmptyClasses(Path root) {
+    return of(root, true);
+  }
+
+  /**
+   * Returns a list of given files, whatever their names and folders.
+   *
+   * @param classes the names of the classes
+   * @param files the files of the images, at least one; they are opened when they are needed
+   * @param labels the index in {@code classes} of each file
+   * @return the list
+   * @throws IllegalArgumentException if there is no file, the number of labels is another one, or a
+   *     label is not the index of a class
+   */
+  public static ImageList of(List<String> classes, List<Path> files, int[] labels) {
+    List<String> names = Checks.copyOf("classes", classes);
+    List<Path> all = Checks.copyOf("files", files);
+    requireNonNull(labels, "labels");
+    if (all.isEmpty() || all.size() != labels.length) {
+      throw new IllegalArgumentException(
+          "at least one file and a label for each are needed, got %d files and %d labels"
+              .formatted(all.size(), labels.length));
+    }
+    for (int i = 0; i < labels.length; i++) {
+      if (labels[i] < 0 || labels[i] >= names.size()) {
+        throw new IllegalArgumentException(
+            "labels must be in [0, %d], since there are %d classes, got %d for %s"
+                .formatted(names.size() - 1, names.size(), labels[i], all.get(i)));
+      }
+    }
+    return new ImageList(names, all, Arrays.stream(labels).boxed().toList());
+  }
+
+  private static ImageList of(Path root, boolean mayBeEmpty) {
     requireNonNull(root, "root");
     List<Path> files = new ArrayList<>();
     List<Integer> labels = new ArrayList<>();
@@ -69,16 +119,19 @@ public final class ImageList {
       List<Path> classes = classes(root);
       for (int label = 0; label < classes.size(); label++) {
         List<Path> images = images(classes.get(label));
-        if (images.isEmpty()) {
+        if (images.isEmpty() && !mayBeEmpty) {
           throw new IllegalArgumentException(
               ("each class must have an image, got none in %s; add files whose names end in .%s to it,"
-                      + " or remove the folder")
+                      + " remove the folder, or list it by withEmptyClasses")
                   .formatted(classes.get(label), String.join(", .", EXTENSIONS)));
         }
         files.addAll(images);
         for (int i = 0; i < images.size(); i++) {
           labels.add(label);
         }
+      }
+      if (files.isEmpty()) {
+        throw new IllegalArgumentException("a class must have an image, got none in " + root);
       }
       List<String> names = classes.stream().map(ImageList::name).toList();
       return new ImageList(names, List.copyOf(files), labels);
@@ -100,7 +153,11 @@ public final class ImageList {
       throw new NotDirectoryException(root.toString());
     }
     try (Stream<Path> entries = Files.list(root)) {
-      List<Path> classes = entries.filter(Files::isDirectory).sorted().toList();
+      List<Path> classes =
+          entries
+              .filter(entry -> Files.isDirectory(entry) && !name(entry).startsWith("."))
+              .sorted()
+              .toList();
       if (classes.isEmpty()) {
         throw new IllegalArgumentException(
             "a folder for each class is needed, got none in %s; put the images of a class into %s"
@@ -137,7 +194,8 @@ public final class ImageList {
   /**
    * Returns the names of the classes; a label is the index of its class in this list.
    *
-   * @return the names, ascending, with replacement characters where the locale cannot decode them
+   * @return the names, of folders in ascending order, with replacement characters where the locale
+   *     cannot decode them
    */
   public List<String> classes() {
     return classes;

@@ -6,6 +6,7 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.RowSet;
+import io.torchfeed.data.FailurePolicy;
 import io.torchfeed.data.NativeDataset;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.internal.Checks;
@@ -119,11 +120,34 @@ public final class ImageRecords extends NativeDataset {
    *     interrupted
    */
   public static void write(ImageList list, Path file, LongConsumer progress) {
+    write(list, file, FailurePolicy.report(), progress);
+  }
+
+  /**
+   * Writes the images of a list into a record file, and may leave out images that cannot be read or
+   * decoded. The others keep their order and their classes.
+   *
+   * @param list the files and their classes
+   * @param file the record file, as for {@link #write(ImageList, Path, LongConsumer)}
+   * @param onFailure how often such an image is tried again, and whether it is then left out
+   * @param progress receives the number of images written or left out after each image, in this
+   *     thread
+   * @return the images that were left out, in their order: the file and the reason of each, a line
+   *     each
+   * @throws IllegalArgumentException as {@link #write(ImageList, Path, LongConsumer)}
+   * @throws UncheckedIOException if an image cannot be read or decoded and is not left out, or the
+   *     file cannot be written; the message names the image or the file
+   * @throws IllegalStateException if no image is left, the machine has too little memory, or this
+   *     thread is interrupted
+   */
+  public static List<String> write(
+      ImageList list, Path file, FailurePolicy onFailure, LongConsumer progress) {
     requireNonNull(list, "list");
     requireNonNull(file, "file");
+    requireNonNull(onFailure, "onFailure");
     requireNonNull(progress, "progress");
     try {
-      RecordPacker.pack(list, file, progress);
+      return RecordPacker.pack(list, file, onFailure, progress);
     } catch (NativeException e) {
       throw PictureFiles.unchecked(e);
     }

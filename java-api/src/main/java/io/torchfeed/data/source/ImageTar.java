@@ -3,8 +3,7 @@ package io.torchfeed.data.source;
 
 import static java.util.Objects.requireNonNull;
 
-import io.torchfeed.bindings.NativeHandle;
-import io.torchfeed.bindings.RowSet;
+import io.torchfeed.data.FailurePolicy;
 import io.torchfeed.data.NativeDataset;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.internal.Checks;
@@ -20,7 +19,9 @@ import java.util.List;
  * <p>Adjacent members whose paths agree up to the first dot of the name are a sample. It has one
  * image, {@code .jpg}, {@code .jpeg}, {@code .png} or {@code .webp}, and its label in decimal
  * digits, {@code .cls}; members with other extensions are left alone. When a file is opened, its
- * headers and labels are read, so samples can be taken in any order.
+ * headers and labels are read, so samples can be taken in any order. Compressed files and sparse
+ * members are refused. The zeros at the end of a file may be missing, so a file that was cut
+ * between two samples is read up to there.
  *
  * <p>Files stay open until this dataset and the loaders over it are closed. An image that can no
  * longer be read or decoded costs one batch, which throws a {@link
@@ -30,11 +31,13 @@ import java.util.List;
 public final class ImageTar extends NativeDataset {
   private final List<String> classes;
   private final int[] labels;
+  private final List<String> leftOut;
 
-  private ImageTar(NativeHandle<RowSet> rows, ImagePlan plan, List<String> classes, int[] labels) {
-    super(rows, List.of(plan.row(), RowSpec.of(DType.INT64)), true);
+  private ImageTar(PictureFiles files, ImagePlan plan, List<String> classes, int[] labels) {
+    super(files.rows("ImageTar", plan), List.of(plan.row(), RowSpec.of(DType.INT64)), true);
     this.classes = classes;
     this.labels = labels;
+    leftOut = files.leftOut();
   }
 
   /**
@@ -45,15 +48,34 @@ public final class ImageTar extends NativeDataset {
    * @return the dataset; the caller closes it
    * @throws IllegalArgumentException if there is no file, or a file is not in the default file
    *     system
-   * @throws java.io.UncheckedIOException if a file cannot be opened, is not a tar file or cut off,
-   *     has a damaged header, or one of its samples lacks the image or the label
+   * @throws java.io.UncheckedIOException if a file cannot be opened, is compressed, not a tar file
+   *     or cut off, has a damaged header, or one of its samples lacks the image or the label
    * @throws IllegalStateException if the machine has too little memory
    */
   public static ImageTar open(List<Path> shards, ImagePlan plan) {
+    return open(shards, plan, FailurePolicy.report());
+  }
+
+  /**
+   * Opens tar files, whose samples follow one another, and may leave out samples that are none.
+   *
+   * @param shards at least one uncompressed tar file
+   * @param plan the size and form of the images
+   * @param onFailure whether samples that lack the image or the label, have several, or another
+   *     label than a number in [0, 2^31 - 1], are left out: {@link #leftOut} lists them; retries
+   *     have no effect. An image that cannot be decoded is left out by the loader's policy
+   * @return the dataset; the caller closes it
+   * @throws IllegalArgumentException as {@link #open(List, ImagePlan)}
+   * @throws java.io.UncheckedIOException as {@link #open(List, ImagePlan)}, except for samples that
+   *     are left out
+   * @throws IllegalStateException if the machine has too little memory
+   */
+  public static ImageTar open(List<Path> shards, ImagePlan plan, FailurePolicy onFailure) {
+    requireNonNull(onFailure, "onFailure");
     requireNonNull(shards, "shards");
     requireNonNull(plan, "plan");
-    try (PictureFiles files = PictureFiles.ofTars(shards)) {
-      return new ImageTar(files.rows("ImageTar", plan), plan, List.of(), files.labels());
+    try (PictureFiles files = PictureFiles.ofTars(shards, onFailure.skip())) {
+      return new ImageTar(files, plan, List.of(), files.labels());
     }
   }
 
@@ -73,7 +95,7 @@ public final class ImageTar extends NativeDataset {
     requireNonNull(shards, "shards");
     requireNonNull(plan, "plan");
     List<String> names = Checks.copyOf("classes", classes);
-    try (PictureFiles files = PictureFiles.ofTars(shards)) {
+    try (PictureFiles files = PictureFiles.ofTars(shards, false)) {
       int[] labels = files.labels();
       for (int i = 0; i < labels.length; i++) {
         if (labels[i] >= names.size()) {
@@ -82,7 +104,7 @@ public final class ImageTar extends NativeDataset {
                   .formatted(i, shards, labels[i], names.size()));
         }
       }
-      return new ImageTar(files.rows("ImageTar", plan), plan, names, labels);
+      return new ImageTar(files, plan, names, labels);
     }
   }
 
@@ -93,6 +115,16 @@ public final class ImageTar extends NativeDataset {
    */
   public List<String> classes() {
     return classes;
+  }
+
+  /**
+   * Returns the samples that were left out when the files were opened.
+   *
+   * @return the file, the key and the fault of each, a line each, in their order; empty without a
+   *     policy that skips
+   */
+  public List<String> leftOut() {
+    return leftOut;
   }
 
   /**

@@ -46,8 +46,20 @@ final class PictureFiles implements AutoCloseable {
     return of(paths, "record", NativeImageRecords::add);
   }
 
-  static PictureFiles ofTars(List<Path> paths) {
-    return of(paths, "tar", NativeImageRecords::add_tar);
+  /** Opens tar files; samples that are none fail, or are left out. */
+  static PictureFiles ofTars(List<Path> paths, boolean skips) {
+    return of(paths, "tar", (all, name) -> all.add_tar(name, skips));
+  }
+
+  /** Returns the samples of tar files that were left out, with the reason of each. */
+  List<String> leftOut() {
+    List<String> reasons = new ArrayList<>();
+    long size = files.callLong(NativeImageRecords::left_out);
+    for (long i = 0; i < size; i++) {
+      long number = i;
+      reasons.add(files.call(from -> NativeText.of(from.left_out_sample(number))));
+    }
+    return List.copyOf(reasons);
   }
 
   private static PictureFiles of(

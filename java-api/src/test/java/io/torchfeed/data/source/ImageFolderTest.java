@@ -100,7 +100,7 @@ class ImageFolderTest {
   void aPlanDecodesByContentAndRefusesOtherFormats() throws IOException {
     write("cat/1.png", BufferedImage.TYPE_INT_RGB, 1, 2, RED, BLUE);
     Files.copy(path("cat/1.png"), path("cat/2.jpg")); // as a file of ImageNet
-    write("dog/1.bmp", BufferedImage.TYPE_3BYTE_BGR, 1, 2, BLUE, RED);
+    Files.writeString(path("dog/1.bmp"), "<html>");
     write("dog/2.png", BufferedImage.TYPE_INT_ARGB, 1, 2, RED & 0xffffff, BLUE);
     ImageFolder folder = ImageFolder.open(root, ImagePlan.builder().resize(1, 2).build());
     try (DataLoader loader = DataLoader.over(folder).batchSize(2).build();
@@ -114,7 +114,7 @@ class ImageFolderTest {
           .isThrownBy(batches::next)
           .withMessageContaining(
               root.resolve("dog/1.bmp")
-                  + " cannot be read as an image: an image must be a JPEG, PNG or WebP")
+                  + " cannot be read as an image: an image must be a JPEG, PNG, WebP")
           .withCauseInstanceOf(ImageException.class);
     }
     try (DataLoader loader =
@@ -297,8 +297,11 @@ class ImageFolderTest {
         .isThrownBy(() -> ImageFolder.open(root, ImageDecoder.imageIo(8, 8)))
         .withMessage(
             "each class must have an image, got none in %s; add files whose names end in .jpg, .jpeg,"
-                + " .png, .ppm, .bmp, .pgm, .tif, .tiff, .webp to it, or remove the folder",
+                + " .png, .ppm, .bmp, .pgm, .tif, .tiff, .webp to it, remove the folder, or list it by withEmptyClasses",
             root.resolve("empty"));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> ImageList.withEmptyClasses(root))
+        .withMessage("a class must have an image, got none in %s", root);
     assertThatIllegalArgumentException()
         .isThrownBy(() -> ImageDecoder.imageIo(0, 8))
         .withMessage("height and width must be at least 1, got 0 and 8");
@@ -309,6 +312,41 @@ class ImageFolderTest {
     assertThatExceptionOfType(UncheckedIOException.class)
         .isThrownBy(() -> ImageFolder.open(file, ImageDecoder.imageIo(8, 8)))
         .withMessage("cannot read %s: it is not a directory", file);
+  }
+
+  @Test
+  void hiddenFoldersAreNoClassesAndEmptyOnesAreOnRequest() throws IOException {
+    Files.createFile(path(".ipynb_checkpoints/1-checkpoint.jpg"));
+    Files.createFile(path("cat/1.jpg"));
+    Files.createFile(path("dog/2.jpg"));
+    assertThat(ImageList.of(root).classes()).containsExactly("cat", "dog");
+    Files.createDirectories(root.resolve("cow"));
+    assertThatIllegalArgumentException().isThrownBy(() -> ImageList.of(root));
+    ImageList list = ImageList.withEmptyClasses(root);
+    assertThat(list.classes()).containsExactly("cat", "cow", "dog");
+    assertThat(list.labels()).containsExactly(0, 2);
+  }
+
+  @Test
+  void aListOfFilesAndLabelsNeedsNoFolders() {
+    List<String> classes = List.of("no", "yes");
+    List<Path> files = List.of(root.resolve("x.jpg"), root.resolve("y"), root.resolve("x.jpg"));
+    ImageList list = ImageList.of(classes, files, new int[] {1, 0, 1});
+    assertThat(list.files()).isEqualTo(files);
+    assertThat(list.labels()).containsExactly(1, 0, 1);
+    assertThat(list.classes()).isEqualTo(classes);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> ImageList.of(classes, files, new int[] {1, 0}))
+        .withMessage("at least one file and a label for each are needed, got 3 files and 2 labels");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> ImageList.of(classes, List.of(), new int[0]));
+    for (int wrong : new int[] {-1, 2}) {
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> ImageList.of(classes, files, new int[] {1, wrong, 1}))
+          .withMessage(
+              "labels must be in [0, 1], since there are 2 classes, got %d for %s",
+              wrong, files.get(1));
+    }
   }
 
   @Test

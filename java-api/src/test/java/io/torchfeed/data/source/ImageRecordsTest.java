@@ -30,6 +30,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.FloatPointer;
@@ -259,6 +260,38 @@ class ImageRecordsTest {
     try (Stream<Path> left = Files.list(file.getParent())) {
       assertThat(left).containsExactly(root);
     }
+  }
+
+  @Test
+  void imagesThatCannotBeDecodedAreLeftOutOnRequest() throws IOException {
+    Path broken = root.resolve("a").resolve("2.png");
+    Path none = root.resolve("a").resolve("3.jpg");
+    Files.writeString(broken, "text");
+    Files.createFile(none);
+    ImageList list = ImageList.of(root);
+    List<Integer> kept =
+        IntStream.range(0, list.size())
+            .filter(i -> !List.of(broken, none).contains(list.files().get(i)))
+            .boxed()
+            .toList();
+    List<Long> counts = new ArrayList<>();
+    List<String> leftOut =
+        ImageRecords.write(list, file, FailurePolicy.skipSample().afterRetries(1), counts::add);
+    assertThat(leftOut).hasSize(2);
+    assertThat(leftOut.get(0)).startsWith(broken + " cannot be read as an image: an image must be");
+    assertThat(leftOut.get(1)).isEqualTo(none + " cannot be read as an image: the image is empty");
+    assertThat(counts).hasSize(list.size());
+    try (ImageRecords records = ImageRecords.open(file, plan)) {
+      assertThat(records.classes()).isEqualTo(list.classes());
+      assertThat(records.labels()).isEqualTo(kept.stream().mapToInt(list::label).toArray());
+    }
+    assertThat(ImageRecords.verify(file, done -> {})).isEmpty();
+    ImageList alone = ImageList.of(List.of("a"), List.of(broken), new int[1]);
+    Path other = file.resolveSibling("other");
+    assertThatIllegalStateException()
+        .isThrownBy(() -> ImageRecords.write(alone, other, FailurePolicy.skipSample(), done -> {}))
+        .withMessageStartingWith("an image must be left to be written, but all 1 were left out");
+    assertThat(other).doesNotExist();
   }
 
   @Test

@@ -10,6 +10,7 @@ import io.torchfeed.data.Batch;
 import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.Dataset;
+import io.torchfeed.data.FailurePolicy;
 import io.torchfeed.data.Rows;
 import io.torchfeed.data.SampleWriter;
 import io.torchfeed.image.ImagePlan;
@@ -23,6 +24,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -126,6 +128,27 @@ class ImageTarTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> ImageTar.open(shards, names.subList(0, largest), plan))
         .withMessageContaining("has the label %d, but there are %d classes", largest, largest);
+  }
+
+  @Test
+  void samplesThatAreNoneAreLeftOutOnRequest() throws IOException {
+    byte[] bytes = golden("ustar.tar");
+    String text = new String(bytes, StandardCharsets.ISO_8859_1);
+    int label = text.indexOf("train/0.cls"); // no label, with an intact checksum
+    bytes[label + 8] = 's';
+    bytes[label + 10] = 'c';
+    Path shard = Files.write(root.resolve("odd.tar"), bytes);
+    assertThatExceptionOfType(UncheckedIOException.class)
+        .isThrownBy(() -> ImageTar.open(List.of(shard), plan))
+        .withMessage(shard + " cannot be opened: sample train/0 must have one label (cls)");
+    try (ImageTar tar = ImageTar.open(List.of(shard), plan, FailurePolicy.skipSample());
+        ImageTar whole = ImageTar.open(List.of(shards.get(0)), plan)) {
+      assertThat(tar.leftOut())
+          .containsExactly(shard + ": sample train/0 must have one label (cls)");
+      assertThat(tar.labels())
+          .isEqualTo(Arrays.copyOfRange(whole.labels(), 1, whole.labels().length));
+      assertThat(whole.leftOut()).isEmpty();
+    }
   }
 
   @Test
