@@ -10,7 +10,6 @@ import io.torchfeed.sampler.Part;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -338,21 +337,12 @@ public final class TrainingState implements Stateful {
             StateDict state =
                 requireNonNull(stateOf.apply(part), () -> "the state of the part " + name);
             copy.parts.put(name, state);
-            requireJson(name, state.json()); // goes into the manifest
+            Manifest.requireJson(name, state.json()); // goes into the manifest
           });
       return copy;
     } catch (RuntimeException | Error e) {
       copy.close();
       throw e;
-    }
-  }
-
-  private static void requireJson(String name, String json) {
-    JsonObject.parse("state of the part " + name, json);
-    if (!StandardCharsets.UTF_8.newEncoder().canEncode(json)) {
-      throw new IllegalArgumentException(
-          "the JSON of the part %s must be Unicode text; write a lone surrogate as an escape"
-              .formatted(name));
     }
   }
 

@@ -308,7 +308,7 @@ public final class ElasticTraining {
     if (!group.part().equals(part)) {
       closeLoader();
       part = group.part();
-      loader = loaders.apply(part);
+      loader = requireNonNull(loaders.apply(part), "the loader of a part");
     }
     saved.note(world);
     options.whenChanged.accept(world);

@@ -5,7 +5,6 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
-import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import io.torchfeed.amp.GradScaler;
 import io.torchfeed.checkpoint.CheckpointException.Problem;
@@ -369,40 +368,5 @@ class TrainingStateTest {
     } finally {
       Locale.setDefault(before);
     }
-  }
-
-  @Test
-  void aTextIsSavedExactly() {
-    String[] text = {"a \"quoted\" line\nof \u00e4 \ud83d\ude00 and half a pair \ud83d"};
-    TrainingState state =
-        TrainingState.builder().text("note", () -> text[0], saved -> text[0] = saved).build();
-    String saved = text[0];
-    try (Checkpoints checkpoints = Checkpoints.open(folder)) {
-      checkpoints.save(1, state);
-      text[0] = "";
-      checkpoints.load(state);
-    }
-    assertThat(text[0]).isEqualTo(saved);
-  }
-
-  @Test
-  void aMissingTextAndHalfACharacterAreNamed() {
-    TrainingState missing = TrainingState.builder().text("note", () -> null, unused -> {}).build();
-    assertThatNullPointerException()
-        .isThrownBy(missing::stateDict)
-        .withMessage("the text to save as note");
-    Stateful half =
-        new Stateful() {
-          @Override
-          public StateDict stateDict() {
-            return StateDict.of("{\"a\":\"\ud83d\"}", Map.of());
-          }
-
-          @Override
-          public void loadStateDict(StateDict state) {}
-        };
-    assertThatIllegalArgumentException()
-        .isThrownBy(() -> TrainingState.builder().part("half", half).build().stateDict())
-        .withMessageContaining("the JSON of the part half must be Unicode text");
   }
 }

@@ -2,6 +2,7 @@
 package io.torchfeed.elastic;
 
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import io.torchfeed.distributed.membership.Coordinator;
 import io.torchfeed.distributed.membership.CoordinatorOptions;
@@ -29,6 +30,24 @@ class ElasticTrainingBuilderTest {
               () ->
                   builder.state(state -> state.ofEachRank("own", new Progress()).module("m", net)))
           .withMessageContaining("parts of each rank: own");
+    }
+  }
+
+  @Test
+  void aMissingLoaderIsNamed() throws Exception {
+    CoordinatorOptions options = CoordinatorOptions.of(1, 1).withStart(Duration.ofSeconds(60));
+    try (PointerScope scope = new PointerScope();
+        Coordinator coordinator = Coordinator.listen("127.0.0.1", 0, "job", options, event -> {});
+        Membership own = Membership.join("127.0.0.1", coordinator.port(), "job", "a")) {
+      ElasticNet net = new ElasticNet(1);
+      ElasticTraining training =
+          ElasticTraining.builder(own, group -> DistributedDataParallel.wrap(net, group))
+              .state(state -> state.module("m", net))
+              .loader(part -> null)
+              .build();
+      assertThatNullPointerException()
+          .isThrownBy(() -> training.run((model, batches) -> {}))
+          .withMessage("the loader of a part");
     }
   }
 }
