@@ -32,11 +32,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Tests that tensors of 2 GiB and more are written, and read, as a whole. */
 @Tag("large")
 class LargeCheckpointTest {
-  private final Path folder;
   private final Path path;
 
-  LargeCheckpointTest(@TempDir Path folder) {
-    this.folder = folder;
+  LargeCheckpointTest(@TempDir(factory = LargeTensors.InMemory.class) Path folder) {
     path = folder.resolve("file");
   }
 
@@ -153,7 +151,7 @@ class LargeCheckpointTest {
   }
 
   @Test
-  void aCheckpointWithALargeParameterIsLoaded() throws IOException {
+  void aCheckpointWithALargeParameterIsLoaded(@TempDir Path folder) throws IOException {
     LargeTensors.assumeMemory(3 * ABOVE_2_GIB); // the file's pages, too
     LargeTensors.assumeDisk(folder, ABOVE_2_GIB);
     Net net = new Net(LargeTensors.empty(ScalarType.Float, ABOVE_2_GIB));

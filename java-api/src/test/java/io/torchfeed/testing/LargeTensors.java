@@ -17,6 +17,9 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
+import org.junit.jupiter.api.extension.AnnotatedElementContext;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.io.TempDirFactory;
 
 /**
  * Tensors with more bytes than numbers of 32 bits can count. The allocator takes memory of such a
@@ -31,6 +34,20 @@ public final class LargeTensors {
   public static final long ABOVE_4_GIB = 4_509_715_664L;
 
   private static final long GIB = 1L << 30;
+
+  /** Makes a folder in memory, if there is such a file system: it reads holes at no expense. */
+  public static final class InMemory implements TempDirFactory {
+    private static final Path MEMORY = Path.of("/dev/shm");
+
+    @Override
+    public Path createTempDirectory(
+        AnnotatedElementContext elementContext, ExtensionContext extensionContext)
+        throws IOException {
+      return Files.isWritable(MEMORY)
+          ? Files.createTempDirectory(MEMORY, "torchfeed")
+          : Files.createTempDirectory("torchfeed");
+    }
+  }
 
   private LargeTensors() {}
 

@@ -42,7 +42,7 @@ class LargeBatchTest {
 
   private final Path file;
 
-  LargeBatchTest(@TempDir Path folder) {
+  LargeBatchTest(@TempDir(factory = LargeTensors.InMemory.class) Path folder) {
     file = folder.resolve("rows");
   }
 
