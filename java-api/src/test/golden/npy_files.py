@@ -7,6 +7,7 @@ python3 npy_files.py ../resources/golden/npy
 Element k of a file is k * 3 % 101, in C order of shape (7, 2, 3). A boolean
 element says whether that is odd; a complex one has the imaginary part -k.
 """
+import hashlib
 import pathlib
 import sys
 
@@ -24,6 +25,32 @@ def values(dtype):
     if dtype.kind == "c":
         return (numbers - 1j * k).astype(dtype)
     return numbers.astype(dtype)
+
+
+def arrays():
+    floats = values(np.dtype("<f4"))
+    named = {name[1:] + "_" + {"<": "little", ">": "big", "|": "byte"}[name[0]]: values(np.dtype(name))
+             for name in DTYPES}
+    named.update(fortran=np.asfortranarray(floats), big_fortran=np.asfortranarray(values(np.dtype(">i4"))),
+                 number=np.float32(-1.5), none=floats[:, :0], row=np.asfortranarray(floats[:1, :1]),
+                 column=np.asfortranarray(floats[:, :1, :1]), many=np.arange(20_000, dtype="<i4"))
+    return named
+
+
+def write_arrays(folder):
+    named = arrays()
+    np.savez(folder / "arrays.npz", **named)
+    np.savez_compressed(folder / "compressed.npz", **named)
+    np.save(folder / "fortran_column.npy", named["column"])
+    np.save(folder / "fortran_row.npy", named["row"])
+    np.save(folder / "fortran_none.npy", np.asfortranarray(named["none"]))
+    with open(folder.parent / "numpy_files.txt", "w") as out:
+        for name, array in named.items():
+            plain = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"))
+            data = plain.tobytes()
+            shape = ", ".join(map(str, array.shape))
+            print(name, f"[{shape}]", hashlib.sha256(data).hexdigest() if len(data) > 1000 else data.hex(),
+                  sep="\t", file=out)
 
 
 def main(folder):
@@ -45,6 +72,7 @@ def main(folder):
     np.save(folder / "refused_structured.npy", np.zeros(2, dtype=[("x", "<f4"), ("y", "<i4", (2,))]))
     np.save(folder / "refused_object.npy", np.array([None]), allow_pickle=True)
     np.savez(folder / "refused_archive.npz", floats)
+    write_arrays(folder)
 
 
 if __name__ == "__main__":

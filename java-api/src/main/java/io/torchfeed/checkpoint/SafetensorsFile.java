@@ -91,7 +91,9 @@ public final class SafetensorsFile implements AutoCloseable {
     } catch (CharacterCodingException e) {
       throw closing(channel, damaged(path, "the header is not in UTF-8", e));
     } catch (MalformedException e) {
-      throw closing(channel, damaged(path, String.valueOf(e.getMessage()), e));
+      String message = String.valueOf(e.getMessage());
+      String cure = message.contains(";") ? "" : "; download or write the file again";
+      throw closing(channel, damaged(path, message + cure, e));
     } catch (IOException e) {
       throw closing(channel, CheckpointException.unreadable(path, e));
     }

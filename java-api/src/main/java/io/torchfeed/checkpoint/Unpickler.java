@@ -369,7 +369,8 @@ final class Unpickler {
     @Nullable DType dtype = TorchDTypes.ofStorage(type);
     if (dtype == null) {
       throw new UnpicklingException(
-          "it has a tensor in a %s, which is not supported".formatted(Quotes.shortened(type)));
+          "it has a tensor in a %s, which is not supported; save tensor.dequantize() or .float()"
+              .formatted(Quotes.shortened(type)));
     }
     PickledStorage storage = new PickledStorage(key, dtype, 0);
     PickledStorage known = storages.putIfAbsent(key, storage);

@@ -24,8 +24,9 @@ public final class FileContent {
         "a Git LFS pointer in the place of the file; get the file by git lfs pull");
     MAGICS.put(
         "PK\3\4",
-        "a zip archive, as torch.save writes (open it by TorchFile), or one to be unpacked first");
-    MAGICS.put("\u0093NUMPY", "an npy file of numpy.save; open it by FileColumn.npy");
+        "a zip archive, as torch.save (open it by TorchFile) and numpy.savez (by FileColumn.npz or"
+            + " NumpyFile) write, or one to be unpacked first");
+    MAGICS.put("\u0093NUMPY", "an npy file of numpy.save; open it by FileColumn.npy or NumpyFile");
     MAGICS.put("\u001f\u008b", "a gzip file; unpack it first");
     MAGICS.put("BZh", "a bzip2 file; unpack it first");
     MAGICS.put("\u00fd7zXZ\0", "an xz file; unpack it first");

@@ -5,14 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.torchfeed.amp.GradScaler;
 import io.torchfeed.internal.Sha256;
+import io.torchfeed.testing.JsonMutations;
 import io.torchfeed.testing.LeakCheck;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.bytedeco.pytorch.Adam;
 import org.bytedeco.pytorch.AdamOptions;
 import org.bytedeco.pytorch.SGD;
@@ -29,29 +27,6 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @ExtendWith(LeakCheck.class)
 class MutatedStatesTest {
-  private static final Pattern TOKEN =
-      Pattern.compile(
-          "\"(?:[^\"\\\\]|\\\\.)*\"|-?\\d+(?:\\.\\d+)?(?:[eE][-+]?\\d+)?|true|false|null");
-  private static final List<String> VALUES =
-      List.of(
-          "-1",
-          "0",
-          "3",
-          "2147483648",
-          "-9223372036854775808",
-          "9223372036854775807",
-          "9223372036854775808",
-          "1.5",
-          "1e400",
-          "-1e-400",
-          "\"\"",
-          "\"x\"",
-          "true",
-          "null",
-          "[]",
-          "[1,\"x\"]",
-          "{}");
-
   private final Path folder;
 
   MutatedStatesTest(@TempDir Path folder) {
@@ -84,17 +59,12 @@ class MutatedStatesTest {
       checkpoints.save(2, state);
       int[] outcomes = new int[3];
       Path manifest = folder.resolve("step-000002").resolve("manifest.json");
-      String whole = Files.readString(manifest);
-      Matcher token = TOKEN.matcher(whole);
-      while (token.find()) {
-        for (String value : VALUES) {
-          String changed = whole.substring(0, token.start()) + value + whole.substring(token.end());
-          Files.writeString(manifest, changed);
-          Files.writeString(
-              manifest.resolveSibling("manifest.sha256"),
-              Sha256.hex(changed.getBytes(StandardCharsets.UTF_8)) + "  manifest.json\n");
-          outcomes[outcome(checkpoints, state, changed)]++;
-        }
+      for (String changed : JsonMutations.of(Files.readString(manifest))) {
+        Files.writeString(manifest, changed);
+        Files.writeString(
+            manifest.resolveSibling("manifest.sha256"),
+            Sha256.hex(changed.getBytes(StandardCharsets.UTF_8)) + "  manifest.json\n");
+        outcomes[outcome(checkpoints, state, changed)]++;
       }
       assertThat(outcomes).as("refused, before, this").doesNotContain(0);
     }

@@ -230,7 +230,7 @@ class SafetensorsFileTest {
         "version https://git-lfs.github.com/spec/v1|a Git LFS pointer in the place of the file",
         "<html><title>503</title>|a web page in the place of the file",
         "<?xml version=\"1.0\"?><Error>|an XML document in the place of the file",
-        "PK\3\4\24\0\0\10|open it by TorchFile",
+        "PK\3\4\24\0\0\10|(open it by TorchFile)",
         "\u0080\4K\1.|as torch.save wrote before 1.6; open it by TorchFile",
         "\u0093NUMPY\1\0|an npy file of numpy.save",
         "\u001f\u008b\10\0\0\0\0\0|a gzip file; unpack it first",

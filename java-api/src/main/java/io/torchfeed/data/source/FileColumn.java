@@ -48,8 +48,8 @@ public final class FileColumn {
 
   /**
    * Returns a column of the rows of npy files as {@code numpy.save} writes them: versions 1.0 to
-   * 3.0, in C order, boolean, (unsigned) integer, floating point or complex, with the rows as the
-   * first dimension.
+   * 3.0, in C order (also called Fortran order, where both are the same), boolean, (unsigned)
+   * integer, floating point or complex, with the rows as the first dimension.
    *
    * @param files npy files of one dtype and sample shape, at least one
    * @return the column
@@ -61,6 +61,23 @@ public final class FileColumn {
   public static FileColumn npy(Path... files) {
     requireNonNull(files, "files");
     return of(NpyFormat::read, files);
+  }
+
+  /**
+   * Returns a column of the rows of an array in npz files as {@code numpy.savez} writes them. A
+   * file of {@code numpy.savez_compressed} is read by {@link NumpyFile} instead.
+   *
+   * @param array the name of the array, the same in each file
+   * @param files npz files, at least one
+   * @return the column
+   * @throws IllegalArgumentException if there is no file, or one is not an npz file, does not have
+   *     the array or has it compressed, or as for {@link #npy}
+   * @throws java.io.UncheckedIOException if a file cannot be opened or read
+   */
+  public static FileColumn npz(String array, Path... files) {
+    requireNonNull(array, "array");
+    requireNonNull(files, "files");
+    return of(file -> NpyFormat.read(ZipMember.of(file, array + ".npy").stored(file)), files);
   }
 
   /**

@@ -7,6 +7,7 @@ import io.torchfeed.memory.DType;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Map;
+import java.util.stream.LongStream;
 
 /**
  * The format of {@code numpy.save}, versions 1.0 to 3.0: a magic, the version, the length of the
@@ -18,9 +19,13 @@ final class NpyFormat {
   private static final int LENGTH_AT = 8;
   private static final int MAX_HEADER = 1 << 20;
 
+  /** Little-endian, big-endian, and two for the machine's order; numpy also reads none. */
+  private static final String ORDERS = "<>=|";
+
   private static final Map<String, DType> DTYPES =
       Map.ofEntries(
           Map.entry("b1", DType.BOOL),
+          Map.entry("?", DType.BOOL),
           Map.entry("u1", DType.UINT8),
           Map.entry("i1", DType.INT8),
           Map.entry("i2", DType.INT16),
@@ -37,12 +42,56 @@ final class NpyFormat {
 
   private NpyFormat() {}
 
+  /**
+   * An array.
+   *
+   * @param fortranOrder whether the first index varies fastest
+   * @param offsetBytes the bytes before its elements
+   */
+  record Array(
+      DType dtype,
+      ByteOrder order,
+      boolean fortranOrder,
+      @SuppressWarnings("ArrayRecordComponent") long[] shape, // never compared
+      long offsetBytes) {
+    /** Returns whether the elements are also in C order. */
+    boolean isInCOrder() {
+      return !fortranOrder
+          || LongStream.of(shape).anyMatch(size -> size == 0)
+          || LongStream.of(shape).filter(size -> size != 1).count() <= 1;
+    }
+  }
+
+  /** Returns the rows of a file. */
   static RowFile read(FileHead file) {
+    Array array = array(file);
+    if (array.shape().length == 0) {
+      throw file.refused("must have a dimension of rows", "an npy file of one number");
+    }
+    if (!array.isInCOrder()) {
+      throw file.refused(
+          "must be in C order, in which a row is contiguous",
+          "fortran_order: True; save numpy.ascontiguousarray of it, or read it by NumpyFile");
+    }
+    return RowFile.dense(file, array.dtype(), array.order(), array.offsetBytes(), array.shape());
+  }
+
+  /** Returns whether a file begins as one of {@code numpy.save}. */
+  static boolean isNpy(FileHead file) {
+    return file.size() >= LENGTH_AT && isNpy(file.bytes(0, LENGTH_AT, "the magic of an npy file"));
+  }
+
+  private static boolean isNpy(ByteBuffer begin) {
+    return begin.getLong(0) >>> 16 == MAGIC;
+  }
+
+  /** Reads the header; asks for none of the bytes behind it, unless it is malformed. */
+  static Array array(FileHead file) {
     if (file.size() < LENGTH_AT) {
       throw file.notThisFormat("must begin with the magic of an npy file, 93 4e 55 4d 50 59");
     }
     ByteBuffer begin = file.bytes(0, LENGTH_AT, "the magic of an npy file");
-    if (begin.getLong(0) >>> 16 != MAGIC) {
+    if (!isNpy(begin)) {
       throw file.notThisFormat("must begin with the magic of an npy file, 93 4e 55 4d 50 59");
     }
     int version = begin.get(VERSION_AT);
@@ -63,35 +112,26 @@ final class NpyFormat {
           "one of " + headerBytes);
     }
     ByteBuffer text = file.bytes(LENGTH_AT + lengthBytes, (int) headerBytes, "the npy header");
-    return rowsOf(
+    return arrayOf(
         file,
         NpyHeader.parse(file, UTF_8.decode(text).toString()),
         LENGTH_AT + lengthBytes + headerBytes);
   }
 
-  private static RowFile rowsOf(FileHead file, NpyHeader header, long offsetBytes) {
+  private static Array arrayOf(FileHead file, NpyHeader header, long offsetBytes) {
     String descr = header.descr();
-    DType dtype = descr.isEmpty() ? null : DTYPES.get(descr.substring(1));
-    char order = descr.isEmpty() ? ' ' : descr.charAt(0);
-    boolean ordered = order == '<' || order == '>';
-    if (dtype == null || !(ordered || (order == '|' && dtype.bytes() == 1))) {
+    boolean hasOrder = !descr.isEmpty() && ORDERS.indexOf(descr.charAt(0)) >= 0;
+    DType dtype = DTYPES.get(hasOrder ? descr.substring(1) : descr);
+    if (dtype == null) {
       throw file.refused(
           "must be of an integer, floating point, complex or boolean dtype",
           "'" + FieldFormat.quote(descr) + "'; convert it with numpy's astype");
     }
-    if (header.shape().length == 0) {
-      throw file.refused("must have a dimension of rows", "an npy file of one number");
-    }
-    if (header.fortranOrder() && header.shape().length > 1) {
-      throw file.refused(
-          "must be in C order, in which a row is contiguous",
-          "fortran_order: True; save numpy.ascontiguousarray of it");
-    }
-    return RowFile.dense(
-        file,
+    return new Array(
         dtype,
-        order == '>' ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN,
-        offsetBytes,
-        header.shape());
+        descr.charAt(0) == '>' ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN,
+        header.fortranOrder(),
+        header.shape(),
+        offsetBytes);
   }
 }

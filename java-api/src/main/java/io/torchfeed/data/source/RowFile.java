@@ -12,11 +12,17 @@ record RowFile(Path path, RowLayout layout, long rows) {
   /** Returns dense rows that fill the file after its header, as the header declares. */
   static RowFile dense(
       FileHead file, DType dtype, ByteOrder order, long offsetBytes, long... shape) {
-    RowSpec row;
+    requireSize(file, dtype, offsetBytes, shape);
+    RowSpec row = RowSpec.of(dtype, Arrays.copyOfRange(shape, 1, shape.length));
+    long start = file.start() + offsetBytes;
+    return new RowFile(file.path(), new RowLayout(row, start, row.bytes(), order), shape[0]);
+  }
+
+  /** Checks that an array fills the file after its header. */
+  static void requireSize(FileHead file, DType dtype, long offsetBytes, long... shape) {
     String content;
     long size;
     try {
-      row = RowSpec.of(dtype, Arrays.copyOfRange(shape, 1, shape.length));
       RowSpec array = RowSpec.of(dtype, shape);
       content = FieldFormat.quote(array.toString());
       size = Math.addExact(offsetBytes, array.bytes());
@@ -31,7 +37,6 @@ record RowFile(Path path, RowLayout layout, long rows) {
           "%d: it is %s"
               .formatted(file.size(), file.size() < size ? "incomplete" : "longer than the array"));
     }
-    return new RowFile(file.path(), new RowLayout(row, offsetBytes, row.bytes(), order), shape[0]);
   }
 
   /** Returns as many rows of a layout, of at least one byte each, as the file holds. */

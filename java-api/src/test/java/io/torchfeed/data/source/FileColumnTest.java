@@ -62,6 +62,14 @@ class FileColumnTest {
     }
 
     @ParameterizedTest
+    @ValueSource(strings = {"f4", "=f4", "|f4", "<f4"})
+    void aDtypeOfTheMachinesOrderIsReadAsNumpyReadsIt(String descr) {
+      String header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (3,)}";
+      FileColumn column = FileColumn.npy(file(RowFiles.npy(1, header, 12)));
+      assertThat(column.row()).isEqualTo(RowSpec.of(DType.FLOAT32));
+    }
+
+    @ParameterizedTest
     @CsvSource({"-1,incomplete", "1,longer than the array"})
     void aFileOfTheWrongLengthIsRefused(int more, String what) {
       byte[] bytes = RowFiles.idx(0x0B, new byte[5 * 6 * 2 + more], 5, 2, 3);
@@ -175,7 +183,7 @@ class FileColumnTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "<", "f4", "=f4", "|f4", "|i2", "<f16", "<U3", "|S5", "<m8", "|V4"})
+    @ValueSource(strings = {"", "<", "4", "=", "<<f4", "<f16", "<U3", "|S5", "<m8", "|V4"})
     void aDtypeWithoutATensorEquivalentIsRefused(String descr) {
       assertRefused(
           RowFiles.npy(1, "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (3,)}", 12),

@@ -188,7 +188,7 @@ class FileDatasetTest {
     "refused_time.npy,'got ''<M8[D]'''",
     "refused_structured.npy,a structured one; save each of its fields as a file",
     "refused_object.npy,'got ''|O'''",
-    "refused_archive.npz,'a zip archive, as torch.save writes (open it by TorchFile), or one to be unpacked first'",
+    "refused_archive.npz,numpy.savez (by FileColumn.npz or NumpyFile)",
   })
   void unsupportedNumpyFilesAreRefused(String name, String phrase) {
     assertThatIllegalArgumentException()
