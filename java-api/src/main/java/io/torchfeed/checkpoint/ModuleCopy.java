@@ -30,7 +30,7 @@ record ModuleCopy(List<String> names, Function<String, Tensor> read) {
     return new ModuleCopy(within, name -> read.apply(prefix + name));
   }
 
-  /** Copies all tensors, which must be those of the module, or none. */
+  /** Copies all tensors, or none if the module has other ones. */
   void strictTo(Module module) {
     requireNonNull(module, "module");
     try (PointerScope scope = new PointerScope()) {

@@ -56,6 +56,7 @@ import org.bytedeco.pytorch.Tensor;
  */
 public final class SafetensorsFile implements AutoCloseable {
   private static final int LENGTH_BYTES = Long.BYTES;
+  private static final String CURE = "; download or write the file again";
 
   private final Path path;
   private final FileChannel channel;
@@ -85,14 +86,13 @@ public final class SafetensorsFile implements AutoCloseable {
     try {
       return open(path, channel);
     } catch (JsonProcessingException e) {
-      throw closing(
-          channel,
-          damaged(path, "the header is no JSON: " + Quotes.shortened(e.getOriginalMessage()), e));
+      String json = Quotes.shortened(e.getOriginalMessage());
+      throw closing(channel, damaged(path, "the header is no JSON: " + json + CURE, e));
     } catch (CharacterCodingException e) {
-      throw closing(channel, damaged(path, "the header is not in UTF-8", e));
+      throw closing(channel, damaged(path, "the header is not in UTF-8" + CURE, e));
     } catch (MalformedException e) {
       String message = String.valueOf(e.getMessage());
-      String cure = message.contains(";") ? "" : "; download or write the file again";
+      String cure = message.contains(";") ? "" : CURE;
       throw closing(channel, damaged(path, message + cure, e));
     } catch (IOException e) {
       throw closing(channel, CheckpointException.unreadable(path, e));

@@ -182,7 +182,10 @@ final class Unpickler {
   }
 
   private void put(List<Object> items) throws UnpicklingException {
-    Map<Object, Object> map = requireMap(top());
+    put(requireMap(top()), items);
+  }
+
+  private static void put(Map<Object, Object> map, List<Object> items) throws UnpicklingException {
     if (items.size() % 2 != 0) {
       throw new UnpicklingException("the pickle has a key without a value");
     }
@@ -271,9 +274,11 @@ final class Unpickler {
   private static Object result(Global function, List<Object> arguments) throws UnpicklingException {
     switch (function.name()) {
       case "collections.OrderedDict" -> {
-        if (arguments.isEmpty()) {
-          return new LinkedHashMap<>();
+        Map<Object, Object> map = new LinkedHashMap<>();
+        for (Object pair : arguments.isEmpty() ? arguments : list(arguments.get(0))) { // Python 2
+          put(map, list(pair));
         }
+        return map;
       }
       case "torch._utils._rebuild_tensor", "torch._utils._rebuild_tensor_v2" -> {
         return tensor(arguments, null, 6);

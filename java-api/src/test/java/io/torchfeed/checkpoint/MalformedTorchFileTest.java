@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
 import java.util.zip.CRC32;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
@@ -154,6 +155,16 @@ class MalformedTorchFileTest {
         "the version of the format must be 1001, got 1000");
     assertProblem(file(head() + "}."), Problem.MISMATCH, "another order of bytes");
     assertDamaged(file(legacy("X\0\0\0\2" + "x".repeat(17 << 20))), "at most 16777216 bytes");
+  }
+
+  @Test
+  void aDictionaryOfPython2IsAListOfPairs() throws IOException {
+    String pairs = "](](U\u0001aK\1e](U\u0001bK\2ee";
+    try (TorchFile open = TorchFile.open(archive("ccollections\nOrderedDict\n(" + pairs + "tR."))) {
+      assertThat(open.values()).isEqualTo(Map.of("a", 1L, "b", 2L));
+    }
+    assertDamaged(archive("ccollections\nOrderedDict\n(](](K\1eetR."), "a key without a value");
+    assertDamaged(archive("ccollections\nOrderedDict\n(](K\1etR."), "in the place of a list");
   }
 
   @Test

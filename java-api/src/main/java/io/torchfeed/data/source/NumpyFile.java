@@ -53,7 +53,7 @@ import org.bytedeco.pytorch.global.torch;
 public final class NumpyFile {
   private static final String EXTENSION = ".npy";
   private static final int PIECE = 1 << 16;
-  private static final long MAX_RATIO = 1100; // above that of deflate, before memory is allocated
+  private static final long MAX_RATIO = 1100; // deflate has at most 1032
 
   private final Path path;
   private final Map<String, ZipMember> members; // one without a name is an npy file
