@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.checkpoint;
 
+import static java.util.Objects.requireNonNull;
+
 import java.util.List;
 
 /**
@@ -15,7 +17,7 @@ import java.util.List;
 public record IncompatibleKeys(List<String> missingKeys, List<String> unexpectedKeys) {
   /** Copies the lists. */
   public IncompatibleKeys {
-    missingKeys = List.copyOf(missingKeys);
-    unexpectedKeys = List.copyOf(unexpectedKeys);
+    missingKeys = List.copyOf(requireNonNull(missingKeys, "missingKeys"));
+    unexpectedKeys = List.copyOf(requireNonNull(unexpectedKeys, "unexpectedKeys"));
   }
 }

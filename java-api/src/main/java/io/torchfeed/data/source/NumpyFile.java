@@ -41,7 +41,7 @@ import org.bytedeco.pytorch.global.torch;
  * NumpyFile saved = NumpyFile.open(root.resolve("digits.npz"));
  * try (Tensor images = saved.read("images");
  *     Tensor labels = saved.read("labels")) {
- *   train(TensorDataset.of(images, labels));
+ *   train(images, labels);
  * }
  * }</pre>
  *
