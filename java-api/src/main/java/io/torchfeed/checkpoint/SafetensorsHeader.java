@@ -3,6 +3,7 @@ package io.torchfeed.checkpoint;
 
 import static java.util.Objects.requireNonNull;
 
+import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
@@ -30,6 +31,9 @@ record SafetensorsHeader(Map<String, String> metadata, Map<String, Entry> entrie
   static final long MAX_BYTES = 100_000_000;
 
   static final String METADATA = "__metadata__";
+
+  /** Writes names as Python does, and leaves half of a surrogate pair to be refused. */
+  private static final JsonFactory PLAIN = new JsonFactory();
 
   private static final String DTYPE = "dtype";
   private static final String SHAPE = "shape";
@@ -232,7 +236,7 @@ record SafetensorsHeader(Map<String, String> metadata, Map<String, Entry> entrie
   /** Returns the header as JSON. */
   String toJson() throws IOException {
     StringWriter text = new StringWriter();
-    try (JsonGenerator out = JsonObject.FACTORY.createGenerator(text)) {
+    try (JsonGenerator out = PLAIN.createGenerator(text)) {
       out.writeStartObject();
       if (!metadata.isEmpty()) {
         out.writeObjectFieldStart(METADATA);
