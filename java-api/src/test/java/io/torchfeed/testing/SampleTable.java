@@ -30,6 +30,7 @@ import io.torchfeed.distributed.launch.Launcher;
 import io.torchfeed.distributed.launch.LauncherBuilder;
 import io.torchfeed.distributed.membership.Coordinator;
 import io.torchfeed.distributed.membership.CoordinatorOptions;
+import io.torchfeed.distributed.membership.JobSecret;
 import io.torchfeed.distributed.membership.Membership;
 import io.torchfeed.distributed.training.AveragingAlgorithm;
 import io.torchfeed.distributed.training.DataParallelOptions;
@@ -324,6 +325,7 @@ final class SampleTable {
     all.put(
         Coordinator.class,
         () -> Coordinator.listen(host, 0, "job", CoordinatorOptions.of(1, 1), event -> {}));
+    all.put(JobSecret.class, JobSecret::random);
     all.put(
         Membership.class,
         () -> Membership.join(host, all.get(Coordinator.class).port(), "job", "only"));
