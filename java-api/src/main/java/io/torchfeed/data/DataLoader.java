@@ -153,8 +153,8 @@ public final class DataLoader implements AutoCloseable {
    * <p>If four passes or more are open, this method therefore requests a garbage collection, which
    * closes those that were dropped; if it finds that all are in use, it allows twice as many before
    * it requests another one, until fewer are in use. At most 128 passes of a loader are open at the
-   * same time. With {@code -XX:+DisableExplicitGC}, this method makes garbage instead, about as
-   * many bytes as a pass takes outside of the heap, until the collector runs.
+   * same time. With {@code -XX:+DisableExplicitGC}, this method allocates garbage instead, up to
+   * the off-heap size of a pass, until a collection runs.
    *
    * @param epoch the number of the epoch, at least 0
    * @return the pass; the caller closes it

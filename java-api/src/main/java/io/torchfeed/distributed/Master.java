@@ -14,8 +14,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * The address at which the ranks of a group meet: rank 0 listens there, the others connect.
  *
- * <p>If no port is known to be free, rank 0 {@linkplain #listen listens} first and passes the port
- * on to the others by means of the program; no other process can take it meanwhile. Thread-safe.
+ * <p>If no port is known to be free, rank 0 {@linkplain #listen listens} first and the program
+ * passes the port to the other ranks; no other process can take it meanwhile. Thread-safe.
  */
 public final class Master implements AutoCloseable {
   private static final int NONE = -1;
@@ -35,7 +35,7 @@ public final class Master implements AutoCloseable {
    *
    * @param host the name or address of the machine of rank 0
    * @param port in [1, 65535]
-   * @return the address, which needs not be closed
+   * @return the address; closing it is optional
    * @throws IllegalArgumentException if the port is out of range
    */
   public static Master at(String host, int port) {

@@ -30,8 +30,8 @@ import java.util.OptionalInt;
  *
  * <p>{@link #close} has no effect the second time and may be called at any time from any thread. It
  * wakes calls that still run in other threads, which then throw {@link IllegalStateException}, so
- * await operations to be completed first. Close the group before the process ends: three and more
- * ranks take a process that ends without that for lost, and fail operations that still wait.
+ * await operations to be completed first. Close the group before the process ends: in groups of
+ * three or more, a process that exits without closing counts as lost, and pending operations fail.
  */
 public final class ProcessGroup extends Collectives implements AutoCloseable {
   /** The default time that an operation waits for the other ranks: 30 minutes. */
@@ -196,7 +196,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   /**
    * Creates a group of some of the ranks, with connections and an order of calls of its own.
    * Exactly these ranks must call this method with the same arguments; two sub-groups are made in
-   * the same order by all ranks that belong to both. It needs the master's process.
+   * the same order by all ranks that belong to both. The master process must still be running.
    *
    * @param options of the sub-group, without a name
    * @param ranks different ranks of this group, this one among them; the first becomes rank 0
@@ -267,7 +267,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
 
   /**
    * Divides the group: all ranks call this method, and those that pass the same color form a
-   * sub-group, as of {@link #subgroup}.
+   * sub-group, as with {@link #subgroup}.
    *
    * @param color any number
    * @param key the order of the ranks in the sub-group; equal keys are ordered by rank

@@ -51,10 +51,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>When a rank is lost, the others return to the end of the last step that one of them has
  * completed, copy the state of that rank, divide the rest of the epoch among themselves, and
- * continue in the same processes. A rank that comes takes part from the end of a step on, with the
- * state of rank 0; {@link Membership#requestLeave} lets one go at the end of a step. So each sample
- * of an epoch is used in exactly one completed step, apart from padding, and the parameters of all
- * ranks are equal bit for bit at the start of each world.
+ * continue in the same processes. A new rank joins between two steps and gets the state of rank 0;
+ * {@link Membership#requestLeave} releases a rank after its step. So each sample of an epoch is
+ * used in exactly one completed step, apart from padding, and the parameters of all ranks are equal
+ * bit for bit at the start of each world.
  *
  * <p>A step is complete when the optimizer has changed the parameters. Each step costs a copy of
  * the module's buffers, so that a failed one can be undone, and sets the seed of libtorch's

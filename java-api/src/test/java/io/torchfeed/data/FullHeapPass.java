@@ -15,7 +15,7 @@ public final class FullHeapPass implements Function<String, String> {
   private static final int BATCH = 2;
 
   /** The calls that may be needed: more means that the pass does not end. */
-  private static final int MOST_CALLS = 200;
+  private static final int MAX_CALLS = 200;
 
   /** Creates a reader of passes. */
   public FullHeapPass() {}
@@ -39,7 +39,7 @@ public final class FullHeapPass implements Function<String, String> {
    *
    * @param kind "tensors", "samples" or "stream", the number of workers, and other words
    * @return "" if each batch came once or failed with an exception of the library that names it;
-   *     otherwise what happened
+   *     otherwise a description of the defect
    */
   @Override
   public String apply(String kind) {
@@ -56,10 +56,10 @@ public final class FullHeapPass implements Function<String, String> {
     }
   }
 
-  /** Is told when the pass has begun, and when it has ended. */
+  /** Receives true when the pass has begun, and false when it has ended. */
   static volatile Consumer<Boolean> phase = begun -> {};
 
-  /** Sets what is told when the pass has begun, and when it has ended. */
+  /** Sets the receiver of the begin and the end of the pass. */
   public static void onPhase(Consumer<Boolean> next) {
     phase = next;
   }
@@ -84,7 +84,7 @@ public final class FullHeapPass implements Function<String, String> {
     List<Throwable> failures = new ArrayList<>();
     List<OutOfMemoryError> errors = new ArrayList<>();
     int calls = 0;
-    while (calls < MOST_CALLS) {
+    while (calls < MAX_CALLS) {
       calls++;
       try {
         if (!batches.hasNext()) {
@@ -101,7 +101,7 @@ public final class FullHeapPass implements Function<String, String> {
         failures.add(e);
       }
     }
-    if (calls == MOST_CALLS) {
+    if (calls == MAX_CALLS) {
       return "the pass does not end after samples " + seen + ", " + last(failures, errors);
     }
     if (isStream) { // a stream that cannot continue ends

@@ -18,10 +18,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Lets any allocation fail, as it may while the heap is full: classes that are loaded here call a
  * hook before each instruction that creates an object, and before each call of a method outside of
- * them that may create one. The hook throws what a test wants.
+ * them that may create one. The hook may throw.
  */
 public final class AllocationFaults extends ClassLoader {
-  /** What is done before an allocation. */
+  /** An action before an allocation. */
   public interface Hook {
     /**
      * Is called by the thread that is about to allocate.
@@ -88,7 +88,7 @@ public final class AllocationFaults extends ClassLoader {
     this.places = places;
   }
 
-  /** Sets what is done before an allocation, by all loaders. */
+  /** Sets the hook, for the classes of all loaders. */
   public static void set(Hook next) {
     hook = next;
   }
@@ -156,7 +156,7 @@ public final class AllocationFaults extends ClassLoader {
         @Nullable String signature,
         String @Nullable [] exceptions) {
       MethodVisitor next = super.visitMethod(access, name, descriptor, signature, exceptions);
-      // Classes that are used for the first time are not what is tested.
+      // The first use of a class is not tested.
       return name.equals("<clinit>") ? next : new Calls(next, type + "." + name);
     }
   }

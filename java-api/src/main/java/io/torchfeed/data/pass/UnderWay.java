@@ -17,7 +17,7 @@ final class UnderWay {
   private @Nullable LoadedBatch loaded;
   private @Nullable DeliveredBatch batch;
   private boolean isFinished;
-  private @Nullable Throwable thrown; // what finishing the batch threw
+  private @Nullable Throwable thrown; // while finishing the batch
 
   boolean isPresent() {
     return loaded != null;
@@ -41,7 +41,7 @@ final class UnderWay {
     return present;
   }
 
-  /** Finishes the batch, once; returns what that threw, or null. */
+  /** Finishes the batch, once; returns the failure, or null. */
   @Nullable Throwable finish(Pass.Finish finish) {
     if (!isFinished) {
       isFinished = true;
@@ -54,7 +54,7 @@ final class UnderWay {
     return thrown;
   }
 
-  /** Returns what the consumer gets in place of a batch that could not be finished. */
+  /** Returns the exception for the consumer in place of a batch that could not be finished. */
   Throwable reason(Throwable cause) {
     if (cause instanceof InterruptedException) {
       Thread.currentThread().interrupt();

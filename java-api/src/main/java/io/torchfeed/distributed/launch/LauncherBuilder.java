@@ -67,7 +67,7 @@ public final class LauncherBuilder {
   }
 
   /**
-   * Sets that ranks come and go, so that each process finds its place by {@link
+   * Makes the launch elastic: each process finds its place through {@link
    * io.torchfeed.distributed.membership.Membership#fromEnvironment}.
    *
    * @param min the least number of ranks that train, at least 1; with fewer, they wait for
@@ -81,7 +81,7 @@ public final class LauncherBuilder {
   }
 
   /**
-   * Sets that ranks come and go, as by {@link #ranks(int, int)}, with limits of time and a secret.
+   * Makes the launch elastic, as {@link #ranks(int, int)} does, with limits of time and a secret.
    *
    * @param options how many ranks there may be, and how long they are waited for; by default, the
    *     secret of the environment, or on one machine a random one

@@ -9,7 +9,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The number of ranks of a job that comes and goes, and how long they are waited for. Immutable.
+ * How many ranks an elastic job may have, and how long the coordinator waits for them. Immutable.
  */
 public final class CoordinatorOptions {
   private static final Duration DEFAULT_SILENCE = Duration.ofSeconds(1);

@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A thread of its own gives the coordinator signs of life, so that steps may take long. One
  * thread calls {@code next}, {@code commit} and {@code finish}; the others may be called from any.
- * {@code close} leaves the job: as a failure, unless {@link #leave} or {@link #finish} came before.
+ * Closing without {@link #leave} or {@link #finish} counts as a failure.
  */
 public final class Membership implements AutoCloseable {
   static final Duration PATIENCE = Duration.ofSeconds(30);
@@ -53,8 +53,8 @@ public final class Membership implements AutoCloseable {
 
   /**
    * Connects to the coordinator of the launcher that has started this process. If that launcher
-   * dies, this process leaves the job, and is ended 30 seconds later if it is still there; so it is
-   * after the coordinator has expelled it, unless it has called this method again by then.
+   * dies, this process leaves the job, and is killed 30 seconds later if it still runs. The same
+   * holds after an expulsion, unless it has joined again.
    *
    * @return the membership; it has no world yet
    * @throws IllegalArgumentException if an environment variable of an elastic launch is missing
@@ -146,8 +146,8 @@ public final class Membership implements AutoCloseable {
    * <p>Rank 0 of it then listens, and {@linkplain #announce announces} where; the other ranks get
    * that address in the world.
    *
-   * @param reason why this rank has left the last one in the middle of a step; empty after {@link
-   *     #commit} returned true, and in the first
+   * @param reason why this rank left the previous world in mid-step; empty if {@link #commit}
+   *     returned true, and on the first call
    * @return the world; empty if the job has been completed
    * @throws MembershipEndedException if the job has failed, this process was expelled or has left,
    *     or the coordinator is lost

@@ -9,7 +9,7 @@ final class WorldNews {
   Message.@Nullable Formed formed;
   Message.@Nullable Master master;
 
-  /** Why the world is no more. */
+  /** Why the world ended. */
   @Nullable String broken;
 
   /** The steps that were completed when the world was to be changed. */

@@ -23,9 +23,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>In the store of torchrun's agent, keys of earlier attempts remain, and the agents of several
  * machines do not count attempts alike. So rank 0 announces a new generation, under which the ranks
- * register. The others register in the one that they read, until rank 0, once it has counted all of
- * them, completes it, and move over if rank 0 announces another. Python's ranks do none of this:
- * with them, the ranks connect at once, under the keys that they use.
+ * register. Each rank registers under the announced generation, and again if rank 0 announces
+ * another. When all are counted, rank 0 marks it complete. Python's ranks do none of this: with
+ * them, the ranks connect at once, under the keys that they use.
  */
 public final class Rendezvous {
   private static final String ROOT = "torchfeed/";

@@ -64,8 +64,8 @@ public final class AveragingAlgorithm {
 
   /**
    * Returns decentralized SGD with one rank at a time: like {@link #decentralized}, but weights are
-   * averaged with those of one other rank, which changes from exchange to exchange. Sends 4 bytes
-   * per parameter of 4 bytes and step, for any number of ranks, which must be even.
+   * averaged with another rank's, which changes from exchange to exchange. Each step sends every
+   * parameter once. The number of ranks must be even.
    *
    * @return the algorithm, with an exchange in each step
    */
@@ -74,9 +74,9 @@ public final class AveragingAlgorithm {
   }
 
   /**
-   * Returns decentralized SGD in low precision: after each step, weights are mixed with those of
-   * the two neighbours in a ring, by messages of one byte per parameter. Parameters must be
-   * float32. No effect in a group of one rank.
+   * Returns decentralized SGD in low precision: after each step, weights are mixed with the two
+   * neighbours in a ring, by messages of one byte per parameter. Parameters must be float32. No
+   * effect in a group of one rank.
    *
    * @return the algorithm, with an exchange after each step
    */
@@ -155,9 +155,8 @@ public final class AveragingAlgorithm {
   /**
    * Returns the algorithm between nodes, for example machines: each time, the weights of a node's
    * ranks are averaged, exchanged with other nodes by the first of these ranks, and copied to the
-   * others. So what travels between nodes does not grow with the ranks of a node; "rank" in the
-   * description of the algorithm then stands for a node. Not for {@link #asynchronous} and {@link
-   * #postLocal}.
+   * others. Traffic between nodes is then independent of the ranks per node; read "rank" as "node"
+   * in the description of the algorithm. Not for {@link #asynchronous} and {@link #postLocal}.
    *
    * @param ranks the number of consecutive ranks that form a node, at least 1; must divide the
    *     group's size. By default 1

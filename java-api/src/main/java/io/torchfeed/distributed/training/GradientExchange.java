@@ -6,7 +6,7 @@ import java.util.Objects;
 /**
  * A way in which gradients are averaged over the ranks; chosen by {@link
  * DataParallelOptions#withExchange}. PyTorch calls it a <i>communication hook</i>, set by {@code
- * register_comm_hook}; these are all there are, and a program cannot add one of its own.
+ * register_comm_hook}. The list is closed: programs cannot add their own.
  *
  * <p>All but {@link #allReduce} send less, and give the optimizer an approximation of the mean that
  * is the same on all ranks, bit for bit. They work in a thread of their own, over a sub-group that
@@ -62,11 +62,10 @@ public sealed interface GradientExchange permits GradientExchange.Nodal, PowerSg
   }
 
   /**
-   * Returns the exchange of gradients as bytes. Each bucket is divided into a chunk for each rank,
-   * whose numbers are coded in 256 levels between the least and the largest of them; that rank
-   * averages the chunk, and sends the mean to all, coded in the same way. The error of either
-   * coding is at most half a level. A chunk that has a number that is not finite on any rank
-   * becomes NaN on all of them.
+   * Returns the exchange of gradients as bytes. Each bucket is divided into one chunk per rank,
+   * quantized to 256 levels between its minimum and maximum; that rank averages the chunk, and
+   * sends the mean to all, coded in the same way. The error of either coding is at most half a
+   * level. A chunk that has a number that is not finite on any rank becomes NaN on all of them.
    *
    * <p>Source: Bagua, {@code ByteGradAlgorithm}; but a code that would be -1 is 0 rather than 255,
    * and NaN does not become the largest number.

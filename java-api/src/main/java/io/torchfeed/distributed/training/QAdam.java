@@ -255,7 +255,7 @@ public final class QAdam implements TrainingOptimizer, Stateful {
     }
   }
 
-  /** Changes the parameters by what the last backward pass has left as their gradients. */
+  /** Changes the parameters by the gradients of the last backward pass. */
   @Override
   public void step() {
     steps++;

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Tests of what {@link ModelAveraging} refuses, and of ranks and steps that fail. */
+/** Tests of the refusals of {@link ModelAveraging}, and of ranks and steps that fail. */
 @ExtendWith(LeakCheck.class)
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ModelAveragingFaultTest {
