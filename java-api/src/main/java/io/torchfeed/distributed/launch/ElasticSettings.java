@@ -48,13 +48,14 @@ record ElasticSettings(
     int extra = spares == null ? 0 : spares;
     long all = (long) (processes == null ? ranks.maxRanks() : processes) + extra;
     int restarts = (int) Math.min(Integer.MAX_VALUE, DEFAULT_RESTARTS * all);
+    Place checked = Place.of(place, job, all, ranks.minRanks());
     return new ElasticSettings(
         ranks.withSecret(secret(ranks, place)),
         extra,
         budget == null ? restarts : budget,
         per == null ? DEFAULT_PER : per,
         events == null ? event -> {} : events,
-        Place.of(place, job, all, ranks.minRanks()));
+        checked);
   }
 
   private static JobSecret secret(CoordinatorOptions ranks, @Nullable Place place) {
