@@ -108,8 +108,7 @@ public final class SampleArguments implements AutoCloseable {
       try {
         return known.call();
       } catch (Exception e) {
-        e.printStackTrace();
-        return null; // XX
+        throw new IllegalStateException("the table cannot make a " + type, e);
       }
     }
     if (type.isArray()) {

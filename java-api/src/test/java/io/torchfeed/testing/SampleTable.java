@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.testing;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
 import io.torchfeed.checkpoint.Checkpoints;
+import io.torchfeed.checkpoint.IndexedTensors;
 import io.torchfeed.checkpoint.SafetensorsFile;
 import io.torchfeed.checkpoint.TorchFile;
 import io.torchfeed.checkpoint.TrainingState;
@@ -17,6 +20,7 @@ import io.torchfeed.data.source.FileColumn;
 import io.torchfeed.data.source.FileDataset;
 import io.torchfeed.data.source.ImageFolder;
 import io.torchfeed.data.source.ImageList;
+import io.torchfeed.data.source.NumpyFile;
 import io.torchfeed.data.source.RowLayout;
 import io.torchfeed.data.source.TextRows;
 import io.torchfeed.distributed.AsyncCollectives;
@@ -234,6 +238,23 @@ final class SampleTable {
         () -> {
           TorchFile.write(folder.resolve("tensors.pt"), tensors);
           return TorchFile.open(folder.resolve("tensors.pt"));
+        });
+    all.put(
+        IndexedTensors.class,
+        () -> {
+          SafetensorsFile.write(folder.resolve("part.safetensors"), tensors, Map.of());
+          Path index = folder.resolve("index.json");
+          Files.writeString(index, "{\"weight_map\": {\"one\": \"part.safetensors\"}}");
+          return IndexedTensors.open(index);
+        });
+    all.put(
+        NumpyFile.class,
+        () -> {
+          String header = "{'descr': '|u1', 'fortran_order': False, 'shape': (1,), }";
+          Path array = folder.resolve("array.npy");
+          Files.writeString(
+              array, "\u0093NUMPY\u0001\0v\0%-117s\n\u0007".formatted(header), ISO_8859_1);
+          return NumpyFile.open(array);
         });
   }
 
