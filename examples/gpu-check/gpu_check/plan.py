@@ -22,10 +22,11 @@ GPU_TESTS = {
             "anAbortedGroupRefusesTensorsOfTheDevice")],
     "mixed precision": [f"--select-method={GROUP}#trainingInMixedPrecisionReducesTheLoss()"],
     "pinned transfer by the loaders": ["--select-class=io.torchfeed.data.DeviceLoaderTest$OnAGpu"],
+    "rows gathered by the GPU": ["--select-class=io.torchfeed.data.DeviceGatherTest$OnAGpu"],
     "pictures normalized on the GPU": ["--select-class=io.torchfeed.image.ImageTensorPlanDeviceTest$OnAGpu"],
     "nvJPEG": ["--select-class=io.torchfeed.image.NvJpegDecoderTest$OnAGpu"],
 }
-COVERED = re.compile(r"DistributedTest|DeviceGroupTest|DeviceLoaderTest|ImageTensorPlanDeviceTest|NvJpegDecoderTest")
+COVERED = re.compile(r"DistributedTest|DeviceGroupTest|DeviceLoaderTest|DeviceGatherTest|ImageTensorPlanDeviceTest|NvJpegDecoderTest")
 CPU_CLASSES = ["io.torchfeed.SelfCheckTest", "io.torchfeed.data.TensorDatasetTest", "io.torchfeed.data.contract.NativePassTest",
                "io.torchfeed.memory.SlabTest", "io.torchfeed.image.ImagePlanTest",
                "io.torchfeed.distributed.CollectivesTest"]

@@ -273,6 +273,24 @@ at::Tensor copy_from(const at::Tensor& self, const at::Tensor& to, bool non_bloc
   return to;
 }
 
+/// Gathers rows of bytes, from memory of the host or the device, when the stream gets there.
+at::Tensor& select_rows(const at::Tensor& rows, int64_t dim, const at::Tensor& index,
+                        at::Tensor& to) {
+  TORCH_CHECK(dim == 0 && rows.dim() == 2 && rows.scalar_type() == at::kByte &&
+                  to.is_contiguous() && to.size(0) == index.numel(),
+              "the fake device gathers only rows of bytes");
+  TORCH_CHECK(copies_left.load() < 0 || copies_left.fetch_sub(1) > 0, "the fake device failed");
+  machine().enqueue(fake::current_stream(to.get_device()),
+                    [source = static_cast<const char*>(rows.const_data_ptr()),
+                     numbers = index.const_data_ptr<int64_t>(), count = index.numel(),
+                     target = static_cast<char*>(to.mutable_data_ptr()), bytes = rows.size(1)] {
+                      for (int64_t i = 0; i < count; ++i) {
+                        std::memcpy(target + i * bytes, source + numbers[i] * bytes, bytes);
+                      }
+                    });
+  return to;
+}
+
 at::Tensor copy_result(const at::Tensor& self, const at::Tensor& to) {
   TORCH_CHECK(self.sizes() == to.sizes(), "the fake device cannot resize a result");
   return copy_from(self, to, /*non_blocking=*/false);
@@ -283,6 +301,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, kernels) {
   kernels.impl("empty.memory_format", &empty);
   kernels.impl("empty_strided", &empty_strided);
   kernels.impl("_copy_from", &copy_from);
+  kernels.impl("index_select.out", &select_rows);
   kernels.impl("_copy_from_and_resize", &copy_result);
 }
 

@@ -73,6 +73,8 @@ class Columns : public RowTable {
     return true;
   }
 
+  [[nodiscard]] std::span<const SharedColumn> side_by_side() const override { return columns_; }
+
  private:
   [[nodiscard]] SharedTable replaced(Mapping& mapping) const override {
     std::vector<SharedColumn> columns = columns_;

@@ -33,6 +33,9 @@ class RowTable {
   virtual bool gather(std::span<std::byte* const> targets, const WantedRows& wanted,
                       const std::atomic<bool>& stop, Stores stores) const = 0;
 
+  /// Returns the columns of this table; none if its rows are selected from other tables.
+  [[nodiscard]] virtual std::span<const SharedColumn> side_by_side() const { return {}; }
+
   /// Returns this table with another column in place of one, or of each part of one: the result of
   /// `map` for it. Inserts transforms of single samples.
   [[nodiscard]] SharedTable mapped(

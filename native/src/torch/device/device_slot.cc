@@ -3,6 +3,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/index_select.h>
 #include <c10/core/StreamGuard.h>
 #include <c10/core/TensorOptions.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
@@ -14,6 +15,10 @@ namespace torchfeed {
 namespace {
 
 constexpr int64_t kTensorAlignment = 64;
+
+int64_t aligned(int64_t bytes) {
+  return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+}
 
 bool is_over(const c10::Event& event) {
   try {
@@ -38,13 +43,62 @@ void DeviceSlot::fill(int64_t batch, std::vector<at::Tensor> host, const c10::St
     tensor = tensor.contiguous();
   }
   int64_t bytes = 0;
-  lay_out(host, bytes);
+  parts_.clear();
+  for (const at::Tensor& tensor : host) {
+    place(tensor.dtype(), tensor.sizes().vec(), bytes);
+  }
   ensure_memory(bytes, stream);
   sources_ = std::move(host);
-  try {
-    for (size_t i = 0; i < parts_.size(); ++i) {
-      view(parts_[i]).copy_(sources_[i], /*non_blocking=*/true);
+  begin(
+      batch,
+      [this] {
+        for (size_t i = 0; i < parts_.size(); ++i) {
+          view(parts_[i]).copy_(sources_[i], /*non_blocking=*/true);
+        }
+      },
+      stream);
+}
+
+void DeviceSlot::gather(int64_t batch, at::Tensor staged, std::vector<DeviceColumn> columns,
+                        const c10::Stream& stream) {
+  const at::NoGradGuard without_graph;
+  const c10::StreamGuard on_stream(stream);
+  int64_t bytes = aligned(staged.numel());
+  parts_.clear();
+  for (DeviceColumn& column : columns) {
+    if (column.rows.defined()) {
+      place(column.dtype, std::move(column.sizes), bytes);
+    } else {
+      parts_.push_back({column.dtype, std::move(column.sizes), column.offset});
     }
+  }
+  ensure_memory(bytes, stream);
+  sources_ = {staged};
+  for (const DeviceColumn& column : columns) {
+    sources_.push_back(column.rows);
+  }
+  begin(
+      batch,
+      [&] {
+        view({at::scalarTypeToTypeMeta(at::kByte), {staged.numel()}, 0})
+            .copy_(staged, /*non_blocking=*/true);
+        for (size_t i = 0; i < columns.size(); ++i) {
+          const at::Tensor& rows = columns[i].rows;
+          if (rows.defined()) {
+            const int64_t count = parts_[i].sizes[0];
+            at::Tensor to = view({rows.dtype(), {count, rows.size(1)}, parts_[i].offset});
+            at::index_select_out(to, rows, 0,
+                                 view({at::scalarTypeToTypeMeta(at::kLong), {count}, 0}));
+          }
+        }
+      },
+      stream);
+}
+
+template <class Copies>
+void DeviceSlot::begin(int64_t batch, const Copies& copies, const c10::Stream& stream) {
+  try {
+    copies();
   } catch (...) {
     copied_.record(stream);  // after the copies that were started
     throw;
@@ -54,13 +108,13 @@ void DeviceSlot::fill(int64_t batch, std::vector<at::Tensor> host, const c10::St
   in_use_ = true;
 }
 
-void DeviceSlot::lay_out(const std::vector<at::Tensor>& host, int64_t& bytes) {
-  parts_.clear();
-  for (const at::Tensor& tensor : host) {
-    parts_.push_back({tensor.dtype(), tensor.sizes().vec(), bytes});
-    bytes += static_cast<int64_t>(tensor.nbytes()) + kTensorAlignment - 1;
-    bytes = bytes / kTensorAlignment * kTensorAlignment;
+void DeviceSlot::place(caffe2::TypeMeta dtype, std::vector<int64_t> sizes, int64_t& bytes) {
+  int64_t size = static_cast<int64_t>(dtype.itemsize());
+  for (const int64_t length : sizes) {
+    size *= length;
   }
+  parts_.push_back({dtype, std::move(sizes), bytes});
+  bytes = aligned(bytes + size);
 }
 
 void DeviceSlot::ensure_memory(int64_t bytes, const c10::Stream& stream) {

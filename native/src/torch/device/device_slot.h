@@ -11,6 +11,14 @@
 
 namespace torchfeed {
 
+/// A column of a batch that is not copied as it is.
+struct DeviceColumn {
+  caffe2::TypeMeta dtype;
+  std::vector<int64_t> sizes;
+  at::Tensor rows;     // uint8 [all rows, bytes of a row], which the device gathers; undefined if
+  int64_t offset = 0;  // the column of the batch is in the staged bytes, from here on
+};
+
 /// Device memory for one batch, the host tensors being copied into it, and the events that order
 /// its uses. One thread at a time.
 class DeviceSlot {
@@ -25,6 +33,11 @@ class DeviceSlot {
   /// Accepts a batch and starts its copy on `stream`, after the last use of the memory. After an
   /// exception the slot is free again.
   void fill(int64_t batch, std::vector<at::Tensor> host, const c10::Stream& stream);
+  /// Accepts a batch whose rows the device gathers itself, and starts that; otherwise as `fill`.
+  ///
+  /// @param staged  page-locked uint8 `[bytes]`: the int64 number of each row, then columns
+  void gather(int64_t batch, at::Tensor staged, std::vector<DeviceColumn> columns,
+              const c10::Stream& stream);
   /// Makes the current stream of the calling thread wait for the copy; returns the device tensors.
   std::vector<at::Tensor> tensors();
   /// Releases the batch: the next copy waits for the work that its consumer has enqueued. Memory
@@ -41,7 +54,9 @@ class DeviceSlot {
     int64_t offset;
   };
 
-  void lay_out(const std::vector<at::Tensor>& host, int64_t& bytes);
+  void place(caffe2::TypeMeta dtype, std::vector<int64_t> sizes, int64_t& bytes);
+  template <class Copies>
+  void begin(int64_t batch, const Copies& copies, const c10::Stream& stream);
   void ensure_memory(int64_t bytes, const c10::Stream& stream);
   [[nodiscard]] at::Tensor view(const Part& part) const;
 

@@ -4,6 +4,7 @@ package io.torchfeed.data;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.data.engine.BatchEngineFactory;
+import io.torchfeed.data.engine.DeviceFeedFactory;
 import io.torchfeed.data.engine.JavaEngineFactory;
 import io.torchfeed.data.engine.JavaEngineOptions;
 import io.torchfeed.data.engine.NativeEngineFactory;
@@ -56,6 +57,7 @@ final class LoaderOptions {
   @Nullable String device;
   @Nullable String pinnedFor;
   @Nullable BatchTransform transform;
+  @Nullable Boolean gathersOnDevice;
 
   LoaderOptions(LoaderData data) {
     this.data = data;
@@ -67,6 +69,9 @@ final class LoaderOptions {
    * @param drawsAfterTransfer whether a step after the transfer may use the seed
    */
   LoaderCore build(boolean drawsAfterTransfer) {
+    if (gathersOnDevice != null) {
+      return gatheringOnDevice(drawsAfterTransfer);
+    }
     requireRange("workers", workersOrDefault(), 0, MAX_WORKERS);
     requireWorkersFor("prefetch", prefetch);
     requireWorkersFor("prefetchBytes", prefetchBytes);
@@ -94,6 +99,41 @@ final class LoaderOptions {
     BatchEngineFactory engine = delivering(host, meter);
     try {
       return new LoaderCore(engine, source, ahead, meter);
+    } catch (RuntimeException | Error e) {
+      engine.close();
+      throw e;
+    }
+  }
+
+  private LoaderCore gatheringOnDevice(boolean drawsAfterTransfer) {
+    boolean works = workersOrDefault() > 0 && workers != null;
+    boolean waits = prefetch != null || prefetchBytes != null || timeout != null;
+    boolean hooks = transform != null || workerHooks != null || onFailure != null;
+    if (works || waits || hooks || (seed != null && !drawsAfterTransfer)) {
+      throw new IllegalArgumentException(
+          "gatherOnDevice has no workers: leave out workers, prefetch, prefetchBytes, timeout,"
+              + " transform, workerHooks, onFailure and, without a step after the transfer, seed");
+    }
+    if (!isOnDevice() || !(data instanceof LoaderData.Native rows)) {
+      throw new IllegalArgumentException(
+          "gatherOnDevice is for tensors in memory and a device like cuda:0, got device "
+              + (device == null ? "cpu" : device));
+    }
+    requireUsableDevice();
+    BatchSampler plan = plan();
+    LoaderMeter meter = new LoaderMeter(0, false);
+    long rowBytes = rows.columns().stream().mapToLong(RowSpec::bytes).sum();
+    DeviceFeedFactory engine =
+        DeviceFeedFactory.over(
+            rows.share().apply("DataLoader"),
+            requireNonNull(device),
+            plan.maxBatchSize(),
+            rowBytes,
+            meter);
+    try {
+      Prefetch ahead = new Prefetch(engine.ahead(), engine.ahead(), Long.MAX_VALUE);
+      return new LoaderCore(
+          engine, new IndexSource(plan, datasetSize(), inOrderOrDefault()), ahead, meter);
     } catch (RuntimeException | Error e) {
       engine.close();
       throw e;

@@ -24,6 +24,7 @@ import org.bytedeco.javacpp.tools.InfoMapper;
               "torchfeed/row_set.h",
               "torchfeed/batch_feed.h",
               "torchfeed/device_transfer.h",
+              "torchfeed/device_feed.h",
               "torchfeed/log_filter.h",
               "torchfeed/loopback.h",
               "torchfeed/loss_scale.h",
