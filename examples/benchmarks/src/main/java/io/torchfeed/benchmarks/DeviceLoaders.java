@@ -4,9 +4,16 @@ package io.torchfeed.benchmarks;
 import io.torchfeed.data.Batch;
 import io.torchfeed.data.Batches;
 import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.DataLoaderBuilder;
 import io.torchfeed.data.TensorDataset;
+import io.torchfeed.memory.DType;
+import io.torchfeed.memory.DeviceBatch;
+import io.torchfeed.memory.DeviceTransfer;
+import io.torchfeed.memory.RowSpec;
+import io.torchfeed.memory.Slab;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import java.util.List;
+import java.util.stream.Stream;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
@@ -16,63 +23,90 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
  * A program that measures how fast rows in host memory arrive on a device in random order, whole
- * epochs until the seconds of a setting are over. {@code peers/device.py loaders} is the same in
- * Python. Arguments: the device and the seconds.
+ * epochs until the seconds of a setting are over, beside bare copies of as many bytes: gathered by
+ * the device itself, or by workers. {@code peers/device.py loaders} is the same in Python.
+ * Arguments: the device, the seconds, and the numbers of workers; -1 stands for the device.
  */
 final class DeviceLoaders {
-  private static final List<Integer> WORKERS = List.of(0, 1, 2, 4, 8);
+  private static final List<Integer> BATCHES = List.of(64, 256, 1024);
   private static final int PICTURES = 4096;
   private static final int DIGITS = 60_000;
+  private static final int COPIES = 4; // of the rows in an epoch
 
-  private DeviceLoaders() {}
+  private static final double MAX_BYTES = 200e6; // of a batch, which is page-locked many times
+
+  private final String device;
+  private final double seconds;
+  private final List<Integer> workers;
+
+  private DeviceLoaders(String device, double seconds, List<Integer> workers) {
+    this.device = device;
+    this.seconds = seconds;
+    this.workers = workers;
+  }
 
   /** Prints a line for each setting. */
   public static void main(String[] args) {
-    String device = args[0];
-    double seconds = Double.parseDouble(args[1]);
-    Tensor pictures =
-        torch.randint(
-            0, 256, new long[] {PICTURES, 3, 224, 224}, new TensorOptions(ScalarType.Byte));
-    measure("3x224x224 uint8", pictures, List.of(64, 256), device, seconds);
-    Tensor digits = torch.rand(DIGITS, 1, 28, 28);
-    measure("1x28x28 float32", digits, List.of(256, 1024), device, seconds);
+    List<Integer> workers = Stream.of(args).skip(2).map(Integer::valueOf).toList();
+    DeviceLoaders all = new DeviceLoaders(args[0], Double.parseDouble(args[1]), workers);
+    try (PointerScope scope = new PointerScope()) {
+      all.measure("3x224x224 uint8", bytes().repeat(COPIES, 1, 1, 1));
+      all.measure("1x28x28 float32", torch.rand(DIGITS, 1, 28, 28).repeat(COPIES, 1, 1, 1));
+      all.measure("3x224x224 float32", bytes().to(ScalarType.Float));
+    }
   }
 
-  private static void measure(
-      String row, Tensor images, List<Integer> batches, String device, double seconds) {
+  private static Tensor bytes() {
+    return torch.randint(
+        0, 256, new long[] {PICTURES, 3, 224, 224}, new TensorOptions(ScalarType.Byte));
+  }
+
+  private void measure(String row, Tensor images) {
     long rows = images.size(0);
     double bytes = (double) images.nbytes() / rows;
     Tensor labels = torch.arange(new Scalar(rows), new TensorOptions(ScalarType.Long));
     try (TensorDataset data = TensorDataset.of(images, labels)) {
-      for (int batch : batches) {
-        for (int workers : WORKERS) {
-          try (DataLoader loader =
+      for (int batch : BATCHES) {
+        if (batch * bytes > MAX_BYTES) {
+          continue;
+        }
+        double limit = bareCopies(Math.round(batch * bytes));
+        System.out.printf("bare copies of %s, batch %d: %.2f GB/s%n", row, batch, limit / 1e9);
+        for (int count : workers) {
+          DataLoaderBuilder builder =
               DataLoader.over(data)
                   .batchSize(batch)
-                  .workers(workers)
                   .device(device)
-                  .sampler(ShuffledSampler.of(rows, 1))
-                  .build()) {
-            double rate = rate(loader, rows, seconds);
+                  .sampler(ShuffledSampler.of(rows, 1));
+          try (DataLoader loader =
+              (count < 0 ? builder.gatherOnDevice() : builder.workers(count)).build()) {
+            double rate = rate(loader, rows);
             System.out.printf(
-                "torchfeed %s, batch %d, %d workers: %.0f rows/s, %.2f GB/s%n",
-                row, batch, workers, rate, rate * bytes / 1e9);
+                "torchfeed %s, batch %d, %s: %.0f rows/s, %.2f GB/s, %.2f of copies (%s)%n",
+                row,
+                batch,
+                count < 0 ? "the device" : count + " workers",
+                rate,
+                rate * bytes / 1e9,
+                rate * bytes / limit,
+                loader.stats());
           }
         }
       }
     }
   }
 
-  private static double rate(DataLoader loader, long rows, double seconds) {
+  private double rate(DataLoader loader, long rows) {
     load(loader, 0); // warms up
+    load(loader, 1);
     long start = System.nanoTime();
-    long epoch = 0;
+    long epoch = 1;
     double taken;
     do {
       load(loader, ++epoch);
       taken = (System.nanoTime() - start) / 1e9;
     } while (taken < seconds);
-    return epoch * rows / taken;
+    return (epoch - 1) * rows / taken;
   }
 
   /** Receives all batches of an epoch, and waits for the last one. */
@@ -88,5 +122,35 @@ final class DeviceLoaders {
         }
       }
     }
+  }
+
+  /** Returns the bytes per second of copies from page-locked memory into one tensor. */
+  private double bareCopies(long bytes) {
+    try (DeviceTransfer transfer = DeviceTransfer.to(device, 2);
+        Slab slab = Slab.allocatePinned(List.of(RowSpec.of(DType.UINT8, bytes)), 1, device);
+        Tensor view = slab.view(0, 1);
+        DeviceBatch target = transfer.send(view)) {
+      Tensor to = target.tensors().get(0);
+      copy(to, view, 4);
+      long count = 0;
+      double taken;
+      long start = System.nanoTime();
+      do {
+        count += copy(to, view, 32);
+        taken = (System.nanoTime() - start) / 1e9;
+      } while (taken < Math.min(seconds, 0.3));
+      return count * bytes / taken;
+    }
+  }
+
+  private static int copy(Tensor to, Tensor view, int count) {
+    for (int i = 0; i < count; i++) {
+      to.copy_(view, true);
+    }
+    try (Tensor row = to.get(0);
+        Tensor element = row.get(0)) {
+      double unused = element.item_double(); // waits for all copies
+    }
+    return count;
   }
 }

@@ -71,7 +71,8 @@ class StartScriptsTest {
         "samplers",
         "startup",
         "text",
-        "transfer"
+        "transfer",
+        "workers"
       })
   void aMissingBuildIsReportedInOneLine(String script) throws Exception {
     List<String> said = run(Map.of(), "./" + script);
