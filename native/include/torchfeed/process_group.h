@@ -73,7 +73,8 @@ class TORCHFEED_API ProcessGroup {
   static void own_store(int64_t store_address);
   static void release_store(int64_t store_address);
   ProcessGroup(const ProcessGroup&) = delete;
-  /// Wakes operations in flight as `abort` does, and waits for them at most two seconds.
+  /// Wakes operations in flight as `abort` does, and waits for them at most half a second; if the
+  /// group has a device, two to four seconds.
   ~ProcessGroup();
 
   [[nodiscard]] int64_t rank() const;
@@ -87,6 +88,9 @@ class TORCHFEED_API ProcessGroup {
   void abort_with(const ProcessGroup& other);
   /// Returns the rank whose connection was the first to be seen lost; -1 if none, or it is unknown.
   [[nodiscard]] int64_t lost_rank() const;
+  /// Returns the rank for whose loss the connection to `rank` has ended: that one, or the one for
+  /// which it has left; -1 if that is unknown, -2 if the connection is not seen to have ended.
+  [[nodiscard]] int64_t lost_with(int64_t rank) const;
   /// Returns whether the connection to a rank is lost.
   [[nodiscard]] bool is_lost(int64_t rank) const;
   /// Like `abort`, if an operation is in flight.

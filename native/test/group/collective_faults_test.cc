@@ -205,9 +205,27 @@ const std::map<std::string, LargeCall>& large_calls() {
       {"broadcast", [](auto& group, auto& large, auto mode) { group.broadcast(large, 0, mode); }},
       {"gather", [](auto& group, auto& large, auto mode) { group.gather(large, 0, mode); }},
       {"reduce", [](auto& group, auto& large, auto mode) { group.reduce(large, 0, 0, mode); }},
+      {"all_reduce", [](auto& group, auto& large, auto mode) { group.all_reduce(large, 0, mode); }},
+      {"all_to_all",
+       [](auto& group, auto& large, auto mode) {
+         group.all_to_all_single(large, large, nullptr, nullptr, mode);
+       }},
+      {"broadcast_bytes", [](auto& group, auto& large,
+                             auto mode) { group.broadcast_bytes(large.view(at::kByte), 0, mode); }},
+      {"reduce_scatter",
+       [](auto& group, auto& large, auto mode) {
+         group.reduce_scatter(at::empty({large.numel() / group.world_size()}), large, 0, mode);
+       }},
+      {"scatter",
+       [](auto& group, auto& large, auto mode) {
+         const auto parts = static_cast<size_t>(group.rank() == 0 ? group.world_size() : 0);
+         group.scatter(at::empty_like(large), std::vector<at::Tensor>(parts, large), 0, mode);
+       }},
   };
   return kCalls;
 }
+
+constexpr int64_t kLarge = int64_t{6} << 22;  // parts for two or three ranks
 
 /// Performs a call on three ranks, and loses rank 2 in its middle.
 void lose_rank_in_the_middle(const std::string& name, int32_t mode) {
@@ -215,7 +233,7 @@ void lose_rank_in_the_middle(const std::string& name, int32_t mode) {
   on_gloo(
       3,
       [&](ProcessGroup& group) {
-        const at::Tensor large = at::ones({1 << 25});
+        const at::Tensor large = at::ones({kLarge});
         const auto call = [&] { large_calls().at(name)(group, large, mode); };
         group.barrier(0);
         if (group.rank() == 2) {
@@ -243,6 +261,53 @@ TEST(CollectiveFaultsOfMany, ARankLostInTheMiddleEndsTheCallAtItsRoot) {
     const double took =
         milliseconds_of([&] { lose_rank_in_the_middle(call.first, ProcessGroup::kChecked); });
     EXPECT_LT(took, kPromptly) << call.first << ", with closing all groups";
+  }
+}
+
+bool is_of_gloo(const std::string& name) { return name == "all_reduce" || name == "reduce"; }
+
+/// Loses a rank in the middle of a large call, and closes the groups of the others.
+void close_after_a_broken_call(const std::string& name, int ranks, int lost) {
+  const auto store = c10::make_intrusive<c10d::HashStore>();
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      auto group = ProcessGroup::connect(reinterpret_cast<int64_t>(store.get()), "group", rank,
+                                         ranks, 600'000, "127.0.0.1", "");
+      const at::Tensor large = at::ones({kLarge});
+      const auto call = [&](ErrorCode failure) {
+        try {
+          large_calls().at(name)(*group, large, ProcessGroup::kChecked);  // may be done before
+        } catch (const Error& e) {
+          EXPECT_EQ(failure, e.code()) << e.what();
+        }
+      };
+      group->barrier(0);
+      if (rank == lost) {
+        std::thread calling([&] { call(ErrorCode::kIllegalState); });
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        group->abort();
+        calling.join();
+      } else {
+        call(ErrorCode::kPeerLost);
+        group.reset();
+        EXPECT_TRUE(large.storage().use_count() == 1 || is_of_gloo(name))
+            << name << " of " << ranks << " ranks without " << lost << " on rank " << rank;
+      }
+    });
+  }
+  for (auto& thread : threads) {
+    thread.join();
+  }
+}
+
+// Gloo would wait for its timeout in an operation that it has begun to send or receive.
+TEST(CollectiveFaultsOfMany, ClosingAfterABrokenCallLeavesNoneBehind) {
+  std::signal(SIGPIPE, SIG_IGN);
+  for (const auto& call : large_calls()) {
+    for (const auto& [ranks, lost] : {std::pair(2, 0), {2, 1}, {3, 2}, {3, 0}}) {
+      close_after_a_broken_call(call.first, ranks, lost);
+    }
   }
 }
 

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <exception>
 #include <future>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -61,6 +62,32 @@ struct TellingRank {
   detail::GlooMesh& mesh;
   InFlight in_flight;
 };
+
+/// A rank that has died; one that has left after `operations`, for the loss of `lost`.
+detail::Loss died(int64_t rank) { return {rank, std::nullopt}; }
+detail::Loss left(int64_t rank, int64_t operations, int64_t lost) {
+  return {rank, detail::Departure{operations, lost}};
+}
+
+TEST(DeparturesTest, ARankThatLeftForAnotherIsNotTheCulprit) {
+  constexpr auto kNone = detail::Departure::kNone;
+  constexpr auto kUnknown = detail::Departure::kUnknown;
+  EXPECT_EQ(-1, detail::culprit_of({}));
+  EXPECT_EQ(-1, detail::culprit_of({left(1, 3, kUnknown)}));
+  EXPECT_EQ(2, detail::culprit_of({left(1, 3, kUnknown), left(2, 3, kNone)}));
+  EXPECT_EQ(2, detail::culprit_of({left(1, 5, kNone), left(2, 4, kNone)}));
+  EXPECT_EQ(3, detail::culprit_of({left(1, 3, 3)}));
+  EXPECT_EQ(3, detail::culprit_of({left(0, 3, 1), left(1, 3, 3), died(2)}));
+  EXPECT_EQ(-1, detail::culprit_of({left(0, 3, 1), left(1, 3, kUnknown)}));
+  EXPECT_EQ(-1, detail::culprit_of({left(0, 3, 1), left(1, 3, 0)}));
+  EXPECT_EQ(2, detail::culprit_of({left(1, 3, kNone), died(2)}));
+  EXPECT_EQ(-1, detail::culprit_of({died(1), died(2)}));
+  EXPECT_EQ(2, detail::culprit_of({left(0, 3, kNone), left(2, 3, kNone)}, 2));
+  EXPECT_EQ(1, detail::culprit_of({left(1, 3, kNone), left(2, 3, 1)}, 2));
+  EXPECT_EQ(-1, detail::culprit_of({left(1, 3, kNone), left(2, 3, kUnknown)}, 2));
+  EXPECT_EQ(3, detail::culprit_of({died(2), left(1, 3, 3)}, 2));
+  EXPECT_EQ(2, detail::culprit_of({died(1), died(2)}, 2));
+}
 
 TEST(DeparturesTest, OnlyOperationsAfterThoseOfARankThatHasLeftFail) {
   std::promise<void> has_failed;

@@ -180,26 +180,22 @@ at::Tensor broadcast_bytes(const RankCall& call, const at::Tensor& bytes, int64_
   if (!call.host()) {
     return bytes;
   }
-  c10d::BroadcastOptions options;
-  options.rootRank = root;
   int64_t size = 0;
   if (exchange.is_empty()) {
-    Tensors length = {at::full({1}, bytes.numel(), at::kLong)};
-    call.in_flight().await(call.host()->broadcast(length, options),
-                           call.rooted(Needs::Pattern::kTree, root));
-    size = length[0].item<int64_t>();
+    const at::Tensor length = at::full({1}, bytes.numel(), at::kLong);
+    call.pass_down(length, root);
+    size = length.item<int64_t>();
   } else {
     size = length_from(exchange, root);
     if (size <= kMaxLength) {
       return exchange.bytes(root, kLengthBytes, size);
     }
   }
-  Tensors sent = {call.rank() == root ? bytes : at::empty({size}, at::kByte)};
+  const at::Tensor sent = call.rank() == root ? bytes : at::empty({size}, at::kByte);
   if (size > 0) {
-    call.in_flight().await(call.host()->broadcast(sent, options),
-                           call.rooted(Needs::Pattern::kTree, root));
+    call.pass_down(sent, root);
   }
-  return sent[0];
+  return sent;
 }
 
 }  // namespace

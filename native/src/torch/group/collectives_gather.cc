@@ -57,10 +57,14 @@ void scatter(const RankCall& call, const at::Tensor& output, const Tensors& inpu
         sent[0].push_back(as_bytes(call.sendable(input)));
       }
     }
-    c10d::ScatterOptions options;
-    options.rootRank = root;
-    call.await(copy, call.backend_of(copy).scatter(outputs, sent, options),
-               call.rooted(Needs::Pattern::kRoot, root));
+    if (call.passes_messages(copy)) {
+      call.pass_parts(outputs[0], sent.empty() ? Tensors() : sent[0], root);
+    } else {
+      c10d::ScatterOptions options;
+      options.rootRank = root;
+      call.await(copy, call.backend_of(copy).scatter(outputs, sent, options),
+                 call.rooted(Needs::Pattern::kRoot, root));
+    }
     detail::copy_back(output, copy);
   }
 }
@@ -138,7 +142,7 @@ Tensors gather(const RankCall& call, const at::Tensor& tensor, int64_t root) {
     return call.rank() == root ? Tensors{result.to(tensor.device())} : Tensors{};
   }
   Tensors sent = {as_bytes(values)};
-  if (call.passes_rows(values)) {
+  if (call.passes_messages(values)) {
     call.pass_row(sent[0], {root}, rows);
   } else {
     std::vector<Tensors> outputs;
@@ -181,11 +185,7 @@ void broadcast(const RankCall& call, const at::Tensor& tensor, int64_t root) {
     return;
   }
   const at::Tensor copy = call.sendable(tensor);
-  Tensors sent = {as_bytes(copy)};
-  c10d::BroadcastOptions options;
-  options.rootRank = root;
-  call.await(copy, call.backend_of(copy).broadcast(sent, options),
-             call.rooted(Needs::Pattern::kTree, root));
+  call.pass_down(copy, root);
   if (call.rank() != root) {
     detail::copy_back(tensor, copy);
   }
@@ -226,7 +226,7 @@ void all_gather_into(const RankCall& call, const at::Tensor& output, const at::T
   const at::Tensor copy = call.sendable(output);
   at::Tensor received = as_bytes(copy);
   at::Tensor sent = as_bytes(call.sendable(input));
-  if (call.passes_rows(copy)) {
+  if (call.passes_messages(copy)) {
     call.pass_row_to_all(sent, received.view({call.size(), sent.numel()}));
   } else {
     call.await(copy,

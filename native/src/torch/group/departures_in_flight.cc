@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the operations of a group learn which rank is lost, and tell when this one leaves.
 #include <algorithm>
+#include <string>
 
 #include "torch/group/in_flight.h"
+#include "torch/group/waits_in_flight.h"
+#include "torchfeed/error.h"
 
 namespace torchfeed {
 
@@ -42,7 +45,7 @@ void InFlight::note_culprit(const std::vector<detail::Loss>& losses) {
 
 int64_t InFlight::lost_rank() {
   const std::lock_guard lock(mutex_);
-  if (culprit_ < 0) {
+  if (culprit_ < 0 && !has_timed_out_) {
     const auto lost = losses();
     if (!departures_) {
       return lost.empty() ? -1 : lost.front().rank;
@@ -50,6 +53,73 @@ int64_t InFlight::lost_rank() {
     culprit_ = detail::culprit_of(lost);
   }
   return culprit_;
+}
+
+int64_t InFlight::lost_with(int64_t rank) {
+  const std::lock_guard lock(mutex_);
+  if (has_timed_out_) {
+    return culprit_;
+  }
+  const auto lost = losses();
+  const bool is_lost =
+      std::any_of(lost.begin(), lost.end(), [&](const auto& loss) { return loss.rank == rank; });
+  if (!is_lost) {
+    return kNotLost;
+  }
+  const int64_t culprit = departures_ ? detail::culprit_of(lost, rank) : rank;
+  culprit_ = culprit_ < 0 ? culprit : culprit_;
+  return departures_ ? culprit : culprit_;
+}
+
+/// Returns whether an operation of the host has waited for the timeout. The caller holds the lock.
+bool InFlight::is_overdue() {
+  if (has_timed_out_ || limits_.timeout.count() == 0) {
+    return false;
+  }
+  const auto now = Clock::now();
+  const auto operations = pending();
+  return std::any_of(operations.begin(), operations.end(),
+                     [&](const auto& each) { return each->is_overdue(now, limits_.timeout); }) ||
+         std::any_of(batches_.begin(), batches_.end(),
+                     [&](const Batch* batch) { return batch->age() > limits_.timeout; });
+}
+
+/// Fails all operations, after the others have been told why this rank leaves: Gloo would end the
+/// connections first.
+void InFlight::time_out(std::unique_lock<std::mutex>& lock) {
+  const auto failure = std::make_exception_ptr(
+      Error(ErrorCode::kTimeout,
+            "no answer within the timeout of " + std::to_string(limits_.timeout.count()) + " ms"));
+  note_culprit(losses());
+  culprit_ = culprit_ < 0 ? silent_rank() : culprit_;
+  has_failed_batch_ = true;
+  announce_departure();
+  has_timed_out_ = true;
+  for (Batch* batch : batches_) {
+    batch->fail(failure);
+  }
+  const auto operations = pending();
+  lock.unlock();  // callbacks of a failure may call this object
+  for (const auto& operation : operations) {
+    operation->end(failure);
+  }
+  sockets_.shut_down();
+  lock.lock();
+}
+
+/// Returns the only rank of which an answer is missing; -1 if there are several. The caller holds
+/// the lock.
+int64_t InFlight::silent_rank() const {
+  int64_t silent = -1;
+  for (const Batch* batch : batches_) {
+    for (const int64_t peer : batch->open_peers()) {
+      if (batch->age() > limits_.timeout && silent >= 0 && peer != silent) {
+        return -1;
+      }
+      silent = batch->age() > limits_.timeout ? peer : silent;
+    }
+  }
+  return silent;
 }
 
 }  // namespace torchfeed

@@ -9,11 +9,12 @@
 
 #include "torch/base/device.h"
 #include "torch/group/future_work.h"
-#include "torch/group/messages_in_flight.h"
+#include "torch/group/waits_in_flight.h"
 #include "torchfeed/error.h"
 
 namespace torchfeed {
 
+using detail::aborted;
 using detail::peer_lost;
 
 namespace {
@@ -25,62 +26,17 @@ constexpr milliseconds kGrace(20);
 /// Time between two looks at a device's progress.
 constexpr std::chrono::microseconds kPoll(50);
 
-std::exception_ptr aborted() {
+}  // namespace
+
+std::exception_ptr detail::aborted() {
   return std::make_exception_ptr(Error(ErrorCode::kIllegalState, "ProcessGroup was aborted"));
 }
-
-}  // namespace
 
 std::exception_ptr detail::peer_lost(int64_t rank) {
   return std::make_exception_ptr(Error(
       ErrorCode::kPeerLost, "Connection closed by " + (rank < 0 ? std::string("another rank")
                                                                 : "rank " + std::to_string(rank))));
 }
-
-/// A collective operation, which ends once.
-struct InFlight::Operation {
-  c10::intrusive_ptr<c10::ivalue::Future> future;
-  Needs needs;
-  c10::intrusive_ptr<c10d::Work> device_work;  // null unless a device does it
-  int64_t number;                              // in the order in which all ranks begin them
-  std::shared_ptr<std::atomic<int64_t>> first_failed;
-  Clock::time_point start = Clock::now();
-  std::atomic<bool> is_ended{false};
-
-  void end(const std::exception_ptr& failure) {
-    if (!is_ended.exchange(true)) {
-      int64_t first = *first_failed;
-      while (number < first && !first_failed->compare_exchange_weak(first, number)) {
-      }
-      future->setError(failure);
-    }
-  }
-
-  /// Ends the operation if the device has.
-  void poll(bool is_aborted) {
-    try {
-      const auto done = device_work->getFuture();
-      if (!done->completed() || !device_work->isCompleted()) {
-        return;
-      }
-      if (const auto failure = device_work->exception()) {
-        end(is_aborted ? aborted() : failure);
-      } else {
-        end_as(*done, is_aborted);
-      }
-    } catch (...) {
-      end(is_aborted ? aborted() : std::current_exception());
-    }
-  }
-
-  void end_as(c10::ivalue::Future& done, bool is_aborted) {
-    if (done.hasError()) {
-      end(is_aborted ? aborted() : done.exception_ptr());
-    } else if (!is_ended.exchange(true)) {
-      future->markCompleted(done.value());
-    }
-  }
-};
 
 bool Needs::certainly(int64_t other, int64_t own, int64_t world_size) const {
   if (pattern == Pattern::kEveryRank) {
@@ -199,10 +155,11 @@ std::vector<std::shared_ptr<InFlight::Operation>> InFlight::pending() {
 /// Tells the other ranks up to which operation they need not wait for this one. The caller holds
 /// the lock.
 void InFlight::announce_departure() {
-  const auto departures = std::exchange(departures_, nullptr);
-  if (!departures) {
+  if (!departures_) {
     return;
   }
+  note_culprit(losses());
+  const auto departures = std::exchange(departures_, nullptr);
   int64_t next = std::min({begun_ + 1, first_failed_->load(), first_failed_batch_});
   for (const auto& operation : pending()) {
     next = std::min(next, operation->number);
@@ -210,7 +167,8 @@ void InFlight::announce_departure() {
   for (const Batch* batch : batches_) {
     next = std::min(next, batch->number().value_or(next));
   }
-  departures->announce({next - 1, culprit_});
+  const bool is_own = culprit_ >= 0 || !(has_failed_batch_ || has_failed_operation());
+  departures->announce({next - 1, is_own ? culprit_ : detail::Departure::kUnknown});
 }
 
 void InFlight::abort() {
@@ -240,7 +198,14 @@ bool InFlight::is_idle() {
   return pending().empty() && batches_.empty();
 }
 
-bool InFlight::has_failed() const { return *first_failed_ != std::numeric_limits<int64_t>::max(); }
+bool InFlight::has_failed() const {
+  const std::lock_guard lock(mutex_);
+  return has_failed_batch_ || has_failed_operation();
+}
+
+bool InFlight::has_failed_operation() const {
+  return *first_failed_ != std::numeric_limits<int64_t>::max();
+}
 
 bool InFlight::is_aborted() const { return *is_aborted_; }
 
@@ -260,6 +225,9 @@ void InFlight::watch() {
   std::vector<detail::Loss> lost;
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, limits_.lap, [&] { return is_closing_; })) {
+    if (is_overdue()) {
+      time_out(lock);
+    }
     const bool is_idle = pending().empty() && batches_.empty();
     // Losses that Gloo reports by itself, it reports within a lap.
     const auto lost_before = std::exchange(lost, is_idle ? std::vector<detail::Loss>() : losses());

@@ -55,14 +55,16 @@ class InFlight {
     std::chrono::milliseconds quiet{1000};
     /// The same for operations that may also wait for a rank that has not begun.
     std::chrono::milliseconds long_quiet{10'000};
-    /// The most time that messages are awaited; 0: as long as their backend waits for each.
-    std::chrono::milliseconds messages{0};
+    /// The most time that an operation of the host is awaited, less than its backend waits; 0: as
+    /// long as that does.
+    std::chrono::milliseconds timeout{0};
   };
 
   /// A message to or from a peer.
   struct Message {
     c10::intrusive_ptr<c10d::Work> work;
     int64_t peer;
+    bool is_sent = false;
   };
 
   InFlight(const detail::GroupSockets& sockets, int64_t rank, int64_t world_size, Limits limits);
@@ -105,10 +107,14 @@ class InFlight {
   /// Returns whether the backend of `use_device` is being aborted.
   [[nodiscard]] bool is_device_aborted() const;
   [[nodiscard]] bool is_idle();
-  /// Returns whether a collective operation has failed, so that Gloo may still be in it.
+  /// Returns whether an operation has failed, so that Gloo may still be in it.
   [[nodiscard]] bool has_failed() const;
   /// Returns the rank for whose loss operations fail; -1 if there is none, or it is unknown.
   [[nodiscard]] int64_t lost_rank();
+  /// Returns the rank for whose loss the connection to `rank` has ended: that one, or the one for
+  /// which it has left; -1 if that is unknown, `kNotLost` if the connection has not ended.
+  [[nodiscard]] int64_t lost_with(int64_t rank);
+  static constexpr int64_t kNotLost = -2;
   /// Returns whether the connection to a rank is lost.
   [[nodiscard]] bool is_lost(int64_t rank) const;
   [[noreturn]] static void throw_aborted();
@@ -126,6 +132,10 @@ class InFlight {
       const c10::intrusive_ptr<c10d::Work>& device_work);
   [[nodiscard]] std::vector<std::shared_ptr<Operation>> pending();
   void watch();
+  [[nodiscard]] bool has_failed_operation() const;
+  [[nodiscard]] bool is_overdue();
+  void time_out(std::unique_lock<std::mutex>& lock);
+  [[nodiscard]] int64_t silent_rank() const;
   [[nodiscard]] bool is_read_behind(bool has_lost);
   void poll_device();
   void abort_device();
@@ -155,6 +165,8 @@ class InFlight {
   std::shared_ptr<std::atomic<int64_t>> first_failed_ =
       std::make_shared<std::atomic<int64_t>>(std::numeric_limits<int64_t>::max());
   int64_t first_failed_batch_ = std::numeric_limits<int64_t>::max();  // the same of messages
+  bool has_timed_out_ = false;
+  bool has_failed_batch_ = false;                   // also one that is no collective operation
   std::unique_ptr<detail::Departures> departures_;  // null unless the ranks tell each other
   std::vector<std::weak_ptr<Operation>> operations_;
   std::set<Batch*> batches_;

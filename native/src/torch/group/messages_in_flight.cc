@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "torch/group/messages_in_flight.h"
+#include "torch/group/waits_in_flight.h"
 
 namespace torchfeed {
 
@@ -30,13 +30,24 @@ void InFlight::Batch::lose(const std::vector<int64_t>& lost, bool is_any,
   if (preferred_ != awaited_) {
     wake();
   } else if (Clock::now() - since_ > lap) {
-    fail(part->message.peer);
+    fail(detail::peer_lost(part->message.peer));
   }
 }
 
-void InFlight::Batch::fail(int64_t rank) {
-  failure_ = detail::peer_lost(rank);
+void InFlight::Batch::fail(std::exception_ptr failure) {
+  failure_ = std::move(failure);
   wake();
+}
+
+std::vector<int64_t> InFlight::Batch::open_peers() const {
+  std::vector<int64_t> receivers;
+  std::vector<int64_t> senders;
+  for (const auto& part : parts_) {
+    if (!part.is_done) {
+      (part.message.is_sent ? receivers : senders).push_back(part.message.peer);
+    }
+  }
+  return senders.empty() ? receivers : senders;
 }
 
 void InFlight::await_message(const c10::intrusive_ptr<c10d::Work>& work, int64_t peer) {
@@ -55,6 +66,7 @@ void InFlight::await_batch(std::vector<Message> messages, bool is_collective) {
   const auto leave = [&](bool has_failed) {
     lock.lock();
     batches_.erase(&batch);
+    has_failed_batch_ = has_failed_batch_ || has_failed;
     if (has_failed) {
       first_failed_batch_ =
           std::min(first_failed_batch_, batch.number().value_or(first_failed_batch_));
@@ -73,7 +85,8 @@ void InFlight::await_batch(std::vector<Message> messages, bool is_collective) {
 /// Waits for a message, or until woken; returns false if there is none.
 bool InFlight::await_next(Batch& batch) {
   c10d::Work* work = nullptr;
-  auto limit = kNoTimeout;
+  const auto limit =
+      limits_.timeout.count() > 0 ? limits_.timeout + detail::kBeyondTimeout : kNoTimeout;
   {
     const std::lock_guard lock(mutex_);
     if (*is_aborted_) {
@@ -84,14 +97,18 @@ bool InFlight::await_next(Batch& batch) {
       return false;
     }
     work = message->work.get();
-    if (limits_.messages.count() > 0) {
-      const auto left = limits_.messages - batch.age();
-      limit = std::max(std::chrono::milliseconds(1),
-                       std::chrono::duration_cast<std::chrono::milliseconds>(left));
-    }
   }
-  const bool is_done = work->wait(limit);
+  bool is_done = false;
+  std::exception_ptr broken;
+  try {
+    is_done = work->wait(limit);
+  } catch (const std::exception&) {
+    broken = std::current_exception();
+  }
   const std::lock_guard lock(mutex_);
+  if (broken) {  // perhaps by that failure
+    std::rethrow_exception(batch.failure() ? batch.failure() : broken);
+  }
   if (is_done) {
     batch.note_done();
   } else if (batch.failure()) {
@@ -113,10 +130,10 @@ void InFlight::end_messages_without(const std::vector<detail::Loss>& losses) {
     batch->lose(lost, world_size_ == 2, limits_.lap);
     if (is_without(*batch, losses)) {
       culprit_ = culprit_ < 0 ? detail::culprit_of(losses) : culprit_;
-      batch->fail(culprit_);
+      batch->fail(detail::peer_lost(culprit_));
     }
     if (is_unknown && batch->age() > limits_.quiet && sockets_.quiet_for() > limits_.quiet) {
-      batch->fail(-1);
+      batch->fail(detail::peer_lost(-1));
     }
   }
 }

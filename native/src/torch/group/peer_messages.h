@@ -38,4 +38,10 @@ class PeerMessages {
   std::vector<InFlight::Message> messages_;  // those received first, since they are awaited in turn
 };
 
+/// Copies the root's values to the other ranks, which pass them on along Gloo's binomial tree.
+/// Unlike in Gloo's own operation, no thread keeps waiting after a rank is lost.
+///
+/// @param bytes  dense, of equal length on all ranks
+void pass_down(c10d::Backend& backend, InFlight& in_flight, const at::Tensor& bytes, int64_t root);
+
 }  // namespace torchfeed::detail

@@ -136,6 +136,8 @@ int64_t ProcessGroup::world_size() const { return impl_->world_size(); }
 
 int64_t ProcessGroup::lost_rank() const { return impl_->lost_rank(); }
 
+int64_t ProcessGroup::lost_with(int64_t rank) const { return impl_->lost_with(rank); }
+
 bool ProcessGroup::is_lost(int64_t rank) const { return impl_->is_lost(rank); }
 
 void ProcessGroup::abort() {

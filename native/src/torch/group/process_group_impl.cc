@@ -26,7 +26,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kIdleLimit(1000);
 constexpr milliseconds kCloseGrace(50);
-constexpr milliseconds kCloseLimit(2000);
+constexpr milliseconds kCloseLimit(400);
+constexpr milliseconds kDeviceCloseLimit(2000);
 constexpr size_t kMaxIdleLanes = 64;
 
 /// Ends the backend of a device, which must not be left to its destructor.
@@ -59,13 +60,13 @@ ProcessGroup::Impl::Impl(detail::GlooMesh mesh, int64_t rank, int64_t world_size
       rank_(rank),
       world_size_(world_size),
       has_python_ranks_(has_python_ranks),
-      in_flight_(sockets_, rank, world_size, {.messages = mesh.timeout}),
+      in_flight_(sockets_, rank, world_size, {.timeout = mesh.timeout}),
       collectives_(std::make_shared<SerialLane>(kIdleLimit)) {
   leave_out_flight_recorder();
   group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
   if (backends_.host) {
     group_->setBackend(at::kCPU, c10d::ProcessGroup::BackendType::GLOO,
-                       detail::watched_backend(backends_.host, in_flight_));
+                       detail::watched_backend(backends_.host, in_flight_, !has_python_ranks));
   }
   // Of two ranks, the other one is lost.
   if (!sockets_.is_empty() && world_size > 2 && !has_python_ranks) {
@@ -136,7 +137,8 @@ ProcessGroup::Impl::~Impl() {
   // has stopped, until the timeout.
   try {
     // Ranks leave NCCL together, which takes longer.
-    const auto grace = has_device ? kCloseLimit : kCloseGrace;
+    const auto most = has_device ? kDeviceCloseLimit : kCloseLimit;
+    const auto grace = has_device ? most : kCloseGrace;
     auto ended = std::make_shared<std::promise<void>>();
     auto done = ended->get_future();
     std::thread([group = std::move(group_), backends = std::move(backends_),
@@ -154,7 +156,7 @@ ProcessGroup::Impl::~Impl() {
       ended->set_value();
     }).detach();
     if (done.wait_for(grace) == std::future_status::timeout) {
-      const auto limit = in_flight_.is_aborted() ? kCloseGrace : kCloseLimit;
+      const auto limit = in_flight_.is_aborted() ? kCloseGrace : most;
       sockets_.shut_down();
       if (has_device) {
         in_flight_.abort();

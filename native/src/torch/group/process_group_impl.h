@@ -50,6 +50,7 @@ class ProcessGroup::Impl : public std::enable_shared_from_this<ProcessGroup::Imp
   void abort_with(const std::shared_ptr<Impl>& other);
   [[nodiscard]] bool is_busy();
   [[nodiscard]] int64_t lost_rank() { return in_flight_.lost_rank(); }
+  [[nodiscard]] int64_t lost_with(int64_t rank) { return in_flight_.lost_with(rank); }
   [[nodiscard]] bool is_lost(int64_t rank) const { return in_flight_.is_lost(rank); }
 
   /// Runs a collective operation in its turn: a function of a `RankCall` that returns tensors, a

@@ -193,12 +193,14 @@ at::Tensor RankCall::gathered(const CallExchange& exchange, const at::Tensor& li
   return result;
 }
 
-bool RankCall::passes_rows(const at::Tensor& sendable) const {
+bool RankCall::passes_messages(const at::Tensor& sendable) const {
   return protocol_ != Protocol::kPython && !is_between_devices(sendable);
 }
 
 // `ProcessGroupGloo` would gather into a tensor of its own, which it frees before Gloo has let go
-// of it: if a rank is lost, the others' rows are written into memory that is no longer there.
+// of it: if a rank is lost, the others' rows are written into memory that is no longer there. Of a
+// broadcast, a scatter or an all-to-all that has begun to send or receive, its thread would keep
+// the tensors until the timeout, since Gloo does not wake it.
 void RankCall::pass_row(const at::Tensor& row, const std::vector<int64_t>& receivers,
                         const at::Tensor& rows) const {
   PeerMessages messages(*backends_.host, in_flight_, MessageKind::kRows);
@@ -229,7 +231,7 @@ at::Tensor RankCall::gather_sendable(const at::Tensor& sendable) const {
     result.select(0, 0).copy_(sendable);
   } else if (is_silent(sendable, sendable.numel())) {
     return result;
-  } else if (passes_rows(sendable)) {
+  } else if (passes_messages(sendable)) {
     pass_row_to_all(as_bytes(sendable), as_bytes(result).view({world_size_, bytes_of(sendable)}));
   } else {
     std::vector<Tensors> outputs(1);
@@ -242,13 +244,64 @@ at::Tensor RankCall::gather_sendable(const at::Tensor& sendable) const {
   return result;
 }
 
+void RankCall::pass_down(const at::Tensor& sendable, int64_t root) const {
+  if (passes_messages(sendable)) {
+    detail::pass_down(*backends_.host, in_flight_, as_bytes(sendable), root);
+    return;
+  }
+  Tensors sent = {as_bytes(sendable)};
+  c10d::BroadcastOptions options;
+  options.rootRank = root;
+  await(sendable, backend_of(sendable).broadcast(sent, options),
+        rooted(Needs::Pattern::kTree, root));
+}
+
+void RankCall::pass_parts(const at::Tensor& part, const Tensors& parts, int64_t root) const {
+  PeerMessages messages(*backends_.host, in_flight_, MessageKind::kParts);
+  if (rank_ != root) {
+    messages.receive(root, part);
+  }
+  for (int64_t to = 0; rank_ == root && to < world_size_; ++to) {
+    if (to == rank_) {
+      part.copy_(parts[static_cast<size_t>(to)]);
+    } else {
+      messages.send(to, parts[static_cast<size_t>(to)]);
+    }
+  }
+  messages.await();
+}
+
 void RankCall::exchange_bytes(const at::Tensor& received, const at::Tensor& sent,
                               std::vector<int64_t> received_bytes,
                               std::vector<int64_t> sent_bytes) const {
   at::Tensor output = received;
   at::Tensor input = sent;
-  await(input, backend_of(input).alltoall_base(output, input, received_bytes, sent_bytes,
-                                               c10d::AllToAllOptions()));
+  if (!passes_messages(input)) {
+    await(input, backend_of(input).alltoall_base(output, input, received_bytes, sent_bytes,
+                                                 c10d::AllToAllOptions()));
+    return;
+  }
+  const auto parts_of = [&](const at::Tensor& all, const std::vector<int64_t>& bytes) {
+    return bytes.empty() ? all.chunk(world_size_) : all.split_with_sizes(bytes);
+  };
+  const Tensors outputs = parts_of(output.view({-1}), received_bytes);
+  const Tensors inputs = parts_of(input.view({-1}), sent_bytes);
+  PeerMessages messages(*backends_.host, in_flight_, MessageKind::kParts);
+  for (int64_t peer = 0; peer < world_size_; ++peer) {
+    const at::Tensor& part = outputs[static_cast<size_t>(peer)];
+    if (peer == rank_) {
+      part.copy_(inputs[static_cast<size_t>(peer)]);
+    } else if (part.numel() > 0) {
+      messages.receive(peer, part);
+    }
+  }
+  for (int64_t peer = 0; peer < world_size_; ++peer) {
+    const at::Tensor& part = inputs[static_cast<size_t>(peer)];
+    if (peer != rank_ && part.numel() > 0) {
+      messages.send(peer, part);
+    }
+  }
+  messages.await();
 }
 
 }  // namespace torchfeed

@@ -75,8 +75,8 @@ class RankCall {
   [[nodiscard]] bool is_silent(const at::Tensor& like, int64_t elements) const {
     return !sends(like) || (elements == 0 && !is_python());
   }
-  /// Returns whether sendable rows travel as messages, and not as the backend gathers.
-  [[nodiscard]] bool passes_rows(const at::Tensor& sendable) const;
+  /// Returns whether sendable values travel as messages, and not in operations of the backend.
+  [[nodiscard]] bool passes_messages(const at::Tensor& sendable) const;
   /// Returns the values in dense memory, to be sent from there: the tensor's own if possible.
   [[nodiscard]] at::Tensor sendable(const at::Tensor& tensor) const;
   /// Returns the backend of a tensor that is sendable.
@@ -98,6 +98,12 @@ class RankCall {
   void pass_row(const at::Tensor& row, const std::vector<int64_t>& receivers,
                 const at::Tensor& rows) const;
   void pass_row_to_all(const at::Tensor& row, const at::Tensor& rows) const;
+  /// Copies the root's sendable values to the other ranks.
+  void pass_down(const at::Tensor& sendable, int64_t root) const;
+  /// Gives each rank its part of the root's.
+  ///
+  /// @param parts  bytes for each rank at the root; elsewhere empty
+  void pass_parts(const at::Tensor& part, const Tensors& parts, int64_t root) const;
   /// @param received_bytes  from each rank; empty, as `sent_bytes`, if all are equal
   void exchange_bytes(const at::Tensor& received, const at::Tensor& sent,
                       std::vector<int64_t> received_bytes, std::vector<int64_t> sent_bytes) const;

@@ -10,8 +10,11 @@ namespace torchfeed::detail {
 /// Returns a backend whose operations are `backend`'s, watched by `in_flight`, which outlives the
 /// calls. It has the operations of `c10d::Reducer`, all-reduce and broadcast, and the all-gather by
 /// which Python's ranks compare their models.
+///
+/// @param passes_down  whether dense tensors are broadcast by `pass_down`, in the calling thread;
+///     the same on all ranks
 c10::intrusive_ptr<c10d::Backend> watched_backend(c10::intrusive_ptr<c10d::Backend> backend,
-                                                  InFlight& in_flight);
+                                                  InFlight& in_flight, bool passes_down = false);
 
 /// Returns the same of a backend whose operations a device runs.
 ///

@@ -13,20 +13,60 @@ namespace {
 
 constexpr int kTag = static_cast<int>(MessageKind::kDeparture);
 
+const Loss* find(const std::vector<Loss>& losses, int64_t rank) {
+  const auto found = std::find_if(losses.begin(), losses.end(),
+                                  [&](const Loss& loss) { return loss.rank == rank; });
+  return found == losses.end() ? nullptr : &*found;
+}
+
+/// Returns the last of the ranks each of which has left for the next one; -1 if one of them does
+/// not know for whom, or they have left for each other.
+int64_t last_from(const std::vector<Loss>& losses, int64_t rank) {
+  for (size_t i = 0; i <= losses.size(); ++i) {
+    const Loss* loss = find(losses, rank);
+    if (loss == nullptr || !loss->departure || loss->departure->lost == Departure::kNone) {
+      return rank;
+    }
+    if (loss->departure->lost == Departure::kUnknown) {
+      return -1;
+    }
+    rank = loss->departure->lost;
+  }
+  return -1;
+}
+
 }  // namespace
 
 int64_t culprit_of(const std::vector<Loss>& losses) {
-  const auto is_dead = [](const Loss& loss) { return !loss.departure; };
-  const auto dead = std::count_if(losses.begin(), losses.end(), is_dead);
-  if (dead > 0) {
-    return dead > 1 ? -1 : std::find_if(losses.begin(), losses.end(), is_dead)->rank;
-  }
+  const Loss* dead = nullptr;
+  const Loss* left = nullptr;  // by itself
+  int64_t deaths = 0;
   for (const auto& loss : losses) {
-    if (loss.departure->lost >= 0) {
-      return loss.departure->lost;
+    if (!loss.departure) {
+      dead = &loss;
+      ++deaths;
+    } else if (loss.departure->lost >= 0) {
+      if (const int64_t last = last_from(losses, loss.rank); last >= 0) {
+        return last;
+      }
+    } else if (loss.departure->lost == Departure::kNone &&
+               (left == nullptr || loss.departure->operations < left->departure->operations)) {
+      left = &loss;
     }
   }
-  return losses.empty() ? -1 : losses.front().rank;
+  if (deaths > 0) {
+    return deaths > 1 ? -1 : dead->rank;
+  }
+  return left == nullptr ? -1 : left->rank;
+}
+
+int64_t culprit_of(const std::vector<Loss>& losses, int64_t rank) {
+  const Loss* loss = find(losses, rank);
+  if (loss != nullptr && loss->departure) {
+    return last_from(losses, rank);
+  }
+  const int64_t culprit = culprit_of(losses);
+  return culprit < 0 ? rank : culprit;  // it has died, perhaps with others
 }
 
 bool has_died(const std::vector<Loss>& losses) {

@@ -11,8 +11,13 @@ namespace torchfeed::detail {
 
 /// A message to the other ranks from one that leaves their group by itself.
 struct Departure {
+  static constexpr int64_t kNone = -1;
+  static constexpr int64_t kUnknown = -2;
+
   int64_t operations;  ///< the collective operations that it has done
-  int64_t lost;        ///< the rank for whose loss it leaves; -1 if there is none
+  /// The rank for whose loss it leaves; `kNone` if it leaves for another reason, `kUnknown` if one
+  /// of its operations has failed for the loss of a rank that it does not know.
+  int64_t lost;
 };
 
 /// A rank whose connection has ended.
@@ -21,10 +26,14 @@ struct Loss {
   std::optional<Departure> departure;  ///< nothing if it has died, or does not tell
 };
 
-/// Returns the rank for which the others are lost: the one that has died, or for which a rank says
-/// that it leaves; else the first one that has left. -1 if several have died: which was the first
-/// is not known.
+/// Returns the rank for which the others are lost: the one for which a rank says that it leaves, or
+/// the one that has died; else, of those that have left by themselves, the one that has done the
+/// fewest operations. -1 if several have died, since which was the first is not known, or if those
+/// that have left do not know the one that they have lost.
 [[nodiscard]] int64_t culprit_of(const std::vector<Loss>& losses);
+/// Returns the rank for whose loss the connection to `rank` has ended: that rank, or the one for
+/// which it has left; -1 if that is unknown.
+[[nodiscard]] int64_t culprit_of(const std::vector<Loss>& losses, int64_t rank);
 /// Returns whether that rank has died, or another one says so.
 [[nodiscard]] bool has_died(const std::vector<Loss>& losses);
 

@@ -265,6 +265,9 @@ GlooMesh connect_gloo(const c10::intrusive_ptr<c10d::Store>& store, int rank, in
   } else if (!options.has_python_ranks) {
     name_peers(*store, rank, world_size, connections);
   }
+  if (!connections.empty()) {
+    backend->setTimeout(options.timeout + kBeyondTimeout);
+  }
   return {std::move(backend), GroupSockets(std::move(connections)), options.timeout};
 }
 

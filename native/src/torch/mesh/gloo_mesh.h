@@ -43,6 +43,9 @@ class GroupSockets {
   std::vector<Connection> connections_;
 };
 
+/// The time that Gloo waits longer than an operation may, since its timeout ends the connections.
+constexpr std::chrono::milliseconds kBeyondTimeout(5000);
+
 struct GlooMesh {
   c10::intrusive_ptr<c10d::Backend> backend;
   GroupSockets sockets;

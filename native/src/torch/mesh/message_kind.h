@@ -8,6 +8,7 @@ namespace torchfeed::detail {
 enum class MessageKind : int {
   kCall = (1 << 30) + (1 << 29),
   kRows,
+  kParts,
   kDeparture,
   kNothing,
 };

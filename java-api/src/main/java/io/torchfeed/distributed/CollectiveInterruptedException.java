@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Thrown when a thread is interrupted while it waits for the other ranks in an operation of a
- * {@link ProcessGroup}. The thread stays interrupted.
+ * {@link ProcessGroup}, or of a model on it. The thread stays interrupted.
  *
  * <p>The other ranks cannot complete the operation, so the group has been aborted, as by {@link
  * ProcessGroup#abort}: theirs throw {@link PeerLostException}, and later ones of this rank {@link
@@ -15,24 +15,30 @@ import org.jspecify.annotations.Nullable;
 public final class CollectiveInterruptedException extends IllegalStateException {
   private static final long serialVersionUID = 1L;
 
-  private CollectiveInterruptedException(String message, @Nullable Throwable cause) {
-    super(message, cause);
-  }
-
-  /** Returns the exception for an operation; its group was aborted. */
-  static CollectiveInterruptedException during(String operation, @Nullable Throwable cause) {
-    return new CollectiveInterruptedException(
+  /**
+   * Creates the exception for an operation, whose group was aborted.
+   *
+   * @param operation its name, for example {@code backward}
+   * @param cause the failure of the operation itself; null if it had none
+   */
+  @SuppressWarnings("exports") // the annotation is not needed at run time
+  public CollectiveInterruptedException(String operation, @Nullable Throwable cause) {
+    super(
         "the thread was interrupted during "
             + operation
             + ", and ProcessGroup was aborted; close it, and join the ranks again",
         cause);
   }
 
-  /** Returns the exception for the wait for the ranks of a sub-group. */
-  static CollectiveInterruptedException ofSubgroup(Throwable cause) {
-    return new CollectiveInterruptedException(
+  private CollectiveInterruptedException(Throwable cause) {
+    super(
         "the thread was interrupted while the ranks of a sub-group met; it was not formed, and"
             + " ProcessGroup is as before",
         cause);
+  }
+
+  /** Returns the exception for the wait for the ranks of a sub-group. */
+  static CollectiveInterruptedException ofSubgroup(Throwable cause) {
+    return new CollectiveInterruptedException(cause);
   }
 }

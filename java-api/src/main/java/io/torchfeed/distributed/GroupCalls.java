@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
-import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.NativeProcessGroup;
 import io.torchfeed.bindings.NativeWork;
 import io.torchfeed.distributed.rendezvous.GroupCore;
 import io.torchfeed.internal.GroupEvents;
 import io.torchfeed.sampler.Part;
-import java.nio.channels.AsynchronousCloseException;
-import java.nio.channels.spi.AbstractInterruptibleChannel;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,37 +35,6 @@ record GroupCalls(
 
   GroupCalls named(String operations) {
     return new GroupCalls(core, isChecked, isInThisThread, operations);
-  }
-
-  /**
-   * A wait in native code that an interrupt of its thread ends by aborting the group. The interrupt
-   * itself does so, so that no other thread is needed.
-   */
-  private static final class InterruptibleWait extends AbstractInterruptibleChannel {
-    private final GroupCore group;
-
-    InterruptibleWait(GroupCore group) {
-      this.group = group;
-    }
-
-    void start() {
-      begin();
-    }
-
-    /** Ends the wait; returns whether an interrupt has ended it. */
-    boolean isInterrupted() {
-      try {
-        end(true);
-        return false;
-      } catch (AsynchronousCloseException e) {
-        return true;
-      }
-    }
-
-    @Override
-    protected void implCloseChannel() {
-      group.abort();
-    }
   }
 
   /**
@@ -103,34 +69,17 @@ record GroupCalls(
   }
 
   private <T> T runInterruptibly(Operation<T> operation) {
-    InterruptibleWait wait = new InterruptibleWait(core);
-    wait.start();
-    T result;
-    try {
-      result = perform(operation);
-    } catch (RuntimeException e) {
-      throw wait.isInterrupted() ? CollectiveInterruptedException.during(operation.name(), e) : e;
-    } catch (Error e) {
-      wait.isInterrupted();
-      throw e;
-    }
-    wait.isInterrupted(); // then the operation was done before, and only later ones fail
-    return result;
-  }
-
-  private <T> T perform(Operation<T> operation) {
-    long start = System.nanoTime();
-    try {
-      return core.handle()
-          .call(
-              group -> {
-                try (NativeWork work = operation.body().start(group, mode())) {
-                  return operation.result().of(work);
-                }
-              });
-    } catch (NativeException e) {
-      throw core.failure(operation.name(), start, operation.peer(), e);
-    }
+    return core.interruptibly(
+        operation.name(),
+        operation.peer(),
+        () ->
+            core.handle()
+                .call(
+                    group -> {
+                      try (NativeWork work = operation.body().start(group, mode())) {
+                        return operation.result().of(work);
+                      }
+                    }));
   }
 
   private <T> Work<T> startInBackground(Operation<T> operation) {
@@ -144,7 +93,7 @@ record GroupCalls(
                 new Work<>(
                     NativeHandle.create("Work", () -> operation.body().start(group, mode)),
                     operation.result(),
-                    e -> core.failure(operation.name(), start, operation.peer(), e),
+                    e -> core.publicFailure(operation.name(), start, operation.peer(), e),
                     failed -> {
                       if (event != null) {
                         finish(event, operation, bytes, failed);

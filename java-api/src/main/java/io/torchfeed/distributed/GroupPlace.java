@@ -65,7 +65,7 @@ final class GroupPlace implements AutoCloseable, KeyValueStore.Server {
 
   /** Returns the values whose keys have a prefix in the group, for calls with another limit. */
   KeyValueStore values(String name, Duration limit) {
-    return new KeyValueStore(store(), key(name), this, core::requireOpen, limit);
+    return new KeyValueStore(store(), key(name), this, limit);
   }
 
   @Override
@@ -79,6 +79,11 @@ final class GroupPlace implements AutoCloseable, KeyValueStore.Server {
     return other.isPresent() ? core.lostWith(other.getAsInt()) : other;
   }
 
+  @Override
+  public void requireOpen(long start) {
+    core.requireOpen("store", start);
+  }
+
   /** Returns the rank whose process serves the store; empty if it is none of the group's. */
   OptionalInt server() {
     return server;
@@ -86,7 +91,7 @@ final class GroupPlace implements AutoCloseable, KeyValueStore.Server {
 
   /** Returns the store; a group of one rank connects to one of its own. */
   synchronized StoreConnection store() {
-    core.requireOpen();
+    core.requireOpen("store", System.nanoTime());
     if (store == null) {
       store = StoreConnection.alone(core.timeout());
     }

@@ -62,35 +62,30 @@ public final class KeyValueStore {
   private final StoreConnection connection;
   private final String prefix;
   private final Server server;
-  private final Runnable requireOpen;
   private final Duration timeout;
 
-  /** Names the rank whose process serves the store. */
+  /** The group of a store, which names the rank whose process serves it. */
   interface Server {
     /** Returns its rank; empty if it is no other rank of the group. */
     OptionalInt rank();
 
     /** Returns the rank that is lost after the connection to it has ended; empty if unknown. */
     OptionalInt lostRank();
+
+    /** Throws once the store may not be used any more, in a call that began at start. */
+    void requireOpen(long start);
   }
 
   /**
    * Creates a view of the keys with a prefix.
    *
    * @param server names the rank that is lost when the store is
-   * @param requireOpen throws {@link IllegalStateException} once the store may not be used any more
    * @param timeout the limit of calls that have none of their own
    */
-  KeyValueStore(
-      StoreConnection connection,
-      String prefix,
-      Server server,
-      Runnable requireOpen,
-      Duration timeout) {
+  KeyValueStore(StoreConnection connection, String prefix, Server server, Duration timeout) {
     this.connection = connection;
     this.prefix = prefix;
     this.server = server;
-    this.requireOpen = requireOpen;
     this.timeout = timeout;
   }
 
@@ -352,10 +347,11 @@ public final class KeyValueStore {
   }
 
   private <R> R call(Supplier<R> body, Duration limit) {
-    requireOpen.run();
     long start = System.nanoTime();
+    server.requireOpen(start);
     try {
-      return connection.limited(body, limit.plus(MeetingPoint.GRACE), requireOpen);
+      return connection.limited(
+          body, limit.plus(MeetingPoint.GRACE), () -> server.requireOpen(start));
     } catch (NativeException e) {
       String reason = "the store was lost: " + e.getMessage();
       throw LossNote.lost("store", start, server.lostRank(), reason, e);

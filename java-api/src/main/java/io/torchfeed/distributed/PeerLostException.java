@@ -107,8 +107,9 @@ public final class PeerLostException extends RuntimeException {
    * closed its group because it had lost that rank.
    *
    * <p>If several ranks end within a quarter of a second without closing their groups, it is
-   * unknown which was the first. With Python ranks, which do not tell why they leave, it can be a
-   * rank that left for another one.
+   * unknown which was the first. After a timeout it is unknown unless the answer of a single rank
+   * is missing. With Python ranks, which do not tell why they leave, it can be a rank that left for
+   * another one.
    *
    * @return the rank, or empty if unknown; with two ranks, always known except in the rendezvous
    */

@@ -242,6 +242,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
     if (members.part().worldSize() == 1) {
       return MeetingPoint.alone();
     }
+    long start = System.nanoTime();
     MeetingPoint point =
         new MeetingPoint(
             shared,
@@ -249,7 +250,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
             environment.with(members.part()),
             networkInterface,
             options.timeout(),
-            System.nanoTime(),
+            start,
             members::inGroup);
     return new SubgroupMeeting(
             point,
@@ -258,7 +259,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
             options.terms(),
             options.timeout(),
             members.isLost(core::isLost))
-        .await(core::requireOpen);
+        .await(() -> core.requireOpen("rendezvous", start));
   }
 
   private synchronized int countMade(String name) {
@@ -314,6 +315,17 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    */
   public void abort() {
     core.abort();
+  }
+
+  /**
+   * Like {@link #abort()}, with the reason for which this rank gives up: its operations in flight
+   * and later ones throw {@link IllegalStateException} with that as their cause or, if it is a
+   * {@link PeerLostException}, another one of the same rank. The first abort counts.
+   *
+   * @param cause the failure of this rank; the other ranks do not get it
+   */
+  public void abort(Throwable cause) {
+    core.abort(requireNonNull(cause, "cause"));
   }
 
   @Override

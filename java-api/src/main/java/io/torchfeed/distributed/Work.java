@@ -24,7 +24,7 @@ public final class Work<T> {
 
   private final @Nullable NativeHandle<NativeWork> handle; // null if there was nothing to wait for
   private final Operation.Result<T> results;
-  private final Function<NativeException, RuntimeException> failures;
+  private final Function<RuntimeException, RuntimeException> failures;
   private final Consumer<Boolean> end;
   private @Nullable T result;
   private @Nullable RuntimeException failure;
@@ -34,13 +34,13 @@ public final class Work<T> {
    * Takes ownership of a native operation.
    *
    * @param results returns the result of the operation, once it is done
-   * @param failures returns the public exception for a native failure
+   * @param failures returns the public exception for a failure of the native operation
    * @param end gets once, when the operation is settled, whether it has failed
    */
   Work(
       NativeHandle<NativeWork> handle,
       Operation.Result<T> results,
-      Function<NativeException, RuntimeException> failures,
+      Function<RuntimeException, RuntimeException> failures,
       Consumer<Boolean> end) {
     this.handle = handle;
     this.results = results;
@@ -115,10 +115,8 @@ public final class Work<T> {
         return false;
       }
       settle(handle, null);
-    } catch (NativeException e) {
+    } catch (NativeException | IllegalArgumentException | IllegalStateException e) {
       settle(handle, failures.apply(e));
-    } catch (IllegalArgumentException | IllegalStateException e) {
-      settle(handle, e);
     }
     return true;
   }

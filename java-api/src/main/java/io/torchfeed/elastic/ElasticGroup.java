@@ -12,7 +12,9 @@ import io.torchfeed.distributed.membership.World;
 import io.torchfeed.distributed.membership.WorldChangedException;
 import io.torchfeed.internal.Failures;
 import io.torchfeed.sampler.Part;
+import java.time.Duration;
 import java.util.Optional;
+import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -91,7 +93,7 @@ public final class ElasticGroup implements AutoCloseable {
       if (next.isEmpty()) {
         return Optional.empty();
       }
-      Joining joining = new Joining();
+      Joining joining = new Joining(membership);
       membership.whenBroken(joining::abort);
       try {
         return Optional.of(
@@ -111,6 +113,7 @@ public final class ElasticGroup implements AutoCloseable {
 
   /** A group that may be aborted while it is joined. */
   private static final class Joining {
+    private final Membership membership;
     private final Thread thread = Thread.currentThread();
 
     // Guarded by this.
@@ -118,18 +121,28 @@ public final class ElasticGroup implements AutoCloseable {
     private boolean isJoining = true;
     private boolean isAborted;
 
+    Joining(Membership membership) {
+      this.membership = membership;
+    }
+
     synchronized void abort() {
       isAborted = true;
       if (group != null) {
-        abort(group);
+        abort(membership, group);
       } else if (isJoining) {
         thread.interrupt(); // no other way out of the rendezvous
       }
     }
 
-    private static void abort(ProcessGroup group) {
+    private static void abort(Membership membership, ProcessGroup group) {
       try {
-        group.abort();
+        group.abort(
+            new PeerLostException(
+                "the generation",
+                Duration.ZERO,
+                OptionalInt.empty(),
+                membership.broken().orElse("the job has ended"),
+                null));
       } catch (IllegalStateException e) {
         // closed meanwhile: no wait is left to be ended
       }
@@ -156,7 +169,7 @@ public final class ElasticGroup implements AutoCloseable {
     private synchronized ProcessGroup joined(ProcessGroup joined) {
       group = joined;
       if (isAborted) {
-        abort(joined);
+        abort(membership, joined);
       }
       return joined;
     }
@@ -200,7 +213,7 @@ public final class ElasticGroup implements AutoCloseable {
     requireNonNull(failure, "failure");
     boolean isBroken = isBroken(membership, failure);
     if (isBroken) {
-      Joining.abort(group);
+      Joining.abort(membership, group);
     }
     return isBroken;
   }

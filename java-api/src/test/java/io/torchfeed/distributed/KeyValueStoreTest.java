@@ -42,13 +42,16 @@ class KeyValueStoreTest {
         public OptionalInt lostRank() {
           return OptionalInt.empty();
         }
+
+        @Override
+        public void requireOpen(long start) {}
       };
 
   private final StoreConnection connection = StoreConnection.alone(MINUTE);
   private final KeyValueStore store = store(connection, "user/");
 
   private static KeyValueStore store(StoreConnection connection, String prefix) {
-    return new KeyValueStore(connection, prefix, ALONE, () -> {}, MINUTE);
+    return new KeyValueStore(connection, prefix, ALONE, MINUTE);
   }
 
   @AfterEach

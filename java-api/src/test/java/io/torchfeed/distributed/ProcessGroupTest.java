@@ -247,7 +247,7 @@ class ProcessGroupTest {
   void aMonitoredBarrierLeavesNoKeys() {
     StoreConnection connection = StoreConnection.alone(MINUTE);
     KeyValueStore store =
-        new KeyValueStore(connection, "barrier/", KeyValueStoreTest.ALONE, () -> {}, MINUTE);
+        new KeyValueStore(connection, "barrier/", KeyValueStoreTest.ALONE, MINUTE);
     store.barrier(new Part(1, 0), MINUTE);
     assertThat(store.size()).isZero();
     assertThatThrownBy(() -> store.barrier(new Part(2, 0), Duration.ZERO))

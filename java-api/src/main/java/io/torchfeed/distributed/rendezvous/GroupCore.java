@@ -4,29 +4,49 @@ package io.torchfeed.distributed.rendezvous;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.NativeProcessGroup;
+import io.torchfeed.distributed.CollectiveInterruptedException;
+import io.torchfeed.distributed.PeerLostException;
 import io.torchfeed.sampler.Part;
 import java.time.Duration;
 import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The native group behind a process group and all its views.
  *
  * @param isAborted whether this rank has aborted the group
+ * @param abortCause why; null if it did not say
  * @param timeout how long an operation waits for the other ranks
  */
 public record GroupCore(
-    NativeHandle<NativeProcessGroup> handle, Part part, AtomicBoolean isAborted, Duration timeout) {
-  private static final Duration LATER = Duration.ofMillis(250);
+    NativeHandle<NativeProcessGroup> handle,
+    Part part,
+    AtomicBoolean isAborted,
+    AtomicReference<@Nullable Throwable> abortCause,
+    Duration timeout) {
+  private static final Duration LATER = Duration.ofSeconds(1);
+  private static final long NOT_LOST = -2;
 
   /** Takes ownership of a native group. */
   public static GroupCore of(NativeHandle<NativeProcessGroup> handle, Part part, Duration timeout) {
-    return new GroupCore(handle, part, new AtomicBoolean(), timeout);
+    return new GroupCore(
+        handle, part, new AtomicBoolean(), new AtomicReference<@Nullable Throwable>(), timeout);
   }
 
   /** Ends the group at once; has no effect once it is closed. */
   public void abort() {
+    abort(null);
+  }
+
+  /** Like {@link #abort()}, with the cause of later failures; the first one counts. */
+  public void abort(@Nullable Throwable cause) {
+    if (!isAborted.get()) {
+      abortCause.compareAndSet(null, cause);
+    }
     isAborted.set(true);
     if (!handle.isClosed()) {
       handle.run(NativeProcessGroup::abort);
@@ -46,35 +66,100 @@ public record GroupCore(
     }
   }
 
-  /** Creates a native object on this group; {@code maker} throws as {@link NativeHandle} does. */
-  public <R> R make(String operation, Function<NativeProcessGroup, R> maker) {
-    long start = System.nanoTime();
-    handle.acquire();
+  /** Like {@link #requireOpen()}, in an operation that began at start. */
+  public void requireOpen(String operation, long start) {
     try {
-      return maker.apply(handle.call(Function.identity()));
-    } catch (NativeException e) {
-      throw failure(operation, start, e);
-    } finally {
-      handle.release();
+      requireOpen();
+    } catch (IllegalStateException e) {
+      throw afterAbort(operation, start, e);
     }
   }
 
-  /** Returns the public exception for a native failure of an operation that began at start. */
-  public RuntimeException failure(String operation, long start, NativeException e) {
-    return failure(operation, start, OptionalInt.empty(), e);
+  /**
+   * Creates a native object on this group; {@code maker} throws as {@link NativeHandle} does, and
+   * is interruptible.
+   */
+  public <R> R make(String operation, Function<NativeProcessGroup, R> maker) {
+    return interruptibly(
+        operation,
+        () -> {
+          handle.acquire();
+          try {
+            return maker.apply(handle.call(Function.identity()));
+          } finally {
+            handle.release();
+          }
+        });
   }
 
   /**
-   * Like {@link #failure(String, long, NativeException)}.
+   * Runs an operation on the group, which throws as {@link NativeHandle} does. If this thread is
+   * interrupted while it waits, the group is aborted.
+   *
+   * @throws CollectiveInterruptedException if so
+   */
+  public <R> R interruptibly(String operation, Supplier<R> body) {
+    return interruptibly(operation, OptionalInt.empty(), body);
+  }
+
+  /**
+   * Like {@link #interruptibly(String, Supplier)}.
    *
    * @param peer the rank that is lost if the operation fails; empty if it may be any
    */
-  public RuntimeException failure(
+  public <R> R interruptibly(String operation, OptionalInt peer, Supplier<R> body) {
+    long start = System.nanoTime();
+    InterruptibleWait wait = new InterruptibleWait(this);
+    wait.start();
+    R result;
+    try {
+      result = body.get();
+    } catch (RuntimeException e) {
+      boolean isInterrupted = wait.isInterrupted(); // before the failure is explained
+      RuntimeException failure = publicFailure(operation, start, peer, e);
+      throw isInterrupted ? new CollectiveInterruptedException(operation, failure) : failure;
+    } catch (Error e) {
+      wait.isInterrupted();
+      throw e;
+    }
+    wait.isInterrupted(); // then the operation was done before, and only later ones fail
+    return result;
+  }
+
+  /**
+   * Returns the public exception for a failure of an operation that began at start.
+   *
+   * @param peer the rank that is lost if the operation fails; empty if it may be any
+   * @param e thrown by {@link NativeHandle}
+   */
+  public RuntimeException publicFailure(
+      String operation, long start, OptionalInt peer, RuntimeException e) {
+    if (e instanceof NativeException nativeFailure) {
+      return failure(operation, start, peer, nativeFailure);
+    }
+    return e instanceof IllegalStateException ended ? afterAbort(operation, start, ended) : e;
+  }
+
+  /** Returns the exception for an operation that the end of the group may have ended. */
+  private RuntimeException afterAbort(String operation, long start, IllegalStateException e) {
+    Throwable cause = isAborted.get() ? abortCause.get() : null;
+    if (cause instanceof PeerLostException lost) {
+      return LossNote.lost(operation, start, lost.rank(), String.valueOf(lost.getMessage()), lost);
+    }
+    return cause == null ? e : new IllegalStateException(e.getMessage() + ": " + cause, cause);
+  }
+
+  private RuntimeException failure(
       String operation, long start, OptionalInt peer, NativeException e) {
     String reason = String.valueOf(e.getMessage());
     return switch (e.code()) {
       case PEER_LOST, TIMEOUT ->
-          LossNote.lost(operation, start, peer.isEmpty() ? lostRank() : peer, reason, e);
+          LossNote.lost(
+              operation,
+              start,
+              peer.isPresent() ? lostWith(peer.getAsInt()) : lostRank(),
+              reason,
+              e);
       default -> new IllegalStateException(operation + " failed: " + reason, e);
     };
   }
@@ -93,15 +178,21 @@ public record GroupCore(
 
   /**
    * Returns the rank that is lost when a connection to a rank's process has ended: that one, or the
-   * one for whose loss it has left, or which was lost before; empty if the group is closed.
+   * one for whose loss it has left; empty if that is unknown, or the group is closed.
    */
   public OptionalInt lostWith(int rank) {
+    if (part.worldSize() == 2) {
+      return OptionalInt.of(rank);
+    }
     try {
       long start = System.nanoTime();
       while (true) { // Gloo sees the end of the group's own connection to it a little later
-        OptionalInt lost = isLost(rank) ? lostRank() : OptionalInt.empty();
-        if (lost.isPresent() || System.nanoTime() - start > LATER.toNanos()) {
-          return lost.isPresent() ? lost : OptionalInt.of(rank);
+        long lost = handle.callLong(group -> group.lost_with(rank));
+        if (lost != NOT_LOST) {
+          return lost < 0 ? OptionalInt.empty() : OptionalInt.of((int) lost);
+        }
+        if (System.nanoTime() - start > LATER.toNanos()) {
+          return OptionalInt.of(rank);
         }
         Rendezvous.sleep(1);
       }

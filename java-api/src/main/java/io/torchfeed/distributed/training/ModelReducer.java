@@ -4,7 +4,6 @@ package io.torchfeed.distributed.training;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.GradientReducer;
-import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.NativeProcessGroup;
 import io.torchfeed.bindings.ReducerOptions;
@@ -195,12 +194,7 @@ final class ModelReducer {
   }
 
   private <R> R callUntraced(String operation, Function<GradientReducer, R> body) {
-    long start = System.nanoTime();
-    try {
-      return handle.call(body);
-    } catch (NativeException e) {
-      throw group.failure(operation, start, e);
-    }
+    return group.interruptibly(operation, () -> handle.call(body));
   }
 
   /** Begins a scope in which backward passes accumulate gradients. */
