@@ -99,6 +99,11 @@ class TORCHFEED_API GradientReducer {
   void before_forward();
   /// Runs the backward pass of a scalar and returns when all gradients are averaged.
   void backward(const torch::Tensor& loss);
+  /// Averages the gradients that have been accumulated, as a synchronized backward pass does that
+  /// adds nothing to them; a rank that has accumulated none contributes zeros.
+  void average_accumulated();
+  /// Throws if an earlier backward pass failed, also one that `backward` did not run.
+  void check_usable();
   /// Copies the buffers of rank 0 to the other ranks.
   void broadcast_buffers();
 

@@ -81,6 +81,14 @@ void GradientReducer::backward(const torch::Tensor& loss) {
   detail::guarded_collective([&] { impl_->backward(loss); });
 }
 
+void GradientReducer::average_accumulated() {
+  detail::guarded_collective([&] { impl_->average_accumulated(); });
+}
+
+void GradientReducer::check_usable() {
+  guarded([&] { impl_->check_complete_pass(); });
+}
+
 void GradientReducer::broadcast_buffers() {
   detail::guarded_collective([&] { impl_->broadcast_buffers(); });
 }

@@ -7,6 +7,8 @@
 #include <torch/csrc/autograd/utils/lambda_post_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <string>
+#include <string_view>
 #include <torch/csrc/distributed/c10d/comm.hpp>
 #include <utility>
 
@@ -75,6 +77,12 @@ void GradientReducer::Impl::backward(const at::Tensor& loss) {
     detail::guarded_collective([&] { loss.backward(); });
   } catch (const Error& e) {
     note_failure(e);
+    if (options_.buffer_mode == ReducerOptions::kBeforeForward &&
+        std::string_view(e.message()).find("modified by an inplace") != std::string_view::npos) {
+      throw Error(e.code(), std::string(e.message()) +
+                                "; beforeForward writes the buffers, so call it once, before all "
+                                "forward passes of a backward pass");
+    }
     throw;
   }
   if (check_usable() == before) {
@@ -82,7 +90,14 @@ void GradientReducer::Impl::backward(const at::Tensor& loss) {
   }
 }
 
+void GradientReducer::Impl::check_complete_pass() {
+  const std::lock_guard lock(mutex_);
+  note_interruption();
+  refuse_if_failed();
+}
+
 void GradientReducer::Impl::broadcast_buffers() {
+  check_complete_pass();
   group_->barrier();  // reports a rank that calls something else
   broadcast(buffers_, 0);
 }

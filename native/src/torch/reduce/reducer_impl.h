@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -51,6 +52,9 @@ class GradientReducer::Impl {
   [[nodiscard]] bool is_synchronized() const;
   void before_forward();
   void backward(const at::Tensor& loss);
+  void average_accumulated();
+  /// Throws if the latest backward pass, or an earlier one, has not averaged all gradients.
+  void check_complete_pass();
   void broadcast_buffers();
 
   [[nodiscard]] const std::string& layout() const { return layout_; }
@@ -105,6 +109,10 @@ class GradientReducer::Impl {
   void check_static_graph_has_inputs();
   void end_inputs();
   void run_without_input();
+  /// Runs a backward pass that adds nothing to the gradients.
+  ///
+  /// @param reaches  whether a trained parameter, of this number, takes part
+  void run_given(const std::function<bool(size_t)>& reaches);
 
   /// Throws unless a step has ended and the next one has not begun.
   void check_between_steps();

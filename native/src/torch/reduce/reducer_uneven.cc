@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/engine.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -166,8 +167,6 @@ bool GradientReducer::Impl::shadow() {
   return true;
 }
 
-/// Runs a backward pass that gives every parameter an undefined gradient, which c10d averages as
-/// zeros. With unused parameters, only the first: c10d marks the others as unused itself.
 void GradientReducer::Impl::run_without_input() {
   const at::AutoGradMode with_gradients(true);
   for (const auto& parameter : trained_) {
@@ -176,11 +175,19 @@ void GradientReducer::Impl::run_without_input() {
   if (options_.buffer_mode == ReducerOptions::kBeforeForward) {
     before_forward();
   }
+  // With unused parameters, only the first: c10d marks the others as unused itself.
+  const bool marks_unused = options_.find_unused_parameters && !options_.static_graph;
+  run_given([&](size_t i) { return i == 0 || !marks_unused; });
+}
+
+/// The pass gives the parameters undefined gradients. c10d averages those that are there before;
+/// else, zeros.
+void GradientReducer::Impl::run_given(const std::function<bool(size_t)>& reaches) {
+  const at::AutoGradMode with_gradients(true);
   torch::autograd::edge_list receivers;
   torch::autograd::variable_list gradients;
-  const bool marks_unused = options_.find_unused_parameters && !options_.static_graph;
-  for (size_t i = 0; i < trained_.size() && (i == 0 || !marks_unused); ++i) {
-    if (used_.empty() || used_[i]) {
+  for (size_t i = 0; i < trained_.size(); ++i) {
+    if (reaches(i) && (used_.empty() || used_[i])) {
       receivers.emplace_back(accumulators_[i], 0);
       gradients.push_back(sparse_[i] ? no_gradient(trained_[i].tensor) : at::Tensor());
     }
@@ -189,6 +196,38 @@ void GradientReducer::Impl::run_without_input() {
   (void)torch::autograd::Engine::get_default_engine().execute(
       {{root, 0}}, {GivenGradients::input()}, /*keep_graph=*/false, /*create_graph=*/false,
       /*accumulate_grad=*/true);
+}
+
+void GradientReducer::Impl::average_accumulated() {
+  check_complete_pass();
+  bool has_accumulated = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!synchronized_) {
+      throw Error(ErrorCode::kIllegalState,
+                  "accumulated gradients are averaged outside of noSync; close the scope first");
+    }
+    if (options_.static_graph && used_.empty()) {
+      throw Error(ErrorCode::kIllegalState,
+                  "the first backward pass over a static graph must be run from a loss");
+    }
+    has_accumulated = accumulated_;
+  }
+  try {
+    detail::guarded_collective([&] {
+      if (has_accumulated) {
+        const bool marks_unused = options_.find_unused_parameters && !options_.static_graph;
+        run_given([&](size_t i) { return !marks_unused || trained_[i].tensor.grad().defined(); });
+      } else {
+        run_without_input();
+      }
+    });
+  } catch (const Error& e) {
+    note_failure(e);
+    throw;
+  }
+  const std::lock_guard lock(mutex_);
+  buffers_are_due_ = true;  // as after the forward pass of a loss
 }
 
 void GradientReducer::Impl::end_uneven_inputs() {

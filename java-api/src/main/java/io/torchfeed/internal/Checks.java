@@ -46,6 +46,13 @@ public final class Checks {
     requireWorldSize(worldSize, FEW_RANKS);
   }
 
+  public static long requireAtLeastZero(String name, long value) {
+    if (value < 0) {
+      throw new IllegalArgumentException(name + " must be at least 0, got " + value);
+    }
+    return value;
+  }
+
   public static void requireEpoch(long epoch) {
     if (epoch < 0) {
       throw new IllegalArgumentException("epoch must be at least 0, got " + epoch);

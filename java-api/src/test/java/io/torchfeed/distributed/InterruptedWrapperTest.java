@@ -30,6 +30,7 @@ class InterruptedWrapperTest {
     BROADCAST_BUFFERS,
     UNEVEN_INPUTS,
     STATE_DICT,
+    STEP_ACCUMULATED,
     REBIND;
 
     void run(DistributedDataParallel model, LinearImpl net, ProcessGroup group) {
@@ -43,6 +44,7 @@ class InterruptedWrapperTest {
         case BROADCAST_BUFFERS -> model.broadcastBuffers();
         case UNEVEN_INPUTS -> model.unevenInputs(1).close();
         case STATE_DICT -> model.stateDict().close();
+        case STEP_ACCUMULATED -> model.stepAccumulated(() -> {});
         case REBIND -> model.rebind(group);
       }
     }

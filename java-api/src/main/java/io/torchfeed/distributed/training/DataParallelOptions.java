@@ -30,6 +30,9 @@ public final class DataParallelOptions {
     /**
      * When the module is wrapped, and at each call of {@link DistributedDataParallel#beforeForward}
      * unless the previous one was inside {@link DistributedDataParallel#noSync}; PyTorch's default.
+     * The copy writes tensors that an earlier forward pass needs again for its backward pass, which
+     * then fails as in PyTorch: if a step has several forward passes before one backward pass, for
+     * example of a GAN's discriminator, call it once, before the first of them.
      */
     BEFORE_FORWARD(ReducerOptions.kBeforeForward),
 

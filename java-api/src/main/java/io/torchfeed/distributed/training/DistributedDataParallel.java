@@ -6,7 +6,7 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.bindings.GradientReducer;
 import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.distributed.ProcessGroup;
-import java.util.HexFormat;
+import io.torchfeed.internal.Checks;
 import java.util.function.Supplier;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;
@@ -203,10 +203,7 @@ public final class DistributedDataParallel implements ReplicatedModel {
    * @throws IllegalStateException as {@link #unevenInputs(long)}
    */
   public UnevenInputs unevenInputs(long passes, boolean divideByActive) {
-    if (passes < 0) {
-      throw new IllegalArgumentException("passes must be at least 0, got " + passes);
-    }
-    return UnevenInputs.begin(reducer, passes, divideByActive);
+    return UnevenInputs.begin(reducer, Checks.requireAtLeastZero("passes", passes), divideByActive);
   }
 
   /**
@@ -261,7 +258,7 @@ public final class DistributedDataParallel implements ReplicatedModel {
    * @throws IllegalArgumentException on every rank, if a rank calls another operation of the group
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
    *     the timeout
-   * @throws IllegalStateException if the wrapper is closed
+   * @throws IllegalStateException if an earlier backward pass failed, or the wrapper is closed
    */
   public void broadcastBuffers() {
     reducer.run("broadcastBuffers", GradientReducer::broadcast_buffers);
@@ -291,6 +288,13 @@ public final class DistributedDataParallel implements ReplicatedModel {
     requireNonNull(loss, "loss");
     requireNonNull(update, "update");
     backward(loss.get());
+    update.run();
+  }
+
+  @Override
+  public void stepAccumulated(Runnable update) {
+    requireNonNull(update, "update");
+    reducer.run("stepAccumulated", GradientReducer::average_accumulated);
     update.run();
   }
 
@@ -351,9 +355,7 @@ public final class DistributedDataParallel implements ReplicatedModel {
 
   @Override
   public String verifyReplicas() {
-    byte[] mine = ReplicaDigest.of(reducer.handle());
-    ReplicaDigest.requireEqual(mine, group);
-    return HexFormat.of().formatHex(mine);
+    return reducer.verifyReplicas(group);
   }
 
   /**

@@ -7,6 +7,7 @@ import io.torchfeed.distributed.ReduceOp;
 import io.torchfeed.distributed.averaging.FlatTensors;
 import io.torchfeed.distributed.averaging.Meeting;
 import io.torchfeed.distributed.averaging.WeightExchange;
+import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.JsonObject;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -172,8 +173,8 @@ public final class ModelAveraging implements ReplicatedModel {
    */
   public void continueAfter(long steps, long exchanges) {
     requireFresh();
-    step = requireAtLeastZero("steps", steps);
-    exchange.resume(requireAtLeastZero("exchanges", exchanges));
+    step = Checks.requireAtLeastZero("steps", steps);
+    exchange.resume(Checks.requireAtLeastZero("exchanges", exchanges));
   }
 
   private static String describe(AveragingAlgorithm algorithm, Tensor[] weights) {
@@ -226,6 +227,11 @@ public final class ModelAveraging implements ReplicatedModel {
   public void accumulate(Supplier<Tensor> loss) {
     Objects.requireNonNull(loss, "loss");
     guard(() -> exchange.accumulate(() -> loss.get().backward()));
+  }
+
+  @Override
+  public void stepAccumulated(Runnable update) {
+    step(() -> {}, update);
   }
 
   @Override
@@ -335,8 +341,8 @@ public final class ModelAveraging implements ReplicatedModel {
     requireBetweenSteps("a state is taken and restored");
     requireFresh();
     JsonObject json = DistributedStateJson.read(state, KIND, layout(), "steps", "exchanges");
-    long steps = requireAtLeastZero("steps", json.number("steps"));
-    long exchanges = requireAtLeastZero("exchanges", json.number("exchanges"));
+    long steps = Checks.requireAtLeastZero("steps", json.number("steps"));
+    long exchanges = Checks.requireAtLeastZero("exchanges", json.number("exchanges"));
     try (PointerScope scope = new PointerScope()) {
       state.copyTo(states());
     }
@@ -351,13 +357,6 @@ public final class ModelAveraging implements ReplicatedModel {
       throw new IllegalStateException(
           "a state is restored before the first step, got " + step + " steps");
     }
-  }
-
-  private static long requireAtLeastZero(String name, long value) {
-    if (value < 0) {
-      throw new IllegalArgumentException(name + " must be at least 0, got " + value);
-    }
-    return value;
   }
 
   private void guard(Runnable body) {

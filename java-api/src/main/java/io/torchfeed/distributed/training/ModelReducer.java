@@ -219,6 +219,14 @@ final class ModelReducer {
     return HexFormat.of().formatHex(ReplicaDigest.of(handle));
   }
 
+  /** See {@link ReplicatedModel#verifyReplicas}. */
+  String verifyReplicas(ProcessGroup ranks) {
+    handle.run(GradientReducer::check_usable); // the others may still be in that pass
+    byte[] mine = ReplicaDigest.of(handle);
+    ReplicaDigest.requireEqual(mine, ranks);
+    return HexFormat.of().formatHex(mine);
+  }
+
   void endUnevenInputs() {
     if (!handle.isClosed()) {
       handle.run(GradientReducer::end_uneven_inputs);

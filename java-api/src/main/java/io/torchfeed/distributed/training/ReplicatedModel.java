@@ -51,6 +51,19 @@ public sealed interface ReplicatedModel extends Stateful, AutoCloseable
   void accumulate(Supplier<Tensor> loss);
 
   /**
+   * Runs the step of the gradients that {@link #accumulate} has added since the last one, without
+   * another loss: for the last batches of an epoch, if they are too few for a whole step. Every
+   * rank must call it; one that has accumulated nothing contributes gradients of 0.
+   *
+   * @param update changes the parameters by their gradients, usually {@code optimizer::step}
+   * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
+   *     the timeout
+   * @throws IllegalStateException if an earlier step failed, this object is closed, a scope is open
+   *     in which gradients are only accumulated, or the graph is static and no step has been run
+   */
+  void stepAccumulated(Runnable update);
+
+  /**
    * Makes the parameters of all ranks equal, where training lets them differ. Every rank must call
    * it.
    *
