@@ -122,7 +122,7 @@ std::vector<uint8_t> inflated(Bytes packed) {
   stream.next_out = text.data();
   stream.avail_out = static_cast<uInt>(text.size());
   inflate(&stream, Z_FINISH);
-  text.resize(text.size() - stream.avail_out);
+  text.erase(text.end() - stream.avail_out, text.end());
   inflateEnd(&stream);
   return text;
 }
