@@ -56,17 +56,16 @@ c10::Stream own_stream(const c10::Device& device) {
   }
 }
 
-constexpr int64_t kMaxSlots = 1024;
+}  // namespace
 
-int64_t checked_slots(int64_t slots) {
+int64_t DeviceRing::checked_slots(int64_t slots) {
+  constexpr int64_t kMaxSlots = 1024;
   if (slots < 2 || slots > kMaxSlots) {
     throw Error(ErrorCode::kInvalidArgument, "slots must be in [2, " + std::to_string(kMaxSlots) +
                                                  "], got " + std::to_string(slots));
   }
   return slots;
 }
-
-}  // namespace
 
 DeviceRing::DeviceRing(const c10::Device& device, int64_t slots)
     : device_(device), stream_(own_stream(device)) {

@@ -18,6 +18,9 @@ namespace torchfeed {
 /// a time, except for `interrupt`, which is thread-safe.
 class DeviceRing {
  public:
+  /// Returns the number of slots if it is in its range, else throws kInvalidArgument.
+  [[nodiscard]] static int64_t checked_slots(int64_t slots);
+
   /// @param slots  in [2, 1024]
   DeviceRing(const c10::Device& device, int64_t slots);
   DeviceRing(const DeviceRing&) = delete;

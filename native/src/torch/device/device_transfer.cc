@@ -51,8 +51,9 @@ DeviceTransfer::~DeviceTransfer() = default;
 
 std::unique_ptr<DeviceTransfer> DeviceTransfer::create(const std::string& device, int64_t slots) {
   return guarded([&] {
+    const int64_t checked = DeviceRing::checked_slots(slots);  // wrong on any machine
     return std::unique_ptr<DeviceTransfer>(
-        new DeviceTransfer(std::make_unique<Impl>(usable_device(device), slots)));
+        new DeviceTransfer(std::make_unique<Impl>(usable_device(device), checked)));
   });
 }
 

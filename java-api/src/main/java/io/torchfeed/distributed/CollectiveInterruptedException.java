@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
+import static java.util.Objects.requireNonNull;
+
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,7 +27,7 @@ public final class CollectiveInterruptedException extends IllegalStateException 
   public CollectiveInterruptedException(String operation, @Nullable Throwable cause) {
     super(
         "the thread was interrupted during "
-            + operation
+            + requireNonNull(operation, "operation")
             + ", and ProcessGroup was aborted; close it, and join the ranks again",
         cause);
   }
