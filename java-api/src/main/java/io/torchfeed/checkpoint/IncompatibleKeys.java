@@ -15,7 +15,12 @@ import java.util.List;
  *     order of the file
  */
 public record IncompatibleKeys(List<String> missingKeys, List<String> unexpectedKeys) {
-  /** Copies the lists. */
+  /**
+   * Copies the lists.
+   *
+   * @param missingKeys as for the record
+   * @param unexpectedKeys as for the record
+   */
   public IncompatibleKeys {
     missingKeys = List.copyOf(requireNonNull(missingKeys, "missingKeys"));
     unexpectedKeys = List.copyOf(requireNonNull(unexpectedKeys, "unexpectedKeys"));
