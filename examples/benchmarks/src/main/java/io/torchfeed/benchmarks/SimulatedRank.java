@@ -26,13 +26,15 @@ final class SimulatedRank implements AutoCloseable {
     void ended();
   }
 
-  private static final long GREETING = 0x746f726368666431L;
+  private static final long GREETING = 0x746f726368666432L;
+  private static final int GREETING_BYTES = Long.BYTES + 1;
   private static final long NO_STEP = -1;
 
   private final SocketChannel channel;
   private final String name;
   private final Observer observer;
   private final ByteBuffer length = ByteBuffer.allocate(Integer.BYTES);
+  private final ByteBuffer greeting = ByteBuffer.allocate(GREETING_BYTES);
   private @Nullable ByteBuffer frame;
   private long step = NO_STEP;
   private int generation;
@@ -102,6 +104,12 @@ final class SimulatedRank implements AutoCloseable {
 
   /** Takes bytes of the coordinator. */
   void receive(ByteBuffer bytes) throws IOException {
+    if (greeting.hasRemaining()) {
+      fill(greeting, bytes);
+      if (!greeting.hasRemaining() && (greeting.getLong(0) != GREETING || greeting.get(8) != 0)) {
+        throw new IOException("it must be a coordinator of this version, without a secret");
+      }
+    }
     while (bytes.hasRemaining()) {
       if (frame == null) {
         fill(length, bytes);
@@ -153,6 +161,7 @@ final class SimulatedRank implements AutoCloseable {
         ready("");
       }
       case 39 -> observer.ended();
+      case 42 -> beat(System.nanoTime());
       default -> throw new IOException("unknown kind " + kind + " of message");
     }
   }
