@@ -25,7 +25,8 @@
  * <p>Source of the rules: douban/paracel d1548dd (partition.hpp, loader.hpp), with corrections of
  * the defects that lose lines.
  *
- * <p>This package is plain Java and imports only helpers from torchfeed.
+ * <p>This package is plain Java and imports only {@code io.torchfeed.storage} and helpers from
+ * torchfeed.
  */
 @NullMarked
 package io.torchfeed.text;

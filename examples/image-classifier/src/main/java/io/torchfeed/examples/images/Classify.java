@@ -28,7 +28,10 @@ final class Classify implements Callable<Integer> {
   @Mixin private ModelOption model = new ModelOption();
   @Mixin private Loading loading = new Loading();
 
-  @Parameters(arity = "1..*", paramLabel = "PICTURE", description = "JPEG, PNG or WebP files.")
+  @Parameters(
+      arity = "1..*",
+      paramLabel = "PICTURE",
+      description = "JPEG, PNG, WebP, BMP, GIF, PNM or TIFF files.")
   private List<Path> pictures = List.of();
 
   /** Files without classes. */
