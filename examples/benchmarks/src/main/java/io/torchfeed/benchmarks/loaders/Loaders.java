@@ -47,7 +47,7 @@ final class Loaders implements Callable<Integer> {
 
   @Option(
       names = "--out",
-      description = "folder of loaders.json, .png and .md (default: ${DEFAULT-VALUE})")
+      description = "folder of loaders.json, .svg and .md (default: ${DEFAULT-VALUE})")
   private Path out = Path.of("results");
 
   @Option(names = "--mnist", required = true, hidden = true)
@@ -122,9 +122,8 @@ final class Loaders implements Callable<Integer> {
     System.out.println("\nload of the machine before each row and at the end: " + load);
     ResultJson.write(
         out.resolve("loaders.json"), command(turns), machine(), load, all, steps, bars);
-    ResultChart.write(all, out.resolve("loaders.png"));
     ResultMarkdown.write(all, out.resolve("loaders.md"));
-    System.out.println("written: loaders.json, loaders.png and loaders.md in " + out);
+    System.out.println("written: loaders.json and loaders.md in " + out);
     return 0;
   }
 

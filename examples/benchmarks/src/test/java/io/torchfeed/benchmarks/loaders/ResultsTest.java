@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -154,16 +155,50 @@ class ResultsTest {
   void jsonAndChartAreWritten(@TempDir Path folder) throws Exception {
     Results results = results();
     Path json = folder.resolve("loaders.json");
-    Path png = folder.resolve("loaders.png");
     StepTime step = new StepTime("A: engine", 0.25, Spread.of(1000), Spread.of(1.01));
     ResultJson.write(
-        json, "command", "machine", List.of(0.5), List.of(results), List.of(step), List.of());
-    ResultChart.write(List.of(results, new Results(Row.B)), png);
+        json,
+        "command",
+        "machine",
+        List.of(0.5),
+        List.of(results, new Results(Row.B)),
+        List.of(step),
+        List.of());
     assertThat(json)
         .content()
         .contains("\"torchfeedIsTimes\" : [ 19.0, 19.0, 19.0 ]", "\"heapBytesABatch\" : 500")
         .contains("\"inTurn\"", "\"nanosAnEpoch\" : [ [ 10.0, 11.0, 16.0 ]")
         .contains("\"turns\" : [ 1900000.0, 950000.0, 3800000.0 ]", "\"computeOverLoad\" : 0.25");
-    assertThat(Files.readAllBytes(png)).startsWith(0x89, 'P', 'N', 'G');
+    assertThat(chart(json, folder))
+        .containsSubsequence(
+            "A: MNIST as float",
+            "limit: memcpy into one reused buffer, 1 thread: 2,000",
+            "torchfeed, native engine",
+            ">1,900<",
+            "no worker",
+            "Python's DataLoader",
+            ">100<",
+            "per sample, no worker")
+        .doesNotContain("B: ");
+  }
+
+  @Test
+  void theChartIsThatOfTheResults(@TempDir Path folder) throws Exception {
+    Path results = Path.of("results");
+    assertThat(results.resolve("loaders.svg"))
+        .as("redraw it by chart.py results/loaders.json results/loaders.svg")
+        .content()
+        .isEqualTo(chart(results.resolve("loaders.json"), folder));
+  }
+
+  private static String chart(Path json, Path folder) throws Exception {
+    Path svg = folder.resolve("loaders.svg");
+    Process python =
+        new ProcessBuilder("python3", "chart.py", json.toString(), svg.toString())
+            .redirectErrorStream(true)
+            .start();
+    String output = new String(python.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertThat(python.waitFor()).as(output).isZero();
+    return Files.readString(svg);
   }
 }
