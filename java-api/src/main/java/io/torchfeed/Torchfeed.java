@@ -76,22 +76,24 @@ public final class Torchfeed {
    */
   public static void main(String[] args) {
     requireNonNull(args, "args");
-    if (args.length > 0 && args[0].equals("images")) {
-      System.exit(ImageCommand.run(List.of(args).subList(1, args.length), System.out, System.err));
+    if (args.length == 0) {
+      System.exit(SelfCheck.run(System.out) ? 0 : 1);
     }
-    if (args.length > 0 && args[0].equals("launch")) {
-      System.exit(LaunchCommand.run(List.of(args).subList(1, args.length), System.out, System.err));
-    }
-    if (args.length > 0 && args[0].equals("generations")) {
-      System.exit(
-          GenerationsCommand.run(List.of(args).subList(1, args.length), System.out, System.err));
-    }
-    if (args.length > 0) {
-      System.err.println(
-          "error: no arguments, %s, %s or launch are expected, got %s"
-              .formatted(ImageCommand.USAGE, GenerationsCommand.USAGE, String.join(" ", args)));
-      System.exit(WRONG_USAGE);
-    }
-    System.exit(SelfCheck.run(System.out) ? 0 : 1);
+    List<String> rest = List.of(args).subList(1, args.length);
+    System.exit(
+        switch (args[0]) {
+          case "generations" -> GenerationsCommand.run(rest, System.out, System.err);
+          case "images" -> ImageCommand.run(rest, System.out, System.err);
+          case "launch" -> LaunchCommand.run(rest, System.out, System.err);
+          default -> {
+            System.err.printf(
+                "error: the commands are %s, %s and launch --help, and the self-check has no"
+                    + " arguments; got %s%n",
+                GenerationsCommand.USAGE,
+                ImageCommand.USAGE.replace(" | ", ", "),
+                String.join(" ", args));
+            yield WRONG_USAGE;
+          }
+        });
   }
 }

@@ -13,13 +13,20 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Tests that a page of more than three screens begins with links to its sections. */
+/**
+ * Tests that a page of more than three screens begins with links to its sections, and that files
+ * which depend on the inside of libtorch are listed by names that exist.
+ */
 class ContentsTest {
   private static final Path ROOT = Path.of("..");
   private static final int THREE_SCREENS = 130;
   private static final Pattern BLOCK = Pattern.compile("(?ms)^```.*?^```");
   private static final Pattern SECTION = Pattern.compile("(?m)^## (.+)$");
   private static final Pattern CONTENTS = Pattern.compile("(?ms)^\\*\\*Contents\\*\\*: (.*?)\n\n");
+  private static final Pattern INSIDE =
+      Pattern.compile("(?ms)^## The inside of libtorch$(.*?)^## ");
+  private static final Pattern FIRST_CELL = Pattern.compile("(?m)^\\| ([^|]*) \\|");
+  private static final Pattern FILE = Pattern.compile("`([\\w/]+\\.\\w+)`");
   private static final Pattern LINK = Pattern.compile("\\]\\(#([^)]*)\\)");
 
   @Test
@@ -40,6 +47,25 @@ class ContentsTest {
             .containsSubsequence(anchors);
       }
     }
+  }
+
+  @Test
+  void filesThatDependOnTheInsideOfLibtorchExist() throws IOException {
+    String page = Files.readString(ROOT.resolve(".github/CONTRIBUTING.md"));
+    List<String> names =
+        all(INSIDE, page)
+            .flatMap(text -> all(FIRST_CELL, text))
+            .flatMap(cell -> all(FILE, cell))
+            .toList();
+    assertThat(names)
+        .hasSizeGreaterThan(30)
+        .allSatisfy(
+            name ->
+                assertThat(
+                        Stream.of("native/src", "java-api/src/main/java/io/torchfeed")
+                            .map(folder -> ROOT.resolve(folder).resolve(name)))
+                    .as(name)
+                    .anyMatch(Files::isRegularFile));
   }
 
   /** The change log and reports that programs write have no sections to choose from. */

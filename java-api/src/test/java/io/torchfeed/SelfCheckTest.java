@@ -106,8 +106,8 @@ class SelfCheckTest {
     assertThat(result.status()).isEqualTo(2);
     assertThat(result.output().lines())
         .containsExactly(
-            "error: no arguments, images pack FOLDER FILE | images verify FILE, generations FOLDER"
-                + " or launch are expected, got --verbose");
+            "error: the commands are generations FOLDER, images pack FOLDER FILE, images verify FILE"
+                + " and launch --help, and the self-check has no arguments; got --verbose");
   }
 
   @Test
