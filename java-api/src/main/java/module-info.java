@@ -16,6 +16,7 @@ module io.torchfeed {
   exports io.torchfeed.amp;
   exports io.torchfeed.checkpoint;
   exports io.torchfeed.data;
+  exports io.torchfeed.data.loader;
   exports io.torchfeed.data.source;
   exports io.torchfeed.distributed;
   exports io.torchfeed.distributed.launch;

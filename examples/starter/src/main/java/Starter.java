@@ -4,8 +4,8 @@ import static org.bytedeco.pytorch.global.torch.nll_loss;
 import static org.bytedeco.pytorch.global.torch.relu;
 
 import io.torchfeed.Torchfeed;
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.data.NativeDataset;
 import io.torchfeed.data.source.FileColumn;
 import io.torchfeed.data.source.FileDataset;

@@ -6,7 +6,7 @@
  * the same samples everywhere; speed.
  *
  * <p>Data flows in one direction: {@link io.torchfeed.sampler.Sampler} (the samples and their
- * order) → {@link io.torchfeed.data.DataLoader} (rows, in batches) → {@link
+ * order) → {@link io.torchfeed.data.loader.DataLoader} (rows, in batches) → {@link
  * io.torchfeed.memory.DeviceTransfer} (if a device is requested) → training step, with {@code
  * io.torchfeed.distributed} around it. A sampler knows nothing about rows. A loader divides streams
  * among ranks, and leaves the order of indexed data to its sampler. Data without random access is a
@@ -34,9 +34,9 @@
  *   <li><b>Ownership</b>: the caller that opens an object closes it. Objects keep the needed parts
  *       of their parents alive, so the order of closing does not matter. Native memory is freed by
  *       its last user.
- *   <li><b>Observability</b>: {@link io.torchfeed.data.DataLoader#stats} identifies the bottleneck
- *       of an epoch; JDK Flight Recorder receives an event for each wait, gather, sample and
- *       transfer.
+ *   <li><b>Observability</b>: {@link io.torchfeed.data.loader.DataLoader#stats} identifies the
+ *       bottleneck of an epoch; JDK Flight Recorder receives an event for each wait, gather, sample
+ *       and transfer.
  *   <li><b>Errors</b>: {@link IllegalArgumentException} for an invalid value, as soon as it is
  *       passed; {@link IllegalStateException} for a call in the wrong state, including use after
  *       close; otherwise a typed exception of the package. Messages name the rule, the value and

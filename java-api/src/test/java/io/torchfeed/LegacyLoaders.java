@@ -4,12 +4,12 @@ package io.torchfeed;
 import static io.torchfeed.LegacyPlans.ROWS;
 import static io.torchfeed.LegacyPlans.SEED;
 
-import io.torchfeed.data.DataLoader;
-import io.torchfeed.data.DataLoaderBuilder;
 import io.torchfeed.data.Dataset;
 import io.torchfeed.data.SampleWriter;
 import io.torchfeed.data.StreamDataset;
 import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.loader.DataLoader;
+import io.torchfeed.data.loader.DataLoaderBuilder;
 import io.torchfeed.data.source.ObjectStreamDataset;
 import io.torchfeed.data.source.SampleEncoder;
 import io.torchfeed.data.source.TextLines;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed;
 
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.Batches;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
 import io.torchfeed.data.source.ObjectStreamDataset;
 import io.torchfeed.sampler.BatchCursor;
 import io.torchfeed.sampler.Cursor;

@@ -11,9 +11,10 @@
  * io.torchfeed.checkpoint.TorchFile} is one of Python's {@code torch.save}.
  *
  * <p>A run that resumes ends equal bit for bit to one that was not stopped if each rank restores
- * the parameters, the state of the optimizer, the {@linkplain io.torchfeed.data.Batches#state()
- * position of the loader}, the generators of random numbers that dropout draws from (or a seed for
- * each epoch), and the states of this package's objects.
+ * the parameters, the state of the optimizer, the {@linkplain
+ * io.torchfeed.data.loader.Batches#state() position of the loader}, the generators of random
+ * numbers that dropout draws from (or a seed for each epoch), and the states of this package's
+ * objects.
  */
 @NullMarked
 package io.torchfeed.checkpoint;

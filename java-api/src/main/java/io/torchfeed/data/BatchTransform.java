@@ -24,8 +24,8 @@ public interface BatchTransform {
    *     views of the batch's memory, which may be written. They are valid only during this call.
    * @param random random numbers that are the same for the same seed of the loader, epoch and first
    *     sample of the batch, regardless of the workers
-   * @return the tensors that {@link Batch#tensor} returns: some of the arguments, views of them, or
-   *     new ones, of any number and shape
+   * @return the tensors that {@link io.torchfeed.data.loader.Batch#tensor} returns: some of the
+   *     arguments, views of them, or new ones, of any number and shape
    * @throws Exception if they cannot be computed; the consumer gets an {@link
    *     IllegalStateException} with this cause in place of the batch
    */

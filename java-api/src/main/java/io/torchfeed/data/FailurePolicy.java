@@ -6,7 +6,7 @@ package io.torchfeed.data;
  *
  * @param retries the number of times that the sample is retried first, at least 0
  * @param skip whether the sample is then left out of its batch; otherwise the batch is lost, and
- *     {@link Batches#next} throws the {@link SampleException}
+ *     {@link io.torchfeed.data.loader.Batches#next} throws the {@link SampleException}
  */
 public record FailurePolicy(int retries, boolean skip) {
   /**

@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The progress of the consumer of a pass, to be saved in a checkpoint. {@link
- * DataLoader#resume(LoaderState)} delivers exactly the rest of it. Immutable.
+ * io.torchfeed.data.loader.DataLoader#resume(LoaderState)} delivers exactly the rest of it.
+ * Immutable.
  *
  * <p>The state does not depend on workers, prefetching or the engine: batches that were loaded
  * ahead but not delivered are loaded again.
@@ -30,7 +31,7 @@ public sealed interface LoaderState {
   /**
    * Returns whether the consumer has seen the end of the epoch, so that the next epoch follows.
    *
-   * @return true once {@link Batches#hasNext} has returned false
+   * @return true once {@link io.torchfeed.data.loader.Batches#hasNext} has returned false
    */
   boolean finished();
 
@@ -90,7 +91,8 @@ public sealed interface LoaderState {
    *
    * @param sampler the part of the order that was delivered without a gap
    * @param deliveredAhead the numbers of the batches that were delivered although an earlier one
-   *     was not, ascending; empty unless {@link DataLoaderBuilder#inOrder} is false
+   *     was not, ascending; empty unless {@link io.torchfeed.data.loader.DataLoaderBuilder#inOrder}
+   *     is false
    */
   public record IndexState(SamplerState sampler, List<Long> deliveredAhead) implements LoaderState {
     /**
@@ -144,9 +146,9 @@ public sealed interface LoaderState {
 
   /**
    * The progress of one rank through its shards of a {@link StreamDataset}, to be saved in a
-   * checkpoint so that {@link DataLoader#resume(java.util.List)} continues exactly there. It has a
-   * position for each shard of the rank; nothing in it depends on workers or prefetching.
-   * Immutable.
+   * checkpoint so that {@link io.torchfeed.data.loader.DataLoader#resume(java.util.List)} continues
+   * exactly there. It has a position for each shard of the rank; nothing in it depends on workers
+   * or prefetching. Immutable.
    *
    * @param dataset the parameters of the dataset that the positions belong to
    * @param epoch the number of the epoch, at least 0

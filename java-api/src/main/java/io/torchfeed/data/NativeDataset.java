@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.RowOwner;
 import io.torchfeed.bindings.RowSet;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.memory.RowSpec;
@@ -19,13 +20,12 @@ import java.util.function.Supplier;
  * io.torchfeed.data.source.ImageFiles}, {@link io.torchfeed.data.source.ImageRecords}, and subsets,
  * concatenations and transforms of these. Thread-safe.
  */
-public abstract class NativeDataset implements AutoCloseable {
+@SuppressWarnings("exports")
+public abstract class NativeDataset extends RowOwner implements AutoCloseable {
   private static final String SELECTION = "NativeDataset";
 
-  private final NativeHandle<RowSet> rows;
   private final long size;
   private final List<RowSpec> columns;
-  private final boolean takesSeed;
 
   /**
    * Takes ownership of rows, which {@link #close} releases. Only torchfeed's own datasets extend
@@ -34,7 +34,6 @@ public abstract class NativeDataset implements AutoCloseable {
    * @param rows the rows
    * @param columns the dtype and shape of a row of each column
    */
-  @SuppressWarnings("exports")
   protected NativeDataset(NativeHandle<RowSet> rows, List<RowSpec> columns) {
     this(rows, columns, false);
   }
@@ -47,12 +46,10 @@ public abstract class NativeDataset implements AutoCloseable {
    * @param takesSeed whether rows can have random steps, drawn for the seed of the loader, the
    *     epoch and the index; a seed is refused for other datasets
    */
-  @SuppressWarnings("exports")
   protected NativeDataset(NativeHandle<RowSet> rows, List<RowSpec> columns, boolean takesSeed) {
-    this.rows = requireNonNull(rows, "rows");
+    super(rows, takesSeed);
     this.size = rows.callLong(RowSet::rows);
     this.columns = List.copyOf(columns);
-    this.takesSeed = takesSeed;
   }
 
   /**
@@ -87,7 +84,9 @@ public abstract class NativeDataset implements AutoCloseable {
   public final NativeDataset subset(long... indices) {
     requireNonNull(indices, "indices");
     return new Selection(
-        rows.call(set -> create(() -> set.subset(indices, indices.length))), columns, takesSeed);
+        rows(this).call(set -> create(() -> set.subset(indices, indices.length))),
+        columns,
+        takesSeed(this));
   }
 
   /**
@@ -109,9 +108,9 @@ public abstract class NativeDataset implements AutoCloseable {
     Checks.requireIndex("column", column, columns.size());
     changed.set(column, transform.row(columns.get(column)));
     return new Selection(
-        rows.call(set -> create(() -> transform.applied(set, column))),
+        rows(this).call(set -> create(() -> transform.applied(set, column))),
         changed,
-        takesSeed || transform.isRandom());
+        takesSeed(this) || transform.isRandom());
   }
 
   /**
@@ -138,13 +137,13 @@ public abstract class NativeDataset implements AutoCloseable {
       }
     }
     return new Selection(
-        joined(all), all.get(0).columns, all.stream().anyMatch(NativeDataset::takesSeed));
+        joined(all), all.get(0).columns, all.stream().anyMatch(RowOwner::takesSeed));
   }
 
   /** Joins halves, since each joining copies references to all parts. */
   private static NativeHandle<RowSet> joined(List<NativeDataset> parts) {
     if (parts.size() == 1) {
-      return parts.get(0).share(SELECTION);
+      return share(parts.get(0), SELECTION);
     }
     int middle = parts.size() / 2;
     try (NativeHandle<RowSet> first = joined(parts.subList(0, middle));
@@ -161,23 +160,13 @@ public abstract class NativeDataset implements AutoCloseable {
     }
   }
 
-  /** Returns whether samples may depend on the seed of the loader. */
-  final boolean takesSeed() {
-    return takesSeed;
-  }
-
-  /** Returns a second reference to the rows, with an independent lifetime. */
-  final NativeHandle<RowSet> share(String owner) {
-    return rows.call(set -> NativeHandle.create(owner, set::share));
-  }
-
   /**
    * Releases the rows. Idempotent; loaders that are already built continue to work, since they hold
    * their own references to the rows.
    */
   @Override
   public final void close() {
-    rows.close();
+    rows(this).close();
   }
 
   /** Rows of other datasets, selected or transformed. */

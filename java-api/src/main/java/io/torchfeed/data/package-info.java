@@ -1,16 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Datasets, the loader, and the batches it delivers.
- *
- * <p>A loader turns the order of a {@link io.torchfeed.sampler.Sampler} into batches of tensors.
- * Their content depends only on plan, epoch and dataset; workers and prefetching affect speed,
- * never content. Batches are delivered in order, unless {@link
- * io.torchfeed.data.DataLoaderBuilder#inOrder inOrder(false)} lets ready ones overtake.
- *
- * <p>Waits are bounded: {@link io.torchfeed.data.DataLoaderBuilder#timeout timeout} limits the wait
- * for a batch, closing takes about a second at most, and threads that have not returned by then are
- * abandoned together with the memory they use. A batch takes less than a kilobyte of Java heap
- * whatever its size: index lists and slabs are reused when it ends.
+ * Datasets, and the contracts between them and the loader, which is {@code
+ * io.torchfeed.data.loader}.
  *
  * <p>Rows in memory are a {@link io.torchfeed.data.TensorDataset}, loaded from a {@link
  * io.torchfeed.data.source.CsvFile} for example; rows in files are a {@link

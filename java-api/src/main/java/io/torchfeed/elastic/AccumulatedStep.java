@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.elastic;
 
-import io.torchfeed.data.Batch;
+import io.torchfeed.data.loader.Batch;
 import io.torchfeed.distributed.training.ReplicatedModel;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Scalar;

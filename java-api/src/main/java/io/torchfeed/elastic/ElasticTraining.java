@@ -4,8 +4,8 @@ package io.torchfeed.elastic;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.checkpoint.TrainingState;
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.membership.Membership;
 import io.torchfeed.distributed.membership.MembershipEndedException;

@@ -5,7 +5,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.checkpoint.Checkpoints;
 import io.torchfeed.checkpoint.TrainingState;
-import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.GroupOptions;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.membership.Membership;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.elastic;
 
-import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.sampler.RankConsistency.AllGather;
 import java.util.ArrayList;

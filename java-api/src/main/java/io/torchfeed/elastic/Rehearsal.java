@@ -2,9 +2,9 @@
 package io.torchfeed.elastic;
 
 import io.torchfeed.checkpoint.TrainingState;
-import io.torchfeed.data.Batches;
-import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.GroupOptions;
 import io.torchfeed.distributed.Master;
 import io.torchfeed.distributed.ProcessGroup;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.elastic;
 
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.Batches;
 import io.torchfeed.data.LoaderState;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
 import io.torchfeed.distributed.ProcessGroup;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

@@ -6,7 +6,7 @@
  * <p>{@link io.torchfeed.elastic.ElasticTraining} owns the loop. A loop of your own joins the group
  * of each generation by {@link io.torchfeed.elastic.ElasticGroup}, copies the state of rank 0 to
  * the others by {@link io.torchfeed.elastic.StateTransfer}, and continues in the data by {@link
- * io.torchfeed.data.Batches#stateAt}. Ranks are numbered by a {@link
+ * io.torchfeed.data.loader.Batches#stateAt}. Ranks are numbered by a {@link
  * io.torchfeed.distributed.membership.Coordinator} in a process that outlives them.
  */
 @NullMarked

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.torchfeed.bindings.torchfeed;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.testing.TestJvm;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;

@@ -7,6 +7,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.torchfeed.data.MisbehavingDataset.Deed;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;

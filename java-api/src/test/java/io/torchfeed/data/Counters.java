@@ -3,6 +3,8 @@ package io.torchfeed.data;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.sampler.Part;

@@ -7,6 +7,10 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.torchfeed.bindings.torchfeed;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
+import io.torchfeed.data.loader.DataLoaderBuilder;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import io.torchfeed.testing.FakeDevice;
 import java.util.ArrayList;

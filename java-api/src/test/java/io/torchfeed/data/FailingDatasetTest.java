@@ -9,6 +9,9 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.torchfeed.data.MisbehavingDataset.Deed;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import java.io.IOException;

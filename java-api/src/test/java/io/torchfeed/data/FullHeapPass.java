@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
+import io.torchfeed.data.loader.DataLoaderBuilder;
 import io.torchfeed.testing.FakeDevice;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,7 +31,7 @@ public final class FullHeapPass implements Function<String, String> {
         case "device" -> loader.device(FakeDevice.NAME);
         case "unordered" -> loader.inOrder(false);
         case "gathered" -> loader.onFailure(FailurePolicy.report());
-        case "step" -> loader.afterTransfer((batch, seed) -> batch.tensors());
+        case "step" -> loader.afterTransfer(Batch.Step.of((all, random) -> all));
         default -> {}
       }
     }

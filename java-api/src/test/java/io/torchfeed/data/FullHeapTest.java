@@ -43,7 +43,7 @@ class FullHeapTest {
         new AllocationFaults(
             List.of("io.torchfeed.data."),
             List.of(
-                "io.torchfeed.data.Batches",
+                "io.torchfeed.data.loader.Batches",
                 "io.torchfeed.data.engine.",
                 "io.torchfeed.data.pass.",
                 "io.torchfeed.data.task."));

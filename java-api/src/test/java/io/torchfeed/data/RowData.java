@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
+import io.torchfeed.data.loader.DataLoader;
+import io.torchfeed.data.loader.DataLoaderBuilder;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import java.util.Arrays;

@@ -3,6 +3,7 @@ package io.torchfeed.data;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.torchfeed.data.loader.Batch;
 import io.torchfeed.sampler.BatchCursor;
 import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.Cursor;

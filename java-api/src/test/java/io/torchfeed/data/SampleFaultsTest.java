@@ -5,10 +5,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.torchfeed.bindings.RowOwner;
 import io.torchfeed.data.engine.BatchEngine;
 import io.torchfeed.data.engine.LoadedBatch;
 import io.torchfeed.data.engine.NativeEngineFactory;
 import io.torchfeed.data.engine.NativeEngineOptions;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
+import io.torchfeed.data.loader.DataLoaderBuilder;
 import io.torchfeed.data.task.IndexRequest;
 import io.torchfeed.data.task.LoaderMeter;
 import io.torchfeed.memory.DType;
@@ -277,7 +282,7 @@ class SampleFaultsTest {
 
   private static NativeEngineFactory oneWorker(TensorDataset data) {
     return new NativeEngineFactory(
-        data.share("test"),
+        RowOwner.share(data, "test"),
         new NativeEngineOptions(1, 1, 1, true, null, 0, new LoaderMeter(1, false)));
   }
 

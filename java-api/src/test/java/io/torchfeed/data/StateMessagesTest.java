@@ -4,6 +4,8 @@ package io.torchfeed.data;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.sampler.PlanParameters;
 import java.util.ArrayList;
 import java.util.List;

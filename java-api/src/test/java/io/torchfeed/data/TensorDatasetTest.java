@@ -4,6 +4,9 @@ package io.torchfeed.data;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import org.bytedeco.pytorch.Scalar;

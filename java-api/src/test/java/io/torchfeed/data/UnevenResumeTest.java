@@ -3,6 +3,8 @@ package io.torchfeed.data;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;

@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import java.io.IOException;
@@ -167,12 +170,9 @@ class VariableLengthTest {
 
   @ParameterizedTest
   @CsvSource({
-    "FLOAT16,4000",
-    "BFLOAT16,4000",
-    "FLOAT8_E4M3FN,40",
-    "FLOAT8_E4M3FNUZ,48",
-    "FLOAT8_E5M2,40",
-    "FLOAT8_E5M2FNUZ,44",
+    "FLOAT16,4000", "BFLOAT16,4000",
+    "FLOAT8_E4M3FN,40", "FLOAT8_E4M3FNUZ,48",
+    "FLOAT8_E5M2,40", "FLOAT8_E5M2FNUZ,44",
     "FLOAT8_E8M0FNU,80"
   })
   void floatsWrittenAsTheirBitsArePadded(DType dtype, String two) {

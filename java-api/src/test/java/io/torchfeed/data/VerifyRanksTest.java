@@ -4,6 +4,8 @@ package io.torchfeed.data;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.sampler.Part;

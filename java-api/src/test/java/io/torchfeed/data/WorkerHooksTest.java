@@ -5,6 +5,8 @@ import static io.torchfeed.data.MisbehavingDataset.loader;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

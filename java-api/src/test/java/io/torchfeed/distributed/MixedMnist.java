@@ -3,9 +3,9 @@ package io.torchfeed.distributed;
 
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.Batches;
-import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.data.source.FileColumn;
 import io.torchfeed.data.source.FileDataset;
 import io.torchfeed.distributed.training.DataParallelOptions;

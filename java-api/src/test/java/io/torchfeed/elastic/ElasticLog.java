@@ -4,7 +4,7 @@ package io.torchfeed.elastic;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.torchfeed.data.Batch;
+import io.torchfeed.data.loader.Batch;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;

@@ -5,8 +5,8 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.elastic.ElasticThreads.Rank;
 import io.torchfeed.elastic.ElasticTraining.Outcome;
 import io.torchfeed.sampler.Part;

@@ -5,10 +5,10 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.torchfeed.checkpoint.StateDict;
-import io.torchfeed.data.Batches;
-import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.LoaderState;
 import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.membership.Coordinator;
 import io.torchfeed.distributed.membership.CoordinatorEvent;
 import io.torchfeed.distributed.membership.CoordinatorOptions;

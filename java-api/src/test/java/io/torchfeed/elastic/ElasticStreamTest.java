@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.torchfeed.checkpoint.Checkpoints;
-import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.membership.CoordinatorEvent.Kind;
 import io.torchfeed.distributed.membership.Membership;
 import io.torchfeed.distributed.training.DistributedDataParallel;

@@ -2,11 +2,11 @@
 package io.torchfeed.benchmarks;
 
 import com.sun.management.OperatingSystemMXBean;
-import io.torchfeed.data.Batches;
-import io.torchfeed.data.DataLoader;
-import io.torchfeed.data.DataLoaderBuilder;
 import io.torchfeed.data.Dataset;
 import io.torchfeed.data.NativeDataset;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
+import io.torchfeed.data.loader.DataLoaderBuilder;
 import io.torchfeed.data.source.ImageFiles;
 import io.torchfeed.data.source.ImageFolder;
 import io.torchfeed.data.source.ImageList;

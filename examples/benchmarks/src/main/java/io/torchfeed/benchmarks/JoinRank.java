@@ -3,10 +3,10 @@ package io.torchfeed.benchmarks;
 
 import static org.bytedeco.pytorch.global.torch.nll_loss;
 
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.Batches;
-import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.membership.Membership;
 import io.torchfeed.distributed.membership.World;
 import io.torchfeed.distributed.training.DistributedDataParallel;

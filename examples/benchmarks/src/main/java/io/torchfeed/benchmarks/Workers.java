@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.benchmarks;
 
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.Batches;
-import io.torchfeed.data.DataLoader;
-import io.torchfeed.data.DataLoaderBuilder;
 import io.torchfeed.data.Dataset;
 import io.torchfeed.data.NativeDataset;
 import io.torchfeed.data.SampleWriter;
 import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
+import io.torchfeed.data.loader.DataLoaderBuilder;
 import io.torchfeed.data.source.ImageFiles;
 import io.torchfeed.data.source.ImageFolder;
 import io.torchfeed.image.ImagePlan;

@@ -4,10 +4,10 @@ package io.torchfeed.spark;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.checkpoint.TrainingState;
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.Batches;
-import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.LoaderState;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.distributed.training.UnevenInputs;
 import io.torchfeed.internal.Hash64;

@@ -3,9 +3,9 @@ package io.torchfeed.spark;
 
 import static java.util.Objects.requireNonNull;
 
-import io.torchfeed.data.DataLoader;
-import io.torchfeed.data.DataLoaderBuilder;
 import io.torchfeed.data.NativeDataset;
+import io.torchfeed.data.loader.DataLoader;
+import io.torchfeed.data.loader.DataLoaderBuilder;
 import java.util.List;
 
 /**

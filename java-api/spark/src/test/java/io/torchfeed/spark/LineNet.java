@@ -3,7 +3,7 @@ package io.torchfeed.spark;
 
 import static org.bytedeco.pytorch.global.torch.mse_loss;
 
-import io.torchfeed.data.Batch;
+import io.torchfeed.data.loader.Batch;
 import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import io.torchfeed.checkpoint.TrainingState;
-import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.memory.DType;
 import java.io.Serializable;

@@ -27,7 +27,7 @@ class SparkProgramsTest {
   private static final String BEFORE =
       """
       import static org.bytedeco.pytorch.global.torch.*;
-      import io.torchfeed.data.Batch;
+      import io.torchfeed.data.loader.Batch;
       import io.torchfeed.distributed.training.DistributedDataParallel;
       import io.torchfeed.memory.DType;
       import io.torchfeed.sampler.order.ShuffledSampler;

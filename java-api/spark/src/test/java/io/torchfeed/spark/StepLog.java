@@ -3,7 +3,7 @@ package io.torchfeed.spark;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.torchfeed.data.Batch;
+import io.torchfeed.data.loader.Batch;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -3,9 +3,9 @@ package io.torchfeed.spark;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.GroupOptions;
 import io.torchfeed.distributed.Master;
 import io.torchfeed.distributed.ProcessGroup;

@@ -8,9 +8,9 @@ import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The content of the batch that the consumer of a pass holds. A {@link io.torchfeed.data.Batch}
- * refers to it and to the pass; it refers to neither, so that a pass that the consumer has dropped
- * can be detected.
+ * The content of the batch that the consumer of a pass holds. A {@link
+ * io.torchfeed.data.loader.Batch} refers to it and to the pass; it refers to neither, so that a
+ * pass that the consumer has dropped can be detected.
  */
 public final class DeliveredBatch {
   public final long epoch;

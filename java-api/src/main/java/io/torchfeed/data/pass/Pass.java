@@ -12,9 +12,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The implementation of {@link io.torchfeed.data.Batches}. It refers neither to the {@link
- * io.torchfeed.data.Batches} nor to its loader, so that passes that were dropped without being
- * closed can be detected.
+ * The implementation of {@link io.torchfeed.data.loader.Batches}. It refers neither to the {@link
+ * io.torchfeed.data.loader.Batches} nor to its loader, so that passes that were dropped without
+ * being closed can be detected.
  */
 public final class Pass {
   /** A computation on the tensors of a batch before its delivery. */

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.task;
 
-import io.torchfeed.data.LoaderStats;
 import java.time.Duration;
 import java.util.Optional;
 
-/** The figures behind {@link LoaderStats}, whose methods describe them. */
+/** The figures behind {@link io.torchfeed.data.loader.LoaderStats}, whose methods describe them. */
 public record LoaderFigures(
     long batches,
     long rows,
@@ -19,5 +18,8 @@ public record LoaderFigures(
     int workers,
     int prefetch,
     double ready,
-    Optional<LoaderStats.Slowest> slowest,
-    boolean javaCode) {}
+    Optional<Slowest> slowest,
+    boolean javaCode) {
+  /** The sample or the batch that took the longest. */
+  public record Slowest(String what, long number, long epoch, Duration time) {}
+}

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.task;
 
-import io.torchfeed.data.LoaderStats;
 import java.time.Duration;
 import java.util.Optional;
 
@@ -93,11 +92,11 @@ public final class LoaderMeter {
         javaCode);
   }
 
-  private Optional<LoaderStats.Slowest> slowest() {
+  private Optional<LoaderFigures.Slowest> slowest() {
     return slowestNanos < 0
         ? Optional.empty()
         : Optional.of(
-            new LoaderStats.Slowest(
+            new LoaderFigures.Slowest(
                 javaCode ? "sample" : "batch",
                 slowestNumber,
                 slowestEpoch,

@@ -25,7 +25,7 @@ import org.bytedeco.pytorch.Tensor;
  * EmbeddingBag} may be sparse.
  *
  * <p>Training does not reveal that a rank loads other samples than it should: {@link
- * io.torchfeed.data.DataLoaderBuilder#verifyRanks} compares the ranks once for each epoch.
+ * io.torchfeed.data.loader.DataLoaderBuilder#verifyRanks} compares the ranks once for each epoch.
  *
  * <p>The module may be on a GPU: {@link io.torchfeed.distributed.GroupOptions#withDevice} then lets
  * gradients be averaged from device to device; of the exchanges, only those in full, float16 and

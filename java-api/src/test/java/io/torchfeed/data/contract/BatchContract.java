@@ -5,11 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.Batches;
-import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.RowData;
 import io.torchfeed.data.Rows;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;

@@ -3,10 +3,10 @@ package io.torchfeed.data.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.torchfeed.data.Batches;
-import io.torchfeed.data.DataLoader;
-import io.torchfeed.data.DataLoaderBuilder;
 import io.torchfeed.data.RowData;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
+import io.torchfeed.data.loader.DataLoaderBuilder;
 import io.torchfeed.testing.FakeDevice;
 import java.util.function.IntFunction;
 import org.junit.jupiter.api.Nested;

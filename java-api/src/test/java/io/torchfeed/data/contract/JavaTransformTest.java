@@ -3,12 +3,12 @@ package io.torchfeed.data.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.Batches;
 import io.torchfeed.data.Counters;
-import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.RowData;
 import io.torchfeed.data.Rows;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.sampler.Part;
 import java.util.ArrayList;
 import java.util.List;

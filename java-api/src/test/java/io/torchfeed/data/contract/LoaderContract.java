@@ -7,13 +7,13 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.Batches;
-import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.RowData;
 import io.torchfeed.data.Rows;
 import io.torchfeed.data.SampleException;
 import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.Part;

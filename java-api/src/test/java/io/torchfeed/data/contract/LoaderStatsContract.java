@@ -4,11 +4,11 @@ package io.torchfeed.data.contract;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.torchfeed.data.Batches;
-import io.torchfeed.data.DataLoader;
-import io.torchfeed.data.LoaderStats;
 import io.torchfeed.data.RowData;
 import io.torchfeed.data.Rows;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
+import io.torchfeed.data.loader.LoaderStats;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.Reader;

@@ -3,10 +3,10 @@ package io.torchfeed.data.contract;
 
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
-import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.RowData;
 import io.torchfeed.data.Rows;
 import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.loader.DataLoader;
 import org.junit.jupiter.api.Test;
 
 /** Tests of closing a loader, with the native engine. */

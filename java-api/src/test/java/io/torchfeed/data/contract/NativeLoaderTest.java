@@ -3,12 +3,12 @@ package io.torchfeed.data.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.torchfeed.data.Batches;
-import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.LoaderTimeoutException;
 import io.torchfeed.data.RowData;
 import io.torchfeed.data.Rows;
 import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import java.time.Duration;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;

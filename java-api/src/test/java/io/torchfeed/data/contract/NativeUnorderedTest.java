@@ -3,13 +3,13 @@ package io.torchfeed.data.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.Batches;
-import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.LoaderState;
 import io.torchfeed.data.RowData;
 import io.torchfeed.data.Rows;
 import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import org.bytedeco.pytorch.Tensor;
 import org.junit.jupiter.api.Test;
 

@@ -3,10 +3,10 @@ package io.torchfeed.data.source;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.Batches;
-import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.graph.AllToAll;
 import io.torchfeed.graph.BipartiteGraph;
 import io.torchfeed.graph.EdgeLoader;

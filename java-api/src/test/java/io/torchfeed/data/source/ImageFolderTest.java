@@ -6,13 +6,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.Batches;
-import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.FailurePolicy;
 import io.torchfeed.data.Rows;
 import io.torchfeed.data.SampleException;
 import io.torchfeed.data.SampleWriter;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.image.ImageException;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.memory.DType;

@@ -5,13 +5,13 @@ import static io.torchfeed.testing.LargeTensors.ABOVE_2_GIB;
 import static io.torchfeed.testing.LargeTensors.ABOVE_4_GIB;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.Batches;
-import io.torchfeed.data.DataLoader;
-import io.torchfeed.data.DataLoaderBuilder;
 import io.torchfeed.data.Dataset;
 import io.torchfeed.data.SampleWriter;
 import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
+import io.torchfeed.data.loader.DataLoaderBuilder;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.testing.LargeTensors;

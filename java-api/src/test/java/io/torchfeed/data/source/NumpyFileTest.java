@@ -7,8 +7,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.torchfeed.bindings.NativeBytes;
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.internal.Sha256;
 import io.torchfeed.testing.GoldenLine;
 import io.torchfeed.testing.LeakCheck;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.benchmarks.loaders;
 
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.Batches;
-import io.torchfeed.data.DataLoader;
-import io.torchfeed.data.DataLoaderBuilder;
 import io.torchfeed.data.Dataset;
 import io.torchfeed.data.NativeDataset;
 import io.torchfeed.data.SampleWriter;
 import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
+import io.torchfeed.data.loader.DataLoaderBuilder;
 import io.torchfeed.data.source.FileColumn;
 import io.torchfeed.data.source.FileDataset;
 import io.torchfeed.data.source.RowLayout;

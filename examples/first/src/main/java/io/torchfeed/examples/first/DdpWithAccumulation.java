@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.first;
 
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.launch.Launcher;
 import io.torchfeed.distributed.training.DistributedDataParallel;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.first;
 
-import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.launch.Launcher;
 import io.torchfeed.distributed.membership.Membership;
 import io.torchfeed.distributed.membership.World;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.first;
 
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.SampleWriter;
 import io.torchfeed.data.VariableLength;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.data.source.SampleEncoder;
 import io.torchfeed.data.source.TextLines;
 import io.torchfeed.data.source.TextLines.TextLine;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.first;
 
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.data.source.ImageFiles;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.sampler.order.ShuffledSampler;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.images;
 
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.Batches;
-import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.Dataset;
 import io.torchfeed.data.SampleWriter;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.memory.RowSpec;
 import java.nio.file.Path;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.images;
 
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.Batches;
-import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.NativeDataset;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.examples.common.OutputFile;
 import io.torchfeed.sampler.torch.RandomSampler;
 import java.awt.Graphics2D;

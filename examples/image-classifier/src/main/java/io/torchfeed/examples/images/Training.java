@@ -3,10 +3,10 @@ package io.torchfeed.examples.images;
 
 import static org.bytedeco.pytorch.global.torch.cross_entropy_loss;
 
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.Batches;
-import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.NativeDataset;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.sampler.torch.DistributedRandomSampler;

@@ -8,9 +8,9 @@ import static org.bytedeco.pytorch.global.torch.randn;
 
 import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.checkpoint.TrainingState;
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import java.nio.file.Path;

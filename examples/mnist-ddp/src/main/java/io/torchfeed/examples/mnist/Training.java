@@ -6,11 +6,11 @@ import static org.bytedeco.pytorch.global.torch.nll_loss;
 
 import io.torchfeed.checkpoint.Checkpoint;
 import io.torchfeed.checkpoint.TrainingState;
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.Batches;
-import io.torchfeed.data.DataLoader;
-import io.torchfeed.data.DataLoaderBuilder;
 import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
+import io.torchfeed.data.loader.DataLoaderBuilder;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.training.DataParallelOptions;
 import io.torchfeed.distributed.training.DistributedDataParallel;

@@ -3,9 +3,9 @@ package io.torchfeed.examples.mnist;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.Batches;
-import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;

@@ -3,7 +3,7 @@ package io.torchfeed.examples.spark;
 
 import static org.bytedeco.pytorch.global.torch.nll_loss;
 
-import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.examples.mnist.Net;
 import io.torchfeed.memory.DType;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.spark;
 
-import io.torchfeed.data.DataLoader;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.memory.DType;
 import io.torchfeed.sampler.order.ShuffledSampler;

@@ -2,8 +2,8 @@
 package io.torchfeed.examples.mnist.faults;
 
 import io.torchfeed.checkpoint.Checkpoints;
-import io.torchfeed.data.Batch;
 import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.loader.Batch;
 import io.torchfeed.distributed.membership.Membership;
 import io.torchfeed.distributed.membership.MembershipEndedException;
 import io.torchfeed.distributed.membership.World;

@@ -4,11 +4,11 @@ package io.torchfeed.examples.mnist.faults;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.checkpoint.StateDict;
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.Batches;
-import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.LoaderState;
 import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.GroupOptions;
 import io.torchfeed.distributed.Master;
 import io.torchfeed.distributed.ProcessGroup;

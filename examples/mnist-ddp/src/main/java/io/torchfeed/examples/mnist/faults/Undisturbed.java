@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist.faults;
 
-import io.torchfeed.data.Batch;
-import io.torchfeed.data.Batches;
-import io.torchfeed.data.DataLoader;
 import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.examples.mnist.ElasticModel;
 import io.torchfeed.sampler.Part;
 import org.bytedeco.javacpp.PointerScope;

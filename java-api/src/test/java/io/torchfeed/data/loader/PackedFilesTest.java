@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data;
+package io.torchfeed.data.loader;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.torchfeed.data.Dataset;
+import io.torchfeed.data.Rows;
+import io.torchfeed.data.SampleWriter;
+import io.torchfeed.data.VariableLength;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.sampler.order.ShuffledSampler;

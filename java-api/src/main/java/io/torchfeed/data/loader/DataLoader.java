@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data;
+package io.torchfeed.data.loader;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.data.Dataset;
+import io.torchfeed.data.LoaderState;
+import io.torchfeed.data.NativeDataset;
+import io.torchfeed.data.StreamDataset;
 import io.torchfeed.data.pass.Abandoned;
 import io.torchfeed.data.pass.LoaderCore;
 import io.torchfeed.data.pass.Pass;
@@ -36,11 +40,12 @@ import org.jspecify.annotations.Nullable;
  * workers and prefetching affect speed, never content. To mix samples within a shard, use {@link
  * io.torchfeed.data.source.ObjectStreamDataset#shuffled}. {@link Batch#indices} contains a number
  * for each sample that is unique in the epoch: its position in its shard times the number of
- * shards, plus the number of its shard; {@link SampleWriter#random} depends on this number, the
- * epoch and the seed. The number of batches is known only at the end, and may differ between ranks.
- * A training step that communicates must not wait for a rank that has finished: let all ranks agree
- * after {@link Batches#hasNext}, for example by an all-reduce of its result, and stop with the
- * first rank that has no more batches; the states of all ranks still resume exactly.
+ * shards, plus the number of its shard; {@link io.torchfeed.data.SampleWriter#random} depends on
+ * this number, the epoch and the seed. The number of batches is known only at the end, and may
+ * differ between ranks. A training step that communicates must not wait for a rank that has
+ * finished: let all ranks agree after {@link Batches#hasNext}, for example by an all-reduce of its
+ * result, and stop with the first rank that has no more batches; the states of all ranks still
+ * resume exactly.
  *
  * <p>A loader that becomes unreachable without being closed is closed when the garbage collector
  * discovers it, with a warning to the logger {@code io.torchfeed.data}. Building a loader while 16
@@ -92,12 +97,7 @@ public final class DataLoader implements AutoCloseable {
    * @return a builder
    */
   public static DataLoaderBuilder over(NativeDataset dataset) {
-    return new DataLoaderBuilder(
-        new LoaderData.Native(
-            requireNonNull(dataset, "dataset").size(),
-            dataset.columns(),
-            dataset.takesSeed(),
-            dataset::share));
+    return new DataLoaderBuilder(new LoaderData.Native(requireNonNull(dataset, "dataset")));
   }
 
   /**

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data;
+package io.torchfeed.data.loader;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -8,6 +8,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.torchfeed.bindings.torchfeed;
+import io.torchfeed.data.Dataset;
+import io.torchfeed.data.FailurePolicy;
+import io.torchfeed.data.RowData;
+import io.torchfeed.data.Rows;
+import io.torchfeed.data.SampleException;
+import io.torchfeed.data.SampleWriter;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;

@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data;
+package io.torchfeed.data.loader;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.bindings.RowOwner;
+import io.torchfeed.data.BatchTransform;
+import io.torchfeed.data.Dataset;
+import io.torchfeed.data.FailurePolicy;
+import io.torchfeed.data.NativeDataset;
+import io.torchfeed.data.StreamDataset;
+import io.torchfeed.data.VariableLength;
+import io.torchfeed.data.WorkerHooks;
 import io.torchfeed.data.engine.BatchEngineFactory;
 import io.torchfeed.data.engine.DeviceFeedFactory;
 import io.torchfeed.data.engine.JavaEngineFactory;
@@ -114,18 +122,19 @@ final class LoaderOptions {
           "gatherOnDevice has no workers: leave out workers, prefetch, prefetchBytes, timeout,"
               + " transform, workerHooks, onFailure and, without a step after the transfer, seed");
     }
-    if (!isOnDevice() || !(data instanceof LoaderData.Native rows)) {
+    if (!isOnDevice() || !(data instanceof LoaderData.Native tensors)) {
       throw new IllegalArgumentException(
           "gatherOnDevice is for tensors in memory and a device like cuda:0, got device "
               + (device == null ? "cpu" : device));
     }
     requireUsableDevice();
+    NativeDataset rows = tensors.dataset();
     BatchSampler plan = plan();
     LoaderMeter meter = new LoaderMeter(0, false);
     long rowBytes = rows.columns().stream().mapToLong(RowSpec::bytes).sum();
     DeviceFeedFactory engine =
         DeviceFeedFactory.over(
-            rows.share().apply("DataLoader"),
+            RowOwner.share(rows, "DataLoader"),
             requireNonNull(device),
             plan.maxBatchSize(),
             rowBytes,
@@ -202,8 +211,8 @@ final class LoaderOptions {
       BatchLayout layout = layout(dataset.columns(), dataset.variableLengths(), batchRows);
       return javaEngine(IndexTasks.reading(dataset), layout, batchRows, meter);
     }
-    LoaderData.Native rows = (LoaderData.Native) data;
-    if (seed != null && transform == null && !drawsAfterTransfer && !rows.takesSeed()) {
+    NativeDataset rows = ((LoaderData.Native) data).dataset();
+    if (seed != null && transform == null && !drawsAfterTransfer && !RowOwner.takesSeed(rows)) {
       throw new IllegalArgumentException(
           "seed is for datasets implemented in Java, images and transforms; got %d over tensors or"
                   .formatted(seed)
@@ -211,7 +220,7 @@ final class LoaderOptions {
     }
     if (transform == null && workerHooks == null && onFailure == null) {
       return new NativeEngineFactory(
-          rows.share().apply("DataLoader"),
+          RowOwner.share(rows, "DataLoader"),
           new NativeEngineOptions(
               batchRows,
               workersOrDefault(),
@@ -222,7 +231,7 @@ final class LoaderOptions {
               meter));
     }
     BatchLayout layout = layout(rows.columns(), List.of(), batchRows);
-    IndexTasks tasks = IndexTasks.gathering(rows.share().apply("DataLoader"));
+    IndexTasks tasks = IndexTasks.gathering(RowOwner.share(rows, "DataLoader"));
     return javaEngine(tasks, layout, batchRows, meter);
   }
 
@@ -253,7 +262,7 @@ final class LoaderOptions {
   private long datasetSize() {
     return data instanceof LoaderData.Indexed indexed
         ? indexed.dataset().size()
-        : ((LoaderData.Native) data).size();
+        : ((LoaderData.Native) data).dataset().size();
   }
 
   private BatchSampler plan() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data;
+package io.torchfeed.data.loader;
 
+import io.torchfeed.data.LoaderState;
 import io.torchfeed.data.pass.Abandoned;
 import io.torchfeed.data.pass.DeliveredBatch;
 import io.torchfeed.data.pass.Pass;
@@ -78,11 +79,11 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
    * Returns whether the epoch has another batch. Over a stream, waits until that is known. If there
    * is none, the current batch ends; otherwise it stays valid.
    *
-   * @throws LoaderTimeoutException if a stream takes longer than the loader's timeout; the call can
-   *     be repeated
-   * @throws LoaderInterruptedException if the thread is interrupted while it waits for a stream;
-   *     the call can be repeated
-   * @throws LoaderWorkerException if a worker died; the call can be repeated
+   * @throws io.torchfeed.data.LoaderTimeoutException if a stream takes longer than the loader's
+   *     timeout; the call can be repeated
+   * @throws io.torchfeed.data.LoaderInterruptedException if the thread is interrupted while it
+   *     waits for a stream; the call can be repeated
+   * @throws io.torchfeed.data.LoaderWorkerException if a worker died; the call can be repeated
    * @throws IllegalStateException if the pass is closed, even while waiting, or another thread
    *     reads it
    */
@@ -105,14 +106,14 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
    * stopped.
    *
    * @throws java.util.NoSuchElementException if no batch is left
-   * @throws SampleException if a sample of the batch cannot be loaded; the pass can continue with
-   *     the next batch. In a stream, the next batch begins after the sample or, if the stream
-   *     itself cannot continue, in another shard
-   * @throws LoaderTimeoutException if the batch takes longer than the loader's timeout; the call
-   *     can be repeated
-   * @throws LoaderInterruptedException if the thread is interrupted while it waits for workers; the
-   *     call can be repeated
-   * @throws LoaderWorkerException if a worker died; the call can be repeated
+   * @throws io.torchfeed.data.SampleException if a sample of the batch cannot be loaded; the pass
+   *     can continue with the next batch. In a stream, the next batch begins after the sample or,
+   *     if the stream itself cannot continue, in another shard
+   * @throws io.torchfeed.data.LoaderTimeoutException if the batch takes longer than the loader's
+   *     timeout; the call can be repeated
+   * @throws io.torchfeed.data.LoaderInterruptedException if the thread is interrupted while it
+   *     waits for workers; the call can be repeated
+   * @throws io.torchfeed.data.LoaderWorkerException if a worker died; the call can be repeated
    * @throws IllegalStateException if the batch could not be loaded for another reason, which is the
    *     cause, and the pass can continue with the next batch, also if the step of {@link
    *     DataLoaderBuilder#afterTransfer} threw it; or if the pass is closed, even while waiting, or

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data;
+package io.torchfeed.data.loader;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.torchfeed.data.Dataset;
+import io.torchfeed.data.SampleWriter;
 import io.torchfeed.data.task.LoaderFigures;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
@@ -69,7 +71,7 @@ class BottleneckTest {
                 2,
                 4,
                 0.5,
-                Optional.of(new LoaderStats.Slowest("sample", 7, 0, Duration.ofMillis(12))),
+                Optional.of(new LoaderFigures.Slowest("sample", 7, 0, Duration.ofMillis(12))),
                 true));
     assertThat(stats.waitShare()).isEqualTo(0.25);
     assertThat(stats.busyShare()).isEqualTo(0.75);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data;
+package io.torchfeed.data.loader;
 
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.Facade;
 import io.torchfeed.bindings.torchfeed;
+import io.torchfeed.data.BatchTransform;
+import io.torchfeed.data.FailurePolicy;
+import io.torchfeed.data.WorkerHooks;
 import io.torchfeed.internal.Once;
 import io.torchfeed.internal.TimeLimit;
 import io.torchfeed.sampler.BatchSampler;
@@ -161,8 +164,9 @@ public final class DataLoaderBuilder {
 
   /**
    * Sets the treatment of a batch when one of its samples cannot be produced; by default the
-   * consumer gets a {@link SampleException} in its place. For a retry over a stream, the shard is
-   * reopened where the batch began; over tensors and files, the whole batch is gathered again.
+   * consumer gets a {@link io.torchfeed.data.SampleException} in its place. For a retry over a
+   * stream, the shard is reopened where the batch began; over tensors and files, the whole batch is
+   * gathered again.
    *
    * @param onFailure the policy
    * @return this builder
@@ -175,7 +179,8 @@ public final class DataLoaderBuilder {
 
   /**
    * Sets how long {@link Batches#next} and, over a stream, {@link Batches#hasNext} wait for a batch
-   * before they throw {@link LoaderTimeoutException}; by default indefinitely. Only with workers.
+   * before they throw {@link io.torchfeed.data.LoaderTimeoutException}; by default indefinitely.
+   * Only with workers.
    *
    * @param timeout the limit for each call, longer than 0; over tensors and files it is rounded up
    *     to milliseconds
@@ -200,10 +205,10 @@ public final class DataLoaderBuilder {
   }
 
   /**
-   * Sets the seed of {@link SampleWriter#random} and of the random numbers of a transform, which
-   * also depend on epoch and index; by default 0. Over tensors and files of rows, only with a
-   * transform or a step after the transfer. States of a loader do not contain it: a pass is resumed
-   * exactly with the same seed.
+   * Sets the seed of {@link io.torchfeed.data.SampleWriter#random} and of the random numbers of a
+   * transform, which also depend on epoch and index; by default 0. Over tensors and files of rows,
+   * only with a transform or a step after the transfer. States of a loader do not contain it: a
+   * pass is resumed exactly with the same seed.
    *
    * @param seed any number
    * @return this builder
@@ -229,9 +234,10 @@ public final class DataLoaderBuilder {
 
   /**
    * Lets the {@link #device} gather the rows itself: it reads them from the memory of the host, at
-   * nearly the rate of a copy, without worker threads. The tensors of a {@link TensorDataset} are
-   * page-locked meanwhile, from {@link #build} to the end of the loader, which takes 50 to 200 ms
-   * per GB. By default, workers gather batches into page-locked memory, which is then copied.
+   * nearly the rate of a copy, without worker threads. The tensors of a {@link
+   * io.torchfeed.data.TensorDataset} are page-locked meanwhile, from {@link #build} to the end of
+   * the loader, which takes 50 to 200 ms per GB. By default, workers gather batches into
+   * page-locked memory, which is then copied.
    *
    * <p>Only rows of at least 1 KiB are read by the device; shorter ones, such as labels, are
    * gathered by the thread that takes the batch. Of use where a batch has tens of MB: small ones

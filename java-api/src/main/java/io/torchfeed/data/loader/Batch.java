@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data;
+package io.torchfeed.data.loader;
 
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.data.BatchTransform;
 import io.torchfeed.data.pass.DeliveredBatch;
 import io.torchfeed.data.task.SampleRandom;
 import io.torchfeed.image.ImagePlan;
@@ -67,7 +68,7 @@ public final class Batch implements AutoCloseable {
      * DataLoaderBuilder#transform} would give it, unless the first sample of a batch was skipped:
      * they depend on seed, epoch and the first sample that is left.
      *
-     * @param transform a transform, for example a {@link BatchMix}
+     * @param transform a transform, for example a {@link io.torchfeed.data.BatchMix}
      * @return the step
      */
     static Step of(BatchTransform transform) {
@@ -84,8 +85,8 @@ public final class Batch implements AutoCloseable {
      * Returns a step that decodes JPEGs on a CUDA device. The loader leaves its batches in host
      * memory, where nvJPEG reads the bytes, so {@link DataLoaderBuilder#device} is not set.
      *
-     * @param column the number of the column of encoded files, {@link VariableLength#packed}; the
-     *     images take its place
+     * @param column the number of the column of encoded files, {@link
+     *     io.torchfeed.data.VariableLength#packed}; the images take its place
      * @param offsets the number of the column of its offsets, which stays
      * @param decoder decodes; the caller closes it after the loader
      * @param plan may crop, scale, flip, turn and normalize

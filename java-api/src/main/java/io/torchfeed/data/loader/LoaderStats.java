@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.data;
+package io.torchfeed.data.loader;
 
 import static java.util.Objects.requireNonNull;
 
@@ -162,13 +162,16 @@ public final class LoaderStats {
    * @return the sample or batch; empty before the first one
    */
   public Optional<Slowest> slowest() {
-    return figures.slowest();
+    return figures
+        .slowest()
+        .map(most -> new Slowest(most.what(), most.number(), most.epoch(), most.time()));
   }
 
   /**
    * Returns whether the samples are produced by Java code.
    *
-   * @return true for a {@link Dataset} or {@link StreamDataset}, false for a {@link NativeDataset}
+   * @return true for a {@link io.torchfeed.data.Dataset} or {@link
+   *     io.torchfeed.data.StreamDataset}, false for a {@link io.torchfeed.data.NativeDataset}
    */
   public boolean javaCode() {
     return figures.javaCode();
@@ -304,7 +307,7 @@ public final class LoaderStats {
     /** The order: the sampler takes longer than the rows. */
     SAMPLER("the sampler: choose one that computes its order, or batches of more samples"),
 
-    /** The code of a {@link Dataset}. */
+    /** The code of a {@link io.torchfeed.data.Dataset}. */
     DATASET("the dataset: make its samples cheaper, or give the loader more workers"),
 
     /** The gathering of rows from memory or files. */
