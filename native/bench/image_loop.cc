@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C++ side of examples/benchmarks/images, in one thread: the code that decodes the part of a
-// picture for a crop, without a loader around it, libjpeg-turbo's decoding of whole pictures, and
+// The C++ side of examples/benchmarks/images, in one thread: the code that decodes the part of an
+// image for a crop, without a loader around it, libjpeg-turbo's decoding of whole images, and
 // the resize alone, from memory to memory, with each kind of kernel that this processor can run.
-// Reads one task per line, `CONTESTANT TASK LISTING FOLDER`, and answers with `done PICTURES
+// Reads one task per line, `CONTESTANT TASK LISTING FOLDER`, and answers with `done IMAGES
 // PROCESSOR_NANOS NANOS`. Contestants whose name starts with `resize:` perform the task `resize`,
 // one for each line of the listing; the others perform all other tasks.
 #include <cstddef>
@@ -102,10 +102,10 @@ void decode_whole(const Paths& paths) {
   }
 }
 
-/// A picture in memory, of random bytes.
-class NoisePicture final : public ImageSource {
+/// An image in memory, of random bytes.
+class NoiseImage final : public ImageSource {
  public:
-  explicit NoisePicture(int64_t side)
+  explicit NoiseImage(int64_t side)
       : side_(side), pixels_(static_cast<std::size_t>(3 * side * side) + kRowSlack) {
     std::mt19937 random(1);
     for (uint8_t& value : pixels_) {
@@ -148,18 +148,18 @@ std::vector<ResizeContestant> resize_contestants() {
   return contestants;
 }
 
-/// Scales a picture of 256 x 256 to 224 x 224, RGB bytes, as often as told; the filter's tables are
+/// Scales an image of 256 x 256 to 224 x 224, RGB bytes, as often as told; the filter's tables are
 /// made each time.
-void resize_pictures(const std::string& contestant, std::size_t times) {
+void resize_images(const std::string& contestant, std::size_t times) {
   constexpr auto kFrom = static_cast<int64_t>(kShortSide);
   constexpr auto kTo = static_cast<int64_t>(kSide);
-  static NoisePicture picture(kFrom);
+  static NoiseImage image(kFrom);
   static std::vector<uint8_t> target(3 * kTo * kTo + kRowSlack);
   for (const ResizeContestant& candidate : resize_contestants()) {
     if (candidate.name == contestant) {
       for (std::size_t i = 0; i < times; ++i) {
         const auto store = interleaved({target.data(), kTo, kTo}, false, false);
-        pass_image(picture, {{0, 0, kFrom, kFrom}, kTo, kTo, {0, 0, kTo, kTo}}, candidate.resize,
+        pass_image(image, {{0, 0, kFrom, kFrom}, kTo, kTo, {0, 0, kTo, kTo}}, candidate.resize,
                    *store);
       }
       return;
@@ -197,7 +197,7 @@ void serve() {
     } else if (contestant == "cpp-whole-decode") {
       decode_whole(paths);
     } else {
-      resize_pictures(contestant, paths.size());
+      resize_images(contestant, paths.size());
     }
     std::cout << "done " << paths.size() << ' ' << nanos(CLOCK_PROCESS_CPUTIME_ID) - processor
               << ' ' << nanos(CLOCK_MONOTONIC) - start << std::endl;

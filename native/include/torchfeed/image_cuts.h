@@ -9,16 +9,16 @@
 
 namespace torchfeed {
 
-/// Makes the rows of pictures that were decoded elsewhere, for example by a GPU, with libtorch's
+/// Makes the rows of images that were decoded elsewhere, for example by a GPU, with libtorch's
 /// operations on the device of the pixels. Crops and flips are those that `write_image_row` draws;
 /// scaling is not rounded between its two axes.
 struct TORCHFEED_API ImageCuts {
-  /// Turns, crops, scales and flips a picture.
+  /// Turns, crops, scales and flips an image.
   ///
   /// @param steps    the plan, of `numbers` numbers: see `PlanStep`
   /// @param encoded  the content of the image file; only its orientation is read
   /// @param seed, epoch, index  the key of the random steps: `SampleWords`
-  /// @param pixels   `uint8 [3, height, width]`, the whole picture
+  /// @param pixels   `uint8 [3, height, width]`, the whole image
   /// @return `uint8 [3, height, width]` of the plan
   /// @throws Error  of code `kInvalidArgument` if the plan has a step that changes colors or
   ///                erases, or a filter other than bilinear and bicubic

@@ -9,16 +9,16 @@
 
 namespace torchfeed {
 
-/// Pictures in files and their labels: the source of a `RowSet`. One thread at a time.
+/// Images in files and their labels: the source of a `RowSet`. One thread at a time.
 class TORCHFEED_API ImageFiles {
  public:
-  /// @param steps  the plan of each picture, `numbers` numbers: see `PlanStep`
+  /// @param steps  the plan of each image, `numbers` numbers: see `PlanStep`
   [[nodiscard]] static std::unique_ptr<ImageFiles> create(const double* steps, int64_t numbers);
   ImageFiles(const ImageFiles&) = delete;
   ImageFiles& operator=(const ImageFiles&) = delete;
   ~ImageFiles();
 
-  /// Appends a file, which is opened whenever its picture is needed.
+  /// Appends a file, which is opened whenever its image is needed.
   void add(const std::string& path, int64_t label);
 
  private:

@@ -3,7 +3,7 @@
 
 namespace torchfeed {
 
-/// The steps from an encoded picture to a row of a batch. A plan is a list of numbers: each step,
+/// The steps from an encoded image to a row of a batch. A plan is a list of numbers: each step,
 /// followed by its arguments. One step decides the size. The crop is drawn first; then flips,
 /// colors, augmentations, blurs and erasing to a color, drawn and applied in the order of the list;
 /// then erasing to 0.
@@ -14,9 +14,9 @@ enum PlanStep {
   kPlanScaling = 0,
   /// The shorter side after scaling, before a center crop.
   kPlanShortSide = 1,
-  /// Height and width to which the whole picture is scaled.
+  /// Height and width to which the whole image is scaled.
   kPlanResize = 2,
-  /// Height and width of the middle, with black around a smaller picture.
+  /// Height and width of the middle, with black around a smaller image.
   kPlanCenterCrop = 3,
   /// Mean and standard deviation of red, green and blue, six numbers: `(byte / 255 - mean) / std`.
   kPlanNormalize = 4,
@@ -38,12 +38,12 @@ enum PlanStep {
   kPlanRandomErasing = 11,
   /// Likewise without a color: in the finished row, the rectangle becomes 0.
   kPlanRandomErasingToZero = 12,
-  /// Before everything else, the picture is turned as its EXIF orientation says.
+  /// Before everything else, the image is turned as its EXIF orientation says.
   kPlanExifOrientation = 13,
-  /// Height and width of a fixed part; the row and the column of the picture at which it begins,
-  /// from -65535 to 65535. It is black where it exceeds the picture.
+  /// Height and width of a fixed part; the row and the column of the image at which it begins,
+  /// from -65535 to 65535. It is black where it exceeds the image.
   kPlanCrop = 14,
-  /// Pixels of the largest picture that is decoded or scaled to, at most 65535^2.
+  /// Pixels of the largest image that is decoded or scaled to, at most 65535^2.
   kPlanMaxPixels = 15,
   /// The odd side of the square of weights, at most twice each side of the row; least and largest
   /// standard deviation in pixels.

@@ -9,7 +9,7 @@
 
 namespace torchfeed {
 
-/// Record or tar files of pictures and labels: the source of a `RowSet`. The files stay open until
+/// Record or tar files of images and labels: the source of a `RowSet`. The files stay open until
 /// this object, the sets made of it and their feeds are destroyed. One thread at a time.
 class TORCHFEED_API ImageRecords {
  public:
@@ -18,25 +18,25 @@ class TORCHFEED_API ImageRecords {
   ImageRecords& operator=(const ImageRecords&) = delete;
   ~ImageRecords();
 
-  /// Opens a file and appends its pictures.
+  /// Opens a file and appends its images.
   void add(const std::string& path);
-  /// Opens a tar file in the form of WebDataset and appends its pictures.
+  /// Opens a tar file in the form of WebDataset and appends its images.
   ///
-  /// @param skips  whether samples without one picture and one label are left out
+  /// @param skips  whether samples without one image and one label are left out
   void add_tar(const std::string& path, bool skips);
   /// Returns the number of samples that were left out.
   [[nodiscard]] int64_t left_out() const;
   /// Returns the file, the key and the fault of a sample that was left out.
   [[nodiscard]] std::string left_out_sample(int64_t number) const;
-  /// Returns the number of pictures of all files.
+  /// Returns the number of images of all files.
   [[nodiscard]] int64_t rows() const;
   /// Returns the description in a record file: JSON.
   [[nodiscard]] std::string description(int64_t file) const;
-  /// Writes the label of each picture.
+  /// Writes the label of each image.
   ///
   /// @param into  receives `rows()` numbers
   void labels(int64_t* into) const;
-  /// Reads and decodes a picture of a record file as a whole, and returns its defect, or nothing.
+  /// Reads and decodes an image of a record file as a whole, and returns its defect, or nothing.
   [[nodiscard]] std::string problem(int64_t row) const;
 
  private:
@@ -46,7 +46,7 @@ class TORCHFEED_API ImageRecords {
   std::unique_ptr<Impl> impl_;
 };
 
-/// A picture as it will be stored in a record file.
+/// An image as it will be stored in a record file.
 class TORCHFEED_API ImageRecord {
  public:
   /// Reads, decodes and rewrites an image file. Thread-safe.
@@ -73,10 +73,10 @@ class TORCHFEED_API ImageRecordWriter {
   ~ImageRecordWriter();
 
   /// @param label  from 0 to 2^31 - 1
-  void add(const ImageRecord& picture, int64_t label);
-  /// Returns the number of pictures in tiles.
+  void add(const ImageRecord& image, int64_t label);
+  /// Returns the number of images in tiles.
   [[nodiscard]] int64_t tiled() const;
-  /// @param description  JSON that is stored with the pictures
+  /// @param description  JSON that is stored with the images
   void finish(const std::string& description);
 
  private:

@@ -8,7 +8,7 @@
 
 namespace torchfeed {
 
-/// Decodes a picture (JPEG, PNG, WebP) into a row of a slab: `uint8 [3, height, width]`, or float32
+/// Decodes an image (JPEG, PNG, WebP) into a row of a slab: `uint8 [3, height, width]`, or float32
 /// after `kPlanNormalize`. Thread-safe for different rows.
 ///
 /// @param steps    the plan, of `numbers` numbers: see `PlanStep`. A thread reads a plan once while

@@ -23,12 +23,12 @@ class TORCHFEED_API RowSet {
   /// @param columns  at least one, all with the same number of rows; their files stay open as long
   ///                 as the set and those made from it. Files added later are not part of the set
   [[nodiscard]] static std::unique_ptr<RowSet> of_files(const FileColumns& columns);
-  /// @param files  become two columns: the pictures, and their labels as int64. Files added later
+  /// @param files  become two columns: the images, and their labels as int64. Files added later
   ///               are not part of the set
   [[nodiscard]] static std::unique_ptr<RowSet> of_images(const ImageFiles& files);
-  /// @param records  become two columns: the pictures, and their labels as int64. Files added later
+  /// @param records  become two columns: the images, and their labels as int64. Files added later
   ///                 are not part of the set
-  /// @param steps    the plan of each picture, `numbers` numbers: see `PlanStep`
+  /// @param steps    the plan of each image, `numbers` numbers: see `PlanStep`
   [[nodiscard]] static std::unique_ptr<RowSet> of_records(const ImageRecords& records,
                                                           const double* steps, int64_t numbers);
   RowSet(const RowSet&) = delete;

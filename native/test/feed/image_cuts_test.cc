@@ -24,7 +24,7 @@ using Steps = std::vector<double>;
 constexpr int64_t kSeed = 5;
 constexpr int64_t kEpoch = 2;
 
-/// The whole picture `[3, height, width]`, before it is turned.
+/// The whole image `[3, height, width]`, before it is turned.
 torch::Tensor whole(const Bytes& encoded) {
   const auto source = open_image(encoded);
   Bytes pixels = testing::decoded(encoded);
@@ -115,7 +115,7 @@ TEST(ImageCuts, FixedPartsAreCutAndPadded) {
   }
 }
 
-TEST(ImageCuts, PicturesAreTurned) {
+TEST(ImageCuts, ImagesAreTurned) {
   const Steps steps = {kPlanExifOrientation, kPlanCenterCrop, 16, 24};
   for (int orientation = 1; orientation <= 8; ++orientation) {
     const Bytes encoded = testing::golden_image("exif_" + std::to_string(orientation) + ".jpg");

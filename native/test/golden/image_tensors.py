@@ -48,5 +48,5 @@ if __name__ == "__main__":
             image = OPERATIONS[name](image, factor)
             steps.append(f"{name}:{factor!r}")
         normalized = F.normalize(image, MEAN, STD)
-        print(f"picture number={number} flips={int(flips)} steps={','.join(steps)} "
+        print(f"image number={number} flips={int(flips)} steps={','.join(steps)} "
               f"normalized={pixels(normalized)}")

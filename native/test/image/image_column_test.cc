@@ -111,7 +111,7 @@ TEST(ImageColumn, NamesAFileThatCannotBeReadAndItsPlace) {
   }
 }
 
-TEST(ImageColumn, StopsBetweenPictures) {
+TEST(ImageColumn, StopsBetweenImages) {
   const SharedTable table = table_of_files(kNames);
   Bytes batch(360);
   const std::array<std::byte*, 1> targets = {reinterpret_cast<std::byte*>(batch.data())};

@@ -145,7 +145,7 @@ TEST(RandomResizedCrop, BoxesEqualTorchvisions) {
   }
 }
 
-TEST(RandomResizedCrop, LiesWithinThePictureForAnyWords) {
+TEST(RandomResizedCrop, LiesWithinTheImageForAnyWords) {
   for (int64_t index = 0; index < 3000; ++index) {
     SampleWords words(7, 0, index);
     const int64_t height = 1 + words.below(index % 3 == 0 ? 4 : 700);
@@ -209,7 +209,7 @@ TEST(RandomErasing, BoxesEqualTorchvisions) {
     erasing.ratio = range(line);
     auto drawn = draw_erasing(erasing, words, height, width);
     if (!drawn || drawn->height == 0 || drawn->width == 0) {
-      drawn = Box{0, 0, 0, 0};  // both leave the picture as it is
+      drawn = Box{0, 0, 0, 0};  // both leave the image as it is
     }
     EXPECT_EQ(box(line), *drawn) << line.text();
   }
@@ -265,7 +265,7 @@ TEST(TrivialAugmentWide, OperationsEqualTorchvisions) {
   }
 }
 
-/// Returns the part of a picture whose pixel i is i + 1, with 0 around it.
+/// Returns the part of an image whose pixel i is i + 1, with 0 around it.
 std::vector<int64_t> part_of(const RowPart& part, int64_t height, int64_t width) {
   std::vector<int64_t> numbers;
   for (int64_t y = part.box.top; y < part.box.top + part.box.height; ++y) {

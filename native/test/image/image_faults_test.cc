@@ -86,7 +86,7 @@ TEST(ImageFaults, NoPrefixOfAJpegIsDecoded) {
   }
 }
 
-TEST(ImageFaults, APrefixOfAnotherPictureFailsOrIsWhole) {
+TEST(ImageFaults, APrefixOfAnotherImageFailsOrIsWhole) {
   for (const char* name : {"rgb.png", "interlaced.png", "lossy.webp", "lossless.webp"}) {
     const Bytes whole = golden_image(name);
     const Bytes pixels = decoded(whole);
@@ -227,7 +227,7 @@ TEST(ImageFaults, StepsThatAreNoPlanAreRefused) {
   }
 }
 
-TEST(ImageFaults, NoPrefixOfAPictureHasAnotherOrientation) {
+TEST(ImageFaults, NoPrefixOfAnImageHasAnotherOrientation) {
   for (const auto& [name, expected] :
        {std::pair("exif_7.jpg", 7), std::pair("exif_8.jpg", 8), std::pair("exif_6.png", 6),
         std::pair("exif_5.webp", 5), std::pair("444.jpg", 1)}) {
@@ -268,7 +268,7 @@ Bytes mutated(const Bytes& original, std::mt19937& random) {
   return bytes;
 }
 
-/// Decodes a part of a picture to a small size; returns the pixels, or the message of the typed
+/// Decodes a part of an image to a small size; returns the pixels, or the message of the typed
 /// error.
 std::pair<Bytes, std::string> decode_part(const Bytes& encoded, std::mt19937& random) {
   Bytes pixels;

@@ -35,7 +35,7 @@ inline Bytes golden_image(const std::string& name) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-/// Decodes, crops and scales a picture into interleaved bytes.
+/// Decodes, crops and scales an image into interleaved bytes.
 inline Bytes passed(ImageSource& source, const Placement& placement, const Resize& resize = {},
                     bool flips_horizontally = false, bool flips_vertically = false) {
   Bytes pixels(static_cast<std::size_t>(3 * placement.window.width * placement.window.height), 77);
@@ -50,12 +50,12 @@ inline Bytes passed(const Bytes& encoded, const Placement& placement, const Resi
   return passed(*open_image(encoded), placement, resize, flips_horizontally, flips_vertically);
 }
 
-/// Returns the placement that leaves a region of a picture as it is.
+/// Returns the placement that leaves a region of an image as it is.
 inline Placement unscaled(const Region& region) {
   return {region, region.width, region.height, {0, 0, region.width, region.height}};
 }
 
-/// Decodes a picture as a whole.
+/// Decodes an image as a whole.
 inline Bytes decoded(const Bytes& encoded) {
   const auto source = open_image(encoded);
   return passed(encoded, unscaled({0, 0, source->width(), source->height()}));

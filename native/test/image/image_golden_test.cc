@@ -133,7 +133,7 @@ TEST(ImageGolden, CropsOfPlansEqualThoseOfPillow) {
   EXPECT_GE(compared, 500);
 }
 
-TEST(ImageGolden, CropsAreBlackOutsideOfThePicture) {
+TEST(ImageGolden, CropsAreBlackOutsideOfTheImage) {
   const Bytes whole = testing::decoded(content("rgb.png"));  // 37 x 29
   for (const auto& [top, left] :
        {std::pair{-5, -7}, {20, 30}, {-200, 3}, {3, 500}, {29, 0}, {0, -12}}) {

@@ -9,7 +9,7 @@
 #include "core/image/decode/oriented_source.h"
 #include "core/image/recipe/image_plan_reader.h"
 #include "core/image/recipe/image_recipe.h"
-#include "core/image/store/record_picture.h"
+#include "core/image/store/record_image.h"
 #include "image/golden_lines.h"
 #include "image/image_files.h"
 
@@ -19,7 +19,7 @@ namespace {
 using testing::Bytes;
 using testing::golden_image;
 
-/// A picture and the pixels that Pillow makes of it.
+/// An image and the pixels that Pillow makes of it.
 struct KindCase {
   std::string file;
   int64_t width;
@@ -118,7 +118,7 @@ TEST(ImageKinds, ScansWithOtherRangesAreDecodedFastAndStoredInTiles) {
       allow_fast_huffman(false);
       EXPECT_EQ(checksum, checksum_of(testing::decoded(golden_image(file)))) << file;
       allow_fast_huffman(true);
-      EXPECT_GT(record_picture(golden_image(file)).tiles.table_bytes, 0) << file;
+      EXPECT_GT(record_image(golden_image(file)).tiles.table_bytes, 0) << file;
     }
   }
 }

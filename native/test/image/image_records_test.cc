@@ -38,17 +38,17 @@ using testing::kImageKey;
 using testing::problem;
 
 constexpr int64_t kRowBytes = 360;
-const std::vector<std::string> kPictures = {
+const std::vector<std::string> kImages = {
     "420.jpg",     "rgba.png",    "lossy.webp", "cmyk.jpg", "grey_progressive.jpg",
     "440_odd.jpg", "ycck_420.jpg"};
 
 std::string write_records(const RowFiles& folder, const std::string& name,
-                          const std::vector<std::string>& pictures) {
+                          const std::vector<std::string>& images) {
   const std::string path = folder.path() + '/' + name;
   RecordWriter writer(path);
   uint32_t label = 0;
-  for (const std::string& picture : pictures) {
-    writer.add(record_picture(golden_image(picture)), label++ % 3);
+  for (const std::string& image : images) {
+    writer.add(record_image(golden_image(image)), label++ % 3);
   }
   writer.finish("{}");
   return path;
@@ -61,7 +61,7 @@ Bytes read_file(const std::string& path) {
 
 SharedTable table_of_records(const std::vector<std::string>& paths,
                              const std::vector<double>& steps = kCropSteps) {
-  std::vector<SharedPictures> files;
+  std::vector<SharedImages> files;
   for (const std::string& path : paths) {
     files.push_back(std::make_shared<const RecordFile>(path));
   }
@@ -91,13 +91,13 @@ Bytes expected(const std::vector<std::string>& names, const Rows& rows,
 
 TEST(ImageRecords, RowsEqualThoseOfFiles) {
   const RowFiles folder;
-  const SharedTable table = table_of_records({write_records(folder, "a", kPictures)});
-  EXPECT_EQ(static_cast<int64_t>(kPictures.size()), table->rows());
+  const SharedTable table = table_of_records({write_records(folder, "a", kImages)});
+  EXPECT_EQ(static_cast<int64_t>(kImages.size()), table->rows());
   const Rows rows = {2, 0, 3, 6, 1, 4, 5, 0};
-  EXPECT_EQ(expected(kPictures, rows), gathered(*table, rows));
+  EXPECT_EQ(expected(kImages, rows), gathered(*table, rows));
 }
 
-TEST(ImageRecords, PicturesAreTurnedAsThoseOfFiles) {
+TEST(ImageRecords, ImagesAreTurnedAsThoseOfFiles) {
   const std::vector<std::string> names = {"exif_1.jpg", "exif_2.jpg", "exif_3.jpg", "exif_4.jpg",
                                           "exif_5.jpg", "exif_6.jpg", "exif_7.jpg", "exif_8.jpg",
                                           "exif_6.png", "exif_5.webp"};
@@ -112,28 +112,28 @@ TEST(ImageRecords, PicturesAreTurnedAsThoseOfFiles) {
 
 TEST(ImageRecords, FilesFollowOneAnother) {
   const RowFiles folder;
-  const std::vector<std::string> first = {kPictures.begin(), kPictures.begin() + 2};
-  const std::vector<std::string> last = {kPictures.begin() + 2, kPictures.end()};
+  const std::vector<std::string> first = {kImages.begin(), kImages.begin() + 2};
+  const std::vector<std::string> last = {kImages.begin() + 2, kImages.end()};
   const std::vector<std::string> paths = {write_records(folder, "a", first),
                                           write_records(folder, "b", {}),
                                           write_records(folder, "c", last)};
   const Rows rows = {2, 1, 6, 0};
-  EXPECT_EQ(expected(kPictures, rows), gathered(*table_of_records(paths), rows));
-  const std::vector<SharedPictures> files = {std::make_shared<const RecordFile>(paths[0]),
-                                             std::make_shared<const RecordFile>(paths[2])};
+  EXPECT_EQ(expected(kImages, rows), gathered(*table_of_records(paths), rows));
+  const std::vector<SharedImages> files = {std::make_shared<const RecordFile>(paths[0]),
+                                           std::make_shared<const RecordFile>(paths[2])};
   EXPECT_EQ((std::vector<int64_t>{0, 1, 0, 1, 2, 0, 1}), labels_of(files));
 }
 
 TEST(ImageRecords, AreCheckedWithoutProblems) {
   const RowFiles folder;
-  const RecordFile file(write_records(folder, "a", kPictures));
+  const RecordFile file(write_records(folder, "a", kImages));
   std::size_t tiled = 0;
-  for (std::size_t i = 0; i < file.pictures(); ++i) {
+  for (std::size_t i = 0; i < file.images(); ++i) {
     EXPECT_EQ("", file.problem(i));
     EXPECT_EQ(0, file.row(i).offset % 64);
     tiled += file.row(i).is_tiled() ? 1U : 0U;
   }
-  EXPECT_EQ(kPictures.size() - 2, tiled);
+  EXPECT_EQ(kImages.size() - 2, tiled);
   EXPECT_EQ("{}", file.description());
 }
 
@@ -146,9 +146,9 @@ TEST(ImageRecords, AJpegThatIsNotRewrittenIsStoredAsItIs) {
   const auto scan = std::find_end(jpeg.begin(), jpeg.end(), marker.begin(), marker.end());
   jpeg.erase(scan, jpeg.end() - 2);
   RecordWriter writer(path);
-  writer.add(record_picture(jpeg), 0);
+  writer.add(record_image(jpeg), 0);
   EXPECT_EQ(0U, writer.tiled());
-  writer.add(record_picture(golden_image("420_progressive.jpg")), 0);
+  writer.add(record_image(golden_image("420_progressive.jpg")), 0);
   EXPECT_EQ(1U, writer.tiled());
   writer.finish("{}");
   const RecordFile file(path);
@@ -156,20 +156,20 @@ TEST(ImageRecords, AJpegThatIsNotRewrittenIsStoredAsItIs) {
   EXPECT_EQ("", file.problem(0));
 }
 
-TEST(ImageRecords, APictureThatCannotBeDecodedIsRefused) {
+TEST(ImageRecords, AnImageThatCannotBeDecodedIsRefused) {
   for (const char* name : {"420.jpg", "422_progressive.jpg", "rgb.png"}) {
-    Bytes picture = golden_image(name);
-    picture.resize(picture.size() * 2 / 3);
-    EXPECT_NE("", problem([&] { std::ignore = record_picture(picture); })) << name;
+    Bytes image = golden_image(name);
+    image.resize(image.size() * 2 / 3);
+    EXPECT_NE("", problem([&] { std::ignore = record_image(image); })) << name;
   }
-  EXPECT_EQ("the image is empty", problem([&] { std::ignore = record_picture({}); }));
+  EXPECT_EQ("the image is empty", problem([&] { std::ignore = record_image({}); }));
 }
 
 TEST(ImageRecords, NothingIsLeftWithoutFinish) {
   const RowFiles folder;
   {
     RecordWriter writer(folder.path() + "/a");
-    writer.add(record_picture(golden_image("444.jpg")), 0);
+    writer.add(record_image(golden_image("444.jpg")), 0);
     EXPECT_FALSE(std::filesystem::is_empty(folder.path()));
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
@@ -184,27 +184,27 @@ TEST(ImageRecords, AFullDiskIsAnErrorThatLeavesNothing) {
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   const rlimit small{5000, before.rlim_max};  // stands for a disk: the error is another one
   ASSERT_EQ(0, ::setrlimit(RLIMIT_FSIZE, &small));
-  const std::string message = problem([&] { write_records(folder, "a", kPictures); });
+  const std::string message = problem([&] { write_records(folder, "a", kImages); });
   ASSERT_EQ(0, ::setrlimit(RLIMIT_FSIZE, &before));
   std::signal(SIGXFSZ, handler);
   EXPECT_EQ(folder.path() + "/a cannot be written: File too large", message);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
-TEST(ImageRecords, AFileThatShrinksOrIsDamagedIsAnErrorOfItsPicture) {
+TEST(ImageRecords, AFileThatShrinksOrIsDamagedIsAnErrorOfItsImage) {
   const RowFiles folder;
-  const std::string path = write_records(folder, "a", kPictures);
+  const std::string path = write_records(folder, "a", kImages);
   const SharedTable table = table_of_records({path});
   const RecordFile file(path);
   const auto size = static_cast<int64_t>(std::filesystem::file_size(path));
   std::filesystem::resize_file(path, static_cast<uintmax_t>(file.row(3).offset + 3));
-  EXPECT_EQ(expected(kPictures, {2, 0}), gathered(*table, {2, 0}));
+  EXPECT_EQ(expected(kImages, {2, 0}), gathered(*table, {2, 0}));
   try {
     gathered(*table, {2, 3, 0});
-    ADD_FAILURE() << "read a picture that is cut off";
+    ADD_FAILURE() << "read an image that is cut off";
   } catch (const UnreadableRow& error) {
     EXPECT_EQ(1U, error.place());
-    EXPECT_EQ(path + ": picture 3 cannot be read: the file now has " +
+    EXPECT_EQ(path + ": image 3 cannot be read: the file now has " +
                   std::to_string(file.row(3).offset + 3) + " bytes, but had " +
                   std::to_string(size) + " when it was opened",
               error.message());
@@ -219,17 +219,17 @@ TEST(ImageRecords, EachDamagedByteIsNoticed) {
   const std::string path = write_records(folder, "a", {"420_odd.jpg", "rgb.png"});
   const Bytes whole = read_file(path);
   const RecordFile file(path);
-  const auto pictures_end = static_cast<std::size_t>(file.row(1).offset + file.row(1).bytes());
+  const auto images_end = static_cast<std::size_t>(file.row(1).offset + file.row(1).bytes());
   std::mt19937 random(1);
   for (std::size_t at = 0; at < whole.size(); at += 1 + random() % 40) {
     Bytes damaged = whole;
     damaged[at] = static_cast<uint8_t>(damaged[at] ^ (1U << random() % 8));
     const std::string other = folder.write("b", damaged);
-    const bool is_picture = at >= 64 && at < pictures_end;
-    const bool is_gap = is_picture &&
+    const bool is_image = at >= 64 && at < images_end;
+    const bool is_gap = is_image &&
                         at >= static_cast<std::size_t>(file.row(0).offset + file.row(0).bytes()) &&
                         at < static_cast<std::size_t>(file.row(1).offset);
-    if (!is_picture) {
+    if (!is_image) {
       EXPECT_NE("", problem([&] { RecordFile opened(other); })) << at;
     } else if (!is_gap) {
       const RecordFile opened(other);
@@ -256,7 +256,7 @@ TEST(ImageRecords, OtherFilesAreRefused) {
   EXPECT_EQ(second + " cannot be opened: its version must be 1, got 2", opened(second));
 }
 
-TEST(ImageRecords, PlansLimitThePixelsOfStoredPictures) {
+TEST(ImageRecords, PlansLimitThePixelsOfStoredImages) {
   const RowFiles folder;
   for (const char* name : {"420.jpg", "cmyk.jpg"}) {
     const std::string path = write_records(folder, name, {name});
@@ -276,8 +276,8 @@ TEST(ImageRecords, LabelsAreOfTheFormatOrTheFileIsRefused) {
   const auto write = [&](const char* name, uint32_t label) {
     std::string path = folder.path() + '/' + name;
     RecordWriter writer(path);
-    writer.add(record_picture(golden_image("420.jpg")), 1);
-    writer.add(record_picture(golden_image("420.jpg")), label);
+    writer.add(record_image(golden_image("420.jpg")), 1);
+    writer.add(record_image(golden_image("420.jpg")), label);
     writer.finish("{}");
     return path;
   };
@@ -285,7 +285,7 @@ TEST(ImageRecords, LabelsAreOfTheFormatOrTheFileIsRefused) {
   EXPECT_EQ(2147483647U, largest.row(1).label);
   const std::string path = write("larger", 2147483648);
   EXPECT_EQ(path +
-                " cannot be opened: picture 1 must have a label from 0 to 2147483647, got "
+                " cannot be opened: image 1 must have a label from 0 to 2147483647, got "
                 "2147483648; write the file again with smaller labels",
             problem([&] { RecordFile file(path); }));
 }
@@ -315,26 +315,26 @@ TEST(ImageRecords, MutatedFilesFailWithATypedErrorOrGivePixels) {
   const char* const chosen = std::getenv("TORCHFEED_IMAGE_MUTATIONS");
   const int mutations = chosen == nullptr ? 200 : std::atoi(chosen);
   const RowFiles folder;
-  const Bytes whole = read_file(write_records(folder, "a", kPictures));
+  const Bytes whole = read_file(write_records(folder, "a", kImages));
   const RecordFile file(folder.path() + "/a");
-  const auto index = static_cast<std::size_t>(whole.size() - kPictures.size() * kRecordRowBytes);
+  const auto index = static_cast<std::size_t>(whole.size() - kImages.size() * kRecordRowBytes);
   std::mt19937 random(7);
   for (int i = 0; i < mutations; ++i) {
     Bytes mutated = whole;
     const std::size_t changes = 1 + random() % 3;
     for (std::size_t change = 0; change < changes; ++change) {
-      // The tables and headers of pictures, their tiles, or the index.
-      const auto start = static_cast<std::size_t>(file.row(random() % kPictures.size()).offset);
+      // The tables and headers of images, their tiles, or the index.
+      const auto start = static_cast<std::size_t>(file.row(random() % kImages.size()).offset);
       const std::array<std::size_t, 3> places = {
           start + random() % 40, start + random() % 2000,
-          index + random() % (kPictures.size() * kRecordRowBytes)};
+          index + random() % (kImages.size() * kRecordRowBytes)};
       mutated[std::min(places[random() % 3], whole.size() - 1)] = static_cast<uint8_t>(random());
     }
     correct_checksum(mutated);
     const std::string path = folder.write("b", mutated);
     problem([&] {
       const SharedTable table = table_of_records({path});
-      for (std::size_t row = 0; row < kPictures.size(); ++row) {
+      for (std::size_t row = 0; row < kImages.size(); ++row) {
         problem([&] { gathered(*table, {row}); });
       }
     });
@@ -358,7 +358,7 @@ TEST(ImageRecords, MutatedJpegsAreRefusedOrKeepTheirPixels) {
       const std::string path = folder.path() + "/a";
       if (problem([&] {
             RecordWriter writer(path);
-            writer.add(record_picture(mutated), 0);
+            writer.add(record_image(mutated), 0);
             writer.finish("{}");
           }).empty()) {
         const RecordFile file(path);

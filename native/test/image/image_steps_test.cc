@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations on pictures and their random sequences, compared with torchvision's:
+// Operations on images and their random sequences, compared with torchvision's:
 // golden/image_steps.py.
 #include "core/image/augment/image_steps.h"
 
@@ -21,7 +21,7 @@
 #include "core/image/augment/blur.h"
 #include "core/image/augment/fused_target.h"
 #include "image/golden_lines.h"
-#include "image/image_pictures.h"
+#include "image/image_samples.h"
 #include "image/operation_names.h"
 #include "image/torch_words.h"
 #include "torchfeed/error.h"
@@ -29,30 +29,30 @@
 namespace torchfeed {
 namespace {
 
-using testing::computed_picture;
+using testing::computed_image;
 using testing::GoldenLine;
-using testing::Picture;
+using testing::Image;
 using testing::TorchWords;
 
 std::vector<GoldenLine> lines(const std::string& kind) {
   return testing::golden_lines("image_steps.txt", kind);
 }
 
-Picture picture(GoldenLine& line) {
+Image image(GoldenLine& line) {
   const std::string kind = line.word();
   const int64_t height = line.integer();
   const int64_t width = line.integer();
-  static std::map<std::tuple<std::string, int64_t, int64_t>, Picture> known;
+  static std::map<std::tuple<std::string, int64_t, int64_t>, Image> known;
   const std::tuple key(kind, height, width);
   const auto place = known.find(key);
   if (place != known.end()) {
     return place->second;
   }
-  return known.emplace(key, computed_picture(kind, height, width)).first->second;
+  return known.emplace(key, computed_image(kind, height, width)).first->second;
 }
 
-int64_t check_sum(const Picture& picture) {
-  return testing::crc32(picture.bytes.data(), picture.bytes.size());
+int64_t check_sum(const Image& image) {
+  return testing::crc32(image.bytes.data(), image.bytes.size());
 }
 
 void expect_golden_operations() {
@@ -66,7 +66,7 @@ void expect_golden_operations() {
     for (auto& channel : operation.resampling.fill) {
       channel = static_cast<uint8_t>(line.integer());
     }
-    Picture made = picture(line);
+    Image made = image(line);
     apply(operation, made.pixels(), spare);
     EXPECT_EQ(line.integer(), check_sum(made)) << line.text();
   }
@@ -74,7 +74,7 @@ void expect_golden_operations() {
 
 TEST(ImageOperations, EqualTorchvisions) { expect_golden_operations(); }
 
-// Under a sanitizer, which need not see each picture, the blurs would take 90 s of processor time,
+// Under a sanitizer, which need not see each image, the blurs would take 90 s of processor time,
 // most of it for the largest kernel.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr size_t kTimesFewerBlurs = 2;
@@ -98,7 +98,7 @@ void expect_golden_blurs(size_t every) {
       continue;
     }
     const double sigma = line.number();
-    Picture made = picture(line);
+    Image made = image(line);
     gaussian_blur(made.pixels(), kernel, sigma, spare);
     EXPECT_EQ(line.integer(), check_sum(made)) << line.text();
   }
@@ -107,11 +107,11 @@ void expect_golden_blurs(size_t every) {
 // Blurs have no vector forms of their own, so these tests are not run for each.
 TEST(ImageBlurs, EqualTorchvisions) { expect_golden_blurs(5); }
 
-TEST(ImageBlurs, TheLargestKernelLeavesAPictureOfOneColorAsItIs) {
+TEST(ImageBlurs, TheLargestKernelLeavesAnImageOfOneColorAsItIs) {
   std::vector<uint8_t> spare;
   for (const bool is_fused : {true, false}) {
     allow_fused_target(is_fused);
-    Picture made = computed_picture("flat", 5, 7);
+    Image made = computed_image("flat", 5, 7);
     const auto expected = made.bytes;
     gaussian_blur(made.pixels(), 255, 40.0, spare);
     EXPECT_EQ(expected, made.bytes);
@@ -133,7 +133,7 @@ TEST(ImageOperations, EqualTorchvisionsOnAProcessorWithoutFusedMultiplyAdds) {
 }
 
 /// Copies a rectangle, which may lie partly outside of `source`, to `target`, which has its size.
-void cut(const Picture& source, const Box& box, Picture& target) {
+void cut(const Image& source, const Box& box, Image& target) {
   for (int64_t y = 0; y < box.height; ++y) {
     for (int64_t x = 0; x < box.width; ++x) {
       const int64_t from_y = box.top + y;
@@ -150,12 +150,12 @@ void cut(const Picture& source, const Box& box, Picture& target) {
   }
 }
 
-TEST(CenterCrop, EqualsTorchvisionsAndPadsSmallerPictures) {
+TEST(CenterCrop, EqualsTorchvisionsAndPadsSmallerImages) {
   for (auto& line : lines("centre_crop")) {
-    Picture source = picture(line);
+    Image source = image(line);
     const int64_t height = line.integer();
     const int64_t width = line.integer();
-    Picture made(height, width);
+    Image made(height, width);
     cut(source, center_box(source.height, source.width, height, width), made);
     EXPECT_EQ(line.integer(), check_sum(made)) << line.text();
   }
@@ -219,13 +219,13 @@ TEST(ImageSteps, WholeSequencesEqualTorchvisions) {
   for (auto& line : lines("plan")) {
     const ImageSteps steps(plans().at(line.word()));
     TorchWords words(static_cast<uint32_t>(line.integer()));
-    Picture made = picture(line);
+    Image made = image(line);
     apply(steps.draw(words, made.height, made.width), made.pixels(), spare);
     EXPECT_EQ(line.integer(), check_sum(made)) << line.text();
   }
 }
 
-TEST(ImageSteps, WriteNothingBesideThePicture) {
+TEST(ImageSteps, WriteNothingBesideTheImage) {
   constexpr int64_t kGuard = 64;
   std::vector<uint8_t> spare;
   for (int64_t index = 0; index < 2000; ++index) {
@@ -246,10 +246,10 @@ TEST(ImageSteps, DependOnSeedEpochAndIndexAlone) {
   const ImageSteps steps(plans().at("many"));
   const auto made = [&](int64_t seed, int64_t epoch, int64_t index) {
     std::vector<uint8_t> spare;
-    Picture picture = computed_picture("noise", 20, 30);
+    Image image = computed_image("noise", 20, 30);
     SampleWords words(seed, epoch, index);
-    apply(steps.draw(words, 20, 30), picture.pixels(), spare);
-    return picture.bytes;
+    apply(steps.draw(words, 20, 30), image.pixels(), spare);
+    return image.bytes;
   };
   EXPECT_EQ(made(1, 2, 3), made(1, 2, 3));
   EXPECT_NE(made(1, 2, 3), made(1, 2, 4));

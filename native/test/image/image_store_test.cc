@@ -23,7 +23,7 @@ struct alignas(kAligned * sizeof(float)) Aligned {
 };
 
 /// Rows whose bytes differ by column and channel, with slack behind the last one.
-std::vector<uint8_t> picture(int64_t width, int64_t height) {
+std::vector<uint8_t> image(int64_t width, int64_t height) {
   std::vector<uint8_t> rows(static_cast<std::size_t>(3 * width * height) + kRowSlack);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     rows[i] = static_cast<uint8_t>(i * 7 + i / 256);
@@ -60,7 +60,7 @@ TEST_P(ImageStore, EqualsTheFormulaForEachByteAndFlip) {
   for (int kind = 0; kind < 8; ++kind) {
     const StoredShape shape{GetParam(), 3, kind % 2 == 1, kind / 2 % 2 == 1,
                             kind < 4 ? Stores::kCached : Stores::kStreamed};
-    const std::vector<uint8_t> rows = picture(shape.width, shape.height);
+    const std::vector<uint8_t> rows = image(shape.width, shape.height);
     const auto elements = static_cast<std::size_t>(3 * shape.width * shape.height);
     std::vector<Aligned> memory(elements / kAligned + 1);
     float* const floats = memory.data()->numbers;

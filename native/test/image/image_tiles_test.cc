@@ -21,7 +21,7 @@ namespace {
 using testing::Bytes;
 using testing::golden_image;
 
-/// The stored bytes of a picture in memory. Counts the bytes read.
+/// The stored bytes of an image in memory. Counts the bytes read.
 class BytesInMemory final : public StoredBytes {
  public:
   explicit BytesInMemory(Bytes bytes) : bytes_(std::move(bytes)) {}
@@ -38,7 +38,7 @@ class BytesInMemory final : public StoredBytes {
   mutable std::size_t read_ = 0;
 };
 
-/// A picture in tiles as it is stored.
+/// An image in tiles as it is stored.
 struct Stored {
   explicit Stored(const TiledJpeg& tiled)
       : tiles{tiled.layout, 0, static_cast<int64_t>(tiled.header.size()), 0},
@@ -60,7 +60,7 @@ struct Stored {
   BytesInMemory bytes;
 };
 
-/// The files of the golden pictures that are rewritten, and their tiles.
+/// The files of the golden images that are rewritten, and their tiles.
 const std::map<std::string, TiledJpeg>& tiled_jpegs() {
   static const auto files = [] {
     std::map<std::string, TiledJpeg> found;
@@ -151,7 +151,7 @@ TEST(JpegTiles, OnlyTheTilesOfTheRegionAreRead) {
   EXPECT_EQ(tile(1, 7), read({82, 114, 68, 4}));
 }
 
-TEST(JpegTiles, AnyRegionEqualsThatOfTheWholePicture) {
+TEST(JpegTiles, AnyRegionEqualsThatOfTheWholeImage) {
   TileMemory memory;
   std::mt19937 random(3);
   for (const auto& [name, tiled] : tiled_jpegs()) {

@@ -31,7 +31,7 @@ std::vector<Bytes> without_last_scans(const Bytes& jpeg) {
   return cuts;
 }
 
-/// A rectangle of a picture of interleaved RGB.
+/// A rectangle of an image of interleaved RGB.
 Bytes part_of(const Bytes& pixels, int64_t width, const Region& region) {
   Bytes part;
   for (int64_t y = region.top; y < region.top + region.height; ++y) {
@@ -43,7 +43,7 @@ Bytes part_of(const Bytes& pixels, int64_t width, const Region& region) {
 
 class SmoothedJpeg : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(SmoothedJpeg, CropsEqualThoseOfTheWholePicture) {
+TEST_P(SmoothedJpeg, CropsEqualThoseOfTheWholeImage) {
   constexpr int kCrops = 40;
   std::mt19937 random(7);
   const auto below = [&](int64_t end) {

@@ -153,7 +153,7 @@ TEST(McuDecoder, PreparesNoMoreMemoryForALargeFileThanForASmallOne) {
   EXPECT_EQ(data.size(), decoder.marker());
 }
 
-/// Decodes a picture twice while the loaded library says something of itself; returns the log.
+/// Decodes an image twice while the loaded library says something of itself; returns the log.
 std::string logged_with(const char* copyright) {
   const Bytes jpeg = golden_image("420.jpg");
   const Bytes expected = testing::decoded(jpeg);

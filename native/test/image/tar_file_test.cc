@@ -76,7 +76,7 @@ TEST(TarFile, SamplesEqualThoseOfWebDataset) {
   EXPECT_EQ(3U, tars.size());
   for (const auto& [tar, samples] : tars) {
     const TarFile file(golden_path(tar));
-    ASSERT_EQ(samples.size(), file.pictures()) << tar;
+    ASSERT_EQ(samples.size(), file.images()) << tar;
     for (std::size_t i = 0; i < samples.size(); ++i) {
       const RecordRow row = file.row(i);
       Bytes bytes(static_cast<std::size_t>(row.bytes()));
@@ -88,7 +88,7 @@ TEST(TarFile, SamplesEqualThoseOfWebDataset) {
 }
 
 TEST(TarFile, RowsEqualThoseOfFiles) {
-  std::vector<SharedPictures> files;
+  std::vector<SharedImages> files;
   std::vector<std::string> names;
   for (const auto& [tar, samples] : golden_samples()) {
     files.push_back(std::make_shared<const TarFile>(golden_path(tar)));
@@ -137,7 +137,7 @@ Bytes tar_of(const std::vector<std::pair<std::string, std::string>>& members) {
   return tar;
 }
 
-TEST(TarFile, ASampleHasOnePictureAndOneLabel) {
+TEST(TarFile, ASampleHasOneImageAndOneLabel) {
   const RowFiles folder;
   const auto problem = [&](const std::vector<std::pair<std::string, std::string>>& members) {
     return problem_of(folder.write("a", tar_of(members)));
@@ -145,9 +145,9 @@ TEST(TarFile, ASampleHasOnePictureAndOneLabel) {
   EXPECT_EQ("", problem({}));
   EXPECT_EQ("", problem({{"x/1.jpg", "J"}, {"x/1.cls", " 3\r\n"}, {"2.cls", "4"}, {"2.png", ""}}));
   EXPECT_EQ("sample 1 must have one label (cls)", problem({{"1.jpg", ""}, {"2.cls", "1"}}));
-  EXPECT_EQ("sample 2 must have one picture (jpg, jpeg, png, webp)",
+  EXPECT_EQ("sample 2 must have one image (jpg, jpeg, png, webp)",
             problem({{"1.jpg", ""}, {"1.cls", "0"}, {"2.cls", "1"}, {"2.txt", ""}}));
-  EXPECT_EQ("sample 1 must have one picture", problem({{"1.jpg", ""}, {"1.png", ""}}));
+  EXPECT_EQ("sample 1 must have one image", problem({{"1.jpg", ""}, {"1.png", ""}}));
   EXPECT_EQ("sample 1 must have one label", problem({{"1.cls", "1"}, {"1.cls", "1"}}));
   for (const char* label : {"", "-1", "cat", "1.5", "2147483648", "99999999999999999999"}) {
     EXPECT_NE("", problem({{"1.jpg", ""}, {"1.cls", label}})) << label;
@@ -171,14 +171,14 @@ TEST(TarFile, SamplesThatAreNoneAreLeftOutOnRequest) {
                                                      {"7.webp", "W"}}));
   EXPECT_EQ("sample 1 must have one label (cls)", problem_of(path));
   const TarFile file(path, /*skips=*/true);
-  ASSERT_EQ(2U, file.pictures());
+  ASSERT_EQ(2U, file.images());
   EXPECT_EQ(3, file.row(0).label);
   EXPECT_EQ(7, file.row(1).label);
   EXPECT_EQ((std::vector<std::string>{
                 path + ": sample 1 must have one label (cls)",
-                path + ": sample 2 must have one picture (jpg, jpeg, png, webp)",
+                path + ": sample 2 must have one image (jpg, jpeg, png, webp)",
                 path + ": sample 4 must have a label from 0 to 2147483647, in decimal digits",
-                path + ": sample 5 must have one picture",
+                path + ": sample 5 must have one image",
                 path + ": sample 6 must have a label from 0 to 2147483647, in decimal digits"}),
             file.left_out());
 }
@@ -192,7 +192,7 @@ TEST(TarFile, TheZerosAtTheEndMayBeMissing) {
     }
     for (const std::size_t length : {bytes.size(), (bytes.size() + 511) / 512 * 512}) {
       bytes.resize(length);
-      EXPECT_EQ(samples.size(), TarFile(folder.write("a", bytes)).pictures()) << tar;
+      EXPECT_EQ(samples.size(), TarFile(folder.write("a", bytes)).images()) << tar;
     }
   }
 }
@@ -227,7 +227,7 @@ TEST(TarFile, SparseMembersAreNamed) {
     EXPECT_EQ("sample 0 has a sparse jpg; write the tar file without --sparse", problem_of(path))
         << tar;
     const TarFile file(path, /*skips=*/true);
-    ASSERT_EQ(1U, file.pictures()) << tar;
+    ASSERT_EQ(1U, file.images()) << tar;
     EXPECT_EQ(5, file.row(0).label) << tar;
     EXPECT_EQ(1U, file.left_out().size()) << tar;
   }
@@ -257,7 +257,7 @@ TEST(TarFile, TheLabelOfAVolumeIsPassedOver) {
   tar.insert(tar.end(), rest.begin(), rest.end());
   const RowFiles folder;
   const TarFile labelled(folder.write("labelled", tar));
-  EXPECT_EQ(TarFile(golden_path("gnu.tar")).pictures(), labelled.pictures());
+  EXPECT_EQ(TarFile(golden_path("gnu.tar")).images(), labelled.images());
 }
 
 /// A file that was cut between two samples is one that ends without zeros.
@@ -271,8 +271,8 @@ TEST(TarFile, APrefixFailsOrHasTheFirstSamples) {
           folder.write("a", Bytes(whole.begin(), whole.begin() + static_cast<long>(length)));
       if (problem_of(path).empty()) {
         const TarFile file(path);
-        ASSERT_LE(file.pictures(), expected.size());
-        for (std::size_t i = 0; i < file.pictures(); ++i) {
+        ASSERT_LE(file.images(), expected.size());
+        for (std::size_t i = 0; i < file.images(); ++i) {
           EXPECT_EQ(expected[i].label, file.row(i).label);
           EXPECT_LE(file.row(i).offset + file.row(i).bytes(), static_cast<int64_t>(length));
         }
@@ -282,7 +282,7 @@ TEST(TarFile, APrefixFailsOrHasTheFirstSamples) {
 }
 
 /// A longer run: the number of mutations of each file in `TORCHFEED_IMAGE_MUTATIONS`.
-TEST(TarFile, MutatedFilesFailWithATypedErrorOrHavePicturesInside) {
+TEST(TarFile, MutatedFilesFailWithATypedErrorOrHaveImagesInside) {
   const char* const chosen = std::getenv("TORCHFEED_IMAGE_MUTATIONS");
   const int mutations = chosen == nullptr ? 100 : std::atoi(chosen);
   const RowFiles folder;
@@ -299,7 +299,7 @@ TEST(TarFile, MutatedFilesFailWithATypedErrorOrHavePicturesInside) {
       const std::string path = folder.write("a", mutated);
       if (problem_of(path).empty()) {
         const TarFile file(path);
-        for (std::size_t n = 0; n < file.pictures(); ++n) {
+        for (std::size_t n = 0; n < file.images(); ++n) {
           EXPECT_LE(file.row(n).offset + file.row(n).bytes(), static_cast<int64_t>(whole.size()));
         }
       }

@@ -5,7 +5,7 @@
 
 namespace torchfeed {
 
-/// A rectangle of a picture, in pixels.
+/// A rectangle of an image, in pixels.
 struct Box {
   int64_t top;
   int64_t left;

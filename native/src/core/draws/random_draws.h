@@ -12,8 +12,8 @@
 
 namespace torchfeed {
 
-/// Draws of the random transforms of torchvision 0.25: parameters from words and the size of a
-/// picture, without its pixels. With torch's words they equal torchvision's, but where an
+/// Draws of the random transforms of torchvision 0.25: parameters from words and the size of an
+/// image, without its pixels. With torch's words they equal torchvision's, but where an
 /// exponential that rounds differently in the last bit of a float32 turns the rounding of a side.
 
 /// A closed interval.
@@ -49,7 +49,7 @@ struct RandomErasing {
 /// Returns whether something of this probability happens, as in `RandomHorizontalFlip`.
 [[nodiscard]] bool draw_event(double probability, RandomWords& words);
 
-/// Returns the part of a picture of at least one pixel to be cut out.
+/// Returns the part of an image of at least one pixel to be cut out.
 [[nodiscard]] Box draw_crop(const RandomResizedCrop& crop, RandomWords& words, int64_t height,
                             int64_t width);
 
@@ -57,7 +57,7 @@ struct RandomErasing {
 void draw_jitter(const ColorJitter& jitter, RandomWords& words,
                  std::vector<ImageOperation>& operations);
 
-/// Returns the rectangle to be filled, or nothing if the picture remains as it is.
+/// Returns the rectangle to be filled, or nothing if the image remains as it is.
 [[nodiscard]] std::optional<Box> draw_erasing(const RandomErasing& erasing, RandomWords& words,
                                               int64_t height, int64_t width);
 

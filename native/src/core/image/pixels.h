@@ -14,7 +14,7 @@ inline uint8_t product(uint8_t a, uint8_t b) {
   return static_cast<uint8_t>(((scaled >> 8) + scaled) >> 8);
 }
 
-/// A borrowed picture: interleaved RGB bytes in dense rows, from the top left corner.
+/// A borrowed image: interleaved RGB bytes in dense rows, from the top left corner.
 struct Pixels {
   uint8_t* data;
   int64_t width;

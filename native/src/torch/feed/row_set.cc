@@ -58,8 +58,8 @@ RowShape row_of(const ImageRecipe& recipe) {
   return row_shape(dtype, {3, recipe.height, recipe.width});
 }
 
-std::unique_ptr<RowSet> set_of_pictures(SharedColumn pictures, const std::vector<int64_t>& labels) {
-  return RowTables::set_of(table_of({std::move(pictures), column_of_tensor(at::tensor(labels))}));
+std::unique_ptr<RowSet> set_of_images(SharedColumn images, const std::vector<int64_t>& labels) {
+  return RowTables::set_of(table_of({std::move(images), column_of_tensor(at::tensor(labels))}));
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ std::unique_ptr<RowSet> RowSet::of_files(const FileColumns& columns) {
 std::unique_ptr<RowSet> RowSet::of_images(const ImageFiles& files) {
   return guarded([&] {
     const ImageRecipe& recipe = files.impl_->recipe;
-    return set_of_pictures(
+    return set_of_images(
         std::make_shared<const ImageColumn>(files.impl_->paths, recipe, row_of(recipe)),
         files.impl_->labels);
   });
@@ -94,10 +94,10 @@ std::unique_ptr<RowSet> RowSet::of_images(const ImageFiles& files) {
 std::unique_ptr<RowSet> RowSet::of_records(const ImageRecords& records, const double* steps,
                                            int64_t numbers) {
   return guarded([&] {
-    const std::vector<SharedPictures>& files = records.impl_->files;
+    const std::vector<SharedImages>& files = records.impl_->files;
     const ImageRecipe recipe = read_plan({steps, static_cast<std::size_t>(numbers)});
-    return set_of_pictures(std::make_shared<const RecordColumn>(files, recipe, row_of(recipe)),
-                           labels_of(files));
+    return set_of_images(std::make_shared<const RecordColumn>(files, recipe, row_of(recipe)),
+                         labels_of(files));
   });
 }
 

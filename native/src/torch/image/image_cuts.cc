@@ -17,7 +17,7 @@
 namespace torchfeed {
 namespace {
 
-constexpr int64_t kRows = 1;  // the dimensions of a picture
+constexpr int64_t kRows = 1;  // the dimensions of an image
 constexpr int64_t kColumns = 2;
 constexpr float kByteScale = 1.0F / 255;
 
@@ -41,7 +41,7 @@ void require_cuts(const ImageRecipe& recipe) {
   }
 }
 
-/// Turns a picture upright.
+/// Turns an image upright.
 ///
 /// @param orientation  EXIF's number, 1 to 8
 at::Tensor turned(const at::Tensor& pixels, int orientation) {
@@ -69,14 +69,14 @@ at::Tensor scaled(const at::Tensor& pixels, const Placement& placement, ResizeFi
   return result.squeeze(0).round_().clamp_(0, 255).to(at::kByte);
 }
 
-/// Returns a part of a picture, black where it lies outside of that.
+/// Returns a part of an image, black where it lies outside of that.
 at::Tensor window_of(const at::Tensor& pixels, const Region& window) {
   const int64_t left = -window.left;
   const int64_t top = -window.top;
   const int64_t right = window.left + window.width - pixels.size(kColumns);
   const int64_t bottom = window.top + window.height - pixels.size(kRows);
   if (left <= -pixels.size(kColumns) || right <= -pixels.size(kColumns) ||
-      top <= -pixels.size(kRows) || bottom <= -pixels.size(kRows)) {  // nothing of the picture
+      top <= -pixels.size(kRows) || bottom <= -pixels.size(kRows)) {  // nothing of the image
     return at::zeros({kChannels, window.height, window.width}, pixels.options());
   }
   if (left == 0 && top == 0 && right == 0 && bottom == 0) {

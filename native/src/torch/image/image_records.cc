@@ -8,7 +8,7 @@
 
 #include "core/image/store/image_file.h"
 #include "core/image/store/record_file.h"
-#include "core/image/store/record_picture.h"
+#include "core/image/store/record_image.h"
 #include "core/image/store/record_writer.h"
 #include "core/image/store/tar_file.h"
 #include "torch/base/guard.h"
@@ -17,7 +17,7 @@
 namespace torchfeed {
 namespace {
 
-const RecordFile& record_file(const SharedPictures& file) {
+const RecordFile& record_file(const SharedImages& file) {
   if (const auto* const records = dynamic_cast<const RecordFile*>(file.get())) {
     return *records;
   }
@@ -53,7 +53,7 @@ std::string ImageRecords::left_out_sample(int64_t number) const {
   return guarded([&] { return impl_->left_out.at(static_cast<std::size_t>(number)); });
 }
 
-int64_t ImageRecords::rows() const { return pictures_of(impl_->files); }
+int64_t ImageRecords::rows() const { return images_of(impl_->files); }
 
 std::string ImageRecords::description(int64_t file) const {
   return guarded(
@@ -70,21 +70,21 @@ void ImageRecords::labels(int64_t* into) const {
 std::string ImageRecords::problem(int64_t row) const {
   return guarded([&] {
     auto number = static_cast<std::size_t>(row);
-    for (const SharedPictures& file : impl_->files) {
-      if (number < file->pictures()) {
+    for (const SharedImages& file : impl_->files) {
+      if (number < file->images()) {
         return record_file(file).problem(number);
       }
-      number -= file->pictures();
+      number -= file->images();
     }
-    throw Error(ErrorCode::kInvalidArgument, "there is no picture " + std::to_string(row));
+    throw Error(ErrorCode::kInvalidArgument, "there is no image " + std::to_string(row));
   });
 }
 
 class ImageRecord::Impl {
  public:
-  explicit Impl(RecordPicture stored) : picture(std::move(stored)) {}
+  explicit Impl(RecordImage stored) : image(std::move(stored)) {}
 
-  const RecordPicture picture;
+  const RecordImage image;
 
  private:
   LiveCount live_;
@@ -100,7 +100,7 @@ std::unique_ptr<ImageRecord> ImageRecord::read(const std::string& path) {
       std::vector<uint8_t> encoded;
       read_image_file(path, encoded);
       return std::unique_ptr<ImageRecord>(
-          new ImageRecord(std::make_unique<Impl>(record_picture(encoded))));
+          new ImageRecord(std::make_unique<Impl>(record_image(encoded))));
     } catch (const Error& error) {
       throw Error(error.code(), path + " cannot be read as an image: " + error.message());
     }
@@ -127,13 +127,13 @@ std::unique_ptr<ImageRecordWriter> ImageRecordWriter::create(const std::string& 
   });
 }
 
-void ImageRecordWriter::add(const ImageRecord& picture, int64_t label) {
+void ImageRecordWriter::add(const ImageRecord& image, int64_t label) {
   guarded([&] {
     if (label < 0 || label > std::numeric_limits<int32_t>::max()) {
       throw Error(ErrorCode::kInvalidArgument,
                   "a label must be from 0 to 2147483647, got " + std::to_string(label));
     }
-    impl_->writer.add(picture.impl_->picture, static_cast<uint32_t>(label));
+    impl_->writer.add(image.impl_->image, static_cast<uint32_t>(label));
   });
 }
 

@@ -12,7 +12,7 @@ namespace torchfeed {
 /// The files behind the facade.
 class ImageRecords::Impl {
  public:
-  std::vector<SharedPictures> files;
+  std::vector<SharedImages> files;
   std::vector<std::string> left_out;  // samples of tar files
 
  private:

@@ -20,7 +20,7 @@ constexpr int64_t kBlock = 64;
 
 using Color = std::array<float, 3>;
 
-/// A motion of the picture, about a center as seen from the middle of the picture.
+/// A motion of the image, about a center as seen from the middle of the image.
 struct Motion {
   double angle = 0;    // degrees, clockwise
   double shear_x = 0;  // degrees
@@ -31,7 +31,7 @@ struct Motion {
   double center_y = 0;
 };
 
-/// The origin of the pixel (x, y), both as seen from the middle of the picture: a line for each
+/// The origin of the pixel (x, y), both as seen from the middle of the image: a line for each
 /// coordinate, with the coefficients of x, y and 1.
 using Matrix = std::array<std::array<double, 3>, 2>;
 
@@ -72,7 +72,7 @@ struct Coordinate {
   float constant;
 };
 
-/// A picture to read from.
+/// An image to read from.
 struct Source {
   /// Returns the pixel, or nothing if it lies outside.
   TORCHFEED_INLINE const uint8_t* find(float x, float y) const {
@@ -134,7 +134,7 @@ struct Bilinear {
   bool is_filled;
 };
 
-/// Writes the row `y` of the moved picture.
+/// Writes the row `y` of the moved image.
 template <class Pick>
 TORCHFEED_INLINE void move_row(const Coordinate& across, const Coordinate& down, int64_t row,
                                const Pick& pick, uint8_t* target) {

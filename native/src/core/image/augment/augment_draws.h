@@ -26,7 +26,7 @@ struct TrivialAugmentWide {
   Resampling resampling{};
 };
 
-/// Appends the operations for a picture of this size, identities too.
+/// Appends the operations for an image of this size, identities too.
 void draw_augment(const RandAugment& augment, RandomWords& words, int64_t height, int64_t width,
                   std::vector<ImageOperation>& operations);
 

@@ -137,7 +137,7 @@ struct RowBlur {
   const std::vector<float> weights;  // of one axis
   const std::vector<float> square;
   const float doubt;
-  std::vector<const uint8_t*> rows;  // around the row, each with pixels beside the picture
+  std::vector<const uint8_t*> rows;  // around the row, each with pixels beside the image
   std::vector<float> column_sums;
   std::vector<float> sums;
   std::vector<uint8_t> is_doubtful;
@@ -149,7 +149,7 @@ void run_plainly(RowBlur& blur, uint8_t* target) { blur.run(target); }
 TORCHFEED_FUSED_TARGET void run_fused(RowBlur& blur, uint8_t* target) { blur.run(target); }
 #endif
 
-/// Returns the place in the picture that is seen at a place beside it.
+/// Returns the place in the image that is seen at a place beside it.
 int64_t mirrored(int64_t place, int64_t side) {
   if (side == 1) {
     return 0;

@@ -9,7 +9,7 @@
 
 namespace torchfeed {
 
-/// Fills a rectangle, which lies within the picture and may be empty.
+/// Fills a rectangle, which lies within the image and may be empty.
 void erase(Pixels pixels, const Box& box, const std::array<uint8_t, 3>& fill);
 
 }  // namespace torchfeed

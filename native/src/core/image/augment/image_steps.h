@@ -46,7 +46,7 @@ struct RandomApply {
   int64_t steps;  // how many, those inside of another `RandomApply` included
 };
 
-/// An `ImageOperation` by itself is one for every picture, as `Grayscale`.
+/// An `ImageOperation` by itself is one for every image, as `Grayscale`.
 using ImageStep =
     std::variant<HorizontalFlip, VerticalFlip, ImageOperation, RandomOperation, ColorJitter,
                  RandAugment, TrivialAugmentWide, RandomErasing, GaussianBlur, RandomApply>;
@@ -73,7 +73,7 @@ enum class Reflection : uint8_t { kHorizontal, kVertical };
 
 using DrawnChange = std::variant<DrawnOperation, Blur, Reflection, Erasure>;
 
-/// The drawn parameters of all steps for one picture.
+/// The drawn parameters of all steps for one image.
 struct DrawnSteps {
   // Before all changes.
   bool flips_horizontally = false;
@@ -84,7 +84,7 @@ struct DrawnSteps {
   [[nodiscard]] bool only_flips() const { return changes.empty(); }
 };
 
-/// The steps of a picture between its resize and its normalization, in any order. Immutable and
+/// The steps of an image between its resize and its normalization, in any order. Immutable and
 /// thread-safe.
 class ImageSteps {
  public:
@@ -92,7 +92,7 @@ class ImageSteps {
   ///                steps or more than follow
   explicit ImageSteps(std::vector<ImageStep> steps);
 
-  /// Draws the parameters for a picture of this size, in the order of the steps.
+  /// Draws the parameters for an image of this size, in the order of the steps.
   [[nodiscard]] DrawnSteps draw(RandomWords& words, int64_t height, int64_t width) const;
 
   /// Returns whether no step changes pixels, whatever is drawn.
@@ -102,10 +102,10 @@ class ImageSteps {
   std::vector<ImageStep> steps_;
 };
 
-/// Applies one operation to a picture of at least one pixel. `spare` is memory for a copy of it.
+/// Applies one operation to an image of at least one pixel. `spare` is memory for a copy of it.
 void apply(const DrawnOperation& drawn, Pixels pixels, std::vector<uint8_t>& spare);
 
-/// Applies all steps, the flips included, to a picture of the size they were drawn for.
+/// Applies all steps, the flips included, to an image of the size they were drawn for.
 void apply(const DrawnSteps& drawn, Pixels pixels, std::vector<uint8_t>& spare);
 
 /// Checks the parameters of a random crop.

@@ -13,12 +13,12 @@ namespace torchfeed {
 
 /// The parameters of one CutMix.
 struct CutMixDraw {
-  Box box;        // pasted from the previous picture of the batch; may be empty
-  double lambda;  // share of the area outside the box: the weight of a picture's own label
+  Box box;        // pasted from the previous image of the batch; may be empty
+  double lambda;  // share of the area outside the box: the weight of an image's own label
 };
 
-/// Returns a number in (0, 1) of the distribution Beta(`alpha`, `alpha`): in MixUp the weight of a
-/// picture and its label, as against the previous picture's in the batch.
+/// Returns a number in (0, 1) of the distribution Beta(`alpha`, `alpha`): in MixUp the weight of an
+/// image and its label, as against the previous image's in the batch.
 ///
 /// @param alpha  finite, above 0
 [[nodiscard]] double draw_mixup(double alpha, RandomWords& words);

@@ -7,7 +7,7 @@
 namespace torchfeed {
 
 /// Returns the orientation in the EXIF data of a JPEG, PNG or WebP: 1 to 8, as in the EXIF
-/// standard. It is 1, upright, if there is none, its data is damaged, or the picture is of another
+/// standard. It is 1, upright, if there is none, its data is damaged, or the image is of another
 /// kind; a TIFF is always turned when it is decoded.
 ///
 /// @param encoded  the content of the file

@@ -87,7 +87,7 @@ class GifSource final : public WholeSource {
     constexpr uint8_t kControl = 249;
     for (uint8_t byte = bytes_.byte(); byte != kFrame; byte = bytes_.byte()) {
       if (byte == kEnd) {
-        throw_unreadable("the GIF has no picture");
+        throw_unreadable("the GIF has no image");
       }
       if (byte != kExtension) {
         continue;

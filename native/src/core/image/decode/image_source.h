@@ -9,7 +9,7 @@
 
 namespace torchfeed {
 
-/// A rectangle of a picture, in pixels.
+/// A rectangle of an image, in pixels.
 struct Region {
   int64_t left;
   int64_t top;
@@ -20,22 +20,22 @@ struct Region {
 /// Readable bytes behind each row of pixels, so that vector code may load more than the row has.
 constexpr std::size_t kRowSlack = 64;
 
-/// Pixels of the largest picture that is decoded unless a plan has another limit: where Pillow
+/// Pixels of the largest image that is decoded unless a plan has another limit: where Pillow
 /// refuses one as a decompression bomb.
 constexpr int64_t kMaxPixels = 178956970;
 
-/// Choices between ways to decode a picture.
+/// Choices between ways to decode an image.
 struct DecodeOptions {
-  /// Larger pictures are refused.
+  /// Larger images are refused.
   int64_t max_pixels = kMaxPixels;
   /// Gray pixels of 16 bits above 255 become 255, as in Pillow; otherwise their high byte counts.
   bool clips_gray16 = false;
 };
 
-/// An encoded picture; decodes one region row by row. The encoded bytes are borrowed. One thread at
+/// An encoded image; decodes one region row by row. The encoded bytes are borrowed. One thread at
 /// a time.
 ///
-/// Every function throws an `Error` of the code `kUnreadable` if the bytes are not a whole picture
+/// Every function throws an `Error` of the code `kUnreadable` if the bytes are not a whole image
 /// of a supported kind. Bytes that the region does not need are not looked at.
 class ImageSource {
  public:
@@ -46,23 +46,23 @@ class ImageSource {
 
   [[nodiscard]] virtual int64_t width() const = 0;
   [[nodiscard]] virtual int64_t height() const = 0;
-  /// Chooses the region, which is not empty and lies inside the picture. Called once.
+  /// Chooses the region, which is not empty and lies inside the image. Called once.
   virtual void begin(const Region& region) = 0;
   /// Decodes the next row of the region: interleaved red, green and blue, valid until the next
   /// call, with `kRowSlack` readable bytes behind it. Called at most once for each row.
   virtual const uint8_t* next_row() = 0;
 };
 
-/// Opens a picture of the kind that its first bytes name: JPEG, PNG, WebP, BMP, GIF, PNM or TIFF.
+/// Opens an image of the kind that its first bytes name: JPEG, PNG, WebP, BMP, GIF, PNM or TIFF.
 ///
 /// @param encoded  the content of the file, which must outlive the source
 std::unique_ptr<ImageSource> open_image(std::span<const uint8_t> encoded,
                                         const DecodeOptions& options = {});
 
-/// Throws the error of an unreadable picture.
+/// Throws the error of an unreadable image.
 [[noreturn]] void throw_unreadable(const std::string& reason);
 
-/// Throws the error of a decompression bomb if a picture has too many pixels.
+/// Throws the error of a decompression bomb if an image has too many pixels.
 void require_pixels(int64_t width, int64_t height, int64_t max_pixels);
 
 }  // namespace torchfeed

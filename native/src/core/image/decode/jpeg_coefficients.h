@@ -28,7 +28,7 @@ struct JpegComponent {
   int h = 1;  // sampling factors
   int v = 1;
   std::size_t quantisation = 0;  // the number of its table
-  int64_t columns = 0;           // blocks that show the picture
+  int64_t columns = 0;           // blocks that show the image
   int64_t rows = 0;
   int64_t stride = 0;  // blocks of a row with those that complete the last MCU
   std::vector<JpegBlock> blocks;

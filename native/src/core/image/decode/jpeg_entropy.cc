@@ -75,7 +75,7 @@ std::string problem_of(const jpeg_decompress_struct& info) {
 }  // namespace
 
 EntropyDecoder* known_entropy(const jpeg_decompress_struct& info) {
-  // The look-up of a library takes longer than a small picture, and pictures share the functions.
+  // The look-up of a library takes longer than a small image, and images share the functions.
   thread_local EntropyDecoder known{};
   auto* const entropy = reinterpret_cast<EntropyDecoder*>(info.entropy);
   const bool is_same = entropy != nullptr && known.decode_mcu != nullptr &&

@@ -15,7 +15,7 @@ struct EntropyDecoder {
   boolean (*decode_mcu)(j_decompress_ptr info, JBLOCKROW* blocks);
 };
 
-/// Returns the decoder of Huffman codes of a picture that has started, if the library is one whose
+/// Returns the decoder of Huffman codes of an image that has started, if the library is one whose
 /// layout is known: headers of the build and the loaded library have such a version, and both
 /// functions lie in the library.
 ///

@@ -110,7 +110,7 @@ bool read_header(Decoder& decoder, const uint8_t* encoded, std::size_t length) {
   return true;
 }
 
-/// Returns whether a picture is stored without a transform, sample by sample. Then
+/// Returns whether an image is stored without a transform, sample by sample. Then
 /// libjpeg cannot leave out columns or rows, or convert gray samples.
 bool is_lossless(const jpeg_decompress_struct& info) { return info.min_DCT_scaled_size == 1; }
 
@@ -160,7 +160,7 @@ const NumberTable* table_of(Tables& tables, const JHUFF_TBL* const* stored, int 
   return table.get();
 }
 
-/// Decodes the Huffman codes of a picture that has started, if it is of the usual kind.
+/// Decodes the Huffman codes of an image that has started, if it is of the usual kind.
 void decode_huffman_fast(Decoder& decoder) {
   jpeg_decompress_struct& info = decoder.info;
   if (info.progressive_mode || info.arith_code || is_lossless(info) || info.data_precision != 8 ||
@@ -211,7 +211,7 @@ bool is_smoothed(const jpeg_decompress_struct& info) {
 }
 
 /// Goes to the row `region.top`, and decodes only the columns of the region with a margin, unless
-/// the picture is smoothed or lossless.
+/// the image is smoothed or lossless.
 ///
 /// @param first  receives the number of the first column decoded
 bool go_to(Decoder& decoder, const Region& region, JDIMENSION& first) {
@@ -246,7 +246,7 @@ bool go_to(Decoder& decoder, const Region& region, JDIMENSION& first) {
   return true;
 }
 
-/// Decodes a row. After the last one of the picture, requires that nothing is missing.
+/// Decodes a row. After the last one of the image, requires that nothing is missing.
 bool read_row(Decoder& decoder, uint8_t* row) {
   jpeg_decompress_struct& info = decoder.info;
   if (setjmp(decoder.on_error) != 0) {
@@ -358,7 +358,7 @@ class JpegSource final : public ImageSource {
   std::size_t skipped_ = 0;  // bytes of a decoded row before the region
   std::vector<uint8_t> buffer_;
   uint8_t* row_ = nullptr;    // as decoded, in the buffer
-  std::vector<uint8_t> rgb_;  // of a picture with black, or a gray lossless one
+  std::vector<uint8_t> rgb_;  // of an image with black, or a gray lossless one
 };
 
 }  // namespace

@@ -13,8 +13,8 @@ namespace {
 
 class OrientedSource final : public ImageSource {
  public:
-  OrientedSource(std::unique_ptr<ImageSource> picture, int orientation)
-      : picture_(std::move(picture)),
+  OrientedSource(std::unique_ptr<ImageSource> image, int orientation)
+      : image_(std::move(image)),
         swaps_axes_(orientation >= 5),
         reverses_columns_(orientation == 2 || orientation == 3 || orientation == 7 ||
                           orientation == 8),
@@ -22,22 +22,22 @@ class OrientedSource final : public ImageSource {
                        orientation == 7) {}
 
   [[nodiscard]] int64_t width() const override {
-    return swaps_axes_ ? picture_->height() : picture_->width();
+    return swaps_axes_ ? image_->height() : image_->width();
   }
 
   [[nodiscard]] int64_t height() const override {
-    return swaps_axes_ ? picture_->width() : picture_->height();
+    return swaps_axes_ ? image_->width() : image_->height();
   }
 
   void begin(const Region& region) override {
     part_ = swaps_axes_ ? Region{region.top, region.left, region.height, region.width} : region;
     if (reverses_columns_) {
-      part_.left = picture_->width() - part_.left - part_.width;
+      part_.left = image_->width() - part_.left - part_.width;
     }
     if (reverses_rows_) {
-      part_.top = picture_->height() - part_.top - part_.height;
+      part_.top = image_->height() - part_.top - part_.height;
     }
-    picture_->begin(part_);
+    image_->begin(part_);
     row_.resize(static_cast<std::size_t>(kChannels * region.width) + kRowSlack);
   }
 
@@ -68,13 +68,13 @@ class OrientedSource final : public ImageSource {
     pixels_.resize(length * static_cast<std::size_t>(part_.height));
     for (auto row = pixels_.begin(); row != pixels_.end();
          row += static_cast<std::ptrdiff_t>(length)) {
-      std::copy_n(picture_->next_row(), length, row);
+      std::copy_n(image_->next_row(), length, row);
     }
   }
 
-  const std::unique_ptr<ImageSource> picture_;
+  const std::unique_ptr<ImageSource> image_;
   const bool swaps_axes_;
-  const bool reverses_columns_;  // of the picture, before its axes are swapped
+  const bool reverses_columns_;  // of the image, before its axes are swapped
   const bool reverses_rows_;
   Region part_{};
   std::vector<uint8_t> pixels_;  // of the part
@@ -84,11 +84,11 @@ class OrientedSource final : public ImageSource {
 
 }  // namespace
 
-std::unique_ptr<ImageSource> oriented(std::unique_ptr<ImageSource> picture, int orientation) {
+std::unique_ptr<ImageSource> oriented(std::unique_ptr<ImageSource> image, int orientation) {
   if (orientation == 1) {
-    return picture;
+    return image;
   }
-  return std::make_unique<OrientedSource>(std::move(picture), orientation);
+  return std::make_unique<OrientedSource>(std::move(image), orientation);
 }
 
 }  // namespace torchfeed

@@ -9,7 +9,7 @@
 
 namespace torchfeed {
 
-// Pictures of kinds that are rare as training data: always decoded as a whole, into the pixels of
+// Images of kinds that are rare as training data: always decoded as a whole, into the pixels of
 // Pillow's `convert("RGB")`.
 
 /// Opens a BMP: 1, 4, 8, 16, 24 or 32 bits, plain or run-length encoded.
@@ -30,7 +30,7 @@ std::unique_ptr<ImageSource> open_pnm(std::span<const uint8_t> encoded,
 /// Returns whether a file begins as a TIFF, also a BigTIFF.
 [[nodiscard]] bool is_tiff(std::span<const uint8_t> encoded);
 
-/// Opens the first picture of a TIFF, turned as its orientation says: gray, palette, RGB, CMYK or
+/// Opens the first image of a TIFF, turned as its orientation says: gray, palette, RGB, CMYK or
 /// YCbCr with unsigned samples of up to 16 bits.
 std::unique_ptr<ImageSource> open_tiff(std::span<const uint8_t> encoded,
                                        const DecodeOptions& options = {});

@@ -75,7 +75,7 @@ void clip(png_structp, png_row_infop row, png_bytep data) {
 ///
 /// @param clips_gray16  whether gray pixels of 16 bits are clipped; otherwise their high byte
 /// counts
-/// @param interlaced  receives whether the picture must be read as a whole
+/// @param interlaced  receives whether the image must be read as a whole
 bool start(PngDecoder& decoder, bool clips_gray16, bool& interlaced) {
   png_structp png = decoder.png;
   if (setjmp(decoder.on_error) != 0) {
@@ -177,7 +177,7 @@ class PngSource final : public ImageSource {
   const bool clips_gray16_;
   PngDecoder decoder_;
   bool interlaced_ = false;
-  std::size_t row_bytes_ = 0;    // of the picture
+  std::size_t row_bytes_ = 0;    // of the image
   std::size_t next_ = 0;         // offset of the next row of the region
   std::vector<uint8_t> pixels_;  // a row, or all rows if they are interlaced
 };

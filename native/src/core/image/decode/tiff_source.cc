@@ -60,7 +60,7 @@ int on_error(TIFF*, void* data, const char*, const char* format, std::va_list ar
   return 1;
 }
 
-/// Without its palette, libtiff takes a picture for a gray one.
+/// Without its palette, libtiff takes an image for a gray one.
 int on_warning(TIFF*, void* data, const char*, const char* format, std::va_list arguments) {
   std::array<char, 256> text{};
   std::vsnprintf(text.data(), text.size(), format, arguments);
@@ -313,9 +313,9 @@ bool is_tiff(std::span<const uint8_t> encoded) {
 
 std::unique_ptr<ImageSource> open_tiff(std::span<const uint8_t> encoded,
                                        const DecodeOptions& options) {
-  auto picture = std::make_unique<TiffSource>(encoded, options);
-  const int orientation = picture->orientation();
-  return oriented(std::move(picture), orientation);
+  auto image = std::make_unique<TiffSource>(encoded, options);
+  const int orientation = image->orientation();
+  return oriented(std::move(image), orientation);
 }
 
 }  // namespace torchfeed

@@ -13,7 +13,7 @@
 
 namespace torchfeed {
 
-/// A picture that is decoded as a whole once its region is chosen.
+/// An image that is decoded as a whole once its region is chosen.
 class WholeSource : public ImageSource {
  public:
   [[nodiscard]] int64_t width() const final { return width_; }
@@ -72,10 +72,10 @@ inline uint8_t narrowed(unsigned value, bool clips) {
   return static_cast<uint8_t>(clips ? (value > 255 ? 255 : value) : value >> 8);
 }
 
-/// Encoded bytes, read one after another; behind their end, throws the error of a cut picture.
+/// Encoded bytes, read one after another; behind their end, throws the error of a cut image.
 class EncodedBytes {
  public:
-  /// @param kind  of the picture, for messages
+  /// @param kind  of the image, for messages
   EncodedBytes(std::span<const uint8_t> bytes, std::string kind)
       : bytes_(bytes), kind_(std::move(kind)) {}
 

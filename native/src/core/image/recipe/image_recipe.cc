@@ -17,7 +17,7 @@ namespace torchfeed {
 namespace {
 
 /// Returns where the middle `length` of a side begins, as torchvision's `CenterCrop` has it: before
-/// the picture if that is smaller.
+/// the image if that is smaller.
 int64_t middle(int64_t side, int64_t length) {
   if (length > side) {
     return -((length - side) / 2);
@@ -54,7 +54,7 @@ void clear(const ImageRecipe& recipe, const Box& box, std::byte* target) {
   }
 }
 
-/// Decodes a picture, applies the drawn steps, and writes the row.
+/// Decodes an image, applies the drawn steps, and writes the row.
 void write(const ImageRecipe& recipe, ImageSource& source, const Placement& placement,
            const DrawnSteps& drawn, std::byte* target, Stores stores) {
   if (drawn.only_flips()) {

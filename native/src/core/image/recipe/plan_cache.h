@@ -10,7 +10,7 @@
 
 namespace torchfeed {
 
-/// The recipes of the plans that were used last, so that a plan is not read for every picture. One
+/// The recipes of the plans that were used last, so that a plan is not read for every image. One
 /// thread at a time.
 class PlanCache {
  public:

@@ -12,7 +12,7 @@
 namespace torchfeed {
 namespace {
 
-/// One axis of a placement: the part of the output that shows the picture, and its input pixels.
+/// One axis of a placement: the part of the output that shows the image, and its input pixels.
 struct AxisPart {
   AxisPart(const Resize& resize, int64_t input, int64_t output, int64_t window, int64_t length)
       : padding(std::max<int64_t>(0, -window)) {
@@ -39,8 +39,8 @@ struct AxisPart {
     return taps.first + taps.count;
   }
 
-  int64_t padding;    // output pixels before the picture
-  int64_t count = 0;  // output pixels that show the picture
+  int64_t padding;    // output pixels before the image
+  int64_t count = 0;  // output pixels that show the image
   int64_t first = 0;  // the first input pixel used
   int64_t end = 0;
   std::optional<ResizeAxis> axis;  // none if the axis is not scaled
@@ -53,7 +53,7 @@ bool begins_with_height(ResizeDialect dialect, const Placement& placement) {
   return dialect == ResizeDialect::kPillow && rows_lost > 0 && rows_lost > 2 * columns_lost;
 }
 
-/// The last rows of a picture: the input of rows of another height.
+/// The last rows of an image: the input of rows of another height.
 class RowRing {
  public:
   RowRing(const ResizeAxis& axis, const ResampleKernels& kernels, int64_t width)
@@ -91,7 +91,7 @@ class RowRing {
   std::vector<const uint8_t*> rows_;
 };
 
-/// One pass over the rows of a picture.
+/// One pass over the rows of an image.
 class Pass {
  public:
   Pass(ImageSource& source, const Placement& placement, const Resize& resize, PixelStore& store)
@@ -112,7 +112,7 @@ class Pass {
     if (rows_first_) {
       unscaled_.resize(static_cast<std::size_t>(kChannels * decoded) + kRowSlack);
     }
-    if (has_picture()) {
+    if (has_image()) {
       source.begin({placement.crop.left + columns_.first, placement.crop.top + rows_.first, decoded,
                     rows_.end - rows_.first});
     }
@@ -124,7 +124,7 @@ class Pass {
       store_.put_row(y, line_.data());
     }
     int64_t decoded = 0;
-    for (int64_t i = 0; has_picture() && i < rows_.count; ++i) {
+    for (int64_t i = 0; has_image() && i < rows_.count; ++i) {
       for (; decoded < rows_.needed(i); ++decoded) {
         take(decoded, source_.next_row());
       }
@@ -141,13 +141,13 @@ class Pass {
   }
 
  private:
-  [[nodiscard]] bool has_picture() const { return columns_.count > 0 && rows_.count > 0; }
+  [[nodiscard]] bool has_image() const { return columns_.count > 0 && rows_.count > 0; }
 
-  [[nodiscard]] uint8_t* picture_line() { return line_.data() + kChannels * columns_.padding; }
+  [[nodiscard]] uint8_t* image_line() { return line_.data() + kChannels * columns_.padding; }
 
   /// Takes a decoded row into the ring, or into the line if the height is not scaled.
   void take(int64_t number, const uint8_t* row) {
-    uint8_t* const target = ring_ ? ring_->row(number) : picture_line();
+    uint8_t* const target = ring_ ? ring_->row(number) : image_line();
     if (columns_.axis && !rows_first_) {
       kernels_.horizontal(target, row, *columns_.axis);
     } else {
@@ -159,13 +159,13 @@ class Pass {
   void compute(int64_t output) {
     if (rows_first_) {
       ring_->compute(unscaled_.data(), output);
-      kernels_.horizontal(picture_line(), unscaled_.data(), *columns_.axis);
+      kernels_.horizontal(image_line(), unscaled_.data(), *columns_.axis);
     } else {
-      ring_->compute(picture_line(), output);
+      ring_->compute(image_line(), output);
     }
   }
 
-  /// Clears the padding behind the picture, which the kernels use as slack.
+  /// Clears the padding behind the image, which the kernels use as slack.
   void clear_behind() {
     const auto from = static_cast<std::ptrdiff_t>(kChannels * (columns_.padding + columns_.count));
     std::fill(line_.begin() + from, line_.end(), uint8_t{0});

@@ -10,10 +10,10 @@
 
 namespace torchfeed {
 
-/// The part of a picture that is used, the size to which it is scaled, and the part of that which
+/// The part of an image that is used, the size to which it is scaled, and the part of that which
 /// is kept.
 struct Placement {
-  Region crop;     // of the picture, not empty
+  Region crop;     // of the image, not empty
   int64_t width;   // of the scaled crop
   int64_t height;  // of the scaled crop
   Region window;   // of the scaled crop, which it may exceed: outside of it is black
@@ -33,7 +33,7 @@ struct Resize {
 /// The bytes equal crop, resize, then crop with padding, one after the other. Where the sizes agree
 /// in an axis, it is not scaled.
 ///
-/// @param source  a picture of which no region was chosen yet
+/// @param source  an image of which no region was chosen yet
 /// @param store   receives `placement.window.height` rows of `placement.window.width` pixels
 void pass_image(ImageSource& source, const Placement& placement, const Resize& resize,
                 PixelStore& store);

@@ -13,7 +13,7 @@
 namespace torchfeed {
 namespace {
 
-/// The places of the rows of a planar picture.
+/// The places of the rows of a planar image.
 template <typename Element>
 struct PlaneRows {
   [[nodiscard]] Element* at(int64_t y, int64_t c) const {

@@ -10,7 +10,7 @@
 
 namespace torchfeed {
 
-/// The receiver of the rows of a finished picture.
+/// The receiver of the rows of a finished image.
 class PixelStore {
  public:
   PixelStore() = default;
@@ -22,7 +22,7 @@ class PixelStore {
   virtual void put_row(int64_t y, const uint8_t* rgb) = 0;
 };
 
-/// The layout of a stored picture, and its reflections.
+/// The layout of a stored image, and its reflections.
 struct StoredShape {
   int64_t width;
   int64_t height;
@@ -55,7 +55,7 @@ std::unique_ptr<PixelStore> byte_planes(uint8_t* target, const StoredShape& shap
 std::unique_ptr<PixelStore> float_planes(float* target, const StoredShape& shape,
                                          const Normalization& normalization);
 
-/// Stores a picture for operations on its colors, of the shape `pixels.width` and `pixels.height`.
+/// Stores an image for operations on its colors, of the shape `pixels.width` and `pixels.height`.
 std::unique_ptr<PixelStore> interleaved(const Pixels& pixels, bool flips_horizontally,
                                         bool flips_vertically);
 

@@ -7,7 +7,7 @@
 
 namespace torchfeed {
 
-/// The filters of a resize; each is widened when the picture shrinks, so that nothing is skipped,
+/// The filters of a resize; each is widened when the image shrinks, so that nothing is skipped,
 /// unless the dialect is `kTorchvisionPlain`.
 enum class ResizeFilter { kBox, kBilinear, kBicubic, kLanczos };
 
@@ -27,7 +27,7 @@ struct Taps {
   int32_t count;
 };
 
-/// The weights by which one axis of a picture is resized, for a window of the output.
+/// The weights by which one axis of an image is resized, for a window of the output.
 ///
 /// The value of an output pixel is `(round + sum(pixel * weight)) >> precision`, clamped to a byte.
 /// A weight is kept as a high and a low half, `high * 2048 + low`, both of which fit the 16 bits of

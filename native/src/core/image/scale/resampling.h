@@ -6,7 +6,7 @@
 
 namespace torchfeed {
 
-/// The rule by which a geometric operation takes pixels from the original picture.
+/// The rule by which a geometric operation takes pixels from the original image.
 struct Resampling {
   enum class Filter : uint8_t {
     kNearest,   // the pixel nearest to the origin
@@ -14,7 +14,7 @@ struct Resampling {
   };
 
   Filter filter = Filter::kNearest;
-  /// The color of an origin outside of the picture; black is torchvision's `fill=None`.
+  /// The color of an origin outside of the image; black is torchvision's `fill=None`.
   std::array<uint8_t, 3> fill{};
 };
 

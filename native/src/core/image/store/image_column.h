@@ -11,7 +11,7 @@
 
 namespace torchfeed {
 
-/// A column of pictures in files, decoded when their rows are gathered. Random steps are drawn for
+/// A column of images in files, decoded when their rows are gathered. Random steps are drawn for
 /// the index of the sample in the dataset that was asked, as for datasets in Java.
 class ImageColumn final : public RowColumn {
  public:

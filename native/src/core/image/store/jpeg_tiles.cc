@@ -105,7 +105,7 @@ class TileWriter {
   int count_ = 0;  // bits held
 };
 
-/// Walks through the blocks of a picture in the order of a scan.
+/// Walks through the blocks of an image in the order of a scan.
 class Encoder {
  public:
   Encoder(const JpegCoefficients& image, int64_t tile_mcus)

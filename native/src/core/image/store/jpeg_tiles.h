@@ -11,7 +11,7 @@
 
 namespace torchfeed {
 
-/// The tiles of a picture: equal numbers of MCUs that restart markers separate, a whole number of
+/// The tiles of an image: equal numbers of MCUs that restart markers separate, a whole number of
 /// them in each row of MCUs. So any rectangle of tiles can be cut out of the encoded bytes.
 struct TileLayout {
   [[nodiscard]] int64_t tile_width() const { return tile_mcus * mcu_width; }  // in pixels
@@ -19,7 +19,7 @@ struct TileLayout {
   [[nodiscard]] int64_t down() const { return (height + mcu_height - 1) / mcu_height; }
   [[nodiscard]] int64_t tiles() const { return across() * down(); }
 
-  int64_t width = 0;  // of the picture
+  int64_t width = 0;  // of the image
   int64_t height = 0;
   int64_t mcu_width = 0;  // in pixels
   int64_t mcu_height = 0;
@@ -27,7 +27,7 @@ struct TileLayout {
   int64_t size_at = 0;    // where the header has the height, and behind it the width
 };
 
-/// A rectangle of tiles, and the part of the picture that they show.
+/// A rectangle of tiles, and the part of the image that they show.
 struct TileRange {
   int64_t left;
   int64_t top;
@@ -36,7 +36,7 @@ struct TileRange {
   Region pixels;
 };
 
-/// A picture in tiles. Header and tiles, one after the other, are a baseline JPEG.
+/// An image in tiles. Header and tiles, one after the other, are a baseline JPEG.
 struct TiledJpeg {
   TileLayout layout;
   std::vector<uint8_t> header;       // up to the first tile
@@ -50,11 +50,11 @@ struct TiledJpeg {
 /// @return nothing if the JPEG is of a kind that is not rewritten, or is damaged
 [[nodiscard]] std::optional<TiledJpeg> tile_jpeg(std::span<const uint8_t> jpeg);
 
-/// Returns the tiles that must be decoded so that the pixels of a region equal the whole picture's.
+/// Returns the tiles that must be decoded so that the pixels of a region equal the whole image's.
 /// Neighbours contribute to each pixel of subsampled chroma.
 [[nodiscard]] TileRange tiles_of(const TileLayout& layout, const Region& region);
 
-/// Makes the header of a whole picture the header of some of its tiles.
+/// Makes the header of a whole image the header of some of its tiles.
 void set_size(const TileLayout& layout, const TileRange& range, std::span<uint8_t> header);
 
 /// Writes the marker that ends a tile of a rectangle.

@@ -13,15 +13,15 @@
 
 namespace torchfeed {
 
-/// A column of the pictures of record or tar files, one file after the other. The crop is drawn
-/// before a picture is read, and only the tiles that it needs are. Random steps are drawn as in
+/// A column of the images of record or tar files, one file after the other. The crop is drawn
+/// before an image is read, and only the tiles that it needs are. Random steps are drawn as in
 /// `ImageColumn`.
 class RecordColumn final : public RowColumn {
  public:
   /// @param row  dtype and shape, of `recipe.row_bytes()` bytes
-  RecordColumn(std::vector<SharedPictures> files, const ImageRecipe& recipe, RowShape row);
+  RecordColumn(std::vector<SharedImages> files, const ImageRecipe& recipe, RowShape row);
 
-  /// At the first picture that is not in the page cache, all remaining ones are requested from the
+  /// At the first image that is not in the page cache, all remaining ones are requested from the
   /// disk at once.
   bool gather(std::byte* target, const WantedRows& wanted, const std::atomic<bool>& stop,
               Stores stores) const override;
@@ -29,23 +29,23 @@ class RecordColumn final : public RowColumn {
 
  private:
   class Batch;
-  /// A picture of one of the files.
+  /// An image of one of the files.
   struct Place {
-    const PictureFile& file;
+    const ImageArchive& file;
     std::size_t number;
   };
 
   [[nodiscard]] Place place_of(std::size_t row) const;
 
-  const std::vector<SharedPictures> files_;
-  std::vector<std::size_t> ends_;  // of each file: the column's number behind its last picture
+  const std::vector<SharedImages> files_;
+  std::vector<std::size_t> ends_;  // of each file: the column's number behind its last image
   const ImageRecipe recipe_;
 };
 
-/// Returns the number of pictures of all files.
-[[nodiscard]] int64_t pictures_of(const std::vector<SharedPictures>& files);
+/// Returns the number of images of all files.
+[[nodiscard]] int64_t images_of(const std::vector<SharedImages>& files);
 
-/// Returns the labels of all pictures, in the order of the column.
-[[nodiscard]] std::vector<int64_t> labels_of(const std::vector<SharedPictures>& files);
+/// Returns the labels of all images, in the order of the column.
+[[nodiscard]] std::vector<int64_t> labels_of(const std::vector<SharedImages>& files);
 
 }  // namespace torchfeed

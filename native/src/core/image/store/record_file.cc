@@ -13,10 +13,10 @@
 namespace torchfeed {
 namespace {
 
-/// The bytes of one picture of a file.
-class PictureBytes final : public StoredBytes {
+/// The bytes of one image of a file.
+class ImageBytes final : public StoredBytes {
  public:
-  PictureBytes(const RecordFile& file, int64_t offset) : file_(file), offset_(offset) {}
+  ImageBytes(const RecordFile& file, int64_t offset) : file_(file), offset_(offset) {}
 
   void read(int64_t from, std::span<uint8_t> into) const override {
     file_.read(offset_ + from, into);
@@ -29,7 +29,7 @@ class PictureBytes final : public StoredBytes {
 
 }  // namespace
 
-RecordFile::RecordFile(const std::string& path) : PictureFile(path) {
+RecordFile::RecordFile(const std::string& path) : ImageArchive(path) {
   opening(path, [&] { read_index(); });
 }
 
@@ -48,7 +48,7 @@ void RecordFile::read_index() {
   }
   if (rest < 0 || header.description_bytes > rest ||
       (rest - header.description_bytes) % kRowBytes != 0 ||
-      (rest - header.description_bytes) / kRowBytes != header.pictures) {
+      (rest - header.description_bytes) / kRowBytes != header.images) {
     throw_unreadable("its header is damaged");
   }
   std::vector<uint8_t> index(static_cast<std::size_t>(rest));
@@ -59,18 +59,18 @@ void RecordFile::read_index() {
   const auto rows = index.begin() + static_cast<std::ptrdiff_t>(header.description_bytes);
   description_.assign(index.begin(), rows);
   end_ = header.description_at;
-  rows_.resize(static_cast<std::size_t>(header.pictures));
+  rows_.resize(static_cast<std::size_t>(header.images));
   auto at = rows;
   for (RecordRowBytes& row : rows_) {
     std::copy_n(at, kRecordRowBytes, row.begin());
     at += static_cast<std::ptrdiff_t>(kRecordRowBytes);
-    const auto picture = [&] { return "picture " + std::to_string(&row - rows_.data()); };
+    const auto image = [&] { return "image " + std::to_string(&row - rows_.data()); };
     const std::optional<RecordRow> read = read_row(row, end_);
     if (!read) {
-      throw_unreadable(picture() + " of its index is damaged");
+      throw_unreadable(image() + " of its index is damaged");
     }
     if (read->label > kMostLabel) {
-      throw_unreadable(picture() + " must have a label from 0 to " + std::to_string(kMostLabel) +
+      throw_unreadable(image() + " must have a label from 0 to " + std::to_string(kMostLabel) +
                        ", got " + std::to_string(read->label) +
                        "; write the file again with smaller labels");
     }
@@ -80,16 +80,16 @@ void RecordFile::read_index() {
 RecordRow RecordFile::row(std::size_t number) const { return *read_row(rows_[number], end_); }
 
 std::string RecordFile::problem(std::size_t number) const {
-  const RecordRow picture = row(number);
+  const RecordRow image = row(number);
   try {
-    std::vector<uint8_t> bytes(static_cast<std::size_t>(picture.bytes()));
-    read(picture.offset, bytes);
-    if (crc32(bytes) != picture.checksum) {
+    std::vector<uint8_t> bytes(static_cast<std::size_t>(image.bytes()));
+    read(image.offset, bytes);
+    if (crc32(bytes) != image.checksum) {
       return "its checksum is wrong";
     }
     RecordMemory memory;
-    const PictureBytes stored(*this, picture.offset);
-    const auto source = open_record(picture, stored, memory, /*follows_orientation=*/false);
+    const ImageBytes stored(*this, image.offset);
+    const auto source = open_record(image, stored, memory, /*follows_orientation=*/false);
     const int64_t height = source->height();
     source->begin({0, 0, source->width(), height});
     for (int64_t y = 0; y < height; ++y) {

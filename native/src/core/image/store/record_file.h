@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "core/image/decode/image_source.h"
-#include "core/image/store/picture_file.h"
+#include "core/image/store/image_archive.h"
 #include "core/image/store/record_format.h"
 #include "core/image/store/tile_source.h"
 
 namespace torchfeed {
 
 /// A record file: see `record_format.h`.
-class RecordFile final : public PictureFile {
+class RecordFile final : public ImageArchive {
  public:
   /// Opens a file and reads its index.
   ///
@@ -23,27 +23,27 @@ class RecordFile final : public PictureFile {
   explicit RecordFile(const std::string& path);
 
   [[nodiscard]] const std::string& description() const { return description_; }
-  [[nodiscard]] std::size_t pictures() const override { return rows_.size(); }
+  [[nodiscard]] std::size_t images() const override { return rows_.size(); }
   [[nodiscard]] RecordRow row(std::size_t number) const override;
 
-  /// Returns the reason why a picture and its checksum are not as they were written, or nothing.
+  /// Returns the reason why an image and its checksum are not as they were written, or nothing.
   [[nodiscard]] std::string problem(std::size_t number) const;
 
  private:
   void read_index();
 
   std::string description_;
-  int64_t end_ = 0;                   // of the pictures
+  int64_t end_ = 0;                   // of the images
   std::vector<RecordRowBytes> rows_;  // as in the file, which takes half the memory
 };
 
-/// Memory that the pictures of one thread reuse, each after the one before.
+/// Memory that the images of one thread reuse, each after the one before.
 struct RecordMemory {
   TileMemory tiles;
-  std::vector<uint8_t> encoded;  // a picture without tiles
+  std::vector<uint8_t> encoded;  // an image without tiles
 };
 
-/// Opens a stored picture, reading as little of it as its kind permits.
+/// Opens a stored image, reading as little of it as its kind permits.
 ///
 /// @param stored  its bytes; must outlive the source, as must `memory`
 /// @param follows_orientation  whether it is turned as the EXIF data of its file want it

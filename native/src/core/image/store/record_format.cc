@@ -60,7 +60,7 @@ RecordHeaderBytes written(const RecordHeader& header) {
   std::copy(kMagic.begin(), kMagic.end(), bytes.begin());
   put(bytes, kVersionAt, 4, kVersion);
   put(bytes, kChecksumAt, 4, header.checksum);
-  put(bytes, 16, 8, static_cast<uint64_t>(header.pictures));
+  put(bytes, 16, 8, static_cast<uint64_t>(header.images));
   put(bytes, 24, 8, static_cast<uint64_t>(header.description_at));
   put(bytes, 32, 8, static_cast<uint64_t>(header.description_bytes));
   put(bytes, 40, 8, static_cast<uint64_t>(header.file_bytes));
@@ -77,7 +77,7 @@ RecordHeader read_header(const RecordHeaderBytes& bytes) {
   }
   RecordHeader header;
   header.checksum = static_cast<uint32_t>(get(bytes, kChecksumAt, 4));
-  header.pictures = get_length(bytes, 16);
+  header.images = get_length(bytes, 16);
   header.description_at = get_length(bytes, 24);
   header.description_bytes = get_length(bytes, 32);
   header.file_bytes = get_length(bytes, 40);
@@ -122,7 +122,7 @@ std::optional<RecordRow> read_row(const RecordRowBytes& bytes, int64_t end) {
   layout.mcu_height = number(39, 1);
   layout.size_at = number(40, 2);
   row.orientation = static_cast<int>(number(42, 1));
-  const bool fits = row.bytes() <= kMostPictureBytes && row.offset <= end &&
+  const bool fits = row.bytes() <= kMostImageBytes && row.offset <= end &&
                     row.bytes() <= end - row.offset && row.offset % kRecordAlignment == 0;
   const bool has_pixels = layout.width > 0 && layout.height > 0;
   const bool has_orientation = row.orientation >= 1 && row.orientation <= 8;

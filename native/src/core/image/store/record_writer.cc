@@ -72,22 +72,22 @@ RecordWriter::~RecordWriter() {
   }
 }
 
-void RecordWriter::add(const RecordPicture& picture, uint32_t label) {
+void RecordWriter::add(const RecordImage& image, uint32_t label) {
   RecordRow row;
-  row.tiles = picture.tiles;
+  row.tiles = image.tiles;
   row.label = label;
-  row.orientation = picture.orientation;
-  row.checksum = crc32(picture.bytes);
+  row.orientation = image.orientation;
+  row.checksum = crc32(image.bytes);
   row.offset = (end_ + kRecordAlignment - 1) / kRecordAlignment * kRecordAlignment;
   end_ = row.offset;
-  write(picture.bytes);
+  write(image.bytes);
   rows_.push_back(row);
   tiled_ += row.is_tiled() ? 1U : 0U;
 }
 
 void RecordWriter::finish(const std::string& description) {
   RecordHeader header;
-  header.pictures = static_cast<int64_t>(rows_.size());
+  header.images = static_cast<int64_t>(rows_.size());
   header.description_at = end_;
   header.description_bytes = static_cast<int64_t>(description.size());
   std::vector<uint8_t> rest(description.begin(), description.end());

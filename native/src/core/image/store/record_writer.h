@@ -9,7 +9,7 @@
 
 #include "core/file_descriptor.h"
 #include "core/image/store/record_format.h"
-#include "core/image/store/record_picture.h"
+#include "core/image/store/record_image.h"
 
 namespace torchfeed {
 
@@ -26,15 +26,15 @@ class RecordWriter {
   RecordWriter& operator=(const RecordWriter&) = delete;
   ~RecordWriter();
 
-  /// Appends a picture.
-  void add(const RecordPicture& picture, uint32_t label);
+  /// Appends an image.
+  void add(const RecordImage& image, uint32_t label);
   /// Completes the file.
   ///
   /// @param description  in JSON
   void finish(const std::string& description);
 
-  [[nodiscard]] std::size_t pictures() const { return rows_.size(); }
-  /// Returns the number of pictures in tiles.
+  [[nodiscard]] std::size_t images() const { return rows_.size(); }
+  /// Returns the number of images in tiles.
   [[nodiscard]] std::size_t tiled() const { return tiled_; }
 
  private:

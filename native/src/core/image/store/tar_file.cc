@@ -259,8 +259,8 @@ class TarFile::Reader {
     if (next_.is_sparse && (is_image(extension) || extension == "cls")) {
       require(false, "has a sparse " + extension + "; write the tar file without --sparse");
     } else if (is_image(extension)) {
-      require(!image_, "must have one picture");
-      require(bytes <= kMostPictureBytes, "has more bytes than a picture may have");
+      require(!image_, "must have one image");
+      require(bytes <= kMostImageBytes, "has more bytes than an image may have");
       image_ = {offset, bytes, 0};
     } else if (extension == "cls") {
       require(!label_, "must have one label");
@@ -281,8 +281,7 @@ class TarFile::Reader {
   }
 
   void end_sample() {
-    if (has_members_ &&
-        require(image_.has_value(), "must have one picture (jpg, jpeg, png, webp)") &&
+    if (has_members_ && require(image_.has_value(), "must have one image (jpg, jpeg, png, webp)") &&
         require(label_.has_value(), "must have one label (cls)") && fault_.empty()) {
       image_->label = *label_;
       file_.members_.push_back(*image_);
@@ -320,7 +319,7 @@ class TarFile::Reader {
   std::optional<uint32_t> label_;
 };
 
-TarFile::TarFile(const std::string& path, bool skips) : PictureFile(path), skips_(skips) {
+TarFile::TarFile(const std::string& path, bool skips) : ImageArchive(path), skips_(skips) {
   opening(path, [&] { Reader(*this).run(); });
 }
 

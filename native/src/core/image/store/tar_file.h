@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "core/image/store/picture_file.h"
+#include "core/image/store/image_archive.h"
 
 namespace torchfeed {
 
 /// A tar file in the form of WebDataset: adjacent members whose paths agree up to the first dot of
-/// the name are a sample. A sample has one picture (`jpg`, `jpeg`, `png` or `webp`, ignoring case)
+/// the name are a sample. A sample has one image (`jpg`, `jpeg`, `png` or `webp`, ignoring case)
 /// and its label, a number in decimal digits (`cls`); other members are left alone.
-class TarFile final : public PictureFile {
+class TarFile final : public ImageArchive {
  public:
   /// Opens a file and reads the headers of its members and the labels.
   ///
@@ -25,7 +25,7 @@ class TarFile final : public PictureFile {
   /// Returns the file, the key and the fault of each sample that was left out.
   [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
 
-  [[nodiscard]] std::size_t pictures() const override { return members_.size(); }
+  [[nodiscard]] std::size_t images() const override { return members_.size(); }
   [[nodiscard]] RecordRow row(std::size_t number) const override;
 
  private:

@@ -11,7 +11,7 @@
 
 namespace torchfeed {
 
-/// The stored bytes of one picture, read in parts.
+/// The stored bytes of one image, read in parts.
 class StoredBytes {
  public:
   StoredBytes() = default;
@@ -25,7 +25,7 @@ class StoredBytes {
   virtual void read(int64_t from, std::span<uint8_t> into) const = 0;
 };
 
-/// The parts of a picture in tiles and their lengths: first the table, the lengths of the tiles as
+/// The parts of an image in tiles and their lengths: first the table, the lengths of the tiles as
 /// `append_length` writes them, then the header, then the tiles.
 struct StoredTiles {
   TileLayout layout;
@@ -45,8 +45,8 @@ struct TileMemory {
 /// have the highest bit set.
 void append_length(std::vector<uint8_t>& table, uint32_t length);
 
-/// Opens a picture in tiles, reading only the tiles that the region needs. Its pixels equal the
-/// whole picture's.
+/// Opens an image in tiles, reading only the tiles that the region needs. Its pixels equal the
+/// whole image's.
 ///
 /// @param stored  must outlive the source, as must `memory`
 std::unique_ptr<ImageSource> open_tiles(const StoredTiles& tiles, const StoredBytes& stored,

@@ -13,9 +13,9 @@
  * {@link io.torchfeed.data.StreamDataset} and needs no sampler.
  *
  * <p>Ready datasets are in {@code io.torchfeed.data.source}; {@code io.torchfeed.image} makes rows
- * of encoded pictures, and {@code io.torchfeed.storage} is where other storage than files is
- * plugged in. {@code io.torchfeed.text} and {@code io.torchfeed.graph} are separate from this flow:
- * they read text files, divided among ranks, as lines and as graphs.
+ * of encoded images, and {@code io.torchfeed.storage} is where other storage than files is plugged
+ * in. {@code io.torchfeed.text} and {@code io.torchfeed.graph} are separate from this flow: they
+ * read text files, divided among ranks, as lines and as graphs.
  *
  * <p>Around the training step, {@code io.torchfeed.amp} adds mixed precision, {@code
  * io.torchfeed.checkpoint} saves and loads the state of a training, {@code

@@ -50,7 +50,7 @@ class ImageCommandTest {
     damaged[2000] ^= 1;
     Files.write(file, damaged);
     assertThat(run("verify", file.toString())).isEqualTo(1);
-    assertThat(output()).contains("picture 0: its checksum is wrong", "1 of them damaged");
+    assertThat(output()).contains("image 0: its checksum is wrong", "1 of them damaged");
   }
 
   @Test

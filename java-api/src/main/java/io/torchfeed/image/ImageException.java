@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.image;
 
-/** Thrown for bytes that are not a whole picture of a supported kind; the message says why. */
+/** Thrown for bytes that are not a whole image of a supported kind; the message says why. */
 public final class ImageException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.image;
 
-/** The filter of a change of size, widened when the picture shrinks (antialiasing). */
+/** The filter of a change of size, widened when the image shrinks (antialiasing). */
 public enum ImageFilter {
   /** The mean of the pixels covered. */
   BOX(0),

@@ -24,7 +24,7 @@ import java.util.function.Supplier;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * The steps from an encoded picture to a row of a batch: decode, crop and resize; flip, change
+ * The steps from an encoded image to a row of a batch: decode, crop and resize; flip, change
  * colors, augment, blur and erase in any order; normalize.
  *
  * <pre>{@code
@@ -36,7 +36,7 @@ import org.bytedeco.pytorch.Tensor;
  *         .build();
  * }</pre>
  *
- * <p>Pictures are JPEG, PNG, WebP, BMP, GIF, PBM, PGM, PPM or TIFF, whatever the names of their
+ * <p>Images are JPEG, PNG, WebP, BMP, GIF, PBM, PGM, PPM or TIFF, whatever the names of their
  * files; of an animation, the first frame. They become RGB as in Pillow's {@code convert("RGB")}:
  * grey ones get three equal channels, transparency is dropped and the colors under it stay; color
  * profiles are not applied, and EXIF orientations only by {@link ImagePlanBuilder#exifOrientation},
@@ -46,13 +46,13 @@ import org.bytedeco.pytorch.Tensor;
  * ImagePlanBuilder#clipGrey16} does so, too. TIFFs of floats, of signed or of 32-bit numbers, and
  * JPEGs of 12 bits are refused.
  *
- * <p>A picture may have 178,956,970 pixels at most, as in Pillow, unless {@link
+ * <p>An image may have 178,956,970 pixels at most, as in Pillow, unless {@link
  * ImagePlanBuilder#maxPixels} sets another limit. Only parts that the row needs are decoded, so
  * damage below a crop can go unnoticed.
  *
  * <p>Random steps have the formulas of torchvision 0.25, and draw from the numbers of {@code
- * SampleWriter.random()}: a function of the loader's seed, the epoch and the index. All pictures of
- * a sample share their draws, also with those the dataset makes itself. Immutable and thread-safe.
+ * SampleWriter.random()}: a function of the loader's seed, the epoch and the index. All images of a
+ * sample share their draws, also with those the dataset makes itself. Immutable and thread-safe.
  */
 public final class ImagePlan {
   private static final long MAX_FILE_BYTES = 1L << 30; // as for native code
@@ -106,7 +106,7 @@ public final class ImagePlan {
   }
 
   /**
-   * Decodes a picture into a row of a slab, in one native call. For torchfeed's own packages;
+   * Decodes an image into a row of a slab, in one native call. For torchfeed's own packages;
    * datasets use {@code SampleWriter.putImage}.
    *
    * @param encoded the content of the image file
@@ -116,7 +116,7 @@ public final class ImagePlan {
    * @param seed the seed of the loader
    * @param epoch the epoch of the sample
    * @param index the index of the sample
-   * @throws ImageException if the bytes are not a picture that can be decoded
+   * @throws ImageException if the bytes are not an image that can be decoded
    * @throws IllegalArgumentException if the column has other rows
    * @throws IndexOutOfBoundsException if there is no such column or row
    * @throws IllegalStateException if the slab is closed
@@ -161,7 +161,7 @@ public final class ImagePlan {
    * @param seed the seed of the loader
    * @param epoch the epoch of the sample
    * @param index the index of the sample
-   * @throws ImageException if the file cannot be read, or is not a picture that can be decoded; the
+   * @throws ImageException if the file cannot be read, or is not an image that can be decoded; the
    *     message names it
    * @throws IllegalArgumentException if the column has other rows
    * @throws IndexOutOfBoundsException if there is no such column or row
@@ -244,7 +244,7 @@ public final class ImagePlan {
   }
 
   /**
-   * Makes the row of a picture that was decoded elsewhere.
+   * Makes the row of an image that was decoded elsewhere.
    *
    * @param encoded the content of its file
    * @param pixels uint8 {@code [3, height, width]}
@@ -258,7 +258,7 @@ public final class ImagePlan {
                 steps, steps.length, encoded, encoded.length, seed, epoch, index, pixels));
   }
 
-  /** Returns the number of pixels above which a picture is refused. */
+  /** Returns the number of pixels above which an image is refused. */
   long maxPixels() {
     return maxPixels;
   }

@@ -19,7 +19,7 @@ import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
 
 /**
- * A builder of an {@link ImagePlan}. The picture is cut and scaled first, wherever these calls are.
+ * A builder of an {@link ImagePlan}. The image is cut and scaled first, wherever these calls are.
  * The steps of {@link ImageSteps} follow in the order of the calls, as often as they were called,
  * and then the normalization. This is the augmentation of SimCLR:
  *
@@ -64,7 +64,7 @@ public final class ImagePlanBuilder extends ImageSteps<ImagePlanBuilder> {
   }
 
   /**
-   * Chooses whether the filter is widened when a picture shrinks, so that no pixel is skipped; by
+   * Chooses whether the filter is widened when an image shrinks, so that no pixel is skipped; by
    * default it is. Without, each pixel is made of at most four, as by torchvision's {@code
    * resize(..., antialias=False)}: only with {@link ImageDialect#TORCHVISION} and {@link
    * ImageFilter#BILINEAR}, which {@link #build} requires.
@@ -80,7 +80,7 @@ public final class ImagePlanBuilder extends ImageSteps<ImagePlanBuilder> {
   }
 
   /**
-   * Scales the whole picture to a size, whatever its proportions: {@code Resize((height, width))}.
+   * Scales the whole image to a size, whatever its proportions: {@code Resize((height, width))}.
    *
    * @param height the height of the result in pixels, in [1, 65535]
    * @param width the width of the result in pixels, in [1, 65535]
@@ -94,7 +94,7 @@ public final class ImagePlanBuilder extends ImageSteps<ImagePlanBuilder> {
   }
 
   /**
-   * Scales the picture, with its proportions, before a {@link #centerCrop} or {@link #crop}: {@code
+   * Scales the image, with its proportions, before a {@link #centerCrop} or {@link #crop}: {@code
    * Resize(side)}.
    *
    * @param side the length of the shorter side in pixels, in [1, 65535]
@@ -110,7 +110,7 @@ public final class ImagePlanBuilder extends ImageSteps<ImagePlanBuilder> {
   }
 
   /**
-   * Cuts out the middle, with black around a smaller picture: {@code CenterCrop((height, width))}.
+   * Cuts out the middle, with black around a smaller image: {@code CenterCrop((height, width))}.
    *
    * @param height the height of the result in pixels, in [1, 65535]
    * @param width the width of the result in pixels, in [1, 65535]
@@ -124,11 +124,11 @@ public final class ImagePlanBuilder extends ImageSteps<ImagePlanBuilder> {
   }
 
   /**
-   * Cuts out a fixed part, with black where it exceeds the picture: {@code crop(top, left, height,
+   * Cuts out a fixed part, with black where it exceeds the image: {@code crop(top, left, height,
    * width)} of torchvision's {@code transforms.functional}.
    *
-   * @param top the first row of the picture, in [-65535, 65535]
-   * @param left the first column of the picture, in [-65535, 65535]
+   * @param top the first row of the image, in [-65535, 65535]
+   * @param left the first column of the image, in [-65535, 65535]
    * @param height the height of the result in pixels, in [1, 65535]
    * @param width the width of the result in pixels, in [1, 65535]
    * @return this builder
@@ -142,7 +142,7 @@ public final class ImagePlanBuilder extends ImageSteps<ImagePlanBuilder> {
   }
 
   /**
-   * Sets the largest number of pixels of a picture, before and after it is scaled; larger ones are
+   * Sets the largest number of pixels of an image, before and after it is scaled; larger ones are
    * refused, as by Pillow's {@code MAX_IMAGE_PIXELS}. By default 178,956,970, where Pillow refuses.
    *
    * @param pixels the limit, in [1, 65535 * 65535]
@@ -177,8 +177,8 @@ public final class ImagePlanBuilder extends ImageSteps<ImagePlanBuilder> {
    *
    * @param height the height of the result in pixels, in [1, 65535]
    * @param width the width of the result in pixels, in [1, 65535]
-   * @param minArea the smallest share of the area of the picture, in [0, maxArea]
-   * @param maxArea the largest share of the area of the picture, in [minArea, 1]
+   * @param minArea the smallest share of the area of the image, in [0, maxArea]
+   * @param maxArea the largest share of the area of the image, in [minArea, 1]
    * @return this builder
    * @throws IllegalArgumentException if a side or a share is out of range
    * @throws IllegalStateException if another step decides the size
@@ -231,9 +231,9 @@ public final class ImagePlanBuilder extends ImageSteps<ImagePlanBuilder> {
   }
 
   /**
-   * Turns and reflects the picture as its EXIF data says, before everything else, as Pillow's
-   * {@code ImageOps.exif_transpose}. Without this step, orientations are ignored, as in
-   * torchvision. Damaged data counts as none, and orientations in XMP data are ignored.
+   * Turns and reflects the image as its EXIF data says, before everything else, as Pillow's {@code
+   * ImageOps.exif_transpose}. Without this step, orientations are ignored, as in torchvision.
+   * Damaged data counts as none, and orientations in XMP data are ignored.
    *
    * @return this builder
    * @throws IllegalStateException if it was called before
@@ -246,7 +246,7 @@ public final class ImagePlanBuilder extends ImageSteps<ImagePlanBuilder> {
   /**
    * Takes grey pixels of 16 bits as Pillow's {@code convert("RGB")} and so torchvision's {@code
    * ImageFolder} do: values above 255 become 255. Without this step, their high byte counts, which
-   * keeps the picture; Pillow's way keeps labels and depths up to 255 that were stored in 16 bits.
+   * keeps the image; Pillow's way keeps labels and depths up to 255 that were stored in 16 bits.
    *
    * @return this builder
    * @throws IllegalStateException if it was called before
@@ -327,7 +327,7 @@ public final class ImagePlanBuilder extends ImageSteps<ImagePlanBuilder> {
     }
   }
 
-  /** A picture is reflected at its borders once. */
+  /** An image is reflected at its borders once. */
   private void requireKernel(RowSpec row) {
     long height = row.shape().get(1);
     long width = row.shape().get(2);

@@ -12,7 +12,7 @@ import java.util.function.Consumer;
 import java.util.stream.DoubleStream;
 
 /**
- * Steps that change a picture of the size of the row, in the order of the calls; each may be added
+ * Steps that change an image of the size of the row, in the order of the calls; each may be added
  * any number of times, as in torchvision's {@code Compose}. An {@link ImagePlanBuilder} has them,
  * and a {@link #randomApply}. Not thread-safe.
  *
@@ -46,7 +46,7 @@ public abstract sealed class ImageSteps<S extends ImageSteps<S>>
   }
 
   /**
-   * Reflects pictures left-right: {@code RandomHorizontalFlip(probability)}.
+   * Reflects images left-right: {@code RandomHorizontalFlip(probability)}.
    *
    * @param probability of a reflection, in [0, 1]
    * @return these steps
@@ -59,7 +59,7 @@ public abstract sealed class ImageSteps<S extends ImageSteps<S>>
   }
 
   /**
-   * Reflects pictures top-bottom: {@code RandomVerticalFlip(probability)}.
+   * Reflects images top-bottom: {@code RandomVerticalFlip(probability)}.
    *
    * @param probability of a reflection, in [0, 1]
    * @return these steps
@@ -165,14 +165,14 @@ public abstract sealed class ImageSteps<S extends ImageSteps<S>>
   }
 
   /**
-   * Blurs pictures, reflected at their borders, with a random standard deviation: {@code
+   * Blurs images, reflected at their borders, with a random standard deviation: {@code
    * GaussianBlur(kernel, (sigmaMin, sigmaMax))}, with the pixels of {@code gaussian_blur} of
    * torchvision's {@code v2.functional} on uint8 tensors, on a processor with AVX2.
    *
    * <p><b>Cost.</b> A byte takes {@code 2 * kernel} multiplications, and {@code kernel * kernel}
    * more where it is uncertain how torchvision would round. With a standard deviation in proportion
    * to the kernel, that is one byte of a hundred for a kernel of 23, 4 for 51, 16 for 101, 35 for
-   * 151 and every byte for 255: a picture of 224 x 224 pixels took 3 ms more for 23, 13 ms for 51,
+   * 151 and every byte for 255: an image of 224 x 224 pixels took 3 ms more for 23, 13 ms for 51,
    * 170 ms for 101 and 800 ms for 151, on one of two busy processors. Weights that are nearly zero
    * add little: with a standard deviation of 2 pixels, 101 took 18 ms and 151 took 44 ms.
    *
@@ -191,7 +191,7 @@ public abstract sealed class ImageSteps<S extends ImageSteps<S>>
   }
 
   /**
-   * Applies steps to some pictures, all of them or none: {@code RandomApply(steps, probability)}.
+   * Applies steps to some images, all of them or none: {@code RandomApply(steps, probability)}.
    *
    * @param probability of the steps, in [0, 1]
    * @param steps adds from 1 to 1000 steps, those inside of another {@code randomApply} included;

@@ -21,7 +21,7 @@ import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
- * The steps from a batch of pictures in bytes to the input of a model: flip, colors, normalize. The
+ * The steps from a batch of images in bytes to the input of a model: flip, colors, normalize. The
  * operations are libtorch's and run where the batch is, so that a quarter of the bytes of floats is
  * sent to a GPU.
  *
@@ -44,7 +44,7 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
  * ImagePlanBuilder#colorJitter}, differ from torchvision's on the CPU by less than 1e-6, once
  * normalized with the numbers of ImageNet and by factors up to 9.
  *
- * <p>The draws for a picture depend only on seed, epoch and index, not on the other pictures of the
+ * <p>The draws for an image depend only on seed, epoch and index, not on the other images of the
  * batch, and are independent of an {@link ImagePlan}'s draws for the same numbers. Immutable and
  * thread-safe.
  */
@@ -84,7 +84,7 @@ public final class ImageTensorPlan {
   }
 
   /**
-   * Returns the same plan with a step that reflects pictures left-right; replaces an earlier one.
+   * Returns the same plan with a step that reflects images left-right; replaces an earlier one.
    *
    * @param probability of a reflection, in [0, 1]
    * @return the plan
@@ -97,8 +97,7 @@ public final class ImageTensorPlan {
 
   /**
    * Returns the same plan with a step that changes the colors by random factors, in a random order
-   * for each picture; replaces an earlier one: {@code ColorJitter(brightness, contrast,
-   * saturation)}.
+   * for each image; replaces an earlier one: {@code ColorJitter(brightness, contrast, saturation)}.
    *
    * @param brightness the largest difference of the factor from 1, in [0, 1e6); 0 for no change
    * @param contrast likewise
@@ -146,11 +145,11 @@ public final class ImageTensorPlan {
    * @param images uint8 {@code [B, 3, height, width]}, on any device; not changed
    * @param seed the seed of the draws, for example the loader's
    * @param epoch the epoch
-   * @param indices the index of each picture in the dataset, {@code Batch.indices()}
+   * @param indices the index of each image in the dataset, {@code Batch.indices()}
    * @return a new tensor of the same shape on the same device, in the dtype of the plan. It belongs
    *     to the innermost {@code PointerScope} of the thread, or otherwise to the caller.
    * @throws IllegalArgumentException if the tensor has another dtype or shape, or there is not one
-   *     index for each picture
+   *     index for each image
    */
   public Tensor apply(Tensor images, long seed, long epoch, long[] indices) {
     requireNonNull(images, "images");
@@ -158,7 +157,7 @@ public final class ImageTensorPlan {
     requireImages(images);
     if (indices.length != images.size(0)) {
       throw new IllegalArgumentException(
-          "there must be one index for each of %d pictures, got %d"
+          "there must be one index for each of %d images, got %d"
               .formatted(images.size(0), indices.length));
     }
     return apply(images, draws.draw(seed, epoch, indices));
@@ -232,8 +231,8 @@ public final class ImageTensorPlan {
   }
 
   /**
-   * Adds up each picture, its grey image and the mean of that by weights, as many as pictures: in a
-   * round, each picture may have another operation.
+   * Adds up each image, its grey image and the mean of that by weights, as many as images: in a
+   * round, each image may have another operation.
    */
   private static void mix(Tensor pixels, Tensor weights, boolean usesGrey) {
     Tensor grey = usesGrey ? grey(pixels) : pixels;

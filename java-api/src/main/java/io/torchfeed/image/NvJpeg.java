@@ -110,9 +110,9 @@ final class NvJpeg implements AutoCloseable {
   }
 
   /**
-   * Decodes a picture.
+   * Decodes an image.
    *
-   * @param maxPixels of a picture that is not refused
+   * @param maxPixels of an image that is not refused
    * @return uint8 {@code [3, height, width]}, which belongs to the innermost scope
    * @throws ImageException if it cannot be read
    */
@@ -140,15 +140,15 @@ final class NvJpeg implements AutoCloseable {
   }
 
   /**
-   * Decodes those pictures that the device's engines for JPEGs take, all at once.
+   * Decodes those images that the device's engines for JPEGs take, all at once.
    *
    * @return as {@link #decode(byte[], long)}, null for each that {@code decode} must read, or
    *     refuse
    */
-  @Nullable Tensor[] decodeTogether(List<byte[]> pictures, long maxPixels) {
+  @Nullable Tensor[] decodeTogether(List<byte[]> images, long maxPixels) {
     return engines == null
-        ? new @Nullable Tensor[pictures.size()]
-        : engines.decode(pictures, maxPixels);
+        ? new @Nullable Tensor[images.size()]
+        : engines.decode(images, maxPixels);
   }
 
   @Override

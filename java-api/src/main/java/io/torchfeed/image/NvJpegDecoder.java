@@ -28,12 +28,12 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>The draws for a picture, its part and its reflections, equal the draws of the same {@link
+ * <p>The draws for an image, its part and its reflections, equal the draws of the same {@link
  * ImagePlan} on the CPU for the same seed, epoch and index. Pixels differ from the CPU's by a few
  * levels: nvJPEG computes the inverse DCT differently than libjpeg-turbo, and libtorch scales
  * without rounding in between.
  *
- * <p>A batch is decoded by the engines for JPEGs if the device has them, up to 64 pictures at once
+ * <p>A batch is decoded by the engines for JPEGs if the device has them, up to 64 images at once
  * while they have no more pixels together than the plan permits for one; they read baseline JPEGs
  * in color. All others are decoded one after the other.
  *
@@ -44,7 +44,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Thread-safe; calls of one decoder take turns. For decoding in parallel, each thread opens one.
  */
 public final class NvJpegDecoder implements AutoCloseable {
-  /** At most this number of pictures are decoded at once, and are on the device in full size. */
+  /** At most this number of images are decoded at once, and are on the device in full size. */
   private static final int TOGETHER = 64;
 
   private final Device device;
@@ -90,7 +90,7 @@ public final class NvJpegDecoder implements AutoCloseable {
   }
 
   /**
-   * Decodes a whole picture.
+   * Decodes a whole image.
    *
    * @param encoded the content of a JPEG file
    * @return uint8 {@code [3, height, width]} in RGB on the device. It belongs to the innermost
@@ -104,33 +104,32 @@ public final class NvJpegDecoder implements AutoCloseable {
   }
 
   /**
-   * Decodes a batch of pictures by a plan that may be random.
+   * Decodes a batch of images by a plan that may be random.
    *
-   * @param pictures the contents of B JPEG files
+   * @param images the contents of B JPEG files
    * @param plan may crop, scale, flip, turn and normalize, with a bilinear or bicubic filter
    * @param seed the seed of the loader
    * @param epoch the epoch
-   * @param indices the index of each picture in the dataset
+   * @param indices the index of each image in the dataset
    * @return {@code [B, 3, height, width]} on the device, uint8 or float32 as the plan's row. It
    *     belongs to the innermost {@code PointerScope} of the thread, or otherwise to the caller.
-   * @throws ImageException if the bytes of a picture are no JPEG that nvJPEG reads; the message
-   *     says which
-   * @throws IllegalArgumentException if there are no pictures, not one index for each, or the plan
+   * @throws ImageException if the bytes of an image are no JPEG that nvJPEG reads; the message says
+   *     which
+   * @throws IllegalArgumentException if there are no images, not one index for each, or the plan
    *     has other steps or filters
    * @throws IllegalStateException if the decoder is closed, or the device fails
    */
-  public Tensor decode(
-      List<byte[]> pictures, ImagePlan plan, long seed, long epoch, long[] indices) {
-    requireNonNull(pictures, "pictures");
+  public Tensor decode(List<byte[]> images, ImagePlan plan, long seed, long epoch, long[] indices) {
+    requireNonNull(images, "images");
     requireNonNull(plan, "plan");
     requireNonNull(indices, "indices");
-    if (pictures.isEmpty()) {
-      throw new IllegalArgumentException("there must be at least one picture");
+    if (images.isEmpty()) {
+      throw new IllegalArgumentException("there must be at least one image");
     }
-    if (indices.length != pictures.size()) {
+    if (indices.length != images.size()) {
       throw new IllegalArgumentException(
-          "there must be one index for each of %d pictures, got %d"
-              .formatted(pictures.size(), indices.length));
+          "there must be one index for each of %d images, got %d"
+              .formatted(images.size(), indices.length));
     }
     plan.requireCuts();
     return inCallersScope(
@@ -139,10 +138,10 @@ public final class NvJpegDecoder implements AutoCloseable {
           for (int from = 0; from < indices.length; from += TOGETHER) {
             int to = Math.min(from + TOGETHER, indices.length);
             try (PointerScope scope = new PointerScope()) {
-              @Nullable Tensor[] decoded = together(pictures.subList(from, to), plan.maxPixels());
+              @Nullable Tensor[] decoded = together(images.subList(from, to), plan.maxPixels());
               for (int i = from; i < to; i++) {
                 rows.push_back(
-                    cut(plan, pictures.get(i), decoded[i - from], seed, epoch, indices, i));
+                    cut(plan, images.get(i), decoded[i - from], seed, epoch, indices, i));
               }
             }
           }
@@ -163,16 +162,16 @@ public final class NvJpegDecoder implements AutoCloseable {
       return plan.cut(encoded, seed, epoch, indices[i], whole);
     } catch (ImageException e) {
       throw new ImageException(
-          "picture %d (index %d): %s".formatted(i, indices[i], e.getMessage()), e);
+          "image %d (index %d): %s".formatted(i, indices[i], e.getMessage()), e);
     }
   }
 
-  private synchronized @Nullable Tensor[] together(List<byte[]> pictures, long maxPixels) {
+  private synchronized @Nullable Tensor[] together(List<byte[]> images, long maxPixels) {
     requireOpen();
-    for (byte[] encoded : pictures) {
-      requireNonNull(encoded, "a picture");
+    for (byte[] encoded : images) {
+      requireNonNull(encoded, "an image");
     }
-    return library.decodeTogether(pictures, maxPixels);
+    return library.decodeTogether(images, maxPixels);
   }
 
   private synchronized Tensor pixels(byte[] encoded, long maxPixels) {

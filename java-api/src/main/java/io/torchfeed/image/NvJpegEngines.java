@@ -58,19 +58,19 @@ final class NvJpegEngines implements AutoCloseable {
   }
 
   /**
-   * Decodes the pictures that the engines read.
+   * Decodes the images that the engines read.
    *
-   * @param maxPixels of a picture that is taken
+   * @param maxPixels of an image that is taken
    * @return uint8 {@code [3, height, width]} of each, which belong to the innermost scope; null for
-   *     a picture that is left to others
+   *     an image that is left to others
    */
-  @Nullable Tensor[] decode(List<byte[]> pictures, long maxPixels) {
-    @Nullable Tensor[] decoded = new @Nullable Tensor[pictures.size()];
+  @Nullable Tensor[] decode(List<byte[]> images, long maxPixels) {
+    @Nullable Tensor[] decoded = new @Nullable Tensor[images.size()];
     List<Integer> taken = new ArrayList<>();
     List<NvJpegSize> sizes = new ArrayList<>();
     long left = PlanArguments.MAX_PIXELS; // of all, which are on the device at once
     for (int i = 0; i < decoded.length; i++) {
-      NvJpegSize size = takes(pictures.get(i), Math.min(maxPixels, left));
+      NvJpegSize size = takes(images.get(i), Math.min(maxPixels, left));
       if (size != null) {
         left -= size.pixels();
         taken.add(i);
@@ -82,7 +82,7 @@ final class NvJpegEngines implements AutoCloseable {
       return decoded;
     }
     List<Tensor> pixels = sizes.stream().map(size -> size.allocate(device)).toList();
-    if (run(taken.stream().map(pictures::get).toList(), sizes, pixels)
+    if (run(taken.stream().map(images::get).toList(), sizes, pixels)
         != nvjpeg.NVJPEG_STATUS_SUCCESS) {
       return decoded; // one of them is damaged: who decodes each by itself says which
     }
@@ -92,7 +92,7 @@ final class NvJpegEngines implements AutoCloseable {
     return decoded;
   }
 
-  /** Returns the size of a picture that the engines read, null for all others. */
+  /** Returns the size of an image that the engines read, null for all others. */
   private @Nullable NvJpegSize takes(byte[] encoded, long maxPixels) {
     try {
       NvJpegSize size = NvJpegSize.of(handle, encoded, maxPixels);
@@ -111,14 +111,14 @@ final class NvJpegEngines implements AutoCloseable {
         && refusal[0] == 0;
   }
 
-  private int run(List<byte[]> pictures, List<NvJpegSize> sizes, List<Tensor> pixels) {
-    int count = pictures.size();
+  private int run(List<byte[]> images, List<NvJpegSize> sizes, List<Tensor> pixels) {
+    int count = images.size();
     try (PointerScope scope = new PointerScope()) {
       PointerPointer<BytePointer> data = new PointerPointer<>(count);
       SizeTPointer lengths = new SizeTPointer(count);
       nvjpegImage_t targets = new nvjpegImage_t(count);
       for (int k = 0; k < count; k++) {
-        byte[] encoded = pictures.get(k);
+        byte[] encoded = images.get(k);
         data.put(k, new BytePointer(encoded)); // lives until the device is done
         lengths.put(k, encoded.length);
         sizes.get(k).point(targets.getPointer(k), pixels.get(k));

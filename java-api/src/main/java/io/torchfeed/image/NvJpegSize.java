@@ -24,8 +24,8 @@ record NvJpegSize(int width, int height, int sampling) {
   /**
    * Reads a header.
    *
-   * @param maxPixels of a picture that is not refused
-   * @throws ImageException if it cannot be read, or the picture is larger
+   * @param maxPixels of an image that is not refused
+   * @throws ImageException if it cannot be read, or the image is larger
    */
   static NvJpegSize of(nvjpegHandle handle, byte[] encoded, long maxPixels) {
     int[] components = new int[1];

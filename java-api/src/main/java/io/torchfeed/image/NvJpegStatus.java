@@ -7,7 +7,7 @@ import org.bytedeco.cuda.global.nvjpeg;
 final class NvJpegStatus {
   private NvJpegStatus() {}
 
-  /** Throws an {@link ImageException} if a status says that a picture cannot be read. */
+  /** Throws an {@link ImageException} if a status says that an image cannot be read. */
   static void requireReadable(int status) {
     switch (status) {
       case nvjpeg.NVJPEG_STATUS_BAD_JPEG, nvjpeg.NVJPEG_STATUS_INCOMPLETE_BITSTREAM ->

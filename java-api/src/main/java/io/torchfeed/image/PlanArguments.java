@@ -14,7 +14,7 @@ final class PlanArguments {
   /** The number of magnitudes of augmentations, as in torchvision. */
   static final int BINS = 31;
 
-  /** Pixels of the largest picture that is decoded unless a plan sets it, as in native code. */
+  /** Pixels of the largest image that is decoded unless a plan sets it, as in native code. */
   static final long MAX_PIXELS = 178_956_970;
 
   private static final int MAX_SIDE = 65535;

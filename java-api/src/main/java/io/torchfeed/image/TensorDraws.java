@@ -5,7 +5,7 @@ import io.torchfeed.internal.CounterRandom;
 import io.torchfeed.internal.Hash64;
 
 /**
- * The random steps of an {@link ImageTensorPlan}. Each picture has its own random words, and each
+ * The random steps of an {@link ImageTensorPlan}. Each image has its own random words, and each
  * draw a fixed one of them, so that no step changes the draws of another.
  *
  * @param flipProbability of a reflection; 0 for none
@@ -21,7 +21,7 @@ record TensorDraws(double flipProbability, double brightness, double contrast, d
   private static final int FLIP = 0; // the numbers of the words
   private static final int ORDER = 1;
 
-  /** The operations of a picture's colors; each adds something to the scaled picture. */
+  /** The operations of an image's colors; each adds something to the scaled image. */
   enum Operation {
     BRIGHTNESS(2),
     CONTRAST(3),
@@ -35,20 +35,20 @@ record TensorDraws(double flipProbability, double brightness, double contrast, d
     }
   }
 
-  /** A step of one picture, by a factor. */
+  /** A step of one image, by a factor. */
   record Change(Operation operation, double factor) {}
 
-  /** Draws of a batch of B pictures. */
+  /** Draws of a batch of B images. */
   static final class Drawn {
     /**
-     * 1 for each picture that is reflected, B in all, if there are flips; then for each round the
-     * weights of the pictures, of their grey images and of the means of those, B of each.
+     * 1 for each image that is reflected, B in all, if there are flips; then for each round the
+     * weights of the images, of their grey images and of the means of those, B of each.
      */
     final float[] numbers;
 
     final boolean hasFlips;
 
-    /** The number of operations on each picture. */
+    /** The number of operations on each image. */
     final int rounds;
 
     /** False if all weights of grey images and their means are 0. */
@@ -130,8 +130,8 @@ record TensorDraws(double flipProbability, double brightness, double contrast, d
   /**
    * Returns the numbers for given steps.
    *
-   * @param flips whether each picture is reflected; empty for none
-   * @param changes the steps of each picture, as many for each
+   * @param flips whether each image is reflected; empty for none
+   * @param changes the steps of each image, as many for each
    */
   static Drawn drawn(boolean[] flips, Change[][] changes, int rounds) {
     int count = changes.length;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.image;
 
-import static io.torchfeed.image.Pictures.ALL;
-import static io.torchfeed.image.Pictures.PLAIN;
-import static io.torchfeed.image.Pictures.TOLERANCE;
-import static io.torchfeed.image.Pictures.difference;
-import static io.torchfeed.image.Pictures.pictures;
-import static io.torchfeed.image.Pictures.range;
+import static io.torchfeed.image.TestImages.ALL;
+import static io.torchfeed.image.TestImages.PLAIN;
+import static io.torchfeed.image.TestImages.TOLERANCE;
+import static io.torchfeed.image.TestImages.difference;
+import static io.torchfeed.image.TestImages.images;
+import static io.torchfeed.image.TestImages.range;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -62,16 +62,16 @@ class ImageTensorPlanDeviceTest {
 
   private static void batchesOnADeviceEqualThoseOnTheHost(String device, int batchSize) {
     int count = 40;
-    try (TensorDataset data = TensorDataset.of(pictures(count))) {
+    try (TensorDataset data = TensorDataset.of(images(count))) {
       Map<Long, Tensor> expected = epoch(data, 5, "cpu");
       Map<Long, Tensor> made = epoch(data, batchSize, device);
       assertThat(made).hasSize(count).hasSameSizeAs(expected);
       Set<Long> changed = new HashSet<>();
-      Tensor plain = PLAIN.apply(pictures(count));
+      Tensor plain = PLAIN.apply(images(count));
       expected.forEach(
-          (index, picture) -> {
-            assertThat(difference(requireNonNull(made.get(index)), picture)).isLessThan(TOLERANCE);
-            if (difference(plain.select(0, index), picture) > 0.1) {
+          (index, image) -> {
+            assertThat(difference(requireNonNull(made.get(index)), image)).isLessThan(TOLERANCE);
+            if (difference(plain.select(0, index), image) > 0.1) {
               changed.add(index);
             }
           });
@@ -80,7 +80,7 @@ class ImageTensorPlanDeviceTest {
   }
 
   @Test
-  void largerBatchesGiveTheSamePictures() {
+  void largerBatchesGiveTheSameImages() {
     batchesOnADeviceEqualThoseOnTheHost("cpu", 8);
   }
 
@@ -110,21 +110,21 @@ class ImageTensorPlanDeviceTest {
     @Test
     void normalizedBitsEqualThoseOfTheHost() {
       Device device = new Device(device());
-      Tensor pictures = pictures(8);
-      Tensor there = PLAIN.apply(pictures.to(device, ScalarType.Byte));
-      assertThat(there.cpu().equal(PLAIN.apply(pictures))).isTrue();
+      Tensor images = images(8);
+      Tensor there = PLAIN.apply(images.to(device, ScalarType.Byte));
+      assertThat(there.cpu().equal(PLAIN.apply(images))).isTrue();
     }
 
     @Test
     void queuedWorkUsesItsOwnDraws() {
       Device device = new Device(device());
-      Tensor pictures = pictures(8).to(device, ScalarType.Byte);
+      Tensor images = images(8).to(device, ScalarType.Byte);
       List<Tensor> queued = new ArrayList<>();
       for (int epoch = 0; epoch < 200; epoch++) {
-        queued.add(ALL.apply(pictures, 1, epoch, range(8)));
+        queued.add(ALL.apply(images, 1, epoch, range(8)));
       }
       for (int epoch = 0; epoch < 200; epoch++) {
-        assertThat(difference(queued.get(epoch), ALL.apply(pictures(8), 1, epoch, range(8))))
+        assertThat(difference(queued.get(epoch), ALL.apply(images(8), 1, epoch, range(8))))
             .isLessThan(TOLERANCE);
       }
     }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.image;
 
-import static io.torchfeed.image.Pictures.ALL;
-import static io.torchfeed.image.Pictures.HEIGHT;
-import static io.torchfeed.image.Pictures.MEAN;
-import static io.torchfeed.image.Pictures.PLAIN;
-import static io.torchfeed.image.Pictures.STD;
-import static io.torchfeed.image.Pictures.TOLERANCE;
-import static io.torchfeed.image.Pictures.WIDTH;
-import static io.torchfeed.image.Pictures.difference;
-import static io.torchfeed.image.Pictures.floats;
-import static io.torchfeed.image.Pictures.pictures;
-import static io.torchfeed.image.Pictures.range;
-import static io.torchfeed.image.Pictures.tensor;
+import static io.torchfeed.image.TestImages.ALL;
+import static io.torchfeed.image.TestImages.HEIGHT;
+import static io.torchfeed.image.TestImages.MEAN;
+import static io.torchfeed.image.TestImages.PLAIN;
+import static io.torchfeed.image.TestImages.STD;
+import static io.torchfeed.image.TestImages.TOLERANCE;
+import static io.torchfeed.image.TestImages.WIDTH;
+import static io.torchfeed.image.TestImages.difference;
+import static io.torchfeed.image.TestImages.floats;
+import static io.torchfeed.image.TestImages.images;
+import static io.torchfeed.image.TestImages.range;
+import static io.torchfeed.image.TestImages.tensor;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -73,13 +73,10 @@ class ImageTensorPlanTest {
     ImagePlan flipped = crop().horizontalFlip(1).normalize(MEAN, STD).build();
     try (Slab byteSlab = Slab.allocate(List.of(bytes.row()), 5);
         Slab floatSlab = Slab.allocate(List.of(floats.row()), 5)) {
-      Tensor pictures = rows(bytes, byteSlab);
-      assertThat(PLAIN.apply(pictures).equal(rows(floats, floatSlab))).isTrue();
+      Tensor images = rows(bytes, byteSlab);
+      assertThat(PLAIN.apply(images).equal(rows(floats, floatSlab))).isTrue();
       assertThat(
-              PLAIN
-                  .horizontalFlip(1)
-                  .apply(pictures, 1, 2, range(5))
-                  .equal(rows(flipped, floatSlab)))
+              PLAIN.horizontalFlip(1).apply(images, 1, 2, range(5)).equal(rows(flipped, floatSlab)))
           .isTrue();
     }
   }
@@ -89,7 +86,7 @@ class ImageTensorPlanTest {
     List<GoldenLine> lines =
         GoldenLine.read("image_tensors.txt").stream()
             .map(GoldenLine::parse)
-            .filter(line -> line.name().equals("picture"))
+            .filter(line -> line.name().equals("image"))
             .toList();
     boolean[] flips = new boolean[lines.size()];
     Change[][] changes = new Change[lines.size()][];
@@ -101,7 +98,7 @@ class ImageTensorPlanTest {
               .map(step -> new Change(Operation.valueOf(step[0]), Double.parseDouble(step[1])))
               .toArray(Change[]::new);
     }
-    Tensor made = PLAIN.apply(pictures(flips.length), TensorDraws.drawn(flips, changes, 3));
+    Tensor made = PLAIN.apply(images(flips.length), TensorDraws.drawn(flips, changes, 3));
     for (int i = 0; i < flips.length; i++) {
       float[] pixels = floats(made.select(0, i));
       double[] expected = lines.get(i).decimals("normalized");
@@ -116,10 +113,10 @@ class ImageTensorPlanTest {
 
   @Test
   void otherDtypesAreRoundedFromFloats() {
-    Tensor pictures = pictures(4);
-    Tensor floats = ALL.apply(pictures, 1, 2, range(4));
+    Tensor images = images(4);
+    Tensor floats = ALL.apply(images, 1, 2, range(4));
     for (DType dtype : List.of(DType.FLOAT16, DType.BFLOAT16)) {
-      Tensor rounded = ALL.to(dtype).apply(pictures, 1, 2, range(4));
+      Tensor rounded = ALL.to(dtype).apply(images, 1, 2, range(4));
       assertThat(DType.of(rounded.scalar_type())).isEqualTo(dtype);
       assertThat(rounded.equal(floats.to(dtype.scalarType()))).isTrue();
     }
@@ -127,19 +124,19 @@ class ImageTensorPlanTest {
   }
 
   @Test
-  void pictureAndItsDrawsDoNotDependOnTheRestOfTheBatch() {
-    Tensor pictures = pictures(6);
-    Tensor before = pictures.clone();
+  void imageAndItsDrawsDoNotDependOnTheRestOfTheBatch() {
+    Tensor images = images(6);
+    Tensor before = images.clone();
     long[] indices = {70, 71, 72, 73, 74, 75};
-    Tensor all = ALL.apply(pictures, 3, 4, indices);
+    Tensor all = ALL.apply(images, 3, 4, indices);
     for (int i = 0; i < indices.length; i++) {
-      Tensor alone = ALL.apply(pictures.narrow(0, i, 1), 3, 4, new long[] {indices[i]});
+      Tensor alone = ALL.apply(images.narrow(0, i, 1), 3, 4, new long[] {indices[i]});
       assertThat(difference(alone, all.narrow(0, i, 1))).isLessThan(TOLERANCE);
     }
-    assertThat(pictures.equal(before)).isTrue();
-    assertThat(ALL.apply(pictures, 3, 4, indices).equal(all)).isTrue();
-    assertThat(difference(ALL.apply(pictures, 3, 5, indices), all)).isGreaterThan(0.1f);
-    assertThat(difference(ALL.apply(pictures, 4, 4, indices), all)).isGreaterThan(0.1f);
+    assertThat(images.equal(before)).isTrue();
+    assertThat(ALL.apply(images, 3, 4, indices).equal(all)).isTrue();
+    assertThat(difference(ALL.apply(images, 3, 5, indices), all)).isGreaterThan(0.1f);
+    assertThat(difference(ALL.apply(images, 4, 4, indices), all)).isGreaterThan(0.1f);
   }
 
   @Test
@@ -198,12 +195,12 @@ class ImageTensorPlanTest {
 
   @Test
   void resultsBelongToTheScopeOrTheCaller() {
-    Tensor pictures = pictures(2);
+    Tensor images = images(2);
     long before = Pointer.totalCount();
     Tensor inScope;
     try (PointerScope scope = new PointerScope()) {
-      inScope = ALL.apply(pictures, 1, 2, range(2));
-      Tensor closed = ALL.apply(pictures, 1, 2, range(2));
+      inScope = ALL.apply(images, 1, 2, range(2));
+      Tensor closed = ALL.apply(images, 1, 2, range(2));
       closed.close();
       assertThat(closed.isNull()).isTrue();
       assertThat(inScope.isNull()).isFalse();
@@ -214,13 +211,12 @@ class ImageTensorPlanTest {
 
   @Test
   void anEmptyBatchAndOtherLayoutsAreAccepted() {
-    Tensor none = ALL.apply(pictures(2).narrow(0, 0, 0), 1, 2, new long[0]);
+    Tensor none = ALL.apply(images(2).narrow(0, 0, 0), 1, 2, new long[0]);
     assertThat(none.sizes().vec().get()).containsExactly(0, 3, HEIGHT, WIDTH);
-    Tensor pictures = pictures(2);
-    Tensor channelsLast = pictures.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2);
+    Tensor images = images(2);
+    Tensor channelsLast = images.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2);
     assertThat(
-            difference(
-                ALL.apply(channelsLast, 1, 2, range(2)), ALL.apply(pictures, 1, 2, range(2))))
+            difference(ALL.apply(channelsLast, 1, 2, range(2)), ALL.apply(images, 1, 2, range(2))))
         .isLessThan(TOLERANCE);
   }
 
@@ -241,21 +237,21 @@ class ImageTensorPlanTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> PLAIN.to(DType.UINT8))
         .withMessage("dtype must be FLOAT32, FLOAT16 or BFLOAT16, got UINT8");
-    Tensor pictures = pictures(2);
+    Tensor images = images(2);
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> PLAIN.apply(pictures.to(ScalarType.Float)))
+        .isThrownBy(() -> PLAIN.apply(images.to(ScalarType.Float)))
         .withMessage("images must be uint8 [B, 3, height, width], got Float [2, 3, 23, 31]");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> PLAIN.apply(pictures.select(0, 0)))
+        .isThrownBy(() -> PLAIN.apply(images.select(0, 0)))
         .withMessage("images must be uint8 [B, 3, height, width], got Byte [3, 23, 31]");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> ALL.apply(pictures.narrow(1, 0, 1), 1, 2, range(2)))
+        .isThrownBy(() -> ALL.apply(images.narrow(1, 0, 1), 1, 2, range(2)))
         .withMessageContaining("got Byte [2, 1, 23, 31]");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> ALL.apply(pictures, 1, 2, range(3)))
-        .withMessage("there must be one index for each of 2 pictures, got 3");
+        .isThrownBy(() -> ALL.apply(images, 1, 2, range(3)))
+        .withMessage("there must be one index for each of 2 images, got 3");
     assertThatIllegalStateException()
-        .isThrownBy(() -> ALL.apply(pictures))
+        .isThrownBy(() -> ALL.apply(images))
         .withMessage("the plan has random steps: apply it with a seed, the epoch and the indices");
   }
 }

@@ -105,7 +105,7 @@ class NvJpegDecoderTest {
     }
 
     @Test
-    void aWholePictureIsThatOfTheCpu() throws IOException {
+    void aWholeImageIsThatOfTheCpu() throws IOException {
       try (NvJpegDecoder decoder = open()) {
         for (String name : List.of("420.jpg", "422_progressive.jpg", "444_odd.jpg", "grey.jpg")) {
           byte[] encoded = golden(name);
@@ -123,15 +123,15 @@ class NvJpegDecoderTest {
     @Test
     void aBatchHasTheCropsOfTheCpu() throws IOException {
       try (NvJpegDecoder decoder = open()) {
-        List<byte[]> pictures = new ArrayList<>();
+        List<byte[]> images = new ArrayList<>();
         for (int i = 0; i < 16; i++) {
-          pictures.add(golden(i % 2 == 0 ? "420.jpg" : "wide.jpg"));
+          images.add(golden(i % 2 == 0 ? "420.jpg" : "wide.jpg"));
         }
         long[] indices = LongStream.range(100, 116).toArray();
-        Tensor batch = decoder.decode(pictures, CROP, 7, 3, indices);
+        Tensor batch = decoder.decode(images, CROP, 7, 3, indices);
         assertThat(batch.sizes().vec().get()).containsExactly(16, 3, 32, 40);
         for (int i = 0; i < 16; i++) {
-          assertThat(meanDifference(bytes(batch.get(i)), row(CROP, pictures.get(i), indices[i])))
+          assertThat(meanDifference(bytes(batch.get(i)), row(CROP, images.get(i), indices[i])))
               .isLessThan(MEAN_DIFFERENCE);
         }
       }
@@ -161,7 +161,7 @@ class NvJpegDecoderTest {
       assertThatExceptionOfType(ImageException.class)
           .isThrownBy(
               () -> decoder.decode(List.of(good, new byte[9]), CROP, 0, 0, new long[] {4, 5}))
-          .withMessageStartingWith("picture 1 (index 5): ");
+          .withMessageStartingWith("image 1 (index 5): ");
       assertThatIllegalArgumentException()
           .isThrownBy(() -> decoder.decode(List.of(good), CROP, 0, 0, new long[2]));
       assertThatIllegalArgumentException()

@@ -31,7 +31,7 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Benchmarks of JPEGs that become random crops of 3x224x224 bytes on a device, in pictures per
+ * Benchmarks of JPEGs that become random crops of 3x224x224 bytes on a device, in images per
  * second: decoded there by nvJPEG, or on one thread of the host and sent. Without such a device it
  * fails and names the missing part.
  */
@@ -42,8 +42,8 @@ import org.openjdk.jmh.annotations.Warmup;
 @Warmup(iterations = 3, time = 1)
 @Measurement(iterations = 5, time = 2)
 public class DeviceDecodeBenchmark {
-  private static final int PICTURES = 64;
-  private static final long[] INDICES = LongStream.range(0, PICTURES).toArray();
+  private static final int IMAGES = 64;
+  private static final long[] INDICES = LongStream.range(0, IMAGES).toArray();
   private static final ImagePlan PLAN =
       ImagePlan.builder().randomResizedCrop(224, 224).horizontalFlip(0.5).build();
 
@@ -66,17 +66,17 @@ public class DeviceDecodeBenchmark {
   public void open() throws IOException {
     try (Stream<Path> all = Files.walk(Path.of(data))) {
       for (Path file :
-          all.filter(path -> path.toString().endsWith(".jpg")).sorted().limit(PICTURES).toList()) {
+          all.filter(path -> path.toString().endsWith(".jpg")).sorted().limit(IMAGES).toList()) {
         files.add(Files.readAllBytes(file));
       }
     }
-    if (files.size() < PICTURES) {
+    if (files.size() < IMAGES) {
       throw new IllegalStateException(
           "there are %d JPEG files in '%s', but %d are needed: -p data=FOLDER"
-              .formatted(files.size(), data, PICTURES));
+              .formatted(files.size(), data, IMAGES));
     }
     transfer = DeviceTransfer.to(device, 2);
-    slab = Slab.allocatePinned(List.of(PLAN.row()), PICTURES, device);
+    slab = Slab.allocatePinned(List.of(PLAN.row()), IMAGES, device);
     decoder = NvJpegDecoder.open(device);
   }
 
@@ -90,7 +90,7 @@ public class DeviceDecodeBenchmark {
 
   /** Decodes on the device. */
   @Benchmark
-  @OperationsPerInvocation(PICTURES)
+  @OperationsPerInvocation(IMAGES)
   public double onTheDevice() {
     try (PointerScope scope = new PointerScope()) {
       return lastOf(decoder.decode(files, PLAN, 1, epoch++, INDICES));
@@ -99,13 +99,13 @@ public class DeviceDecodeBenchmark {
 
   /** Decodes on the host, in this thread, and sends the batch. */
   @Benchmark
-  @OperationsPerInvocation(PICTURES)
+  @OperationsPerInvocation(IMAGES)
   public double onTheHost() {
-    for (int i = 0; i < PICTURES; i++) {
+    for (int i = 0; i < IMAGES; i++) {
       PLAN.write(files.get(i), slab, 0, i, 1, epoch, i);
     }
     epoch++;
-    try (DeviceBatch batch = transfer.send(slab, PICTURES);
+    try (DeviceBatch batch = transfer.send(slab, IMAGES);
         PointerScope scope = new PointerScope()) {
       return lastOf(batch.tensors().get(0));
     }
@@ -113,6 +113,6 @@ public class DeviceDecodeBenchmark {
 
   /** Waits for a batch. */
   private static double lastOf(Tensor batch) {
-    return batch.select(0, PICTURES - 1).flatten().select(0, 0).item_double();
+    return batch.select(0, IMAGES - 1).flatten().select(0, 0).item_double();
   }
 }

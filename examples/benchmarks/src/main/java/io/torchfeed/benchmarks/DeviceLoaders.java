@@ -29,7 +29,7 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
  */
 final class DeviceLoaders {
   private static final List<Integer> BATCHES = List.of(64, 256, 1024);
-  private static final int PICTURES = 4096;
+  private static final int IMAGES = 4096;
   private static final int DIGITS = 60_000;
   private static final int COPIES = 4; // of the rows in an epoch
 
@@ -58,7 +58,7 @@ final class DeviceLoaders {
 
   private static Tensor bytes() {
     return torch.randint(
-        0, 256, new long[] {PICTURES, 3, 224, 224}, new TensorOptions(ScalarType.Byte));
+        0, 256, new long[] {IMAGES, 3, 224, 224}, new TensorOptions(ScalarType.Byte));
   }
 
   private void measure(String row, Tensor images) {

@@ -17,16 +17,16 @@ import java.nio.file.Path;
 import java.util.Collections;
 import java.util.List;
 
-/** A program that measures the memory of a process that loads many pictures. */
+/** A program that measures the memory of a process that loads many images. */
 final class ImageMemory {
-  private static final int PICTURES = 100_000;
+  private static final int IMAGES = 100_000;
   private static final int STEP = 10_000;
   private static final int SIDE = 224;
 
   private ImageMemory() {}
 
   /**
-   * Loads the pictures and prints the memory on the way.
+   * Loads the images and prints the memory on the way.
    *
    * @param args the engine: native, java or records; and the folder
    */
@@ -38,7 +38,7 @@ final class ImageMemory {
             .normalize(ImagePlan.imagenetMean(), ImagePlan.imagenetStd())
             .build();
     ImageFolder folder = ImageFolder.open(Path.of(args[1]), plan);
-    int copies = Math.toIntExact((PICTURES + folder.size() - 1) / folder.size());
+    int copies = Math.toIntExact((IMAGES + folder.size() - 1) / folder.size());
     switch (args[0]) {
       case "native" -> {
         try (NativeDataset files = ImageFiles.open(Path.of(args[1]), plan)) {
@@ -72,12 +72,12 @@ final class ImageMemory {
   private static void load(String engine, DataLoaderBuilder builder) throws IOException {
     try (DataLoader loader = builder.batchSize(32).workers(2).build();
         Batches batches = loader.epoch(0)) {
-      long pictures = 0;
+      long images = 0;
       while (batches.hasNext()) {
-        long before = pictures;
-        pictures += batches.next().size();
-        if (pictures / STEP > before / STEP) {
-          System.out.printf("%s: %,d pictures, %d MB resident%n", engine, pictures, residentMb());
+        long before = images;
+        images += batches.next().size();
+        if (images / STEP > before / STEP) {
+          System.out.printf("%s: %,d images, %d MB resident%n", engine, images, residentMb());
         }
       }
     }

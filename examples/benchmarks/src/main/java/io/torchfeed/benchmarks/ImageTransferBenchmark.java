@@ -29,9 +29,9 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Benchmarks of pictures of 3x224x224 on their way to a device, in pictures per second: sent as
- * bytes and normalized there, or sent as floats. The limit is the transfer of the bytes alone.
- * Without such a device it fails and names the missing part.
+ * Benchmarks of images of 3x224x224 on their way to a device, in images per second: sent as bytes
+ * and normalized there, or sent as floats. The limit is the transfer of the bytes alone. Without
+ * such a device it fails and names the missing part.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.Throughput)
@@ -41,9 +41,9 @@ import org.openjdk.jmh.annotations.Warmup;
 @Measurement(iterations = 5, time = 2)
 public class ImageTransferBenchmark {
   private static final int BATCHES = 16;
-  private static final int PICTURES = 64;
+  private static final int IMAGES = 64;
   private static final long SIDE = 224;
-  private static final long[] INDICES = LongStream.range(0, PICTURES).toArray();
+  private static final long[] INDICES = LongStream.range(0, IMAGES).toArray();
   private static final ImageTensorPlan PLAN =
       ImageTensorPlan.normalize(ImagePlan.imagenetMean(), ImagePlan.imagenetStd());
   private static final ImageTensorPlan COLORS = PLAN.horizontalFlip(0.5).colorJitter(0.4, 0.4, 0.4);
@@ -65,7 +65,7 @@ public class ImageTransferBenchmark {
   }
 
   private Slab slab(DType dtype) {
-    return Slab.allocatePinned(List.of(RowSpec.of(dtype, 3, SIDE, SIDE)), PICTURES, device);
+    return Slab.allocatePinned(List.of(RowSpec.of(dtype, 3, SIDE, SIDE)), IMAGES, device);
   }
 
   /** Frees the batches. */
@@ -78,28 +78,28 @@ public class ImageTransferBenchmark {
 
   /** Sends bytes and does nothing with them. */
   @Benchmark
-  @OperationsPerInvocation(BATCHES * PICTURES)
+  @OperationsPerInvocation(BATCHES * IMAGES)
   public double bytesAlone() {
     return send(bytes, images -> images);
   }
 
   /** Sends bytes and normalizes them on the device. */
   @Benchmark
-  @OperationsPerInvocation(BATCHES * PICTURES)
+  @OperationsPerInvocation(BATCHES * IMAGES)
   public double bytesNormalizedThere() {
     return send(bytes, PLAN::apply);
   }
 
   /** Sends bytes, and reflects, colors and normalizes them on the device. */
   @Benchmark
-  @OperationsPerInvocation(BATCHES * PICTURES)
+  @OperationsPerInvocation(BATCHES * IMAGES)
   public double bytesColoredThere() {
     return send(bytes, images -> COLORS.apply(images, 1, 2, INDICES));
   }
 
   /** Sends floats that are normalized already. */
   @Benchmark
-  @OperationsPerInvocation(BATCHES * PICTURES)
+  @OperationsPerInvocation(BATCHES * IMAGES)
   public double normalizedFloats() {
     return send(floats, images -> images);
   }
@@ -107,15 +107,15 @@ public class ImageTransferBenchmark {
   /** Sends batches, double buffered, and waits for the last one. */
   private double send(Slab slab, UnaryOperator<Tensor> steps) {
     double last = 0;
-    DeviceBatch ahead = transfer.send(slab, PICTURES);
+    DeviceBatch ahead = transfer.send(slab, IMAGES);
     for (int i = 0; i < BATCHES; i++) {
       try (DeviceBatch batch = ahead;
           PointerScope scope = new PointerScope()) {
         Tensor made = steps.apply(batch.tensors().get(0));
         if (i < BATCHES - 1) {
-          ahead = transfer.send(slab, PICTURES);
+          ahead = transfer.send(slab, IMAGES);
         } else {
-          last = made.select(0, PICTURES - 1).flatten().select(0, 0).item_double();
+          last = made.select(0, IMAGES - 1).flatten().select(0, 0).item_double();
         }
       }
     }

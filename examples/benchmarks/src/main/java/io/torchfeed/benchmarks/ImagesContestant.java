@@ -34,7 +34,7 @@ import javax.imageio.ImageIO;
 
 /**
  * The contestants of {@code images} that run in a JVM: reads one task per line, {@code CONTESTANT
- * TASK LISTING FOLDER}, and answers with {@code done PICTURES PROCESSOR_NANOS NANOS}. The arguments
+ * TASK LISTING FOLDER}, and answers with {@code done IMAGES PROCESSOR_NANOS NANOS}. The arguments
  * are the contestants of this process.
  */
 public final class ImagesContestant {
@@ -57,13 +57,13 @@ public final class ImagesContestant {
         DataLoader loader = words[0].equals("imageio") ? null : loaders.of(words);
         long processor = SYSTEM.getProcessCpuTime();
         long start = System.nanoTime();
-        long pictures =
+        long images =
             loader == null
                 ? imageIo(Path.of(words[2]), words[1].equals("train"))
                 : load(loader, loaders.epoch++);
         long nanos = System.nanoTime() - start;
         System.out.println(
-            "done " + pictures + " " + (SYSTEM.getProcessCpuTime() - processor) + " " + nanos);
+            "done " + images + " " + (SYSTEM.getProcessCpuTime() - processor) + " " + nanos);
       }
     }
   }
@@ -140,24 +140,22 @@ public final class ImagesContestant {
     return plan.normalize(ImagePlan.imagenetMean(), ImagePlan.imagenetStd()).build();
   }
 
-  /**
-   * Returns copies for an epoch of the wanted number of pictures, as the other contestants have.
-   */
+  /** Returns copies for an epoch of the wanted number of images, as the other contestants have. */
   private static <T> List<T> copies(T once, long size, long wanted) {
     return Collections.nCopies(Math.toIntExact(wanted / size), once);
   }
 
   private static long load(DataLoader loader, long epoch) {
-    long pictures = 0;
+    long images = 0;
     try (Batches batches = loader.epoch(epoch)) {
       while (batches.hasNext()) {
-        pictures += batches.next().size();
+        images += batches.next().size();
       }
     }
-    return pictures;
+    return images;
   }
 
-  /** Decodes whole pictures, scales with Java 2D, and converts in Java. */
+  /** Decodes whole images, scales with Java 2D, and converts in Java. */
   private static long imageIo(Path listing, boolean isTraining) throws IOException {
     ImageIO.setUseCache(false);
     SplittableRandom random = new SplittableRandom(0);
@@ -165,7 +163,7 @@ public final class ImagesContestant {
     float[] row = new float[3 * SIZE * SIZE];
     float[] mean = ImagePlan.imagenetMean();
     float[] std = ImagePlan.imagenetStd();
-    long pictures = 0;
+    long images = 0;
     for (String path : paths) {
       BufferedImage image;
       try {
@@ -173,7 +171,7 @@ public final class ImagesContestant {
       } catch (IIOException e) {
         continue; // it refuses some color profiles
       }
-      pictures++;
+      images++;
       int side = Math.min(image.getWidth(), image.getHeight()) * SIZE / SHORT_SIDE;
       int width = side;
       int height = side;
@@ -212,6 +210,6 @@ public final class ImagesContestant {
         }
       }
     }
-    return pictures;
+    return images;
   }
 }

@@ -30,13 +30,13 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
  * A program that measures samples per second of a loader by its number of workers, with both
- * engines. Arguments: the seconds of a turn, a folder of pictures in folders, and the numbers of
+ * engines. Arguments: the seconds of a turn, a folder of images in folders, and the numbers of
  * workers, the first of which the others are compared with.
  */
 final class Workers {
   private static final int TURNS = 3;
   private static final int DIGITS = 60_000;
-  private static final int PICTURES = 4096;
+  private static final int IMAGES = 4096;
 
   private final double seconds;
   private final List<Integer> workers;
@@ -53,12 +53,11 @@ final class Workers {
     all.rows("1x28x28 float", torch.rand(DIGITS, 1, 28, 28), 256, 10);
     all.rows(
         "3x224x224 uint8",
-        torch.randint(
-            0, 256, new long[] {PICTURES, 3, 224, 224}, new TensorOptions(ScalarType.Byte)),
+        torch.randint(0, 256, new long[] {IMAGES, 3, 224, 224}, new TensorOptions(ScalarType.Byte)),
         64,
         2);
     all.javaRows();
-    all.pictures(Path.of(args[1]));
+    all.images(Path.of(args[1]));
   }
 
   private void rows(String name, Tensor rows, int batch, int copies) {
@@ -92,7 +91,7 @@ final class Workers {
     report("1x28x28 float, Java engine", n -> loading(DataLoader.over(data), data.size(), 256, n));
   }
 
-  private void pictures(Path folder) throws IOException {
+  private void images(Path folder) throws IOException {
     ImagePlan plan =
         ImagePlan.builder()
             .randomResizedCrop(224, 224)
@@ -102,12 +101,12 @@ final class Workers {
     try (NativeDataset once = ImageFiles.open(folder, plan);
         NativeDataset data =
             NativeDataset.concat(Collections.nCopies((int) (1024 / once.size()), once))) {
-      report("pictures", count -> loading(DataLoader.over(data), data.size(), 32, count));
+      report("images", count -> loading(DataLoader.over(data), data.size(), 32, count));
     }
     ImageFolder once = ImageFolder.open(folder, plan);
     List<Dataset> copies = new ArrayList<>(Collections.nCopies((int) (1024 / once.size()), once));
     Dataset data = Dataset.concat(copies);
-    report("pictures, Java engine", n -> loading(DataLoader.over(data), data.size(), 32, n));
+    report("images, Java engine", n -> loading(DataLoader.over(data), data.size(), 32, n));
   }
 
   /** Loads some samples, and returns their number. */

@@ -86,14 +86,14 @@ public final class ImageRecords extends NativeDataset {
   public static ImageRecords open(List<Path> files, ImagePlan plan) {
     requireNonNull(files, "files");
     requireNonNull(plan, "plan");
-    try (PictureFiles all = PictureFiles.ofRecords(files)) {
+    try (ImageArchives all = ImageArchives.ofRecords(files)) {
       List<String> classes = all.classes();
       int[] labels = all.labels();
       for (int i = 0; i < labels.length; i++) {
         if (labels[i] >= classes.size()) {
           throw new UncheckedIOException(
               new IOException(
-                  "picture %d of %s has the label %d, but there are %d classes"
+                  "image %d of %s has the label %d, but there are %d classes"
                       .formatted(i, files, labels[i], classes.size())));
         }
       }
@@ -149,7 +149,7 @@ public final class ImageRecords extends NativeDataset {
     try {
       return RecordPacker.pack(list, file, onFailure, progress);
     } catch (NativeException e) {
-      throw PictureFiles.unchecked(e);
+      throw ImageArchives.unchecked(e);
     }
   }
 
@@ -167,13 +167,13 @@ public final class ImageRecords extends NativeDataset {
     requireNonNull(file, "file");
     requireNonNull(progress, "progress");
     List<String> problems = new ArrayList<>();
-    try (PictureFiles records = PictureFiles.ofRecords(List.of(file))) {
+    try (ImageArchives records = ImageArchives.ofRecords(List.of(file))) {
       records.classes();
       long size = records.size();
       for (long i = 0; i < size; i++) {
         String problem = records.problem(i);
         if (!problem.isEmpty()) {
-          problems.add("picture %d: %s".formatted(i, problem));
+          problems.add("image %d: %s".formatted(i, problem));
         }
         progress.accept(i + 1);
       }

@@ -33,7 +33,7 @@ public final class ImageTar extends NativeDataset {
   private final int[] labels;
   private final List<String> leftOut;
 
-  private ImageTar(PictureFiles files, ImagePlan plan, List<String> classes, int[] labels) {
+  private ImageTar(ImageArchives files, ImagePlan plan, List<String> classes, int[] labels) {
     super(files.rows("ImageTar", plan), List.of(plan.row(), RowSpec.of(DType.INT64)), true);
     this.classes = classes;
     this.labels = labels;
@@ -74,7 +74,7 @@ public final class ImageTar extends NativeDataset {
     requireNonNull(onFailure, "onFailure");
     requireNonNull(shards, "shards");
     requireNonNull(plan, "plan");
-    try (PictureFiles files = PictureFiles.ofTars(shards, onFailure.skip())) {
+    try (ImageArchives files = ImageArchives.ofTars(shards, onFailure.skip())) {
       return new ImageTar(files, plan, List.of(), files.labels());
     }
   }
@@ -95,7 +95,7 @@ public final class ImageTar extends NativeDataset {
     requireNonNull(shards, "shards");
     requireNonNull(plan, "plan");
     List<String> names = Checks.copyOf("classes", classes);
-    try (PictureFiles files = PictureFiles.ofTars(shards, false)) {
+    try (ImageArchives files = ImageArchives.ofTars(shards, false)) {
       int[] labels = files.labels();
       for (int i = 0; i < labels.length; i++) {
         if (labels[i] >= names.size()) {

@@ -54,9 +54,9 @@ final class RecordPacker implements AutoCloseable {
       int size = list.size();
       for (int i = 0; i < size; i++) {
         int label = list.label(i);
-        try (NativeHandle<ImageRecord> picture = packer.take(leftOut)) {
-          if (picture != null) {
-            writer.run(to -> picture.run(from -> to.add(from, label)));
+        try (NativeHandle<ImageRecord> image = packer.take(leftOut)) {
+          if (image != null) {
+            writer.run(to -> image.run(from -> to.add(from, label)));
           }
         }
         progress.accept(i + 1L);

@@ -168,7 +168,7 @@ class ImageRecordsTest {
     }
     assertThatExceptionOfType(UncheckedIOException.class)
         .isThrownBy(() -> ImageRecords.open(file, plan))
-        .withMessageContaining("picture 0 of [" + file + "] has the label 1, but");
+        .withMessageContaining("image 0 of [" + file + "] has the label 1, but");
   }
 
   @Test
@@ -247,7 +247,7 @@ class ImageRecordsTest {
       bytes.write(~old);
     }
     List<String> problems = ImageRecords.verify(file, done -> {});
-    assertThat(problems).singleElement().asString().matches("picture \\d: its checksum is wrong");
+    assertThat(problems).singleElement().asString().matches("image \\d: its checksum is wrong");
   }
 
   @Test
@@ -338,7 +338,7 @@ class ImageRecordsTest {
                     batches.next();
                   }
                 })
-            .withMessageContaining(file + ": picture ")
+            .withMessageContaining(file + ": image ")
             .withMessageContaining("when it was opened");
       }
     }

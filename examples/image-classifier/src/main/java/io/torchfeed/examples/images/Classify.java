@@ -20,22 +20,22 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;
 
-/** The command that names the classes of pictures by a saved net. */
+/** The command that names the classes of images by a saved net. */
 @Command(
     name = "classify",
-    description = "Prints the most likely class of each picture, and its probability.")
+    description = "Prints the most likely class of each image, and its probability.")
 final class Classify implements Callable<Integer> {
   @Mixin private ModelOption model = new ModelOption();
   @Mixin private Loading loading = new Loading();
 
   @Parameters(
       arity = "1..*",
-      paramLabel = "PICTURE",
+      paramLabel = "IMAGE",
       description = "JPEG, PNG, WebP, BMP, GIF, PNM or TIFF files.")
-  private List<Path> pictures = List.of();
+  private List<Path> images = List.of();
 
   /** Files without classes. */
-  private record Pictures(List<Path> files, ImagePlan plan) implements Dataset {
+  private record NamedFiles(List<Path> files, ImagePlan plan) implements Dataset {
     @Override
     public long size() {
       return files.size();
@@ -59,7 +59,7 @@ final class Classify implements Callable<Integer> {
     try (TrainedNet trained = model.load();
         NoGradGuard guard = new NoGradGuard();
         DataLoader loader =
-            DataLoader.over(new Pictures(pictures, Images.testPlan(trained.size())))
+            DataLoader.over(new NamedFiles(images, Images.testPlan(trained.size())))
                 .batchSize(loading.batchSize())
                 .workers(loading.workers())
                 .build();
@@ -82,7 +82,7 @@ final class Classify implements Callable<Integer> {
         System.out.printf(
             Locale.ROOT,
             "%s: %s, %.0f %%%n",
-            pictures.get((int) batch.indices()[row]),
+            images.get((int) batch.indices()[row]),
             trained.classes().get(best),
             100 * own.select(0, best).item_float());
       }

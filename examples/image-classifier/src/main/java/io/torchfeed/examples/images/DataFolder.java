@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.List;
 import picocli.CommandLine.Option;
 
-/** The option that names the pictures to train on and to evaluate. */
+/** The option that names the images to train on and to evaluate. */
 final class DataFolder {
   @Option(
       names = "--data",
@@ -34,9 +34,9 @@ final class DataFolder {
   }
 
   /**
-   * Throws if the parts cannot be trained on; decodes no picture.
+   * Throws if the parts cannot be trained on; decodes no image.
    *
-   * @throws IllegalArgumentException if there is no class or no picture of one, or the classes of
+   * @throws IllegalArgumentException if there is no class or no image of one, or the classes of
    *     both parts differ
    */
   void checkClasses() {

@@ -39,18 +39,18 @@ final class Evaluate implements Callable<Integer> {
         images.classes().equals(trained.classes()),
         "--data: val has the classes %s, the net in %s %s"
             .formatted(images.classes(), model.path(), trained.classes()));
-    try (NativeDataset pictures = images.open();
+    try (NativeDataset rows = images.open();
         ProcessGroup alone =
             ProcessGroup.join(
                 Master.at("127.0.0.1", 1),
                 Part.whole(),
                 GroupOptions.ofTimeout(Duration.ofMinutes(1)))) {
-      Evaluation evaluation = Evaluation.of(trained.net(), pictures, alone, loading);
+      Evaluation evaluation = Evaluation.of(trained.net(), rows, alone, loading);
       System.out.printf(
           Locale.ROOT,
           "%d of %d images, %.2f %%%n",
           evaluation.correct(),
-          evaluation.pictures(),
+          evaluation.images(),
           100 * evaluation.accuracy());
     }
   }

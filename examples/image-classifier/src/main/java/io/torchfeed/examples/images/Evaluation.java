@@ -16,27 +16,26 @@ import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * The quality of a net on test pictures.
+ * The quality of a net on test images.
  *
- * @param correct the number of pictures whose largest logit is their class
- * @param pictures the number of pictures
+ * @param correct the number of images whose largest logit is their class
+ * @param images the number of images
  */
-record Evaluation(long correct, long pictures) {
+record Evaluation(long correct, long images) {
   double accuracy() {
-    return correct / (double) pictures;
+    return correct / (double) images;
   }
 
-  /** Evaluates each picture on one rank, and adds the counts. */
+  /** Evaluates each image on one rank, and adds the counts. */
   @SuppressWarnings("try") // a scope works by being open
-  static Evaluation of(ResNet net, NativeDataset pictures, ProcessGroup group, Loading loading) {
+  static Evaluation of(ResNet net, NativeDataset images, ProcessGroup group, Loading loading) {
     StridedSampler sampler =
-        StridedSampler.of(SequentialSampler.of(pictures.size()), group.part())
-            .withTail(Tail.UNEVEN);
+        StridedSampler.of(SequentialSampler.of(images.size()), group.part()).withTail(Tail.UNEVEN);
     long[] counts = new long[2];
     net.eval();
     try (NoGradGuard guard = new NoGradGuard();
         DataLoader loader =
-            DataLoader.over(pictures)
+            DataLoader.over(images)
                 .sampler(sampler)
                 .batchSize(loading.batchSize())
                 .workers(loading.workers())

@@ -13,16 +13,16 @@ import java.util.List;
 import java.util.function.Supplier;
 
 /**
- * The pictures of a part of the data, {@code train} or {@code val}, and their plan.
+ * The images of a part of the data, {@code train} or {@code val}, and their plan.
  *
  * @param classes the names of the classes
- * @param plan the way from a picture to the net's input
- * @param source opens the pictures
+ * @param plan the way from an image to the net's input
+ * @param source opens the images
  */
 record Images(List<String> classes, ImagePlan plan, Supplier<NativeDataset> source) {
   private static final double SHORT_SIDE_PER_SIZE = 256 / 224.0;
 
-  /** A way to change the colors and shapes of training pictures at random. */
+  /** A way to change the colors and shapes of training images at random. */
   enum Augmentation {
     /** Parts and reflections only. */
     NONE,
@@ -43,22 +43,22 @@ record Images(List<String> classes, ImagePlan plan, Supplier<NativeDataset> sour
     }
   }
 
-  /** Lists the training pictures; each epoch sees random parts of them. */
+  /** Lists the training images; each epoch sees random parts of them. */
   static Images training(Path data, int size, Augmentation augmentation) {
     return of(data, "train", normalized(augmented(size, augmentation)));
   }
 
-  /** Lists the training pictures as bytes, to be looked at. */
+  /** Lists the training images as bytes, to be looked at. */
   static Images toLookAt(Path data, int size, Augmentation augmentation) {
     return of(data, "train", augmented(size, augmentation).build());
   }
 
-  /** Lists the test pictures. */
+  /** Lists the test images. */
   static Images test(Path data, int size) {
     return of(data, "val", testPlan(size));
   }
 
-  /** Returns the plan that uses the middle of a picture. */
+  /** Returns the plan that uses the middle of an image. */
   static ImagePlan testPlan(int size) {
     return normalized(
         ImagePlan.builder()
@@ -67,12 +67,12 @@ record Images(List<String> classes, ImagePlan plan, Supplier<NativeDataset> sour
             .centerCrop(size, size));
   }
 
-  /** Opens the pictures, which native threads decode; the caller closes them. */
+  /** Opens the images, which native threads decode; the caller closes them. */
   NativeDataset open() {
     return source.get();
   }
 
-  /** Returns the record file of a part, whose pictures are used if it exists. */
+  /** Returns the record file of a part, whose images are used if it exists. */
   static Path records(Path data, String part) {
     return data.resolve(part + ".records");
   }

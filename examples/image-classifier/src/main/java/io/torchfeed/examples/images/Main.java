@@ -16,7 +16,7 @@ import picocli.CommandLine.Command;
     name = "image-classifier",
     subcommands = {Train.class, Evaluate.class, Classify.class},
     description =
-        "Trains a small ResNet on folders of images, evaluates it, or names the classes of pictures.")
+        "Trains a small ResNet on folders of images, evaluates it, or names the classes of images.")
 public final class Main {
   private static final List<Class<? extends Exception>> EXPECTED =
       List.of(

@@ -16,7 +16,7 @@ import org.knowm.xchart.BitmapEncoder.BitmapFormat;
 import org.knowm.xchart.XYChart;
 import org.knowm.xchart.XYChartBuilder;
 
-/** The metrics of a run: a line on the console, a CSV file and a picture. */
+/** The metrics of a run: a line on the console, a CSV file and an image. */
 final class Metrics {
   private static final String HEAD =
       "epoch,train_loss,test_accuracy,seconds,images_per_second,data_wait_share\n";

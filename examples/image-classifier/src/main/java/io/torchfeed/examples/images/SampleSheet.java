@@ -15,18 +15,18 @@ import java.nio.file.Path;
 import javax.imageio.ImageIO;
 import org.bytedeco.pytorch.Tensor;
 
-/** A picture of training samples as the net sees them, before their normalization. */
+/** An image of training samples as the net sees them, before their normalization. */
 final class SampleSheet {
   private static final int COLUMNS = 8;
   private static final int ROWS = 4;
 
   private SampleSheet() {}
 
-  static void write(Images pictures, long seed, Path file) throws IOException {
-    int size = Math.toIntExact(pictures.plan().row().shape().get(1));
+  static void write(Images source, long seed, Path file) throws IOException {
+    int size = Math.toIntExact(source.plan().row().shape().get(1));
     BufferedImage sheet =
         new BufferedImage(COLUMNS * size, ROWS * size, BufferedImage.TYPE_INT_RGB);
-    try (NativeDataset images = pictures.open();
+    try (NativeDataset images = source.open();
         DataLoader loader =
             DataLoader.over(images)
                 .sampler(RandomSampler.of(images.size(), seed))

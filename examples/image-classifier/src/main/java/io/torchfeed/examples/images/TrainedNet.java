@@ -57,7 +57,7 @@ record TrainedNet(ResNet net, int size, List<String> classes) implements AutoClo
         IValue names = new IValue()) {
       archive.load_from(file.toString());
       if (!archive.try_read(SIZE, size) || !archive.try_read(CLASSES, names)) {
-        throw new IllegalArgumentException("it does not name the size and classes of its pictures");
+        throw new IllegalArgumentException("it does not name the size and classes of its images");
       }
       String joined = names.toStringRef().getString(StandardCharsets.UTF_8);
       List<String> classes = List.of(joined.split(SEPARATOR));

@@ -67,15 +67,15 @@ final class Training {
     }
     torch.manual_seed(options.seed());
     Metrics metrics = new Metrics(options.out());
-    try (NativeDataset pictures = images.open();
-        NativeDataset testPictures = test.open();
+    try (NativeDataset rows = images.open();
+        NativeDataset testRows = test.open();
         ResNet net = new ResNet(images.classes().size());
         DistributedDataParallel model = DistributedDataParallel.wrap(net, group);
         TensorVector parameters = net.parameters();
         SGD optimizer = new SGD(parameters, rates());
         DataLoader loader =
-            DataLoader.over(pictures)
-                .sampler(DistributedRandomSampler.of(pictures.size(), group.part()))
+            DataLoader.over(rows)
+                .sampler(DistributedRandomSampler.of(rows.size(), group.part()))
                 .batchSize(loading.batchSize())
                 .workers(loading.workers())
                 .seed(options.seed())
@@ -84,7 +84,7 @@ final class Training {
         Pass pass = new Pass(model, net, optimizer, loader);
         pass.run(epoch);
         model.verifyReplicas();
-        Evaluation evaluation = Evaluation.of(net, testPictures, group, loading);
+        Evaluation evaluation = Evaluation.of(net, testRows, group, loading);
         if (isFirst) {
           metrics.add(
               new Metrics.Row(

@@ -38,7 +38,7 @@ class ClassifierTest {
     this.folder = folder;
   }
 
-  /** Warm and cold pictures with a disk. */
+  /** Warm and cold images with a disk. */
   private Path data() throws IOException {
     Random random = new Random(1);
     for (String part : new String[] {"train", "val"}) {
@@ -100,12 +100,12 @@ class ClassifierTest {
     assertThat(Integer.parseInt(evaluation.substring(0, evaluation.indexOf(" "))))
         .isGreaterThanOrEqualTo(12);
     Path warm = folder.resolve("data/val/warm");
-    String[] pictures = {warm.resolve("0.jpg").toString(), warm.resolve("1.jpg").toString()};
+    String[] images = {warm.resolve("0.jpg").toString(), warm.resolve("1.jpg").toString()};
     String model = "--model=" + out.resolve("model.pt");
-    assertThat(printedBy("classify", model, pictures[0], pictures[1]).lines())
+    assertThat(printedBy("classify", model, images[0], images[1]).lines())
         .satisfiesExactly(
-            line -> assertThat(line).startsWith(pictures[0] + ": warm, "),
-            line -> assertThat(line).startsWith(pictures[1] + ": warm, "));
+            line -> assertThat(line).startsWith(images[0] + ": warm, "),
+            line -> assertThat(line).startsWith(images[1] + ": warm, "));
     Path cold = folder.resolve("data/val/cold");
     Files.move(cold, cold.resolveSibling("icy"));
     assertThat(run("evaluate", data, model)).isEqualTo(2);
@@ -171,7 +171,7 @@ class ClassifierTest {
         .isEqualTo(2);
     assertThat(errors.toString()).contains("--model: there is no file ", "none.pt");
     assertThat(run("classify", "--model=" + broken)).isEqualTo(2);
-    assertThat(errors.toString()).contains("PICTURE");
+    assertThat(errors.toString()).contains("IMAGE");
   }
 
   @Test
@@ -182,7 +182,7 @@ class ClassifierTest {
       net.save(archive);
       archive.save_to(file.toString());
     }
-    assertThat(run("classify", "--model=" + file, "picture.jpg")).isEqualTo(2);
+    assertThat(run("classify", "--model=" + file, "image.jpg")).isEqualTo(2);
     assertThat(errors.toString())
         .contains("old.pt is no net that train has written: it does not name the size and classes");
   }
@@ -201,7 +201,7 @@ class ClassifierTest {
   void aTrainingThatFailsAtOnceLeavesNoFolder() throws Exception {
     Path data = data();
     for (int i = 0; i < TRAINING; i++) {
-      Files.writeString(data.resolve("train/warm/" + i + ".jpg"), "no picture");
+      Files.writeString(data.resolve("train/warm/" + i + ".jpg"), "no image");
     }
     Path out = folder.resolve("runs/first");
     String[] train = {"train", "--data=" + data, "--out=" + out};

@@ -16,7 +16,7 @@ import org.knowm.xchart.CategoryChart;
 import org.knowm.xchart.CategoryChartBuilder;
 
 /**
- * A table and a picture of runs that differ in how the ranks train together.
+ * A table and an image of runs that differ in how the ranks train together.
  *
  * @param rows one for each run
  */

@@ -62,10 +62,10 @@ public final class DjlImages {
     return pipeline.add(new ToTensor()).add(new Normalize(MEAN, DEVIATION));
   }
 
-  /** Scales the result of RandomResizedCrop, smaller if none of its ten crops fits the picture. */
-  private static NDArray scaled(NDArray picture) {
-    boolean fits = picture.getShape().get(0) == SIZE && picture.getShape().get(1) == SIZE;
-    return fits ? picture : NDImageUtils.resize(picture, SIZE, SIZE);
+  /** Scales the result of RandomResizedCrop, smaller if none of its ten crops fits the image. */
+  private static NDArray scaled(NDArray image) {
+    boolean fits = image.getShape().get(0) == SIZE && image.getShape().get(1) == SIZE;
+    return fits ? image : NDImageUtils.resize(image, SIZE, SIZE);
   }
 
   private ImageFolder folder(String task, Path root) throws IOException, TranslateException {
@@ -89,16 +89,16 @@ public final class DjlImages {
     int wanted = Files.readAllLines(listing).size();
     long processor = SYSTEM.getProcessCpuTime();
     long start = System.nanoTime();
-    long pictures = 0;
-    while (pictures < wanted) {
+    long images = 0;
+    while (images < wanted) {
       for (Batch each : folder.getData(manager)) {
         try (each) {
-          pictures += each.getLabels().singletonOrThrow().getShape().get(0);
+          images += each.getLabels().singletonOrThrow().getShape().get(0);
         }
       }
     }
     long nanos = System.nanoTime() - start;
-    return "done " + pictures + " " + (SYSTEM.getProcessCpuTime() - processor) + " " + nanos;
+    return "done " + images + " " + (SYSTEM.getProcessCpuTime() - processor) + " " + nanos;
   }
 
   /**

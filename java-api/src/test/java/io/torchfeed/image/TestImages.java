@@ -7,8 +7,8 @@ import java.util.stream.LongStream;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
-/** Batches of pictures, plans for them, and the comparison of their results. */
-final class Pictures {
+/** Batches of images, plans for them, and the comparison of their results. */
+final class TestImages {
   static final int HEIGHT = 23;
   static final int WIDTH = 31;
   private static final int BYTES = 3 * HEIGHT * WIDTH;
@@ -21,10 +21,10 @@ final class Pictures {
   static final ImageTensorPlan PLAIN = ImageTensorPlan.normalize(MEAN, STD);
   static final ImageTensorPlan ALL = PLAIN.horizontalFlip(0.5).colorJitter(0.4, 0.4, 0.4);
 
-  private Pictures() {}
+  private TestImages() {}
 
-  /** Returns the first pictures of golden/image_tensors.py. */
-  static Tensor pictures(int count) {
+  /** Returns the first images of golden/image_tensors.py. */
+  static Tensor images(int count) {
     byte[] bytes = new byte[count * BYTES];
     for (int i = 0; i < bytes.length; i++) {
       bytes[i] = (byte) ((i * 2654435761L & 0xffffffffL) >> 24);

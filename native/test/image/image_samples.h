@@ -11,12 +11,10 @@
 
 namespace torchfeed::testing {
 
-/// A picture that owns its pixels.
-struct Picture {
-  Picture(int64_t picture_height, int64_t picture_width)
-      : height(picture_height),
-        width(picture_width),
-        bytes(static_cast<size_t>(3 * height * width)) {}
+/// An image that owns its pixels.
+struct Image {
+  Image(int64_t image_height, int64_t image_width)
+      : height(image_height), width(image_width), bytes(static_cast<size_t>(3 * height * width)) {}
 
   Pixels pixels() { return {bytes.data(), width, height}; }
 
@@ -31,7 +29,7 @@ inline int64_t noise_at(int64_t place) {
   return z >> 24;
 }
 
-/// A place in a picture.
+/// A place in an image.
 struct Place {
   int64_t x;
   int64_t y;
@@ -41,7 +39,7 @@ struct Place {
 
 using Formula = int64_t (*)(const Place&);
 
-/// Returns the formula of a computed picture, the one in golden/image_steps.py; its result counts
+/// Returns the formula of a computed image, the one in golden/image_steps.py; its result counts
 /// modulo 256.
 inline Formula formula_of(const std::string& kind) {
   static const std::map<std::string, Formula> formulas = {
@@ -58,16 +56,16 @@ inline Formula formula_of(const std::string& kind) {
   return formulas.at(kind);
 }
 
-inline Picture computed_picture(const std::string& kind, int64_t height, int64_t width) {
+inline Image computed_image(const std::string& kind, int64_t height, int64_t width) {
   const auto formula = formula_of(kind);
-  Picture picture(height, width);
-  auto byte = picture.bytes.begin();
+  Image image(height, width);
+  auto byte = image.bytes.begin();
   for (int64_t pixel = 0; pixel < height * width; ++pixel) {
     for (int64_t c = 0; c < 3; ++c) {
       *byte++ = static_cast<uint8_t>(formula({pixel % width, pixel / width, c, pixel}));
     }
   }
-  return picture;
+  return image;
 }
 
 }  // namespace torchfeed::testing

@@ -20,12 +20,12 @@ import java.util.function.BiConsumer;
 import org.bytedeco.javacpp.BytePointer;
 
 /** Open record or tar files: the sources of datasets; they keep the files open themselves. */
-final class PictureFiles implements AutoCloseable {
+final class ImageArchives implements AutoCloseable {
   private final List<Path> paths;
   private final NativeHandle<NativeImageRecords> files =
       NativeHandle.create("ImageRecords", NativeImageRecords::create);
 
-  private PictureFiles(List<Path> paths, BiConsumer<NativeImageRecords, BytePointer> add) {
+  private ImageArchives(List<Path> paths, BiConsumer<NativeImageRecords, BytePointer> add) {
     this.paths = paths;
     try {
       for (Path path : paths) {
@@ -42,12 +42,12 @@ final class PictureFiles implements AutoCloseable {
     }
   }
 
-  static PictureFiles ofRecords(List<Path> paths) {
+  static ImageArchives ofRecords(List<Path> paths) {
     return of(paths, "record", NativeImageRecords::add);
   }
 
   /** Opens tar files; samples that are none fail, or are left out. */
-  static PictureFiles ofTars(List<Path> paths, boolean skips) {
+  static ImageArchives ofTars(List<Path> paths, boolean skips) {
     return of(paths, "tar", (all, name) -> all.add_tar(name, skips));
   }
 
@@ -62,14 +62,14 @@ final class PictureFiles implements AutoCloseable {
     return List.copyOf(reasons);
   }
 
-  private static PictureFiles of(
+  private static ImageArchives of(
       List<Path> paths, String kind, BiConsumer<NativeImageRecords, BytePointer> add) {
     List<Path> all = Checks.copyOf("paths", paths);
     if (all.isEmpty()) {
       throw new IllegalArgumentException(
           "at least one %s file is needed, got none".formatted(kind));
     }
-    return new PictureFiles(all, add);
+    return new ImageArchives(all, add);
   }
 
   /** Returns the names of the classes, which all record files must have in common. */
@@ -105,12 +105,12 @@ final class PictureFiles implements AutoCloseable {
     return labels;
   }
 
-  /** Returns the defect of a picture of a record file, or the empty text. */
+  /** Returns the defect of an image of a record file, or the empty text. */
   String problem(long number) {
     return files.call(from -> NativeText.of(from.problem(number)));
   }
 
-  /** Returns the pictures and labels, which belong to the caller. */
+  /** Returns the images and labels, which belong to the caller. */
   NativeHandle<RowSet> rows(String owner, ImagePlan plan) {
     return files.call(from -> NativeHandle.create(owner, () -> plan.createRows(from)));
   }

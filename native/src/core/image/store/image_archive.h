@@ -13,17 +13,17 @@
 
 namespace torchfeed {
 
-/// Pictures and their labels in one file, which stays open until the object is destroyed, so it may
+/// Images and their labels in one file, which stays open until the object is destroyed, so it may
 /// be renamed or removed in the meantime. It is read, never mapped. Immutable and thread-safe.
-class PictureFile {
+class ImageArchive {
  public:
-  PictureFile(const PictureFile&) = delete;
-  PictureFile& operator=(const PictureFile&) = delete;
-  virtual ~PictureFile() = default;
+  ImageArchive(const ImageArchive&) = delete;
+  ImageArchive& operator=(const ImageArchive&) = delete;
+  virtual ~ImageArchive() = default;
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] virtual std::size_t pictures() const = 0;
-  /// Returns where a picture is. Without tiles, its size may be left out.
+  [[nodiscard]] virtual std::size_t images() const = 0;
+  /// Returns where an image is. Without tiles, its size may be left out.
   [[nodiscard]] virtual RecordRow row(std::size_t number) const = 0;
 
   /// Reads bytes of the file.
@@ -34,14 +34,14 @@ class PictureFile {
   ///
   /// @return false if they are not, or if the file system cannot tell
   [[nodiscard]] bool read_cached(int64_t from, std::span<uint8_t> into) const;
-  /// Asks the operating system to start reading a picture.
+  /// Asks the operating system to start reading an image.
   void read_ahead(std::size_t number) const;
 
  protected:
   /// Opens a regular file.
   ///
   /// @throws Error  of code `kUnreadable` if it cannot be opened
-  explicit PictureFile(std::string path);
+  explicit ImageArchive(std::string path);
 
   [[nodiscard]] int64_t opened_bytes() const { return opened_bytes_; }
 
@@ -53,7 +53,7 @@ class PictureFile {
   int64_t opened_bytes_ = 0;
 };
 
-using SharedPictures = std::shared_ptr<const PictureFile>;
+using SharedImages = std::shared_ptr<const ImageArchive>;
 
 /// Runs a part of the constructor of a file, whose errors then name the file.
 template <typename Body>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/image/store/picture_file.h"
+#include "core/image/store/image_archive.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -19,7 +19,7 @@ constexpr int64_t kMostBytesARead = int64_t{1} << 30;
 
 }  // namespace
 
-PictureFile::PictureFile(std::string path)
+ImageArchive::ImageArchive(std::string path)
     : path_(std::move(path)),
       // O_NONBLOCK: do not wait for the writer of a pipe; it has no effect on regular files.
       descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
@@ -35,7 +35,7 @@ PictureFile::PictureFile(std::string path)
   });
 }
 
-void PictureFile::read(int64_t from, std::span<uint8_t> into) const {
+void ImageArchive::read(int64_t from, std::span<uint8_t> into) const {
   while (!into.empty()) {
     const std::size_t wanted = std::min<std::size_t>(into.size(), kMostBytesARead);
     const ssize_t got = ::pread(descriptor_.value(), into.data(), wanted, from);
@@ -50,17 +50,17 @@ void PictureFile::read(int64_t from, std::span<uint8_t> into) const {
   }
 }
 
-bool PictureFile::read_cached(int64_t from, std::span<uint8_t> into) const {
+bool ImageArchive::read_cached(int64_t from, std::span<uint8_t> into) const {
   const ssize_t got = torchfeed::read_cached(descriptor_.value(), into.data(), into.size(), from);
   return got >= 0 && static_cast<std::size_t>(got) == into.size();
 }
 
-void PictureFile::read_ahead(std::size_t number) const {
-  const RecordRow picture = row(number);
-  torchfeed::read_ahead(descriptor_.value(), picture.offset, picture.bytes());
+void ImageArchive::read_ahead(std::size_t number) const {
+  const RecordRow image = row(number);
+  torchfeed::read_ahead(descriptor_.value(), image.offset, image.bytes());
 }
 
-std::string PictureFile::shrunk() const {
+std::string ImageArchive::shrunk() const {
   struct stat now {};
   const bool known = ::fstat(descriptor_.value(), &now) == 0;
   return "the file now has " + (known ? std::to_string(now.st_size) : "fewer") +
