@@ -81,7 +81,22 @@ public final class ElasticModel implements AutoCloseable {
    */
   public static ElasticModel of(long seed, double learningRate) {
     manual_seed(seed);
-    Net net = new Net();
+    return of(new Net(), learningRate);
+  }
+
+  /**
+   * Creates a model like {@link #of}, whose net also has buffers that each forward pass changes.
+   *
+   * @param seed fixes the parameters
+   * @param learningRate above 0
+   * @return the model
+   */
+  public static ElasticModel withBatchNorm(long seed, double learningRate) {
+    manual_seed(seed);
+    return of(new Net(true), learningRate);
+  }
+
+  private static ElasticModel of(Net net, double learningRate) {
     return new ElasticModel(net, optimizer(net, learningRate));
   }
 

@@ -113,7 +113,7 @@ final class FaultRank {
     commands.start();
     ElasticModel.useOneThread();
     try (TensorDataset data = ElasticModel.data(plan.data(), plan.plan().samples());
-        ElasticModel model = ElasticModel.of(plan.plan().seed(), plan.learningRate());
+        ElasticModel model = ElasticModel.withBatchNorm(plan.plan().seed(), plan.learningRate());
         Checkpoints checkpoints = Checkpoints.open(arguments.checkpoints())) {
       ElasticModel.warmUp(plan.plan().globalBatch() / 2);
       ElasticGroup.rehearse();

@@ -117,7 +117,7 @@ final class Replay {
 
   private ElasticModel model(int rank) {
     while (models.size() <= rank) {
-      models.add(ElasticModel.of(training.plan().seed(), training.learningRate()));
+      models.add(ElasticModel.withBatchNorm(training.plan().seed(), training.learningRate()));
     }
     return models.get(rank);
   }

@@ -25,7 +25,7 @@ final class Undisturbed {
     ElasticModel.useThreads(Runtime.getRuntime().availableProcessors());
     ElasticModel.Plan plan = training.plan();
     try (TensorDataset data = ElasticModel.data(training.data(), plan.samples());
-        ElasticModel model = ElasticModel.of(plan.seed(), training.learningRate());
+        ElasticModel model = ElasticModel.withBatchNorm(plan.seed(), training.learningRate());
         DataLoader loader = plan.loader(data, Part.whole())) {
       for (long epoch = 0; epoch < training.epochs(); epoch++) {
         try (Batches batches = loader.epoch(epoch)) {

@@ -57,6 +57,10 @@ final class Verdict {
   private final long everySteps;
   private final NavigableMap<Integer, Generation> generations = new TreeMap<>();
   private final NavigableMap<Long, Generation> completed = new TreeMap<>();
+
+  /** By step and rank; a step that is repeated has the same. */
+  private final Map<Long, Map<Integer, Long>> seeds = new HashMap<>();
+
   private final List<String> faults = new ArrayList<>();
   private long padding;
   private long undone;
@@ -132,6 +136,7 @@ final class Verdict {
           fault("%s has begun step %d of a generation not entered".formatted(log.name(), e.step()));
           continue;
         }
+        requireSameSeed(world.rank(), e);
         Begun before =
             own.begun.computeIfAbsent(e.step(), any -> new HashMap<>()).put(world.rank(), e);
         if (before != null) {
@@ -153,6 +158,16 @@ final class Verdict {
                   .formatted(e.step(), e.generation(), log.name()));
         }
       }
+    }
+  }
+
+  private void requireSameSeed(int rank, Begun step) {
+    Long before =
+        seeds.computeIfAbsent(step.step(), any -> new HashMap<>()).putIfAbsent(rank, step.seed());
+    if (before != null && before != step.seed()) {
+      fault(
+          "rank %d of step %d has the seed %d in generation %d, and %d in another"
+              .formatted(rank, step.step(), step.seed(), step.generation(), before));
     }
   }
 

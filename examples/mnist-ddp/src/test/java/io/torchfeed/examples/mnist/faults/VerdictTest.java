@@ -115,6 +115,13 @@ class VerdictTest {
   }
 
   @Test
+  void anotherSeedOfARepeatedStepIsFound() {
+    replace("a", 5, new Begun(0, 2, 1, 0, 7, List.of(4L, 6L), 0));
+    assertThat(faults())
+        .containsExactly("rank 0 of step 1 has the seed 7 in generation 2, and 1 in another");
+  }
+
+  @Test
   void aRankAtAnotherStepIsFound() {
     replace("c", 0, new Entered(0, 2, 2, 1, 2, Origin.RANK_ZERO, 101));
     assertThat(faults()).hasSize(1).first().asString().contains("starts at step 2 of 2 ranks");
