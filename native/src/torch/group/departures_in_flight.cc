@@ -9,6 +9,13 @@
 
 namespace torchfeed {
 
+namespace {
+
+/// Time that the callers of operations have after a timeout, before the other ranks notice it.
+constexpr std::chrono::milliseconds kLastWords(300);
+
+}  // namespace
+
 void InFlight::exchange_departures(c10d::Backend& backend) {
   const std::lock_guard lock(mutex_);
   departures_ = std::make_unique<detail::Departures>(backend);
@@ -85,7 +92,8 @@ bool InFlight::is_overdue() {
 }
 
 /// Fails all operations, after the others have been told why this rank leaves: Gloo would end the
-/// connections first.
+/// connections first. They notice it a little later, so that they find the words that the callers
+/// of the operations leave in the store.
 void InFlight::time_out(std::unique_lock<std::mutex>& lock) {
   const auto failure = std::make_exception_ptr(
       Error(ErrorCode::kTimeout,
@@ -103,6 +111,9 @@ void InFlight::time_out(std::unique_lock<std::mutex>& lock) {
   for (const auto& operation : operations) {
     operation->end(failure);
   }
+  lock.lock();
+  changed_.wait_for(lock, kLastWords, [&] { return is_closing_; });
+  lock.unlock();
   sockets_.shut_down();
   lock.lock();
 }

@@ -4,6 +4,7 @@ package io.torchfeed.distributed;
 import io.torchfeed.bindings.NativeProcessGroup;
 import io.torchfeed.distributed.rendezvous.Environment;
 import io.torchfeed.distributed.rendezvous.GroupCore;
+import io.torchfeed.distributed.rendezvous.LastWords;
 import io.torchfeed.distributed.rendezvous.Rendezvous;
 import io.torchfeed.distributed.rendezvous.StoreConnection;
 import java.time.Duration;
@@ -31,7 +32,7 @@ final class GroupPlace implements AutoCloseable, KeyValueStore.Server {
     this.environment = environment;
     this.server = server;
     this.options = options;
-    core = GroupCore.of(joined.group(), environment.part(), options.timeout());
+    core = GroupCore.of(joined, environment.part(), options.timeout());
     prefix = joined.prefix();
     store = joined.store();
   }
@@ -105,6 +106,10 @@ final class GroupPlace implements AutoCloseable, KeyValueStore.Server {
     }
     core.handle().run(NativeProcessGroup::abort_if_busy);
     core.handle().close();
+    LastWords words = core.lastWords();
+    if (words != null && server.isPresent() && rank().isEmpty()) { // it serves the store
+      words.linger();
+    }
     synchronized (this) {
       if (store != null) {
         store.release();

@@ -11,6 +11,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Thrown when another rank died, left, or did not respond within the group's timeout.
  *
+ * <p>The message quotes the cause that a rank gave to {@link ProcessGroup#abort(Throwable)}. After
+ * a timeout at which all ranks wait, but in different calls, as when one has left out a backward
+ * pass, it names the calls of the others.
+ *
  * <p>The group is no longer usable, except after {@link KeyValueStore#get} of a key that no rank
  * has set in time. Close it; then start all ranks again from the last checkpoint, or join another
  * group with the ranks that are left, and {@code rebind} the model to it, as {@link
@@ -78,6 +82,26 @@ public final class PeerLostException extends RuntimeException {
     return new PeerLostException(message, "get", waited, OptionalInt.empty(), null);
   }
 
+  /**
+   * Returns the exception for ranks that wait for each other in different calls; for torchfeed's
+   * own packages.
+   *
+   * @param calls the calls in which other ranks wait
+   * @param operation the one in which this rank waits
+   * @param start when it began, as of {@link System#nanoTime}
+   * @param rank the rank in another call, or empty if there are several
+   * @param cause the failure of the operation
+   * @return the exception
+   */
+  public static PeerLostException ofOtherCalls(
+      String calls, String operation, long start, OptionalInt rank, Throwable cause) {
+    Duration waited = Duration.ofNanos(System.nanoTime() - start);
+    String message =
+        "%s while this rank waits in %s, after %d ms: all ranks must make the same calls in the same order, and one has left out a call or made one too many"
+            .formatted(calls, operation, waited.toMillis());
+    return new PeerLostException(message, operation, waited, rank, cause);
+  }
+
   private static String message(
       String operation, Duration waited, OptionalInt rank, String reason) {
     String who = rank.isPresent() ? "rank " + rank.getAsInt() : "another rank";
@@ -108,8 +132,8 @@ public final class PeerLostException extends RuntimeException {
    *
    * <p>If several ranks end within a quarter of a second without closing their groups, it is
    * unknown which was the first. After a timeout it is unknown unless the answer of a single rank
-   * is missing. With Python ranks, which do not tell why they leave, it can be a rank that left for
-   * another one.
+   * is missing, or a single one waits in another call. With Python ranks, which do not tell why
+   * they leave, it can be a rank that left for another one.
    *
    * @return the rank, or empty if unknown; with two ranks, always known except in the rendezvous
    */

@@ -224,7 +224,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
     StoreConnection shared = place.store().share();
     Rendezvous.Joined joined;
     try {
-      joined = new Rendezvous.Joined(meet(options, members, key, shared), shared, key);
+      joined = new Rendezvous.Joined(meet(options, members, key, shared), shared, key, false);
     } catch (RuntimeException | Error e) {
       shared.release();
       if (e.getCause() instanceof InterruptedException) {
@@ -322,7 +322,9 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * and later ones throw {@link IllegalStateException} with that as their cause or, if it is a
    * {@link PeerLostException}, another one of the same rank. The first abort counts.
    *
-   * @param cause the failure of this rank; the other ranks do not get it
+   * @param cause the failure of this rank. Other ranks that are in an operation, or begin one soon,
+   *     get its class and message in theirs; so {@link #close} of the rank that serves the store
+   *     waits for them, up to a second
    */
   public void abort(Throwable cause) {
     core.abort(requireNonNull(cause, "cause"));

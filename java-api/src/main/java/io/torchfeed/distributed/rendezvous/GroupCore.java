@@ -21,20 +21,30 @@ import org.jspecify.annotations.Nullable;
  * @param isAborted whether this rank has aborted the group
  * @param abortCause why; null if it did not say
  * @param timeout how long an operation waits for the other ranks
+ * @param lastWords null if the ranks tell each other nothing when they give up
  */
 public record GroupCore(
     NativeHandle<NativeProcessGroup> handle,
     Part part,
     AtomicBoolean isAborted,
     AtomicReference<@Nullable Throwable> abortCause,
-    Duration timeout) {
+    Duration timeout,
+    @Nullable LastWords lastWords) {
   private static final Duration LATER = Duration.ofSeconds(1);
   private static final long NOT_LOST = -2;
 
-  /** Takes ownership of a native group. */
-  public static GroupCore of(NativeHandle<NativeProcessGroup> handle, Part part, Duration timeout) {
+  /** Takes ownership of a native group, and borrows its store. */
+  public static GroupCore of(Rendezvous.Joined joined, Part part, Duration timeout) {
+    StoreConnection store = joined.store();
     return new GroupCore(
-        handle, part, new AtomicBoolean(), new AtomicReference<@Nullable Throwable>(), timeout);
+        joined.group(),
+        part,
+        new AtomicBoolean(),
+        new AtomicReference<@Nullable Throwable>(),
+        timeout,
+        store == null || joined.hasPythonRanks()
+            ? null
+            : new LastWords(store, joined.prefix(), part));
   }
 
   /** Ends the group at once; has no effect once it is closed. */
@@ -44,8 +54,10 @@ public record GroupCore(
 
   /** Like {@link #abort()}, with the cause of later failures; the first one counts. */
   public void abort(@Nullable Throwable cause) {
-    if (!isAborted.get()) {
-      abortCause.compareAndSet(null, cause);
+    if (cause != null && !isAborted.get() && abortCause.compareAndSet(null, cause)) {
+      if (lastWords != null && !(cause instanceof PeerLostException)) {
+        lastWords.giveUp(cause); // before the others notice the end
+      }
     }
     isAborted.set(true);
     if (!handle.isClosed()) {
@@ -151,23 +163,27 @@ public record GroupCore(
 
   private RuntimeException failure(
       String operation, long start, OptionalInt peer, NativeException e) {
-    String reason = String.valueOf(e.getMessage());
     return switch (e.code()) {
-      case PEER_LOST, TIMEOUT ->
-          LossNote.lost(
-              operation,
-              start,
-              peer.isPresent() ? lostWith(peer.getAsInt()) : lostRank(),
-              reason,
-              e);
-      default -> new IllegalStateException(operation + " failed: " + reason, e);
+      case PEER_LOST, TIMEOUT -> lost(operation, start, peer, e);
+      default -> new IllegalStateException(operation + " failed: " + e.getMessage(), e);
     };
   }
 
-  private OptionalInt lostRank() {
-    if (part.worldSize() == 2) {
-      return OptionalInt.of(1 - part.rank());
+  private PeerLostException lost(
+      String operation, long start, OptionalInt peer, NativeException e) {
+    OptionalInt culprit = peer.isPresent() ? lostWith(peer.getAsInt()) : lostRank();
+    OptionalInt lost =
+        part.worldSize() == 2
+            ? OptionalInt.of(1 - part.rank())
+            : culprit.equals(OptionalInt.of(part.rank())) ? OptionalInt.empty() : culprit;
+    if (lastWords == null) {
+      return LossNote.lost(operation, start, lost, String.valueOf(e.getMessage()), e);
     }
+    return lastWords.lost(operation, start, lost, e, isAborted::get);
+  }
+
+  /** Returns the rank for whose loss others have left; it may be this one. Empty if unknown. */
+  private OptionalInt lostRank() {
     try {
       int lost = (int) handle.callLong(NativeProcessGroup::lost_rank);
       return lost < 0 ? OptionalInt.empty() : OptionalInt.of(lost);

@@ -68,9 +68,13 @@ public final class Rendezvous {
    *
    * @param store the connection to the store, to be released; null if there is only one rank
    * @param prefix what the keys of the group begin with
+   * @param hasPythonRanks whether there may be ranks of Python
    */
   public record Joined(
-      NativeHandle<NativeProcessGroup> group, @Nullable StoreConnection store, String prefix) {
+      NativeHandle<NativeProcessGroup> group,
+      @Nullable StoreConnection store,
+      String prefix,
+      boolean hasPythonRanks) {
     void close() {
       group.close();
       if (store != null) {
@@ -83,7 +87,7 @@ public final class Rendezvous {
   public Joined join() {
     if (environment.worldSize() == 1) {
       listener.ifPresent(torchfeed::close_listener);
-      return new Joined(MeetingPoint.alone(), null, ROOT);
+      return new Joined(MeetingPoint.alone(), null, ROOT, false);
     }
     MeetingPoint.load();
     start = System.nanoTime(); // after loading: with a cold page cache it can take seconds
@@ -101,10 +105,10 @@ public final class Rendezvous {
     try {
       if (hasPythonRanks) {
         MeetingPoint point = point(store, PythonProtocol.STORE_PREFIX);
-        return new Joined(point.connectWithPython(), store, point.prefix());
+        return new Joined(point.connectWithPython(), store, point.prefix(), true);
       }
       MeetingPoint point = environment.rank() == 0 ? lead(store) : follow(store);
-      return new Joined(point.connect(), store, point.prefix());
+      return new Joined(point.connect(), store, point.prefix(), false);
     } catch (RuntimeException | Error e) {
       store.release();
       throw e;

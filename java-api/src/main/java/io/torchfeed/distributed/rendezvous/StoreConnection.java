@@ -22,6 +22,7 @@ import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.javacpp.SizeTPointer;
 import org.bytedeco.javacpp.chrono.Milliseconds;
+import org.bytedeco.pytorch.ByteVector;
 import org.bytedeco.pytorch.IntOptional;
 import org.bytedeco.pytorch.Store;
 import org.bytedeco.pytorch.StringVector;
@@ -157,6 +158,18 @@ public final class StoreConnection {
   /** Returns the value, in ASCII, of a key that is set. */
   String getText(String key) {
     return quietly(store -> store.get_to_str(key));
+  }
+
+  /** Adds bytes to the end of a value, which is empty if the key has none. */
+  void append(String key, byte[] bytes) {
+    quietly(
+        store -> {
+          try (BytePointer name = pointer(key);
+              ByteVector added = new ByteVector(bytes)) {
+            store.append(name, added);
+            return true;
+          }
+        });
   }
 
   public boolean isSet(Collection<String> keys) {
