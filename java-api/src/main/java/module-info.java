@@ -34,4 +34,5 @@ module io.torchfeed {
   exports io.torchfeed.sampler.torch;
   exports io.torchfeed.storage;
   exports io.torchfeed.text;
+  exports io.torchfeed.training;
 }

@@ -45,7 +45,7 @@ final class LaunchCommand {
       exit status: 0 complete; that of the process that failed first; 1 another failure; 2 other
       options""";
 
-  /** The variable in which {@code ElasticTrainingBuilder} finds the name. */
+  /** The variable in which {@code ElasticRanks} finds the name. */
   private static final String FROM_GENERATION = "TORCHFEED_FROM_GENERATION";
 
   private static final List<String> HELP = List.of("--help", "-h");

@@ -20,7 +20,7 @@
  * <p>Around the training step, {@code io.torchfeed.amp} adds mixed precision, {@code
  * io.torchfeed.checkpoint} saves and loads the state of a training, {@code
  * io.torchfeed.distributed.launch} starts ranks, and {@code io.torchfeed.elastic} continues when
- * they are lost or join.
+ * they are lost or join. {@link io.torchfeed.training.TrainingLoop} is one loop with all of it.
  *
  * <ul>
  *   <li><b>Hot path</b>: each batch costs a fixed number of calls into native code, whatever its

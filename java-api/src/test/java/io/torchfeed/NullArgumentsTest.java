@@ -52,7 +52,16 @@ class NullArgumentsTest {
           "from");
 
   private static final Set<String> CALM =
-      Set.of("data", "data.source", "graph", "image", "memory", "sampler", "sampler.order", "text");
+      Set.of(
+          "data",
+          "data.loader",
+          "data.source",
+          "graph",
+          "image",
+          "memory",
+          "sampler",
+          "sampler.order",
+          "text");
 
   private static final String REPORT = "a report of a past event, which looks nothing up";
   private static final String LATE = "the number of columns is known only when a batch is made";

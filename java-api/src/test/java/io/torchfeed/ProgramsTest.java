@@ -97,11 +97,10 @@ class ProgramsTest {
           "ElasticGroup.java",
               "Membership membership; TrainingState state;"
                   + " abstract String train(ElasticGroup ranks);",
-          "ElasticTraining.java", "String host, name; int port; TensorDataset data;",
+          "ElasticRanks.java", "String host, name; int port; TensorDataset data;",
           "EdgeLoader.java", "TextPartition plan;",
           "FileDataset.java", "Path images, labels;",
-          "Generations.java",
-              "Path folder; ElasticTrainingBuilder builder; ElasticTraining.Step step;",
+          "Generations.java", "Path folder; Membership membership;",
           "RowTransform.java", "NativeDataset images;",
           "Shards.java", "Checkpoints checkpoints; TrainingState state; long step;");
 

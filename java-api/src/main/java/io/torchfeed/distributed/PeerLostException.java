@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The group is no longer usable, except after {@link KeyValueStore#get} of a key that no rank
  * has set in time. Close it; then start all ranks again from the last checkpoint, or join another
- * group with the ranks that are left, and {@code rebind} the model to it, as {@link
- * io.torchfeed.elastic.ElasticTraining} does.
+ * group with the ranks that are left, and {@code rebind} the model to it, as a training loop over
+ * {@link io.torchfeed.elastic.ElasticRanks} does.
  */
 public final class PeerLostException extends RuntimeException {
   private static final long serialVersionUID = 1L;

@@ -12,14 +12,15 @@ import io.torchfeed.distributed.membership.World;
 import io.torchfeed.distributed.membership.WorldChangedException;
 import io.torchfeed.internal.Failures;
 import io.torchfeed.sampler.Part;
+import io.torchfeed.training.steps.PlanAgreement;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The process group of one generation of ranks; for a loop of your own, where {@link
- * ElasticTraining} does not fit.
+ * The process group of one generation of ranks; for a loop of your own, where a {@link
+ * io.torchfeed.training.TrainingLoop} over {@link ElasticRanks} does not fit.
  *
  * <pre>{@code
  * String reason = "";

@@ -11,6 +11,7 @@ import io.torchfeed.internal.FileReplacement;
 import io.torchfeed.internal.Folders;
 import io.torchfeed.internal.JsonObject;
 import io.torchfeed.internal.Quotes;
+import io.torchfeed.training.Progress;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
@@ -40,7 +41,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>{@code
  * try (Generations generations = Generations.open(folder, 5)) {
- *   builder.generations(generations).build().run(step);
+ *   ElasticRanks ranks = ElasticRanks.of(membership).withGenerations(generations);
  * }
  * }</pre>
  *

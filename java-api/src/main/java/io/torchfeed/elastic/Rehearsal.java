@@ -11,6 +11,7 @@ import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.internal.Failures;
 import io.torchfeed.sampler.Part;
+import io.torchfeed.training.steps.StepGuard;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;

@@ -19,7 +19,7 @@ import io.torchfeed.distributed.training.QAdam;
 import io.torchfeed.elastic.ElasticThreads.Meeting;
 import io.torchfeed.elastic.ElasticThreads.Rank;
 import io.torchfeed.elastic.ElasticThreads.UserException;
-import io.torchfeed.elastic.ElasticTraining.Outcome;
+import io.torchfeed.training.TrainingLoop.Outcome;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -107,11 +107,7 @@ class ElasticAlgorithmsTest {
     DataParallelOptions options = DataParallelOptions.defaults().withExchange(exchange);
     ElasticLog log =
         train(
-            rank ->
-                rank.training =
-                    (own, net) ->
-                        ElasticTraining.builder(
-                            own, group -> DistributedDataParallel.wrap(net, group, options)));
+            rank -> rank.model = (net, group) -> DistributedDataParallel.wrap(net, group, options));
     log.assertEachSampleOnce(EPOCHS);
     assertThat(log.generation(2).step()).isEqualTo(LOST_AT);
   }
@@ -158,8 +154,7 @@ class ElasticAlgorithmsTest {
             rank -> {
               LateQAdam optimizer = new LateQAdam();
               optimizers.add(optimizer);
-              rank.training =
-                  (own, net) -> ElasticTraining.builder(own, group -> optimizer.wrap(net, group));
+              rank.model = optimizer::wrap;
               rank.optimizer =
                   (net, state) -> {
                     state.module("model", net).part("optimizer", optimizer);
@@ -171,9 +166,7 @@ class ElasticAlgorithmsTest {
   }
 
   private static void average(Rank rank, AveragingAlgorithm algorithm) {
-    rank.training =
-        (own, net) ->
-            ElasticTraining.averaging(own, group -> ModelAveraging.wrap(net, group, algorithm));
+    rank.model = (net, group) -> ModelAveraging.wrap(net, group, algorithm);
   }
 
   static Stream<AveragingAlgorithm> coupled() {

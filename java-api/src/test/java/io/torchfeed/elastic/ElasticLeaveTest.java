@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.torchfeed.checkpoint.Checkpoints;
 import io.torchfeed.distributed.membership.CoordinatorEvent.Kind;
 import io.torchfeed.elastic.ElasticThreads.Rank;
-import io.torchfeed.elastic.ElasticTraining.Outcome;
+import io.torchfeed.training.TrainingLoop.Outcome;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;

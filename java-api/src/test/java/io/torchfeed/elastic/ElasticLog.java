@@ -5,6 +5,8 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.torchfeed.data.loader.Batch;
+import io.torchfeed.distributed.membership.World;
+import io.torchfeed.training.Step;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -33,8 +35,10 @@ final class ElasticLog {
             .toList();
   }
 
-  static String world(int generation, long step, int rank, int size, String name, String digest) {
-    return "world %d %d %d %d %s %s".formatted(generation, step, rank, size, name, digest);
+  static String world(ElasticRanks ranks, Step step, String name, String digest) {
+    World world = ranks.world();
+    return "world %d %d %d %d %s %s"
+        .formatted(world.generation(), step.number(), step.rank(), step.worldSize(), name, digest);
   }
 
   static String batch(int generation, long step, Batch batch) {

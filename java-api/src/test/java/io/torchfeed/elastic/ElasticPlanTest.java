@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.elastic;
 
-import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.elastic.ElasticThreads.Rank;
-import io.torchfeed.elastic.ElasticTraining.Outcome;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.order.ShuffledSampler;
+import io.torchfeed.training.TrainingLoop.Outcome;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Future;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import org.bytedeco.javacpp.PointerScope;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -24,12 +22,11 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ElasticPlanTest {
   /** A rank that joins another one, which trains, fails with a message, and the other continues. */
-  private static void assertJoinerFails(Consumer<ElasticTrainingBuilder> options, String message)
-      throws Exception {
+  private static void assertJoinerFails(Consumer<Rank> change, String message) throws Exception {
     try (ElasticThreads threads = new ElasticThreads(1, 2, Duration.ZERO)) {
       Rank a = threads.new Rank("a");
       Rank b = threads.new Rank("b");
-      b.options = options;
+      change.accept(b);
       List<Future<Outcome>> both = threads.joinLater(a, b, 3);
       assertThatThrownBy(both.get(1)::get)
           .cause()
@@ -52,7 +49,7 @@ class ElasticPlanTest {
     try (PointerScope scope = new PointerScope();
         TensorDataset data = ElasticNet.data()) {
       assertJoinerFails(
-          builder -> builder.loader(part -> loader(data, part, 43, ElasticNet.GLOBAL_BATCH)),
+          rank -> rank.loader = (all, part) -> loader(data, part, 43, ElasticNet.GLOBAL_BATCH),
           "the ranks' plans differ in seed: rank 0 has 42, rank 1 has 43");
     }
   }
@@ -63,7 +60,7 @@ class ElasticPlanTest {
     try (PointerScope scope = new PointerScope();
         TensorDataset data = ElasticNet.data()) {
       assertJoinerFails(
-          builder -> builder.loader(part -> loader(data, part, 42, 2 * batch)),
+          rank -> rank.loader = (all, part) -> loader(data, part, 42, 2 * batch),
           "the ranks' plans differ in batchSize: rank 0 has %d, rank 1 has %d"
               .formatted(batch / 2, batch));
     }
@@ -72,17 +69,14 @@ class ElasticPlanTest {
   @Test
   void aRankWithOtherEpochsFailsAndTheOthersContinue() throws Exception {
     assertJoinerFails(
-        builder -> builder.epochs(7),
+        rank -> rank.options = builder -> builder.epochs(7),
         "the options of the ranks differ in epochs: rank 0 has 1, rank 1 has 7");
   }
 
   @Test
   void aRankThatIgnoresItsPartFailsAndTheOthersContinue() throws Exception {
     assertJoinerFails(
-        builder -> {
-          Function<Part, DataLoader> divided = requireNonNull(builder.loader);
-          builder.loader(part -> divided.apply(Part.whole()));
-        },
+        rank -> rank.loader = (data, part) -> ElasticNet.loader(data, Part.whole()),
         "the ranks' plans differ in worldSize: rank 0 has 2, rank 1 has 1");
   }
 }

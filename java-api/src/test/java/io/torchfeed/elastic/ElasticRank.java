@@ -4,6 +4,7 @@ package io.torchfeed.elastic;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.distributed.membership.Membership;
 import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.training.TrainingLoop;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -28,7 +29,6 @@ final class ElasticRank {
   private final Membership membership;
   private final String name;
   private final Path folder;
-  private int generation;
 
   private ElasticRank(Membership membership, String name, Path folder) {
     this.membership = membership;
@@ -46,33 +46,23 @@ final class ElasticRank {
   private void run() throws InterruptedException {
     ElasticNet net = new ElasticNet(name.charAt(0));
     try (TensorDataset data = ElasticNet.data()) {
-      ElasticTraining[] own = new ElasticTraining[1];
-      own[0] =
-          ElasticTraining.builder(membership, group -> DistributedDataParallel.wrap(net, group))
+      ElasticRanks ranks = ElasticRanks.of(membership);
+      TrainingLoop.Outcome outcome =
+          TrainingLoop.over(ranks, group -> DistributedDataParallel.wrap(net, group))
               .state(net::addTo)
               .loader(part -> ElasticNet.loader(data, part))
               .epochs(EPOCHS)
               .whenChanged(
-                  world -> {
-                    generation = world.generation();
+                  step -> System.out.println(ElasticLog.world(ranks, step, name, net.digest())))
+              .build()
+              .run(
+                  (step, model, batch) -> {
                     System.out.println(
-                        ElasticLog.world(
-                            generation,
-                            own[0].step(),
-                            world.rank(),
-                            world.size(),
-                            name,
-                            net.digest()));
-                  })
-              .build();
-      ElasticTraining.Outcome outcome =
-          own[0].run(
-              (model, batch) -> {
-                System.out.println(ElasticLog.batch(generation, own[0].step(), batch));
-                disturb(own[0].step());
-                net.backward(model, batch);
-                net.update();
-              });
+                        ElasticLog.batch(ranks.world().generation(), step.number(), batch));
+                    disturb(step.number());
+                    return net.loss(batch);
+                  },
+                  net::update);
       System.out.println(outcome + " " + net.digest());
     }
   }

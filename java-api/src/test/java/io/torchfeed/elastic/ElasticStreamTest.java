@@ -5,20 +5,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.torchfeed.checkpoint.Checkpoints;
+import io.torchfeed.data.TensorDataset;
 import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.membership.CoordinatorEvent.Kind;
-import io.torchfeed.distributed.membership.Membership;
-import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.elastic.ElasticThreads.Meeting;
 import io.torchfeed.elastic.ElasticThreads.Rank;
 import io.torchfeed.elastic.ElasticThreads.UserException;
-import io.torchfeed.elastic.ElasticTraining.Outcome;
 import io.torchfeed.sampler.Part;
+import io.torchfeed.training.TrainingLoop.Outcome;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Future;
-import org.bytedeco.javacpp.PointerScope;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -36,14 +34,14 @@ class ElasticStreamTest {
   /** No batch of four has a single row, which batch normalization refuses. */
   private static final NumberedStream STREAM = new NumberedStream(List.of(30, 20, 26, 7, 14));
 
-  private static DataLoader loader(Part part) {
+  private static DataLoader loader(TensorDataset unused, Part part) {
     return DataLoader.over(STREAM).part(part).batchSize(4).build();
   }
 
   private static Rank rank(ElasticThreads threads, String name, int accumulate) {
     Rank rank = threads.new Rank(name);
-    rank.options =
-        builder -> builder.loader(ElasticStreamTest::loader).epochs(EPOCHS).accumulate(accumulate);
+    rank.loader = ElasticStreamTest::loader;
+    rank.options = builder -> builder.epochs(EPOCHS).accumulate(accumulate);
     return rank;
   }
 
@@ -102,8 +100,8 @@ class ElasticStreamTest {
         Checkpoints ofB = Checkpoints.open(folder)) {
       Rank a = rank(threads, "a", 1);
       Rank b = rank(threads, "b", 1);
-      a.options = builder -> withCheckpoints(builder, ofA);
-      b.options = builder -> withCheckpoints(builder, ofB);
+      a.options = builder -> builder.epochs(EPOCHS).checkpoints(ofA, 2);
+      b.options = builder -> builder.epochs(EPOCHS).checkpoints(ofB, 2);
       a.before =
           step -> {
             if (step == 7) {
@@ -116,27 +114,6 @@ class ElasticStreamTest {
       ElasticLog log = threads.log();
       log.assertEachOnce(EPOCHS, STREAM.samples());
       assertThat(log.generation(2).step()).isEqualTo(6);
-    }
-  }
-
-  private static void withCheckpoints(ElasticTrainingBuilder builder, Checkpoints checkpoints) {
-    builder.loader(ElasticStreamTest::loader).epochs(EPOCHS).checkpoints(checkpoints, 2);
-  }
-
-  @Test
-  void aStepThatNeedsABatchOnEachRankIsRefused() throws Exception {
-    try (PointerScope scope = new PointerScope();
-        ElasticThreads threads = new ElasticThreads(1, 1);
-        Membership own = Membership.join("127.0.0.1", threads.coordinator.port(), "job", "a")) {
-      ElasticNet net = new ElasticNet('a');
-      ElasticTraining training =
-          ElasticTraining.builder(own, group -> DistributedDataParallel.wrap(net, group))
-              .state(net::addTo)
-              .loader(ElasticStreamTest::loader)
-              .build();
-      assertThatThrownBy(() -> training.run((model, batch) -> net.backward(model, batch)))
-          .isInstanceOf(IllegalStateException.class)
-          .hasMessageContaining("use run(loss, update)");
     }
   }
 }

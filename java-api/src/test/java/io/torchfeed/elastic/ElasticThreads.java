@@ -5,12 +5,18 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.checkpoint.TrainingState;
 import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.loader.DataLoader;
+import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.membership.Coordinator;
 import io.torchfeed.distributed.membership.CoordinatorEvent;
 import io.torchfeed.distributed.membership.CoordinatorOptions;
 import io.torchfeed.distributed.membership.Membership;
 import io.torchfeed.distributed.training.DistributedDataParallel;
-import io.torchfeed.elastic.ElasticTraining.Outcome;
+import io.torchfeed.distributed.training.ReplicatedModel;
+import io.torchfeed.sampler.Part;
+import io.torchfeed.training.TrainingLoop;
+import io.torchfeed.training.TrainingLoop.Outcome;
+import io.torchfeed.training.TrainingLoopBuilder;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,10 +33,11 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
 import org.bytedeco.javacpp.PointerScope;
 import org.jspecify.annotations.Nullable;
 
-/** A coordinator and ranks that train with {@link ElasticTraining}; threads are ranks. */
+/** A coordinator and ranks that train with {@link ElasticRanks}; threads are ranks. */
 final class ElasticThreads implements AutoCloseable {
   final BlockingQueue<CoordinatorEvent> events = new LinkedBlockingQueue<>();
   final Coordinator coordinator;
@@ -169,15 +176,16 @@ final class ElasticThreads implements AutoCloseable {
   /** A rank, and its actions in a step. */
   final class Rank {
     final String name;
-    BiFunction<Membership, ElasticNet, ElasticTrainingBuilder> training =
-        (own, net) ->
-            ElasticTraining.builder(own, group -> DistributedDataParallel.wrap(net, group));
+    BiFunction<ElasticNet, ProcessGroup, ReplicatedModel> model = DistributedDataParallel::wrap;
+    UnaryOperator<ElasticRanks> ranks = own -> own;
     BiFunction<ElasticNet, TrainingState.Builder, Runnable> optimizer =
         (net, state) -> {
           net.addTo(state);
           return net::update;
         };
-    Consumer<ElasticTrainingBuilder> options = builder -> {};
+    Consumer<TrainingLoopBuilder<ReplicatedModel>> options = builder -> {};
+
+    BiFunction<TensorDataset, Part, DataLoader> loader = ElasticNet::loader;
 
     /** Before the forward pass of each batch. */
     Action before = step -> {};
@@ -223,38 +231,25 @@ final class ElasticThreads implements AutoCloseable {
 
     private Outcome run(ElasticNet net, Membership own, TensorDataset data)
         throws InterruptedException {
-      int[] generation = new int[1];
-      ElasticTraining[] mine = new ElasticTraining[1];
+      ElasticRanks job = ranks.apply(ElasticRanks.of(own));
       Runnable[] update = new Runnable[1];
-      ElasticTrainingBuilder builder =
-          training
-              .apply(own, net)
+      TrainingLoopBuilder<ReplicatedModel> builder =
+          TrainingLoop.over(job, group -> model.apply(net, group))
               .state(state -> update[0] = optimizer.apply(net, state))
-              .loader(part -> ElasticNet.loader(data, part))
-              .whenChanged(
-                  world -> {
-                    generation[0] = world.generation();
-                    lines.add(
-                        ElasticLog.world(
-                            world.generation(),
-                            mine[0].step(),
-                            world.rank(),
-                            world.size(),
-                            name,
-                            net.digest()));
-                  });
+              .loader(part -> loader.apply(data, part))
+              .whenChanged(step -> lines.add(ElasticLog.world(job, step, name, net.digest())));
       options.accept(builder);
-      mine[0] = builder.build();
-      return mine[0].run(
-          batch -> {
-            lines.add(ElasticLog.batch(generation[0], mine[0].step(), batch));
-            before.at(mine[0].step());
+      TrainingLoop<ReplicatedModel> loop = builder.build();
+      return loop.run(
+          (step, bound, batch) -> {
+            lines.add(ElasticLog.batch(job.world().generation(), step.number(), batch));
+            before.at(step.number());
             return net.loss(batch);
           },
           () -> {
-            between.at(mine[0].step());
+            between.at(loop.step());
             update[0].run();
-            after.at(mine[0].step());
+            after.at(loop.step());
           });
     }
   }

@@ -8,9 +8,11 @@ import io.torchfeed.checkpoint.Checkpoints;
 import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.checkpoint.Stateful;
 import io.torchfeed.distributed.membership.CoordinatorEvent;
+import io.torchfeed.distributed.training.ReplicatedModel;
 import io.torchfeed.elastic.ElasticThreads.Rank;
 import io.torchfeed.elastic.ElasticThreads.UserException;
-import io.torchfeed.elastic.ElasticTraining.Outcome;
+import io.torchfeed.training.TrainingLoop.Outcome;
+import io.torchfeed.training.TrainingLoopBuilder;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Iterator;
@@ -208,7 +210,8 @@ class ElasticTrainingTest {
 
   /** Returns the rank that comes after the only one that held the state. */
   private static Future<Outcome> loseTheOnlyHolder(
-      ElasticThreads threads, Consumer<ElasticTrainingBuilder> options) throws Exception {
+      ElasticThreads threads, Consumer<TrainingLoopBuilder<ReplicatedModel>> options)
+      throws Exception {
     Rank a = threads.new Rank("a");
     Rank b = threads.new Rank("b");
     a.options = options;

@@ -8,7 +8,7 @@ import io.torchfeed.distributed.membership.World;
 import io.torchfeed.elastic.ElasticThreads.Meeting;
 import io.torchfeed.elastic.ElasticThreads.Rank;
 import io.torchfeed.elastic.ElasticThreads.UserException;
-import io.torchfeed.elastic.ElasticTraining.Outcome;
+import io.torchfeed.training.TrainingLoop.Outcome;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -32,7 +32,7 @@ class GenerationsTest {
 
   private Rank rank(ElasticThreads threads, String name, Generations generations) {
     Rank rank = threads.new Rank(name);
-    rank.options = builder -> builder.generations(generations);
+    rank.ranks = own -> own.withGenerations(generations);
     return rank;
   }
 
@@ -95,7 +95,7 @@ class GenerationsTest {
       List<Future<Outcome>> ends = new ArrayList<>();
       for (int i = 0; i < ranks; i++) {
         Rank rank = threads.new Rank("x" + i);
-        rank.options = builder -> builder.generations(generations).fromGeneration(name);
+        rank.ranks = own -> own.withGenerations(generations).withFromGeneration(name);
         all.add(rank);
         ends.add(rank.start());
       }

@@ -41,10 +41,10 @@ import io.torchfeed.distributed.training.DataParallelOptions;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.distributed.training.ModelAveraging;
 import io.torchfeed.distributed.training.PythonDataParallel;
+import io.torchfeed.distributed.training.SingleModel;
 import io.torchfeed.distributed.training.UnevenInputs;
 import io.torchfeed.elastic.ElasticGroup;
-import io.torchfeed.elastic.ElasticTraining;
-import io.torchfeed.elastic.ElasticTrainingBuilder;
+import io.torchfeed.elastic.ElasticRanks;
 import io.torchfeed.elastic.Generations;
 import io.torchfeed.graph.AllToAll;
 import io.torchfeed.graph.BipartiteGraph;
@@ -86,6 +86,11 @@ import io.torchfeed.sampler.order.ShuffledSampler;
 import io.torchfeed.sampler.torch.SequentialSampler;
 import io.torchfeed.text.LineCursor;
 import io.torchfeed.text.TextPartition;
+import io.torchfeed.training.Progress;
+import io.torchfeed.training.Ranks;
+import io.torchfeed.training.StateStore;
+import io.torchfeed.training.TrainingLoop;
+import io.torchfeed.training.TrainingLoopBuilder;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -313,15 +318,18 @@ final class SampleTable {
                 all.get(ProcessGroup.class),
                 all.get(AveragingAlgorithm.class)));
     all.put(
-        ElasticTrainingBuilder.class,
-        () ->
-            ElasticTraining.builder(
-                all.get(Membership.class), group -> all.get(DistributedDataParallel.class)));
+        TrainingLoopBuilder.class,
+        () -> TrainingLoop.of(all.get(Ranks.class), SingleModel.wrap(all.get(Module.class))));
+    all.put(Ranks.class, () -> Ranks.of(all.get(ProcessGroup.class)));
+    all.put(StateStore.class, StateStore::none);
+    all.put(ElasticRanks.class, () -> ElasticRanks.of(all.get(Membership.class)));
+    all.put(SingleModel.class, () -> SingleModel.wrap(all.get(Module.class)));
+    all.put(Progress.class, () -> Progress.over(all.get(DataLoader.class)));
     all.put(Generations.class, () -> Generations.open(Path.of("generations"), 1));
     all.put(
-        ElasticTraining.class,
+        TrainingLoop.class,
         () ->
-            all.get(ElasticTrainingBuilder.class)
+            TrainingLoop.alone(all.get(Module.class))
                 .state(parts -> {})
                 .loader(part -> all.get(DataLoader.class))
                 .epochs(1)

@@ -92,7 +92,7 @@ public final class ElasticBenchmark {
         plain[i] = measured.plain();
       }
     }
-    print("a step of ElasticTraining", elastic, "a step of a plain loop", plain);
+    print("a step of TrainingLoop", elastic, "a step of a plain loop", plain);
   }
 
   /** A state of one tensor. */

@@ -11,9 +11,11 @@ import io.torchfeed.distributed.membership.Coordinator;
 import io.torchfeed.distributed.membership.CoordinatorOptions;
 import io.torchfeed.distributed.membership.Membership;
 import io.torchfeed.distributed.training.DistributedDataParallel;
-import io.torchfeed.elastic.ElasticTraining;
+import io.torchfeed.elastic.ElasticRanks;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.order.ShuffledSampler;
+import io.torchfeed.training.Step;
+import io.torchfeed.training.TrainingLoop;
 import java.util.Arrays;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.SGD;
@@ -23,7 +25,7 @@ import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
-/** Times the steps of an epoch of two ranks, by the elastic loop and by a plain one. */
+/** Times the steps of an epoch of two ranks, by the training loop and by the same statements. */
 final class ElasticSteps implements AutoCloseable {
   private static final String JOB = "steps";
   private static final int BATCH = 32;
@@ -57,13 +59,27 @@ final class ElasticSteps implements AutoCloseable {
         .build();
   }
 
+  private Tensor loss(long[] begins, Step step, Batch batch) {
+    if (step.rank() == 0) {
+      begins[(int) step.number()] = System.nanoTime();
+    }
+    return loss(step.rank(), batch);
+  }
+
+  private Tensor loss(int rank, Batch batch) {
+    return nll_loss(nets[rank].forward(batch.tensor(0)), batch.tensor(1));
+  }
+
   private void step(int rank, DistributedDataParallel model, Batch batch) {
     optimizers[rank].zero_grad();
-    model.backward(nll_loss(nets[rank].forward(batch.tensor(0)), batch.tensor(1)));
+    model.backward(loss(rank, batch));
     optimizers[rank].step();
   }
 
-  /** Returns the median milliseconds from the begin of a step to the next, by ElasticTraining. */
+  /**
+   * Returns the median milliseconds from the begin of a step to the next, by a TrainingLoop over
+   * ElasticRanks.
+   */
   double elastic() throws InterruptedException {
     long[] begins = new long[steps];
     try (Coordinator coordinator =
@@ -77,22 +93,16 @@ final class ElasticSteps implements AutoCloseable {
           thread -> {
             try (Membership membership =
                 Membership.join("127.0.0.1", coordinator.port(), JOB, "rank " + thread)) {
-              int[] done = {0};
-              ElasticTraining.builder(
-                      membership, group -> DistributedDataParallel.wrap(nets[thread], group))
+              TrainingLoop.over(
+                      ElasticRanks.of(membership),
+                      group -> DistributedDataParallel.wrap(nets[thread], group))
                   .state(
                       all ->
                           all.module("model", nets[thread])
                               .optimizer("optimizer", optimizers[thread], nets[thread]))
                   .loader(this::loader)
                   .build()
-                  .run(
-                      (model, batch) -> {
-                        if (thread == 0) {
-                          begins[done[0]++] = System.nanoTime();
-                        }
-                        step(thread, model, batch);
-                      });
+                  .run((step, model, batch) -> loss(begins, step, batch), optimizers[thread]::step);
             }
           });
     }

@@ -10,9 +10,10 @@ import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.membership.Membership;
 import io.torchfeed.distributed.membership.World;
 import io.torchfeed.distributed.training.DistributedDataParallel;
-import io.torchfeed.elastic.ElasticTraining;
+import io.torchfeed.elastic.ElasticRanks;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.order.ShuffledSampler;
+import io.torchfeed.training.TrainingLoop;
 import java.util.function.Consumer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.SGD;
@@ -73,16 +74,16 @@ final class JoinRank implements AutoCloseable {
   /** Trains until this rank leaves; {@code ended} follows each step. */
   void train(Membership membership, Consumer<World> entered, Runnable ended)
       throws InterruptedException {
-    ElasticTraining.builder(membership, group -> DistributedDataParallel.wrap(net, group))
+    ElasticRanks ranks = ElasticRanks.of(membership);
+    TrainingLoop.over(ranks, group -> DistributedDataParallel.wrap(net, group))
         .state(all -> all.module("model", net).optimizer("optimizer", optimizer, net))
         .loader(this::loader)
         .epochs(Long.MAX_VALUE)
-        .whenChanged(entered)
+        .whenChanged(step -> entered.accept(ranks.world()))
         .build()
         .run(
-            (model, batch) -> {
-              optimizer.zero_grad();
-              model.backward(loss(batch));
+            (step, model, batch) -> loss(batch),
+            () -> {
               optimizer.step();
               ended.run();
             });

@@ -23,7 +23,7 @@ import org.bytedeco.pytorch.Tensor;
  * <p>Not thread-safe: one thread at a time.
  */
 public sealed interface ReplicatedModel extends Stateful, AutoCloseable
-    permits DistributedDataParallel, ModelAveraging {
+    permits DistributedDataParallel, ModelAveraging, SingleModel {
   /**
    * Returns the wrapped module.
    *

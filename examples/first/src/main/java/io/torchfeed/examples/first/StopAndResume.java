@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.first;
 
-import io.torchfeed.checkpoint.Checkpoint;
 import io.torchfeed.checkpoint.Checkpoints;
 import io.torchfeed.checkpoint.TrainingState;
-import io.torchfeed.data.LoaderState;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.data.loader.Batch;
 import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.sampler.order.ShuffledSampler;
+import io.torchfeed.training.Progress;
 import java.nio.file.Path;
 import java.util.Arrays;
 import org.bytedeco.javacpp.PointerScope;
@@ -26,33 +25,32 @@ final class StopAndResume {
     torch.manual_seed(42);
     LinearImpl net = new LinearImpl(2, 1);
     SGD optimizer = new SGD(net.parameters(), new SGDOptions(0.1));
-    String[] position = {""};
-    TrainingState state =
-        TrainingState.builder()
-            .module("model", net)
-            .optimizer("optimizer", optimizer, net)
-            .text("position", () -> position[0], saved -> position[0] = saved)
-            .build();
     var inputs = torch.randn(40, 2);
     try (var checkpoints = Checkpoints.open(Path.of(args[0]));
         var data = TensorDataset.of(inputs, inputs.sum(1).unsqueeze(1));
         var loader =
             DataLoader.over(data).sampler(ShuffledSampler.of(40, 42)).batchSize(4).build()) {
-      long done = checkpoints.load(state).map(Checkpoint::step).orElse(0L);
-      try (var batches =
-          done > 0 ? loader.resume(LoaderState.fromJson(position[0])) : loader.epoch(0)) {
-        for (int step = 0; step < steps && batches.hasNext(); step++, done++) {
-          try (var scope = new PointerScope()) {
-            Batch batch = batches.next();
-            System.out.println("samples " + Arrays.toString(batch.indices()));
-            optimizer.zero_grad();
-            torch.mse_loss(net.forward(batch.tensor(0)), batch.tensor(1)).backward();
-            optimizer.step();
-          }
+      Progress progress = Progress.over(loader);
+      TrainingState state =
+          TrainingState.builder()
+              .module("model", net)
+              .optimizer("optimizer", optimizer, net)
+              .part("progress", progress)
+              .build();
+      checkpoints.load(state); // if there is one
+      long last = progress.step() + steps;
+      for (Batch batch : progress) { // the rest of the epoch
+        try (var scope = new PointerScope()) {
+          System.out.println("samples " + Arrays.toString(batch.indices()));
+          optimizer.zero_grad();
+          torch.mse_loss(net.forward(batch.tensor(0)), batch.tensor(1)).backward();
+          optimizer.step();
         }
-        position[0] = batches.state().toJson();
+        if (progress.step() == last) {
+          break;
+        }
       }
-      checkpoints.save(done, state);
+      checkpoints.save(progress.step(), state);
     }
   }
 }

@@ -78,7 +78,7 @@ class ProgramsTest {
 
   @Test
   void ranksContinueWithoutOneThatDies() throws Exception {
-    List<String> lines = run(ElasticRanks.class);
+    List<String> lines = run(LoseARank.class);
     assertThat(lines).anyMatch(line -> line.endsWith("] rank 2 dies in step 12"));
     assertThat(lines)
         .anyMatch(line -> line.matches("coordinator: generation 2 of 2 ranks: .*@12, .*@12]"));

@@ -5,11 +5,13 @@ import io.torchfeed.checkpoint.Checkpoints;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.distributed.launch.LauncherBuilder;
 import io.torchfeed.distributed.membership.Membership;
-import io.torchfeed.distributed.membership.World;
+import io.torchfeed.elastic.ElasticRanks;
 import io.torchfeed.elastic.Generation;
 import io.torchfeed.elastic.Generations;
 import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.examples.common.OutputFolder;
+import io.torchfeed.training.Step;
+import io.torchfeed.training.TrainingLoop;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
@@ -136,19 +138,16 @@ final class ElasticRun {
         Generations generations = generations(out)) {
       membership.leaveOnTermination();
       ElasticModel.warmUp(globalBatch);
-      World[] world = new World[1];
-      ways.training(membership)
+      TrainingLoop.over(ElasticRanks.of(membership).withGenerations(generations), ways::wrap)
           .state(ways::addTo)
           .loader(part -> plan.loader(train, part))
           .epochs(Long.parseLong(arguments[5]))
           .accumulate(accumulate)
           .seed(seed)
           .checkpoints(checkpoints, EVERY_STEPS)
-          .generations(generations)
-          .whenChanged(now -> world[0] = now)
-          .afterEpoch((wrapped, epoch) -> evaluate(model, data, world[0], epoch))
+          .afterEpoch((wrapped, step) -> evaluate(model, data, step))
           .build()
-          .run(batch -> share(model.loss(batch), accumulate), ways::update);
+          .run((step, wrapped, batch) -> share(model.loss(batch), accumulate), ways::update);
     }
   }
 
@@ -158,13 +157,13 @@ final class ElasticRun {
   }
 
   /** Prints the accuracy on one rank; the others wait for it in their next step. */
-  private static void evaluate(ElasticModel model, Path data, World world, long epoch) {
-    if (world.rank() == 0) {
+  private static void evaluate(ElasticModel model, Path data, Step step) {
+    if (step.rank() == 0) {
       System.out.printf(
           Locale.ROOT,
           "epoch %d of %d ranks: test accuracy %.2f %%%n",
-          epoch + 1,
-          world.size(),
+          step.epoch() + 1,
+          step.worldSize(),
           100 * model.accuracy(data));
     }
   }

@@ -7,14 +7,12 @@ import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.checkpoint.Stateful;
 import io.torchfeed.checkpoint.TrainingState;
 import io.torchfeed.distributed.ProcessGroup;
-import io.torchfeed.distributed.membership.Membership;
 import io.torchfeed.distributed.training.AveragingAlgorithm;
 import io.torchfeed.distributed.training.DataParallelOptions;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.distributed.training.ModelAveraging;
 import io.torchfeed.distributed.training.QAdam;
-import io.torchfeed.elastic.ElasticTraining;
-import io.torchfeed.elastic.ElasticTrainingBuilder;
+import io.torchfeed.distributed.training.ReplicatedModel;
 import org.jspecify.annotations.Nullable;
 
 /** The ways of {@code --algorithm} and {@code --comm} for ranks that come and go. */
@@ -36,16 +34,15 @@ final class ElasticWays implements AutoCloseable {
     return new ElasticWays(model, algorithm, comm, learningRate);
   }
 
-  ElasticTrainingBuilder training(Membership membership) {
+  ReplicatedModel wrap(ProcessGroup group) {
     if (algorithm == Algorithm.ALLREDUCE) {
-      return ElasticTraining.builder(membership, this::averagingGradients);
+      return averagingGradients(group);
     }
     AveragingAlgorithm averaging =
         algorithm == Algorithm.SHIFT_ONE
             ? algorithm.averaging().withAllIfOdd()
             : algorithm.averaging();
-    return ElasticTraining.averaging(
-        membership, group -> ModelAveraging.wrap(model.module(), group, averaging));
+    return ModelAveraging.wrap(model.module(), group, averaging);
   }
 
   private DistributedDataParallel averagingGradients(ProcessGroup group) {

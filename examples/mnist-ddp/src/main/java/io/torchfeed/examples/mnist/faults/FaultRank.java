@@ -9,9 +9,10 @@ import io.torchfeed.distributed.membership.MembershipEndedException;
 import io.torchfeed.distributed.membership.World;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.elastic.ElasticGroup;
-import io.torchfeed.elastic.ElasticTraining;
+import io.torchfeed.elastic.ElasticRanks;
 import io.torchfeed.examples.mnist.ElasticModel;
 import io.torchfeed.examples.mnist.faults.RankLog.End;
+import io.torchfeed.training.TrainingLoop;
 import java.io.BufferedReader;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -129,10 +130,10 @@ final class FaultRank {
 
   private int train(Membership own, TensorDataset data, ElasticModel model, Checkpoints checkpoints)
       throws InterruptedException {
-    ElasticTraining[] training = new ElasticTraining[1];
-    training[0] =
-        ElasticTraining.builder(
-                own,
+    ElasticRanks ranks = ElasticRanks.of(own);
+    TrainingLoop<DistributedDataParallel> training =
+        TrainingLoop.over(
+                ranks,
                 group -> {
                   DistributedDataParallel wrapped =
                       DistributedDataParallel.wrap(model.module(), group);
@@ -144,11 +145,13 @@ final class FaultRank {
             .epochs(plan.epochs())
             .seed(plan.plan().seed())
             .checkpoints(checkpoints, plan.everySteps())
-            .whenChanged(world -> entered(world, training[0].step(), model.digest()))
+            .whenChanged(step -> entered(ranks.world(), step.number(), model.digest()))
             .build();
     try {
-      ElasticTraining.Outcome outcome =
-          training[0].run((ranks, batch) -> step(training[0].step(), model, ranks, batch));
+      TrainingLoop.Outcome outcome =
+          training.run(
+              (step, wrapped, batch) -> loss(step.number(), model, batch),
+              () -> update(training.step(), model));
       return ended(End.valueOf(outcome.name()), "", 0);
     } catch (AskedFor e) {
       return ended(End.THREW, e.getMessage() == null ? "" : e.getMessage(), THREW);
@@ -174,13 +177,15 @@ final class FaultRank {
             digest));
   }
 
-  private void step(long step, ElasticModel model, DistributedDataParallel ranks, Batch batch) {
+  private Tensor loss(long step, ElasticModel model, Batch batch) {
     log(begun(step, batch));
     throwIfAsked(0, "before the step");
-    model.zeroGrad();
     Tensor loss = model.loss(batch);
     throwIfAsked(1, "after the forward pass");
-    ranks.backward(loss);
+    return loss;
+  }
+
+  private void update(long step, ElasticModel model) {
     model.update();
     log(new RankLog.Done(System.nanoTime(), generation, step, model.digest()));
     throwIfAsked(2, "after the step");

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.elastic;
+package io.torchfeed.training.steps;
 
 import io.torchfeed.data.loader.DataLoader;
-import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.sampler.RankConsistency.AllGather;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -14,9 +13,9 @@ import java.util.stream.LongStream;
  * The comparison of the ranks' plans in a world: a rank that differs from rank 0, which has come
  * furthest, fails with the difference, and the others continue without it.
  */
-final class PlanAgreement {
+public final class PlanAgreement {
   /** Another rank than this one differs from rank 0: it leaves, and so ends this world. */
-  static final class OthersDifferException extends RuntimeException {
+  public static final class OthersDifferException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     OthersDifferException(String message) {
@@ -25,7 +24,7 @@ final class PlanAgreement {
   }
 
   /** This rank differs from rank 0, or all have the wrong parts; also if the world ends for it. */
-  static final class ThisDiffersException extends IllegalStateException {
+  public static final class ThisDiffersException extends IllegalStateException {
     private static final long serialVersionUID = 1L;
 
     ThisDiffersException(String message) {
@@ -38,7 +37,7 @@ final class PlanAgreement {
   private PlanAgreement() {}
 
   /** Returns numbers, and behind them the options that all ranks have alike. */
-  static long[] withOptions(long[] numbers, long epochs, int accumulate, long seed) {
+  public static long[] withOptions(long[] numbers, long epochs, int accumulate, long seed) {
     long[] options = {epochs, accumulate, seed};
     return LongStream.concat(Arrays.stream(numbers), Arrays.stream(options)).toArray();
   }
@@ -48,7 +47,7 @@ final class PlanAgreement {
    *
    * @param all the options of each rank, the last columns
    */
-  static void requireSameOptions(long[][] all, ProcessGroup group) {
+  public static void requireSameOptions(long[][] all, Peers peers) {
     int first = all[0].length - OPTIONS.size();
     for (int option = 0; option < OPTIONS.size(); option++) {
       int column = first + option;
@@ -57,20 +56,36 @@ final class PlanAgreement {
           String text =
               "the options of the ranks differ in %s: rank 0 has %d, rank %d has %d"
                   .formatted(OPTIONS.get(option), all[0][column], other, all[other][column]);
-          throw together(text, all[group.rank()][column] == all[0][column], group);
+          throw together(text, all[peers.part().rank()][column] == all[0][column], peers);
         }
       }
     }
   }
 
+  /**
+   * Throws on every rank if one has loaded another checkpoint than rank 0.
+   *
+   * @param steps the steps of each rank after loading, in a column
+   */
+  public static void requireSameStart(long[][] all, int steps) {
+    for (int rank = 1; rank < all.length; rank++) {
+      if (all[rank][steps] != all[0][steps]) {
+        throw new IllegalStateException(
+            "the ranks have loaded different checkpoints: rank 0 one after %d steps, rank %d one"
+                .concat(" after %d; all ranks must reach the same folder")
+                .formatted(all[0][steps], rank, all[rank][steps]));
+      }
+    }
+  }
+
   /** Throws if a rank has other data than rank 0, or two ranks have the same part. */
-  static void requireSameData(DataLoader loader, long epoch, ProcessGroup group) {
+  public static void requireSameData(DataLoader loader, long epoch, Peers peers) {
     List<long[][]> gathered = new ArrayList<>();
     AtomicInteger asked = new AtomicInteger();
     AllGather gather =
         mine -> {
           asked.incrementAndGet();
-          long[][] all = group.allGatherLongs(mine);
+          long[][] all = peers.numbers().gather(mine);
           gathered.add(all);
           return all;
         };
@@ -80,17 +95,17 @@ final class PlanAgreement {
       if (gathered.isEmpty() || gathered.size() < asked.get()) {
         throw e; // of the group, which may have been aborted
       }
-      boolean isOfOthers = isOfOthers(gathered.get(0), group.rank());
-      throw together(String.valueOf(e.getMessage()), isOfOthers, group);
+      boolean isOfOthers = isOfOthers(gathered.get(0), peers.part().rank());
+      throw together(String.valueOf(e.getMessage()), isOfOthers, peers);
     }
   }
 
   /** Returns the failure of this rank, once all know the difference: none leaves before. */
-  private static RuntimeException together(String text, boolean isOfOthers, ProcessGroup group) {
+  private static RuntimeException together(String text, boolean isOfOthers, Peers peers) {
     RuntimeException failure =
         isOfOthers ? new OthersDifferException(text) : new ThisDiffersException(text);
     try {
-      group.barrier();
+      peers.barrier().run();
     } catch (RuntimeException e) {
       failure.addSuppressed(e); // a rank has left meanwhile, but all had come here
     }

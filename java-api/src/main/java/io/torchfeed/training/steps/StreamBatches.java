@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.elastic;
+package io.torchfeed.training.steps;
 
 import io.torchfeed.data.LoaderState;
 import io.torchfeed.data.loader.Batch;
 import io.torchfeed.data.loader.Batches;
-import io.torchfeed.distributed.ProcessGroup;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -22,7 +21,7 @@ final class StreamBatches implements EpochBatches {
 
   private final Batches batches;
   private final int perStep;
-  private final ProcessGroup group;
+  private final Peers peers;
   private final List<LoaderState> from;
   private final Deque<Batch> step = new ArrayDeque<>();
   private final List<Batch> kept = new ArrayList<>();
@@ -31,11 +30,11 @@ final class StreamBatches implements EpochBatches {
   private String[] taken = {};
   private String[] used = {};
 
-  StreamBatches(Batches batches, List<LoaderState> from, int perStep, ProcessGroup group) {
+  StreamBatches(Batches batches, List<LoaderState> from, int perStep, Peers peers) {
     this.batches = batches;
     this.from = from;
     this.perStep = perStep;
-    this.group = group;
+    this.peers = peers;
   }
 
   @Override
@@ -55,8 +54,12 @@ final class StreamBatches implements EpochBatches {
       step.add(next);
     }
     String mine = (step.isEmpty() ? NO_BATCH : BATCH) + batches.state().toJson();
-    taken = group.allGatherStrings(mine);
-    return Arrays.stream(taken).anyMatch(each -> each.startsWith(BATCH));
+    taken = peers.texts().apply(mine);
+    return isAny(BATCH);
+  }
+
+  private boolean isAny(String kind) {
+    return Arrays.stream(taken).anyMatch(each -> each.startsWith(kind));
   }
 
   private void endStep() {
@@ -76,9 +79,13 @@ final class StreamBatches implements EpochBatches {
   }
 
   @Override
-  public Batch nextOfAll() {
-    throw new IllegalStateException(
-        "over a stream a rank may have no batch while others have one: use run(loss, update)");
+  public boolean isUneven() {
+    return isAny(BATCH) && isAny(NO_BATCH);
+  }
+
+  @Override
+  public boolean isLast() {
+    return false; // the next gathering tells
   }
 
   @Override

@@ -5,10 +5,10 @@ import io.torchfeed.data.TensorDataset;
 import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.launch.Launcher;
 import io.torchfeed.distributed.membership.Membership;
-import io.torchfeed.distributed.membership.World;
 import io.torchfeed.distributed.training.DistributedDataParallel;
-import io.torchfeed.elastic.ElasticTraining;
+import io.torchfeed.elastic.ElasticRanks;
 import io.torchfeed.sampler.order.ShuffledSampler;
+import io.torchfeed.training.TrainingLoop;
 import java.time.Duration;
 import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.SGD;
@@ -16,44 +16,46 @@ import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.global.torch;
 
 /** Trains on two or three ranks: one of three dies in step 12, and the others continue. */
-final class ElasticRanks {
+final class LoseARank {
   public static void main(String[] args) throws InterruptedException {
     if (args.length == 0) { // this process starts the ranks, which run this program
       var builder = Launcher.builder().ranks(2, 3).restarts(0, Duration.ofMinutes(1));
       builder.events(event -> System.out.println("coordinator: " + event.text()));
-      builder.mainClass(ElasticRanks.class).arguments("rank").build().run();
+      builder.mainClass(LoseARank.class).arguments("rank").build().run();
       return;
     }
     torch.manual_seed(42);
     var inputs = torch.randn(240, 4);
     LinearImpl net = new LinearImpl(4, 1);
     SGD optimizer = new SGD(net.parameters(), new SGDOptions(0.1));
-    World[] world = new World[1];
     try (var data = TensorDataset.of(inputs, inputs.sum(1).unsqueeze(1));
         var membership = Membership.fromEnvironment()) {
-      var training =
-          ElasticTraining.builder(membership, group -> DistributedDataParallel.wrap(net, group))
-              .state(all -> all.module("model", net).optimizer("optimizer", optimizer, net))
-              .loader(
-                  part ->
-                      DataLoader.over(data)
-                          .sampler(ShuffledSampler.of(data.size(), part, 42))
-                          .batchSize(24 / part.worldSize())
-                          .build())
-              .epochs(5) // of ten steps
-              .whenChanged(now -> world[0] = now)
-              .build();
-      training.run(
-          (model, batch) -> {
-            if (training.step() == 12 && world[0].rank() == 2) {
-              System.out.println("rank 2 dies in step 12");
-              Runtime.getRuntime().halt(1);
-            }
-            optimizer.zero_grad();
-            model.backward(torch.mse_loss(net.forward(batch.tensor(0)), batch.tensor(1)));
-            optimizer.step();
-          });
-      System.out.println(world[0].size() + " ranks have completed step " + training.step());
+      var ranks = ElasticRanks.of(membership);
+      TrainingLoop.over(ranks, group -> DistributedDataParallel.wrap(net, group))
+          .state(all -> all.module("model", net).optimizer("optimizer", optimizer, net))
+          .loader(
+              part ->
+                  DataLoader.over(data)
+                      .sampler(ShuffledSampler.of(data.size(), part, 42))
+                      .batchSize(24 / part.worldSize())
+                      .build())
+          .epochs(5) // of ten steps
+          .afterStep(
+              (model, step) -> {
+                if (step.number() == 49) {
+                  System.out.println(step.worldSize() + " ranks have completed step 50");
+                }
+              })
+          .build()
+          .run(
+              (step, model, batch) -> {
+                if (step.number() == 12 && step.rank() == 2) {
+                  System.out.println("rank 2 dies in step 12");
+                  Runtime.getRuntime().halt(1);
+                }
+                return torch.mse_loss(net.forward(batch.tensor(0)), batch.tensor(1));
+              },
+              optimizer::step);
     }
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.elastic;
+package io.torchfeed.training.steps;
 
 import io.torchfeed.data.LoaderState;
 import io.torchfeed.data.loader.Batch;
@@ -10,7 +10,7 @@ import java.util.List;
  * Batches in the order of a sampler: all ranks have equally many, and one position, which costs
  * nothing until it is asked for, holds for all.
  */
-final class IndexBatches implements EpochBatches {
+public final class IndexBatches implements EpochBatches {
   private final Batches batches;
   private final int perStep;
   private int left;
@@ -46,8 +46,13 @@ final class IndexBatches implements EpochBatches {
   }
 
   @Override
-  public Batch nextOfAll() {
-    return next();
+  public boolean isUneven() {
+    return false;
+  }
+
+  @Override
+  public boolean isLast() {
+    return !batches.hasNext();
   }
 
   @Override

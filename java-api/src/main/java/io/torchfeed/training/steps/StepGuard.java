@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.elastic;
+package io.torchfeed.training.steps;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -13,13 +13,14 @@ import org.bytedeco.pytorch.TensorVector;
  * changed buffers only; one that fails after it has changed all that the other ranks change, and is
  * complete.
  */
-final class StepGuard implements AutoCloseable {
+public final class StepGuard implements AutoCloseable {
   private final List<Tensor> parameters;
   private final List<Tensor> buffers;
   private final List<Tensor> copies = new ArrayList<>();
   private long versions;
 
-  StepGuard(Module module) {
+  /** Guards the steps of a module, which is borrowed. */
+  public StepGuard(Module module) {
     try (PointerScope scope = new PointerScope()) {
       parameters = kept(module.parameters());
       buffers = kept(module.buffers());
@@ -60,13 +61,13 @@ final class StepGuard implements AutoCloseable {
   }
 
   /** Begins a step. */
-  void begin() {
+  public void begin() {
     copy(buffers, copies);
     versions = versions();
   }
 
   /** Returns true if the step is complete; else returns to its start. */
-  boolean completesOrUndoes() {
+  public boolean completesOrUndoes() {
     if (versions() != versions) {
       return true;
     }

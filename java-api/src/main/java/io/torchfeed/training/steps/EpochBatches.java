@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.elastic;
+package io.torchfeed.training.steps;
 
 import io.torchfeed.data.LoaderState;
 import io.torchfeed.data.loader.Batch;
 import io.torchfeed.data.loader.Batches;
-import io.torchfeed.distributed.ProcessGroup;
 import java.util.List;
 
-/** The batches of an epoch that a rank trains with, and the position of all ranks in the data. */
-interface EpochBatches extends AutoCloseable {
+/** The batches of an epoch that a rank trains with, and the position of the ranks in the data. */
+public interface EpochBatches extends AutoCloseable {
   /**
    * Returns the batches of a pass.
    *
    * @param batches closed with the result
    * @param from the states with which the pass was opened; empty at the start of epoch 0
    * @param perStep the batches that a step has, but for the last ones of an epoch
-   * @param group the ranks, which call {@link #nextStep} together if the pass is over a stream
+   * @param peers the ranks, which call {@link #nextStep} together if the pass is over a stream
    */
-  static EpochBatches of(Batches batches, List<LoaderState> from, int perStep, ProcessGroup group) {
+  static EpochBatches of(Batches batches, List<LoaderState> from, int perStep, Peers peers) {
     return batches.state() instanceof LoaderState.StreamState
-        ? new StreamBatches(batches, from, perStep, group)
+        ? new StreamBatches(batches, from, perStep, peers)
         : new IndexBatches(batches, perStep);
   }
 
@@ -39,11 +38,12 @@ interface EpochBatches extends AutoCloseable {
   Batch next();
 
   /**
-   * Returns the batch of a step that has one on each rank.
-   *
-   * @throws IllegalStateException over a stream, as there may be none
+   * Returns whether another rank has a batch for this step and one has none, on all ranks alike.
    */
-  Batch nextOfAll();
+  boolean isUneven();
+
+  /** Returns whether no step follows, if that is known without the other ranks. */
+  boolean isLast();
 
   /** Counts all batches so far as used by a completed step. */
   void commit();

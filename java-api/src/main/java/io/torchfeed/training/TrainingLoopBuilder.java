@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.training;
+
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.checkpoint.Checkpoints;
+import io.torchfeed.checkpoint.TrainingState;
+import io.torchfeed.data.loader.DataLoader;
+import io.torchfeed.distributed.training.ReplicatedModel;
+import io.torchfeed.internal.Once;
+import io.torchfeed.sampler.Part;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The options of a {@link TrainingLoop}; {@link #state} and {@link #loader(Function)} are required.
+ * All ranks have the same; each is set at most once. Not thread-safe.
+ *
+ * @param <M> the model
+ */
+public final class TrainingLoopBuilder<M extends ReplicatedModel> {
+  final Ranks ranks;
+  final Progress progress = Progress.ofLoop();
+  private final LoopModel<M> model;
+  private @Nullable TrainingState state;
+  private @Nullable LoopData data;
+  private @Nullable Long epochs;
+  private @Nullable Integer accumulate;
+  private @Nullable Long seed;
+  private @Nullable StateStore store;
+  private long everySteps = Long.MAX_VALUE;
+  Consumer<Step> whenChanged = step -> {};
+  BiConsumer<M, Step> afterStep = (model, step) -> {};
+  BiConsumer<M, Step> afterEpoch = (model, step) -> {};
+
+  TrainingLoopBuilder(Ranks ranks, LoopModel<M> model) {
+    this.ranks = ranks;
+    this.model = model;
+  }
+
+  /**
+   * Sets the state that checkpoints have and that ranks copy from each other: the module, the
+   * optimizer, and all else that steps change. The progress of the loop is added, and if ranks are
+   * fixed, the state of the model on each of them, such as its buckets.
+   *
+   * @param parts adds the parts; the names {@code progress} and {@code replica} are taken
+   * @return this builder
+   * @throws IllegalArgumentException if ranks come and go and a part is added by {@link
+   *     TrainingState.Builder#ofEachRank}: a rank that is lost takes its own with it
+   */
+  public TrainingLoopBuilder<M> state(Consumer<TrainingState.Builder> parts) {
+    requireNonNull(parts, "parts");
+    Once.requireUnset("state", state);
+    TrainingState.Builder builder = TrainingState.builder();
+    parts.accept(builder);
+    if (ranks.haveOwnData()) {
+      builder.ofEachRank("progress", progress);
+    } else {
+      builder.part("progress", progress);
+    }
+    if (ranks.areFixed()) {
+      builder.ofEachRank("replica", model);
+    }
+    TrainingState built = builder.build();
+    if (!ranks.areFixed() && !built.namesOfEachRank().isEmpty()) {
+      throw new IllegalArgumentException(
+          "if ranks come and go all have the same state, got parts of each rank: "
+              + String.join(", ", built.namesOfEachRank()));
+    }
+    state = built;
+    return this;
+  }
+
+  /**
+   * Sets the data: a dataset with indices, delivered in order, or a stream.
+   *
+   * <p>Over a stream, a rank that has used all batches of its shards takes part in the others'
+   * steps with gradients of 0, so that each batch has the same weight. As a rank that is lost takes
+   * its positions with it, the ranks gather all positions before each step: one more operation of
+   * the group, of some bytes for each shard. With {@link #accumulate} all batches of a step are in
+   * memory. There are at least as many shards as ranks.
+   *
+   * @param loader opens the loader of a rank, which is closed at the end. If ranks come and go it
+   *     is called when the number of ranks or the rank changes, after the loader before has been
+   *     closed. Its plan or dataset is the same but for the part, and with indices the epochs of
+   *     all ranks have equally many batches
+   * @return this builder
+   */
+  public TrainingLoopBuilder<M> loader(Function<Part, DataLoader> loader) {
+    requireNonNull(loader, "loader");
+    data = Once.set("loader", data, LoopData.opened(loader));
+    return this;
+  }
+
+  /**
+   * Sets the data of a rank that stays, as {@link #loader(Function)} does.
+   *
+   * @param loader of this rank; borrowed
+   * @return this builder
+   * @throws IllegalArgumentException if ranks come and go
+   */
+  public TrainingLoopBuilder<M> loader(DataLoader loader) {
+    requireNonNull(loader, "loader");
+    if (!ranks.areFixed()) {
+      throw new IllegalArgumentException(
+          "ranks that come and go need a function that opens the loader of a part");
+    }
+    data = Once.set("loader", data, LoopData.borrowed(loader));
+    return this;
+  }
+
+  /**
+   * Sets the number of epochs; 1 by default.
+   *
+   * @param epochs at least 1
+   * @return this builder
+   */
+  public TrainingLoopBuilder<M> epochs(long epochs) {
+    if (epochs < 1) {
+      throw new IllegalArgumentException("epochs must be at least 1, got " + epochs);
+    }
+    this.epochs = Once.set("epochs", this.epochs, epochs);
+    return this;
+  }
+
+  long epochs() {
+    return epochs == null ? 1 : epochs;
+  }
+
+  /**
+   * Sets the number of batches whose gradients are added up for each step, 1 by default. The last
+   * step of an epoch may have fewer. A step that fails is repeated with all its batches.
+   *
+   * @param batches at least 1, the same on all ranks
+   * @return this builder
+   */
+  public TrainingLoopBuilder<M> accumulate(int batches) {
+    if (batches < 1) {
+      throw new IllegalArgumentException("batches must be at least 1, got " + batches);
+    }
+    accumulate = Once.set("accumulate", accumulate, batches);
+    return this;
+  }
+
+  int accumulate() {
+    return accumulate == null ? 1 : accumulate;
+  }
+
+  /**
+   * Sets the seed of libtorch's generators, which each step sets to a mix of this number, the step
+   * and the rank, so that a step that is repeated draws the same; 0 by default.
+   *
+   * @param seed any number
+   * @return this builder
+   */
+  public TrainingLoopBuilder<M> seed(long seed) {
+    this.seed = Once.set("seed", this.seed, seed);
+    return this;
+  }
+
+  long seed() {
+    return seed == null ? 0 : seed;
+  }
+
+  /**
+   * Sets checkpoints, which are saved in the background after a number of steps, and at the end of
+   * each epoch. The training continues from the last one when it is started again, or if all ranks
+   * that held the state are lost.
+   *
+   * @param checkpoints of a folder that all ranks can reach; borrowed
+   * @param everySteps the number of steps from one to the next, at least 1
+   * @return this builder
+   */
+  public TrainingLoopBuilder<M> checkpoints(Checkpoints checkpoints, long everySteps) {
+    requireNonNull(checkpoints, "checkpoints");
+    return states(ranks.store(checkpoints), everySteps);
+  }
+
+  /**
+   * Sets where the state is saved, if not in a folder of checkpoints.
+   *
+   * @param store borrowed
+   * @param everySteps the number of steps from one to the next, at least 1
+   * @return this builder
+   */
+  public TrainingLoopBuilder<M> states(StateStore store, long everySteps) {
+    requireNonNull(store, "store");
+    if (everySteps < 1) {
+      throw new IllegalArgumentException("everySteps must be at least 1, got " + everySteps);
+    }
+    this.store = Once.set("checkpoints", this.store, store);
+    this.everySteps = everySteps;
+    return this;
+  }
+
+  /**
+   * Sets an action for when ranks have changed, for example to set the learning rate. It runs for
+   * each set of ranks, also the first, on all of them once they hold the state.
+   *
+   * @param action receives the step that follows, with the rank and their number
+   * @return this builder
+   */
+  public TrainingLoopBuilder<M> whenChanged(Consumer<Step> action) {
+    whenChanged = requireNonNull(action, "action");
+    return this;
+  }
+
+  /**
+   * Sets an action for the end of each step, once it counts: for example to set a learning rate.
+   *
+   * @param action receives the model and the step
+   * @return this builder
+   */
+  public TrainingLoopBuilder<M> afterStep(BiConsumer<M, Step> action) {
+    afterStep = requireNonNull(action, "action");
+    return this;
+  }
+
+  /**
+   * Sets an action for the end of each epoch, for example an evaluation. It may use the group; if a
+   * rank is lost meanwhile and others continue, it runs again.
+   *
+   * @param action receives the model and, as a step, the steps completed, the epoch and this rank
+   * @return this builder
+   */
+  public TrainingLoopBuilder<M> afterEpoch(BiConsumer<M, Step> action) {
+    afterEpoch = requireNonNull(action, "action");
+    return this;
+  }
+
+  /**
+   * Returns the training.
+   *
+   * @return a training that has not been run
+   * @throws IllegalStateException if the state or the loader is not set
+   */
+  public TrainingLoop<M> build() {
+    if (state == null || data == null) {
+      throw new IllegalStateException("a training loop needs a state and a loader");
+    }
+    StateStore states = store == null ? ranks.store(null) : store;
+    return new TrainingLoop<>(
+        this, model, new SavedState(states, everySteps, progress, state), data);
+  }
+}
