@@ -4,7 +4,6 @@ package io.torchfeed.distributed;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.distributed.rendezvous.Environment;
-import io.torchfeed.distributed.rendezvous.LossNote;
 import io.torchfeed.distributed.rendezvous.ParentWatchdog;
 import io.torchfeed.distributed.rendezvous.PythonProtocol;
 import io.torchfeed.distributed.rendezvous.Rendezvous;
@@ -13,32 +12,31 @@ import java.util.Map;
 import java.util.OptionalInt;
 
 /**
- * The ways into a {@link ProcessGroup} of Java's ranks, and into a {@link PythonProcessGroup}.
+ * The ways into a group: of Java's ranks, or of ranks of which some may be Python's.
  *
  * @param listener the open socket of rank 0, if it has one
  */
 record GroupJoin(Environment environment, Map<String, String> variables, OptionalInt listener) {
   /** Joins the group that the environment variables describe. */
-  static ProcessGroup fromEnvironment(Map<String, String> variables, GroupOptions options) {
+  static GroupPlace fromEnvironment(Map<String, String> variables, GroupOptions options) {
     requireNonNull(options, "options");
-    return of(variables).java(options);
+    return of(variables).member(false, options);
   }
 
   /** Joins ranks that meet at a given address. */
-  static ProcessGroup at(Master master, Part part, GroupOptions options) {
+  static GroupPlace at(Master master, Part part, GroupOptions options) {
     requireNonNull(options, "options");
-    return of(master, part).java(options);
+    return of(master, part).member(false, options);
   }
 
   /** Like {@link #fromEnvironment}, with ranks of Python. */
-  static PythonProcessGroup pythonFromEnvironment(
-      Map<String, String> variables, GroupOptions options) {
+  static GroupPlace pythonFromEnvironment(Map<String, String> variables, GroupOptions options) {
     requireNoDevice(options);
     return of(variables).python(options);
   }
 
   /** Like {@link #at}, with ranks of Python. */
-  static PythonProcessGroup pythonAt(Master master, Part part, GroupOptions options) {
+  static GroupPlace pythonAt(Master master, Part part, GroupOptions options) {
     requireNoDevice(options);
     return of(master, part).python(options);
   }
@@ -71,17 +69,9 @@ record GroupJoin(Environment environment, Map<String, String> variables, Optiona
     return part.rank() == 0 ? master.takeListener() : OptionalInt.empty();
   }
 
-  private ProcessGroup java(GroupOptions options) {
-    ProcessGroup group = new ProcessGroup(member(false, options), networkInterface()).completed();
-    LossNote.clear();
-    return group;
-  }
-
-  private PythonProcessGroup python(GroupOptions options) {
+  private GroupPlace python(GroupOptions options) {
     PythonProtocol.check(variables);
-    PythonProcessGroup group = new PythonProcessGroup(member(true, options));
-    LossNote.clear();
-    return group;
+    return member(true, options);
   }
 
   private String networkInterface() {
@@ -101,6 +91,6 @@ record GroupJoin(Environment environment, Map<String, String> variables, Optiona
             options.timeout());
     OptionalInt server =
         environment.isStoreServedElsewhere() ? OptionalInt.empty() : OptionalInt.of(0);
-    return new GroupPlace(rendezvous.join(), environment, server, options);
+    return new GroupPlace(rendezvous.join(), environment, networkInterface(), server, options);
   }
 }

@@ -11,9 +11,9 @@ import java.time.Duration;
  * each {@code with} method returns new options.
  */
 public final class GroupOptions {
-  private static final GroupOptions DEFAULTS =
-      new GroupOptions(ProcessGroup.DEFAULT_TIMEOUT, "", "", true);
+  static final Duration DEFAULT_TIMEOUT = Duration.ofMinutes(30);
 
+  private static final GroupOptions DEFAULTS = new GroupOptions(DEFAULT_TIMEOUT, "", "", true);
   private static final String LOCAL_DEVICE = "cuda";
 
   private final Duration timeout;

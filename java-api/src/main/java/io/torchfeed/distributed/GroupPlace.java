@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 final class GroupPlace implements AutoCloseable, KeyValueStore.Server {
   private final Environment environment;
   private final GroupCore core;
+  private final String networkInterface;
   private final String prefix;
   private final OptionalInt server;
   private final GroupOptions options;
@@ -28,8 +29,13 @@ final class GroupPlace implements AutoCloseable, KeyValueStore.Server {
    * @param server the rank whose process serves the store; empty if it is none of the group's
    */
   GroupPlace(
-      Rendezvous.Joined joined, Environment environment, OptionalInt server, GroupOptions options) {
+      Rendezvous.Joined joined,
+      Environment environment,
+      String networkInterface,
+      OptionalInt server,
+      GroupOptions options) {
     this.environment = environment;
+    this.networkInterface = networkInterface;
     this.server = server;
     this.options = options;
     core = GroupCore.of(joined, environment.part(), options.timeout());
@@ -39,6 +45,11 @@ final class GroupPlace implements AutoCloseable, KeyValueStore.Server {
 
   Environment environment() {
     return environment;
+  }
+
+  /** Returns the name of the network interface of connections; empty: any. */
+  String networkInterface() {
+    return networkInterface;
   }
 
   GroupCore core() {

@@ -7,6 +7,7 @@ import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.NativeProcessGroup;
 import io.torchfeed.distributed.rendezvous.Environment;
 import io.torchfeed.distributed.rendezvous.GroupCore;
+import io.torchfeed.distributed.rendezvous.LossNote;
 import io.torchfeed.distributed.rendezvous.MeetingPoint;
 import io.torchfeed.distributed.rendezvous.NcclBackend;
 import io.torchfeed.distributed.rendezvous.Rendezvous;
@@ -35,19 +36,17 @@ import java.util.OptionalInt;
  */
 public final class ProcessGroup extends Collectives implements AutoCloseable {
   /** The default time that an operation waits for the other ranks: 30 minutes. */
-  public static final Duration DEFAULT_TIMEOUT = Duration.ofMinutes(30);
+  public static final Duration DEFAULT_TIMEOUT = GroupOptions.DEFAULT_TIMEOUT;
 
   private final GroupPlace place;
   private final Environment environment;
   private final GroupCore core;
-  private final String networkInterface;
   private final Map<String, Integer> madeBefore = new HashMap<>();
   private final GroupOptions options;
 
-  ProcessGroup(GroupPlace place, String networkInterface) {
+  private ProcessGroup(GroupPlace place) {
     super(place.calls(place.options().isChecked()));
     this.place = place;
-    this.networkInterface = networkInterface;
     environment = place.environment();
     core = place.core();
     options = place.options();
@@ -87,7 +86,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @throws PeerLostException if not all ranks join within the timeout
    */
   public static ProcessGroup join(GroupOptions options) {
-    return GroupJoin.fromEnvironment(System.getenv(), options);
+    return join(System.getenv(), options);
   }
 
   /**
@@ -108,11 +107,22 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @throws PeerLostException if not all ranks join within the timeout
    */
   public static ProcessGroup join(Master master, Part part, GroupOptions options) {
-    return GroupJoin.at(master, part, options);
+    return joined(GroupJoin.at(master, part, options));
+  }
+
+  /** Joins the group that variables describe. */
+  static ProcessGroup join(Map<String, String> variables, GroupOptions options) {
+    return joined(GroupJoin.fromEnvironment(variables, options));
+  }
+
+  private static ProcessGroup joined(GroupPlace place) {
+    ProcessGroup group = new ProcessGroup(place).completed();
+    LossNote.clear();
+    return group;
   }
 
   /** Awaits all ranks, connects their devices, and closes the group if that fails. */
-  ProcessGroup completed() {
+  private ProcessGroup completed() {
     try {
       // No rank may leave, and possibly close the store, while another is still connecting.
       barrier();
@@ -233,7 +243,8 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
       throw e;
     }
     OptionalInt server = members.numberOf(place.server());
-    return new ProcessGroup(new GroupPlace(joined, there, server, options), networkInterface)
+    return new ProcessGroup(
+            new GroupPlace(joined, there, place.networkInterface(), server, options))
         .completed();
   }
 
@@ -248,7 +259,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
             shared,
             key,
             environment.with(members.part()),
-            networkInterface,
+            place.networkInterface(),
             options.timeout(),
             start,
             members::inGroup);

@@ -2,6 +2,7 @@
 package io.torchfeed.distributed;
 
 import io.torchfeed.distributed.rendezvous.GroupCore;
+import io.torchfeed.distributed.rendezvous.LossNote;
 import io.torchfeed.sampler.Part;
 
 /**
@@ -17,7 +18,7 @@ import io.torchfeed.sampler.Part;
 public final class PythonProcessGroup extends TensorCollectives implements AutoCloseable {
   private final GroupPlace place;
 
-  PythonProcessGroup(GroupPlace place) {
+  private PythonProcessGroup(GroupPlace place) {
     super(place.calls(/* isChecked= */ false));
     this.place = place;
   }
@@ -35,7 +36,7 @@ public final class PythonProcessGroup extends TensorCollectives implements AutoC
    * @throws PeerLostException if not all ranks join within the timeout
    */
   public static PythonProcessGroup join(GroupOptions options) {
-    return GroupJoin.pythonFromEnvironment(System.getenv(), options);
+    return of(GroupJoin.pythonFromEnvironment(System.getenv(), options));
   }
 
   /**
@@ -50,7 +51,13 @@ public final class PythonProcessGroup extends TensorCollectives implements AutoC
    * @throws PeerLostException if not all ranks join within the timeout
    */
   public static PythonProcessGroup join(Master master, Part part, GroupOptions options) {
-    return GroupJoin.pythonAt(master, part, options);
+    return of(GroupJoin.pythonAt(master, part, options));
+  }
+
+  private static PythonProcessGroup of(GroupPlace place) {
+    PythonProcessGroup group = new PythonProcessGroup(place);
+    LossNote.clear();
+    return group;
   }
 
   /**

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler;
 
-import static java.util.Objects.requireNonNull;
-
 /**
  * The plan of one rank, in batches that may differ in size. Immutable; any number of threads may
  * open cursors.
@@ -23,10 +21,4 @@ public interface BatchSampler extends Plan<BatchCursor> {
    * @return number of indices, at least 1
    */
   int maxBatchSize();
-
-  @Override
-  default BatchSampler asSaved(PlanParameters saved) {
-    requireNonNull(saved, "saved");
-    return this;
-  }
 }

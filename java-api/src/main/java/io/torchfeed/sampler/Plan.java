@@ -105,19 +105,6 @@ public interface Plan<C extends Seekable> {
   }
 
   /**
-   * Returns the variant of this plan that continues an epoch begun by a plan with the given
-   * parameters: for plans whose rules have changed between versions.
-   *
-   * @param saved the parameters of the order in a saved state
-   * @return a plan that differs from this one in the version of its rules only; by default this
-   *     plan
-   */
-  default Plan<C> asSaved(PlanParameters saved) {
-    requireNonNull(saved, "saved");
-    return this;
-  }
-
-  /**
    * Returns how many plans lie between this one and its deepest order: 0, unless this plan reads
    * other plans. Reading takes stack for each, so plans nest at most 63 deep.
    *

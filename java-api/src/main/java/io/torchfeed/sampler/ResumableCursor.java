@@ -4,6 +4,7 @@ package io.torchfeed.sampler;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.internal.Checks;
+import io.torchfeed.sampler.cursor.Continuation;
 import io.torchfeed.sampler.cursor.PlanChecks;
 import io.torchfeed.sampler.cursor.Segments;
 import java.util.List;
@@ -32,7 +33,7 @@ public abstract sealed class ResumableCursor<C extends Seekable> implements Seek
     epoch = opening.epoch;
     before = opening.before;
     orderDigest = opening.orderDigest;
-    cursor = PlanChecks.requireCursor(opening.cursor.get(), plan);
+    cursor = Continuation.requireCursor(opening.cursor.get(), plan);
     long remaining = cursor.remaining();
     if (remaining < 0) {
       String message =

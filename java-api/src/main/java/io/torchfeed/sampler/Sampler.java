@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler;
 
-import static java.util.Objects.requireNonNull;
-
 import io.torchfeed.sampler.cursor.OrderProbe;
 import java.util.stream.LongStream;
 
@@ -43,12 +41,6 @@ public interface Sampler extends Plan<Cursor> {
    */
   @Override
   default long[] probe(long epoch, int worldSize) {
-    return order().equals(parameters()) ? OrderProbe.ofList(this, epoch) : new long[0];
-  }
-
-  @Override
-  default Sampler asSaved(PlanParameters saved) {
-    requireNonNull(saved, "saved");
-    return this;
+    return order().equals(parameters()) ? OrderProbe.ofList(this, size(), epoch) : new long[0];
   }
 }

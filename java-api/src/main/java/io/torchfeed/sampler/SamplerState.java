@@ -171,13 +171,12 @@ public record SamplerState(
    */
   public ResumableCursor.OfIndices resume(Sampler sampler) {
     requireNonNull(sampler, "sampler");
-    Sampler saved = sampler.asSaved(plan);
-    plan.requireSame(saved.order());
+    plan.requireSame(sampler.order());
     if (isBetweenEpochs()) {
-      return ResumableCursor.open(saved, nextEpoch());
+      return ResumableCursor.open(sampler, nextEpoch());
     }
-    requireSameOrder(digest(saved, epoch, segments.get(0).worldSize()));
-    return ResumableCursor.resume(saved, this);
+    requireSameOrder(digest(sampler, epoch, segments.get(0).worldSize()));
+    return ResumableCursor.resume(sampler, this);
   }
 
   /**
@@ -194,13 +193,12 @@ public record SamplerState(
    */
   public ResumableCursor.OfBatches resume(BatchSampler sampler) {
     requireNonNull(sampler, "sampler");
-    BatchSampler saved = sampler.asSaved(plan);
-    plan.requireSame(saved.order());
+    plan.requireSame(sampler.order());
     if (isBetweenEpochs()) {
-      return ResumableCursor.open(saved, nextEpoch());
+      return ResumableCursor.open(sampler, nextEpoch());
     }
-    requireSameOrder(digest(saved, epoch, segments.get(0).worldSize()));
-    return ResumableCursor.resume(saved, this);
+    requireSameOrder(digest(sampler, epoch, segments.get(0).worldSize()));
+    return ResumableCursor.resume(sampler, this);
   }
 
   private boolean isBetweenEpochs() {
@@ -240,19 +238,6 @@ public record SamplerState(
   public static SamplerState fromJson(String json) {
     requireNonNull(json, "json");
     return StateJson.read(json);
-  }
-
-  /**
-   * Restores a state that was saved as bytes, as torchfeed did before it saved JSON only.
-   *
-   * @param bytes the bytes
-   * @return the state
-   * @throws IllegalArgumentException if the bytes are damaged, too few or too many, or the version
-   *     is unknown
-   */
-  public static SamplerState fromBytes(byte[] bytes) {
-    requireNonNull(bytes, "bytes");
-    return StateBytes.read(bytes);
   }
 
   static long digest(Plan<?> plan, long epoch, int worldSize) {

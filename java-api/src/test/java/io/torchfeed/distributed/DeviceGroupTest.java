@@ -118,7 +118,7 @@ class DeviceGroupTest {
   }
 
   private static ProcessGroup alone(GroupOptions options) {
-    return GroupJoin.fromEnvironment(Map.of("RANK", "0", "WORLD_SIZE", "1"), options);
+    return ProcessGroup.join(Map.of("RANK", "0", "WORLD_SIZE", "1"), options);
   }
 
   /** A group of one rank that nevertheless sends over NCCL. */

@@ -146,9 +146,7 @@ class DistributedTest {
       PeerLostException failure =
           catchThrowableOfType(
               PeerLostException.class,
-              () ->
-                  GroupJoin.fromEnvironment(
-                      variables, GroupOptions.ofTimeout(Duration.ofMillis(300))));
+              () -> ProcessGroup.join(variables, GroupOptions.ofTimeout(Duration.ofMillis(300))));
       assertThat(failure.operation()).isEqualTo("rendezvous");
       assertThat(failure.waited()).isBetween(Duration.ofMillis(300), Duration.ofMillis(1_300));
       assertThat(failure)
@@ -164,9 +162,7 @@ class DistributedTest {
       PeerLostException failure =
           catchThrowableOfType(
               PeerLostException.class,
-              () ->
-                  GroupJoin.fromEnvironment(
-                      variables, GroupOptions.ofTimeout(Duration.ofSeconds(1))));
+              () -> ProcessGroup.join(variables, GroupOptions.ofTimeout(Duration.ofSeconds(1))));
       assertThat(failure)
           .hasMessageContaining(
               "no process serves the store at 127.0.0.1:" + variables.get("MASTER_PORT"));
@@ -181,9 +177,7 @@ class DistributedTest {
       PeerLostException failure =
           catchThrowableOfType(
               PeerLostException.class,
-              () ->
-                  GroupJoin.fromEnvironment(
-                      variables, GroupOptions.ofTimeout(Duration.ofMillis(300))));
+              () -> ProcessGroup.join(variables, GroupOptions.ofTimeout(Duration.ofMillis(300))));
       assertThat(failure).hasMessageContaining("does not respond");
       assertThat(failure.waited()).isBetween(Duration.ofMillis(300), Duration.ofMillis(1_800));
     }
@@ -197,9 +191,7 @@ class DistributedTest {
       Thread.currentThread().interrupt();
       assertThatIllegalStateException()
           .isThrownBy(
-              () ->
-                  GroupJoin.fromEnvironment(
-                      variables, GroupOptions.ofTimeout(Duration.ofMinutes(1))))
+              () -> ProcessGroup.join(variables, GroupOptions.ofTimeout(Duration.ofMinutes(1))))
           .withMessageContaining("interrupted");
       assertThat(Thread.interrupted()).isTrue();
       awaitTheEndOf("torchfeed-rendezvous");

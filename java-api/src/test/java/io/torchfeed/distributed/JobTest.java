@@ -33,7 +33,7 @@ class JobTest {
     variables.put("MASTER_ADDR", "127.0.0.1");
     variables.put("MASTER_PORT", Integer.toString(port.number()));
     variables.put("TORCHFEED_JOB_ID", job);
-    return GroupJoin.fromEnvironment(variables, GroupOptions.ofTimeout(LIMIT));
+    return ProcessGroup.join(variables, GroupOptions.ofTimeout(LIMIT));
   }
 
   private static ProcessGroup join(int rank, GroupOptions options, ReservedPort port) {

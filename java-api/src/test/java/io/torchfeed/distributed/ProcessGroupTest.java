@@ -361,7 +361,7 @@ class ProcessGroupTest {
         StoreConnection.serve("127.0.0.1", master.port(), master.takeListener(), 0, MINUTE);
 
     ProcessGroup join(int rank, Duration timeout) {
-      return GroupJoin.fromEnvironment(
+      return ProcessGroup.join(
           Map.of(
               "RANK",
               String.valueOf(rank),

@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @DisabledForJreRange(min = JRE.JAVA_20, disabledReason = "Thread.stop does nothing there")
 class RendezvousFaultTest {
   private static ProcessGroup join(int rank, ReservedPort port) {
-    return GroupJoin.fromEnvironment(
+    return ProcessGroup.join(
         Map.of(
             "RANK",
             Integer.toString(rank),

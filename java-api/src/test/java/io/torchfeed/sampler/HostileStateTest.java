@@ -8,14 +8,10 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import io.torchfeed.sampler.order.FixedSizeBatchSampler;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import io.torchfeed.sampler.torch.SequentialSampler;
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Random;
 import java.util.function.Supplier;
-import java.util.zip.CRC32C;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
@@ -29,23 +25,6 @@ class HostileStateTest {
   private static final SamplerState STATE = SamplerState.of(PLAN, 4, 3);
   private static final String JSON = STATE.toJson();
 
-  /** The state as bytes, as they were written before 0.1; and one without parameters. */
-  private static final byte[] BYTES =
-      HexFormat.of()
-          .parseHex(
-              "746653740001000000187365656b61626c652e53687566666c656453616d706c6572000000030000"
-                  + "000b6461746173657453697a6500000002313000000004736565640000000137000000047461696c"
-                  + "00000003504144000000000000000400a9004846f645a86d00000001000000020000000000000003"
-                  + "0153c987");
-
-  private static final byte[] EMPTY =
-      HexFormat.of()
-          .parseHex(
-              "746653740001000000016b000000000000000000000004000000000000000000000000004a216551");
-
-  private static final long[] INTS = {
-    0, 1, 2, 3, 65_536, 65_537, 1 << 24, Integer.MAX_VALUE, -1, Integer.MIN_VALUE
-  };
   private static final List<String> NUMBERS =
       List.of(
           "0",
@@ -149,23 +128,6 @@ class HostileStateTest {
     }
   }
 
-  @Test
-  void negativeCountsAreRefused() {
-    assertThat(SamplerState.fromBytes(EMPTY))
-        .isEqualTo(new SamplerState(PlanParameters.of("k"), 4, List.of(), false, 0));
-    int parameters = 6 + 4 + 1; // magic, version, and the kind with its length
-    int segments = parameters + 4 + 8 + 1 + 8;
-    for (int at : new int[] {parameters, segments}) {
-      for (int count : new int[] {-1, Integer.MIN_VALUE}) {
-        byte[] damaged = EMPTY.clone();
-        ByteBuffer.wrap(damaged).putInt(at, count);
-        assertThatIllegalArgumentException()
-            .isThrownBy(() -> SamplerState.fromBytes(withChecksum(damaged)))
-            .withMessageContaining("damaged");
-      }
-    }
-  }
-
   /** An unpaired surrogate has no UTF-8, so digests would contain a different text. */
   @Test
   void invalidUnicodeIsRefused() {
@@ -207,23 +169,6 @@ class HostileStateTest {
     }
   }
 
-  /** Replaces bytes and fixes the checksum. */
-  @Property(tries = 20_000)
-  void anyBytesAreAStateOrRefused(
-      @ForAll long seed, @ForAll @IntRange(min = 1, max = 6) int edits) {
-    Random random = new Random(seed);
-    byte[] bytes = Arrays.copyOf(BYTES, BYTES.length - random.nextInt(2) * random.nextInt(40));
-    for (int i = 0; i < edits; i++) {
-      int at = random.nextInt(bytes.length - 4);
-      if (random.nextBoolean()) {
-        bytes[at] = (byte) random.nextInt();
-      } else if (at <= bytes.length - 8) {
-        ByteBuffer.wrap(bytes).putInt(at, (int) INTS[random.nextInt(INTS.length)]);
-      }
-    }
-    requireStateOrRefusal(() -> SamplerState.fromBytes(withChecksum(bytes)));
-  }
-
   private static void requireStateOrRefusal(Supplier<SamplerState> source) {
     try {
       SamplerState state = source.get();
@@ -233,12 +178,6 @@ class HostileStateTest {
       assertThat(e).isNotInstanceOf(NumberFormatException.class);
       assertThat(e.getMessage()).isNotBlank().hasSizeLessThan(MAX_MESSAGE_LENGTH);
     }
-  }
-
-  private static byte[] withChecksum(byte[] bytes) {
-    CRC32C checksum = new CRC32C();
-    checksum.update(bytes, 0, bytes.length - 4);
-    return ByteBuffer.wrap(bytes).putInt(bytes.length - 4, (int) checksum.getValue()).array();
   }
 
   /** The batches of a plan, with only the methods that every batch sampler must implement. */

@@ -5,20 +5,15 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.torchfeed.sampler.order.StridedSampler;
 import io.torchfeed.sampler.torch.DistributedRandomSampler;
 import io.torchfeed.sampler.torch.DistributedSequentialSampler;
 import io.torchfeed.sampler.torch.RandomSampler;
 import io.torchfeed.sampler.torch.SequentialSampler;
-import java.nio.ByteBuffer;
-import java.util.Arrays;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import java.util.zip.CRC32C;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -42,26 +37,6 @@ class SamplerStateTest {
           List.of(new EpochSegment(3, 2), new EpochSegment(2, 1)),
           false,
           255);
-
-  /** The state as bytes, as they were written before 0.1. */
-  private static final byte[] BYTES =
-      HexFormat.of()
-          .parseHex(
-              "746653740001000000216c6962746f7263682e446973747269627574656452616e646f6d53616d70"
-                  + "6c6572000000020000000b6461746173657453697a65000000023130000000047461696c00000003"
-                  + "50414400000000000000040000000000000000ff0000000200000003000000000000000200000002"
-                  + "0000000000000001e6a541c3");
-
-  private static final String FINISHED =
-      "746653740001000000216c6962746f7263682e446973747269627574656452616e646f6d53616d70"
-          + "6c6572000000020000000b6461746173657453697a65000000023130000000047461696c00000003"
-          + "50414400000000000000040100000000000000ff0000000078562444";
-
-  /** A state with unusual texts and the largest numbers. */
-  private static final String ODD =
-      "7466537400010000000b6b225c0ac3a400f09f9880000000020000000000000000000000043de280"
-          + "a800000003277b7d7fffffffffffffff008000000000000000000000017fffffff7fffffffffffff"
-          + "ff11ce4cbd";
 
   static Stream<Sampler> samplersOfManySamples() {
     long n = 1L << 60;
@@ -101,7 +76,6 @@ class SamplerStateTest {
               false,
               Long.MIN_VALUE);
       assertThat(SamplerState.fromJson(state.toJson())).isEqualTo(state);
-      assertThat(SamplerState.fromBytes(HexFormat.of().parseHex(ODD))).isEqualTo(state);
     }
 
     @ParameterizedTest
@@ -109,72 +83,6 @@ class SamplerStateTest {
     void aStateFitsOneKilobyteForAnyDatasetSize(Sampler sampler) {
       SamplerState state = SamplerState.of(sampler, Long.MAX_VALUE, sampler.size());
       assertThat(state.toJson().getBytes(UTF_8)).hasSizeLessThan(1024);
-    }
-  }
-
-  @Nested
-  class Bytes {
-    @Test
-    void bytesThatWereSavedBeforeAreRead() {
-      assertThat(SamplerState.fromBytes(BYTES)).isEqualTo(STATE);
-      assertThat(SamplerState.fromBytes(HexFormat.of().parseHex(FINISHED)))
-          .isEqualTo(STATE.asFinished());
-    }
-
-    @Test
-    void damagedBytesAreRefused() {
-      byte[] bytes = BYTES.clone();
-      for (int at = 0; at < bytes.length; at++) {
-        for (int flip = 1; flip < 256; flip++) {
-          byte[] damaged = bytes.clone();
-          damaged[at] ^= (byte) flip;
-          assertThatThrownBy(() -> SamplerState.fromBytes(damaged))
-              .isExactlyInstanceOf(IllegalArgumentException.class)
-              .hasMessageContaining("sampler state");
-        }
-      }
-    }
-
-    @Test
-    void tooFewOrTooManyBytesAreRefused() {
-      byte[] bytes = BYTES.clone();
-      for (int length = 0; length < 2 * bytes.length; length++) {
-        byte[] other = Arrays.copyOf(bytes, length);
-        if (length != bytes.length) {
-          assertThatIllegalArgumentException()
-              .isThrownBy(() -> SamplerState.fromBytes(other))
-              .withMessageContaining("sampler state");
-        }
-      }
-    }
-
-    /** A valid checksum does not imply valid content: changes each byte and fixes the checksum. */
-    @Test
-    void alteredBytesWithAValidChecksumAreRefusedOrYieldADifferentState() {
-      byte[] bytes = BYTES.clone();
-      for (int at = 0; at < bytes.length - 4; at++) {
-        for (int flip = 1; flip < 256; flip <<= 1) {
-          byte[] damaged = bytes.clone();
-          damaged[at] ^= (byte) flip;
-          CRC32C checksum = new CRC32C();
-          checksum.update(damaged, 0, damaged.length - 4);
-          ByteBuffer.wrap(damaged).putInt(damaged.length - 4, (int) checksum.getValue());
-          try {
-            assertThat(SamplerState.fromBytes(damaged)).isNotEqualTo(STATE);
-          } catch (IllegalArgumentException e) {
-            assertThat(e).hasMessageNotContainingAny("null");
-          }
-        }
-      }
-    }
-
-    @Test
-    void bytesOfADifferentVersionAreRefused() {
-      byte[] bytes = BYTES.clone();
-      bytes[5] = 2;
-      assertThatIllegalArgumentException()
-          .isThrownBy(() -> SamplerState.fromBytes(bytes))
-          .withMessage("the version of a sampler state must be 1, got 2");
     }
   }
 

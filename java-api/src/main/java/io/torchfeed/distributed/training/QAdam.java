@@ -366,7 +366,7 @@ public final class QAdam implements TrainingOptimizer, Stateful {
     if (restored < 0) {
       throw new IllegalArgumentException("steps must be at least 0, got " + restored);
     }
-    double scale = json.has("lossScale") ? json.real("lossScale") : 1; // older states
+    double scale = json.real("lossScale");
     if (!(scale > 0)) {
       throw new IllegalArgumentException("lossScale must be above 0, got " + scale);
     }

@@ -30,15 +30,14 @@ final class AssignedSteps {
    *     first one in its group comes first. The array is kept and reordered
    * @param costs the cost of each position
    */
-  AssignedSteps(
-      int worldSize, int batchSize, int[] members, StepAssignment assignment, Costs costs) {
+  AssignedSteps(int worldSize, int batchSize, int[] members, Costs costs) {
     this.worldSize = worldSize;
     this.batchSize = batchSize;
     this.costs = costs;
     groups = members.length / (worldSize * batchSize);
     cells = members;
     sums = new long[groups * worldSize];
-    assign(assignment);
+    assign();
   }
 
   int worldSize() {
@@ -59,7 +58,7 @@ final class AssignedSteps {
     System.arraycopy(cells, start(group, share), into, from, batchSize);
   }
 
-  private void assign(StepAssignment assignment) {
+  private void assign() {
     int size = worldSize * batchSize;
     StepPartition partition = new StepPartition(worldSize, batchSize);
     int[] members = new int[size];
@@ -70,10 +69,7 @@ final class AssignedSteps {
       for (int i = 0; i < size; i++) {
         items[i] = StepPartition.item(costs.at(members[i]), i);
       }
-      switch (assignment) {
-        case LARGEST_FIRST -> partition.assignLargestFirst(items);
-        case KARMARKAR_KARP -> partition.assignByDifferencing(items);
-      }
+      partition.assignLargestFirst(items);
       partition.repair();
       for (int share = 0; share < worldSize; share++) {
         sums[group * worldSize + share] = partition.sum(share);

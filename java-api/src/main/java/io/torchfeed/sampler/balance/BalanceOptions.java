@@ -4,27 +4,16 @@ package io.torchfeed.sampler.balance;
 import io.torchfeed.internal.CounterRandom;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Tail;
-import java.util.stream.Stream;
 
 /** The parameters of a balanced order, apart from the ranks that share it. */
 record BalanceOptions(
     Costs costs,
     int batchSize,
     StepGrouping grouping,
-    StepAssignment assignment,
     int window,
     double jitter,
     long seed,
-    Tail tail,
-    Padding padding) {
-  /** The rule by which the last step is filled. */
-  enum Padding {
-    /** The first samples of the base order: the rule of states without this parameter. */
-    HEAD,
-    /** Samples that keep the steps even, see {@link EvenPadding}. */
-    EVEN
-  }
-
+    Tail tail) {
   /** The maximum number of positions in a window. */
   private static final long MAX_POSITIONS = 1L << 30;
 
@@ -83,19 +72,6 @@ record BalanceOptions(
     return (int) steps;
   }
 
-  /** Returns these options with the padding and the assignment of earlier versions. */
-  Stream<BalanceOptions> olderForms() {
-    return Stream.of(
-        with(StepAssignment.LARGEST_FIRST, Padding.HEAD),
-        with(StepAssignment.KARMARKAR_KARP, Padding.HEAD),
-        with(StepAssignment.KARMARKAR_KARP, Padding.EVEN));
-  }
-
-  private BalanceOptions with(StepAssignment assignment, Padding lastStep) {
-    return new BalanceOptions(
-        costs, batchSize, grouping, assignment, window, jitter, seed, tail, lastStep);
-  }
-
   PlanParameters parameters() {
     PlanParameters parameters =
         PlanParameters.of("torchfeed.LoadBalancingDistributedSampler")
@@ -103,13 +79,11 @@ record BalanceOptions(
             .with("costs", costs.digest())
             .with("batchSize", batchSize)
             .with("grouping", grouping)
-            .with("dealing", assignment) // the name in saved states
+            .with("dealing", "LARGEST_FIRST")
             .with("window", window)
             .with("jitter", jitter)
             .with("seed", seed)
             .with("tail", tail);
-    return tail == Tail.PAD && padding == Padding.EVEN
-        ? parameters.with("padding", padding)
-        : parameters;
+    return tail == Tail.PAD ? parameters.with("padding", "EVEN") : parameters;
   }
 }

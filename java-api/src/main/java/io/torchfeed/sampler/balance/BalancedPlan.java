@@ -143,20 +143,16 @@ final class BalancedPlan {
         options.grouping() == StepGrouping.BUCKETED
             ? jittered(costs, number * window * group)
             : layered(costs, samples.length / group, windowSeed(number));
-    AssignedSteps groups =
-        new AssignedSteps(worldSize, options.batchSize(), members, options.assignment(), costs);
+    AssignedSteps groups = new AssignedSteps(worldSize, options.batchSize(), members, costs);
     groups.exchange();
     return groups;
   }
 
   /**
    * Returns the samples of a window with padding that keeps clusters of costs even; null if the
-   * costs have no gap that matters, or padding is the head of the base order.
+   * costs have no gap that matters.
    */
   private int @Nullable [] evened(int[] samples, int unpadded) {
-    if (options.padding() == BalanceOptions.Padding.HEAD) {
-      return null;
-    }
     long[] costs = new long[unpadded];
     Arrays.setAll(costs, i -> options.costs().at(samples[i]));
     Arrays.sort(costs);

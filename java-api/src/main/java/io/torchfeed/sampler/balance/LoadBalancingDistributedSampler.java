@@ -139,17 +139,6 @@ public final class LoadBalancingDistributedSampler implements Sampler, DividedPl
   }
 
   @Override
-  public LoadBalancingDistributedSampler asSaved(PlanParameters saved) {
-    requireNonNull(saved, "saved");
-    return options
-        .olderForms()
-        .filter(older -> saved.equals(older.parameters()))
-        .findFirst()
-        .map(older -> new LoadBalancingDistributedSampler(older, part, new AtomicReference<>()))
-        .orElse(this);
-  }
-
-  @Override
   public PlanParameters order() {
     return options.parameters();
   }
@@ -287,12 +276,10 @@ public final class LoadBalancingDistributedSampler implements Sampler, DividedPl
               costs,
               batchSize,
               grouping == null ? StepGrouping.BUCKETED : grouping,
-              StepAssignment.LARGEST_FIRST,
               window == null ? 256 : window,
               jitter == null ? 0.005 : jitter,
               seed == null ? 0 : seed,
-              tail == null ? Tail.PAD : tail,
-              BalanceOptions.Padding.EVEN);
+              tail == null ? Tail.PAD : tail);
       options.windowOf(costs.size(), part.worldSize());
       return new LoadBalancingDistributedSampler(options, part, new AtomicReference<>());
     }

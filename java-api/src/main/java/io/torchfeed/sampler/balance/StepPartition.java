@@ -5,7 +5,7 @@ import java.util.Arrays;
 
 /**
  * A partition of the samples of one step over the ranks, with equal counts and with costs as equal
- * as possible. Reuse allocates nothing, except by differencing. Not thread-safe.
+ * as possible. Reuse allocates nothing. Not thread-safe.
  *
  * <p>An item packs a cost and a position within the step into one number, so that items sort by
  * (cost, position). The slots 0..W-1 are assigned to ranks elsewhere.
@@ -75,23 +75,6 @@ final class StepPartition {
         give(items[i]);
       }
       end = start;
-    }
-    sortShares();
-  }
-
-  /**
-   * Assigns by the differencing method of {@link KarmarkarKarp}; the most expensive set goes to
-   * slot 0.
-   */
-  void assignByDifferencing(long[] items) {
-    long[] costs = Arrays.stream(items).map(StepPartition::cost).toArray();
-    int[][] sets = KarmarkarKarp.equalCounts(costs, worldSize);
-    for (int share = 0; share < worldSize; share++) {
-      sums[share] = 0;
-      for (int i = 0; i < batchSize; i++) {
-        shares[share * batchSize + i] = items[sets[share][i]];
-        sums[share] += costs[sets[share][i]];
-      }
     }
     sortShares();
   }

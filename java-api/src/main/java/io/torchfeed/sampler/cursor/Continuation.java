@@ -8,6 +8,7 @@ import io.torchfeed.sampler.Seekable;
 import io.torchfeed.sampler.Tail;
 import java.util.List;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The cursor of an epoch at the end of its segments: {@link Plan#resume} in terms of a function
@@ -31,7 +32,7 @@ public final class Continuation {
                       .formatted(plan.part().worldSize(), segment));
             }
           }
-          return PlanChecks.requireCursor(plan.epoch(epoch), plan);
+          return requireCursor(plan.epoch(epoch), plan);
         });
   }
 
@@ -64,6 +65,15 @@ public final class Continuation {
         cursor.close();
         throw e;
       }
+    }
+    return cursor;
+  }
+
+  /** Requires that a plan, which may be the caller's own, has returned a cursor. */
+  public static <C extends Seekable> C requireCursor(@Nullable C cursor, Plan<C> plan) {
+    if (cursor == null) {
+      throw new IllegalStateException(
+          "epoch and resume of %s must return a cursor, got null".formatted(plan));
     }
     return cursor;
   }

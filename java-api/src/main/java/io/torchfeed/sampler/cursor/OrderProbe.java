@@ -3,7 +3,7 @@ package io.torchfeed.sampler.cursor;
 
 import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.Cursor;
-import io.torchfeed.sampler.Sampler;
+import io.torchfeed.sampler.Plan;
 
 /** Samples at 64 evenly spread positions of an order, the answers to {@link Plan#probe}. */
 public final class OrderProbe {
@@ -28,15 +28,15 @@ public final class OrderProbe {
   }
 
   /** Reads the probes of an order that may need its list; none if it is too long. */
-  public static long[] ofList(Sampler plan, long epoch) {
+  public static long[] ofList(Plan<Cursor> plan, long size, long epoch) {
     Checks.requireEpoch(epoch);
-    return plan.size() > MAX_LIST ? NONE : of(plan, epoch);
+    return size > MAX_LIST ? NONE : of(plan, size, epoch);
   }
 
   /** Reads the probes of an order. */
-  public static long[] of(Sampler plan, long epoch) {
-    long[] probes = positions(plan.size());
-    try (Cursor cursor = PlanChecks.requireCursor(plan.epoch(epoch), plan)) {
+  public static long[] of(Plan<Cursor> plan, long size, long epoch) {
+    long[] probes = positions(size);
+    try (Cursor cursor = Continuation.requireCursor(plan.epoch(epoch), plan)) {
       for (int j = 0; j < probes.length; j++) {
         cursor.seek(probes[j]);
         cursor.next(probes, j, 1);

@@ -4,11 +4,8 @@ package io.torchfeed.sampler.cursor;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.sampler.BatchSampler;
-import io.torchfeed.sampler.Plan;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
-import io.torchfeed.sampler.Seekable;
-import org.jspecify.annotations.Nullable;
 
 /** The checks and descriptions that plans over whole orders have in common. */
 public final class PlanChecks {
@@ -70,15 +67,6 @@ public final class PlanChecks {
         + "["
         + values.substring(1, values.length() - 1)
         + "]";
-  }
-
-  /** Requires that a plan, which may be the caller's own, has returned a cursor. */
-  public static <C extends Seekable> C requireCursor(@Nullable C cursor, Plan<C> plan) {
-    if (cursor == null) {
-      throw new IllegalStateException(
-          "epoch and resume of %s must return a cursor, got null".formatted(plan));
-    }
-    return cursor;
   }
 
   /** Returns the size of the largest batch of a plan, checked: a plan may be the caller's own. */

@@ -28,7 +28,7 @@ public abstract class PositionCursor implements Cursor {
 
   /** Opens a cursor over any plan that reads any position. The caller closes it. */
   public static PositionCursor over(Sampler plan, long epoch) {
-    Cursor cursor = PlanChecks.requireCursor(plan.epoch(epoch), plan);
+    Cursor cursor = Continuation.requireCursor(plan.epoch(epoch), plan);
     return cursor instanceof PositionCursor direct ? direct : new ForwardCursor(plan, cursor);
   }
 

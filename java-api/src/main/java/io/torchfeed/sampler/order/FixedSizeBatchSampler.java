@@ -12,7 +12,7 @@ import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.Tail;
-import io.torchfeed.sampler.cursor.PlanChecks;
+import io.torchfeed.sampler.cursor.Continuation;
 import java.util.List;
 
 /**
@@ -87,7 +87,7 @@ public record FixedSizeBatchSampler(Sampler sampler, int batchSize, boolean drop
 
   @Override
   public BatchCursor epoch(long epoch) {
-    Cursor order = PlanChecks.requireCursor(sampler.epoch(epoch), sampler);
+    Cursor order = Continuation.requireCursor(sampler.epoch(epoch), sampler);
     return new FixedSizeBatchCursor(this, order, 0, batching(sampler.size()), 0);
   }
 
@@ -101,7 +101,7 @@ public record FixedSizeBatchSampler(Sampler sampler, int batchSize, boolean drop
   @Override
   public BatchCursor resume(long epoch, List<EpochSegment> delivered) {
     requireNonNull(delivered, "delivered");
-    Cursor order = PlanChecks.requireCursor(sampler.resume(epoch, delivered), sampler);
+    Cursor order = Continuation.requireCursor(sampler.resume(epoch, delivered), sampler);
     long position = order.position();
     long origin = position % batchSize == 0 ? 0 : position;
     long samples = position + order.remaining() - origin;
@@ -124,12 +124,6 @@ public record FixedSizeBatchSampler(Sampler sampler, int batchSize, boolean drop
   @Override
   public long[] probe(long epoch, int worldSize) {
     return sampler.probe(epoch, worldSize);
-  }
-
-  @Override
-  public BatchSampler asSaved(PlanParameters saved) {
-    requireNonNull(saved, "saved");
-    return new FixedSizeBatchSampler(sampler.asSaved(saved), batchSize, dropLast);
   }
 
   /**

@@ -108,7 +108,7 @@ public record ShuffledSampler(long datasetSize, Part part, long seed, Tail tail)
   @Override
   public long[] probe(long epoch, int worldSize) {
     Checks.requireEpoch(epoch);
-    return OrderProbe.of(of(datasetSize, seed), epoch);
+    return OrderProbe.of(of(datasetSize, seed), datasetSize, epoch);
   }
 
   @Override

@@ -164,7 +164,9 @@ public record PythonDistributedSampler(
   @Override
   public long[] probe(long epoch, int worldSize) {
     Sampler order = new PythonDistributedSampler(datasetSize, Part.whole(), shuffle, seed, tail);
-    return shuffle ? OrderProbe.ofList(order, epoch) : OrderProbe.of(order, epoch);
+    return shuffle
+        ? OrderProbe.ofList(order, order.size(), epoch)
+        : OrderProbe.of(order, order.size(), epoch);
   }
 
   @Override

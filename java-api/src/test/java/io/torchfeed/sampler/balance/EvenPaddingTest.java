@@ -6,10 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.torchfeed.sampler.Cursor;
-import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.Part;
-import io.torchfeed.sampler.PlanParameters;
-import io.torchfeed.sampler.ResumableCursor;
 import io.torchfeed.sampler.ResumeMismatchException;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.SamplerState;
@@ -18,9 +15,7 @@ import io.torchfeed.sampler.order.SeekablePermutation;
 import io.torchfeed.testing.Cursors;
 import io.torchfeed.testing.Elastic;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Random;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
@@ -160,62 +155,6 @@ class EvenPaddingTest {
         .toList();
   }
 
-  /** States without the parameter were saved when the head of the base order was the padding. */
-  @Test
-  void statesOfTheOlderPaddingAreContinuedByItsRule() {
-    Sampler plan = plan(Costs.of(1, 2, 3, 100, 101), 2, 1, StepGrouping.BUCKETED, 0);
-    Sampler older = plan.asSaved(withoutPadding(plan.order()));
-    assertThat(older.parameters().values()).doesNotContainKey("padding");
-    SamplerState state = SamplerState.of(older, 0, 1);
-    assertThat(state.plan()).isEqualTo(withoutPadding(plan.order()));
-    try (ResumableCursor.OfIndices cursor = state.resume(plan)) {
-      long[] all = Cursors.indices(older, 0);
-      assertThat(Cursors.rest(cursor)).isEqualTo(Arrays.copyOfRange(all, 1, all.length));
-      assertThat(cursor.state().plan()).isEqualTo(state.plan());
-    }
-    try (ResumableCursor.OfIndices next = state.asFinished().resume(plan)) {
-      assertThat(next.epoch()).isEqualTo(1);
-      assertThat(next.state().plan()).isEqualTo(state.plan());
-    }
-  }
-
-  /**
-   * Plans could choose the method of Karmarkar and Karp until commit 43d7752, whose parent made
-   * these orders, also with this padding.
-   */
-  @ParameterizedTest
-  @CsvSource({
-    "MIXED, 0, 39 16 2 32 18 41 11 31 10 23 34 8 7 30 25 26 5 28 15p 10p 37 3 43 14",
-    "MIXED, 1, 1 17 38 33 19 29 12 42 24 35 9 0 21 22 40 6 15 27 20 4 36 13 44 3p",
-    "BUCKETED, 0, 5 2 6 3p 27 25 32 31 36 35 38 42 23 19 22 16 9 12 13 15p 10 0 40 44",
-    "BUCKETED, 1, 3 7 1 4 29 28 26 33 37 41 34 39 24 21 18 17 15 11 8 14 30 43 20 10p"
-  })
-  void statesOfTheFormerAssignmentAreContinuedByIt(StepGrouping grouping, int rank, String order) {
-    Costs costs = Costs.computed(45, i -> (i % 10 == 0 ? 1000 : 100) + i);
-    Sampler plan = plan(costs, 2, 4, grouping, 3).forRank(rank);
-    PlanParameters saved = plan.order().with("dealing", "KARMARKAR_KARP");
-    assertThat(saved.values()).containsEntry("padding", "EVEN");
-    List<String> expected = List.of(order.split(" "));
-    long digest = SamplerState.of(plan.asSaved(saved), 2, 0).orderDigest();
-    for (int delivered : new int[] {1, 4, 20}) {
-      SamplerState state =
-          new SamplerState(saved, 2, List.of(new EpochSegment(2, delivered)), false, digest);
-      try (ResumableCursor.OfIndices cursor = state.resume(plan)) {
-        assertThat(withPadding(cursor, delivered)).isEqualTo(expected.subList(delivered, 24));
-        assertThat(cursor.state().plan()).isEqualTo(saved);
-      }
-    }
-    assertThat(Cursors.indices(plan.asSaved(plan.order()), 2))
-        .isNotEqualTo(Cursors.indices(plan.asSaved(saved), 2));
-  }
-
-  private static List<String> withPadding(Cursor cursor, int first) {
-    long[] indices = Cursors.rest(cursor);
-    return IntStream.range(0, indices.length)
-        .mapToObj(i -> indices[i] + (cursor.isPadding(first + i) ? "p" : ""))
-        .toList();
-  }
-
   @Test
   void statesWithAnUnknownPaddingAreRefused() {
     Sampler plan = plan(Costs.of(1, 2, 3), 2, 1, StepGrouping.BUCKETED, 0);
@@ -231,12 +170,6 @@ class EvenPaddingTest {
             .tail(Tail.DROP)
             .build();
     assertThat(dropped.parameters().values()).doesNotContainKey("padding");
-  }
-
-  private static PlanParameters withoutPadding(PlanParameters parameters) {
-    Map<String, String> values = new LinkedHashMap<>(parameters.values());
-    assertThat(values.remove("padding")).isEqualTo("EVEN");
-    return new PlanParameters(parameters.kind(), values);
   }
 
   @Nested

@@ -14,7 +14,6 @@ import org.junit.jupiter.api.Test;
 /** Tests of the partition of a step against a naive implementation of the rules. */
 class StepPartitionTest {
   private static final long[] TWELVE = {9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 10, 11};
-  private static final long[] EIGHT = {1, 2, 3, 4, 5, 6, 7, 8};
   private static final long[] HEAVY = {100, 1, 2, 3, 4, 5, 6, 7};
 
   @Test
@@ -24,14 +23,7 @@ class StepPartitionTest {
   }
 
   @Test
-  void differencingDividesOneToEightEvenly() {
-    assertThat(sorted(KarmarkarKarp.equalCounts(EIGHT, 2)))
-        .isDeepEqualTo(new int[][] {{1, 2, 4, 7}, {0, 3, 5, 6}});
-  }
-
-  @Test
   void aHeavyTailStaysUneven() {
-    assertThat(sums(HEAVY, KarmarkarKarp.equalCounts(HEAVY, 2))).containsExactly(109, 19);
     assertThat(sums(HEAVY, largestFirst(HEAVY, 2, false))).containsExactly(106, 22);
   }
 
@@ -45,24 +37,6 @@ class StepPartitionTest {
     int[][] expected = slowLargestFirst(costs, worldSize, batchSize);
     assertThat(largestFirst(costs, worldSize, false)).isDeepEqualTo(expected);
     assertThat(largestFirst(costs, worldSize, true)).isDeepEqualTo(slowRepair(costs, expected));
-  }
-
-  @Property(tries = 200)
-  void differencingAssignsEqualCountsAndIsRepaired(
-      @ForAll @IntRange(min = 1, max = 9) int worldSize,
-      @ForAll @IntRange(min = 1, max = 9) int batchSize,
-      @ForAll long seed) {
-    long[] costs = randomCosts(worldSize * batchSize, 1000, seed);
-    int[][] division = sorted(KarmarkarKarp.equalCounts(costs, worldSize));
-    assertThat(Arrays.stream(division).mapToInt(set -> set.length)).containsOnly(batchSize);
-    assertThat(Arrays.stream(division).flatMapToInt(Arrays::stream).sorted().toArray())
-        .isEqualTo(IntStream.range(0, costs.length).toArray());
-    StepPartition partition = new StepPartition(worldSize, batchSize);
-    partition.assignByDifferencing(items(costs));
-    assertThat(division(partition, worldSize, batchSize)).isDeepEqualTo(division);
-    partition.repair();
-    assertThat(division(partition, worldSize, batchSize))
-        .isDeepEqualTo(slowRepair(costs, division));
   }
 
   private static int[][] largestFirst(long[] costs, int worldSize, boolean repaired) {
@@ -92,12 +66,6 @@ class StepPartitionTest {
     return IntStream.range(0, costs.length)
         .mapToLong(i -> StepPartition.item(costs[i], i))
         .toArray();
-  }
-
-  private static int[][] sorted(int[][] division) {
-    return Arrays.stream(division)
-        .map(set -> Arrays.stream(set).sorted().toArray())
-        .toArray(int[][]::new);
   }
 
   private static long[] randomCosts(int count, int limit, long seed) {
