@@ -82,8 +82,9 @@ class DistributedTest {
     launch(2, "exit-open", how);
   }
 
+  // After its timeout, a rank waits 2 s for the words of others that wait, too.
   @ParameterizedTest
-  @CsvSource({"KILL, false, 60000, 0", "KILL, true, 60000, 0", "STOP, false, 8000, 8000"})
+  @CsvSource({"KILL, false, 60000, 0", "KILL, true, 60000, 0", "STOP, false, 8000, 10000"})
   void aLostPeerEndsTheOthersInTime(
       String signal, String plain, String timeout, long silence, @TempDir Path folder)
       throws Exception {

@@ -4,6 +4,9 @@ package io.torchfeed.testing;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.torchfeed.bindings.torchfeed;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.junit.jupiter.api.extension.AfterEachCallback;
@@ -19,6 +22,9 @@ public final class LeakCheck implements BeforeEachCallback, AfterEachCallback {
   private static final ExtensionContext.Namespace NAMESPACE =
       ExtensionContext.Namespace.create(LeakCheck.class);
 
+  /** A call of a store that was abandoned ends once the store's process has. */
+  private static final Duration ABANDONED = Duration.ofSeconds(5);
+
   private record Before(PointerScope scope, long pointers, long objects) {}
 
   @Override
@@ -33,6 +39,11 @@ public final class LeakCheck implements BeforeEachCallback, AfterEachCallback {
     Before before = context.getStore(NAMESPACE).remove("before", Before.class);
     before.scope().close();
     assertThat(torchfeed.live_objects()).as("facade objects left").isEqualTo(before.objects());
+    long start = System.nanoTime();
+    while (Pointer.totalCount() > before.pointers()
+        && System.nanoTime() - start < ABANDONED.toNanos()) {
+      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
+    }
     assertThat(Pointer.totalCount()).as("pointers left").isLessThanOrEqualTo(before.pointers());
   }
 }
