@@ -58,7 +58,10 @@ public record CoordinatorEvent(Kind kind, int generation, String text, List<Stri
     /** The job has failed: too few ranks were left for too long. */
     FAILED,
 
-    /** A connection was refused: a stranger, or a member of another job. */
+    /**
+     * A connection was refused: a stranger, or a member of another job. After the first ones within
+     * some seconds, the others are counted in one event.
+     */
     REFUSED
   }
 }

@@ -4,6 +4,7 @@ package io.torchfeed.distributed.membership;
 import io.torchfeed.distributed.membership.CoordinatorEvent.Kind;
 import io.torchfeed.internal.AwakeClock;
 import io.torchfeed.internal.Quotes;
+import io.torchfeed.internal.Refusals;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
@@ -49,6 +50,7 @@ final class CoordinatorLoop implements Roster.Wire {
   private final CoordinatorOptions options;
   private final Consumer<CoordinatorEvent> events;
   private final Roster roster;
+  private final Refusals refusals;
   private final AwakeClock clock;
   private final Thread thread = new Thread(this::run, "torchfeed-coordinator");
   private final CountDownLatch over = new CountDownLatch(1);
@@ -77,6 +79,7 @@ final class CoordinatorLoop implements Roster.Wire {
     this.events = events;
     this.clock = new AwakeClock(options.silence().toNanos() / LATE, System::nanoTime);
     this.roster = new Roster(options, this, events, clock.now());
+    this.refusals = new Refusals(this::noteRefused, clock.now());
     this.selector = Selector.open();
     this.server = ServerSocketChannel.open();
     try {
@@ -141,6 +144,7 @@ final class CoordinatorLoop implements Roster.Wire {
           selector.selectNow(this::handle);
           roster.tick(now, clock.wasLate(patience));
           closeSilent(now);
+          refusals.tick(now);
           cannotAccept = false; // perhaps
           next = now + TimeUnit.MILLISECONDS.toNanos(tickMillis);
         }
@@ -207,9 +211,7 @@ final class CoordinatorLoop implements Roster.Wire {
       cannotAccept = true; // until the next tick, or this would be a loop
       if (!isRefusalNoted) {
         isRefusalNoted = true;
-        note(
-            Kind.REFUSED,
-            "connections cannot be accepted, and wait until they can: " + e.getMessage());
+        noteRefused("connections cannot be accepted, and wait until they can: " + e.getMessage());
       }
     }
   }
@@ -269,7 +271,7 @@ final class CoordinatorLoop implements Roster.Wire {
       connection.send(new Message.Ended(MembershipEndedException.Reason.FAILED, text));
       strangers.remove(connection);
       end(connection);
-      note(Kind.REFUSED, hello.name() + " belongs to job " + hello.job());
+      refusals.add(hello.name() + " belongs to job " + hello.job(), clock.now());
       return;
     }
     connection.isMember = true;
@@ -283,7 +285,7 @@ final class CoordinatorLoop implements Roster.Wire {
   private void lost(Connection connection, String reason) {
     forget(connection);
     if (strangers.remove(connection)) {
-      note(Kind.REFUSED, "a stranger: " + reason);
+      refusals.add("a stranger: " + reason, clock.now());
     } else if (connections.remove(connection.id) != null) {
       roster.gone(connection.id, reason, clock.now());
     }
@@ -348,8 +350,8 @@ final class CoordinatorLoop implements Roster.Wire {
     }
   }
 
-  private void note(Kind kind, String text) {
+  private void noteRefused(String text) {
     String printable = Quotes.printable(text);
-    events.accept(new CoordinatorEvent(kind, roster.generation(), printable, List.of()));
+    events.accept(new CoordinatorEvent(Kind.REFUSED, roster.generation(), printable, List.of()));
   }
 }

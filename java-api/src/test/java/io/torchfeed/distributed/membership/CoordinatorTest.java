@@ -6,6 +6,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.torchfeed.internal.Refusals;
 import io.torchfeed.testing.TestJvm;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -137,6 +138,20 @@ class CoordinatorTest extends MembershipFixture {
         assertThat(answer.readAllBytes()).isEqualTo(Message.greeting(new byte[0]));
       }
     }
+    assertThat(next(join(coordinator, "a"), "").get().size()).isEqualTo(1);
+  }
+
+  @Test
+  void ofManyRefusedConnectionsTheFirstAreNoted() throws Exception {
+    Coordinator coordinator = listen(ranks(1, 1));
+    for (int i = 0; i < 100; i++) {
+      try (Socket other = new Socket(InetAddress.getLoopbackAddress(), coordinator.port());
+          InputStream answer = other.getInputStream()) {
+        write(other, new Message.Hello("another job", "stranger"));
+        answer.readAllBytes(); // until it is refused
+      }
+    }
+    assertThat(events).hasSizeBetween(1, 3 * (Refusals.MOST + 1)); // by the seconds that it took
     assertThat(next(join(coordinator, "a"), "").get().size()).isEqualTo(1);
   }
 
