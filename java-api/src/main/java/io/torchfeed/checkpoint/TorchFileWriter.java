@@ -3,6 +3,7 @@ package io.torchfeed.checkpoint;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.Checks;
 import io.torchfeed.memory.DType;
 import java.io.BufferedOutputStream;
 import java.io.ByteArrayOutputStream;
@@ -105,7 +106,7 @@ final class TorchFileWriter {
     }
 
     PickleBytes text(String text) {
-      byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+      byte[] bytes = Checks.utf8("a name", text);
       raw('X');
       out.writeBytes(littleEndian(Integer.BYTES).putInt(bytes.length).array());
       out.writeBytes(bytes);

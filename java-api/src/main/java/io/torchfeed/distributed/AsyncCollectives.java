@@ -7,6 +7,7 @@ import static io.torchfeed.distributed.Operation.sizeOf;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.Checks;
 import java.util.Arrays;
 import java.util.stream.Stream;
 import org.bytedeco.pytorch.Tensor;
@@ -61,10 +62,11 @@ public final class AsyncCollectives extends AsyncTensorCollectives {
    *
    * @param mine of any length; sent as UTF-8
    * @return the operation, which returns one string per rank, in rank order
+   * @throws IllegalArgumentException if the string has half of a surrogate pair
    */
   public Work<String[]> allGatherStrings(String mine) {
     return calls.start(
-        gathering(requireNonNull(mine, "mine").getBytes(UTF_8))
+        gathering(Checks.utf8("mine", mine))
             .returning(
                 all -> Stream.of(all).map(each -> new String(each, UTF_8)).toArray(String[]::new)));
   }
@@ -75,11 +77,11 @@ public final class AsyncCollectives extends AsyncTensorCollectives {
    * @param mine used only at the root; sent as UTF-8
    * @param root the rank whose string is sent to all, in [0, size)
    * @return the operation, which returns the string of the root
+   * @throws IllegalArgumentException if the string has half of a surrogate pair
    */
   public Work<String> broadcastString(String mine, int root) {
     return calls.start(
-        broadcasting(requireNonNull(mine, "mine").getBytes(UTF_8), root)
-            .returning(bytes -> new String(bytes, UTF_8)));
+        broadcasting(Checks.utf8("mine", mine), root).returning(bytes -> new String(bytes, UTF_8)));
   }
 
   private static Operation<byte[][]> gathering(byte[] sent) {

@@ -87,6 +87,7 @@ public sealed class Collectives extends TensorCollectives permits ProcessGroup {
    *
    * @param mine of any length; sent as UTF-8
    * @return one string per rank, in rank order
+   * @throws IllegalArgumentException on this rank, if the string has half of a surrogate pair
    */
   public String[] allGatherStrings(String mine) {
     return here.allGatherStrings(mine).await();
@@ -98,6 +99,7 @@ public sealed class Collectives extends TensorCollectives permits ProcessGroup {
    * @param mine used only at the root; sent as UTF-8
    * @param root the rank whose string is sent to all, in [0, size)
    * @return the string of the root
+   * @throws IllegalArgumentException on this rank, if the string has half of a surrogate pair
    */
   public String broadcastString(String mine, int root) {
     return here.broadcastString(mine, root).await();

@@ -8,6 +8,7 @@ import io.torchfeed.distributed.rendezvous.LossNote;
 import io.torchfeed.distributed.rendezvous.MeetingPoint;
 import io.torchfeed.distributed.rendezvous.Rendezvous;
 import io.torchfeed.distributed.rendezvous.StoreConnection;
+import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Quotes;
 import io.torchfeed.internal.TimeLimit;
 import io.torchfeed.sampler.Part;
@@ -31,7 +32,7 @@ import java.util.stream.IntStream;
  * should be at most a few kilobytes. Thread-safe.
  *
  * <p>A key has at most 8 KiB in UTF-8, less what tells it from the keys of other groups; a longer
- * one is an {@link IllegalArgumentException}.
+ * one is an {@link IllegalArgumentException}, and so is text with half of a surrogate pair.
  *
  * <p>Every method throws {@link PeerLostException} if the master is lost, or does not answer within
  * half a second more than the method's limit (the group's timeout, if it has none). The exception
@@ -114,7 +115,7 @@ public final class KeyValueStore {
    * @throws IllegalArgumentException if it is longer
    */
   public void set(String key, String value) {
-    set(key, requireNonNull(value, "value").getBytes(StandardCharsets.UTF_8));
+    set(key, Checks.utf8("value", value));
   }
 
   /**
@@ -231,15 +232,13 @@ public final class KeyValueStore {
   }
 
   private String name(String key) {
-    String name = prefix + requireNonNull(key, "key");
-    int bytes = name.getBytes(StandardCharsets.UTF_8).length;
-    if (bytes > MAX_NAME_BYTES) {
-      int own = prefix.getBytes(StandardCharsets.UTF_8).length;
+    int bytes = Checks.utf8("key", key).length;
+    int most = MAX_NAME_BYTES - prefix.getBytes(StandardCharsets.UTF_8).length;
+    if (bytes > most) {
       throw new IllegalArgumentException(
-          "a key must have at most %d bytes in UTF-8, got %d"
-              .formatted(MAX_NAME_BYTES - own, bytes - own));
+          "a key must have at most %d bytes in UTF-8, got %d".formatted(most, bytes));
     }
-    return name;
+    return prefix + key;
   }
 
   private static byte[] value(String name, byte[] value) {
@@ -261,9 +260,8 @@ public final class KeyValueStore {
    */
   public String compareSet(String key, String expected, String desired) {
     String name = name(key);
-    byte[] old = requireNonNull(expected, "expected").getBytes(StandardCharsets.UTF_8);
-    byte[] replacement =
-        value("desired", requireNonNull(desired, "desired").getBytes(StandardCharsets.UTF_8));
+    byte[] old = Checks.utf8("expected", expected);
+    byte[] replacement = value("desired", Checks.utf8("desired", desired));
     value("expected", old);
     byte[] value = call(() -> connection.compareSet(name, old, replacement));
     return new String(value, StandardCharsets.UTF_8);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.internal;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
 import java.util.Arrays;
@@ -66,6 +67,19 @@ public final class Checks {
           "numSamples must be in [1, %d], since an epoch is held as a list, got %d"
               .formatted(IndexList.MAX_SIZE, numSamples));
     }
+  }
+
+  /** Returns a text in UTF-8, which has no halves of surrogate pairs. */
+  public static byte[] utf8(String name, String text) {
+    int length = requireNonNull(text, name).length();
+    for (int i = 0, code; i < length; i += Character.charCount(code)) {
+      code = text.codePointAt(i);
+      if (Character.getType(code) == Character.SURROGATE) {
+        throw new IllegalArgumentException(
+            "%s must not have half of a surrogate pair, got one at index %d".formatted(name, i));
+      }
+    }
+    return text.getBytes(UTF_8);
   }
 
   /** Returns a copy of a list without nulls; the exception names the list and the place. */

@@ -264,6 +264,9 @@ class TorchFileTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> TorchFile.write(path, Map.of("sparse", torch.ones(1).to_sparse())))
         .withMessageContaining("must be dense");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> TorchFile.write(path, Map.of("a\ud83d", torch.ones(1))))
+        .withMessage("a name must not have half of a surrogate pair, got one at index 1");
     assertThat(path).doesNotExist();
   }
 

@@ -117,6 +117,12 @@ class CollectivesTest {
           assertThat(group.broadcastBytes(new byte[] {(byte) rank}, 1)).containsExactly(1);
           assertThat(group.broadcastString("naïve " + rank, 2)).isEqualTo("naïve 2");
           assertThat(group.allGatherStrings("ü".repeat(rank))).containsExactly("", "ü", "üü");
+          assertThatIllegalArgumentException()
+              .isThrownBy(() -> group.allGatherStrings("\ude00"))
+              .withMessage("mine must not have half of a surrogate pair, got one at index 0");
+          assertThatIllegalArgumentException()
+              .isThrownBy(() -> group.broadcastString("ab\ud83d-", 0))
+              .withMessage("mine must not have half of a surrogate pair, got one at index 2");
         });
   }
 

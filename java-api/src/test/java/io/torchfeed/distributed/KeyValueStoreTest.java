@@ -108,6 +108,27 @@ class KeyValueStoreTest {
   }
 
   @Test
+  void textThatUtf8CannotHoldIsRefused() {
+    String half = "a\ud83d";
+    store.set("key", "\ud83d\ude00");
+    for (ThrowingCallable call :
+        List.<ThrowingCallable>of(
+            () -> store.set("key", half),
+            () -> store.compareSet("key", "\ud83d\ude00", half),
+            () -> store.compareSet("key", half, ""),
+            () -> store.set(half, "value"),
+            () -> store.add(half, 1))) {
+      assertThatIllegalArgumentException()
+          .isThrownBy(call)
+          .withMessageMatching(
+              "(value|desired|expected|key) must not have half of a surrogate pair, got one at"
+                  + " index 1");
+    }
+    assertThat(store.getString("key", FOREVER)).isEqualTo("\ud83d\ude00");
+    assertThat(store.size()).isEqualTo(1);
+  }
+
+  @Test
   void aSubGroupOfManyRanksHasRoomForKeys() {
     String ranks =
         IntStream.range(0, 4096).mapToObj(String::valueOf).collect(Collectors.joining("-"));
