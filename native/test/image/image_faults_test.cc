@@ -73,6 +73,17 @@ TEST(ImageFaults, OtherFormatsAreNamedByTheirFirstBytes) {
   EXPECT_EQ("the GIF is cut off", problem_of(text("GIF89a")));
 }
 
+TEST(ImageFaults, FilesThatWereNotDownloadedAreNamedWithTheRemedy) {
+  EXPECT_EQ("it is a Git LFS pointer in the place of the file; get the file by git lfs pull",
+            problem_of(text("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a")));
+  for (const char* page : {"<!DOCTYPE html>", "<!doctype html>", "<HTML lang=en>", "<html>"}) {
+    EXPECT_EQ(
+        "it is a web page in the place of the file, for example of a login or an error; download "
+        "the file itself",
+        problem_of(text(page)));
+  }
+}
+
 TEST(ImageFaults, NoPrefixOfAJpegIsDecoded) {
   for (const char* name :
        {"444_odd.jpg", "420_progressive.jpg", "restart_blocks.jpg", "ycck.jpg"}) {

@@ -136,5 +136,39 @@ TEST(ImageKinds, APrefixFailsOrIsWhole) {
   }
 }
 
+/// A GIF of 2 x 2 pixels in black and white, of codes of 3 bits: 4 clears, 5 ends.
+Bytes gif_of(std::initializer_list<unsigned> codes) {
+  Bytes gif{'G', 'I', 'F', '8', '9', 'a'};
+  for (const int byte :
+       {2, 0, 2, 0, 0x80, 0, 0, 0, 0, 0, 255, 255, 255, 0x2c, 0, 0, 0, 0, 2, 0, 2, 0, 0, 2}) {
+    gif.push_back(static_cast<uint8_t>(byte));
+  }
+  uint64_t bits = 0;
+  unsigned count = 0;
+  for (const unsigned code : codes) {
+    bits |= static_cast<uint64_t>(code) << count;
+    count += 3;
+  }
+  gif.push_back(static_cast<uint8_t>((count + 7) / 8));
+  for (unsigned at = 0; at < count; at += 8) {
+    gif.push_back(static_cast<uint8_t>(bits >> at));
+  }
+  gif.push_back(0);
+  gif.push_back(';');
+  return gif;
+}
+
+/// Pillow 12 reads the first and the last, and refuses the others as truncated.
+TEST(ImageKinds, AGifThatEndsBeforeItsPixelsIsRefused) {
+  const auto problem_of = [](std::initializer_list<unsigned> codes) {
+    return testing::problem([&] { testing::decoded(gif_of(codes)); });
+  };
+  EXPECT_EQ("", problem_of({4, 0, 1, 1, 0, 5}));
+  EXPECT_EQ("the GIF ends after 3 of 4 pixels", problem_of({4, 0, 1, 1, 5}));
+  EXPECT_EQ("the GIF ends after 2 of 4 pixels", problem_of({4, 0, 1, 5}));
+  EXPECT_EQ("the GIF ends after 0 of 4 pixels", problem_of({4, 5}));
+  EXPECT_EQ("", problem_of({4, 0, 1, 1, 0}));
+}
+
 }  // namespace
 }  // namespace torchfeed

@@ -250,6 +250,13 @@ TEST(ImageRecords, OtherFilesAreRefused) {
   EXPECT_EQ(text + " cannot be opened: it is not a file of image records", opened(text));
   const std::string empty = folder.write("empty", std::vector<char>());
   EXPECT_EQ(empty + " cannot be opened: it is not a file of image records", opened(empty));
+  const std::string pointed = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n";
+  const std::string pointer =
+      folder.write("pointer", std::vector<char>(pointed.begin(), pointed.end()));
+  EXPECT_EQ(pointer +
+                " cannot be opened: it is a Git LFS pointer in the place of the file; get the file "
+                "by git lfs pull",
+            opened(pointer));
   Bytes newer = read_file(write_records(folder, "a", {}));
   newer[8] = 2;
   const std::string second = folder.write("second", newer);

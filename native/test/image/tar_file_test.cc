@@ -242,6 +242,33 @@ TEST(TarFile, OtherFilesAreRefused) {
   EXPECT_EQ("it is not a tar file, but empty", problem_of(folder.write("b", std::vector<char>())));
 }
 
+TEST(TarFile, AFileThatWasNotDownloadedIsNamedWithTheRemedy) {
+  const RowFiles folder;
+  const std::string pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n";
+  for (const std::size_t bytes : {pointer.size(), std::size_t{2000}}) {
+    Bytes file(pointer.begin(), pointer.end());
+    file.resize(bytes, '\n');
+    EXPECT_EQ("it is a Git LFS pointer in the place of the file; get the file by git lfs pull",
+              problem_of(folder.write("a", file)));
+  }
+}
+
+TEST(TarFile, AnExtendedHeaderWithoutItsMemberIsRefused) {
+  const Bytes whole = golden_image("pax.tar");
+  std::size_t extended = 0;
+  while (whole.at(extended + 156) != 'x') {
+    extended += 512;
+  }
+  const std::size_t end = extended + 1024;
+  const RowFiles folder;
+  for (const std::size_t zeros : {0, 1024}) {
+    Bytes cut(whole.begin(), whole.begin() + static_cast<long>(end));
+    cut.resize(end + zeros);
+    EXPECT_EQ("it ends behind an extended header, whose member is missing",
+              problem_of(folder.write("a", cut)));
+  }
+}
+
 TEST(TarFile, TheLabelOfAVolumeIsPassedOver) {
   std::vector<char> tar(512);
   const std::string name = "volume";

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/image/decode/other_sources.h"
@@ -160,7 +161,8 @@ class GifSource final : public WholeSource {
         continue;
       }
       if (*code == clear + 1) {
-        break;  // the end; the background shows where no pixels are
+        throw_unreadable("the GIF ends after " + std::to_string(indices.size()) + " of " +
+                         std::to_string(pixels) + " pixels");
       }
       if (*code > next || (previous == kNone && *code > clear)) {
         throw_unreadable("the GIF is damaged");
@@ -184,7 +186,7 @@ class GifSource final : public WholeSource {
       }
       previous = *code;
     }
-    indices.resize(std::min(indices.size(), pixels));
+    indices.resize(pixels);
     return indices;
   }
 

@@ -37,6 +37,24 @@ std::string hexadecimal(std::span<const uint8_t> bytes) {
 
 void throw_unreadable(const std::string& reason) { throw Error(ErrorCode::kUnreadable, reason); }
 
+void refuse_placeholder(std::span<const uint8_t> first_bytes) {
+  if (begins_with(first_bytes, 0, "version https://git-lfs.github.com/spec/")) {
+    throw_unreadable(
+        "it is a Git LFS pointer in the place of the file; get the file by git lfs pull");
+  }
+  std::string start(first_bytes.begin(),
+                    first_bytes.begin() +
+                        static_cast<std::ptrdiff_t>(std::min<std::size_t>(first_bytes.size(), 9)));
+  std::transform(start.begin(), start.end(), start.begin(), [](char letter) {
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  });
+  if (start.starts_with("<!doctype") || start.starts_with("<html")) {
+    throw_unreadable(
+        "it is a web page in the place of the file, for example of a login or an error; download "
+        "the file itself");
+  }
+}
+
 void require_pixels(int64_t width, int64_t height, int64_t max_pixels) {
   if (width < 1 || height < 1) {
     throw_unreadable("the image has no pixels");
@@ -74,6 +92,7 @@ std::unique_ptr<ImageSource> open_image(std::span<const uint8_t> encoded,
   if (encoded.empty()) {
     throw_unreadable("the image is empty");
   }
+  refuse_placeholder(encoded);
   throw_unreadable(
       "an image must be a JPEG, PNG, WebP, BMP, GIF, PNM or TIFF, but its first bytes are " +
       hexadecimal(encoded.first(std::min(encoded.size(), kNamedBytes))));

@@ -62,6 +62,10 @@ std::unique_ptr<ImageSource> open_image(std::span<const uint8_t> encoded,
 /// Throws the error of an unreadable image.
 [[noreturn]] void throw_unreadable(const std::string& reason);
 
+/// Throws the error of a file that was never downloaded, if the first bytes are those of a pointer
+/// of Git LFS or of a web page in its place.
+void refuse_placeholder(std::span<const uint8_t> first_bytes);
+
 /// Throws the error of a decompression bomb if an image has too many pixels.
 void require_pixels(int64_t width, int64_t height, int64_t max_pixels);
 

@@ -34,11 +34,11 @@ RecordFile::RecordFile(const std::string& path) : ImageArchive(path) {
 }
 
 void RecordFile::read_index() {
-  if (opened_bytes() < static_cast<int64_t>(kRecordHeaderBytes)) {
-    throw_unreadable("it is not a file of image records");
-  }
   RecordHeaderBytes head{};
-  read(0, head);
+  const auto begin = std::span(head).first(
+      static_cast<std::size_t>(std::min(opened_bytes(), static_cast<int64_t>(head.size()))));
+  read(0, begin);
+  refuse_placeholder(begin);
   const RecordHeader header = read_header(head);
   constexpr auto kRowBytes = static_cast<int64_t>(kRecordRowBytes);
   const int64_t rest = header.file_bytes - header.description_at;

@@ -130,8 +130,9 @@ constexpr std::array<Packing, 4> kPackings{{{"\x1f\x8b", "gzip", "gunzip"},
                                              "7zXZ",
                                              "xz", "unxz"}}};
 
-/// Refuses a block that is no header if it begins as a packed file.
-void refuse_packed(const Block& header) {
+/// Refuses a block that is no header if it begins as a packed file, or one that stands in for it.
+void refuse_other(const Block& header) {
+  refuse_placeholder(header);
   const std::string_view bytes(reinterpret_cast<const char*>(header.data()), header.size());
   for (const Packing& packing : kPackings) {
     if (bytes.starts_with(packing.magic)) {
@@ -165,13 +166,16 @@ class TarFile::Reader {
       const int64_t left = file_.opened_bytes() - at_;
       file_.read(at_, std::span(header).first(static_cast<std::size_t>(std::min(left, kBlock))));
       if (left < kBlock) {
-        refuse_packed(header);
+        refuse_other(header);
         throw_cut_off();
       }
       if (std::all_of(header.begin(), header.end(), [](uint8_t byte) { return byte == 0; })) {
         break;  // the end
       }
       take(header);
+    }
+    if (is_announced_) {
+      throw_unreadable("it ends behind an extended header, whose member is missing");
     }
     end_sample();
   }
@@ -182,7 +186,7 @@ class TarFile::Reader {
     const bool is_label = type == 'V';  // GNU: of the volume, without a size
     const std::optional<int64_t> stored = is_label ? 0 : number(header, kSizeAt, kSizeBytes);
     if (!is_intact(header) || !stored) {
-      refuse_packed(header);
+      refuse_other(header);
       throw_unreadable("it is not a tar file, or damaged at byte " + std::to_string(at_));
     }
     const bool is_gnu_sparse = type == 'S';
@@ -204,6 +208,7 @@ class TarFile::Reader {
       }
       next_ = {};
     }
+    is_announced_ = type == 'L' || type == 'x';
     at_ = begin + (size + kBlock - 1) / kBlock * kBlock;
   }
 
@@ -311,8 +316,9 @@ class TarFile::Reader {
 
   TarFile& file_;
   int64_t at_ = 0;
-  PaxRecords next_;  // about the next member
-  std::string key_;  // of the sample
+  PaxRecords next_;            // about the next member
+  bool is_announced_ = false;  // by the member before
+  std::string key_;            // of the sample
   bool has_members_ = false;
   std::string fault_;  // of the sample
   std::optional<Member> image_;
