@@ -12,6 +12,7 @@ import io.torchfeed.elastic.ElasticThreads.Meeting;
 import io.torchfeed.elastic.ElasticThreads.Rank;
 import io.torchfeed.elastic.ElasticThreads.UserException;
 import io.torchfeed.sampler.Part;
+import io.torchfeed.testing.NumberedStream;
 import io.torchfeed.training.TrainingLoop.Outcome;
 import java.nio.file.Path;
 import java.time.Duration;

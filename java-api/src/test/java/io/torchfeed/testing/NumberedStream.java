@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.elastic;
+package io.torchfeed.testing;
 
 import io.torchfeed.data.SampleWriter;
 import io.torchfeed.data.StreamDataset;
@@ -10,11 +10,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A stream of inputs and labels for {@link ElasticNet}, in shards of different lengths.
+ * A stream of inputs and labels in shards of different lengths.
  *
  * @param lengths the samples of each shard
  */
-record NumberedStream(List<Integer> lengths) implements StreamDataset {
+public record NumberedStream(List<Integer> lengths) implements StreamDataset {
   @Override
   public int shards() {
     return lengths.size();
@@ -26,7 +26,7 @@ record NumberedStream(List<Integer> lengths) implements StreamDataset {
   }
 
   /** Returns the numbers of all samples, as batches have them. */
-  List<Long> samples() {
+  public List<Long> samples() {
     List<Long> all = new ArrayList<>();
     for (int shard = 0; shard < shards(); shard++) {
       for (long i = 0; i < lengths.get(shard); i++) {

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.training;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
+import io.torchfeed.distributed.membership.Coordinator;
+import io.torchfeed.distributed.membership.CoordinatorOptions;
+import io.torchfeed.distributed.membership.Membership;
+import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.distributed.training.ReplicatedModel;
+import io.torchfeed.elastic.ElasticRanks;
+import io.torchfeed.sampler.Part;
+import io.torchfeed.sampler.order.ShuffledSampler;
+import io.torchfeed.testing.RankThreads;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.function.Consumer;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Tensor;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ElasticLoopTest extends TrainingLoopContract {
+  ElasticLoopTest(@TempDir Path temporary) {
+    super(temporary);
+  }
+
+  @Override
+  int ranks() {
+    return 2;
+  }
+
+  @Override
+  void onEachRank(Body body) throws Exception {
+    CoordinatorOptions options =
+        CoordinatorOptions.of(1, ranks())
+            .withStart(Duration.ofSeconds(60))
+            .withSilence(Duration.ofSeconds(60));
+    try (Coordinator coordinator =
+        Coordinator.listen("127.0.0.1", 0, "job", options, event -> {})) {
+      RankThreads.run(
+          ranks(),
+          rank -> Membership.join("127.0.0.1", coordinator.port(), "job", "rank " + rank),
+          membership ->
+              body.run(
+                  net ->
+                      TrainingLoop.over(
+                          ElasticRanks.of(membership),
+                          ranks -> DistributedDataParallel.wrap(net, ranks))));
+    }
+  }
+
+  /** A rank that fails in a step; the other one has run its forward pass by then, in vain. */
+  @Test
+  void itEndsAsByHandAfterARankIsLost() throws Exception {
+    long lostIn = 3;
+    CountDownLatch other = new CountDownLatch(1);
+    Queue<String> ends = new ConcurrentLinkedQueue<>();
+    try (PointerScope scope = new PointerScope();
+        TensorDataset data = LoopNet.data()) {
+      onEachRank(
+          source -> {
+            try (PointerScope inside = new PointerScope();
+                LoopNet net = new LoopNet(0)) {
+              ends.add(run(source.loop(net), net, data, lostIn, other));
+            }
+          });
+      assertThat(ends).containsExactlyInAnyOrder("lost", byHand(data, lostIn));
+    }
+  }
+
+  private static <M extends ReplicatedModel> String run(
+      TrainingLoopBuilder<M> builder,
+      LoopNet net,
+      TensorDataset data,
+      long lostIn,
+      CountDownLatch other)
+      throws InterruptedException {
+    try {
+      builder
+          .state(net::addTo)
+          .loader(part -> loader(data, part))
+          .seed(SEED)
+          .build()
+          .run(
+              (step, model, batch) -> {
+                if (step.number() == lostIn && step.worldSize() == 2 && step.rank() == 1) {
+                  await(other);
+                  throw new IllegalArgumentException("a fault of the program");
+                }
+                Tensor loss = net.loss(batch);
+                if (step.number() == lostIn) {
+                  other.countDown();
+                }
+                return loss;
+              },
+              net.optimizer::step);
+      return net.digest();
+    } catch (IllegalArgumentException e) {
+      return "lost";
+    }
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static DataLoader loader(TensorDataset data, Part part) {
+    return DataLoader.over(data)
+        .sampler(ShuffledSampler.of(LoopNet.SAMPLES, part, 42))
+        .batchSize(LoopNet.GLOBAL_BATCH / part.worldSize())
+        .build();
+  }
+
+  /** Trains with two ranks, and after some steps with the first one. */
+  private static String byHand(TensorDataset data, long lostIn) throws Exception {
+    Queue<String> ends = new ConcurrentLinkedQueue<>();
+    RankThreads.run(
+        2,
+        group -> {
+          try (PointerScope scope = new PointerScope();
+              LoopNet net = new LoopNet(0);
+              DistributedDataParallel model = DistributedDataParallel.wrap(net, group);
+              DataLoader ofTwo = loader(data, group.part());
+              DataLoader ofOne = loader(data, Part.whole());
+              Batches first = ofTwo.epoch(0)) {
+            for (long step = 0; step < lostIn; step++) {
+              step(net, first.next(), model::backward);
+            }
+            group.barrier();
+            model.close(); // gradients are no longer averaged
+            if (group.rank() == 0) {
+              try (Batches rest = ofOne.resume(first.state())) {
+                while (rest.hasNext()) {
+                  step(net, rest.next(), Tensor::backward);
+                }
+              }
+              ends.add(net.digest());
+            }
+          }
+        });
+    return ends.remove();
+  }
+
+  private static void step(LoopNet net, Batch batch, Consumer<Tensor> backward) {
+    try (PointerScope scope = new PointerScope()) {
+      net.optimizer.zero_grad();
+      backward.accept(net.loss(batch));
+      net.optimizer.step();
+    }
+  }
+}
