@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.HashMap;
@@ -65,7 +66,7 @@ public final class IndexedTensors implements AutoCloseable {
     try {
       opened =
           new IndexedTensors(
-              path, JsonObject.parse("index", text(path)).object("weight_map").texts());
+              path, JsonObject.parse("list of files", text(path)).object("weight_map").texts());
     } catch (IllegalArgumentException e) {
       throw new CheckpointException(path, Problem.DAMAGED, String.valueOf(e.getMessage()), e);
     }
@@ -114,7 +115,17 @@ public final class IndexedTensors implements AutoCloseable {
           Problem.DAMAGED,
           "it must name files beside it, got \"%s\"".formatted(Quotes.shortened(file)));
     }
-    Path beside = path.resolveSibling(file);
+    Path beside;
+    try {
+      beside = path.resolveSibling(file);
+    } catch (InvalidPathException e) {
+      throw new CheckpointException(
+          path,
+          Problem.DAMAGED,
+          "it must name files beside it, got \"%s\""
+              .formatted(Quotes.printable(Quotes.shortened(file))),
+          e);
+    }
     if (file.endsWith(SAFETENSORS)) {
       SafetensorsFile opened = SafetensorsFile.open(beside);
       return new Shard(opened.names(), opened::read, opened::close);

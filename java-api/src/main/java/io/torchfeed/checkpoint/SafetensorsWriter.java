@@ -4,15 +4,13 @@ package io.torchfeed.checkpoint;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.checkpoint.SafetensorsHeader.Entry;
+import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Quotes;
 import io.torchfeed.memory.DType;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.CharBuffer;
 import java.nio.channels.WritableByteChannel;
-import java.nio.charset.CharacterCodingException;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -53,11 +51,11 @@ final class SafetensorsWriter {
   }
 
   private static DType dtypeOf(String name, Tensor tensor) {
+    TensorBytes.requireDense(name, tensor);
     String what = "tensor " + Quotes.shortened(name);
     if (name.equals(SafetensorsHeader.METADATA)) {
       throw new IllegalArgumentException(what + " has the name that the format reserves");
     }
-    TensorBytes.requireDense(name, tensor);
     DType dtype = DType.of(tensor.scalar_type());
     if (SafetensorsHeader.nameOf(dtype) == null) {
       throw new IllegalArgumentException(
@@ -75,15 +73,13 @@ final class SafetensorsWriter {
   }
 
   private static ByteBuffer head(SafetensorsHeader header) {
-    ByteBuffer json;
+    byte[] json;
     try {
-      json = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(header.toJson()));
-    } catch (CharacterCodingException e) {
-      throw new IllegalArgumentException("a name or a text has half of a surrogate pair", e);
+      json = Checks.utf8("a name or a text", header.toJson());
     } catch (IOException e) {
       throw new IllegalStateException("writing to a string never fails", e);
     }
-    int length = (json.remaining() + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    int length = (json.length + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (length > SafetensorsHeader.MAX_BYTES) {
       throw new IllegalArgumentException(
           "names and texts must fit in a header of %d bytes, got %d"

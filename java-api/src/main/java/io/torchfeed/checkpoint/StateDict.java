@@ -3,6 +3,7 @@ package io.torchfeed.checkpoint;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.Quotes;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -124,24 +125,28 @@ public final class StateDict implements AutoCloseable {
    * Checks that {@link #copyTo} can copy.
    *
    * @param targets where an object keeps the tensors, on any device
-   * @throws IllegalArgumentException if names, dtypes or shapes differ; the message has all
-   *     differences
+   * @throws IllegalArgumentException if names, dtypes or shapes differ; the message has the first
+   *     differences of each kind, and how many more there are
    */
   public void requireFit(Map<String, Tensor> targets) {
     requireNonNull(targets, "targets");
     List<String> differences = new ArrayList<>();
     addNames("missing names: ", targets.keySet(), tensors.keySet(), differences);
     addNames("unexpected names: ", tensors.keySet(), targets.keySet(), differences);
+    List<String> others = new ArrayList<>();
     try (PointerScope scope = new PointerScope()) {
       targets.forEach(
           (name, target) -> {
             Tensor tensor = tensors.get(name);
             if (tensor != null && !describe(tensor).equals(describe(target))) {
-              differences.add(
+              others.add(
                   "tensor %s must be %s, got %s"
                       .formatted(name, describe(target), describe(tensor)));
             }
           });
+    }
+    if (!others.isEmpty()) {
+      differences.add(Quotes.listed("; ", others));
     }
     if (!differences.isEmpty()) {
       throw new IllegalArgumentException(
@@ -153,7 +158,7 @@ public final class StateDict implements AutoCloseable {
       String problem, Set<String> names, Set<String> others, List<String> differences) {
     List<String> lone = names.stream().filter(name -> !others.contains(name)).toList();
     if (!lone.isEmpty()) {
-      differences.add(problem + String.join(", ", lone));
+      differences.add(problem + Quotes.listed(", ", lone));
     }
   }
 

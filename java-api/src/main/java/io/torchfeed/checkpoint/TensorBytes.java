@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.checkpoint;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.bindings.NativeBytes;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.internal.Quotes;
@@ -18,15 +20,19 @@ final class TensorBytes {
   /**
    * Checks that a tensor has bytes to be saved.
    *
-   * @throws IllegalArgumentException if it is undefined or sparse
+   * @throws IllegalArgumentException if it is undefined or sparse, or on a device without values
    */
   static void requireDense(String name, Tensor tensor) {
-    String named = "tensor " + Quotes.shortened(name);
+    String named = "tensor " + Quotes.shortened(requireNonNull(name, "name of a tensor"));
+    requireNonNull(tensor, named);
     if (!tensor.defined()) {
       throw new IllegalArgumentException(named + " is undefined");
     }
     if (tensor.layout().intern() != torch.Layout.Strided) {
       throw new IllegalArgumentException(named + " must be dense, got " + tensor.layout());
+    }
+    if (tensor.is_meta()) {
+      throw new IllegalArgumentException(named + " has no values, since its device is meta");
     }
   }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.checkpoint;
 
-import static java.util.Objects.requireNonNull;
-
 import io.torchfeed.internal.Checks;
 import io.torchfeed.memory.DType;
 import java.io.BufferedOutputStream;
@@ -64,7 +62,7 @@ final class TorchFileWriter {
     int index = 0;
     for (Map.Entry<String, Tensor> entry : tensors.entrySet()) {
       Tensor tensor = entry.getValue();
-      TensorBytes.requireDense(requireNonNull(entry.getKey(), "name"), tensor);
+      TensorBytes.requireDense(entry.getKey(), tensor);
       DType dtype = DType.of(tensor.scalar_type());
       String storage = TorchDTypes.storageOf(dtype);
       boolean isTyped = storage != null;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
+import io.torchfeed.internal.Quotes;
 import io.torchfeed.sampler.Part;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -26,14 +27,14 @@ final class Members {
     for (int i = 0; i < members.length; i++) {
       if (members[i] < 0 || members[i] >= size) {
         throw new IllegalArgumentException(
-            "ranks must be in [0, " + size + "), got " + Arrays.toString(members));
+            "ranks must be in [0, %d), got %d at position %d".formatted(size, members[i], i));
       }
       own = members[i] == rank ? i : own;
     }
     if (own < 0 || Arrays.stream(members).distinct().count() < members.length) {
       throw new IllegalArgumentException(
-          "ranks must be different, with %d among them, got %s"
-              .formatted(rank, Arrays.toString(members)));
+          "ranks must be different, with %d among them, got [%s]"
+              .formatted(rank, Quotes.listed(", ", Arrays.stream(members).boxed().toList())));
     }
     return new Members(members, own);
   }

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.StreamReadFeature;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -23,12 +24,18 @@ import org.jspecify.annotations.Nullable;
 public final class JsonObject {
   /**
    * The factory of the parsers and generators of states. It escapes surrogates, since UTF-8 has no
-   * form for one without a pair.
+   * form for one without a pair. Names and texts may have any length: each file that is read has a
+   * limit of its own.
    */
   public static final JsonFactory FACTORY =
       new JsonFactoryBuilder()
           .highestNonEscapedChar(Character.MIN_SURROGATE - 1)
           .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+          .streamReadConstraints(
+              StreamReadConstraints.builder()
+                  .maxNameLength(Integer.MAX_VALUE)
+                  .maxStringLength(Integer.MAX_VALUE)
+                  .build())
           .build();
 
   private static final int LONG_DIGITS = 16;

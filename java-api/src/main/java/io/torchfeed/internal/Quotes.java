@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.internal;
 
+import java.util.Collection;
 import java.util.HexFormat;
+import java.util.stream.Collectors;
 
 /** External text, shortened to fit a message, or made printable. */
 public final class Quotes {
   private static final int MAX_LENGTH = 128;
+  private static final int MAX_LISTED = 10;
 
   private Quotes() {}
 
@@ -42,5 +45,16 @@ public final class Quotes {
     boolean splitsPair = Character.isHighSurrogate(text.charAt(MAX_LENGTH - 1));
     String head = text.substring(0, splitsPair ? MAX_LENGTH - 1 : MAX_LENGTH);
     return "%s... (%d characters)".formatted(head, text.length());
+  }
+
+  /** Returns the first elements of a list, and how many more there are. */
+  public static String listed(String separator, Collection<?> values) {
+    String first =
+        values.stream()
+            .limit(MAX_LISTED)
+            .map(value -> shortened(String.valueOf(value)))
+            .collect(Collectors.joining(separator));
+    int others = values.size() - MAX_LISTED;
+    return others > 0 ? "%s and %d more".formatted(first, others) : first;
   }
 }

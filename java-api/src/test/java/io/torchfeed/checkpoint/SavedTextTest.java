@@ -33,6 +33,20 @@ class SavedTextTest {
   }
 
   @Test
+  void aTextOf20MillionCharactersIsSaved() {
+    String[] text = {"t".repeat(20_100_000)};
+    TrainingState state =
+        TrainingState.builder().text("note", () -> text[0], saved -> text[0] = saved).build();
+    String saved = text[0];
+    try (Checkpoints checkpoints = Checkpoints.open(folder)) {
+      checkpoints.save(1, state);
+      text[0] = "";
+      checkpoints.load(state);
+    }
+    assertThat(text[0].equals(saved)).isTrue();
+  }
+
+  @Test
   void aMissingTextAndHalfACharacterAreNamed() {
     TrainingState missing = TrainingState.builder().text("note", () -> null, unused -> {}).build();
     assertThatNullPointerException()
