@@ -8,10 +8,9 @@ import io.torchfeed.bindings.RowSet;
 import io.torchfeed.data.task.LoaderMeter;
 
 /**
- * Creates engines whose rows a device gathers. The rows are page-locked for as long as the factory
- * or one of its engines is open.
+ * Rows that a device gathers, page-locked for as long as this object or one of its engines is open.
  */
-public final class DeviceFeedFactory implements BatchEngineFactory {
+public final class DeviceFeedRows {
   private static final int MAX_SLOTS = 8;
   private static final long OF_SMALL_BATCHES = 16L << 20;
 
@@ -22,7 +21,7 @@ public final class DeviceFeedFactory implements BatchEngineFactory {
   private final long rowBytes;
   private final LoaderMeter meter;
 
-  private DeviceFeedFactory(
+  private DeviceFeedRows(
       NativeHandle<RowSet> rows,
       NativeHandle<DeviceFeed> lock,
       String device,
@@ -43,11 +42,11 @@ public final class DeviceFeedFactory implements BatchEngineFactory {
    * @throws IllegalArgumentException if they are not tensors in memory
    * @throws IllegalStateException if the device cannot read them
    */
-  public static DeviceFeedFactory over(
+  public static DeviceFeedRows over(
       NativeHandle<RowSet> rows, String device, int batchRows, long rowBytes, LoaderMeter meter) {
     try {
       NativeHandle<DeviceFeed> lock = feed(rows, device, slots(batchRows * rowBytes));
-      return new DeviceFeedFactory(rows, lock, device, batchRows, rowBytes, meter);
+      return new DeviceFeedRows(rows, lock, device, batchRows, rowBytes, meter);
     } catch (NativeException e) {
       rows.close();
       throw NativeException.translate(e);
@@ -76,15 +75,18 @@ public final class DeviceFeedFactory implements BatchEngineFactory {
     return slots(batchRows * rowBytes) - 1;
   }
 
-  @Override
-  public BatchEngine createEngine() {
+  /** Returns the engines, which own the rows. */
+  public BatchEngineFactory engines() {
+    return new BatchEngineFactory(this::engine, this::close);
+  }
+
+  private BatchEngine engine() {
     int slots = slots(batchRows * rowBytes);
     return new DeviceFeedEngine(
         feed(rows, device, slots), device, slots, batchRows, rowBytes, meter);
   }
 
-  @Override
-  public void close() {
+  private void close() {
     lock.close();
     rows.close();
   }

@@ -12,13 +12,9 @@ import io.torchfeed.data.StreamDataset;
 import io.torchfeed.data.VariableLength;
 import io.torchfeed.data.WorkerHooks;
 import io.torchfeed.data.engine.BatchEngineFactory;
-import io.torchfeed.data.engine.DeviceFeedFactory;
-import io.torchfeed.data.engine.JavaEngineFactory;
+import io.torchfeed.data.engine.DeviceFeedRows;
 import io.torchfeed.data.engine.JavaEngineOptions;
-import io.torchfeed.data.engine.NativeEngineFactory;
 import io.torchfeed.data.engine.NativeEngineOptions;
-import io.torchfeed.data.engine.PinnedEngineFactory;
-import io.torchfeed.data.engine.TransferEngineFactory;
 import io.torchfeed.data.pass.IndexSource;
 import io.torchfeed.data.pass.LoaderCore;
 import io.torchfeed.data.pass.PassSource;
@@ -132,15 +128,16 @@ final class LoaderOptions {
     BatchSampler plan = plan();
     LoaderMeter meter = new LoaderMeter(0, false);
     long rowBytes = rows.columns().stream().mapToLong(RowSpec::bytes).sum();
-    DeviceFeedFactory engine =
-        DeviceFeedFactory.over(
+    DeviceFeedRows feed =
+        DeviceFeedRows.over(
             RowOwner.share(rows, "DataLoader"),
             requireNonNull(device),
             plan.maxBatchSize(),
             rowBytes,
             meter);
+    BatchEngineFactory engine = feed.engines();
     try {
-      Prefetch ahead = new Prefetch(engine.ahead(), engine.ahead(), Long.MAX_VALUE);
+      Prefetch ahead = new Prefetch(feed.ahead(), feed.ahead(), Long.MAX_VALUE);
       return new LoaderCore(
           engine, new IndexSource(plan, datasetSize(), inOrderOrDefault()), ahead, meter);
     } catch (RuntimeException | Error e) {
@@ -156,22 +153,22 @@ final class LoaderOptions {
             "pinMemory is for batches in host memory, got device %s, which pins by itself"
                 .formatted(device));
       }
-      TransferEngineFactory.requireUsable(requireNonNull(device));
+      BatchEngineFactory.requireUsable(requireNonNull(device));
     } else if (pinnedFor != null) {
       if (pinnedFor.equals("none")) {
         throw new IllegalStateException(
             "pinMemory needs a GPU, for which memory is page-locked, but this libtorch has none;"
                 + " leave it out, or see the GPUs section of the README");
       }
-      TransferEngineFactory.requireUsable(pinnedFor);
+      BatchEngineFactory.requireUsable(pinnedFor);
     }
   }
 
   private BatchEngineFactory delivering(BatchEngineFactory host, LoaderMeter meter) {
     if (isOnDevice()) {
-      return new TransferEngineFactory(host, requireNonNull(device), meter);
+      return BatchEngineFactory.copying(host, requireNonNull(device), meter);
     }
-    return pinnedFor == null ? host : new PinnedEngineFactory(host, pinnedFor);
+    return pinnedFor == null ? host : BatchEngineFactory.pinned(host, pinnedFor);
   }
 
   private boolean isOnDevice() {
@@ -219,7 +216,7 @@ final class LoaderOptions {
               + " files without a transform");
     }
     if (transform == null && workerHooks == null && onFailure == null) {
-      return new NativeEngineFactory(
+      return BatchEngineFactory.ofLibtorch(
           RowOwner.share(rows, "DataLoader"),
           new NativeEngineOptions(
               batchRows,
@@ -243,7 +240,7 @@ final class LoaderOptions {
 
   private BatchEngineFactory javaEngine(
       @Nullable IndexTasks tasks, BatchLayout layout, int batchRows, LoaderMeter meter) {
-    return new JavaEngineFactory(
+    return BatchEngineFactory.ofThreads(
         new JavaEngineOptions(
             tasks,
             new TaskOptions(

@@ -32,7 +32,7 @@ public final class LoaderCore {
     BatchEngine engine = firstEngine(factory);
     this.prefetch = ahead.batches(engine.slabBytes());
     EngineLimit limit = EngineLimit.ofPasses((prefetch + 1L) * engine.slabBytes());
-    this.engines = new EnginePool<>("DataLoader", factory::createEngine, limit);
+    this.engines = new EnginePool<>("DataLoader", factory::start, limit);
     this.engines.keep(engine);
   }
 
@@ -40,7 +40,7 @@ public final class LoaderCore {
   private static BatchEngine firstEngine(BatchEngineFactory factory) {
     LOADERS.acquire();
     try {
-      return factory.createEngine();
+      return factory.start();
     } catch (RuntimeException | Error e) {
       LOADERS.release();
       throw e;

@@ -163,7 +163,7 @@ public final class DistributedDataParallel implements ReplicatedModel {
    *     backward pass has not been run yet
    */
   public NoSync noSync() {
-    return reducer.noSync();
+    return reducer.noSync()::run;
   }
 
   /**

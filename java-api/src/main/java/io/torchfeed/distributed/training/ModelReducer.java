@@ -197,8 +197,8 @@ final class ModelReducer {
     return group.interruptibly(operation, () -> handle.call(body));
   }
 
-  /** Begins a scope in which backward passes accumulate gradients. */
-  DistributedDataParallel.NoSync noSync() {
+  /** Begins a scope in which backward passes accumulate gradients; returns its end, idempotent. */
+  Runnable noSync() {
     boolean outer = handle.call(GradientReducer::is_synchronized);
     handle.run(own -> own.set_synchronized(false));
     AtomicBoolean open = new AtomicBoolean(true);

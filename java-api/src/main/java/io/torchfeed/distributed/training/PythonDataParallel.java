@@ -96,7 +96,7 @@ public final class PythonDataParallel implements AutoCloseable {
    *     backward pass has not been run yet
    */
   public DistributedDataParallel.NoSync noSync() {
-    return reducer.noSync();
+    return reducer.noSync()::run;
   }
 
   /**

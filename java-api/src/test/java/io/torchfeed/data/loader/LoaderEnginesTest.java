@@ -99,17 +99,7 @@ class LoaderEnginesTest {
 
   private DataLoader loader(int prefetch, long prefetchBytes) {
     BatchEngineFactory factory =
-        new BatchEngineFactory() {
-          @Override
-          public BatchEngine createEngine() {
-            return new RecordingEngine();
-          }
-
-          @Override
-          public void close() {
-            calls.add("close engine");
-          }
-        };
+        new BatchEngineFactory(RecordingEngine::new, () -> calls.add("close engine"));
     FixedSizeBatchSampler plan = FixedSizeBatchSampler.of(SequentialSampler.of(40), 4);
     return new DataLoader(
         new LoaderCore(
